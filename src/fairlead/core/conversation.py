@@ -1,0 +1,40 @@
+"""Where people talk, and which session a place is bound to. Names no channel: that is the adapters' business."""
+
+from typing import Any, Literal
+
+import msgspec
+
+BindingTargetKind = Literal["subagent", "session"]
+BindingStatus = Literal["active", "ending", "ended"]
+
+
+class ConversationRef(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """An address inside a channel."""
+
+    channel: str
+    account_id: str
+    conversation_id: str
+    parent_conversation_id: str | None = None
+
+    @property
+    def address(self) -> str:
+        """One string for look-ups. The parent is a property of the place, not part of its name."""
+        return f"{self.channel}/{self.account_id}/{self.conversation_id}"
+
+
+class SessionBindingRecord(msgspec.Struct, omit_defaults=True):
+    """One conversation bound to one session, for a while or for good."""
+
+    binding_id: str
+    target_session_key: str
+    target_kind: BindingTargetKind
+    conversation: ConversationRef
+    status: BindingStatus
+    bound_at: str
+    expires_at: str | None = None
+    ttl_ms: int | None = None
+    ended_reason: str | None = None
+    metadata: dict[str, Any] = {}
+
+    def is_live(self, now: str) -> bool:
+        return self.status == "active" and (self.expires_at is None or now < self.expires_at)

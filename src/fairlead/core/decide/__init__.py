@@ -1,0 +1,97 @@
+"""decide(state, command) -> the facts to write, or why not. Pure: time comes in as `now`, numbers as `limits`."""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from fairlead.core.decide import delivery, endings, messages, projects, questions, sessions, starts
+from fairlead.core.decide.decision import NOTHING, Decision
+from fairlead.core.limits import Limits
+from fairlead.core.state import State
+
+Command: TypeAlias = (
+    sessions.FoundState
+    | sessions.BeginService
+    | sessions.SeePerson
+    | sessions.StartSession
+    | sessions.ChangeTool
+    | sessions.ChooseModel
+    | sessions.ResetSession
+    | sessions.Bind
+    | sessions.Touch
+    | sessions.Unbind
+    | projects.CreateProject
+    | projects.AddProject
+    | projects.UpdateProject
+    | projects.SwitchProject
+    | messages.Submit
+    | messages.SkipMessage
+    | messages.AmendJob
+    | messages.RetryJob
+    | starts.StartNext
+    | starts.BeginAgentTurn
+    | starts.LearnResumeKey
+    | starts.ReportProgress
+    | endings.EndJob
+    | endings.MarkInterrupted
+    | endings.TryAgain
+    | endings.CancelQueued
+    | endings.WithdrawJob
+    | questions.AskPerson
+    | questions.AnswerQuestion
+    | questions.ExpireQuestion
+    | questions.WithdrawQuestion
+    | delivery.PlanDelivery
+    | delivery.AttemptPiece
+    | delivery.PayPiece
+    | delivery.DeferDelivery
+    | delivery.Acknowledge
+    | delivery.Abandon
+)
+
+_DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decision]]] = {
+    sessions.FoundState: sessions.found_state,
+    sessions.BeginService: sessions.begin_service,
+    sessions.SeePerson: sessions.see_person,
+    sessions.StartSession: sessions.start_session,
+    sessions.ChangeTool: sessions.change_tool,
+    sessions.ChooseModel: sessions.choose_model,
+    sessions.ResetSession: sessions.reset_session,
+    sessions.Bind: sessions.bind,
+    sessions.Touch: sessions.touch,
+    sessions.Unbind: sessions.unbind,
+    projects.CreateProject: projects.create_project,
+    projects.AddProject: projects.add_project,
+    projects.UpdateProject: projects.update_project,
+    projects.SwitchProject: projects.switch_project,
+    messages.Submit: messages.submit,
+    messages.SkipMessage: messages.skip_message,
+    messages.AmendJob: messages.amend_job,
+    messages.RetryJob: messages.retry_job,
+    starts.StartNext: starts.start_next,
+    starts.BeginAgentTurn: starts.begin_agent_turn,
+    starts.LearnResumeKey: starts.learn_resume_key,
+    starts.ReportProgress: starts.report_progress,
+    endings.EndJob: endings.end_job,
+    endings.MarkInterrupted: endings.mark_interrupted,
+    endings.TryAgain: endings.try_again,
+    endings.CancelQueued: endings.cancel_queued_job,
+    endings.WithdrawJob: endings.withdraw_job,
+    questions.AskPerson: questions.ask_person,
+    questions.AnswerQuestion: questions.answer_question,
+    questions.ExpireQuestion: questions.expire_question,
+    questions.WithdrawQuestion: questions.withdraw_question,
+    delivery.PlanDelivery: delivery.plan_delivery,
+    delivery.AttemptPiece: delivery.attempt_piece,
+    delivery.PayPiece: delivery.pay_piece,
+    delivery.DeferDelivery: delivery.defer_delivery,
+    delivery.Acknowledge: delivery.acknowledge,
+    delivery.Abandon: delivery.abandon,
+}
+assert set(_DECIDERS) == set(Command.__args__), "every command needs a decider"
+
+
+def decide(state: State, command: Command, now: str, limits: Limits) -> Decision:
+    return _DECIDERS[type(command)](state, command, now, limits)
+
+
+__all__ = ["NOTHING", "Command", "Decision", "decide"]

@@ -1,0 +1,109 @@
+"""Deciding about what is owed: planned once, paid piece by piece, deferred, or given up openly."""
+
+import msgspec
+
+from fairlead.core import moments
+from fairlead.core.decide.decision import NOTHING, Decision
+from fairlead.core.events import (
+    DeliveryAbandoned,
+    DeliveryAcknowledged,
+    DeliveryDeferred,
+    DeliveryPlanned,
+    Piece,
+    PieceAttempted,
+    PieceDelivered,
+)
+from fairlead.core.limits import Limits
+from fairlead.core.routing import Destination
+from fairlead.core.state import State
+from fairlead.errors import Code
+
+
+class PlanDelivery(msgspec.Struct, frozen=True):
+    """`pieces` is empty where the client fetches for itself."""
+
+    debt_id: str
+    destination: Destination
+    pieces: tuple[Piece, ...] = ()
+
+
+class AttemptPiece(msgspec.Struct, frozen=True):
+    debt_id: str
+    index: int
+
+
+class PayPiece(msgspec.Struct, frozen=True):
+    debt_id: str
+    index: int
+    message_id: str
+
+
+class DeferDelivery(msgspec.Struct, frozen=True):
+    """`counts` is false while the whole channel is away: waiting for it is not a failed attempt."""
+
+    debt_id: str
+    wait_sec: float
+    code: Code | None = None
+    counts: bool = True
+
+
+class Acknowledge(msgspec.Struct, frozen=True):
+    debt_id: str
+
+
+class Abandon(msgspec.Struct, frozen=True):
+    debt_id: str
+    code: Code
+    reason: str
+
+
+def plan_delivery(state: State, command: PlanDelivery, _now: str, _limits: Limits) -> Decision:
+    debt = state.debts.get(command.debt_id)
+    if debt is None or debt.plan is not None:
+        return NOTHING
+    to = command.destination
+    planned = DeliveryPlanned(command.debt_id, to.conversation, to.mode, to.reason, command.pieces)
+    if to.conversation is not None:
+        return Decision((planned,), subject=command.debt_id)
+    return Decision((planned, DeliveryAbandoned(command.debt_id, Code.E_UNDELIVERABLE, to.reason)))
+
+
+def attempt_piece(state: State, command: AttemptPiece, _now: str, _limits: Limits) -> Decision:
+    debt = state.debts.get(command.debt_id)
+    if debt is None or str(command.index) in debt.attempted:
+        return NOTHING
+    return Decision((PieceAttempted(command.debt_id, command.index),))
+
+
+def pay_piece(state: State, command: PayPiece, _now: str, _limits: Limits) -> Decision:
+    debt = state.debts.get(command.debt_id)
+    if debt is None or str(command.index) in debt.paid:
+        return NOTHING
+    return Decision((PieceDelivered(command.debt_id, command.index, command.message_id),))
+
+
+def defer_delivery(state: State, command: DeferDelivery, now: str, limits: Limits) -> Decision:
+    debt = state.debts.get(command.debt_id)
+    if debt is None:
+        return NOTHING
+    attempts = debt.attempts + (1 if command.counts else 0)
+    code = command.code or Code.E_UNDELIVERABLE
+    age = moments.seconds_between(debt.owed_at, now)
+    if attempts >= limits.max_delivery_attempts or age > limits.delivery_patience_sec:
+        reason = f"given up after {attempts} attempts and {age / 3600:.1f} hours"
+        return Decision((DeliveryAbandoned(command.debt_id, code, reason),))
+    due = moments.plus(now, command.wait_sec)
+    return Decision((DeliveryDeferred(command.debt_id, attempts, due, command.code or ""),))
+
+
+def acknowledge(state: State, command: Acknowledge, _now: str, _limits: Limits) -> Decision:
+    debt = state.debts.get(command.debt_id)
+    if debt is None or not debt.awaits_fetching:
+        return NOTHING
+    return Decision((DeliveryAcknowledged(command.debt_id),))
+
+
+def abandon(state: State, command: Abandon, _now: str, _limits: Limits) -> Decision:
+    if command.debt_id not in state.debts:
+        return NOTHING
+    return Decision((DeliveryAbandoned(command.debt_id, command.code, command.reason),))

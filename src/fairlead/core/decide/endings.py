@@ -1,0 +1,135 @@
+"""How jobs end. Every end owes somebody at least a line, in the same batch."""
+
+from typing import TypeAlias
+
+import msgspec
+
+from fairlead.core.decide.decision import NOTHING, Decision, refused
+from fairlead.core.events import (
+    DeliveryOwed,
+    FileRef,
+    JobCancelled,
+    JobCompleted,
+    JobFailed,
+    JobMarkedUnknownAfterCrash,
+    JobTriedAgain,
+    JobWithdrawn,
+    JournalEvent,
+    QuestionClosed,
+    Spent,
+)
+from fairlead.core.limits import Limits
+from fairlead.core.state import Job, State, answer_debt_id
+from fairlead.errors import Code
+
+
+class Completed(msgspec.Struct, frozen=True):
+    text: str
+    text_blob: str = ""
+    files: tuple[FileRef, ...] = ()
+    spent: Spent = Spent()
+
+
+class Failed(msgspec.Struct, frozen=True):
+    code: Code
+    message: str
+    text: str = ""
+    spent: Spent = Spent()
+
+
+class Cancelled(msgspec.Struct, frozen=True):
+    person: str
+    reason: str = ""
+
+
+Outcome: TypeAlias = Completed | Failed | Cancelled
+
+
+class EndJob(msgspec.Struct, frozen=True):
+    job_id: str
+    outcome: Outcome
+
+
+class MarkInterrupted(msgspec.Struct, frozen=True):
+    """Recovery at start: nobody knows what the agent had done by then, so nothing is run again by itself."""
+
+
+class TryAgain(msgspec.Struct, frozen=True):
+    job_id: str
+    code: Code
+    reason: str
+
+
+class CancelQueued(msgspec.Struct, frozen=True):
+    job_id: str
+    person: str
+    reason: str = ""
+
+
+class WithdrawJob(msgspec.Struct, frozen=True):
+    job_id: str
+    reason: str
+
+
+def end_job(state: State, command: EndJob, _now: str, limits: Limits) -> Decision:
+    job = state.jobs.get(command.job_id)
+    if job is None or job.state not in {"running", "waiting"}:
+        return NOTHING
+    closed = [
+        QuestionClosed(q.question_id, "job_ended")
+        for q in state.questions.values()
+        if q.job_id == job.job_id and q.status == "open"
+    ]
+    return Decision((*closed, _end_event(job, command.outcome, limits), owed(job)), subject=job.job_id)
+
+
+def _end_event(job: Job, outcome: Outcome, limits: Limits) -> JournalEvent:
+    match outcome:
+        case Completed():
+            excerpt = outcome.text[: limits.max_result_excerpt_chars]
+            inline = "" if outcome.text_blob else outcome.text
+            return JobCompleted(
+                job.job_id, job.session_key, inline, excerpt, outcome.text_blob, outcome.files, outcome.spent
+            )
+        case Failed():
+            return JobFailed(job.job_id, job.session_key, outcome.code, outcome.message, outcome.text, outcome.spent)
+        case Cancelled():
+            return JobCancelled(job.job_id, job.session_key, outcome.person, outcome.reason)
+
+
+def owed(job: Job) -> DeliveryOwed:
+    return DeliveryOwed(answer_debt_id(job.job_id), "answer", job.session_key, job.conversation, job.job_id)
+
+
+def mark_interrupted(state: State, _command: MarkInterrupted, _now: str, _limits: Limits) -> Decision:
+    events: list[JournalEvent] = []
+    for job_id in (*state.running, *state.waiting):
+        job = state.jobs[job_id]
+        events += (JobMarkedUnknownAfterCrash(job_id, job.session_key), owed(job))
+    return Decision(tuple(events))
+
+
+def try_again(state: State, command: TryAgain, _now: str, _limits: Limits) -> Decision:
+    job = state.jobs.get(command.job_id)
+    if job is None or job.state != "running" or job.tried_again:
+        return refused(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} has had its second attempt.")
+    return Decision((JobTriedAgain(command.job_id, command.code, command.reason),), subject=command.job_id)
+
+
+def cancel_queued_job(state: State, command: CancelQueued, _now: str, _limits: Limits) -> Decision:
+    events = cancel_queued(state, command.job_id, command.person, command.reason)
+    return Decision(events, subject=command.job_id) if events else refused(Code.E_NOTHING_TO_CANCEL)
+
+
+def cancel_queued(state: State, job_id: str, person: str, reason: str) -> tuple[JournalEvent, ...]:
+    job = state.jobs.get(job_id)
+    if job is None or job.state != "queued":
+        return ()
+    return (JobCancelled(job_id, job.session_key, person, reason), owed(job))
+
+
+def withdraw_job(state: State, command: WithdrawJob, _now: str, _limits: Limits) -> Decision:
+    job = state.jobs.get(command.job_id)
+    if job is None or job.state != "queued":
+        return NOTHING
+    return Decision((JobWithdrawn(command.job_id, command.reason),), subject=command.job_id)

@@ -1,0 +1,224 @@
+"""Deciding about what people send: seen before? allowed? understood? which session? is there room?
+
+Every message of an allowed person leaves exactly one fact with its dedupe key (enqueued, refused or skipped);
+a stranger's leaves none.
+"""
+
+import msgspec
+
+from fairlead.core.decide.decision import NOTHING, Decision
+from fairlead.core.decide.projects import project_to_work_in, switched
+from fairlead.core.decide.sessions import binding_events
+from fairlead.core.events import (
+    Cause,
+    JobAmended,
+    JobEnqueued,
+    JournalEvent,
+    MessageRefused,
+    MessageSkipped,
+    SessionCreated,
+    ToolChanged,
+)
+from fairlead.core.inbound import Attachment, Inbound
+from fairlead.core.limits import Limits
+from fairlead.core.state import RETRYABLE, Job, Project, Session, State
+from fairlead.errors import Code, FairleadError, error
+
+
+class Submit(msgspec.Struct, frozen=True):
+    """`prompt_blob` holds the text where it is too long for a line of the journal."""
+
+    inbound: Inbound
+    prompt_blob: str = ""
+
+
+class SkipMessage(msgspec.Struct, frozen=True):
+    inbound: Inbound
+    reason: str
+
+
+class AmendJob(msgspec.Struct, frozen=True):
+    job_id: str
+    text: str
+    prompt_blob: str = ""
+
+
+class RetryJob(msgspec.Struct, frozen=True):
+    """`original` may come from the journal: the state forgets old jobs and all their texts."""
+
+    original: Job
+    prompt: str
+    person: str
+    attachments: tuple[Attachment, ...] = ()
+
+
+def is_allowed(state: State, person: str, limits: Limits, *, vouched: bool) -> bool:
+    return vouched or (bool(state.owner_id) and person == state.owner_id) or person in limits.allowed_people
+
+
+def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
+    inbound = command.inbound
+    if not is_allowed(state, inbound.person, limits, vouched=inbound.vouched):
+        return Decision(refusal=error(Code.E_OWNER_ONLY))
+    seen = _seen_before(state, inbound)
+    if seen is not None:
+        return seen
+    session = state.session_at(inbound.conversation, now) or state.sessions.get(str(inbound.session_key))
+    problem = _message_problem(inbound, limits)
+    if problem is not None:
+        return _refuse(inbound, problem)
+    project = project_to_work_in(state, session=session, person=inbound.person, asked_for=inbound.project)
+    if isinstance(project, FairleadError):
+        return _refuse(inbound, project)
+    problem = _room_problem(session, project, inbound, limits)
+    if problem is not None:
+        return _refuse(inbound, problem)
+    before = _preparation(state, session, project, inbound, now)
+    key = session.session_key if session is not None else str(inbound.session_key)
+    job = JobEnqueued(
+        new_job_id(state, now),
+        key,
+        inbound.conversation,
+        inbound.message_id,
+        inbound.person,
+        "" if command.prompt_blob else prompt_of(inbound),
+        command.prompt_blob,
+        inbound.attachments,
+        cause=_cause(inbound),
+        body_digest=inbound.body_digest,
+    )
+    return Decision((*before, job), subject=job.job_id)
+
+
+def prompt_of(inbound: Inbound) -> str:
+    """The quoted text goes along, marked as what it is."""
+    if not inbound.quote:
+        return inbound.text
+    quoted = "\n".join(f"> {line}" for line in inbound.quote.splitlines())
+    return f"{quoted}\n\n{inbound.text}"
+
+
+def new_job_id(state: State, now: str) -> str:
+    return f"job_{now[:10].replace('-', '')}_{state.jobs_made + 1:04d}"
+
+
+def _seen_before(state: State, inbound: Inbound) -> Decision | None:
+    fate = state.fate_of(inbound.dedupe_key)
+    if fate is None:
+        floor = state.floors.get(inbound.conversation.address, -1)
+        below = inbound.message_id.isdecimal() and int(inbound.message_id) <= floor
+        return Decision(duplicate=True) if below else None
+    if fate.startswith("refused "):
+        return Decision(refusal=error(Code(fate.removeprefix("refused "))), duplicate=True)
+    return Decision(subject=fate if fate.startswith("job_") else "", duplicate=True)
+
+
+def _message_problem(inbound: Inbound, limits: Limits) -> FairleadError | None:
+    if not inbound.text.strip() and not inbound.attachments:
+        return error(Code.E_EMPTY_MESSAGE)
+    size = len(inbound.text.encode())
+    if size > limits.max_message_bytes:
+        return error(
+            Code.E_MESSAGE_TOO_LARGE,
+            f"The message has {size:,} bytes; at most {limits.max_message_bytes:,} are taken.",
+        )
+    if len(inbound.attachments) > limits.max_attachments:
+        return error(Code.E_INVALID_ARGS, f"At most {limits.max_attachments} attachments go with one message.")
+    return None
+
+
+def _room_problem(session: Session | None, project: Project, inbound: Inbound, limits: Limits) -> FairleadError | None:
+    if inbound.tool is not None and inbound.tool not in project.enabled_tools:
+        enabled = ", ".join(project.enabled_tools)
+        return error(Code.E_TOOL_NOT_ENABLED, f"{inbound.tool[:40]!r} is not enabled: {project.name} has {enabled}.")
+    if session is not None and len(session.queue) >= limits.max_queue_per_session:
+        return error(Code.E_QUEUE_FULL, f"{len(session.queue)} messages already wait in this session.")
+    return None
+
+
+def _preparation(
+    state: State, session: Session | None, project: Project, inbound: Inbound, now: str
+) -> tuple[JournalEvent, ...]:
+    """What must be so before the job can be: the session, its binding, its project and its tool."""
+    key = session.session_key if session is not None else str(inbound.session_key)
+    events: list[JournalEvent] = []
+    tool = inbound.tool or (session.tool if session is not None else project.default_tool)
+    if session is None:
+        events.append(
+            SessionCreated(
+                key, inbound.session_key.session_id, project.name, tool, inbound.conversation, inbound.person
+            )
+        )
+    if state.session_at(inbound.conversation, now) is None:
+        events += binding_events(state, key, inbound.conversation, now)
+    if inbound.project is not None and (session is None or session.project != project.name):
+        switch = switched(session, project, key, inbound.person)
+        events.append(switch)
+        tool = inbound.tool or switch.tool
+    if inbound.tool is not None and session is not None and session.tool != tool:
+        events.append(ToolChanged(key, tool))
+    return tuple(events)
+
+
+def _refuse(inbound: Inbound, problem: FairleadError) -> Decision:
+    event = MessageRefused(inbound.conversation, inbound.message_id, inbound.person, problem.code, inbound.body_digest)
+    return Decision((event,), refusal=problem)
+
+
+def _cause(inbound: Inbound) -> Cause:
+    return msgspec.convert(inbound.cause, Cause)
+
+
+def skip_message(state: State, command: SkipMessage, _now: str, limits: Limits) -> Decision:
+    inbound = command.inbound
+    if not is_allowed(state, inbound.person, limits, vouched=inbound.vouched):
+        return Decision(refusal=error(Code.E_OWNER_ONLY))
+    seen = _seen_before(state, inbound)
+    if seen is not None:
+        return seen
+    return Decision((MessageSkipped(inbound.conversation, inbound.message_id, inbound.person, command.reason),))
+
+
+def amend_job(state: State, command: AmendJob, _now: str, limits: Limits) -> Decision:
+    job = state.jobs.get(command.job_id)
+    if job is None or job.state != "queued" or command.text == job.prompt or not command.text.strip():
+        return NOTHING
+    if len(command.text.encode()) > limits.max_message_bytes:
+        return Decision(refusal=error(Code.E_MESSAGE_TOO_LARGE))
+    inline = "" if command.prompt_blob else command.text
+    return Decision((JobAmended(job.job_id, inline, command.prompt_blob),), subject=job.job_id)
+
+
+def retry_job(state: State, command: RetryJob, now: str, limits: Limits) -> Decision:
+    original = command.original
+    if original.state not in RETRYABLE:
+        return Decision(refusal=error(Code.E_JOB_NOT_RETRYABLE, f"{original.job_id} is {original.state}, not failed."))
+    message_id = f"retry-{original.job_id}"
+    fate = state.fate_of(f"{original.conversation.address}:{message_id}")
+    if fate is not None:
+        return Decision(
+            refusal=error(
+                Code.E_JOB_NOT_RETRYABLE,
+                f"{original.job_id} has already been tried again, as {fate}.",
+                next_step=f"If that failed too, retry {fate}.",
+            )
+        )
+    session = state.sessions.get(original.session_key)
+    if session is None:
+        return Decision(refusal=error(Code.E_SESSION_NOT_FOUND))
+    if len(session.queue) >= limits.max_queue_per_session:
+        return Decision(refusal=error(Code.E_QUEUE_FULL))
+    job = JobEnqueued(
+        new_job_id(state, now),
+        original.session_key,
+        original.conversation,
+        message_id,
+        command.person,
+        command.prompt,
+        original.prompt_blob,
+        command.attachments or original.attachments,
+        original.attempt + 1,
+        original.job_id,
+        "retry",
+    )
+    return Decision((job,), subject=job.job_id)

@@ -1,0 +1,214 @@
+"""Deciding about projects: names, numbers, tools, and which one is worked in. What a path really is, the caller looked up."""
+
+import re
+from typing import Final
+
+import msgspec
+
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.decide.decision import Decision, refused
+from fairlead.core.events import JournalEvent, ProjectCreated, ProjectSwitched, ProjectUpdated, SessionCreated
+from fairlead.core.keys import SessionKey
+from fairlead.core.limits import Limits
+from fairlead.core.state import Project, Session, State
+from fairlead.errors import Code, FairleadError, error
+
+NAME_PATTERN: Final = re.compile(r"[a-z0-9_-]{1,40}")
+
+
+class DirectoryFacts(msgspec.Struct, frozen=True):
+    """What the caller found at a path. `problem` says why it cannot be a project, empty if it can."""
+
+    given: str
+    real_path: str
+    problem: str = ""
+
+
+class CreateProject(msgspec.Struct, frozen=True):
+    name: str
+    directory: DirectoryFacts
+    tools: tuple[str, ...]
+    default_tool: str
+    args: dict[str, tuple[str, ...]] = {}
+
+
+class AddProject(msgspec.Struct, frozen=True):
+    """Register a directory under a name made from its own. A directory that is there already is no error."""
+
+    directory: DirectoryFacts
+    source: str = "command"
+
+
+class UpdateProject(msgspec.Struct, frozen=True):
+    """Take over what a person wrote into config.json, or that a path came or went."""
+
+    name: str
+    directory: DirectoryFacts
+    tools: tuple[str, ...]
+    default_tool: str
+    args: dict[str, tuple[str, ...]] = {}
+
+
+class SwitchProject(msgspec.Struct, frozen=True):
+    project: str
+    session_key: SessionKey
+    conversation: ConversationRef
+    person: str
+
+
+def create_project(state: State, command: CreateProject, _now: str, limits: Limits) -> Decision:
+    if not NAME_PATTERN.fullmatch(command.name):
+        return refused(Code.E_INVALID_NAME, f"{command.name[:60]!r} cannot be a project's name.")
+    if command.name in state.projects:
+        return refused(Code.E_PROJECT_EXISTS, f"Project {command.name!r} exists.")
+    problem = _path_problem(command.directory) or _tool_problem(
+        command.tools, command.default_tool, command.args, limits
+    )
+    if problem is not None:
+        return Decision(refusal=problem)
+    event = ProjectCreated(
+        state.projects_made + 1,
+        command.name,
+        command.directory.real_path,
+        command.tools,
+        command.default_tool,
+        command.args,
+    )
+    return Decision((event,), subject=command.name)
+
+
+def add_project(state: State, command: AddProject, _now: str, limits: Limits) -> Decision:
+    problem = _path_problem(command.directory)
+    if problem is not None:
+        return Decision(refusal=problem)
+    known = next((p for p in state.projects.values() if p.path == command.directory.real_path), None)
+    if known is not None:
+        return Decision(subject=known.name, duplicate=True)
+    name = free_name(state, command.directory.given)
+    event = ProjectCreated(
+        state.projects_made + 1,
+        name,
+        command.directory.real_path,
+        limits.tools,
+        limits.tools[0],
+        source=command.source,
+    )
+    return Decision((event,), subject=name)
+
+
+def update_project(state: State, command: UpdateProject, _now: str, limits: Limits) -> Decision:
+    project = state.projects.get(command.name)
+    if project is None:
+        return refused(Code.E_PROJECT_NOT_FOUND, f"There is no project {command.name!r}.")
+    problem = _tool_problem(command.tools, command.default_tool, command.args, limits, known=project.enabled_tools)
+    if problem is not None:
+        return Decision(refusal=problem)
+    event = ProjectUpdated(
+        command.name,
+        command.directory.real_path or project.path,
+        command.tools,
+        command.default_tool,
+        command.args,
+        command.directory.problem,
+    )
+    unchanged = (
+        event.path == project.path
+        and event.enabled_tools == project.enabled_tools
+        and event.default_tool == project.default_tool
+        and event.default_args == project.default_args
+        and event.disabled == project.disabled
+    )
+    return Decision(() if unchanged else (event,), subject=command.name)
+
+
+def switch_project(state: State, command: SwitchProject, _now: str, _limits: Limits) -> Decision:
+    project = state.project_named(command.project)
+    if project is None:
+        return refused(Code.E_PROJECT_NOT_FOUND, f"There is no project {command.project[:60]!r}.")
+    if project.disabled:
+        return Decision(refusal=_disabled(project))
+    session = state.sessions.get(str(command.session_key))
+    events: list[JournalEvent] = []
+    if session is None:
+        events.append(
+            SessionCreated(
+                str(command.session_key),
+                command.session_key.session_id,
+                project.name,
+                project.default_tool,
+                command.conversation,
+                command.person,
+            )
+        )
+    events.append(switched(session, project, str(command.session_key), command.person))
+    return Decision(tuple(events), subject=project.name)
+
+
+def switched(session: Session | None, project: Project, session_key: str, person: str) -> ProjectSwitched:
+    """The session's tool stays where the new project allows it."""
+    keeps = session is not None and session.tool in project.enabled_tools
+    tool = session.tool if session is not None and keeps else project.default_tool
+    return ProjectSwitched(session_key, person, project.name, tool)
+
+
+def project_to_work_in(
+    state: State, *, session: Session | None, person: str, asked_for: str | None
+) -> Project | FairleadError:
+    """The project asked for; else the session's, the person's, the only one; else what to do about it."""
+    name = asked_for or (session.project if session is not None else "")
+    if not name and person in state.people:
+        name = state.people[person].project
+    if name:
+        project = state.project_named(name)
+        if project is None:
+            return error(Code.E_PROJECT_NOT_FOUND, f"There is no project {name[:60]!r}.")
+        return _disabled(project) if project.disabled else project
+    usable = [p for p in state.projects.values() if not p.disabled]
+    if len(usable) == 1:
+        return usable[0]
+    if usable:
+        names = ", ".join(p.name for p in usable[:10])
+        return error(Code.E_PROJECT_NOT_SELECTED, f"There are several projects ({names}) and none is selected.")
+    return error(Code.E_PROJECT_NOT_SELECTED, "No project is registered yet.")
+
+
+def free_name(state: State, path: str) -> str:
+    """The directory's name, made fit for a project's name, with a number behind it on a clash."""
+    last = path.rstrip("/").rpartition("/")[2].lower()
+    fit = re.sub(r"[^a-z0-9_-]", "-", last)[:40] or "project"
+    if fit not in state.projects:
+        return fit
+    candidates = (f"{fit[: 40 - len(str(n)) - 1]}-{n}" for n in range(2, len(state.projects) + 3))
+    return next(name for name in candidates if name not in state.projects)
+
+
+def _path_problem(directory: DirectoryFacts) -> FairleadError | None:
+    return error(Code.E_INVALID_PATH, directory.problem) if directory.problem else None
+
+
+def _disabled(project: Project) -> FairleadError:
+    return error(
+        Code.E_INVALID_PATH,
+        f"Project {project.name!r} is disabled: {project.disabled}",
+        next_step="Bring the directory back and restart, or switch to another project.",
+    )
+
+
+def _tool_problem(
+    tools: tuple[str, ...],
+    default: str,
+    args: dict[str, tuple[str, ...]],
+    limits: Limits,
+    known: tuple[str, ...] = (),
+) -> FairleadError | None:
+    available = ", ".join(limits.tools)
+    unknown = [t for t in tools if t not in limits.tools and t not in known]
+    if not tools or unknown:
+        named = ", ".join(unknown) or "none"
+        return error(Code.E_INVALID_TOOLSET, f"Tools named: {named}. Available here: {available}.")
+    if default not in tools:
+        return error(Code.E_INVALID_TOOLSET, f"The default tool {default!r} is not among {', '.join(tools)}.")
+    stray = [t for t in args if t not in tools]
+    if stray:
+        return error(Code.E_INVALID_ARGS, f"Arguments are given for {', '.join(stray)}, which is not enabled.")
+    return None

@@ -1,0 +1,168 @@
+"""Deciding about questions: asked by an agent, answered by a person, or by nobody in time, which means no."""
+
+import msgspec
+
+from fairlead.core import moments
+from fairlead.core.decide.decision import NOTHING, Decision, refused
+from fairlead.core.decide.messages import is_allowed, new_job_id
+from fairlead.core.engine import Ask, PermissionRequested, PlanProposed, Verdict
+from fairlead.core.engine import QuestionAsked as AgentQuestion
+from fairlead.core.events import (
+    AskedItem,
+    DeliveryOwed,
+    JobEnqueued,
+    JournalEvent,
+    QuestionAnswered,
+    QuestionAsked,
+    QuestionClosed,
+    RuleGranted,
+)
+from fairlead.core.limits import Limits
+from fairlead.core.state import Job, OpenQuestion, State, question_debt_id
+from fairlead.errors import Code
+
+
+class AskPerson(msgspec.Struct, frozen=True):
+    job_id: str
+    ask: Ask
+
+
+class AnswerQuestion(msgspec.Struct, frozen=True):
+    question_id: str
+    person: str
+    verdict: Verdict
+    chosen: dict[str, str] = {}
+    message: str = ""
+    for_session: bool = False
+    vouched: bool = False
+
+
+class ExpireQuestion(msgspec.Struct, frozen=True):
+    question_id: str
+
+
+class WithdrawQuestion(msgspec.Struct, frozen=True):
+    job_id: str
+    request_id: str
+
+
+def narrow_rule(request: PermissionRequested) -> str:
+    """What «allow for this session» covers: this very command or path of this tool, nothing wider."""
+    return f"{request.tool}({request.detail})" if request.detail else request.tool
+
+
+def ask_person(state: State, command: AskPerson, now: str, limits: Limits) -> Decision:
+    job = state.jobs.get(command.job_id)
+    if job is None or job.state not in {"running", "waiting"}:
+        return refused(Code.E_SESSION_STATE, f"{command.job_id} is no longer running.")
+    if job.state == "running" and len(state.waiting) >= limits.max_waiting:
+        return refused(Code.E_SESSION_STATE, f"{limits.max_waiting} jobs already wait for an answer.")
+    question_id = f"q_{state.questions_made + 1}"
+    asked = _asked(question_id, job, command.ask, moments.plus(now, limits.question_timeout_sec))
+    debt = DeliveryOwed(
+        question_debt_id(question_id), "question", job.session_key, job.conversation, job.job_id, question_id
+    )
+    return Decision((asked, debt), subject=question_id)
+
+
+def _asked(question_id: str, job: Job, ask: Ask, deadline: str) -> QuestionAsked:
+    common = (question_id, job.job_id, job.session_key)
+    match ask:
+        case PermissionRequested():
+            return QuestionAsked(
+                *common,
+                "permission",
+                ask.request_id,
+                ask.title,
+                deadline,
+                ask.tool,
+                ask.detail,
+                ask.diff,
+                narrow_rule(ask),
+                suggestions=ask.suggestions,
+            )
+        case AgentQuestion():
+            items = tuple(AskedItem(q.text, q.options, q.header, q.several) for q in ask.questions)
+            title = items[0].text if items else "The agent asks."
+            return QuestionAsked(*common, "question", ask.request_id, title, deadline, items=items)
+        case PlanProposed():
+            return QuestionAsked(*common, "plan", ask.request_id, "Go ahead with this plan?", deadline, detail=ask.plan)
+
+
+def answer_question(state: State, command: AnswerQuestion, now: str, limits: Limits) -> Decision:
+    if not is_allowed(state, command.person, limits, vouched=command.vouched):
+        return refused(Code.E_OWNER_ONLY)
+    question = state.questions.get(command.question_id)
+    if question is None or question.status != "open":
+        return refused(Code.E_QUESTION_CLOSED, _why_closed(question))
+    if command.for_session and not (command.vouched or command.person == state.owner_id):
+        return refused(Code.E_OWNER_ONLY, "Only the owner allows something for the whole session.")
+    job = state.jobs.get(question.job_id)
+    if job is None or not job.is_live:
+        return _answer_after_crash(state, question, job, command, now)
+    answered = QuestionAnswered(
+        command.question_id,
+        command.verdict,
+        command.person,
+        command.chosen,
+        command.message,
+        command.for_session,
+    )
+    granted: tuple[JournalEvent, ...] = ()
+    if command.for_session and command.verdict == "allow" and question.rule:
+        granted = (RuleGranted(question.session_key, job.generation, question.rule, command.person),)
+    return Decision((answered, *granted), subject=question.job_id)
+
+
+def _why_closed(question: OpenQuestion | None) -> str:
+    if question is None:
+        return ""
+    if question.status == "answered":
+        return f"{question.answered_by} has already answered: {question.verdict}."
+    return f"The question is closed: {question.closed_reason.replace('_', ' ')}."
+
+
+def _answer_after_crash(
+    state: State, question: OpenQuestion, job: Job | None, command: AnswerQuestion, now: str
+) -> Decision:
+    """A click on a question is consent to go on, as a retry is; a permission died with the process that asked."""
+    if question.kind != "question" or job is None:
+        return refused(
+            Code.E_QUESTION_CLOSED,
+            f"The job that asked, {question.job_id}, was interrupted.",
+            next_step=f"`retry {question.job_id}` runs it again.",
+        )
+    answered = QuestionAnswered(command.question_id, command.verdict, command.person, command.chosen, command.message)
+    enqueued = JobEnqueued(
+        new_job_id(state, now),
+        question.session_key,
+        question.conversation,
+        f"answer-{question.question_id}",
+        command.person,
+        question_and_answer(question, command.chosen, command.message),
+        cause="answer",
+    )
+    return Decision((answered, enqueued), subject=enqueued.job_id)
+
+
+def question_and_answer(question: OpenQuestion, chosen: dict[str, str], message: str) -> str:
+    lines = ["You asked, and the answer came after a restart:"]
+    for item in question.items:
+        lines += (f"Question: {item.text}", f"Answer: {chosen.get(item.text, message or 'no answer')}")
+    return "\n".join(lines)
+
+
+def expire_question(state: State, command: ExpireQuestion, _now: str, _limits: Limits) -> Decision:
+    question = state.questions.get(command.question_id)
+    if question is None or question.status != "open":
+        return NOTHING
+    return Decision((QuestionClosed(command.question_id, "expired"),), subject=question.job_id)
+
+
+def withdraw_question(state: State, command: WithdrawQuestion, _now: str, _limits: Limits) -> Decision:
+    closed = tuple(
+        QuestionClosed(q.question_id, "withdrawn")
+        for q in state.questions.values()
+        if q.job_id == command.job_id and q.request_id == command.request_id and q.status == "open"
+    )
+    return Decision(closed)

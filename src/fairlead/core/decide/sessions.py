@@ -1,0 +1,224 @@
+"""Deciding about sessions and the places bound to them."""
+
+from typing import Any
+
+import msgspec
+
+from fairlead.core import moments
+from fairlead.core.conversation import BindingTargetKind, ConversationRef
+from fairlead.core.decide.decision import NOTHING, Decision, refused
+from fairlead.core.decide.endings import cancel_queued
+from fairlead.core.decide.projects import project_to_work_in
+from fairlead.core.events import (
+    BindingBound,
+    BindingEnded,
+    BindingTouched,
+    DaemonStarted,
+    JournalEvent,
+    ModelChosen,
+    OwnerSet,
+    PersonSeen,
+    SessionCreated,
+    SessionReset,
+    StateFounded,
+    ToolChanged,
+)
+from fairlead.core.keys import SessionKey
+from fairlead.core.limits import Limits
+from fairlead.core.state import State
+from fairlead.errors import Code, FairleadError
+
+
+class FoundState(msgspec.Struct, frozen=True):
+    state_id: str
+    version: str
+
+
+class BeginService(msgspec.Struct, frozen=True):
+    version: str
+    pid: int
+    owner_id: str = ""
+
+
+class SeePerson(msgspec.Struct, frozen=True):
+    person: str
+    locale: str
+
+
+class StartSession(msgspec.Struct, frozen=True):
+    """A new session in a place of its own, bound from the first moment."""
+
+    session_key: SessionKey
+    conversation: ConversationRef
+    person: str
+    project: str | None = None
+    tool: str | None = None
+    parent_session_key: str = ""
+    target_kind: BindingTargetKind = "session"
+
+
+class ChangeTool(msgspec.Struct, frozen=True):
+    session_key: str
+    tool: str
+
+
+class ChooseModel(msgspec.Struct, frozen=True):
+    session_key: str
+    tool: str
+    model: str
+
+
+class ResetSession(msgspec.Struct, frozen=True):
+    session_key: str
+    person: str
+
+
+class Bind(msgspec.Struct, frozen=True):
+    target_session_key: str
+    target_kind: BindingTargetKind
+    conversation: ConversationRef
+    metadata: dict[str, Any] = {}
+    ttl_ms: int | None = None
+
+
+class Touch(msgspec.Struct, frozen=True):
+    binding_id: str
+    at: str | None = None
+
+
+class Unbind(msgspec.Struct, frozen=True):
+    reason: str
+    binding_id: str | None = None
+    target_session_key: str | None = None
+
+
+def found_state(state: State, command: FoundState, _now: str, _limits: Limits) -> Decision:
+    return NOTHING if state.state_id else Decision((StateFounded(command.state_id, command.version),))
+
+
+def begin_service(state: State, command: BeginService, _now: str, _limits: Limits) -> Decision:
+    events: list[JournalEvent] = [DaemonStarted(command.version, command.pid)]
+    if command.owner_id and command.owner_id != state.owner_id:
+        events.append(OwnerSet(command.owner_id))
+    return Decision(tuple(events))
+
+
+def see_person(state: State, command: SeePerson, _now: str, _limits: Limits) -> Decision:
+    known = state.people.get(command.person)
+    if known is not None and known.locale == command.locale:
+        return NOTHING
+    return Decision((PersonSeen(command.person, command.locale),))
+
+
+def start_session(state: State, command: StartSession, now: str, _limits: Limits) -> Decision:
+    key = str(command.session_key)
+    if key in state.sessions:
+        return Decision(subject=key, duplicate=True)
+    project = project_to_work_in(state, session=None, person=command.person, asked_for=command.project)
+    if isinstance(project, FairleadError):
+        return Decision(refusal=project)
+    tool = command.tool or project.default_tool
+    if tool not in project.enabled_tools:
+        return refused(Code.E_TOOL_NOT_ENABLED, f"{tool} is not enabled in project {project.name}.")
+    created = SessionCreated(
+        key,
+        command.session_key.session_id,
+        project.name,
+        tool,
+        command.conversation,
+        command.person,
+        command.parent_session_key,
+    )
+    bound = binding_events(state, key, command.conversation, now, target_kind=command.target_kind)
+    return Decision((created, *bound), subject=key)
+
+
+def change_tool(state: State, command: ChangeTool, _now: str, _limits: Limits) -> Decision:
+    session = state.sessions.get(command.session_key)
+    if session is None:
+        return refused(Code.E_NOT_IN_MANAGED_THREAD)
+    project = state.projects[session.project]
+    if command.tool not in project.enabled_tools:
+        enabled = ", ".join(project.enabled_tools)
+        return refused(
+            Code.E_TOOL_NOT_ENABLED,
+            f"{command.tool[:40]!r} is not enabled in {project.name}: it has {enabled}.",
+        )
+    if session.tool == command.tool:
+        return Decision(subject=command.session_key)
+    return Decision((ToolChanged(command.session_key, command.tool),), subject=command.session_key)
+
+
+def choose_model(state: State, command: ChooseModel, _now: str, _limits: Limits) -> Decision:
+    if command.session_key not in state.sessions:
+        return refused(Code.E_NO_ACTIVE_SESSION)
+    return Decision((ModelChosen(command.session_key, command.tool, command.model),))
+
+
+def reset_session(state: State, command: ResetSession, _now: str, _limits: Limits) -> Decision:
+    """The queue goes at once; a running turn is ended by its owner and finds its generation outdated."""
+    session = state.sessions.get(command.session_key)
+    if session is None:
+        return refused(Code.E_NOT_IN_MANAGED_THREAD)
+    reset = SessionReset(command.session_key, session.generation + 1, command.person)
+    queued = [e for job_id in session.queue for e in cancel_queued(state, job_id, command.person, "reset")]
+    return Decision((reset, *queued), subject=command.session_key)
+
+
+def bind(state: State, command: Bind, now: str, _limits: Limits) -> Decision:
+    if command.target_session_key not in state.sessions:
+        return refused(Code.E_SESSION_NOT_FOUND, f"There is no session {command.target_session_key[:100]!r}.")
+    events = binding_events(
+        state,
+        command.target_session_key,
+        command.conversation,
+        now,
+        target_kind=command.target_kind,
+        ttl_ms=command.ttl_ms,
+        metadata=command.metadata,
+    )
+    return Decision(events, subject=next(e.binding_id for e in events if isinstance(e, BindingBound)))
+
+
+def binding_events(
+    state: State,
+    session_key: str,
+    conversation: ConversationRef,
+    now: str,
+    *,
+    target_kind: BindingTargetKind = "session",
+    ttl_ms: int | None = None,
+    metadata: dict[str, Any] | None = None,
+) -> tuple[JournalEvent, ...]:
+    """A new binding; what the place was bound to before ends as `rebound`."""
+    older = state.bound.get(conversation.address)
+    ended = () if older is None else (BindingEnded(older, "rebound"),)
+    bound = BindingBound(
+        f"bind_{state.bindings_made + 1}",
+        session_key,
+        target_kind,
+        conversation,
+        now,
+        None if ttl_ms is None else moments.plus(now, ttl_ms / 1000),
+        ttl_ms,
+        metadata or {},
+    )
+    return (*ended, bound)
+
+
+def touch(state: State, command: Touch, now: str, _limits: Limits) -> Decision:
+    """Activity moves the expiry by the binding's whole time to live; one that lives for good needs no touch."""
+    binding = state.bindings.get(command.binding_id)
+    if binding is None or binding.ttl_ms is None:
+        return NOTHING
+    expiry = moments.plus(command.at or now, binding.ttl_ms / 1000)
+    return Decision((BindingTouched(command.binding_id, expiry),), subject=command.binding_id)
+
+
+def unbind(state: State, command: Unbind, _now: str, _limits: Limits) -> Decision:
+    ended = [
+        BindingEnded(b.binding_id, command.reason)
+        for b in state.bindings.values()
+        if b.binding_id == command.binding_id or b.target_session_key == command.target_session_key
+    ]
+    return Decision(tuple(ended))

@@ -1,0 +1,105 @@
+"""Deciding what runs next: FIFO within a session, fairness between sessions, never more than the slots there are."""
+
+import msgspec
+
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.decide.decision import NOTHING, Decision, refused
+from fairlead.core.decide.messages import new_job_id
+from fairlead.core.events import JobContinued, JobEnqueued, JobProgress, JobStarted, ResumeKeyLearnt
+from fairlead.core.limits import Limits
+from fairlead.core.state import Job, Session, State, resume_slot
+from fairlead.errors import Code
+
+
+class StartNext(msgspec.Struct, frozen=True):
+    """Give the next free slot away, if there is one and somebody is ready for it."""
+
+
+class BeginAgentTurn(msgspec.Struct, frozen=True):
+    """The agent began a turn by itself: it is running already and asks for no slot."""
+
+    session_key: str
+    turn_id: str
+
+
+class LearnResumeKey(msgspec.Struct, frozen=True):
+    job_id: str
+    key: str
+
+
+class ReportProgress(msgspec.Struct, frozen=True):
+    job_id: str
+    tools_started: int
+
+
+def start_next(state: State, _command: StartNext, _now: str, limits: Limits) -> Decision:
+    if len(state.running) >= limits.global_max_running:
+        return NOTHING
+    answered = next((job_id for job_id in state.waiting if not has_open_question(state, job_id)), None)
+    if answered is not None:
+        return Decision((JobContinued(answered),), subject=answered)
+    session = _longest_unserved(state)
+    if session is None:
+        return NOTHING
+    job_id = session.queue[0]
+    return Decision((_started(state, session, job_id),), subject=job_id)
+
+
+def has_open_question(state: State, job_id: str) -> bool:
+    return any(q.job_id == job_id and q.status == "open" for q in state.questions.values())
+
+
+def _longest_unserved(state: State) -> Session | None:
+    """Of the sessions that have work and do none, the one that started a job longest ago."""
+    idle = (
+        s for s in (state.sessions[key] for key in state.ready) if s.running_job_id is None and s.agent_job_id is None
+    )
+    return min(idle, key=lambda s: s.last_started_seq, default=None)
+
+
+def _started(state: State, session: Session, job_id: str) -> JobStarted:
+    project = state.projects[session.project]
+    return JobStarted(
+        job_id,
+        session.session_key,
+        session.tool,
+        project.name,
+        project.path,
+        session.generation,
+        session.resume_keys.get(resume_slot(session.tool, project.path), ""),
+    )
+
+
+def begin_agent_turn(state: State, command: BeginAgentTurn, now: str, _limits: Limits) -> Decision:
+    session = state.sessions.get(command.session_key)
+    if session is None:
+        return refused(Code.E_SESSION_NOT_FOUND, f"An agent spoke for {command.session_key!r}, which is not there.")
+    message_id = f"agent-{command.turn_id}"
+    conversation: ConversationRef = session.conversation
+    if state.fate_of(f"{conversation.address}:{message_id}") is not None:
+        return Decision(duplicate=True)
+    job_id = new_job_id(state, now)
+    enqueued = JobEnqueued(job_id, session.session_key, conversation, message_id, "", "", cause="agent")
+    return Decision((enqueued, _started(state, session, job_id)), subject=job_id)
+
+
+def learn_resume_key(state: State, command: LearnResumeKey, _now: str, _limits: Limits) -> Decision:
+    """Late keys of an older generation change nothing, and a key that is known needs no second line."""
+    job = state.jobs.get(command.job_id)
+    session = state.sessions.get(job.session_key) if job is not None else None
+    if job is None or session is None or job.generation != session.generation or not job.is_live:
+        return NOTHING
+    if session.resume_keys.get(resume_slot(job.tool or "", job.project_path)) == command.key:
+        return NOTHING
+    return Decision((_learnt(job, command.key),))
+
+
+def _learnt(job: Job, key: str) -> ResumeKeyLearnt:
+    return ResumeKeyLearnt(job.session_key, job.generation, job.tool or "", job.project_path, key)
+
+
+def report_progress(state: State, command: ReportProgress, _now: str, _limits: Limits) -> Decision:
+    job = state.jobs.get(command.job_id)
+    if job is None or not job.is_live:
+        return NOTHING
+    return Decision((JobProgress(command.job_id, command.tools_started),))

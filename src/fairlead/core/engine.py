@@ -1,0 +1,214 @@
+"""Engine events: what an agent just said or did. Shown, and mostly forgotten; journal events are something else.
+
+A turn is a stream of these that ends with exactly one `TurnEnded` or `TurnFailed`. Everything here can be serialised,
+so that a runtime may one day run on another machine.
+"""
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from fairlead.errors import Code
+
+
+class _Engine(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=True):
+    pass
+
+
+class TextDelta(_Engine, frozen=True):
+    """The next words of the answer."""
+
+    text: str
+
+
+class ThinkingDelta(_Engine, frozen=True):
+    text: str
+
+
+class ToolStarted(_Engine, frozen=True):
+    tool_id: str
+    name: str
+    input: dict[str, Any] = {}
+
+
+class ToolEnded(_Engine, frozen=True):
+    tool_id: str
+    ok: bool = True
+    summary: str = ""
+
+
+class ImageProduced(_Engine, frozen=True):
+    media_type: str
+    data: bytes
+
+
+class ResumeKeyFound(_Engine, frozen=True):
+    """The id by which this tool can go on with this talk."""
+
+    key: str
+
+
+class Suggestion(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A standing permission the agent proposes, in words for people and in its own form for the way back."""
+
+    label: str
+    raw: dict[str, Any] = {}
+
+
+class PermissionRequested(_Engine, frozen=True):
+    """Everything a person needs to decide: the tool, the full command or path, the diff where there is one."""
+
+    request_id: str
+    tool: str
+    title: str
+    detail: str = ""
+    diff: str = ""
+    input: dict[str, Any] = {}
+    suggestions: tuple[Suggestion, ...] = ()
+
+
+class Option(msgspec.Struct, frozen=True, omit_defaults=True):
+    label: str
+    description: str = ""
+
+
+class Question(msgspec.Struct, frozen=True, omit_defaults=True):
+    text: str
+    options: tuple[Option, ...] = ()
+    header: str = ""
+    several: bool = False
+
+
+class QuestionAsked(_Engine, frozen=True):
+    request_id: str
+    questions: tuple[Question, ...]
+
+
+class PlanProposed(_Engine, frozen=True):
+    request_id: str
+    plan: str
+
+
+class RequestWithdrawn(_Engine, frozen=True):
+    """The agent no longer waits for an answer to this request."""
+
+    request_id: str
+
+
+class UsageReported(_Engine, frozen=True):
+    """What this turn used, never what the talk used so far: adapters subtract."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float = 0.0
+    context_used: int = 0
+    context_size: int = 0
+
+
+class ModelsOffered(_Engine, frozen=True):
+    current: str
+    models: tuple[str, ...] = ()
+
+
+class Diagnostic(_Engine, frozen=True):
+    """Something worth keeping in the log and not worth showing."""
+
+    text: str
+
+
+class TurnEnded(_Engine, frozen=True):
+    """The clean final answer. `text` is whole: deltas were only for showing."""
+
+    text: str
+    stop_reason: str = ""
+
+
+class TurnFailed(_Engine, frozen=True):
+    code: Code
+    message: str
+    text: str = ""
+    transient: bool = False
+
+
+EngineEvent: TypeAlias = (
+    TextDelta
+    | ThinkingDelta
+    | ToolStarted
+    | ToolEnded
+    | ImageProduced
+    | ResumeKeyFound
+    | PermissionRequested
+    | QuestionAsked
+    | PlanProposed
+    | RequestWithdrawn
+    | UsageReported
+    | ModelsOffered
+    | Diagnostic
+    | TurnEnded
+    | TurnFailed
+)
+
+Ask: TypeAlias = PermissionRequested | QuestionAsked | PlanProposed
+
+Verdict = Literal["allow", "deny"]
+
+
+class Answer(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=True):
+    """What a person decided, on its way back to the agent."""
+
+    request_id: str
+    verdict: Verdict
+    chosen: dict[str, str] = {}
+    message: str = ""
+    remember: bool = False
+
+
+class Interrupt(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
+    """Stop this turn, keep the talk."""
+
+
+class SetModel(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
+    model: str
+
+
+class SetMode(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
+    mode: str
+
+
+Told: TypeAlias = Answer | Interrupt | SetModel | SetMode
+
+
+class Unasked(msgspec.Struct, frozen=True):
+    """One event of a turn that the agent began by itself. Turns are told apart by `turn_id`."""
+
+    session_key: str
+    turn_id: str
+    event: EngineEvent
+
+
+class InputFile(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file that goes with the prompt, already on disk."""
+
+    path: str
+    name: str
+    media_type: str = ""
+
+
+class Invocation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """All that a runtime needs to run one turn."""
+
+    job_id: str
+    session_key: str
+    generation: int
+    project_name: str
+    project_path: str
+    workspace_path: str
+    prompt: str
+    mark: str
+    attempt: int = 1
+    resume_key: str | None = None
+    model: str | None = None
+    args: tuple[str, ...] = ()
+    files: tuple[InputFile, ...] = ()
+    allowed: tuple[str, ...] = ()

@@ -1,0 +1,422 @@
+"""Journal events: facts that must survive. Frozen, in the past tense; their `type` names are forever.
+
+A line of the journal is `{"seq", "ts", "type", "payload", "crc"}`. Fields may be added with a default; none may change
+its meaning. Whoever adds an event also adds its rule to `fold.py`: the type checker insists.
+"""
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from fairlead.core.conversation import BindingTargetKind, ConversationRef
+from fairlead.core.engine import Option, Suggestion
+from fairlead.core.inbound import Attachment
+
+Cause = Literal["message", "retry", "agent", "answer", "child", "reaction", "schedule"]
+DebtKind = Literal["answer", "question", "notice"]
+QuestionKind = Literal["permission", "question", "plan"]
+Route = Literal["bound", "fallback", "nowhere"]
+
+
+class _Fact(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    pass
+
+
+# --- the house ---------------------------------------------------------------------------------------------------
+
+
+class StateFounded(_Fact, frozen=True):
+    """The first line of every journal. `state_id` names this state directory in nonces and process marks."""
+
+    state_id: str
+    version: str = ""
+
+
+class DaemonStarted(_Fact, frozen=True):
+    version: str
+    pid: int = 0
+
+
+class OwnerSet(_Fact, frozen=True):
+    owner_id: str
+
+
+class PersonSeen(_Fact, frozen=True):
+    person: str
+    locale: str
+
+
+# --- projects ----------------------------------------------------------------------------------------------------
+
+
+class ProjectCreated(_Fact, frozen=True):
+    number: int
+    name: str
+    path: str
+    enabled_tools: tuple[str, ...]
+    default_tool: str
+    default_args: dict[str, tuple[str, ...]] = {}
+    source: str = "command"
+
+
+class ProjectUpdated(_Fact, frozen=True):
+    """The whole project as it is from now on; `disabled` says why nobody can work in it."""
+
+    name: str
+    path: str
+    enabled_tools: tuple[str, ...]
+    default_tool: str
+    default_args: dict[str, tuple[str, ...]] = {}
+    disabled: str = ""
+
+
+class ProjectSwitched(_Fact, frozen=True):
+    session_key: str
+    person: str
+    project: str
+    tool: str
+
+
+# --- sessions ----------------------------------------------------------------------------------------------------
+
+
+class SessionCreated(_Fact, frozen=True):
+    session_key: str
+    session_id: str
+    project: str
+    tool: str
+    conversation: ConversationRef
+    person: str
+    parent_session_key: str = ""
+
+
+class ToolChanged(_Fact, frozen=True):
+    session_key: str
+    tool: str
+
+
+class ModelChosen(_Fact, frozen=True):
+    session_key: str
+    tool: str
+    model: str
+
+
+class SessionReset(_Fact, frozen=True):
+    session_key: str
+    generation: int
+    person: str
+
+
+class ResumeKeyLearnt(_Fact, frozen=True):
+    session_key: str
+    generation: int
+    tool: str
+    project_path: str
+    key: str
+
+
+class RuleGranted(_Fact, frozen=True):
+    """«Allow for this session»: one narrow rule, gone with the session's generation."""
+
+    session_key: str
+    generation: int
+    rule: str
+    person: str
+
+
+# --- messages and jobs -------------------------------------------------------------------------------------------
+
+
+class JobEnqueued(_Fact, frozen=True):
+    job_id: str
+    session_key: str
+    conversation: ConversationRef
+    message_id: str
+    person: str
+    prompt: str
+    prompt_blob: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    attempt: int = 1
+    retry_of: str = ""
+    cause: Cause = "message"
+    body_digest: str = ""
+
+
+class MessageRefused(_Fact, frozen=True):
+    conversation: ConversationRef
+    message_id: str
+    person: str
+    error_code: str
+    body_digest: str = ""
+
+
+class MessageSkipped(_Fact, frozen=True):
+    conversation: ConversationRef
+    message_id: str
+    person: str
+    reason: str
+
+
+class JobAmended(_Fact, frozen=True):
+    job_id: str
+    prompt: str
+    prompt_blob: str = ""
+
+
+class JobWithdrawn(_Fact, frozen=True):
+    job_id: str
+    reason: str
+
+
+class JobStarted(_Fact, frozen=True):
+    """From here on the tool, the project and the talk of this job are fixed."""
+
+    job_id: str
+    session_key: str
+    tool: str
+    project: str
+    project_path: str
+    generation: int = 0
+    resume_key: str = ""
+
+
+class JobProgress(_Fact, frozen=True):
+    job_id: str
+    tools_started: int = 0
+
+
+class JobTriedAgain(_Fact, frozen=True):
+    """The one second attempt Fairlead makes by itself; the job keeps its id."""
+
+    job_id: str
+    error_code: str
+    reason: str
+
+
+class JobContinued(_Fact, frozen=True):
+    """A waiting job was answered and has its slot again."""
+
+    job_id: str
+
+
+class Spent(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float = 0.0
+
+
+class FileRef(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A file of ours that may be shown: its blob and the name people see."""
+
+    name: str
+    blob: str
+    media_type: str = ""
+
+
+class JobCompleted(_Fact, frozen=True):
+    job_id: str
+    session_key: str
+    text: str
+    excerpt: str = ""
+    text_blob: str = ""
+    files: tuple[FileRef, ...] = ()
+    spent: Spent = Spent()
+
+
+class JobFailed(_Fact, frozen=True):
+    job_id: str
+    session_key: str
+    error_code: str
+    error_message: str
+    text: str = ""
+    spent: Spent = Spent()
+
+
+class JobCancelled(_Fact, frozen=True):
+    job_id: str
+    session_key: str
+    person: str
+    reason: str = ""
+
+
+class JobMarkedUnknownAfterCrash(_Fact, frozen=True):
+    job_id: str
+    session_key: str
+
+
+# --- questions ---------------------------------------------------------------------------------------------------
+
+
+class AskedItem(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    text: str
+    options: tuple[Option, ...] = ()
+    header: str = ""
+    several: bool = False
+
+
+class QuestionAsked(_Fact, frozen=True):
+    question_id: str
+    job_id: str
+    session_key: str
+    kind: QuestionKind
+    request_id: str
+    title: str
+    deadline: str
+    tool: str = ""
+    detail: str = ""
+    diff: str = ""
+    rule: str = ""
+    items: tuple[AskedItem, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
+
+
+class QuestionAnswered(_Fact, frozen=True):
+    question_id: str
+    verdict: Literal["allow", "deny"]
+    person: str
+    chosen: dict[str, str] = {}
+    message: str = ""
+    for_session: bool = False
+
+
+class QuestionClosed(_Fact, frozen=True):
+    """Nobody answered in time, the agent took it back, or its job ended."""
+
+    question_id: str
+    reason: Literal["expired", "withdrawn", "job_ended"]
+
+
+# --- bindings ----------------------------------------------------------------------------------------------------
+
+
+class BindingBound(_Fact, frozen=True):
+    binding_id: str
+    target_session_key: str
+    target_kind: BindingTargetKind
+    conversation: ConversationRef
+    bound_at: str
+    expires_at: str | None = None
+    ttl_ms: int | None = None
+    metadata: dict[str, Any] = {}
+
+
+class BindingTouched(_Fact, frozen=True):
+    binding_id: str
+    expires_at: str | None
+
+
+class BindingEnded(_Fact, frozen=True):
+    binding_id: str
+    reason: str
+
+
+# --- delivery ----------------------------------------------------------------------------------------------------
+
+
+class DeliveryOwed(_Fact, frozen=True):
+    """Somebody is owed words. Always in the same batch as what they are about."""
+
+    debt_id: str
+    kind: DebtKind
+    session_key: str
+    requester: ConversationRef
+    job_id: str = ""
+    question_id: str = ""
+    text: str = ""
+    fail_closed: bool = False
+
+
+class Piece(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """One message of a delivery, as it will be sent however often it must be tried."""
+
+    text: str
+    files: tuple[FileRef, ...] = ()
+    question_id: str = ""
+
+
+class DeliveryPlanned(_Fact, frozen=True):
+    """Where it goes and why, and its pieces: later attempts follow the plan, also after an update of Fairlead.
+
+    A pull channel has no pieces: the client fetches, and `DeliveryAcknowledged` says that it did."""
+
+    debt_id: str
+    destination: ConversationRef | None
+    route: Route
+    reason: str
+    pieces: tuple[Piece, ...] = ()
+
+
+class PieceAttempted(_Fact, frozen=True):
+    """Recorded before a piece whose outcome may stay unknown is sent for the first time."""
+
+    debt_id: str
+    index: int
+
+
+class PieceDelivered(_Fact, frozen=True):
+    debt_id: str
+    index: int
+    message_id: str
+
+
+class DeliveryDeferred(_Fact, frozen=True):
+    debt_id: str
+    attempts: int
+    due: str
+    error_code: str = ""
+
+
+class DeliveryAcknowledged(_Fact, frozen=True):
+    debt_id: str
+
+
+class DeliveryAbandoned(_Fact, frozen=True):
+    debt_id: str
+    error_code: str
+    reason: str
+
+
+JournalEvent: TypeAlias = (
+    StateFounded
+    | DaemonStarted
+    | OwnerSet
+    | PersonSeen
+    | ProjectCreated
+    | ProjectUpdated
+    | ProjectSwitched
+    | SessionCreated
+    | ToolChanged
+    | ModelChosen
+    | SessionReset
+    | ResumeKeyLearnt
+    | RuleGranted
+    | JobEnqueued
+    | MessageRefused
+    | MessageSkipped
+    | JobAmended
+    | JobWithdrawn
+    | JobStarted
+    | JobProgress
+    | JobTriedAgain
+    | JobContinued
+    | JobCompleted
+    | JobFailed
+    | JobCancelled
+    | JobMarkedUnknownAfterCrash
+    | QuestionAsked
+    | QuestionAnswered
+    | QuestionClosed
+    | BindingBound
+    | BindingTouched
+    | BindingEnded
+    | DeliveryOwed
+    | DeliveryPlanned
+    | PieceAttempted
+    | PieceDelivered
+    | DeliveryDeferred
+    | DeliveryAcknowledged
+    | DeliveryAbandoned
+)
+
+EVENT_TYPES: tuple[type[JournalEvent], ...] = JournalEvent.__args__  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]

@@ -1,0 +1,43 @@
+"""What a person sent, in the words of no channel in particular."""
+
+import msgspec
+
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.keys import SessionKey
+
+
+class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file that came with a message: first a promise (`url`), later, when fetched, a blob."""
+
+    name: str
+    media_type: str = ""
+    size: int = 0
+    url: str = ""
+    blob: str = ""
+
+
+class Inbound(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One message of one person. `person` is who they are after identities were linked; `vouched` says that the
+    channel's own authorisation (a bearer token) has already let them in."""
+
+    conversation: ConversationRef
+    session_key: SessionKey
+    message_id: str
+    person: str
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+    quote: str = ""
+    vouched: bool = False
+    project: str | None = None
+    tool: str | None = None
+    cause: str = "message"
+    body_digest: str = ""
+
+    @property
+    def dedupe_key(self) -> str:
+        return f"{self.conversation.address}:{self.message_id}"
+
+
+def clean_text(text: str) -> str:
+    """Text that every file, terminal and CLI can hold: lone surrogates become `?`, NUL becomes visible."""
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "\u2400")

@@ -1,0 +1,85 @@
+"""Session keys: building and parsing are exact inverses. Knows nothing of who asks or where it came from.
+
+agent:{agent}:user:{user}
+agent:{agent}:channel:{space}:{channel}
+agent:{agent}:thread:{space}:{thread}
+"""
+
+from typing import Final, Literal
+
+import msgspec
+
+from fairlead.errors import Code, error
+
+MAX_PART: Final = 128
+SEPARATOR: Final = ":"
+
+SessionKind = Literal["user", "channel", "thread"]
+
+
+class SessionKey(msgspec.Struct, frozen=True):
+    """What a session key says: whose talk it is, and for a shared one, in which space."""
+
+    agent_id: str
+    kind: SessionKind
+    target_id: str
+    space_id: str | None = None
+
+    def __str__(self) -> str:
+        space = () if self.space_id is None else (self.space_id,)
+        return SEPARATOR.join(("agent", self.agent_id, self.kind, *space, self.target_id))
+
+    @property
+    def session_id(self) -> str:
+        """The name shown to people: the thread's own id for a thread, otherwise the whole key."""
+        return self.target_id if self.kind == "thread" else str(self)
+
+
+def is_valid_part(part: str) -> bool:
+    """A part that survives a round trip: not empty, not too long, no separator, nothing invisible."""
+    return 0 < len(part) <= MAX_PART and SEPARATOR not in part and part.isprintable() and part.strip() == part
+
+
+def user_key(*, agent_id: str, user_id: str) -> SessionKey:
+    return SessionKey(_checked(agent_id, "agent id"), "user", _checked(user_id, "user id"))
+
+
+def channel_key(*, agent_id: str, space_id: str, channel_id: str) -> SessionKey:
+    return SessionKey(
+        _checked(agent_id, "agent id"),
+        "channel",
+        _checked(channel_id, "channel id"),
+        _checked(space_id, "space id"),
+    )
+
+
+def thread_key(*, agent_id: str, space_id: str, thread_id: str) -> SessionKey:
+    return SessionKey(
+        _checked(agent_id, "agent id"),
+        "thread",
+        _checked(thread_id, "thread id"),
+        _checked(space_id, "space id"),
+    )
+
+
+def parse_session_key(text: str) -> SessionKey | None:
+    """The key that `text` names, or None for anything that no builder could have made."""
+    match text.split(SEPARATOR):
+        case ["agent", agent, "user", user]:
+            parts = (agent, user)
+            key = SessionKey(agent, "user", user)
+        case ["agent", agent, ("channel" | "thread") as kind, space, target]:
+            parts = (agent, space, target)
+            key = SessionKey(agent, kind, target, space)
+        case _:
+            return None
+    return key if all(map(is_valid_part, parts)) else None
+
+
+def _checked(part: str, name: str) -> str:
+    if is_valid_part(part):
+        return part
+    raise error(
+        Code.E_INVALID_USER if name == "user id" else Code.E_INVALID_ARGS,
+        f"The {name} {part[:40]!r} must have 1 to {MAX_PART} visible characters and no '{SEPARATOR}'.",
+    )

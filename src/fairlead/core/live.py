@@ -1,0 +1,43 @@
+"""What watchers see while it happens: the passing side of a job. Nothing here is needed to be right after a restart."""
+
+from typing import TypeAlias
+
+import msgspec
+
+from fairlead.core.engine import EngineEvent
+from fairlead.core.state import JobState, OpenQuestion
+
+
+class JobMoved(msgspec.Struct, frozen=True, tag_field="kind", tag=True, omit_defaults=True):
+    """A job is in another state than before. `position` counts the jobs before it while it is queued."""
+
+    job_id: str
+    session_key: str
+    state: JobState
+    position: int = 0
+    tool: str = ""
+    error_code: str = ""
+    error_message: str = ""
+
+
+class AgentActed(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
+    job_id: str
+    session_key: str
+    event: EngineEvent
+
+
+class QuestionOpened(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
+    job_id: str
+    session_key: str
+    question: OpenQuestion
+
+
+class QuestionSettled(msgspec.Struct, frozen=True, tag_field="kind", tag=True, omit_defaults=True):
+    job_id: str
+    session_key: str
+    question_id: str
+    outcome: str
+    person: str = ""
+
+
+LiveEvent: TypeAlias = JobMoved | AgentActed | QuestionOpened | QuestionSettled

@@ -1,0 +1,30 @@
+"""Arithmetic on journal times: ISO 8601, UTC, milliseconds, fixed width, so that text order is time order.
+
+No clock: every moment comes from the caller.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+
+def moment(when: datetime) -> str:
+    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{when.microsecond // 1000:03d}Z"
+
+
+def from_epoch(seconds: float) -> str:
+    return moment(datetime.fromtimestamp(seconds, UTC))
+
+
+def parse(ts: str) -> datetime:
+    return datetime.fromisoformat(ts)
+
+
+def to_epoch(ts: str) -> float:
+    return parse(ts).timestamp()
+
+
+def plus(ts: str, seconds: float) -> str:
+    return moment(parse(ts) + timedelta(seconds=seconds))
+
+
+def seconds_between(earlier: str, later: str) -> float:
+    return (parse(later) - parse(earlier)).total_seconds()

@@ -1,0 +1,176 @@
+"""What commands answer, as facts. Words for people are made of them in `render`."""
+
+from typing import TypeAlias
+
+import msgspec
+
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.state import JobState, SessionState
+
+
+class _Reply(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=True):
+    pass
+
+
+class ProjectInfo(_Reply, frozen=True):
+    number: int
+    name: str
+    path: str
+    enabled_tools: tuple[str, ...]
+    default_tool: str
+    active: bool = False
+    disabled: str = ""
+    created: bool = False
+
+
+class ProjectCatalogue(_Reply, frozen=True):
+    projects: tuple[ProjectInfo, ...]
+
+
+class ProjectReport(_Reply, frozen=True):
+    name: str
+    session_total: int
+    running_sessions: int
+    queued_jobs: int
+    failed_jobs_24h: int
+    last_error: str | None
+
+
+class LastJob(msgspec.Struct, frozen=True, omit_defaults=True):
+    job_id: str
+    state: JobState
+    seconds: float
+    finished_at: str
+
+
+class StatusReport(_Reply, frozen=True):
+    session_id: str
+    session_key_name: str
+    project: str
+    tool: str
+    session_key: str | None
+    state: SessionState
+    pending: int
+    running_job_id: str | None
+    last_job: LastJob | None
+    resume_ready: bool
+    retry_job_id: str | None
+    can_ask: bool = True
+    cost_usd: float = 0.0
+
+
+class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    session_id: str
+    session_key: str
+    project: str
+    state: SessionState
+    last_activity_at: str
+    conversation: ConversationRef
+
+
+class SessionCatalogue(_Reply, frozen=True):
+    sessions: tuple[SessionRow, ...]
+
+
+class SessionFound(_Reply, frozen=True):
+    session: SessionRow
+
+
+class SessionStarted(_Reply, frozen=True):
+    session_key: str
+    session_id: str
+    project: str
+    tool: str
+
+
+class ToolSet(_Reply, frozen=True):
+    """`from_next_job` is true while a job runs with the tool it was started with."""
+
+    tool: str
+    from_next_job: bool = False
+
+
+class ProjectSelected(_Reply, frozen=True):
+    name: str
+    number: int
+    path: str
+    tool: str
+
+
+class JobQueued(_Reply, frozen=True):
+    job_id: str
+    attempt: int
+    retry_of: str
+
+
+class SessionWasReset(_Reply, frozen=True):
+    session_key: str
+    cancelled: tuple[str, ...]
+
+
+class JobsCancelled(_Reply, frozen=True):
+    """`stopping` were running and are being ended; `cancelled` had not begun."""
+
+    stopping: tuple[str, ...] = ()
+    cancelled: tuple[str, ...] = ()
+
+
+class Step(msgspec.Struct, frozen=True):
+    seq: int
+    ts: str
+    type: str
+    words: str
+
+
+class Story(_Reply, frozen=True):
+    subject: str
+    steps: tuple[Step, ...]
+
+
+class AgentReport(_Reply, frozen=True):
+    session_id: str
+    project: str
+    project_number: int
+    tool: str
+    model: str
+    state: str
+    seconds_since_activity: float
+
+
+class AgentStopped(_Reply, frozen=True):
+    session_id: str
+    killed: bool
+
+
+class ModelSet(_Reply, frozen=True):
+    model: str
+
+
+class UsageReport(_Reply, frozen=True):
+    session_id: str
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    context_used: int = 0
+    context_size: int = 0
+
+
+Reply: TypeAlias = (
+    ProjectInfo
+    | ProjectCatalogue
+    | ProjectReport
+    | StatusReport
+    | SessionCatalogue
+    | SessionFound
+    | SessionStarted
+    | ToolSet
+    | ProjectSelected
+    | JobQueued
+    | SessionWasReset
+    | JobsCancelled
+    | Story
+    | AgentReport
+    | AgentStopped
+    | ModelSet
+    | UsageReport
+)

@@ -1,0 +1,33 @@
+"""Where a completion goes: the one place that decides it, always with its reason. Knows nothing of what is sent."""
+
+from typing import Literal
+
+import msgspec
+
+from fairlead.core.conversation import ConversationRef, SessionBindingRecord
+from fairlead.core.state import State
+
+
+class Destination(msgspec.Struct, frozen=True):
+    binding: SessionBindingRecord | None
+    mode: Literal["bound", "fallback", "nowhere"]
+    reason: str
+    conversation: ConversationRef | None
+
+
+def resolve_destination(
+    state: State, *, target_session_key: str, requester: ConversationRef | None, fail_closed: bool, now: str
+) -> Destination:
+    """The requester's own binding; else the only one; else, openly, back to the requester; else nowhere."""
+    live = [b for b in state.bindings.values() if b.target_session_key == target_session_key and b.is_live(now)]
+    own = next((b for b in live if requester is not None and b.conversation.address == requester.address), None)
+    if own is not None:
+        return Destination(own, "bound", "the requester's own binding", own.conversation)
+    if len(live) == 1:
+        return Destination(live[0], "bound", "the session's only binding", live[0].conversation)
+    why = "several bindings, none of them the requester's" if live else "no active binding"
+    if fail_closed:
+        return Destination(None, "nowhere", f"{why}; fail_closed forbids a fallback", None)
+    if requester is None:
+        return Destination(None, "nowhere", f"{why}, and no requester to fall back to", None)
+    return Destination(None, "fallback", f"{why}; back to the requester", requester)

@@ -1,0 +1,279 @@
+"""What is live, as plain data. Changed by `fold.py` alone; read by everybody; written to the snapshot as it is."""
+
+from typing import Any, Final, Literal
+
+import msgspec
+
+from fairlead.core.conversation import ConversationRef, SessionBindingRecord
+from fairlead.core.engine import Suggestion
+from fairlead.core.events import AskedItem, Cause, DebtKind, FileRef, Piece, QuestionKind, Route
+from fairlead.core.inbound import Attachment
+from fairlead.core.keys import SessionKey, parse_session_key
+
+JobState = Literal["queued", "running", "waiting", "success", "failed", "cancelled", "unknown_after_crash", "withdrawn"]
+SessionState = Literal["idle", "running", "queued", "waiting", "failed", "unknown_after_crash"]
+
+LIVE: Final[frozenset[str]] = frozenset({"queued", "running", "waiting"})
+RETRYABLE: Final[frozenset[str]] = frozenset({"failed", "unknown_after_crash"})
+
+FOLD_VERSION: Final = 1
+"""Raised whenever the same events would fold into another state: snapshots of another version are set aside."""
+
+
+class Project(msgspec.Struct, omit_defaults=True):
+    number: int
+    name: str
+    path: str
+    enabled_tools: tuple[str, ...]
+    default_tool: str
+    default_args: dict[str, tuple[str, ...]] = {}
+    source: str = "command"
+    disabled: str = ""
+    created_at: str = ""
+    updated_at: str = ""
+
+
+class Session(msgspec.Struct, omit_defaults=True):
+    """One continuing talk. `resume_keys` is per tool and project: «tool real-path» → key."""
+
+    session_key: str
+    session_id: str
+    project: str
+    tool: str
+    conversation: ConversationRef
+    generation: int = 0
+    queue: list[str] = []
+    running_job_id: str | None = None
+    agent_job_id: str | None = None
+    last_job_id: str | None = None
+    resume_keys: dict[str, str] = {}
+    models: dict[str, str] = {}
+    rules: list[str] = []
+    ended: list[str] = []
+    parent_session_key: str = ""
+    last_started_seq: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    created_at: str = ""
+    updated_at: str = ""
+    last_activity_at: str = ""
+
+    @property
+    def key(self) -> SessionKey:
+        parsed = parse_session_key(self.session_key)
+        assert parsed is not None, "only built keys reach the journal"
+        return parsed
+
+
+class Job(msgspec.Struct, omit_defaults=True):
+    """One prompt and everything that comes of it. Its texts are dropped when it has ended and is paid for."""
+
+    job_id: str
+    session_key: str
+    session_id: str
+    conversation: ConversationRef
+    message_id: str
+    person: str
+    state: JobState
+    prompt: str
+    enqueued_at: str
+    prompt_blob: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    attempt: int = 1
+    retry_of: str = ""
+    cause: Cause = "message"
+    body_digest: str = ""
+    tool: str | None = None
+    project: str = ""
+    project_path: str = ""
+    generation: int = 0
+    resume_key: str = ""
+    tried_again: bool = False
+    started_at: str | None = None
+    finished_at: str | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    result_excerpt: str | None = None
+    answer: str = ""
+    answer_blob: str = ""
+    files: tuple[FileRef, ...] = ()
+    cost_usd: float = 0.0
+
+    @property
+    def is_live(self) -> bool:
+        return self.state in LIVE
+
+
+class OpenQuestion(msgspec.Struct, omit_defaults=True):
+    """Stays after its job is gone, as long as somebody might still press its buttons."""
+
+    question_id: str
+    job_id: str
+    session_key: str
+    kind: QuestionKind
+    request_id: str
+    title: str
+    deadline: str
+    asked_at: str
+    conversation: ConversationRef
+    tool: str = ""
+    detail: str = ""
+    diff: str = ""
+    rule: str = ""
+    items: tuple[AskedItem, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
+    status: Literal["open", "answered", "closed"] = "open"
+    verdict: str = ""
+    answered_by: str = ""
+    chosen: dict[str, str] = {}
+    message: str = ""
+    for_session: bool = False
+    closed_reason: str = ""
+
+
+class Plan(msgspec.Struct, omit_defaults=True):
+    destination: ConversationRef | None
+    route: Route
+    reason: str
+    pieces: tuple[Piece, ...] = ()
+
+
+class Debt(msgspec.Struct, omit_defaults=True):
+    """Words that somebody is owed, until every piece is paid, a client fetched them, or it was given up."""
+
+    debt_id: str
+    kind: DebtKind
+    session_key: str
+    requester: ConversationRef
+    owed_at: str
+    job_id: str = ""
+    question_id: str = ""
+    text: str = ""
+    fail_closed: bool = False
+    plan: Plan | None = None
+    attempted: dict[str, str] = {}
+    paid: dict[str, str] = {}
+    attempts: int = 0
+    due: str = ""
+    last_error: str = ""
+
+    @property
+    def next_index(self) -> int:
+        """The first unpaid piece: pieces are paid in order."""
+        return len(self.paid)
+
+    @property
+    def awaits_fetching(self) -> bool:
+        return self.plan is not None and not self.plan.pieces
+
+
+class Person(msgspec.Struct, omit_defaults=True):
+    locale: str = ""
+    project: str = ""
+
+
+class Account(msgspec.Struct):
+    """received = answered + failed + cancelled + unknown + withdrawn + refused + skipped + what is still live."""
+
+    received: int = 0
+    answered: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    unknown: int = 0
+    withdrawn: int = 0
+    refused: int = 0
+    skipped: int = 0
+
+    @property
+    def settled(self) -> int:
+        ended = self.answered + self.failed + self.cancelled + self.unknown
+        return ended + self.withdrawn + self.refused + self.skipped
+
+
+class State(msgspec.Struct):
+    seq: int = 0
+    highest_ts: str = ""
+    state_id: str = ""
+    owner_id: str = ""
+    jobs_made: int = 0
+    questions_made: int = 0
+    bindings_made: int = 0
+    projects_made: int = 0
+    account: Account = msgspec.field(default_factory=Account)
+    projects: dict[str, Project] = {}
+    people: dict[str, Person] = {}
+    sessions: dict[str, Session] = {}
+    jobs: dict[str, Job] = {}
+    running: list[str] = []
+    waiting: list[str] = []
+    ready: dict[str, int] = {}
+    questions: dict[str, OpenQuestion] = {}
+    debts: dict[str, Debt] = {}
+    bindings: dict[str, SessionBindingRecord] = {}
+    bound: dict[str, str] = {}
+    next_day: str = ""
+    keys_of_today: dict[str, str] = {}
+    keys_of_days: dict[str, dict[str, str]] = {}
+    floors: dict[str, int] = {}
+
+    def fate_of(self, dedupe_key: str) -> str | None:
+        """What became of a message: its job's id, «refused CODE» or «skipped reason»; None if it was never seen."""
+        if dedupe_key in self.keys_of_today:
+            return self.keys_of_today[dedupe_key]
+        return next((keys[dedupe_key] for keys in self.keys_of_days.values() if dedupe_key in keys), None)
+
+    def session_at(self, conversation: ConversationRef, now: str) -> Session | None:
+        """The session that is bound to this conversation now."""
+        binding = self.bindings.get(self.bound.get(conversation.address, ""))
+        if binding is None or not binding.is_live(now):
+            return None
+        return self.sessions.get(binding.target_session_key)
+
+    def session_named(self, name: str) -> Session | None:
+        """A session by its key or by the id shown to people."""
+        found = self.sessions.get(name)
+        return found or next((s for s in self.sessions.values() if s.session_id == name), None)
+
+    def project_named(self, name: str) -> Project | None:
+        """A project by name or by number."""
+        if name in self.projects:
+            return self.projects[name]
+        number = name.removeprefix("#")
+        return next((p for p in self.projects.values() if str(p.number) == number), None)
+
+    def live_counts(self) -> dict[str, int]:
+        counts = {"queued": 0, "running": len(self.running), "waiting": len(self.waiting)}
+        counts["queued"] = sum(len(self.sessions[key].queue) for key in self.ready)
+        return counts
+
+
+def resume_slot(tool: str, project_path: str) -> str:
+    """Under which name a session keeps the resume key of this tool in this project."""
+    return f"{tool} {project_path}"
+
+
+def answer_debt_id(job_id: str) -> str:
+    return f"debt_{job_id}"
+
+
+def question_debt_id(question_id: str) -> str:
+    return f"debt_{question_id}"
+
+
+def session_state(state: State, session: Session) -> SessionState:
+    """Seed rule: running, else queued, else how the last job ended, else idle."""
+    running = session.running_job_id or session.agent_job_id
+    if running:
+        return "waiting" if state.jobs[running].state == "waiting" else "running"
+    if session.queue:
+        return "queued"
+    last = state.jobs.get(session.last_job_id or "")
+    if last is not None and last.state in RETRYABLE:
+        return "failed" if last.state == "failed" else "unknown_after_crash"
+    return "idle"
+
+
+def as_data(state: State) -> dict[str, Any]:
+    """The state as plain containers, for comparison and for the snapshot."""
+    return msgspec.to_builtins(state)

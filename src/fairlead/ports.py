@@ -1,0 +1,321 @@
+"""The seams of the house. Driven: what the flow needs (Journal, Runtime, Channel, Blobs, Directories, Clock).
+Driving: what the world may ask of the flow (Gate, View). No implementation lives here."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.decide.projects import DirectoryFacts
+from fairlead.core.engine import EngineEvent, Invocation, Told, Unasked, Verdict
+from fairlead.core.events import FileRef, JobEnqueued, JournalEvent
+from fairlead.core.inbound import Inbound
+from fairlead.core.live import LiveEvent
+from fairlead.core.replies import Reply, Step
+from fairlead.core.requests import Caller, Request
+from fairlead.core.state import Job, OpenQuestion, State
+from fairlead.errors import Code
+
+# --- driven: time, files, the journal ------------------------------------------------------------------------------
+
+
+class Clock(Protocol):
+    """Wall time for facts; waiting is done on the event loop's own, monotonic time."""
+
+    def now(self) -> str: ...
+
+
+class Directories(Protocol):
+    def inspect(self, path: str) -> DirectoryFacts:
+        """What is really at `path`: absolute, links resolved, an existing directory, or why not."""
+        ...
+
+    def subdirectories(self, path: str) -> list[str]: ...
+
+
+class Blobs(Protocol):
+    """Bytes that outlive the process. A name is given out only when the bytes are durable."""
+
+    async def put(self, data: bytes) -> str: ...
+
+    async def get(self, name: str) -> bytes: ...
+
+    def path_of(self, name: str) -> str: ...
+
+
+class PastJob(msgspec.Struct, frozen=True):
+    """A job as the journal tells it, texts included, also when the state has forgotten it."""
+
+    job: Job
+    enqueued: JobEnqueued
+    answer: str
+    answer_blob: str = ""
+    files: tuple[FileRef, ...] = ()
+
+
+class Journal(Protocol):
+    """Facts in order. `append` numbers nothing and waits for nothing: the ledger brings numbers, `durable` waits."""
+
+    @property
+    def durable_seq(self) -> int: ...
+
+    @property
+    def is_stalled(self) -> bool:
+        """True while the disk takes no more bytes. What was appended waits and is not lost."""
+        ...
+
+    def append(self, ts: str, first_seq: int, events: Sequence[JournalEvent]) -> None: ...
+
+    async def durable(self, seq: int) -> None:
+        """Returns when everything up to `seq` is on disk; raises HouseError if it never can be."""
+        ...
+
+    async def past_job(self, job_id: str) -> PastJob | None: ...
+
+    async def story(self, subject: str) -> list[Step]:
+        """Every line about a job or a message, told in words."""
+        ...
+
+
+# --- driven: agents ------------------------------------------------------------------------------------------------
+
+
+class RuntimeCapabilities(msgspec.Struct, frozen=True, kw_only=True):
+    """What a runtime can do beyond running a turn. Everything defaults to no."""
+
+    resumes: bool = False
+    permissions: bool = False
+    questions: bool = False
+    interrupt: bool = False
+    images: bool = False
+    models: bool = False
+    unasked: bool = False
+    long_lived: bool = False
+    second_attempt: bool = False
+    bounded_turns: bool = True
+
+
+AgentState = Literal["Created", "Active", "Prompting", "Closed"]
+
+
+class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of the process behind a session."""
+
+    state: AgentState = "Closed"
+    model: str = ""
+    models: tuple[str, ...] = ()
+    context_used: int = 0
+    context_size: int = 0
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    """A runtime's self-check, made without a request to any model."""
+
+    ok: bool
+    program: str = ""
+    version: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Runtime(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def capabilities(self) -> RuntimeCapabilities: ...
+
+    def invoke(self, invocation: Invocation) -> AsyncIterator[EngineEvent]:
+        """One turn: a stream that ends with exactly one TurnEnded or TurnFailed. Closing it early ends the turn, and
+        returns only when nothing of it is left running."""
+        ...
+
+    async def tell(self, session_key: str, told: Told) -> None:
+        """An answer, an interruption or a wish for the agent of this session; ignored when there is none."""
+        ...
+
+    def unasked(self) -> AsyncIterator[Unasked]:
+        """What agents do on their own, for ever; empty where that cannot happen."""
+        ...
+
+    def describe(self, session_key: str) -> AgentInfo: ...
+
+    async def end_session(self, session_key: str, how: Literal["stop", "kill"]) -> None: ...
+
+    async def check(self) -> Health: ...
+
+    async def aclose(self) -> None:
+        """End every process; nothing is left behind."""
+        ...
+
+
+# --- driven: channels ----------------------------------------------------------------------------------------------
+
+
+class ChannelCapabilities(msgspec.Struct, frozen=True, kw_only=True):
+    """What a channel can do. `text_limit` 0 means no limit; without `push` the client fetches for itself."""
+
+    text_limit: int = 0
+    max_pieces: int = 0
+    edits: bool = False
+    buttons: bool = False
+    files: bool = False
+    threads: bool = False
+    push: bool = False
+    tables: bool = True
+
+
+class Parcel(msgspec.Struct, frozen=True, kw_only=True):
+    """One piece on its way out. The same `nonce` on every attempt makes a second arrival recognisable."""
+
+    debt_id: str
+    index: int
+    nonce: str
+    destination: ConversationRef
+    text: str
+    job_id: str = ""
+    session_key: str = ""
+    language: str = "en"
+    files: tuple[FileRef, ...] = ()
+    question: OpenQuestion | None = None
+    after_message_id: str = ""
+
+
+class ChannelAway(Exception):  # noqa: N818 - a condition of the world, not a mistake
+    """The whole channel is out of reach: the debt waits, and no attempt counts."""
+
+
+class OutcomeUnknown(Exception):  # noqa: N818 - see above
+    """It may or may not have arrived: look before sending again."""
+
+
+class DeliveryLater(Exception):  # noqa: N818 - see above
+    """It did not arrive; trying again may help."""
+
+    def __init__(self, code: Code, wait_sec: float = 0.0) -> None:
+        super().__init__(code)
+        self.code = code
+        self.wait_sec = wait_sec
+
+
+class DeliveryImpossible(Exception):  # noqa: N818 - see above
+    """This conversation will never take it."""
+
+    def __init__(self, code: Code, reason: str) -> None:
+        super().__init__(f"{code}: {reason}")
+        self.code = code
+        self.reason = reason
+
+
+class Channel(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def capabilities(self) -> ChannelCapabilities: ...
+
+    async def send(self, parcel: Parcel) -> str:
+        """The id of the message that was made. Raises one of the four conditions above."""
+        ...
+
+    async def find(self, parcel: Parcel) -> str | None:
+        """The message of an earlier attempt at this parcel, if it did arrive."""
+        ...
+
+
+# --- driving -------------------------------------------------------------------------------------------------------
+
+
+class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The message is written. `position` counts the jobs before it; a duplicate names the job it already is."""
+
+    job_id: str
+    session_key: str = ""
+    position: int = 0
+    duplicate: bool = False
+
+
+class Click(msgspec.Struct, frozen=True, omit_defaults=True):
+    question_id: str
+    person: str
+    verdict: Verdict
+    chosen: dict[str, str] = {}
+    message: str = ""
+    for_session: bool = False
+    vouched: bool = False
+
+
+class Gate(Protocol):
+    """The way in. Everything that changes something passes here, and only allowed people pass."""
+
+    def allows(self, person: str, *, vouched: bool = False) -> bool: ...
+
+    async def submit(self, inbound: Inbound) -> Receipt:
+        """Returns when the message is durable; raises the FairleadError that refused it."""
+        ...
+
+    async def skip(self, inbound: Inbound, reason: str) -> None: ...
+
+    async def amend(self, conversation: ConversationRef, message_id: str, text: str) -> bool: ...
+
+    async def withdraw(self, conversation: ConversationRef, message_id: str) -> bool: ...
+
+    async def command(self, request: Request, caller: Caller) -> Reply: ...
+
+    async def click(self, click: Click) -> str:
+        """The id of the job that goes on, or that the answer began."""
+        ...
+
+    async def acknowledge(self, job_id: str) -> None: ...
+
+    async def see_person(self, person: str, locale: str) -> None: ...
+
+
+class JobView(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A job as a client sees it, answer included once there is one."""
+
+    job_id: str
+    session_key: str
+    state: str
+    attempt: int
+    enqueued_at: str
+    tool: str = ""
+    prompt: str = ""
+    started_at: str | None = None
+    finished_at: str | None = None
+    answer: str = ""
+    error_code: str | None = None
+    error_message: str | None = None
+    files: tuple[FileRef, ...] = ()
+    body_digest: str = ""
+    cost_usd: float = 0.0
+
+
+ChoiceKind = Literal["project", "tool", "session", "retryable", "model"]
+
+
+class View(Protocol):
+    """The way to look. Changes nothing."""
+
+    @property
+    def state(self) -> State: ...
+
+    def choices(self, kind: ChoiceKind, typed: str, caller: Caller) -> list[str]: ...
+
+    async def job(self, job_id: str) -> JobView:
+        """Raises E_JOB_NOT_FOUND."""
+        ...
+
+    def history(self, session_key: str) -> list[JobView]:
+        """The session's live and recently ended jobs, oldest first, without their texts."""
+        ...
+
+    def unfetched(self, conversation: ConversationRef) -> list[str]:
+        """Jobs whose answers wait here to be fetched."""
+        ...
+
+    def watch(self, *, session_key: str | None = None, job_id: str | None = None) -> AsyncIterator[LiveEvent]:
+        """What happens from now on: subscribed when this returns, before anything is awaited."""
+        ...
+
+    def language_of(self, person: str) -> str: ...

@@ -1,0 +1,1 @@
+"""Journal, snapshot and blobs on disk."""

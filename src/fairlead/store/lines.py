@@ -1,0 +1,91 @@
+"""One journal line to and from bytes. No files, no clock: the caller brings both.
+
+A line is `{"seq":1,"ts":"…","type":"JobStarted","payload":{…},"crc":"89abcdef"}` and a newline. `crc` is the CRC-32 of
+every byte of the journal before it, this line's own beginning included: one number vouches for all that went before,
+so a whole block of lines is checked by looking at its last one. A line without `crc` is accepted and only adds its
+bytes to the chain.
+"""
+
+from typing import Any, Final
+from zlib import crc32
+
+import msgspec
+
+from fairlead.core.events import EVENT_TYPES, JournalEvent
+
+CRC_SUFFIX_LENGTH: Final = len(b',"crc":"00000000"}')
+
+
+class Line(msgspec.Struct, frozen=True, gc=False):
+    """A line whose payload is typed by its `type`."""
+
+    seq: int
+    ts: str
+    payload: Any
+    crc: str = ""
+
+
+class Head(msgspec.Struct, gc=False):
+    """What can be read of any whole line, whoever wrote it."""
+
+    seq: int
+    ts: str
+    type: str
+    crc: str = ""
+
+
+def _line_type(event_type: type[JournalEvent]) -> type[msgspec.Struct]:
+    """A struct per event, so that one pass of the decoder checks envelope and payload together."""
+    return msgspec.defstruct(
+        f"{event_type.__name__}Line",
+        [("seq", int), ("ts", str), ("payload", event_type), ("crc", str, "")],
+        tag_field="type",
+        tag=event_type.__name__,
+        frozen=True,
+        gc=False,
+    )
+
+
+_LINE_TYPES: Final = tuple(_line_type(t) for t in EVENT_TYPES)
+_AnyLine: Any = _LINE_TYPES[0]
+for _t in _LINE_TYPES[1:]:
+    _AnyLine |= _t
+
+decoder: Final[msgspec.json.Decoder[Line]] = msgspec.json.Decoder(_AnyLine)
+head_decoder: Final = msgspec.json.Decoder(Head)
+_encoder: Final = msgspec.json.Encoder()
+_quoted: Final = msgspec.json.Encoder()
+
+
+def encode_line(seq: int, ts: str, event: JournalEvent, chain: int) -> tuple[bytes, int]:
+    """The bytes of a line, and the chain after it."""
+    body = b'{"seq":%d,"ts":"%s","type":"%s","payload":%s' % (
+        seq,
+        ts.encode(),
+        type(event).__name__.encode(),
+        _encoder.encode(event),
+    )
+    crc = crc32(body, chain)
+    suffix = b',"crc":"%08x"}\n' % crc
+    return body + suffix, crc32(suffix, crc)
+
+
+def chain_over(data: bytes, chain: int) -> int:
+    """The chain after `data`, which is whole lines."""
+    return crc32(data, chain)
+
+
+def claimed_crc(line: bytes) -> int | None:
+    """The crc a line (without newline) ends with, or None for a line that carries none."""
+    if line[-CRC_SUFFIX_LENGTH:-10] != b',"crc":"' or line[-2:] != b'"}':
+        return None
+    try:
+        return int(line[-10:-2], 16)
+    except ValueError:
+        return None
+
+
+def is_sound(line: bytes, chain: int) -> bool:
+    """Whether a line (without newline) that follows `chain` is the one that was written."""
+    claimed = claimed_crc(line)
+    return claimed is None or crc32(line[:-CRC_SUFFIX_LENGTH], chain) == claimed
