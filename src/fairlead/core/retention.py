@@ -2,7 +2,7 @@
 
 1. An ended job loses its prompt at once, and its answer when the debt for it is settled.
 2. A session keeps its last 50 ended jobs and those of the last 7 days; a job whose answer is still owed stays.
-3. A dedupe key is kept 14 days; then its message id raises the conversation's floor, at or below which nothing is taken.
+3. A dedupe key is kept 14 days; then its message id raises its conversation's floor: at or below, nothing is taken.
 4. A binding leaves when it ends, or 7 days after it expired. A settled debt leaves at once; an answer that no client
    fetched after 7 days; a question 7 days after its deadline.
 

@@ -1,4 +1,4 @@
-"""Deciding about projects: names, numbers, tools, and which one is worked in. What a path really is, the caller looked up."""
+"""Deciding about projects: names, numbers, tools, which one is worked in. What is at a path, the caller looked up."""
 
 import re
 from typing import Final
