@@ -102,6 +102,7 @@ class Job(msgspec.Struct, omit_defaults=True, gc=False):
     answer_blob: str = ""
     files: tuple[FileRef, ...] = ()
     cost_usd: float = 0.0
+    quoted: int = 0
 
     @property
     def is_live(self) -> bool:

@@ -13,7 +13,7 @@ def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
     job_id = event.job_id
     key = event.session_key
     session = state.sessions[key]
-    state.jobs[job_id] = Job(
+    job = state.jobs[job_id] = Job(
         job_id,
         key,
         session.session_id,
@@ -30,6 +30,8 @@ def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
         event.cause,
         event.body_digest,
     )
+    if event.quoted:
+        job.quoted = event.quoted
     state.jobs_made += 1
     session.queue.append(job_id)
     session.last_activity_at = ts
@@ -57,6 +59,8 @@ def job_amended(state: State, _ts: str, event: e.JobAmended) -> None:
     if job is not None and job.state == "queued":
         job.prompt = event.prompt
         job.prompt_blob = event.prompt_blob
+        if event.prompt_blob:
+            job.quoted = 0
 
 
 def job_withdrawn(state: State, ts: str, event: e.JobWithdrawn) -> None:
