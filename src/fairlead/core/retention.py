@@ -18,7 +18,7 @@ KEPT_ENDED_JOBS: Final = 50
 KEPT_JOB_DAYS: Final = 7
 KEPT_KEY_DAYS: Final = 14
 MAX_RISING_DIGITS: Final = 20
-"""Room for a snowflake and for any counter; a longer run of digits is somebody's random key, and slow to compare."""
+"""Room for any 64-bit id or counter; a longer run of digits is somebody's random key, and slow to compare."""
 
 _ONE_DAY: Final = timedelta(days=1)
 
