@@ -100,7 +100,7 @@ def job_progress(_state: State, _ts: str, _event: e.JobProgress) -> None:
 
 def job_tried_again(state: State, _ts: str, event: e.JobTriedAgain) -> None:
     job = state.jobs.get(event.job_id)
-    if job is not None:
+    if job is not None and job.is_live:
         job.tried_again = True
 
 

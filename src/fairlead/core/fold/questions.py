@@ -34,7 +34,7 @@ def question_asked(state: State, ts: str, event: e.QuestionAsked) -> None:
 
 def question_answered(state: State, _ts: str, event: e.QuestionAnswered) -> None:
     question = state.questions.get(event.question_id)
-    if question is None:
+    if question is None or question.status != "open":
         return
     question.status = "answered"
     question.verdict = event.verdict
