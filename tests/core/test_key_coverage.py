@@ -12,7 +12,7 @@ import fairlead
 PACKAGE = Path(fairlead.__file__).parent
 TESTS = Path(__file__).parents[1]
 
-# Each module that makes or reads session keys, or maps an entry to one, with the tests that must cover it by themselves.
+# Each module that makes or reads session keys, or maps an entry to one, and the tests that must cover it alone.
 MEASURED = {
     "core/keys.py": ["core/test_session_keys.py"],
 }
@@ -26,7 +26,7 @@ def test_session_keys_and_entry_mapping_are_covered_to_ninety_percent(module: st
     measured = f"--include={PACKAGE / module}"
     coverage = [sys.executable, "-m", "coverage"]
     chosen = [str(TESTS / test) for test in tests]
-    pytest_run = ["-m", "pytest", "-p", "no:xdist", "--rootdir", str(TESTS.parent), *chosen]
+    pytest_run = ["-m", "pytest", "-p", "no:xdist", "--hypothesis-profile=brief", *chosen]
     ran = _run([*coverage, "run", f"--rcfile={os.devnull}", "--branch", measured, *pytest_run], environment)
     assert ran.returncode == 0, ran.stdout
     report = _run([*coverage, "report", f"--rcfile={os.devnull}", "--show-missing", "--fail-under=90"], environment)
