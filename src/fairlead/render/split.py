@@ -53,9 +53,7 @@ def split(text: str, limit: int = DISCORD_LIMIT, measure: Measure = discord_leng
 def split_lines(text: str, limit: int, measure: Measure = discord_length) -> list[Piece]:
     """As `split`, with the lines that each piece holds. `measure` is additive and at least 1 for each character."""
     if limit < SMALLEST_LIMIT:
-        raise ValueError(
-            f"A message limit of {limit} leaves no room for text. Give at least {SMALLEST_LIMIT}."
-        )
+        raise ValueError(f"A message limit of {limit} leaves no room for text. Give at least {SMALLEST_LIMIT}.")
     text = text.replace("\r\n", "\n")
     if not text.strip():
         return []
