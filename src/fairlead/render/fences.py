@@ -1,7 +1,7 @@
 """Which lines of a Markdown text open and close code blocks. Knows nothing of lengths, chats or tables.
 
-Read as CommonMark reads it, with what chats forgive: any indentation, a fence behind a list mark or in a quote, and an
-opening fence at the end of a line of text ("Output: ```").
+Read as CommonMark reads it, with what chats forgive: any indentation, a fence behind a list mark or in a
+quote, and an opening fence at the end of a line of text ("Output: ```").
 """
 
 import re
