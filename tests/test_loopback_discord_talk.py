@@ -9,6 +9,7 @@ from pathlib import Path
 import aiohttp
 import discord
 import pytest
+
 from loopback_discord import Allow, Fault, LoopbackDiscord, Upload
 from loopback_discord.bare_client import BareClient, connected
 
@@ -85,7 +86,9 @@ async def test_edits_deletions_and_reactions_reach_the_client(server: LoopbackDi
         assert gone.value.code == 10008
 
 
-async def test_replies_carry_what_they_answer_and_mentions_obey_allowed_mentions(server: LoopbackDiscord) -> None:
+async def test_replies_carry_what_they_answer_and_mentions_obey_allowed_mentions(
+    server: LoopbackDiscord,
+) -> None:
     place = server.text_channel(server.guild())
     ada = server.person("ada")
     async with connected(server) as client:
@@ -157,7 +160,9 @@ async def test_a_thread_from_a_message_has_its_id_and_a_second_try_says_so(serve
         with pytest.raises(discord.HTTPException) as twice:
             await opening.create_thread(name="work")
         assert (twice.value.status, twice.value.code) == (400, 160004)
-        alone = await client.get_channel(place.id).create_thread(name="alone", type=discord.ChannelType.public_thread)
+        alone = await client.get_channel(place.id).create_thread(
+            name="alone", type=discord.ChannelType.public_thread
+        )
         active = await thread.guild.active_threads()
         assert [each.id for each in active] == [thread.id, alone.id]
         assert [each.id for each in await thread.fetch_members()] == [server.world.bot.id]
@@ -210,9 +215,15 @@ async def test_files_go_up_and_come_down_until_their_address_expires(server: Loo
         heard = await client.hears("message")
         assert heard.attachments[0].content_type == "image/png"
         assert await heard.attachments[0].read() == b"\x89PNG"
-        files = [discord.File(BytesIO(b"one"), "1.txt"), discord.File(BytesIO(b"two"), "2.txt", description="2nd")]
+        files = [
+            discord.File(BytesIO(b"one"), "1.txt"),
+            discord.File(BytesIO(b"two"), "2.txt", description="2nd"),
+        ]
         sent = await heard.channel.send("two files", files=files)
-        assert [(each.filename, each.description) for each in sent.attachments] == [("1.txt", None), ("2.txt", "2nd")]
+        assert [(each.filename, each.description) for each in sent.attachments] == [
+            ("1.txt", None),
+            ("2.txt", "2nd"),
+        ]
         assert await sent.attachments[1].read() == b"two"
         server.clock.advance(25 * 3600)
         with pytest.raises(discord.NotFound):

@@ -1,4 +1,4 @@
-"""One interaction as the person who began it sees it: acknowledged or not, the reply, the modal, the choices."""
+"""One interaction as the person who began it sees it: acknowledged or not, reply, modal, choices."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,7 @@
-"""A plain discord.py client of the test's own process, pointed at the loopback Discord. For tests of the loopback itself."""
+"""A plain discord.py client of the test's own process, pointed at the loopback Discord.
+
+For tests of the loopback itself.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -35,6 +38,9 @@ class BareClient(discord.Client):
             self.heard.append((event, args[0] if args else None))
             self.server.board.changed()
 
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        """discord.py's own waits five seconds before every IDENTIFY but the first."""
+
     def of(self, event: str) -> list[Any]:
         return [value for name, value in self.heard if name == event]
 
@@ -69,5 +75,7 @@ async def connected(
             yield client
         finally:
             await client.close()
-            with suppress(asyncio.CancelledError):
+            with suppress(
+                asyncio.CancelledError, discord.ConnectionClosed
+            ):  # the server's logs tell of those
                 await running

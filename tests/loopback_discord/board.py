@@ -7,7 +7,7 @@ from typing import TypeVar
 Found = TypeVar("Found")
 
 
-class WaitedInVain(AssertionError):
+class WaitedInVain(AssertionError):  # noqa: N818 - reads as what happened to the test
     """A test waited for something that did not come; the message says what the server saw meanwhile."""
 
 

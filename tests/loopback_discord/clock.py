@@ -1,4 +1,7 @@
-"""The server's clock, which tests can move, and the ids and time stamps made from it. Knows nothing of Discord's objects."""
+"""The server's clock, which tests can move, and the ids and time stamps made from it.
+
+Knows nothing of Discord's objects.
+"""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""The two transport compressions of the gateway, one context for the life of a socket. Knows only text and bytes."""
+"""The two transport compressions of the gateway, one context for the life of a socket.
+
+Knows only text and bytes.
+"""
 
 import zlib
 from typing import Protocol

@@ -1,4 +1,7 @@
-"""A bot for a process of its own: echoes what it hears. Run with API base, gateway address, token and compression."""
+"""A bot for a process of its own: echoes what it hears.
+
+Run with API base, gateway address, token and compression.
+"""
 
 import sys
 

@@ -9,7 +9,10 @@ import msgspec
 
 
 class Fault(msgspec.Struct, eq=False):
-    """One way to go wrong. `worked` faults let the request take effect first, so that its outcome is unknown."""
+    """One way to go wrong.
+
+    `worked` faults let the request take effect first, so that its outcome is unknown.
+    """
 
     kind: str
     worked: bool = False

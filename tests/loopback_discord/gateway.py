@@ -1,9 +1,13 @@
-"""The websocket gateway: HELLO, IDENTIFY, RESUME, heartbeats, events by intent. Knows the world only by its events."""
+"""The websocket gateway: HELLO, IDENTIFY, RESUME, heartbeats, events by intent.
+
+Knows the world only by its events.
+"""
 
 import asyncio
 import contextlib
 import json
 import secrets
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -47,7 +51,8 @@ class Session:
         self.intents = intents
         self.seq = 0
         self.sent: list[dict[str, Any]] = []
-        self.line: "Line | None" = None
+        self.line: Line | None = None
+        self.left_at: float | None = None
 
     def dispatch(self, name: str, data: Any) -> None:
         self.seq += 1
@@ -92,7 +97,7 @@ class Line:
 
 
 class Gateway:
-    """Tests steer it: `reconnect`, `invalidate`, `close`, `drop`, `forget_sessions`, `acks`, and wait with `ready`."""
+    """Tests steer it with `reconnect`, `invalidate`, `close`, `drop`, `acks`, and wait with `ready`."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -100,6 +105,8 @@ class Gateway:
         self.acks = True
         self.refuse_sockets = False
         self.buffer = 1000
+        self.session_life_s = 180.0
+        self.check: Callable[[Event], None] = lambda _event: None
         self.identifies: list[Identify] = []
         self.resumes: list[Identify] = []
         self.heartbeats = 0
@@ -156,6 +163,7 @@ class Gateway:
         self.sessions.clear()
 
     def publish(self, event: Event) -> None:
+        self.check(event)
         for session in self.sessions.values():
             if event.intent == ALWAYS or session.intents & event.intent:
                 session.dispatch(event.name, blanked(event, session.intents, self._world.bot.id))
@@ -240,6 +248,8 @@ class Gateway:
     def _resume(self, line: Line, data: dict[str, Any]) -> None:
         token, session = data["token"].removeprefix("Bot "), self.sessions.get(data["session_id"])
         oldest = session.sent[0]["s"] if session and session.sent else 0
+        if session and session.left_at and self._world.clock.now() - session.left_at > self.session_life_s:
+            session = None
         if token != self._world.token:
             outcome = str(AUTHENTICATION_FAILED)
             line.close(AUTHENTICATION_FAILED)
@@ -266,11 +276,11 @@ class Gateway:
     def _join(self, line: Line, session: Session) -> None:
         if session.line:
             session.line.session = None
-        session.line, line.session = line, session
+        session.line, line.session, session.left_at = line, session, None
 
     def _hang_up(self, line: Line) -> None:
         if line.session and line.session.line is line:
-            line.session.line = None
+            line.session.line, line.session.left_at = None, self._world.clock.now()
         if line in self.lines:
             self.lines.remove(line)
         self._world.board.changed()

@@ -1,4 +1,7 @@
-"""Discord's limits that its OpenAPI document does not state, checked by hand. Pure: bodies in, refusals out."""
+"""Discord's limits that its OpenAPI document does not state, checked by hand.
+
+Pure: bodies in, refusals out.
+"""
 
 import json
 import re
@@ -229,7 +232,7 @@ def check_choices_of(option: dict[str, Any], path: str) -> None:
 
 
 def option_texts(command: dict[str, Any]) -> list[object]:
-    """What counts towards a command's 8000 characters: names, descriptions and values, without translations."""
+    """What counts towards a command's 8000 characters: names, descriptions, values; no translations."""
     texts: list[object] = [command["name"], command.get("description")]
     for choice in command.get("choices") or []:
         texts += [choice["name"], choice["value"]]

@@ -1,4 +1,7 @@
-"""A person with a Discord client in hand: says, edits, reacts, types commands, taps buttons. Acts; never looks inside the bot."""
+"""A person with a Discord client in hand: says, edits, reacts, types commands, taps buttons. Acts;
+
+never looks inside the bot.
+"""
 
 import secrets
 from collections.abc import Sequence
@@ -122,7 +125,10 @@ class Person:
         return self._touch(message, data | {"values": list(values)})
 
     def submit_modal(self, asked: Asked, **typed: Any) -> Asked:
-        """Answers the modal that `asked` was answered with; fields are named by their custom ids or labels."""
+        """Answers the modal that `asked` was answered with;
+
+        fields are named by their custom ids or labels.
+        """
         before = asked.interaction
         assert before.callback_data is not None, f"{asked} was not answered with a modal"
         data = modals.submission(before.callback_data, typed)
@@ -132,10 +138,9 @@ class Person:
         assert not message.deleted, "the message is deleted"
         assert message.reader_id in (None, self.id), f"{self} cannot see that ephemeral message"
         there = [item for item in walk_components(message.components) if item["type"] == kind]
-        found = [item for item in there if wanted in (item.get("custom_id"), item.get("label"))]
-        assert found, (
-            f"{wanted!r} is not on the message, which has {[(i.get('label'), i.get('custom_id')) for i in there]}"
-        )
+        names = [(item.get("label"), item.get("custom_id")) for item in there]
+        found = [item for item, name in zip(there, names, strict=True) if wanted in name]
+        assert found, f"{wanted!r} is not on the message, which has {names}"
         assert not found[0].get("disabled"), f"{wanted!r} is disabled"
         return found[0]
 
@@ -182,7 +187,8 @@ class Person:
     ) -> Asked:
         world = self.server.world
         interaction = Interaction(
-            world.snowflakes.next(), secrets.token_urlsafe(96), kind, channel, self.user, world.clock.now(), data,
+            world.snowflakes.next(), secrets.token_urlsafe(96), kind, channel, self.user,
+            world.clock.now(), data,
             source, triggering,
         )  # fmt: skip
         world.interactions[interaction.id] = interaction
@@ -196,7 +202,8 @@ class Person:
             "id": str(interaction.id), "application_id": str(world.application.id), "type": interaction.type,
             "data": interaction.data, "token": interaction.token, "version": 1, "locale": self.user.locale,
             "channel_id": str(channel.id), "channel": world.channel_body(channel), "entitlements": [],
-            "authorizing_integration_owners": {"0": str(guild.id if guild else 0)}, "context": 0 if guild else 1,
+            "authorizing_integration_owners": {"0": str(guild.id if guild else 0)},
+            "context": 0 if guild else 1,
             "attachment_size_limit": 10 * 1024 * 1024,
             "app_permissions": str(guild.bot_permissions & ~channel.denied if guild else Allow.BOT),
         }  # fmt: skip

@@ -1,4 +1,4 @@
-"""A channel, thread or direct message as a test sees it: what stands there, and what an administrator does to it."""
+"""A channel, thread or DM as a test sees it: what stands there, and what an administrator does to it."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

@@ -1,4 +1,7 @@
-"""Buckets, the global limit and the count of invalid requests. Knows routes and time, not what the routes do."""
+"""Buckets, the global limit and the count of invalid requests.
+
+Knows routes and time, not what the routes do.
+"""
 
 import hashlib
 import time
@@ -79,12 +82,15 @@ class RateLimits:
         self._windows: dict[str, Window] = {}
         self._recent: deque[float] = deque()
 
-    def admit(self, method: str, template: str, parameters: dict[str, str]) -> dict[str, str]:
+    def admit(
+        self, method: str, template: str, parameters: dict[str, str], *, globally: bool = True
+    ) -> dict[str, str]:
         """The headers of an admitted request; raises Limited for one too many."""
         if not self.enabled or template.startswith(("/interactions/", "/attachments/")):
             return {}
         now = self._now()
-        self._admit_globally(now)
+        if globally:
+            self._admit_globally(now)
         route = REACTIONS if "/reactions/" in template else f"{method} {template}"
         rule = self.rules.get(route, self.default)
         if rule is None:
@@ -103,7 +109,7 @@ class RateLimits:
         now = self._now()
         window = self._window(name, rule)
         if self.enabled and not window.take(now):
-            raise Limited(max(window.resets_at - now, 0.001), scope="shared", code=code, headers={})
+            raise Limited(max(window.resets_at - now, 0.001), scope="user", code=code, headers={})
 
     def _admit_globally(self, now: float) -> None:
         rule = self.global_rule

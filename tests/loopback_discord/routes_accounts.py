@@ -1,4 +1,7 @@
-"""Users, application, guilds, gateway addresses and commands over REST. Messages and channels are elsewhere."""
+"""Users, application, guilds, gateway addresses and commands over REST.
+
+Messages and channels are elsewhere.
+"""
 
 from typing import Any
 
@@ -177,7 +180,8 @@ def registered(
     permissions = command.get("default_member_permissions")
     body = {key: value for key, value in command.items() if value is not None} | {
         "id": before["id"] if before else str(call.world.snowflakes.next()),
-        "application_id": str(call.world.application.id), "version": str(call.world.snowflakes.next()), "type": kind,
+        "application_id": str(call.world.application.id),
+        "version": str(call.world.snowflakes.next()), "type": kind,
         "default_member_permissions": None if permissions is None else str(permissions),
         "description": command.get("description") or "", "nsfw": bool(command.get("nsfw")),
     }  # fmt: skip

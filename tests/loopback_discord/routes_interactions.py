@@ -68,7 +68,8 @@ def new_message(call: Call, interaction: Interaction, data: dict[str, Any]) -> M
     source = interaction.source
     return posting.post(
         call.world, interaction.channel, call.world.bot, data, call.files,
-        type=kinds.get(interaction.type, DEFAULT_MESSAGE), webhook_id=application.id, application_id=application.id,
+        type=kinds.get(interaction.type, DEFAULT_MESSAGE), webhook_id=application.id,
+        application_id=application.id,
         reference=(source.channel_id, source.id) if source and not source.ephemeral else None,
         interaction_metadata=metadata(interaction),
         reader_id=interaction.user.id if (data.get("flags") or 0) & EPHEMERAL else None,

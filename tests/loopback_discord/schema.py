@@ -1,4 +1,7 @@
-"""Checks bodies against Discord's own OpenAPI document. Knows operations and schemas, not what they are for."""
+"""Checks bodies against Discord's own OpenAPI document.
+
+Knows operations and schemas, not what they are for.
+"""
 
 import json
 import logging
@@ -27,8 +30,20 @@ class Violation(msgspec.Struct, frozen=True):
         return f"{self.side} of {self.operation}: {self.problem}"
 
 
+# Events whose data is a body that REST gives too.
+EVENTS = {
+    "MESSAGE_CREATE": "MessageResponse",
+    "MESSAGE_UPDATE": "MessageResponse",
+    "THREAD_CREATE": "ThreadResponse",
+    "THREAD_UPDATE": "ThreadResponse",
+}
+
+
 class Unchecked:
     """Stands in when the document is not there."""
+
+    def event_problem(self, name: str, data: object) -> str | None:
+        return None
 
     def request_problem(self, method: str, template: str, body: object) -> str | None:
         return None
@@ -47,6 +62,11 @@ class OpenApi:
         allow_word_codes(document)
         self._registry = jsonschema_rs.Registry([(ROOT, {"components": document["components"]})])
         self._compiled: dict[str, jsonschema_rs.Draft202012Validator] = {}
+
+    def event_problem(self, name: str, data: object) -> str | None:
+        if name not in EVENTS:
+            return None
+        return self._problem({"$ref": f"#/components/schemas/{EVENTS[name]}"}, data)
 
     def request_problem(self, method: str, template: str, body: object) -> str | None:
         operation = self._paths.get(template, {}).get(method.lower())
@@ -95,7 +115,10 @@ def relaxed(node: Any) -> Any:
 
 
 def allow_word_codes(document: dict[str, Any]) -> None:
-    """The document types the codes inside `errors` as integers; Discord sends words there (BASE_TYPE_REQUIRED)."""
+    """The document types the codes inside `errors` as integers;
+
+    Discord sends words there (BASE_TYPE_REQUIRED).
+    """
     inner = {
         "type": "object",
         "properties": {"code": {"type": ["string", "integer"]}, "message": {"type": "string"}},

@@ -1,6 +1,11 @@
-"""The loopback Discord itself: one port with REST v10, gateway and CDN. Starts, stops, goes down and comes back."""
+"""The loopback Discord itself: one port with REST v10, gateway and CDN.
+
+Starts, stops, goes down and comes back.
+"""
 
 import fnmatch
+import logging
+import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
@@ -27,9 +32,10 @@ from .places import Place
 from .ratelimits import RateLimits
 from .routing import Reply
 from .sockets import abort, abort_transport
-from .world import World
+from .world import Event, World
 
 Found = TypeVar("Found")
+log = logging.getLogger("loopback_discord")
 ROUTES = (
     *routes_accounts.routes.all, *routes_channels.routes.all, *routes_messages.routes.all,
     *routes_webhooks.routes.all, *routes_interactions.routes.all,
@@ -37,7 +43,10 @@ ROUTES = (
 
 
 class LoopbackDiscord:
-    """Use `async with LoopbackDiscord.start() as discord:`; every part that tests steer is a public attribute."""
+    """Use `async with LoopbackDiscord.start() as discord:`;
+
+    every part that tests steer is a public attribute.
+    """
 
     def __init__(self, *, clock: Clock | None = None, virtual_rate_limits: bool = False) -> None:
         self.clock = clock or Clock()
@@ -48,6 +57,7 @@ class LoopbackDiscord:
         self.faults = Faults()
         self.schema = schema.from_environment()
         self.violations: list[schema.Violation] = []
+        self.gateway.check = self._check_event
         self.requests: list[Record] = []
         self.typings: list[tuple[float, int]] = []
         self.port = 0
@@ -121,6 +131,11 @@ class LoopbackDiscord:
             and status in (each.status, None)
         ]
 
+    def violated(self, side: str, operation: str, problem: str, body: object) -> None:
+        violation = schema.Violation(side, operation, problem, body)
+        log.error("VIOLATION: %s", violation)
+        self.violations.append(violation)
+
     @property
     def invalid_requests(self) -> int:
         """What Discord counts towards its ban at 10,000 in ten minutes."""
@@ -149,7 +164,14 @@ class LoopbackDiscord:
         sessions = len(self.gateway.connected())
         return f"{sessions} gateway sessions; {len(self.requests)} requests, last: {last}{wrong}"
 
-    # up and down
+    # token, up and down
+
+    def rotate_token(self) -> str:
+        """The old token is worth nothing from now on; its sessions are closed with 4004."""
+        self.world.token = f"rotated.{secrets.token_hex(12)}"
+        self.gateway.forget_sessions()
+        self.gateway.close(4004)
+        return self.world.token
 
     async def go_down(self) -> None:
         """Connections are reset and new ones refused, until `come_back`."""
@@ -196,11 +218,15 @@ class LoopbackDiscord:
         assert self._runner is not None
         await self._runner.cleanup()
 
+    def _check_event(self, event: Event) -> None:
+        problem = self.schema.event_problem(event.name, event.data)
+        if problem:
+            self.violated("event", event.name, problem, event.data)
+
     async def _lost(self, request: web.Request) -> web.Response:
         """A route that the loopback lacks is a hole in the tests, so it is a violation."""
         problem = "the loopback Discord does not have this route"
-        operation = f"{request.method} {request.path}"
-        self.violations.append(schema.Violation("request", operation, problem, None))
+        self.violated("request", f"{request.method} {request.path}", problem, None)
         return rendered(Reply(404, {"message": "404: Not Found", "code": 0}), {})
 
     async def _cdn(self, request: web.Request) -> web.StreamResponse:

@@ -1,4 +1,7 @@
-"""A slash command as typed, checked against the registered commands and turned into interaction data. Pure."""
+"""A slash command as typed, checked against the registered commands and turned into interaction data.
+
+Pure.
+"""
 
 from typing import Any
 
@@ -11,14 +14,17 @@ PYTHON_TYPES: dict[int, tuple[type, ...]] = {
 }  # fmt: skip
 
 
-class CannotType(AssertionError):
+class CannotType(AssertionError):  # noqa: N818 - reads as what happened to the person
     """Discord's own client would not let a person send this."""
 
 
 def offered(
     commands: dict[int | None, list[dict[str, Any]]], channel: Channel, path: str
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The command and the chain of sub-commands; the guild's own commands hide global ones of the same name."""
+    """The command and the chain of sub-commands;
+
+    the guild's own commands hide global ones of the same name.
+    """
     name, *rest = path.split()
     here = (commands.get(channel.guild_id, []) if channel.guild else []) + commands[None]
     command = next((each for each in here if each["name"] == name and each["type"] == 1), None)

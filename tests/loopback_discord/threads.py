@@ -27,7 +27,10 @@ def begin(
     kind: int = PUBLIC_THREAD,
     auto_archive_minutes: int = 1440,
 ) -> Channel:
-    """From a message the thread has the message's id; otherwise the parent gets a notice with the thread's id."""
+    """From a message the thread has the message's id;
+
+    otherwise the parent gets a notice with the thread's id.
+    """
     if parent.type != TEXT:
         raise errors.wrong_channel_type()
     if message is not None and message.id in world.channels:

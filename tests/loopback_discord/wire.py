@@ -45,7 +45,8 @@ def member_json(member: Member, guild: Guild) -> dict[str, Any]:
 
 def application_json(app: Application, guild_count: int) -> dict[str, Any]:
     return {
-        "id": str(app.id), "name": app.name, "icon": None, "description": "", "type": None, "bot": user_json(app.bot),
+        "id": str(app.id), "name": app.name, "icon": None, "description": "", "type": None,
+        "bot": user_json(app.bot),
         "bot_public": True, "bot_require_code_grant": False, "verify_key": "0" * 64, "flags": app.flags,
         "flags_new": str(app.flags), "redirect_uris": [], "interactions_endpoint_url": None,
         "role_connections_verification_url": None, "owner": user_json(app.owner), "rpc_origins": [],
@@ -66,14 +67,19 @@ def role_json(role_id: int, name: str, permissions: int, *, position: int, manag
 def guild_json(guild: Guild) -> dict[str, Any]:
     return {
         "id": str(guild.id), "name": guild.name, "icon": None, "description": None, "home_header": None,
-        "splash": None, "discovery_splash": None, "features": [], "banner": None, "owner_id": str(guild.owner_id),
+        "splash": None, "discovery_splash": None, "features": [], "banner": None,
+        "owner_id": str(guild.owner_id),
         "application_id": None, "region": "us-central", "afk_channel_id": None, "afk_timeout": 300,
-        "system_channel_id": None, "system_channel_flags": 0, "widget_enabled": False, "widget_channel_id": None,
-        "verification_level": 0, "default_message_notifications": 0, "mfa_level": 0, "explicit_content_filter": 0,
+        "system_channel_id": None, "system_channel_flags": 0, "widget_enabled": False,
+        "widget_channel_id": None,
+        "verification_level": 0, "default_message_notifications": 0, "mfa_level": 0,
+        "explicit_content_filter": 0,
         "max_presences": None, "max_members": 500000, "max_stage_video_channel_users": 50,
-        "max_video_channel_users": 25, "vanity_url_code": None, "premium_tier": 0, "premium_subscription_count": 0,
+        "max_video_channel_users": 25, "vanity_url_code": None, "premium_tier": 0,
+        "premium_subscription_count": 0,
         "preferred_locale": guild.locale, "rules_channel_id": None, "safety_alerts_channel_id": None,
-        "public_updates_channel_id": None, "premium_progress_bar_enabled": False, "nsfw": False, "nsfw_level": 0,
+        "public_updates_channel_id": None, "premium_progress_bar_enabled": False, "nsfw": False,
+        "nsfw_level": 0,
         "emojis": [], "stickers": [], "incidents_data": None,
         "roles": [
             role_json(guild.id, "@everyone", Allow.PERSON, position=0, managed=False),
@@ -109,7 +115,8 @@ def thread_fields(channel: Channel, bot: User) -> dict[str, Any]:
         "total_message_sent": thread.messages_sent,
         "member_count": len(thread.members),
         "thread_metadata": {
-            "archived": thread.archived, "archive_timestamp": thread.archive_timestamp, "locked": thread.locked,
+            "archived": thread.archived, "archive_timestamp": thread.archive_timestamp,
+            "locked": thread.locked,
             "auto_archive_duration": thread.auto_archive_minutes, "create_timestamp": thread.create_timestamp,
         },
     }  # fmt: skip
@@ -159,7 +166,8 @@ def emoji_json(key: str) -> dict[str, Any]:
 def reactions_json(message: Message, bot: User) -> list[dict[str, Any]]:
     return [
         {
-            "emoji": emoji_json(key), "count": len(users), "count_details": {"burst": 0, "normal": len(users)},
+            "emoji": emoji_json(key), "count": len(users),
+            "count_details": {"burst": 0, "normal": len(users)},
             "burst_colors": [], "me_burst": False, "me": bot.id in users,
         }
         for key, users in message.reactions.items()
@@ -174,7 +182,8 @@ def message_json(message: Message, *, bot: User, cdn: str, clock: Clock) -> dict
         "attachments": [attachment_json(item, cdn, clock) for item in message.attachments],
         "embeds": [embed_json(embed) for embed in message.embeds], "components": message.components,
         "mentions": [user_json(user) for user in message.mentions], "mention_roles": [],
-        "mention_everyone": message.mention_everyone, "pinned": False, "tts": message.tts, "flags": message.flags,
+        "mention_everyone": message.mention_everyone, "pinned": False, "tts": message.tts,
+        "flags": message.flags,
         "timestamp": clock.iso(message.created_at),
         "edited_timestamp": None if message.edited_at is None else clock.iso(message.edited_at),
     }  # fmt: skip

@@ -1,4 +1,7 @@
-"""Everybody and everything on the loopback Discord, and the announcement of what changes. No HTTP, no sockets."""
+"""Everybody and everything on the loopback Discord, and the announcement of what changes.
+
+No HTTP, no sockets.
+"""
 
 import secrets
 from collections.abc import Callable
