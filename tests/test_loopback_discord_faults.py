@@ -3,17 +3,18 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import aiohttp
 import discord
 import pytest
 
-from loopback_discord import Fault, LoopbackDiscord, Rule, WaitedInVain
+from loopback_discord import Fault, LoopbackDiscord, Rule, WaitedInVain, schema
 from loopback_discord.bare_client import BareClient, connected, point_at
 from loopback_discord.server import ROUTES
 
 pytestmark = pytest.mark.anyio
-NO_DOCUMENT = not os.environ.get("FAIRLEAD_DISCORD_OPENAPI")
+NO_DOCUMENT = not Path(os.environ.get("FAIRLEAD_DISCORD_OPENAPI") or "/nowhere").is_file()
 
 
 @pytest.fixture
@@ -208,6 +209,16 @@ async def test_a_wrong_shape_is_caught_on_either_side(server: LoopbackDiscord) -
         server.person("ada").say(place, "fine").content = 7  # type: ignore[assignment]
         await client.http.logs_from(place.id, 10)
         assert [each.side for each in server.violations] == ["request", "response"]
+        assert server.violations[0].problem.startswith("at /content: 5 is not of types")
+
+
+@pytest.mark.skipif(NO_DOCUMENT, reason="FAIRLEAD_DISCORD_OPENAPI names no document")
+def test_a_fault_deep_in_a_union_is_named_where_it_is() -> None:
+    body = {"components": [{"type": 1, "components": [button("fine"), {**button("a"), "label": 7}]}]}
+    template = "/channels/{channel_id}/messages"
+    problem = LoopbackDiscord().schema.request_problem("POST", template, body)
+    assert problem is not None
+    assert problem.startswith("at /components/0/components/1/label: 7 is not of types")
 
 
 def button(custom_id: str) -> dict[str, object]:
@@ -262,14 +273,38 @@ async def test_a_session_left_for_hours_cannot_be_resumed(server: LoopbackDiscor
         assert [each.outcome for each in server.gateway.resumes] == ["op9 false"]
 
 
-async def test_a_rotated_token_ends_the_connection_and_refuses_requests(server: LoopbackDiscord) -> None:
-    place = server.text_channel(server.guild())
+async def test_a_rotated_token_ends_the_connection_and_refuses_the_old_one(server: LoopbackDiscord) -> None:
+    server.guild()
     async with connected(server) as client:
-        server.rotate_token()
-        await server.gateway.disconnected()
-        with pytest.raises(discord.HTTPException) as refused:
-            await client.get_channel(place.id).send("who am I?")
-        assert refused.value.status == 401
+        old = server.token
+        new = server.rotate_token()
+        await client.hears("disconnect")
+    async with aiohttp.ClientSession() as session:
+        statuses = []
+        for token in (old, new):
+            headers = {"Authorization": f"Bot {token}"}
+            async with session.get(f"{server.api}/users/@me", headers=headers) as response:
+                statuses.append(response.status)
+    assert statuses == [401, 200]
+
+
+def test_without_the_document_the_checks_are_skipped_and_say_so_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delenv("FAIRLEAD_DISCORD_OPENAPI", raising=False)
+    schema.say_unchecked.cache_clear()
+    servers = [LoopbackDiscord(), LoopbackDiscord()]
+    problems = [each.schema.request_problem("POST", "/channels/{channel_id}/messages", 5) for each in servers]
+    assert (problems, len(caplog.records)) == ([None, None], 1)
+
+
+async def test_a_gateway_that_refuses_sockets_leaves_rest_alone(server: LoopbackDiscord) -> None:
+    server.gateway.refuse_sockets = True
+    async with aiohttp.ClientSession() as session:
+        with pytest.raises(aiohttp.WSServerHandshakeError):
+            await session.ws_connect(server.gateway_url)
+        async with session.get(f"{server.api}/gateway") as response:
+            assert await response.json() == {"url": server.gateway_url}
 
 
 async def test_a_bug_of_the_loopback_itself_is_a_violation(server: LoopbackDiscord) -> None:

@@ -266,8 +266,68 @@ async def test_without_the_content_intent_strangers_words_are_blank(server: Loop
         assert [bool(each.content) for each in client.of("message")] == [False, True]
 
 
+async def test_the_rarer_calls_answer_in_discords_shape(server: LoopbackDiscord) -> None:
+    place, ada = server.text_channel(server.guild()), server.person("ada")
+    async with connected(server) as client:
+        channel = await client.fetch_channel(place.id)
+        assert [each.id for each in await channel.guild.fetch_channels()] == [place.id]
+        assert (await channel.guild.fetch_member(ada.id)).name == "ada"
+        thread = await channel.create_thread(name="work", type=discord.ChannelType.public_thread)
+        await thread.leave()
+        await thread.join()
+        await thread.add_user(ada_as_seen := await client.fetch_user(ada.id))
+        assert sorted(server.place(thread.id).thread.members) == sorted([ada.id, server.world.bot.id])
+        await thread.edit(name="done", archived=True)
+        assert [each.name async for each in channel.archived_threads()] == ["done"]
+        await thread.edit(archived=False)
+        hook = await channel.create_webhook(name="agents")
+        assert (await hook.fetch(prefer_auth=False)).name == "agents"
+        sent = await hook.send("by hook", wait=True)
+        await sent.delete()
+        await hook.delete()
+        mine = await channel.send("mine")
+        await mine.add_reaction("✅")
+        assert [each.id async for each in (await channel.fetch_message(mine.id)).reactions[0].users()] == [
+            client.user.id
+        ]
+        await mine.delete()
+        assert await code_of(ada_as_seen.send("")) == 50006
+        assert [each.type for each in place.messages] == [18]  # the notice of the thread
+
+
 async def test_typing_is_noted(server: LoopbackDiscord) -> None:
     place = server.text_channel(server.guild())
     async with connected(server) as client:
         async with client.get_channel(place.id).typing():
             await place.wait_for_typing()
+
+
+async def test_embeds_buttons_with_emoji_selects_and_layouts_keep_their_shape(
+    server: LoopbackDiscord,
+) -> None:
+    place = server.text_channel(server.guild())
+    embed = discord.Embed(
+        title="Title", description="text", colour=0x123456, timestamp=discord.utils.utcnow()
+    )
+    embed.add_field(name="name", value="value").set_footer(text="foot").set_author(
+        name="me", url="https://a.test/"
+    )
+    view = discord.ui.View()
+    view.add_item(discord.ui.Button(label="Go", emoji="\N{WHITE HEAVY CHECK MARK}", custom_id="go"))
+    view.add_item(discord.ui.Button(label="Docs", url="https://a.test/docs"))
+    options = [discord.SelectOption(label="One", emoji="1\ufe0f\u20e3", description="first")]
+    view.add_item(discord.ui.Select(custom_id="pick", placeholder="which?", options=options))
+    layout = discord.ui.LayoutView()
+    box: discord.ui.Container[discord.ui.LayoutView] = discord.ui.Container(accent_colour=0xFF0000)
+    section = discord.ui.Section("some **text**", accessory=discord.ui.Button(label="Yes", custom_id="yes"))
+    layout.add_item(box.add_item(section).add_item(discord.ui.Separator()))
+    async with connected(server) as client:
+        channel = client.get_channel(place.id)
+        plain = await channel.send(embed=embed, view=view)
+        assert plain.embeds[0].fields[0].value == "value"
+        assert place.messages[0].custom_ids() == ["go", "pick"]
+        await plain.edit(embed=None, view=None, content="bare")
+        laid_out = await channel.send(view=layout)
+        assert place.messages[1].custom_ids() == ["yes"]
+        await laid_out.edit(attachments=[discord.File(BytesIO(b"x"), "x.bin")])
+        assert [each.filename for each in place.messages[1].attachments] == ["x.bin"]

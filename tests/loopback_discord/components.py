@@ -16,11 +16,11 @@ STRING_SELECT, USER_SELECTS, SECTION, THUMBNAIL, GALLERY, FILE, SEPARATOR, CONTA
 
 def stored(components: list[dict[str, Any]]) -> list[dict[str, Any]]:
     taken = iter(range(1, 1_000_000))
-    return [one_stored(item, taken) for item in components]
+    return [one_stored(without_nulls(item), taken) for item in components]
 
 
 def one_stored(item: dict[str, Any], taken: Any) -> dict[str, Any]:
-    body = {key: value for key, value in item.items() if value is not None}
+    body = dict(item)
     body["id"] = body.get("id") or next(taken)
     match body["type"]:
         case kind if kind == STRING_SELECT or kind in USER_SELECTS:
@@ -42,6 +42,12 @@ def one_stored(item: dict[str, Any], taken: Any) -> dict[str, Any]:
     if "accessory" in body:
         body["accessory"] = one_stored(body["accessory"], taken)
     return body
+
+
+def without_nulls(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: without_nulls(value) for key, value in node.items() if value is not None}
+    return [without_nulls(item) for item in node] if isinstance(node, list) else node
 
 
 def gallery_item(entry: dict[str, Any]) -> dict[str, Any]:

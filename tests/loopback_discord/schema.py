@@ -100,7 +100,16 @@ class OpenApi:
         wrong = next(iter(validator.iter_errors(body)), None)
         if wrong is None:
             return None
-        return f"at /{'/'.join(map(str, wrong.instance_path))}: {str(wrong.message)[:500]}"
+        culprit = at_fault(wrong)
+        return f"at /{'/'.join(map(str, culprit.instance_path))}: {str(culprit.message)[:500]}"
+
+
+def at_fault(wrong: Any) -> Any:
+    """Of a union, the complaint of the branch that has the right `type`; it says more than "none fits"."""
+    for branch in getattr(wrong.kind, "context", None) or []:
+        if branch and not any(each.instance_path[-1:] == ["type"] for each in branch):
+            return at_fault(branch[0])
+    return wrong
 
 
 def relaxed(node: Any) -> Any:
