@@ -8,7 +8,7 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from aiohttp import web
 
@@ -194,7 +194,7 @@ class LoopbackDiscord:
         await self._site.start()
 
     async def _listen(self) -> None:
-        app = web.Application(client_max_size=256 * 1024 * 1024)
+        app = web.Application(client_max_size=256 * 1024 * 1024, middlewares=[self._loud])
         # literal names such as @me before the placeholders that would swallow them
         for route in sorted(ROUTES, key=lambda each: "@" not in each.template):
             app.router.add_route(route.method, PREFIX + route.template, self._pipeline.endpoint(route))
@@ -222,6 +222,18 @@ class LoopbackDiscord:
         problem = self.schema.event_problem(event.name, event.data)
         if problem:
             self.violated("event", event.name, problem, event.data)
+
+    @web.middleware
+    async def _loud(self, request: web.Request, handler: Any) -> web.StreamResponse:
+        """A bug of the loopback fails the test: a client that tries again would only hide it."""
+        try:
+            return await handler(request)
+        except Exception as bug:
+            if request.transport is None or request.transport.is_closing():
+                raise  # nobody is there any more: a killed client, a dropped connection
+            log.exception("the loopback Discord failed at %s %s", request.method, request.path)
+            self.violated("loopback", f"{request.method} {request.path}", repr(bug), None)
+            return rendered(Reply(500, {"message": "500: Internal Server Error", "code": 0}), {})
 
     async def _lost(self, request: web.Request) -> web.Response:
         """A route that the loopback lacks is a hole in the tests, so it is a violation."""
