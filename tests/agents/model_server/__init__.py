@@ -1,5 +1,6 @@
 """A model on loopback for the real agent CLIs: three dialects, one scripted brain, every request kept."""
 
+from . import anthropic, brain, gemini, openai
 from .conversation import Conversation, Image, Message, ToolCall, ToolResult, Words
 from .replies import (
     Ask,
@@ -42,4 +43,8 @@ __all__ = [
     "Use",
     "Words",
     "Write",
+    "anthropic",
+    "brain",
+    "gemini",
+    "openai",
 ]

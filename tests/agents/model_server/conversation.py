@@ -55,16 +55,13 @@ class Conversation(msgspec.Struct, frozen=True):
     json_schema: dict[str, Any] | None = None  # set when the CLI asks for structured output: a side call
 
 
-# What the CLIs add to the person's words: <system-reminder>, <environment_context>, <image …> and their like.
-_ADDED = re.compile(r"^\s*<(/?)([a-zA-Z][\w-]*)[^>]*>.*$", re.DOTALL)
+# What the CLIs add to the person's words: <system-reminder>…</…>, <image …>, </image>, [Image: source: …].
+_TAGGED = re.compile(r"\s*<(?:/?[a-zA-Z][\w-]*)[^>]*>(?:.*>)?\s*", re.DOTALL)
+_NOTED = re.compile(r"\s*\[(?:Image: source|Request interrupted)[^\]]*\]\s*")
 
 
 def is_added_by_the_cli(text: str) -> bool:
-    added = _ADDED.match(text)
-    if added is None:
-        return False
-    closing_tag_alone = bool(added.group(1))
-    return closing_tag_alone or text.rstrip().endswith(">")
+    return bool(_TAGGED.fullmatch(text) or _NOTED.fullmatch(text))
 
 
 def is_spoken(part: Part) -> bool:

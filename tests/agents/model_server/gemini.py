@@ -47,7 +47,16 @@ def conversation_of(body: dict[str, Any], model: str) -> Conversation:
 
 def _message(content: dict[str, Any]) -> Message:
     role = "assistant" if content.get("role") == "model" else "user"
-    return Message(role, tuple(part for given in content["parts"] for part in _parts(given)))
+    parts = [part for given in content["parts"] for part in _parts(given)]
+    return Message(role, tuple(_tag_referenced_files(parts)))
+
+
+def _tag_referenced_files(parts: list[Part]) -> Iterator[Part]:
+    """The contents of `@file` come as bare text after the words; tagged, nobody takes them for spoken."""
+    referenced = False
+    for part in parts:
+        referenced |= isinstance(part, Words) and "--- Content from referenced files ---" in part.text
+        yield Words(f"<file>{part.text}</file>") if referenced and isinstance(part, Words) else part
 
 
 def _parts(part: dict[str, Any]) -> Iterator[Part]:

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from typing import Any, Literal, Self
 
 import msgspec
@@ -11,10 +12,12 @@ from aiohttp import web
 from . import anthropic, brain, gemini, openai
 from .conversation import Conversation, last_prompt
 from .hands import within_reach
-from .replies import Drop, Hang, Hold, Pause, Refuse, Reply, Say, Tick, Usage
+from .replies import Drop, Hang, Pause, Refuse, Reply, Say, Tick, Usage
 
 TICK = 0.1
 Dialect = Literal["anthropic", "openai", "gemini"]
+Whole = Callable[[Reply, Conversation, Usage], dict[str, Any]]
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Stream = Callable[[Reply, Conversation, Usage], Iterator[bytes | Pause]]
 
 
@@ -38,6 +41,9 @@ class ModelServer:
 
     def __init__(self) -> None:
         self.requests: list[Seen] = []
+        self.strays: list[
+            str
+        ] = []  # hosts a CLI tried to reach through us as its proxy: nobody may leave loopback
         self.port = 0
         self._scripted: deque[Reply | Refuse] = deque()
         self._refused: Counter[bytes] = Counter()
@@ -55,13 +61,18 @@ class ModelServer:
         """The requests that asked the model something, without side calls that want structured output."""
         return [seen for seen in self.requests if seen.conversation and seen.conversation.json_schema is None]
 
+    @property
+    def holding(self) -> bool:
+        """An answer stands still in the middle."""
+        return bool(self._held)
+
     async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=256 * 1024 * 1024)
+        app = web.Application(client_max_size=256 * 1024 * 1024, middlewares=[self._catch_strays])
         app.router.add_post("/v1/messages", self._anthropic)
         app.router.add_post("/v1/responses", self._openai)
         app.router.add_post(r"/{version:v1\w*}/models/{model}:{verb}", self._gemini)
         app.router.add_route("*", "/{rest:.*}", self._beside)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1, handler_cancellation=True)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
         await site.start()
@@ -83,8 +94,8 @@ class ModelServer:
             await self._changed.wait_for(holds)
 
     async def until_held(self) -> None:
-        """Waits until an answer stands still in the middle (hold, slow or hang)."""
-        await self.until(lambda: bool(self._held))
+        """Waits until an answer stands still (hold, slow or hang)."""
+        await self.until(lambda: self.holding)
 
     async def release(self) -> None:
         """Lets the answers that stand still go on; waits for one first, so that it cannot come too early."""
@@ -112,7 +123,7 @@ class ModelServer:
         if isinstance(reply, Refuse):
             return _refusal(reply, anthropic.error_body)
         if not body.get("stream"):
-            return web.json_response(anthropic.whole(reply, conversation, _usage(reply, conversation)))
+            return await self._whole(request, anthropic.whole, reply, conversation)
         return await self._stream(request, anthropic.stream, reply, conversation)
 
     async def _openai(self, request: web.Request) -> web.StreamResponse:
@@ -134,8 +145,14 @@ class ModelServer:
         if isinstance(reply, Refuse):
             return _refusal(reply, gemini.error_body)
         if request.match_info["verb"] != "streamGenerateContent":
-            return web.json_response(gemini.whole(reply, conversation, _usage(reply, conversation)))
+            return await self._whole(request, gemini.whole, reply, conversation)
         return await self._stream(request, gemini.stream, reply, conversation)
+
+    @web.middleware
+    async def _catch_strays(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        if request.method == "CONNECT":
+            self.strays.append(request.path)
+        return await handler(request)
 
     async def _beside(self, request: web.Request) -> web.StreamResponse:
         """Token counts and model lists get an answer, telemetry and the rest a quiet 404."""
@@ -168,22 +185,41 @@ class ModelServer:
             headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
         )
         await response.prepare(request)
-        released = asyncio.Event()
-        try:
+        async with self._holdable() as released:
             for chunk in dialect(reply, conversation, _usage(reply, conversation)):
                 if isinstance(chunk, bytes):
                     await response.write(chunk)
-                elif isinstance(chunk, Drop):
-                    assert request.transport is not None
-                    request.transport.abort()
-                    return response
                 else:
-                    await self._pause(chunk, released)
-        finally:
-            self._held.discard(released)
+                    await self._pause(request, chunk, released)
         return response
 
-    async def _pause(self, pause: Tick | Hold | Hang, released: asyncio.Event) -> None:
+    async def _whole(
+        self, request: web.Request, dialect: Whole, reply: Reply, conversation: Conversation
+    ) -> web.StreamResponse:
+        """Without a stream the pauses come before the answer (claude asks so after a stream that was cut)."""
+        async with self._holdable() as released:
+            for step in reply.steps:
+                if isinstance(step, Pause):
+                    await self._pause(request, step, released)
+        return web.json_response(dialect(reply, conversation, _usage(reply, conversation)))
+
+    @asynccontextmanager
+    async def _holdable(self) -> AsyncIterator[asyncio.Event]:
+        released = asyncio.Event()
+        try:
+            yield released
+        finally:
+            self._held.discard(released)
+            async with self._changed:
+                self._changed.notify_all()
+
+    async def _pause(self, request: web.Request, pause: Pause, released: asyncio.Event) -> None:
+        if isinstance(pause, Drop):
+            assert request.transport is not None
+            request.transport.abort()
+            raise ConnectionResetError("dropped, as the reply asked")
+        if isinstance(pause, Tick) and released.is_set():
+            return
         async with self._changed:
             self._held.add(released)
             self._changed.notify_all()
