@@ -1,4 +1,4 @@
-"""Where the CLIs are kept, and which Node is good enough. The `agents` tests stand on the installation itself."""
+"""Where the CLIs are kept, and which Node is good enough; the `agents` tests stand on the rest."""
 
 from pathlib import Path
 
