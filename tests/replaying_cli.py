@@ -296,10 +296,13 @@ def note_run(arguments: list[str], stdin: str | None) -> None:
 
 def leave_grandchild(how: str) -> None:
     """Ignores every polite signal in a session of its own; the environment is all that ties it to us."""
-    stubborn = f"trap '' INT TERM HUP; exec sleep {LIFETIME}"
+    polite = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(number, signal.SIG_IGN) for number in polite]  # inherited through exec: no race
     stdout = None if how == "holds-stdout" else subprocess.DEVNULL
     pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": stdout, "stderr": stdout}
-    child = subprocess.Popen(["/bin/sh", "-c", stubborn], start_new_session=True, **pipes)
+    child = subprocess.Popen(["/bin/sleep", str(LIFETIME)], start_new_session=True, **pipes)
+    for number, handler in zip(polite, before, strict=True):
+        signal.signal(number, handler)
     sys.stderr.write(f"grandchild {child.pid}\n")
     sys.stderr.flush()
 

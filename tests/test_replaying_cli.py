@@ -212,11 +212,16 @@ def test_a_grandchild_outlives_its_parent_in_a_session_of_its_own(tmp_path: Path
 
     grandchild = int(done.stderr.split()[1])
     try:
-        os.kill(grandchild, signal.SIGTERM)
         assert os.getsid(grandchild) == grandchild
-        assert Path(f"/proc/{grandchild}").exists()
+        assert {signal.SIGINT, signal.SIGTERM, signal.SIGHUP} <= ignored_by(grandchild)
     finally:
         os.kill(grandchild, signal.SIGKILL)
+
+
+def ignored_by(pid: int) -> set[int]:
+    status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    mask = int(status["SigIgn"], 16)
+    return {number for number in range(1, 65) if mask >> (number - 1) & 1}
 
 
 @pytest.mark.parametrize("name", NEW_TURN)
