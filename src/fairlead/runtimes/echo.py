@@ -43,6 +43,7 @@ class _Ear:
 
     def __init__(self) -> None:
         self._awaited: tuple[str, asyncio.Future[Answer]] | None = None
+        self._early: dict[str, Answer] = {}
         self._stopped: _StoppedEarly | None = None
 
     async def pause(self, seconds: float | None) -> None:
@@ -55,6 +56,8 @@ class _Ear:
     async def answer_to(self, request_id: str) -> Answer:
         if self._stopped is not None:
             raise self._stopped
+        if request_id in self._early:
+            return self._early.pop(request_id)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._awaited = (request_id, future)
         try:
@@ -65,6 +68,8 @@ class _Ear:
     def hear(self, answer: Answer) -> None:
         if self._awaited is not None and self._awaited[0] == answer.request_id and not self._awaited[1].done():
             self._awaited[1].set_result(answer)
+        else:
+            self._early[answer.request_id] = answer  # quicker than the turn came to wait for it
 
     def stop(self, end: TurnEnded | TurnFailed) -> None:
         self._stopped = self._stopped or _StoppedEarly(end)
@@ -94,7 +99,7 @@ class EchoRuntime:
         self._models: dict[str, str] = {}
         self._unasked: asyncio.Queue[Unasked | None] = asyncio.Queue()
 
-    async def invoke(self, invocation: Invocation) -> AsyncIterator[EngineEvent]:
+    async def invoke(self, invocation: Invocation) -> AsyncGenerator[EngineEvent]:
         stage = Stage(invocation, has_failed_before=invocation.job_id in self._failed_once)
         here = (stage, _Ear())
         self._running[invocation.session_key] = here
