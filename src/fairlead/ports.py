@@ -9,12 +9,12 @@ import msgspec
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import DirectoryFacts
 from fairlead.core.engine import EngineEvent, Invocation, Told, Unasked, Verdict
-from fairlead.core.events import FileRef, JobEnqueued, JournalEvent
+from fairlead.core.events import FileRef, JournalEvent
 from fairlead.core.inbound import Inbound
 from fairlead.core.live import LiveEvent
-from fairlead.core.replies import Reply, Step
+from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
-from fairlead.core.state import Job, OpenQuestion, State
+from fairlead.core.state import OpenQuestion, State
 from fairlead.errors import Code
 
 # --- driven: time, files, the journal ------------------------------------------------------------------------------
@@ -44,14 +44,12 @@ class Blobs(Protocol):
     def path_of(self, name: str) -> str: ...
 
 
-class PastJob(msgspec.Struct, frozen=True):
-    """A job as the journal tells it, texts included, also when the state has forgotten it."""
+class Recorded(msgspec.Struct, frozen=True):
+    """One line of the journal, read back."""
 
-    job: Job
-    enqueued: JobEnqueued
-    answer: str
-    answer_blob: str = ""
-    files: tuple[FileRef, ...] = ()
+    seq: int
+    ts: str
+    event: JournalEvent
 
 
 class Journal(Protocol):
@@ -71,10 +69,8 @@ class Journal(Protocol):
         """Returns when everything up to `seq` is on disk; raises HouseError if it never can be."""
         ...
 
-    async def past_job(self, job_id: str) -> PastJob | None: ...
-
-    async def story(self, subject: str) -> list[Step]:
-        """Every line about a job or a message, told in words."""
+    async def lines_about(self, names: Sequence[str]) -> list[Recorded]:
+        """Every line that holds one of `names` as a whole JSON string, oldest first: what the state has forgotten."""
         ...
 
 
