@@ -1,7 +1,7 @@
 """The client of our own HTTP API: for the terminal, for scripts, for whatever else speaks to a running Fairlead.
 
 1. A message is sent with a key of its own, so that sending it again after a broken connection makes no second job.
-2. A broken event stream is taken up again where it broke; after a restart of the server it begins anew, with `accepted`.
+2. A broken event stream is taken up where it broke; after a restart of the server it begins anew, with `accepted`.
 3. A refusal is raised as the FairleadError that the server raised; a server out of reach as `ServerAway`.
 """
 
@@ -9,6 +9,7 @@ import asyncio
 import random
 import uuid
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote
@@ -183,7 +184,7 @@ class Client:
             raise _fault_in(content, response.status)
         return msgspec.json.decode(content, type=reply)
 
-    def _request(self, method: str, path: str, **more: Any) -> Any:
+    def _request(self, method: str, path: str, **more: Any) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         assert self._http is not None, "use the client as a context manager"
         return self._http.request(method, f"{self.base_url}{path}", **more)
 

@@ -17,6 +17,7 @@ from fairlead.core.identity import Identities
 from fairlead.core.inbound import clean_text
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.tasks import TaskOwner
+from fairlead.observe import log_failure
 from fairlead.ports import Blobs, ChannelCapabilities, Gate, Parcel, View
 
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
@@ -58,13 +59,11 @@ class HttpChannel(PullChannel):
         blobs: Blobs,
         vitals: Vitals,
         max_body_bytes: int = MAX_BODY_BYTES,
-        report: Callable[[FairleadError, str], None] | None = None,
     ) -> None:
         super().__init__("http")
         self._service = Service(gate, view, blobs, vitals, identities, agent_id, Feeds(view))
         self._token = token
         self._max_body_bytes = max_body_bytes
-        self._report = report
 
     @property
     def channels(self) -> tuple[PullChannel, ...]:
@@ -94,43 +93,13 @@ class HttpChannel(PullChannel):
 
     def _application(self, door: Door) -> web.Application:
         application = web.Application(
-            middlewares=[self._guard(door)],  # every answer, also 404, passes here
+            middlewares=[_guard(door)],  # every answer, also 404, passes here
             client_max_size=self._max_body_bytes,
         )
         for endpoint in ENDPOINTS:
             application.router.add_route(endpoint.method, endpoint.path, self._route(endpoint))
         application.router.add_route("GET", "/openapi.json", _get_document)
         return application
-
-    def _guard(self, door: Door) -> Any:
-        @web.middleware
-        async def guard(request: web.Request, handler: _Next) -> web.StreamResponse:
-            try:
-                door.admit(request.headers, public=request.path in _PUBLIC)
-                return await handler(request)
-            except HttpRefusal as refused:
-                self._tell(refused.problem, request)
-                response = refusal(refused.problem, status=refused.status)
-                response.headers.update(refused.headers)
-                return response
-            except FairleadError as problem:
-                self._tell(problem, request)
-                return refusal(problem)
-            except web.HTTPException as foreign:
-                return _in_our_shape(foreign, request)
-            except ConnectionError:
-                raise
-            except Exception as bug:  # a bug in one request must not end the connection without a word
-                problem = error(Code.E_INTERNAL)
-                problem.__cause__ = bug
-                self._tell(problem, request)
-                return refusal(problem)
-
-        return guard
-
-    def _tell(self, problem: FairleadError, request: web.Request) -> None:
-        if self._report is not None:
-            self._report(problem, f"{request.method} {request.path[:200]}")
 
     def _route(self, endpoint: Endpoint) -> _Next:
         async def answer(request: web.Request) -> web.StreamResponse:
@@ -139,6 +108,35 @@ class HttpChannel(PullChannel):
             return reply if isinstance(reply, web.StreamResponse) else json_reply(reply)
 
         return answer
+
+
+def _guard(door: Door) -> Any:
+    @web.middleware
+    async def guard(request: web.Request, handler: _Next) -> web.StreamResponse:
+        try:
+            door.admit(request.headers, public=request.path in _PUBLIC)
+            return await handler(request)
+        except HttpRefusal as refused:
+            _tell(refused.problem, request)
+            response = refusal(refused.problem, status=refused.status)
+            response.headers.update(refused.headers)
+            return response
+        except FairleadError as problem:
+            _tell(problem, request)
+            return refusal(problem)
+        except web.HTTPException as foreign:
+            return _in_our_shape(foreign, request)
+        except ConnectionError:
+            raise
+        except Exception as bug:  # a bug in one request must not end the connection without a word
+            _tell(bug, request)
+            return refusal(error(Code.E_INTERNAL))
+
+    return guard
+
+
+def _tell(problem: Exception, request: web.Request) -> None:
+    log_failure("http request refused", problem, request=f"{request.method} {request.path[:200]}")
 
 
 async def _listen(runner: web.AppRunner, host: str, port: int) -> tuple[str, int]:
