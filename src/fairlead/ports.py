@@ -298,6 +298,14 @@ class JobView(msgspec.Struct, frozen=True, omit_defaults=True):
 ChoiceKind = Literal["project", "tool", "session", "retryable", "model"]
 
 
+class Watching(Protocol):
+    """Events to iterate over; whoever stops earlier than the house closes it, or it goes on collecting."""
+
+    def __aiter__(self) -> AsyncIterator[LiveEvent]: ...
+
+    async def aclose(self) -> None: ...
+
+
 class View(Protocol):
     """The way to look. Changes nothing."""
 
@@ -318,7 +326,7 @@ class View(Protocol):
         """Jobs whose answers wait here to be fetched."""
         ...
 
-    def watch(self, *, session_key: str | None = None, job_id: str | None = None) -> AsyncIterator[LiveEvent]:
+    def watch(self, *, session_key: str | None = None, job_id: str | None = None) -> Watching:
         """What happens from now on: subscribed when this returns, before anything is awaited."""
         ...
 
