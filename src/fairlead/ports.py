@@ -10,11 +10,11 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import DirectoryFacts
 from fairlead.core.engine import EngineEvent, Invocation, Told, Unasked, Verdict
 from fairlead.core.events import FileRef, JournalEvent
-from fairlead.core.inbound import Inbound
+from fairlead.core.inbound import Attachment, Inbound
 from fairlead.core.live import LiveEvent
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
-from fairlead.core.state import OpenQuestion, State
+from fairlead.core.state import Job, OpenQuestion, State
 from fairlead.errors import Code
 
 # --- driven: time, files, the journal ------------------------------------------------------------------------------
@@ -201,6 +201,14 @@ class DeliveryImpossible(Exception):  # noqa: N818 - see above
         super().__init__(f"{code}: {reason}")
         self.code = code
         self.reason = reason
+
+
+class Fetcher(Protocol):
+    """Brings the files of a message here, once, before its job begins."""
+
+    async def fetch(self, job: Job) -> tuple[Attachment, ...]:
+        """The job's attachments as blobs. Raises E_ATTACHMENT_GONE for what can no longer be had."""
+        ...
 
 
 class Channel(Protocol):

@@ -15,7 +15,6 @@ from fairlead.core.state import (
     Job,
     OpenQuestion,
     Person,
-    Plan,
     Project,
     Session,
     State,
@@ -195,6 +194,12 @@ def _job_amended(state: State, _ts: str, event: e.JobAmended) -> None:
     if job is not None and job.state == "queued":
         job.prompt = event.prompt
         job.prompt_blob = event.prompt_blob
+
+
+def _attachments_stored(state: State, _ts: str, event: e.AttachmentsStored) -> None:
+    job = state.jobs.get(event.job_id)
+    if job is not None:
+        job.attachments = event.attachments
 
 
 def _job_withdrawn(state: State, ts: str, event: e.JobWithdrawn) -> None:
@@ -419,16 +424,11 @@ def _delivery_owed(state: State, ts: str, event: e.DeliveryOwed) -> None:
     )
 
 
-def _delivery_planned(state: State, _ts: str, event: e.DeliveryPlanned) -> None:
+def _delivery_planned(state: State, ts: str, event: e.DeliveryPlanned) -> None:
     debt = state.debts.get(event.debt_id)
     if debt is not None and debt.plan is None:
-        debt.plan = Plan(event.destination, event.route, event.reason, event.pieces)
-
-
-def _piece_attempted(state: State, ts: str, event: e.PieceAttempted) -> None:
-    debt = state.debts.get(event.debt_id)
-    if debt is not None:
-        debt.attempted.setdefault(str(event.index), ts)
+        debt.plan = event
+        debt.planned_at = ts
 
 
 def _piece_delivered(state: State, _ts: str, event: e.PieceDelivered) -> None:
@@ -480,6 +480,7 @@ _RULES: Final[dict[type[e.JournalEvent], _Rule]] = {
     e.MessageRefused: _message_refused,
     e.MessageSkipped: _message_skipped,
     e.JobAmended: _job_amended,
+    e.AttachmentsStored: _attachments_stored,
     e.JobWithdrawn: _job_withdrawn,
     e.JobStarted: _job_started,
     e.JobProgress: _job_progress,
@@ -497,7 +498,6 @@ _RULES: Final[dict[type[e.JournalEvent], _Rule]] = {
     e.BindingEnded: _binding_ended,
     e.DeliveryOwed: _delivery_owed,
     e.DeliveryPlanned: _delivery_planned,
-    e.PieceAttempted: _piece_attempted,
     e.PieceDelivered: _piece_delivered,
     e.DeliveryDeferred: _delivery_deferred,
     e.DeliveryAcknowledged: _delivery_acknowledged,

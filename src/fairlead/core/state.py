@@ -6,7 +6,7 @@ import msgspec
 
 from fairlead.core.conversation import ConversationRef, SessionBindingRecord
 from fairlead.core.engine import Suggestion
-from fairlead.core.events import AskedItem, Cause, DebtKind, FileRef, Piece, QuestionKind, Route
+from fairlead.core.events import AskedItem, Cause, DebtKind, DeliveryPlanned, FileRef, QuestionKind
 from fairlead.core.inbound import Attachment
 from fairlead.core.keys import SessionKey, parse_session_key
 
@@ -132,13 +132,6 @@ class OpenQuestion(msgspec.Struct, omit_defaults=True):
     closed_reason: str = ""
 
 
-class Plan(msgspec.Struct, omit_defaults=True):
-    destination: ConversationRef | None
-    route: Route
-    reason: str
-    pieces: tuple[Piece, ...] = ()
-
-
 class Debt(msgspec.Struct, omit_defaults=True):
     """Words that somebody is owed, until every piece is paid, a client fetched them, or it was given up."""
 
@@ -151,8 +144,8 @@ class Debt(msgspec.Struct, omit_defaults=True):
     question_id: str = ""
     text: str = ""
     fail_closed: bool = False
-    plan: Plan | None = None
-    attempted: dict[str, str] = {}
+    plan: DeliveryPlanned | None = None
+    planned_at: str = ""
     paid: dict[str, str] = {}
     attempts: int = 0
     due: str = ""

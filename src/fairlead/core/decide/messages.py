@@ -10,6 +10,7 @@ from fairlead.core.decide.decision import NOTHING, Decision
 from fairlead.core.decide.projects import project_to_work_in, switched
 from fairlead.core.decide.sessions import binding_events
 from fairlead.core.events import (
+    AttachmentsStored,
     Cause,
     JobAmended,
     JobEnqueued,
@@ -41,6 +42,11 @@ class AmendJob(msgspec.Struct, frozen=True):
     job_id: str
     text: str
     prompt_blob: str = ""
+
+
+class StoreAttachments(msgspec.Struct, frozen=True):
+    job_id: str
+    attachments: tuple[Attachment, ...]
 
 
 class RetryJob(msgspec.Struct, frozen=True):
@@ -187,6 +193,13 @@ def amend_job(state: State, command: AmendJob, _now: str, limits: Limits) -> Dec
         return Decision(refusal=error(Code.E_MESSAGE_TOO_LARGE))
     inline = "" if command.prompt_blob else command.text
     return Decision((JobAmended(job.job_id, inline, command.prompt_blob),), subject=job.job_id)
+
+
+def store_attachments(state: State, command: StoreAttachments, _now: str, _limits: Limits) -> Decision:
+    job = state.jobs.get(command.job_id)
+    if job is None or not job.is_live or job.attachments == command.attachments:
+        return NOTHING
+    return Decision((AttachmentsStored(command.job_id, command.attachments),))
 
 
 def retry_job(state: State, command: RetryJob, now: str, limits: Limits) -> Decision:
