@@ -73,7 +73,7 @@ def comet(generations: str, last_words: str) -> None:
 
 
 def chatty_at_the_end() -> None:
-    """Answers SIGTERM with more output than pipes and buffers hold, then exits."""
+    """Has said much, and answers SIGTERM with more than pipes and buffers hold, then exits."""
 
     def last_words(*_: object) -> None:
         for _ in range(64):
@@ -81,6 +81,7 @@ def chatty_at_the_end() -> None:
         os._exit(7)
 
     signal.signal(signal.SIGTERM, last_words)
+    os.write(1, b"x" * 9 * 65536)  # enough for the reading side to stop reading
     os.write(2, b"ready\n")
     pause_for_ever()
 

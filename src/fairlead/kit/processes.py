@@ -112,7 +112,7 @@ class OwnedProcess:
         program = find_program(argv[0], cwd=cwd, env=marked)
         process = cls(ChildPipes(tee, on_stderr_line), mark, line_limit)
         try:
-            # Shielded: a cancelled start would leave a child that nobody has the pid of.
+            # Shielded: asyncio ends a cancelled start by killing the child, and not what it has started.
             await shielded(process._start([program, *argv[1:]], cwd, marked, stdin))
             yield process
         finally:
