@@ -25,7 +25,6 @@ from fairlead.core.inbound import clean_text
 from fairlead.errors import Code, FairleadError
 from fairlead.render.replies import reply_lines
 
-
 PROMPT = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 
 
