@@ -26,7 +26,7 @@ def _default_home() -> Path:
 class Settings(BaseSettings):
     """Every setting of Fairlead. The text after each is what the reference says about it."""
 
-    model_config = SettingsConfigDict(env_file=".env", extra="ignore", populate_by_name=True, frozen=True)
+    model_config = SettingsConfigDict(env_file=".env", extra="ignore", frozen=True)
 
     # --- where things are
     state_dir: Path = Field(
@@ -187,7 +187,7 @@ def load_settings(**overrides: Any) -> Settings:
     try:
         return Settings(**overrides)
     except ValidationError as mistakes:
-        listed = "\n".join(f"  {_name_of(m['loc'])}: {_plain(m['msg'])}" for m in mistakes.errors())
+        listed = "\n".join(f"  {_name_of(m['loc'])}: {_plain(m['msg'])}." for m in mistakes.errors())
         raise error(
             Code.E_CONFIG,
             f"The settings are wrong:\n{listed}",

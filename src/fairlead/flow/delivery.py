@@ -89,8 +89,8 @@ class Delivery:
         channel = self._channels.get(to.conversation.channel) if to.conversation is not None else None
         if to.conversation is not None and channel is None:
             return  # that channel is off for now: the debt waits for it
-        pulled = channel is None or not channel.capabilities.push
-        pieces = () if pulled else await self._composer.compose(debt, channel.capabilities)
+        can = channel.capabilities if channel is not None else None
+        pieces = await self._composer.compose(debt, can) if can is not None and can.push else ()
         await self._ledger.record(PlanDelivery(debt.debt_id, to, pieces))
 
     # --- paying

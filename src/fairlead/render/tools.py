@@ -110,9 +110,7 @@ _LABELS: Final[Mapping[str, _Label]] = {
     **dict.fromkeys(("grep", "search", "search_file_content", "grep_search"), _SEARCH),
     **dict.fromkeys(("websearch", "web_search", "google_web_search"), _WEB),
     **dict.fromkeys(("webfetch", "web_fetch", "fetch"), _FETCH),
-    **dict.fromkeys(
-        ("bash", "shell", "command_execution", "run_shell_command", "execute", "powershell"), _RUN
-    ),
+    **dict.fromkeys(("bash", "shell", "command_execution", "run_shell_command", "execute", "powershell"), _RUN),
     **dict.fromkeys(("bashoutput", "taskoutput"), _Label("output")),
     **dict.fromkeys(("killshell", "killbash", "taskstop"), _Label("stop")),
     **dict.fromkeys(("task", "agent"), _SUBAGENT),

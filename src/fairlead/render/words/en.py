@@ -1,5 +1,5 @@
 """English, the catalogue that the others are measured against."""
-# ruff: noqa: E501  # one sentence, one line
+# one sentence, one line
 
 from typing import Final
 
@@ -224,6 +224,4 @@ GROUPS: Final = {
     "tool": _TOOLS,
     "shortened": _SHORTENED,
 }
-WORDS: Final = {
-    f"{group}.{key}": words for group, entries in GROUPS.items() for key, words in entries.items()
-}
+WORDS: Final = {f"{group}.{key}": words for group, entries in GROUPS.items() for key, words in entries.items()}

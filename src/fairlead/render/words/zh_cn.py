@@ -215,6 +215,4 @@ GROUPS: Final = {
     "tool": _TOOLS,
     "shortened": _SHORTENED,
 }
-WORDS: Final = {
-    f"{group}.{key}": words for group, entries in GROUPS.items() for key, words in entries.items()
-}
+WORDS: Final = {f"{group}.{key}": words for group, entries in GROUPS.items() for key, words in entries.items()}

@@ -34,8 +34,7 @@ _ERRORS: Final = {
     "E_RUNTIME_HUNG": "代理程式在工作途中失去回應，已將其停止。請使用 /retry[[ {job}]]。",
     "E_MODEL_UNAVAILABLE": "無法使用指定的模型 ID[[（{model_id}）]]。請從 /agent model 提供的選項中選擇。",
     "E_ATTACHMENT_GONE": "已無法取得附件[[ {name}]]。請在新訊息中重新附加。",
-    "E_UNKNOWN_AFTER_CRASH": "執行途中 Fairlead 停止了，不知道代理程式做到哪裡。"
-    "請檢查專案，再使用 /retry[[ {job}]]。",
+    "E_UNKNOWN_AFTER_CRASH": "執行途中 Fairlead 停止了，不知道代理程式做到哪裡。請檢查專案，再使用 /retry[[ {job}]]。",
     "E_DISCORD_RATE_LIMIT": "Discord 目前不接受更多訊息。沒有遺失任何內容，稍後會自動重送。",
     "E_UNDELIVERABLE": "回覆沒有可送達的地方。可用 `fairlead journal show[[ {job}]]` 顯示。",
     "E_INVALID_NAME": "名稱[[ {name}]] 無法使用。請使用 1 到 40 個 a-z、0-9、- 與 _ 字元。",
@@ -216,6 +215,4 @@ GROUPS: Final = {
     "tool": _TOOLS,
     "shortened": _SHORTENED,
 }
-WORDS: Final = {
-    f"{group}.{key}": words for group, entries in GROUPS.items() for key, words in entries.items()
-}
+WORDS: Final = {f"{group}.{key}": words for group, entries in GROUPS.items() for key, words in entries.items()}
