@@ -4,8 +4,7 @@ import asyncio
 from contextlib import suppress
 from typing import TextIO
 
-from fairlead.channels.terminal.commands import Local, help_lines, message_in, names_command, parse
-from fairlead.channels.terminal.labels import tool_line
+from fairlead.channels.terminal.commands import Local, help_lines, is_command, message_in, parse
 from fairlead.channels.terminal.options import ChatOptions
 from fairlead.client import Client, ServerAway
 from fairlead.client import wire as w
@@ -14,6 +13,7 @@ from fairlead.core.requests import Cancel
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.tasks import shielded
 from fairlead.render.replies import reply_text
+from fairlead.render.tools import tool_label
 
 FAILED = 1
 
@@ -21,7 +21,7 @@ FAILED = 1
 async def run_piped(client: Client, options: ChatOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     try:
         message = await asyncio.to_thread(_all_of, stdin)
-        if names_command(message):
+        if is_command(message):
             return await _run_command(client, options, message, stdout)
         return await _Exchange(client, options, stdout, stderr).run(message_in(message))
     except FairleadError as problem:
@@ -79,7 +79,7 @@ class _Exchange:
         async for event in self._client.events(job_id, on_away=self._away):
             match event:
                 case w.ToolUse(phase="started"):
-                    _tell(self._stderr, f"🔧 {tool_line(event.name, event.input)}")
+                    _tell(self._stderr, f"🔧 {tool_label(event.name, event.input)}")
                 case w.QuestionInfo(status="open"):
                     await self._deny(event)
                 case w.Done(job):
