@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from fairlead.core.decide.delivery import Abandon, Acknowledge, AttemptPiece, DeferDelivery, PayPiece
+from fairlead.core.decide.delivery import Abandon, Acknowledge, DeferDelivery, PayPiece
 from fairlead.core.decide.endings import (
     Cancelled,
     CancelQueued,
@@ -192,7 +192,6 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(index=which, piece=st.integers(0, 3))
     def pay(self, index: int, piece: int):
         debt_id = pick(self.house.state.debts, index)
-        self.house.do(AttemptPiece(debt_id, piece))
         self.house.do(PayPiece(debt_id, piece, "m"))
 
     @rule(index=which)

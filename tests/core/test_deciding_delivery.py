@@ -5,9 +5,9 @@ from core_house import House, key_of, place, thread
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.core.decide.delivery import Abandon, Acknowledge, AttemptPiece, DeferDelivery, PayPiece, PlanDelivery
+from fairlead.core.decide.delivery import Abandon, Acknowledge, DeferDelivery, PayPiece, PlanDelivery
 from fairlead.core.decide.sessions import Bind, Unbind
-from fairlead.core.events import DeliveryAbandoned, DeliveryDeferred, DeliveryPlanned, PieceAttempted
+from fairlead.core.events import DeliveryAbandoned, DeliveryDeferred, DeliveryPlanned
 from fairlead.core.routing import Destination, resolve_destination
 from fairlead.core.state import Debt, answer_debt_id
 from fairlead.errors import Code
@@ -122,7 +122,6 @@ def test_pieces_are_paid_one_by_one_and_the_last_settles_the_debt(house: House, 
 
 def test_what_is_not_in_the_plan_is_not_paid(house: House, debt: str):
     assert house.do(PayPiece(debt, 0, "before the plan")).events == ()
-    assert house.do(AttemptPiece(debt, 0)).events == ()
     house.plan(debt, pieces=1)
     assert house.do(PayPiece(debt, 1, "beyond")).events == ()
     assert house.do(PayPiece(debt, -1, "before")).events == ()
@@ -138,13 +137,9 @@ def test_pieces_paid_in_any_order_leave_the_first_unpaid_one_next(order: list[in
         assert paid.next_index == missing[0]
 
 
-def test_the_first_attempt_is_remembered(house: House, debt: str):
+def test_the_time_of_the_plan_tells_how_old_a_piece_may_be(house: House, debt: str):
     house.plan(debt)
-    assert house.do(AttemptPiece(debt, 0)).events == (PieceAttempted(debt, 0),)
-    first = house.now
-    house.later(seconds=60)
-    assert house.do(AttemptPiece(debt, 0)).events == ()
-    assert house.state.debts[debt].attempted == {"0": first}
+    assert house.state.debts[debt].planned_at == house.now
 
 
 # --- deferred and given up

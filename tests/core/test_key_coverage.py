@@ -15,6 +15,7 @@ TESTS = Path(__file__).parents[1]
 # Each module that makes or reads session keys, or maps an entry to one, and the tests that must cover it alone.
 MEASURED = {
     "core/keys.py": ["core/test_session_keys.py"],
+    "core/identity.py": ["core/test_identity.py"],
 }
 
 

@@ -165,6 +165,13 @@ class JobAmended(_Fact, frozen=True):
     prompt_blob: str = ""
 
 
+class AttachmentsStored(_Fact, frozen=True):
+    """The files of a message were fetched and are blobs from now on."""
+
+    job_id: str
+    attachments: tuple[Attachment, ...]
+
+
 class JobWithdrawn(_Fact, frozen=True):
     job_id: str
     reason: str
@@ -349,13 +356,6 @@ class DeliveryPlanned(_Fact, frozen=True):
     pieces: tuple[Piece, ...] = ()
 
 
-class PieceAttempted(_Fact, frozen=True):
-    """Recorded before a piece whose outcome may stay unknown is sent for the first time."""
-
-    debt_id: str
-    index: int
-
-
 class PieceDelivered(_Fact, frozen=True):
     debt_id: str
     index: int
@@ -397,6 +397,7 @@ JournalEvent: TypeAlias = (
     | MessageRefused
     | MessageSkipped
     | JobAmended
+    | AttachmentsStored
     | JobWithdrawn
     | JobStarted
     | JobProgress
@@ -414,7 +415,6 @@ JournalEvent: TypeAlias = (
     | BindingEnded
     | DeliveryOwed
     | DeliveryPlanned
-    | PieceAttempted
     | PieceDelivered
     | DeliveryDeferred
     | DeliveryAcknowledged

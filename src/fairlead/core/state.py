@@ -3,7 +3,7 @@
 Nothing here can refer back to itself, so the structs are `gc=False`: the collector has nothing to find in them.
 """
 
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -19,7 +19,7 @@ SessionState = Literal["idle", "running", "queued", "waiting", "failed", "unknow
 LIVE: Final[frozenset[str]] = frozenset({"queued", "running", "waiting"})
 RETRYABLE: Final[frozenset[str]] = frozenset({"failed", "unknown_after_crash"})
 
-FOLD_VERSION: Final = 1
+FOLD_VERSION: Final = 2
 """Raised whenever the same events would fold into another state: snapshots of another version are set aside."""
 
 
@@ -137,10 +137,6 @@ class OpenQuestion(msgspec.Struct, omit_defaults=True, gc=False):
     closed_reason: str = ""
 
 
-Plan: TypeAlias = DeliveryPlanned
-"""A delivery's plan is the fact itself: nothing of it ever changes."""
-
-
 class Debt(msgspec.Struct, omit_defaults=True, gc=False):
     """Words that somebody is owed, until every piece is paid, a client fetched them, or it was given up."""
 
@@ -153,8 +149,8 @@ class Debt(msgspec.Struct, omit_defaults=True, gc=False):
     question_id: str = ""
     text: str = ""
     fail_closed: bool = False
-    plan: Plan | None = None
-    attempted: dict[str, str] = {}
+    plan: DeliveryPlanned | None = None
+    planned_at: str = ""
     paid: dict[str, str] = {}
     attempts: int = 0
     due: str = ""

@@ -10,7 +10,6 @@ from fairlead.core.events import (
     DeliveryDeferred,
     DeliveryPlanned,
     Piece,
-    PieceAttempted,
     PieceDelivered,
 )
 from fairlead.core.limits import Limits
@@ -25,11 +24,6 @@ class PlanDelivery(msgspec.Struct, frozen=True):
     debt_id: str
     destination: Destination
     pieces: tuple[Piece, ...] = ()
-
-
-class AttemptPiece(msgspec.Struct, frozen=True):
-    debt_id: str
-    index: int
 
 
 class PayPiece(msgspec.Struct, frozen=True):
@@ -66,13 +60,6 @@ def plan_delivery(state: State, command: PlanDelivery, _now: str, _limits: Limit
     if to.conversation is not None:
         return Decision((planned,), subject=command.debt_id)
     return Decision((planned, DeliveryAbandoned(command.debt_id, Code.E_UNDELIVERABLE, to.reason)))
-
-
-def attempt_piece(state: State, command: AttemptPiece, _now: str, _limits: Limits) -> Decision:
-    debt = _debt_with_piece(state, command.debt_id, command.index)
-    if debt is None or str(command.index) in debt.attempted:
-        return NOTHING
-    return Decision((PieceAttempted(command.debt_id, command.index),))
 
 
 def _debt_with_piece(state: State, debt_id: str, index: int) -> Debt | None:

@@ -10,6 +10,7 @@ from fairlead.core.decide.decision import NOTHING, Decision
 from fairlead.core.decide.projects import project_to_work_in, tool_to_keep
 from fairlead.core.decide.sessions import binding_events
 from fairlead.core.events import (
+    AttachmentsStored,
     Cause,
     JobAmended,
     JobEnqueued,
@@ -44,6 +45,11 @@ class AmendJob(msgspec.Struct, frozen=True):
     job_id: str
     text: str
     prompt_blob: str = ""
+
+
+class StoreAttachments(msgspec.Struct, frozen=True):
+    job_id: str
+    attachments: tuple[Attachment, ...]
 
 
 class RetryJob(msgspec.Struct, frozen=True):
@@ -201,6 +207,13 @@ def amend_job(state: State, command: AmendJob, _now: str, limits: Limits) -> Dec
     if (prompt, command.prompt_blob) == (job.prompt, job.prompt_blob):
         return NOTHING
     return Decision((JobAmended(job.job_id, prompt, command.prompt_blob),), subject=job.job_id)
+
+
+def store_attachments(state: State, command: StoreAttachments, _now: str, _limits: Limits) -> Decision:
+    job = state.jobs.get(command.job_id)
+    if job is None or not job.is_live or job.attachments == command.attachments:
+        return NOTHING
+    return Decision((AttachmentsStored(command.job_id, command.attachments),))
 
 
 def retry_job(state: State, command: RetryJob, now: str, limits: Limits) -> Decision:

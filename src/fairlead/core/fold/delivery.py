@@ -19,16 +19,11 @@ def delivery_owed(state: State, ts: str, event: e.DeliveryOwed) -> None:
     )
 
 
-def delivery_planned(state: State, _ts: str, event: e.DeliveryPlanned) -> None:
+def delivery_planned(state: State, ts: str, event: e.DeliveryPlanned) -> None:
     debt = state.debts.get(event.debt_id)
     if debt is not None and debt.plan is None:
         debt.plan = event
-
-
-def piece_attempted(state: State, ts: str, event: e.PieceAttempted) -> None:
-    debt = state.debts.get(event.debt_id)
-    if debt is not None:
-        debt.attempted.setdefault(str(event.index), ts)
+        debt.planned_at = ts
 
 
 def piece_delivered(state: State, _ts: str, event: e.PieceDelivered) -> None:

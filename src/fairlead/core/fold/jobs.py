@@ -61,6 +61,12 @@ def job_amended(state: State, _ts: str, event: e.JobAmended) -> None:
             job.quoted = 0
 
 
+def attachments_stored(state: State, _ts: str, event: e.AttachmentsStored) -> None:
+    job = state.jobs.get(event.job_id)
+    if job is not None:
+        job.attachments = event.attachments
+
+
 def job_withdrawn(state: State, ts: str, event: e.JobWithdrawn) -> None:
     job = state.jobs.get(event.job_id)
     if job is not None and job.state == "queued":
