@@ -16,6 +16,7 @@ from fairlead.core.fold import replay
 from fairlead.core.state import State
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import Disk, open_private_append, write_all
+from fairlead.observe import log
 from fairlead.ports import Recorded
 from fairlead.store import lines
 from fairlead.store.appending import AppendFile, Batch, Writer
@@ -209,7 +210,9 @@ class FileJournal:
 
     def _became_durable(self, seq: int) -> None:
         self._durable_seq = seq
-        self._stalled = False
+        if self._stalled:
+            self._stalled = False
+            log.warning("the disk has room again", message=f"{self._path} is written again; nothing was lost")
         waiting = self._waiting
         while waiting and waiting[0][0] <= seq:
             _, future = waiting.popleft()
@@ -217,7 +220,9 @@ class FileJournal:
                 future.set_result(None)
 
     def _became_stalled(self) -> None:
-        self._stalled = True
+        if not self._stalled:
+            self._stalled = True
+            log.error("the disk is full", message=f"{self._path} waits for room", error_code="E_DISK_FULL")
 
     def _became_broken(self, fault: OSError) -> None:
         self._broken = error(

@@ -75,7 +75,7 @@ def read_lines(disk: Disk, path: Path, position: Position, end: int, take: Take)
             raise _culprit(path, block, position)
         try:
             take(_in_order(block, position.seq))
-        except (msgspec.MsgspecError, _OutOfOrder):
+        except (*lines.UNREADABLE, _OutOfOrder):
             raise _culprit(path, block, position) from None
         position = Position(position.offset + len(block), position.seq + block.count(b"\n"), chain)
     return position
@@ -133,7 +133,7 @@ def _problem(raw: bytes, seq: int, chain: int) -> str:
         return "the checksum does not fit: a byte before or in this line was changed after it was written."
     try:
         head = lines.head_decoder.decode(raw)
-    except msgspec.MsgspecError as fault:
+    except lines.UNREADABLE as fault:
         return f"this is no journal line ({fault})."
     if head.seq != seq + 1:
         kind = "a repeat" if head.seq <= seq else "a gap"
@@ -142,6 +142,6 @@ def _problem(raw: bytes, seq: int, chain: int) -> str:
         return f"the event type {head.type!r} is unknown: a later version of Fairlead wrote it. Update Fairlead."
     try:
         lines.decoder.decode(raw)
-    except msgspec.MsgspecError as fault:
+    except lines.UNREADABLE as fault:
         return f"{head.type} cannot be understood ({fault}): another version of Fairlead may have written it."
     return ""
