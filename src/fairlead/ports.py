@@ -10,11 +10,11 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import DirectoryFacts
 from fairlead.core.engine import EngineEvent, Invocation, Told, Unasked, Verdict
 from fairlead.core.events import FileRef, JournalEvent
-from fairlead.core.inbound import Inbound
+from fairlead.core.inbound import Attachment, Inbound
 from fairlead.core.live import LiveEvent
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
-from fairlead.core.state import OpenQuestion, State
+from fairlead.core.state import Job, OpenQuestion, State
 from fairlead.errors import Code
 
 # --- driven: time, files, the journal ------------------------------------------------------------------------------
@@ -203,6 +203,14 @@ class DeliveryImpossible(Exception):  # noqa: N818 - see above
         self.reason = reason
 
 
+class Fetcher(Protocol):
+    """Brings the files of a message here, once, before its job begins."""
+
+    async def fetch(self, job: Job) -> tuple[Attachment, ...]:
+        """The job's attachments as blobs. Raises E_ATTACHMENT_GONE for what can no longer be had."""
+        ...
+
+
 class Channel(Protocol):
     @property
     def name(self) -> str: ...
@@ -290,6 +298,14 @@ class JobView(msgspec.Struct, frozen=True, omit_defaults=True):
 ChoiceKind = Literal["project", "tool", "session", "retryable", "model"]
 
 
+class Watching(Protocol):
+    """Events to iterate over; whoever stops earlier than the house closes it, or it goes on collecting."""
+
+    def __aiter__(self) -> AsyncIterator[LiveEvent]: ...
+
+    async def aclose(self) -> None: ...
+
+
 class View(Protocol):
     """The way to look. Changes nothing."""
 
@@ -310,7 +326,7 @@ class View(Protocol):
         """Jobs whose answers wait here to be fetched."""
         ...
 
-    def watch(self, *, session_key: str | None = None, job_id: str | None = None) -> AsyncIterator[LiveEvent]:
+    def watch(self, *, session_key: str | None = None, job_id: str | None = None) -> Watching:
         """What happens from now on: subscribed when this returns, before anything is awaited."""
         ...
 

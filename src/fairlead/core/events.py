@@ -140,6 +140,8 @@ class JobEnqueued(_Fact, frozen=True):
     retry_of: str = ""
     cause: Cause = "message"
     body_digest: str = ""
+    quoted: int = 0
+    """How many characters at the head of `prompt` are a quotation and not the person's own words."""
 
 
 class MessageRefused(_Fact, frozen=True):
@@ -161,6 +163,13 @@ class JobAmended(_Fact, frozen=True):
     job_id: str
     prompt: str
     prompt_blob: str = ""
+
+
+class AttachmentsStored(_Fact, frozen=True):
+    """The files of a message were fetched and are blobs from now on."""
+
+    job_id: str
+    attachments: tuple[Attachment, ...]
 
 
 class JobWithdrawn(_Fact, frozen=True):
@@ -347,13 +356,6 @@ class DeliveryPlanned(_Fact, frozen=True):
     pieces: tuple[Piece, ...] = ()
 
 
-class PieceAttempted(_Fact, frozen=True):
-    """Recorded before a piece whose outcome may stay unknown is sent for the first time."""
-
-    debt_id: str
-    index: int
-
-
 class PieceDelivered(_Fact, frozen=True):
     debt_id: str
     index: int
@@ -395,6 +397,7 @@ JournalEvent: TypeAlias = (
     | MessageRefused
     | MessageSkipped
     | JobAmended
+    | AttachmentsStored
     | JobWithdrawn
     | JobStarted
     | JobProgress
@@ -412,7 +415,6 @@ JournalEvent: TypeAlias = (
     | BindingEnded
     | DeliveryOwed
     | DeliveryPlanned
-    | PieceAttempted
     | PieceDelivered
     | DeliveryDeferred
     | DeliveryAcknowledged

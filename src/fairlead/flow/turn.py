@@ -12,10 +12,11 @@ import msgspec
 
 from fairlead.core import engine
 from fairlead.core.decide.endings import Cancelled, Completed, EndJob, Failed, Outcome, TryAgain
+from fairlead.core.decide.messages import StoreAttachments
 from fairlead.core.decide.starts import LearnResumeKey, ReportProgress
 from fairlead.core.engine import EngineEvent, InputFile, Invocation
 from fairlead.core.events import FileRef, Spent
-from fairlead.core.state import Job
+from fairlead.core.state import Job, resume_slot
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.approvals import Approvals
 from fairlead.flow.hub import Hub
@@ -23,7 +24,7 @@ from fairlead.flow.intake import INLINE_TEXT_BYTES
 from fairlead.flow.ledger import Ledger
 from fairlead.kit.tasks import PausableTimeout, TaskOwner
 from fairlead.observe import log, log_failure
-from fairlead.ports import Blobs, Directories, Runtime
+from fairlead.ports import Blobs, Directories, Fetcher, Runtime
 
 PROGRESS_SECONDS: Final = 30.0
 MAX_IMAGES: Final = 10
@@ -59,6 +60,7 @@ class Turn:
         blobs: Blobs,
         directories: Directories,
         settings: TurnSettings,
+        fetcher: Fetcher | None = None,
     ) -> None:
         self.job = job
         self._runtime = runtime
@@ -68,6 +70,7 @@ class Turn:
         self._blobs = blobs
         self._directories = directories
         self._settings = settings
+        self._fetcher = fetcher
         self._stop: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._timer = PausableTimeout(settings.time_limit_sec if runtime.capabilities.bounded_turns else None)
         self._gathered = _Gathered()
@@ -127,7 +130,7 @@ class Turn:
             await self._ledger.record(TryAgain(self.job.job_id, failed.code, failed.message))
             self._gathered.ended = None
             session = self._ledger.state.sessions[self.job.session_key]
-            known = session.resume_keys.get(f"{self.job.tool} {self.job.project_path}")
+            known = session.resume_keys.get(resume_slot(self.job.tool or "", self.job.project_path))
             await self._listen(msgspec.structs.replace(invocation, attempt=2, resume_key=known), owner)
         return await self._result()
 
@@ -152,6 +155,8 @@ class Turn:
         prompt = job.prompt
         if job.prompt_blob:
             prompt = (await self._blobs.get(job.prompt_blob)).decode()
+        if self._fetcher is not None and any(not a.blob for a in job.attachments):
+            await self._ledger.record(StoreAttachments(job.job_id, await self._fetcher.fetch(job)))
         project = state.projects.get(job.project)
         return Invocation(
             job_id=job.job_id,

@@ -1,17 +1,17 @@
-"""Where a line that is too long for one message is cut. Knows nothing of code blocks, except that it avoids their marks."""
+"""Where a line too long for one message is cut. Knows code blocks only by the marks that it avoids."""
 
 from collections.abc import Callable
 
 from fairlead.render.graphemes import attached, edge_at_or_before
 
-_BREAKS = " \t\u3000。、，！？；："
+_BREAKS = " \t\u3000。、\uff0c\uff01\uff1f\uff1b\uff1a"  # spaces, and the full-width , ! ? ; :
 _FENCE_CHARS = "`~"
 
 Measure = Callable[[str], int]
 
 
 def cut_at(text: str, offset: int, room: int, measure: Measure) -> int:
-    """Where the part of `text` from `offset` ends that measures at most `room`: the end, a space, or between characters.
+    """Where the part of `text` from `offset` on ends that measures at most `room`.
 
     Looks at no more than `room` characters, so cutting a line of any length is linear in it.
     """
@@ -38,7 +38,7 @@ def _longest(text: str, offset: int, room: int, measure: Measure) -> int:
 
 
 def _after_a_break(text: str, floor: int, end: int) -> int:
-    """The last place in (`floor`, `end`] behind a space or a CJK stop, 0 if there is none. The space stays in front."""
+    """The last place in (`floor`, `end`] behind a space or a CJK stop; 0 if there is none."""
     while True:
         at = max(text.rfind(char, floor, end) for char in _BREAKS)
         if at < 0:

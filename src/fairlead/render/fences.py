@@ -1,7 +1,7 @@
 """Which lines of a Markdown text open and close code blocks. Knows nothing of lengths, chats or tables.
 
-Read as CommonMark reads it, with what chats forgive: any indentation, a fence behind a list mark or in a quote, and an
-opening fence at the end of a line of text ("Output: ```").
+Read as CommonMark reads it, with what chats forgive: any indentation, a fence behind a list mark or in a
+quote, and an opening fence at the end of a line of text ("Output: ```").
 """
 
 import re
@@ -18,9 +18,7 @@ _PREFIX = re.compile(r"(?:[ \t]|>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*")
 _MARK = re.compile(r"`{3,}|~{3,}")
 _OPENING_AT_END = re.compile(r"(?<!`)(`{3,12})([\w+#.\-]{0,24})$")
 _LIST_MARK = re.compile(r"[^\s>]")
-_LOOK = (
-    MAX_INDENT + MAX_MARK + 2
-)  # no fence reaches further into its line; keeps the matching short on huge lines
+_LOOK = MAX_INDENT + MAX_MARK + 2  # no fence reaches further into its line; keeps the matching short on huge lines
 
 
 class Fence(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Where a text may be cut without tearing a visible character, and how wide it is. Knows no Markdown.
 
-A small reading of Unicode's rules for grapheme clusters, enough that emoji (joined, flagged, toned, tagged), combining
-marks, Hangul, Indic conjuncts and Thai vowels stay whole. It errs on the side of not cutting.
+A small reading of Unicode's rules for grapheme clusters, enough that emoji (joined, flagged, toned, tagged),
+combining marks, Hangul, Indic conjuncts and Thai vowels stay whole. It errs on the side of not cutting.
 """
 
 import unicodedata
@@ -68,7 +68,7 @@ def _flag_letters_before(text: str, index: int, start: int) -> int:
 
 
 def edge_at_or_before(text: str, index: int, start: int = 0) -> int:
-    """The last place in (`start`, `index`] where `text` may be cut; `index` itself if one character fills it all."""
+    """The last place in (`start`, `index`] where `text` may be cut; `index` if one character fills it all."""
     if index >= len(text):
         return len(text)
     edge = index

@@ -1,9 +1,9 @@
-"""Long Markdown answers in messages that a chat takes. Knows lengths and code blocks, not who sends or where to.
+"""Long Markdown answers in messages that a chat takes. Knows lengths and code blocks, not where they go.
 
 1. A piece measures at most `limit`. A text that fits and whose code blocks are closed goes as it is.
-2. Cuts are made, in this order of liking: in front of a code block that fits whole into the next piece, at a blank line,
-   at a line end, at a space, between two visible characters.
-3. A code block that is cut is closed and opened again with its language, so that each piece is balanced by itself.
+2. Cuts are made, in this order of liking: in front of a code block that fits whole into the next piece, at a
+   blank line, at a line end, at a space, between two visible characters.
+3. A code block that is cut is closed and opened again with its language: each piece is balanced by itself.
 4. Nothing is lost but fence lines and blank space at cuts; nothing else is changed. No piece is empty.
 5. The work is linear in the text, whatever its shape.
 """
@@ -32,7 +32,7 @@ _CLOSING_AT_MOST = MAX_INDENT + MAX_MARK + 1
 def discord_length(text: str) -> int:
     """Discord's own count: code points, as its maintainers say (an emoji of four joined parts counts seven).
 
-    Not UTF-16 units, which is what its web client's string length would suggest; code points are what the API refuses by.
+    Not UTF-16 units, as its web client would suggest: code points are what the API refuses by.
     """
     return len(text)
 
@@ -51,11 +51,9 @@ def split(text: str, limit: int = DISCORD_LIMIT, measure: Measure = discord_leng
 
 
 def split_lines(text: str, limit: int, measure: Measure = discord_length) -> list[Piece]:
-    """As `split`, with the lines that each piece holds. `measure` is additive and at least 1 for each character."""
+    """As `split`, with the lines of each piece. `measure` is additive, and at least 1 for each character."""
     if limit < SMALLEST_LIMIT:
-        raise ValueError(
-            f"A message limit of {limit} leaves no room for text. Give at least {SMALLEST_LIMIT}."
-        )
+        raise ValueError(f"A message limit of {limit} leaves no room for text. Give at least {SMALLEST_LIMIT}.")
     text = text.replace("\r\n", "\n")
     if not text.strip():
         return []
@@ -109,7 +107,7 @@ class _Builder:
         size = self._measure(line.text)
         while not self._fits(line, size):
             too_long = size > self._limit - self._opening(line.before) - self._closing(line.after)
-            if too_long and (not self._placed or self._room() >= self._limit // 4):
+            if not self._placed or (too_long and self._room() >= self._limit // 4):
                 self._pour(number, text)
                 return
             self._flush(self._best_cut())
@@ -155,8 +153,8 @@ class _Builder:
         return self._limit - used - self._closing(self._state)
 
     def _ends_here(self, line: Line) -> Fence | None:
-        """The code block that ends in front of `line` without a line that says so."""
-        return self._state if line.before is None else None
+        """The code block of this piece that ends in front of `line` without a line that says so."""
+        return self._state if self._placed and line.before is None else None
 
     def _fits(self, line: Line, size: int) -> bool:
         used = self._size + 1 if self._placed else self._opening(line.before)

@@ -6,7 +6,7 @@ It names the session key it was given, so that anybody can see which session the
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from typing import ClassVar, Final, Literal
+from typing import Final, Literal
 from uuid import NAMESPACE_URL, uuid5
 
 from fairlead.core.engine import (
@@ -80,8 +80,8 @@ class _Ear:
 class EchoRuntime:
     """Implements `ports.Runtime`. Talks are remembered for as long as the process lives."""
 
-    name: ClassVar[str] = "echo"
-    capabilities: ClassVar[RuntimeCapabilities] = RuntimeCapabilities(
+    name = "echo"
+    capabilities = RuntimeCapabilities(
         resumes=True,
         permissions=True,
         questions=True,

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from fairlead.core.events import JournalEvent
-from fairlead.core.fold import apply
+from fairlead.core.fold import replay
 from fairlead.core.state import State
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import Disk, open_private_append, write_all
@@ -44,7 +44,7 @@ def open_state(directory: Path, disk: Disk) -> Opened:
     reports: list[str] = []
     end = _cut_unfinished(journal, disk, reports)
     state, position = _start_point(directory, disk, reports)
-    position = read_lines(disk, journal, position, end, lambda seq, ts, event: apply(state, seq, ts, event))
+    position = read_lines(disk, journal, position, end, lambda lines: replay(state, lines))
     return Opened(state, position, _line_before(journal, disk, end), tuple(reports))
 
 
@@ -127,6 +127,7 @@ class FileJournal:
         self._last_line = opened.last_line
         self._durable_seq = opened.position.seq
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._watchers: list[tuple[int, asyncio.Future[None]]] = []
         self._stalled = False
         self._broken: FairleadError | None = None
         self._loop = asyncio.get_running_loop()
@@ -154,6 +155,19 @@ class FileJournal:
         self._position = Position(self._position.offset + len(data), last_seq, chain)
         self._last_line = data[data.rfind(b"\n", 0, -1) + 1 : -1]
         self._writer.put(Batch(data, last_seq))
+        for seq, watcher in self._watchers:
+            if seq <= last_seq and not watcher.done():
+                watcher.set_result(None)
+
+    async def appended(self, seq: int) -> None:
+        """Returns when line `seq` has been appended, durable or not."""
+        if seq > self._position.seq:
+            watcher = self._loop.create_future()
+            self._watchers.append((seq, watcher))
+            try:
+                await watcher
+            finally:
+                self._watchers.remove((seq, watcher))
 
     async def durable(self, seq: int) -> None:
         if self._broken is not None:

@@ -43,7 +43,7 @@ def _filled(fields: Mapping[str, object], name: str) -> bool:
 
 
 def error_line(lang: str, code: str, **fields: object) -> str:
-    """`CODE: sentence`, with `detail` behind it if there is one. A code without a sentence is said as an internal error."""
+    """`CODE: sentence`, with `detail` behind it. A code without a sentence is said as an internal error."""
     key = f"error.{code}"
     sentence = say(lang, key if key in en.WORDS else "error.E_INTERNAL", **fields)
     detail = str(fields.get("detail") or "").strip()
@@ -51,7 +51,7 @@ def error_line(lang: str, code: str, **fields: object) -> str:
 
 
 def pick_language(locale: str | None, default: str = "en") -> str:
-    """The language for a locale such as `ja`, `zh-TW`, `zh_Hans_CN.UTF-8`; `default` for one we do not speak."""
+    """The language for a locale such as `ja` or `zh_Hant_TW.UTF-8`; `default` for one we do not speak."""
     parts = re.split(r"[-_.@]", (locale or "").strip().lower())
     match parts[0]:
         case "en" | "ja":

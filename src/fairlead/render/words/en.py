@@ -1,4 +1,5 @@
-"""English, the catalogue that the others are measured against: no other may have a key or a gap more or less."""
+"""English, the catalogue that the others are measured against."""
+# one sentence, one line
 
 from typing import Final
 
@@ -46,7 +47,7 @@ _ERRORS: Final = {
     "E_DISCORD_RATE_LIMIT": "Discord is taking no more messages for now. Nothing is lost; it is tried again later.",
     "E_UNDELIVERABLE": "The answer has nowhere to go. `fairlead journal show[[ {job}]]` prints it.",
     "E_INVALID_NAME": "The name[[ {name}]] cannot be used. Choose 1 to 40 characters of a-z, 0-9, - and _.",
-    "E_INVALID_ARGS": "The arguments could not be understood. Give a JSON object of lists of strings.",
+    "E_INVALID_ARGS": "The arguments could not be understood. Correct them and try again.",
     "E_INVALID_USER": "The user id is missing, malformed or belongs to another channel. Use your own, or link it.",
     "E_EMPTY_MESSAGE": "The message is empty. Write something, or attach a file.",
     "E_MESSAGE_TOO_LARGE": "The message is too large[[ (at most {limit})]]. Put the text into a file of the project.",
@@ -200,7 +201,7 @@ _TOOLS: Final = {
     "skill": "Using the skill {what}",
     "mcp": "Using {tool} ({server})",
     "mode": "Switching mode",
-    "something": "a file",
+    "something": "something",
     "unknown": "Using {tool}",
     "unnamed": "Using a tool",
     "more": "{label} (+{count})",

@@ -1,5 +1,5 @@
 """Japanese. Where the bridge specification gives a sentence, it stands here word for word."""
-# ruff: noqa: RUF001  # full-width punctuation is how Japanese is written
+# ruff: noqa: E501, RUF001  # one sentence, one line; full-width punctuation is how Japanese is written
 
 from typing import Final
 
@@ -54,7 +54,7 @@ _ERRORS: Final = {
     "E_DISCORD_RATE_LIMIT": "Discord の制限により今は送信できません。失われたものはなく、後で自動的に再送します。",
     "E_UNDELIVERABLE": "応答の届け先がありません。`fairlead journal show[[ {job}]]` で表示できます。",
     "E_INVALID_NAME": "名前[[ {name}]] は使えません。a-z、0-9、-、_ の 1〜40 文字にしてください。",
-    "E_INVALID_ARGS": "引数を解釈できません。文字列リストを値とする JSON オブジェクトで指定してください。",
+    "E_INVALID_ARGS": "引数を解釈できません。修正してもう一度実行してください。",
     "E_INVALID_USER": "ユーザーIDがないか、不正か、別のチャネルのものです。自分のIDを使うか、紐づけてください。",
     "E_EMPTY_MESSAGE": "メッセージが空です。本文を書くか、ファイルを添付してください。",
     "E_MESSAGE_TOO_LARGE": "メッセージが大きすぎます[[（上限 {limit}）]]。プロジェクト内のファイルに書いてください。",
@@ -211,7 +211,7 @@ _TOOLS: Final = {
     "skill": "スキル {what} を使用中",
     "mcp": "{tool} を使用中（{server}）",
     "mode": "モードを切り替え中",
-    "something": "ファイル",
+    "something": "対象",
     "unknown": "{tool} を使用中",
     "unnamed": "ツールを使用中",
     "more": "{label}（他 {count} 件）",
