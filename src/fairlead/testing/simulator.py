@@ -54,14 +54,12 @@ def simulate(seed: int, *, actors: ActorMaker = everybody, crashes: int | None =
     world = World(seed)
     world.actors = actors(world)
     left = world.random.choice((0, 1, 1, 2, 4)) if crashes is None else crashes
-    steps = 0
     with capture_logs():
         while True:
             world.lives += 1
             is_last = left <= 0
             world.tell("a life begins" + (", the last" if is_last else ""))
             ended_well = _Life(world, crash=not is_last).live()
-            steps += world.loop.steps
             if ended_well or world.violations:
                 break
             left -= 1
@@ -69,7 +67,7 @@ def simulate(seed: int, *, actors: ActorMaker = everybody, crashes: int | None =
     return Report(
         seed,
         world.lives,
-        steps,
+        world.steps + world.loop.steps,
         sum(1 for p in world.promises if p.job_id),
         len(world.agents.invoked),
         len(world.history.posts),
@@ -123,9 +121,10 @@ class _Life:
             self._power_lost = True  # what could not be synced is not there when it is read again
             world.tell(f"the house ends itself: {broken}")
         except OSError as fault:
-            if fault.errno != errno.ENOSPC:
+            if fault.errno not in {errno.ENOSPC, errno.EIO}:
                 raise
-            world.tell("no room to start in")
+            self._power_lost = fault.errno == errno.EIO
+            world.tell(f"it could not start: {fault.strerror}")
             world.disk.capacity = None
         except (NothingLeft, FairleadError) as fault:
             world.accuse(f"{type(fault).__name__}: {fault}")
@@ -149,6 +148,7 @@ class _Life:
         found = self._found or world.disk.crash(self._random, power_lost=self._power_lost)
         pause = self._random.choice((0.5, 30.0, 600.0))
         old = world.loop
+        world.steps += old.steps
         world.loop = VirtualLoop(start=old.time() + pause)
         world.disk.before_operation = None
         old.abandon()
@@ -156,7 +156,7 @@ class _Life:
 
     async def _until_quiet(self) -> None:
         broken: asyncio.Future[FairleadError] = asyncio.get_running_loop().create_future()
-        house = self._house = House(self._world, on_broken=lambda e: broken.done() or broken.set_result(e))
+        house = self._house = House(self._world, on_broken=lambda e: None if broken.done() else broken.set_result(e))
         for report in house.opened.reports:
             self._world.tell(report)
         ends = asyncio.ensure_future(self._begin_and_wait(house))
@@ -171,9 +171,11 @@ class _Life:
         await house.start()
         async with TaskOwner("life") as owner:
             owner.start(house.run(), name="house")
-            acting = [owner.start(actor.act(self._world, house), name=type(actor).__name__) for actor in self._world.actors]
+            acting = [
+                owner.start(actor.act(self._world, house), name=type(actor).__name__) for actor in self._world.actors
+            ]
             await self._quiet(house, acting)
-            await house.settled()
+            await house.flow.ledger.settled()
             owner.cancel()
 
     async def _quiet(self, house: House, acting: list[asyncio.Task[None]]) -> None:
@@ -192,6 +194,6 @@ class _Life:
 
 def _what_is_left(house: House) -> list[str]:
     """Jobs that have not ended, and what is owed; a question that a client could fetch and did not is nobody's loss."""
-    state = house.ledger.state
+    state = house.flow.ledger.state
     owed = (d.debt_id for d in state.debts.values() if d.kind == "answer" or not d.awaits_fetching)
     return [*(j.job_id for j in state.jobs.values() if j.is_live), *owed]

@@ -89,6 +89,7 @@ class World:
         self.violations: list[str] = []
         self.story: list[str] = []
         self.lives = 0
+        self.steps = 0
         self.is_away = False
         self.roughness = 0.0
         self._heard_of: set[str] = set()
