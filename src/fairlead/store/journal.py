@@ -179,8 +179,9 @@ class FileJournal:
             await future
 
     async def lines_about(self, names: Sequence[str]) -> list[Recorded]:
-        await self.durable(self._position.seq)
-        end = self._position.offset
+        position = self._position  # what is appended while this waits is not there to be read yet
+        await self.durable(position.seq)
+        end = position.offset
         return await self._offload(lambda: find_lines(self._disk, self._path, end, names))
 
     async def snapshot(self, state: State) -> None:
