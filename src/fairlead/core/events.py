@@ -140,6 +140,8 @@ class JobEnqueued(_Fact, frozen=True):
     retry_of: str = ""
     cause: Cause = "message"
     body_digest: str = ""
+    quoted: int = 0
+    """How many characters at the head of `prompt` are a quotation and not the person's own words."""
 
 
 class MessageRefused(_Fact, frozen=True):

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from fairlead.core.events import JournalEvent
-from fairlead.core.fold import apply
+from fairlead.core.fold import replay
 from fairlead.core.state import State
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import Disk, open_private_append, write_all
@@ -44,7 +44,7 @@ def open_state(directory: Path, disk: Disk) -> Opened:
     reports: list[str] = []
     end = _cut_unfinished(journal, disk, reports)
     state, position = _start_point(directory, disk, reports)
-    position = read_lines(disk, journal, position, end, lambda seq, ts, event: apply(state, seq, ts, event))
+    position = read_lines(disk, journal, position, end, lambda lines: replay(state, lines))
     return Opened(state, position, _line_before(journal, disk, end), tuple(reports))
 
 

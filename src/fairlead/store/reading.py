@@ -6,21 +6,22 @@
 4. A whole line that cannot be understood stops the reading; nothing is ever read as empty because it was unreadable.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from fairlead.core.events import EVENT_TYPES, JournalEvent
+from fairlead.core.events import EVENT_TYPES
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import Disk
 from fairlead.store import lines
+from fairlead.store.lines import Line
 
 BLOCK: Final = 1 << 20
 _KNOWN: Final = frozenset(t.__name__ for t in EVENT_TYPES)
 
-Take = Callable[[int, str, JournalEvent], None]
+Take = Callable[[Iterable[Line]], None]
 
 
 class Position(msgspec.Struct, frozen=True):
@@ -67,16 +68,16 @@ def _finished_within(tail: bytes, *, from_start: bool) -> int | None:
 
 
 def read_lines(disk: Disk, path: Path, position: Position, end: int, take: Take) -> Position:
-    """Give every event between `position` and `end` to `take`; the position after the last."""
+    """Give every line between `position` and `end` to `take`; the position after the last."""
     for block in blocks(disk, path, position.offset, end):
         chain = _checked_chain(block, position.chain)
         if chain is None:
             raise _culprit(path, block, position)
         try:
-            seq = _take_block(block, position.seq, take)
+            take(_in_order(block, position.seq))
         except (msgspec.MsgspecError, _OutOfOrder):
             raise _culprit(path, block, position) from None
-        position = Position(position.offset + len(block), seq, chain)
+        position = Position(position.offset + len(block), position.seq + block.count(b"\n"), chain)
     return position
 
 
@@ -84,15 +85,14 @@ class _OutOfOrder(Exception):  # noqa: N818 - found again, and named, by `_culpr
     pass
 
 
-def _take_block(block: bytes, seq: int, take: Take) -> int:
+def _in_order(block: bytes, seq: int) -> Iterator[Line]:
     decode = lines.decoder.decode
     for raw in block[:-1].split(b"\n"):
         line = decode(raw)
         seq += 1
         if line.seq != seq:
             raise _OutOfOrder
-        take(seq, line.ts, line.payload)
-    return seq
+        yield line
 
 
 def _checked_chain(block: bytes, chain: int) -> int | None:

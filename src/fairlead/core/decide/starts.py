@@ -87,7 +87,7 @@ def learn_resume_key(state: State, command: LearnResumeKey, _now: str, _limits: 
     """Late keys of an older generation change nothing, and a key that is known needs no second line."""
     job = state.jobs.get(command.job_id)
     session = state.sessions.get(job.session_key) if job is not None else None
-    if job is None or session is None or job.generation != session.generation or not job.is_live:
+    if job is None or session is None or job.generation != session.generation or job.tool is None or not job.is_live:
         return NOTHING
     if session.resume_keys.get(resume_slot(job.tool or "", job.project_path)) == command.key:
         return NOTHING

@@ -1,0 +1,7 @@
+import pytest
+from core_house import House
+
+
+@pytest.fixture
+def house() -> House:
+    return House()
