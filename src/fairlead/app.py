@@ -163,7 +163,7 @@ async def _begin(settings: Settings, flow: Flow, world: World) -> list[str]:
     notes += await starting.register_projects(ledger, sources, world.directories)
     interrupted = await starting.mark_interrupted(ledger)
     if interrupted:
-        notes.append(f"Interrupted by the last stop: {', '.join(interrupted)}. `retry JOB` runs one again.")
+        notes.append(f"Interrupted by the last stop: {', '.join(interrupted)}. `/retry JOB` runs one again.")
     assert isinstance(world.blobs, FileBlobs)
     world.blobs.forget_unnamed(named_blobs(state))
     write_config(config_path, state, REAL_DISK)

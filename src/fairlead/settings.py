@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from fairlead.core.keys import is_valid_part
@@ -54,7 +54,7 @@ class Settings(BaseSettings):
         validation_alias="FAIRLEAD_ALLOWED_USER_IDS",
         description="Further people who are served: ids, separated by commas.",
     )
-    identities: dict[str, tuple[str, ...]] = Field(
+    identities: Annotated[dict[str, tuple[str, ...]], NoDecode] = Field(
         default_factory=dict,
         validation_alias="FAIRLEAD_IDENTITIES",
         description='Who is the same person: a JSON object such as {"1234": ["terminal:local", "http:alice"]}.',
@@ -69,7 +69,7 @@ class Settings(BaseSettings):
     )
 
     # --- projects
-    projects: tuple[str, ...] = Field(
+    projects: Annotated[tuple[str, ...], NoDecode] = Field(
         (), validation_alias="PROJECTS", description="Project directories: a JSON list of absolute paths."
     )
     project_root: str = Field(
@@ -150,6 +150,18 @@ class Settings(BaseSettings):
             raise ValueError("must have 1 to 128 visible characters and no ':'")
         return value
 
+    @field_validator("identities", "projects", mode="before")
+    @classmethod
+    def _read_json(cls, value: Any, field: ValidationInfo) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value.strip() or ("{}" if field.field_name == "identities" else "[]"))
+        except ValueError:
+            raise ValueError(
+                'is not JSON; a list looks like ["/srv/app"], an object like {"1234": ["http:alice"]}'
+            ) from None
+
     @field_validator("projects")
     @classmethod
     def _absolute(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -158,11 +170,14 @@ class Settings(BaseSettings):
             raise ValueError(f"not absolute: {', '.join(relative)}")
         return value
 
-    @model_validator(mode="after")
-    def _owner_with_token(self) -> "Settings":
-        if self.discord_token is not None and not self.discord_owner_id:
-            raise ValueError("DISCORD_TOKEN is set, so DISCORD_OWNER_ID is needed too: whom should the bot obey?")
-        return self
+    @field_validator("discord_token")
+    @classmethod
+    def _owner_with_token(cls, value: SecretStr | None, others: ValidationInfo) -> SecretStr | None:
+        if value is None or not value.get_secret_value():
+            return None
+        if not others.data.get("discord_owner_id"):
+            raise ValueError("is set, so DISCORD_OWNER_ID is needed too: it names whom the bot obeys")
+        return value
 
     def limits(self, tools: tuple[str, ...]) -> Limits:
         return Limits(
@@ -190,7 +205,7 @@ def load_settings(**overrides: Any) -> Settings:
         listed = "\n".join(f"  {_name_of(m['loc'])}: {_plain(m['msg'])}." for m in mistakes.errors())
         raise error(
             Code.E_CONFIG,
-            f"The settings are wrong:\n{listed}",
+            f"The settings are wrong:\n{listed}\n",
             next_step="Correct them in the environment or in .env; .env.example explains each.",
         ) from None
     except Exception as mistake:
@@ -202,7 +217,7 @@ def _name_of(location: tuple[int | str, ...]) -> str:
 
 
 def _plain(message: str) -> str:
-    return message.removeprefix("Value error, ")
+    return message.removeprefix("Value error, ").rstrip(".")
 
 
 def setting_names() -> dict[str, tuple[str, str, str]]:

@@ -56,7 +56,8 @@ def welcome(house: House) -> list[str]:
     settings, state = house.settings, house.flow.ledger.state
     projects = [p for p in state.projects.values() if not p.disabled]
     lines = [f"Fairlead is up. State in {settings.state_dir}."]
-    lines.append(f"  agents    on   {', '.join(house.runtimes)}")
+    real = [name for name in house.runtimes if name != "echo"]
+    lines.append(f"  agents    on   {', '.join(real) or 'echo, which only repeats; install claude, codex or gemini'}")
     if house.http_url:
         lines.append(f"  HTTP      on   {house.http_url} (token in {settings.state_dir / 'http-token'})")
     else:
@@ -67,7 +68,7 @@ def welcome(house: House) -> list[str]:
     if projects:
         lines.append(f"  projects  {len(projects):<4} {', '.join(p.name for p in projects[:8])}")
     else:
-        lines.append("  projects  none set PROJECTS or FAIRLEAD_PROJECT_ROOT, or `/project add PATH`")
+        lines.append("  projects  0    set PROJECTS or FAIRLEAD_PROJECT_ROOT, or say /project add PATH")
     return [*lines, *(f"  note: {note}" for note in house.notes)]
 
 
