@@ -1,0 +1,293 @@
+"""Files that survive a power cut and are nobody else's to read. Knows nothing of what is in them.
+
+A file's content is durable once it was synced, its name once its directory was synced; a rename is atomic at
+any time but durable only after the latter. The process's umask is left alone, because children inherit it:
+every mode is set on the open file.
+"""
+
+import fcntl
+import os
+import stat
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import NewType, Protocol, Self
+
+PRIVATE_FILE = 0o600
+PRIVATE_DIRECTORY = 0o700
+_TEMPORARY = ".tmp"
+_temporary_numbers = count(1)
+
+Handle = NewType("Handle", int)
+
+
+class Disk(Protocol):
+    """All that durable files need of a disk, so that a simulated one can stand in. Faults are OSError."""
+
+    def open_append(self, path: Path, mode: int = PRIVATE_FILE) -> Handle:
+        """Open for appending, made if missing, with exactly `mode`. A new name is not durable yet."""
+        ...
+
+    def open_new(self, path: Path, mode: int = PRIVATE_FILE) -> Handle:
+        """Make and open for writing; FileExistsError if the name is taken. The name is not durable yet."""
+        ...
+
+    def write(self, handle: Handle, data: bytes | memoryview) -> int:
+        """Write at the end, give the number of bytes taken, which may be fewer. Nothing is durable yet."""
+        ...
+
+    def sync(self, handle: Handle) -> None:
+        """When this returns, all content and the size are durable. When it raises, nothing since the last
+        sync can be trusted, not even after a second, successful one."""
+        ...
+
+    def truncate(self, handle: Handle, size: int) -> None:
+        """Cut to `size` bytes; durable after the next sync."""
+        ...
+
+    def size(self, handle: Handle) -> int:
+        """The size now, durable or not."""
+        ...
+
+    def close(self, handle: Handle) -> None:
+        """Makes nothing durable."""
+        ...
+
+    def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
+        """What is there now, durable or not; fewer bytes than `length` only at the end of the file."""
+        ...
+
+    def replace(self, source: Path, target: Path) -> None:
+        """Rename within a directory, atomically: every reader, and every crash, finds the old or the new.
+        Durable after sync_directory. The content must be synced before, or a crash may leave it empty."""
+        ...
+
+    def unlink(self, path: Path) -> None:
+        """Durable after sync_directory: until then a crash may bring the name back."""
+        ...
+
+    def mkdir(self, path: Path, mode: int = PRIVATE_DIRECTORY) -> None:
+        """Make one directory with exactly `mode`. Durable after sync_directory of its parent."""
+        ...
+
+    def sync_directory(self, path: Path) -> None:
+        """When this returns, names made, replaced and removed in `path` before are durable."""
+        ...
+
+    def listdir(self, path: Path) -> list[str]:
+        """Names in no particular order."""
+        ...
+
+    def exists(self, path: Path) -> bool:
+        """True for a file or a directory."""
+        ...
+
+
+def sync_data(fd: int) -> None:
+    """Return when the file's content and size are on the medium, not only in a cache."""
+    if sys.platform == "darwin":
+        # On macOS fsync stops at the drive's own cache.
+        fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+    else:
+        os.fdatasync(fd)
+
+
+class RealDisk:
+    """The operating system's files. A handle is a file descriptor, closed in children."""
+
+    def open_append(self, path: Path, mode: int = PRIVATE_FILE) -> Handle:
+        return _open_with_mode(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, mode)
+
+    def open_new(self, path: Path, mode: int = PRIVATE_FILE) -> Handle:
+        return _open_with_mode(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, mode)
+
+    def write(self, handle: Handle, data: bytes | memoryview) -> int:
+        return os.write(handle, data)
+
+    def sync(self, handle: Handle) -> None:
+        sync_data(handle)
+
+    def truncate(self, handle: Handle, size: int) -> None:
+        os.ftruncate(handle, size)
+
+    def size(self, handle: Handle) -> int:
+        return os.fstat(handle).st_size
+
+    def close(self, handle: Handle) -> None:
+        os.close(handle)
+
+    def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
+        with path.open("rb") as file:
+            file.seek(offset)
+            return file.read(-1 if length is None else length)
+
+    def replace(self, source: Path, target: Path) -> None:
+        source.replace(target)
+
+    def unlink(self, path: Path) -> None:
+        path.unlink()
+
+    def mkdir(self, path: Path, mode: int = PRIVATE_DIRECTORY) -> None:
+        path.mkdir(mode=mode)
+        path.chmod(mode)  # mkdir lets the umask take bits away
+
+    def sync_directory(self, path: Path) -> None:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def listdir(self, path: Path) -> list[str]:
+        return [entry.name for entry in path.iterdir()]
+
+    def exists(self, path: Path) -> bool:
+        return path.exists()
+
+
+REAL_DISK = RealDisk()
+
+
+def write_all(handle: Handle, data: bytes, *, disk: Disk = REAL_DISK) -> None:
+    """Write every byte or raise; after an error an unknown part is written, and the caller cuts it off."""
+    left = memoryview(data)
+    while left:
+        left = left[disk.write(handle, left) :]
+
+
+def replace_durably(path: Path, data: bytes, mode: int = PRIVATE_FILE, *, disk: Disk = REAL_DISK) -> None:
+    """When this returns, `path` durably holds `data`; before that, the old or the new, whole."""
+    temporary, handle = _open_temporary(path, mode, disk)
+    try:
+        try:
+            write_all(handle, data, disk=disk)
+            disk.sync(handle)
+        finally:
+            disk.close(handle)
+        disk.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            disk.unlink(temporary)
+        raise
+    disk.sync_directory(path.parent)
+
+
+def remove_leftovers(directory: Path, *, disk: Disk = REAL_DISK) -> list[str]:
+    """Remove temporary files that a crash left behind. Only for the one who alone writes in `directory`."""
+    left = [name for name in disk.listdir(directory) if name.startswith(".") and name.endswith(_TEMPORARY)]
+    for name in left:
+        disk.unlink(directory / name)
+    return sorted(left)
+
+
+def make_private_directory(path: Path, *, disk: Disk = REAL_DISK) -> None:
+    """Make `path` and its missing parents, each 0700 and durable.
+
+    A directory that exists keeps its mode: it may be somebody's home or /tmp, and not ours to close.
+    """
+    try:
+        disk.mkdir(path, PRIVATE_DIRECTORY)
+    except FileNotFoundError:
+        make_private_directory(path.parent, disk=disk)
+        make_private_directory(path, disk=disk)
+    except FileExistsError:
+        disk.listdir(path)  # a file of that name raises here instead of at the first use
+    else:
+        disk.sync_directory(path.parent)
+
+
+def open_private_append(path: Path, *, disk: Disk = REAL_DISK) -> Handle:
+    """Open for appending, 0600; a file made by this is durable (and empty) when it returns."""
+    is_new = not disk.exists(path)
+    handle = disk.open_append(path, PRIVATE_FILE)
+    if is_new:
+        disk.sync_directory(path.parent)
+    return handle
+
+
+def read_if_there(path: Path, *, disk: Disk = REAL_DISK) -> bytes | None:
+    """None only if the file does not exist; what exists and cannot be read raises."""
+    try:
+        return disk.read(path)
+    except FileNotFoundError:
+        return None
+
+
+class AlreadyLocked(Exception):  # noqa: N818 - says what happened
+    """Another open lock holds the file. `pid` is None in the moment before the holder has written it."""
+
+    def __init__(self, path: Path, pid: int | None, note: str) -> None:
+        holder = "another process" if pid is None else f"process {pid}"
+        super().__init__(f"{path} is locked by {holder}{f' ({note})' if note else ''}; stop it first")
+        self.path = path
+        self.pid = pid
+        self.note = note
+
+
+class Lock:
+    """Held until released or until this process ends, however it ends. Children do not inherit it."""
+
+    def __init__(self, path: Path, fd: int) -> None:
+        self.path = path
+        self._fd: int | None = fd
+
+    def release(self) -> None:
+        """The file stays: removing it would let two processes lock two files of one name."""
+        if self._fd is not None:
+            os.ftruncate(self._fd, 0)
+            os.close(self._fd)
+            self._fd = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def lock_file(path: Path, note: str = "") -> Lock:
+    """Take the lock or raise AlreadyLocked, at once. `note` is one line for whoever is refused."""
+    handle = _open_with_mode(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+    with _closed_on_error(handle):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pid, holder_note = _holder(os.pread(handle, 4096, 0))
+            raise AlreadyLocked(path, pid, holder_note) from None
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"{os.getpid()} {' '.join(note.split())}\n".encode(), 0)
+    return Lock(path, handle)
+
+
+def _holder(content: bytes) -> tuple[int | None, str]:
+    pid, _, note = content.decode(errors="replace").strip().partition(" ")
+    return (int(pid) if pid.isdecimal() else None), note
+
+
+def _open_with_mode(path: Path, flags: int, mode: int) -> Handle:
+    handle = Handle(os.open(path, flags, mode))
+    with _closed_on_error(handle):
+        # Only if it differs: a file of another owner that we may write is opened, not refused.
+        if stat.S_IMODE(os.fstat(handle).st_mode) != mode:
+            os.fchmod(handle, mode)
+    return handle
+
+
+def _open_temporary(path: Path, mode: int, disk: Disk) -> tuple[Path, Handle]:
+    """In the same directory, since a rename across file systems is a copy."""
+    while True:
+        name = f".{path.name}.{os.getpid()}-{next(_temporary_numbers)}{_TEMPORARY}"
+        # Taken only if a crashed process had our pid.
+        with suppress(FileExistsError):
+            return path.with_name(name), disk.open_new(path.with_name(name), mode)
+
+
+@contextmanager
+def _closed_on_error(fd: int) -> Generator[None]:
+    try:
+        yield
+    except BaseException:
+        os.close(fd)
+        raise

@@ -1,0 +1,102 @@
+"""Bytes to lines, of any length up to a limit. Knows nothing of what a line means."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+
+DEFAULT_LIMIT = 64 * 1024 * 1024
+CHUNK = 64 * 1024
+
+
+class LineTooLong(Exception):  # noqa: N818 - says what happened
+    """A line passed the limit. What was held of it is dropped; the framer goes on after the next newline."""
+
+    def __init__(self, limit: int, seen: int) -> None:
+        super().__init__(f"a line has {seen} bytes so far and no end; the limit is {limit} bytes")
+        self.limit = limit
+        self.seen = seen
+
+
+class LineFramer:
+    r"""Feed chunks, then take lines until there is none. Only `\n` ends a line; a `\r` before it is kept.
+
+    Each byte is copied twice at most (into the partial line, and out of it), so time is linear in the input
+    and memory about twice the longest line.
+    """
+
+    def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
+        self._limit = limit
+        self._partial = bytearray()
+        self._ready: deque[bytes | LineTooLong] = deque()
+        self._skipping = False
+
+    def feed(self, chunk: bytes) -> None:
+        *ends, rest = chunk.split(b"\n")
+        for end in ends:
+            self._extend(end)
+            self._end_line()
+        self._extend(rest)
+
+    def next_line(self) -> bytes | None:
+        """The next whole line without its newline, None if more bytes are needed; raises LineTooLong once
+        per line that passed the limit, in that line's place."""
+        if not self._ready:
+            return None
+        ready = self._ready.popleft()
+        if isinstance(ready, LineTooLong):
+            raise ready
+        return ready
+
+    def close(self) -> bytes | None:
+        """The unterminated rest, None if there is none (or if it was too long, which was raised before)."""
+        rest, self._partial, self._skipping = bytes(self._partial), bytearray(), False
+        return rest or None
+
+    def _extend(self, part: bytes) -> None:
+        if self._skipping:
+            return
+        seen = len(self._partial) + len(part)
+        if seen > self._limit:
+            # Raised at once, not at the newline: a line without end must not wait for its end.
+            self._ready.append(LineTooLong(self._limit, seen))
+            self._partial = bytearray()
+            self._skipping = True
+            return
+        self._partial += part
+
+    def _end_line(self) -> None:
+        if not self._skipping:
+            self._ready.append(bytes(self._partial))
+        # A new one, not clear(): the memory of a huge line goes back at once.
+        self._partial = bytearray()
+        self._skipping = False
+
+
+async def read_lines(
+    stream: asyncio.StreamReader,
+    limit: int = DEFAULT_LIMIT,
+    *,
+    on_too_long: Callable[[LineTooLong], None] | None = None,
+) -> AsyncIterator[bytes]:
+    """Lines until the end of the stream, an unterminated last one included.
+
+    A line past the limit raises and ends the reading; with `on_too_long` it is reported and left out instead.
+    Reads with `read`, since `readline` fails past the stream's own small limit.
+    """
+    framer = LineFramer(limit)
+    while chunk := await stream.read(CHUNK):
+        framer.feed(chunk)
+        while (line := _next_line(framer, on_too_long)) is not None:
+            yield line
+    if (rest := framer.close()) is not None:
+        yield rest
+
+
+def _next_line(framer: LineFramer, on_too_long: Callable[[LineTooLong], None] | None) -> bytes | None:
+    while True:
+        try:
+            return framer.next_line()
+        except LineTooLong as fault:
+            if on_too_long is None:
+                raise
+            on_too_long(fault)

@@ -1,0 +1,151 @@
+"""Owned tasks: nothing runs without somebody who awaits its end. Knows nothing of what the tasks do."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+T = TypeVar("T")
+
+
+class TaskOwner:
+    """`async with TaskOwner("delivery") as owner: owner.start(work(), name="worker")`.
+
+    Leaving the block waits for all tasks, as asyncio.TaskGroup does; `cancel()` asks them all to end.
+    A task that dies of an exception cancels the others and ends the block with that exception itself (a
+    group only if several died). With `on_crash`, it is reported there and the others go on.
+    """
+
+    def __init__(self, name: str, *, on_crash: Callable[[str, Exception], None] | None = None) -> None:
+        self.name = name
+        self._on_crash = on_crash
+        self._group = asyncio.TaskGroup()
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def start(self, work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T | None]:
+        """The task gives None instead of a result if it crashed and `on_crash` took the report."""
+        full_name = f"{self.name}/{name}"
+        guarded = self._guarded(work, full_name)
+        try:
+            task = self._group.create_task(guarded, name=full_name)
+        except RuntimeError:
+            guarded.close()
+            work.close()
+            raise
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        # A task cancelled before its first step never entered the guard, which then cannot close the work.
+        task.add_done_callback(lambda _: work.close())
+        return task
+
+    def cancel(self) -> None:
+        for task in tuple(self._tasks):
+            task.cancel(f"{self.name} ends")
+
+    async def __aenter__(self) -> Self:
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self._group.__aexit__(kind, error, trace)
+        except BaseExceptionGroup as group:
+            only, *others = group.exceptions
+            if others:
+                raise
+            raise only from only.__cause__
+
+    async def _guarded(self, work: Coroutine[Any, Any, T], full_name: str) -> T | None:
+        try:
+            return await work
+        except Exception as crash:
+            if self._on_crash is None:
+                raise
+            self._on_crash(full_name, crash)
+            return None
+
+
+async def shielded(work: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:
+    """Finish `work` even if the caller is cancelled meanwhile, however often; then re-raise the cancellation.
+
+    asyncio.shield alone lets go of the work at the first cancellation: it then ends unowned.
+    """
+    task = asyncio.ensure_future(work)
+    cancellation: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancellation = error
+    if cancellation is None:
+        return task.result()
+    fault = None if task.cancelled() else task.exception()
+    raise cancellation from fault
+
+
+class PausableTimeout:
+    """`async with PausableTimeout(30) as timer:` raises TimeoutError after 30 s that were not paused.
+
+    Time is `loop.time()`, so a loop with a virtual clock rules it. `seconds=None` never expires.
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = seconds
+        self._left = seconds
+        self._pauses = 0
+        self._entered = False
+        self._timeout = asyncio.timeout(None)
+
+    @property
+    def expired(self) -> bool:
+        return self._timeout.expired()
+
+    def remaining(self) -> float | None:
+        """Seconds left on the clock, also while it stands still."""
+        due = self._timeout.when()
+        return self._left if due is None else due - asyncio.get_running_loop().time()
+
+    def restart(self) -> None:
+        """Give the full time again, as a watchdog does at every sign of life; a pause stays a pause."""
+        self._left = self._seconds
+        if not self._pauses:
+            self._run()
+
+    @contextmanager
+    def paused(self) -> Generator[None]:
+        """The clock stands still. Pauses may overlap: it runs on when the last one ends."""
+        self._pauses += 1
+        if self._pauses == 1:
+            self._left = self.remaining()
+            self._schedule(None)
+        try:
+            yield
+        finally:
+            self._pauses -= 1
+            if not self._pauses:
+                self._run()
+
+    async def __aenter__(self) -> Self:
+        await self._timeout.__aenter__()
+        self._entered = True
+        if not self._pauses:
+            self._run()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._entered = False
+        await self._timeout.__aexit__(kind, error, trace)
+
+    def _run(self) -> None:
+        if self._left is not None:
+            self._schedule(asyncio.get_running_loop().time() + self._left)
+
+    def _schedule(self, due: float | None) -> None:
+        # asyncio refuses a due time before the block, after it, and once the time is up.
+        if self._entered and not self.expired:
+            self._timeout.reschedule(due)
