@@ -1,0 +1,41 @@
+"""A model server and the three real CLIs, each test with its own."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from .drive import Cli
+from .model_server import ModelServer
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ModelServer]:
+    async with ModelServer() as server:
+        yield server
+        assert server.strays == [], "a CLI tried to leave loopback"
+
+
+@pytest.fixture
+def claude(tmp_path: Path, server: ModelServer) -> Cli:
+    return Cli("claude", tmp_path, server)
+
+
+@pytest.fixture
+def codex(tmp_path: Path, server: ModelServer) -> Cli:
+    return Cli("codex", tmp_path, server)
+
+
+@pytest.fixture
+def gemini(tmp_path: Path, server: ModelServer) -> Cli:
+    return Cli("gemini", tmp_path, server)
+
+
+@pytest.fixture(params=["claude", "codex", "gemini"])
+def cli(request: pytest.FixtureRequest, tmp_path: Path, server: ModelServer) -> Cli:
+    return Cli(request.param, tmp_path, server)

@@ -1,0 +1,130 @@
+"""The real claude over its pipes: permission, questions, interrupt, images, what it does unasked."""
+
+import base64
+import uuid
+
+import pytest
+
+from .drive import Cli, Event, Talk, answer_of
+from .model_server import ModelServer
+from .pictures import png
+
+pytestmark = [pytest.mark.agents, pytest.mark.anyio]
+
+
+def image_block(data: bytes) -> Event:
+    source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(data).decode()}
+    return {"type": "image", "source": source}
+
+
+async def permission_for(talk: Talk) -> Event:
+    return await talk.until("control_request", lambda event: event["request"]["subtype"] == "can_use_tool")
+
+
+@pytest.mark.parametrize("status", [401, 429, 500, 529])
+async def test_a_lasting_refusal_is_an_error_in_a_result_that_calls_itself_success(claude: Cli, status: int):
+    ran = await claude.turn(f"status: {status}")
+
+    result = ran.of("result")[-1]
+    said = (ran.exit_code, result["subtype"], result["is_error"], result["api_error_status"])
+    assert said == (1, "success", True, status)
+
+
+async def test_a_dropped_connection_does_not_pass_for_an_answer(claude: Cli):
+    ran = await claude.turn("drop")
+
+    assert (ran.exit_code, ran.of("result")[-1]["is_error"]) == (1, True)
+
+
+async def test_without_permission_nothing_runs_and_the_denial_is_listed(claude: Cli):
+    ran = await claude.turn("run: touch forbidden")
+
+    assert not (claude.project / "forbidden").exists()
+    assert [denial["tool_name"] for denial in ran.of("result")[-1]["permission_denials"]] == ["Bash"]
+
+
+async def test_a_background_command_gives_a_second_result(claude: Cli):
+    ran = await claude.turn("background: echo done > finished", "--allowedTools=Bash")
+
+    first, second = ran.of("result")
+    assert (first["result_index"], second["result_index"]) == (0, 1)
+    assert second["origin"]["kind"] == "task-notification"
+    assert answer_of("claude", ran) == "Noted: the background task has ended."
+
+
+async def test_a_subagent_works_with_the_same_model(claude: Cli, server: ModelServer):
+    ran = await claude.turn("subagent: say: greetings from below", "--allowedTools=Task")
+
+    assert "greetings from below" in [seen.prompt.removeprefix("say: ") for seen in server.turns]
+    assert ran.exit_code == 0
+
+
+async def test_an_image_reaches_the_model_as_it_was_sent(claude: Cli):
+    picture = png()
+    async with claude.talk() as talk:
+        await talk.say([{"type": "text", "text": "image?"}, image_block(picture)])
+        result = await talk.until("result")
+
+    assert result["result"].startswith(f"images: 1; image/png {len(picture)} bytes sha256:")
+
+
+async def test_a_permission_granted_over_the_pipe_runs_the_command(claude: Cli):
+    async with claude.talk() as talk:
+        await talk.say("run: touch granted && echo granted")
+        asked = await permission_for(talk)
+        assert asked["request"]["input"]["command"] == "touch granted && echo granted"
+        await talk.answer(asked, {"behavior": "allow", "updatedInput": asked["request"]["input"]})
+        result = await talk.until("result")
+        assert await talk.close() == 0
+
+    assert (claude.project / "granted").exists()
+    assert result["result"] == "The tool said: granted"
+
+
+async def test_a_permission_denied_over_the_pipe_tells_the_model_why(claude: Cli):
+    async with claude.talk() as talk:
+        await talk.say("run: touch denied")
+        await talk.answer(await permission_for(talk), {"behavior": "deny", "message": "not on a Sunday"})
+        result = await talk.until("result")
+
+    assert not (claude.project / "denied").exists()
+    assert "not on a Sunday" in result["result"]
+
+
+async def test_a_question_is_answered_over_the_pipe(claude: Cli):
+    async with claude.talk() as talk:
+        await talk.say("ask: Which colour? | red | blue")
+        asked = await permission_for(talk)
+        assert asked["request"]["tool_name"] == "AskUserQuestion"
+        answered = asked["request"]["input"] | {"answers": {"Which colour?": "blue"}}
+        await talk.answer(asked, {"behavior": "allow", "updatedInput": answered})
+        result = await talk.until("result")
+
+    assert "blue" in result["result"]
+
+
+async def test_an_interrupt_ends_the_turn_and_spares_the_process(claude: Cli, server: ModelServer):
+    async with claude.talk() as talk:
+        await talk.say("my name is Carol")
+        await talk.until("result")
+        await talk.say("hang")
+        await server.until_held()
+        await talk.send({"type": "control_request", "request_id": "i1", "request": {"subtype": "interrupt"}})
+        interrupted = await talk.until("result")
+        await talk.say("what is my name?")
+        result = await talk.until("result")
+
+    assert interrupted["is_error"]
+    assert result["result"] == "Your name is Carol."
+
+
+async def test_a_result_names_the_prompt_it_answers_and_an_unasked_one_does_not(claude: Cli):
+    prompt = str(uuid.uuid4())
+    async with claude.talk("--allowedTools=Bash") as talk:
+        await talk.say("background: true", uuid=prompt)
+        asked = await talk.until("result")
+        unasked = await talk.until("result")
+
+    assert asked["user_message_uuid"] == prompt
+    assert unasked["origin"]["kind"] == "task-notification"
+    assert unasked.get("user_message_uuid") != prompt
