@@ -51,6 +51,18 @@ def start_failure(fault: Exception) -> TurnFailed | None:
             return None
 
 
+async def exit_of(process: OwnedProcess, *, is_interrupted: bool = False) -> Exit:
+    """How a process ended whose output has ended."""
+    try:
+        async with asyncio.timeout(EXIT_PATIENCE):
+            returncode: int | None = await process.wait()
+    except TimeoutError:
+        # It closed its output and stays: all was said.
+        returncode = (await process.end(CANCEL_GRACE)).returncode
+    stderr = process.stderr_tail[-STDERR_SHOWN:].decode(errors="replace")
+    return Exit(returncode, stderr, interrupted=is_interrupted)
+
+
 class CliTurn:
     """`async for event in turn.events()`; `interrupt()` asks it to stop early and keeps the stream open."""
 
@@ -82,7 +94,9 @@ class CliTurn:
                         if last:
                             break
                     else:
-                        last += self._translator.finish(await self._exit_of(process))
+                        last += self._translator.finish(
+                            await exit_of(process, is_interrupted=self._interrupting is not None)
+                        )
                     await process.end(DONE_GRACE)
                 finally:
                     feeding.cancel()
@@ -119,16 +133,6 @@ class CliTurn:
         except (StdinClosed, StdinStuck):
             return  # whether it read all it needed shows in what it prints
         process.close_stdin()
-
-    async def _exit_of(self, process: OwnedProcess) -> Exit:
-        try:
-            async with asyncio.timeout(EXIT_PATIENCE):
-                returncode: int | None = await process.wait()
-        except TimeoutError:
-            # It closed its output and stays: all was said.
-            returncode = (await process.end(CANCEL_GRACE)).returncode
-        stderr = process.stderr_tail[-STDERR_SHOWN:].decode(errors="replace")
-        return Exit(returncode, stderr, interrupted=self._interrupting is not None)
 
     async def _settle(self) -> None:
         if self._interrupting is not None:

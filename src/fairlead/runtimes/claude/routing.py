@@ -4,7 +4,7 @@ A job's turn begins when Claude says that it took the prompt (by its uuid) and e
 What comes outside of that, Claude does unasked: a background command ended, a sub-agent reported.
 """
 
-from typing import Literal
+from typing import Any, Literal, cast
 
 from fairlead.runtimes.claude import wire
 
@@ -31,7 +31,7 @@ class Router:
                 self._begin_if(event.state == "started" and event.command_uuid == self._prompt)
                 return "process"
             case wire.System(subtype="background_tasks_changed"):
-                self.background_tasks = len(event.tasks) if isinstance(event.tasks, list) else 0  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
+                self.background_tasks = _count(event.tasks)
                 return "process"
             case wire.User(is_replay=True):
                 self._begin_if(event.uuid == self._prompt)
@@ -44,7 +44,7 @@ class Router:
             case _:
                 return self._now()
 
-    def _begin_if(self, it_is_ours: bool) -> None:  # noqa: FBT001 - reads as a sentence at each call
+    def _begin_if(self, it_is_ours: bool) -> None:
         self._has_begun = self._has_begun or (bool(self._prompt) and it_is_ours)
 
     def _now(self) -> Belongs:
@@ -58,3 +58,7 @@ class Router:
             return "unasked"
         # Older versions name no prompt, and refusals at the start never do.
         return "job" if self._prompt else "unasked"
+
+
+def _count(tasks: Any) -> int:
+    return len(cast("list[Any]", tasks)) if isinstance(tasks, list) else 0

@@ -35,11 +35,12 @@ class ClaudeTranslator:
     def __init__(self, key: str = "", *, is_cost_known: bool = True) -> None:
         self._key = key
         self._is_cost_known = is_cost_known
-        self._streamed_text = ""
-        self._streamed_thinking = ""
+        self._streamed_text: list[str] = []
+        self._streamed_thinking: list[str] = []
         self._words: list[str] = []
         self._answers: list[str] = []
         self._tools: dict[str, dict[str, Any]] = {}
+        self._asked_inputs: dict[str, dict[str, Any]] = {}
         self._failure: TurnFailed | None = None
         self._was_aborted = False
         self._stop_reason = ""
@@ -52,8 +53,9 @@ class ClaudeTranslator:
         """The answer so far: results, else what was said since the last tool."""
         return "\n\n".join(self._answers) if self._answers else "".join(self._words).strip()
 
-    def input_of(self, tool_use_id: str | None) -> dict[str, Any]:
-        return self._tools.get(tool_use_id or "", {})
+    def asked_input(self, request_id: str) -> dict[str, Any]:
+        """The input of the tool call that a request is about."""
+        return self._asked_inputs.get(request_id, {})
 
     def feed(self, line: bytes) -> list[EngineEvent]:
         if not line.strip():
@@ -148,25 +150,25 @@ class ClaudeTranslator:
         if delta is None:
             return []
         if delta.type == "text_delta" and delta.text:
-            self._streamed_text += delta.text
+            self._streamed_text.append(delta.text)
             self._words.append(delta.text)
             return [TextDelta(delta.text)]
         if delta.type == "thinking_delta" and delta.thinking:
-            self._streamed_thinking += delta.thinking
+            self._streamed_thinking.append(delta.thinking)
             return [ThinkingDelta(delta.thinking)]
         return []
 
     def _whole_text(self, text: str) -> list[EngineEvent]:
-        streamed, self._streamed_text = self._streamed_text, ""
-        new = text[len(streamed) :] if text.startswith(streamed) else text
+        new = text.removeprefix("".join(self._streamed_text))
+        self._streamed_text.clear()
         if not new:
             return []
         self._words.append(new)
         return [TextDelta(new)]
 
     def _whole_thinking(self, text: str) -> list[EngineEvent]:
-        streamed, self._streamed_thinking = self._streamed_thinking, ""
-        new = text[len(streamed) :] if text.startswith(streamed) else text
+        new = text.removeprefix("".join(self._streamed_thinking))
+        self._streamed_thinking.clear()
         return [ThinkingDelta(new)] if new else []
 
     # --- what is done ----------------------------------------------------------------------------------------------
@@ -185,8 +187,9 @@ class ClaudeTranslator:
         return [said for block in results for said in self._tool_ended(block)]
 
     def _tool_ended(self, block: wire.Block) -> list[EngineEvent]:
-        blocks = cast("list[Any]", block.content) if isinstance(block.content, list) else []
-        words = block.content if isinstance(block.content, str) else _texts(blocks)
+        content: Any = block.content
+        blocks = cast("list[Any]", content) if isinstance(content, list) else []
+        words = content if isinstance(content, str) else _texts(blocks)
         return [*self._pictures(blocks), ToolEnded(block.tool_use_id, not block.is_error, words[:SUMMARY])]
 
     def _pictures(self, blocks: list[Any]) -> list[EngineEvent]:
@@ -197,7 +200,9 @@ class ClaudeTranslator:
         if request.subtype != "can_use_tool":
             return [Diagnostic(f"a control request of the kind {request.subtype!r}")]
         said = cast("dict[str, Any]", request.input) if isinstance(request.input, dict) else {}
-        return [ask_of(event.request_id, request, said or self.input_of(request.tool_use_id))]
+        tool_input = said or self._tools.get(request.tool_use_id or "", {})
+        self._asked_inputs[event.request_id] = tool_input
+        return [ask_of(event.request_id, request, tool_input)]
 
     # --- how it goes -----------------------------------------------------------------------------------------------
 
