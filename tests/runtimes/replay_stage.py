@@ -58,6 +58,8 @@ class ReplayStage:
 
     def runtime(self, scene: Scene, **switches: object) -> Runtime:
         transcripts = {"claude": CLAUDE, "codex": CODEX, "gemini": GEMINI}[self.program]
+        if scene == "resumes" and self.cast == "claude in a pool":
+            return self.runtime_of("claude/04a-two-turns-one-process", **switches)
         if scene == "hangs":
             switches = {"hang": 1} | switches
         if scene in {"resumes", "knows no such talk"}:
