@@ -208,7 +208,7 @@ class ClaudeTranslator:
 
     def _system(self, event: wire.System) -> list[EngineEvent]:
         key = event.session_id if isinstance(event.session_id, str) else ""
-        match event.subtype:
+        match event.subtype if isinstance(event.subtype, str) else "":
             case "init":
                 named: list[EngineEvent] = [ModelsOffered(event.model)] if isinstance(event.model, str) else []
                 return self._keyed(key, named)
@@ -222,7 +222,7 @@ class ClaudeTranslator:
 
     def _api_retry(self, event: wire.System) -> list[EngineEvent]:
         words = f"{event.error} (HTTP {event.error_status})"
-        is_login = event.error_status in {401, 403}
+        is_login = isinstance(event.error_status, int) and event.error_status in {401, 403}
         if is_login and isinstance(event.attempt, int) and event.attempt >= _LOGIN_RETRIES:
             # It would go on for minutes, and a key does not become right by waiting.
             return [TurnFailed(Code.E_CLI_NOT_LOGGED_IN, f"The model's API refuses the login: {words}.", self.text)]
