@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
-from replaying_cli import TRANSCRIPTS
 
 from fairlead.core.engine import (
     Diagnostic,
@@ -29,6 +28,7 @@ from fairlead.runtimes.codex import wire as codex_wire
 from fairlead.runtimes.codex.translate import CodexTranslator
 from fairlead.runtimes.gemini.translate import JsonTranslator, StreamTranslator
 from fairlead.runtimes.translator import Exit, Translator
+from replaying_cli import TRANSCRIPTS
 
 pytestmark = pytest.mark.req("A10", "E1")
 

@@ -131,7 +131,7 @@ class Turn:
             self._gathered.ended = None
             session = self._ledger.state.sessions[self.job.session_key]
             known = session.resume_keys.get(resume_slot(self.job.tool or "", self.job.project_path))
-            await self._listen(msgspec.structs.replace(invocation, attempt=2, resume_key=known), owner)
+            await self._listen(msgspec.structs.replace(invocation, is_second_attempt=True, resume_key=known), owner)
         return await self._result()
 
     def _may_try_again(self) -> bool:
@@ -167,6 +167,7 @@ class Turn:
             workspace_path=f"{self._settings.workspaces}/{job.project}",
             prompt=prompt,
             mark=f"{state.state_id}:{job.job_id}",
+            attempt=job.attempt,
             resume_key=job.resume_key or None,
             model=session.models.get(job.tool or ""),
             args=project.default_args.get(job.tool or "", ()) if project is not None else (),
