@@ -19,7 +19,7 @@ SessionState = Literal["idle", "running", "queued", "waiting", "failed", "unknow
 LIVE: Final[frozenset[str]] = frozenset({"queued", "running", "waiting"})
 RETRYABLE: Final[frozenset[str]] = frozenset({"failed", "unknown_after_crash"})
 
-FOLD_VERSION: Final = 2
+FOLD_VERSION: Final = 3
 """Raised whenever the same events would fold into another state: snapshots of another version are set aside."""
 
 
@@ -37,8 +37,8 @@ class Project(msgspec.Struct, omit_defaults=True, gc=False):
 
 
 class Session(msgspec.Struct, omit_defaults=True, gc=False):
-    """One continuing talk. `resume_keys` is per tool and project: «tool real-path» → key. `last_started` says which of
-    all starts was its latest: the lower, the longer ago."""
+    """One continuing talk. `resume_keys` is per tool and project: «tool real-path» → key; `proven` names those that an
+    answer has come with. `last_started` says which of all starts was its latest: the lower, the longer ago."""
 
     session_key: str
     session_id: str
@@ -51,6 +51,7 @@ class Session(msgspec.Struct, omit_defaults=True, gc=False):
     agent_job_id: str | None = None
     last_job_id: str | None = None
     resume_keys: dict[str, str] = {}
+    proven: list[str] = []
     models: dict[str, str] = {}
     rules: list[str] = []
     ended: list[str] = []

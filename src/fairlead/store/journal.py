@@ -4,8 +4,10 @@ Rules of reading are in `reading.py`, of writing in `appending.py`, of the snaps
 """
 
 import asyncio
+import gc
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,8 +47,21 @@ def open_state(directory: Path, disk: Disk) -> Opened:
     reports: list[str] = []
     end = _cut_unfinished(journal, disk, reports)
     state, position = _start_point(directory, disk, reports)
-    position = read_lines(disk, journal, position, end, lambda lines: replay(state, lines))
+    with _no_cycles_to_find():
+        position = read_lines(disk, journal, position, end, lambda lines: replay(state, lines))
     return Opened(state, position, _line_before(journal, disk, end), tuple(reports))
+
+
+@contextmanager
+def _no_cycles_to_find() -> Generator[None]:
+    """A replay makes millions of small objects and no cycle: looking for cycles among them is time lost."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _cut_unfinished(journal: Path, disk: Disk, reports: list[str]) -> int:

@@ -71,6 +71,7 @@ _RULES: Final[dict[type[e.JournalEvent], _Rule]] = {
     e.ModelChosen: sessions.model_chosen,
     e.SessionReset: sessions.session_reset,
     e.ResumeKeyLearnt: sessions.resume_key_learnt,
+    e.ResumeKeyForgotten: sessions.resume_key_forgotten,
     e.RuleGranted: sessions.rule_granted,
     e.JobEnqueued: jobs.job_enqueued,
     e.MessageRefused: jobs.message_refused,

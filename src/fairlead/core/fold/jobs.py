@@ -3,7 +3,7 @@
 from typing import Final
 
 from fairlead.core import events as e
-from fairlead.core.state import Job, JobState, Session, State
+from fairlead.core.state import Job, JobState, Session, State, resume_slot
 
 _UNDER_WAY: Final = frozenset({"running", "waiting"})
 
@@ -130,6 +130,8 @@ def job_completed(state: State, ts: str, event: e.JobCompleted) -> None:
         job.files = event.files
     state.account.answered += 1
     _spend(session, job, event.spent)
+    if len(session.proven) < len(session.resume_keys):
+        _prove(session, job)
 
 
 def job_failed(state: State, ts: str, event: e.JobFailed) -> None:
@@ -181,6 +183,12 @@ def _end(state: State, ts: str, job: Job, how: JobState) -> Session:
     session.last_activity_at = ts
     session.ended.append(job_id)
     return session
+
+
+def _prove(session: Session, job: Job) -> None:
+    slot = resume_slot(job.tool or "", job.project_path)
+    if job.generation == session.generation and slot in session.resume_keys and slot not in session.proven:
+        session.proven.append(slot)
 
 
 def _leave_queue(state: State, session: Session, job_id: str) -> None:
