@@ -164,7 +164,7 @@ class Settings(BaseSettings):
     claude_debug_file: str = Field(
         "", validation_alias="CLAUDE_DEBUG_FILE", description="Where Claude writes its debug log."
     )
-    claude_add_dirs: tuple[str, ...] = Field(
+    claude_add_dirs: Annotated[tuple[str, ...], NoDecode] = Field(
         (), validation_alias="CLAUDE_ADD_DIRS", description="Further directories Claude may work in: a JSON list."
     )
     multi_turn: bool = Field(
@@ -231,6 +231,12 @@ class Settings(BaseSettings):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
 
+    @field_validator("state_dir", "log_dir")
+    @classmethod
+    def _from_home(cls, value: Path) -> Path:
+        """`.env` has no shell that would do it; and a later change of directory must not move the state."""
+        return value.expanduser().absolute()
+
     @field_validator("agent_id", "terminal_user")
     @classmethod
     def _fits_a_key(cls, value: str) -> str:
@@ -238,7 +244,7 @@ class Settings(BaseSettings):
             raise ValueError("must have 1 to 128 visible characters and no ':'")
         return value
 
-    @field_validator("identities", "projects", mode="before")
+    @field_validator("identities", "projects", "claude_add_dirs", mode="before")
     @classmethod
     def _read_json(cls, value: Any, field: ValidationInfo) -> Any:
         if not isinstance(value, str):
