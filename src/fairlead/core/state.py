@@ -19,7 +19,7 @@ SessionState = Literal["idle", "running", "queued", "waiting", "failed", "unknow
 LIVE: Final[frozenset[str]] = frozenset({"queued", "running", "waiting"})
 RETRYABLE: Final[frozenset[str]] = frozenset({"failed", "unknown_after_crash"})
 
-FOLD_VERSION: Final = 1
+FOLD_VERSION: Final = 2
 """Raised whenever the same events would fold into another state: snapshots of another version are set aside."""
 
 
@@ -213,6 +213,7 @@ class State(msgspec.Struct):
     keys_of_today: dict[str, str] = {}
     keys_of_days: dict[str, dict[str, str]] = {}
     floors: dict[str, int] = {}
+    last_posts: dict[str, str] = {}
 
     def fate_of(self, dedupe_key: str) -> str | None:
         """What became of a message: its job's id, «refused CODE» or «skipped reason»; None if it was never seen."""

@@ -32,6 +32,8 @@ def piece_delivered(state: State, _ts: str, event: e.PieceDelivered) -> None:
         return
     paid = debt.paid
     paid[str(event.index)] = event.message_id
+    if debt.plan.destination is not None:
+        state.last_posts[debt.plan.destination.address] = event.message_id
     if len(paid) == len(debt.plan.pieces):
         settle(state, debt)
     elif debt.attempts:
