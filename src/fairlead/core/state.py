@@ -37,7 +37,8 @@ class Project(msgspec.Struct, omit_defaults=True, gc=False):
 
 
 class Session(msgspec.Struct, omit_defaults=True, gc=False):
-    """One continuing talk. `resume_keys` is per tool and project: «tool real-path» → key."""
+    """One continuing talk. `resume_keys` is per tool and project: «tool real-path» → key. `last_started` says which of
+    all starts was its latest: the lower, the longer ago."""
 
     session_key: str
     session_id: str
@@ -54,7 +55,7 @@ class Session(msgspec.Struct, omit_defaults=True, gc=False):
     rules: list[str] = []
     ended: list[str] = []
     parent_session_key: str = ""
-    last_started_seq: int = 0
+    last_started: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
@@ -194,6 +195,7 @@ class State(msgspec.Struct):
     state_id: str = ""
     owner_id: str = ""
     jobs_made: int = 0
+    jobs_started: int = 0
     questions_made: int = 0
     bindings_made: int = 0
     projects_made: int = 0

@@ -6,6 +6,7 @@ from typing import TextIO
 
 from fairlead.channels.terminal.commands import Local, help_lines, is_command, message_in, parse
 from fairlead.channels.terminal.options import ChatOptions
+from fairlead.channels.terminal.places import settle_in
 from fairlead.client import Client, ServerAway
 from fairlead.client import wire as w
 from fairlead.core.inbound import clean_text
@@ -23,6 +24,7 @@ async def run_piped(client: Client, options: ChatOptions, stdin: TextIO, stdout:
         message = await asyncio.to_thread(_all_of, stdin)
         if is_command(message):
             return await _run_command(client, options, message, stdout)
+        await settle_in(client, options)
         return await _Exchange(client, options, stdout, stderr).run(message_in(message))
     except FairleadError as problem:
         _tell(stderr, problem.full_sentence())
@@ -65,9 +67,7 @@ class _Exchange:
 
     async def run(self, message: str) -> int:
         options = self._options
-        accepted = await self._client.submit(
-            options.user, message, project=options.project, tool=options.tool, on_away=self._away
-        )
+        accepted = await self._client.submit(options.user, message, tool=options.tool, on_away=self._away)
         try:
             return await self._follow(accepted.job_id)
         except asyncio.CancelledError:
@@ -96,7 +96,8 @@ class _Exchange:
         if question.question_id in self._denied:
             return
         self._denied.add(question.question_id)
-        _tell(self._stderr, f"? {question.title} {question.detail}".rstrip())
+        detail = "" if question.detail in question.title else question.detail
+        _tell(self._stderr, f"? {question.title} {detail}".rstrip())
         _tell(self._stderr, "  Denied: there is no terminal to ask. `fairlead chat` in a terminal asks you.")
         with suppress(FairleadError):  # somebody else was quicker
             await self._client.answer(question.question_id, "deny", user=self._options.user)

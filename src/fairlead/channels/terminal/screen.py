@@ -113,7 +113,6 @@ class Screen:
 
     def question(self, question: QuestionInfo, item_number: int = 0) -> None:
         if item_number == 0:
-            self.console.print()
             self.say(f"? {question.title}", "bold yellow")
         if question.kind == "plan":
             self.console.print(Padding(_markdown(question.detail), (0, 2)))

@@ -137,7 +137,7 @@ class Turn:
     async def _over(self, event: w.Done | w.Failed, job: w.JobInfo) -> None:
         self._flush()
         missing = self._flowing.missing_from(job.answer)
-        if missing == job.answer.strip() and self._flowing.shown.strip():
+        if missing and missing == job.answer.strip() and self._flowing.shown.strip():
             self._screen.rule("answer")
         self._screen.answer(missing)
         for file in job.files:
@@ -210,6 +210,7 @@ class Turn:
         if self._cancelling:
             return "left"
         self._cancelling = True
+        self._flush()
         self._screen.note("cancelling … (Ctrl-C again leaves)")
         self._screen.say("Cancelling; Ctrl-C again leaves.", "yellow")
         try:

@@ -54,7 +54,7 @@ def _longest_unserved(state: State) -> Session | None:
     idle = (
         s for s in (state.sessions[key] for key in state.ready) if s.running_job_id is None and s.agent_job_id is None
     )
-    return min(idle, key=lambda s: s.last_started_seq, default=None)
+    return min(idle, key=lambda s: s.last_started, default=None)
 
 
 def _started(state: State, session: Session, job_id: str) -> JobStarted:
