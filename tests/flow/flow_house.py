@@ -172,15 +172,13 @@ class FlowHouse:
         self.state = flow.ledger.state
         self.gate = flow.gate
         self.view = flow.view
-        self.numbers = 0
         self.disk: SimulatedDisk
         self.agents: AgentLog
         self.history: ChannelHistory
         self.broken: list[Exception]
 
     def inbound(self, text: str, *, user: str = OWNER, at: ConversationRef | None = None, **more: Any) -> Inbound:
-        self.numbers += 1
-        message_id = more.pop("message_id", str(self.state.seq * 100 + self.numbers))
+        message_id = more.pop("message_id", None) or self.history.new_message_id()
         key = more.pop("session_key", user_key(agent_id="fairlead", user_id=user))
         return Inbound(at or place(user), key, message_id, user, text, vouched=True, **more)
 
@@ -265,15 +263,16 @@ async def flow_house(
         disk.mkdir(STATE)
         disk.sync_directory(Path("/"))
     agents = agents or AgentLog()
+    fresh_history = history is None
     history = history or ChannelHistory()
     playing = runtimes if runtimes is not None else [ScriptedRuntime(agents, life=life)]
     open_channels = channels if channels is not None else [RecordingChannel(history)]
     writer = LoopWriter()
     opened = open_state(STATE, disk)
+    if fresh_history:
+        history._last_id += opened.state.seq * 1000  # message ids rise from life to life
     broken: list[Exception] = []
-    journal = FileJournal(
-        STATE, opened, disk=disk, writer=writer, offload=_at_once, on_broken=broken.append
-    )
+    journal = FileJournal(STATE, opened, disk=disk, writer=writer, offload=_at_once, on_broken=broken.append)
     blobs = FileBlobs(STATE, disk=disk, offload=_at_once)
     world = World(
         state=opened.state,

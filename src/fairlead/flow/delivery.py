@@ -29,6 +29,7 @@ LOOK_AFTER_SECONDS: Final = 60.0
 """Channels recognise a repeated nonce for a few minutes only: past this, look before sending again."""
 
 AWAY_SECONDS: Final = 15.0
+AWAY_NOTED_SECONDS: Final = 3600.0
 
 
 def nonce_of(state_id: str, debt_id: str, index: int) -> str:
@@ -147,7 +148,7 @@ class Delivery:
         try:
             message_id = await self._send_once(channel, parcel, debt)
         except ChannelAway:
-            await self._ledger.record(DeferDelivery(debt.debt_id, AWAY_SECONDS, counts=False))
+            await self._wait_while_away(debt)
         except OutcomeUnknown:
             await self._defer(debt, Code.E_UNDELIVERABLE, 0.0)
         except DeliveryLater as later:
@@ -160,6 +161,14 @@ class Delivery:
             await self._defer(debt, fault.code if isinstance(fault, FairleadError) else Code.E_INTERNAL, 0.0)
         else:
             await self._ledger.record(PayPiece(debt.debt_id, parcel.index, message_id))
+
+    async def _wait_while_away(self, debt: Debt) -> None:
+        """A channel may be away for days: that is worth a line of the journal once an hour, not at every look."""
+        since_noted = moments.seconds_between(debt.due, self._ledger.now()) if debt.due else AWAY_NOTED_SECONDS
+        if since_noted >= AWAY_NOTED_SECONDS:
+            await self._ledger.record(DeferDelivery(debt.debt_id, AWAY_SECONDS, counts=False))
+        else:
+            await asyncio.sleep(AWAY_SECONDS)
 
     def _is_moot(self, debt: Debt) -> bool:
         question = self._state.questions.get(debt.question_id)
