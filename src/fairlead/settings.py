@@ -8,9 +8,10 @@ from typing import Annotated, Any, Final, Literal, cast
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from fairlead.core.identity import linked
 from fairlead.core.keys import is_valid_part
 from fairlead.core.limits import Limits
-from fairlead.errors import Code, error
+from fairlead.errors import Code, FairleadError, error
 
 MAX_APPENDED_PROMPT: Final = 4000
 
@@ -26,7 +27,7 @@ def _default_home() -> Path:
 class Settings(BaseSettings):
     """Every setting of Fairlead. The text after each is what the reference says about it."""
 
-    model_config = SettingsConfigDict(env_file=".env", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore", frozen=True)
 
     # --- where things are
     state_dir: Path = Field(
@@ -54,7 +55,7 @@ class Settings(BaseSettings):
         validation_alias="FAIRLEAD_ALLOWED_USER_IDS",
         description="Further people who are served: ids, separated by commas.",
     )
-    identities: dict[str, tuple[str, ...]] = Field(
+    identities: Annotated[dict[str, tuple[str, ...]], NoDecode] = Field(
         default_factory=dict,
         validation_alias="FAIRLEAD_IDENTITIES",
         description='Who is the same person: a JSON object such as {"1234": ["terminal:local", "http:alice"]}.',
@@ -69,7 +70,7 @@ class Settings(BaseSettings):
     )
 
     # --- projects
-    projects: tuple[str, ...] = Field(
+    projects: Annotated[tuple[str, ...], NoDecode] = Field(
         (), validation_alias="PROJECTS", description="Project directories: a JSON list of absolute paths."
     )
     project_root: str = Field(
@@ -229,6 +230,31 @@ class Settings(BaseSettings):
     def _split_at_commas(cls, value: Any) -> Any:
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("projects", "identities", mode="before")
+    @classmethod
+    def _decoded(cls, value: Any) -> Any:
+        """Here and not by the library, which would stop at the first such mistake and keep the others to itself."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value)
+        except ValueError as fault:
+            raise ValueError(f"is no JSON ({fault})") from None
+
+    @field_validator("state_dir", "log_dir")
+    @classmethod
+    def _real_place(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+    @field_validator("identities")
+    @classmethod
+    def _consistent(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        try:
+            linked(value)
+        except FairleadError as mistake:
+            raise ValueError(mistake.message.removeprefix("FAIRLEAD_IDENTITIES: ").rstrip(".")) from None
         return value
 
     @field_validator("agent_id", "terminal_user")
