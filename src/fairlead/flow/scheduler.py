@@ -24,6 +24,8 @@ class Scheduler:
         self._make_turn = make_turn
         self._turns: dict[str, Turn] = {}
         self._closed = False
+        self._quiet = asyncio.Event()
+        self._quiet.set()
 
     async def run(self) -> None:
         """For ever. Cancelling it ends every turn, processes included."""
@@ -55,10 +57,13 @@ class Scheduler:
     async def watch_over(self, turn: Turn) -> None:
         """Run a turn to its end, and be able to stop it meanwhile."""
         self._turns[turn.job.job_id] = turn
+        self._quiet.clear()
         try:
             await turn.run()
         finally:
             del self._turns[turn.job.job_id]
+            if not self._turns:
+                self._quiet.set()
 
     def cancel(self, job_id: str, person: str, reason: str = "") -> bool:
         """Ask a running turn to end as cancelled; False if it does not run."""
@@ -72,13 +77,8 @@ class Scheduler:
         self._closed = True
         try:
             async with asyncio.timeout(seconds):
-                await self._until_quiet()
+                await self._quiet.wait()
         except TimeoutError:
             for turn in list(self._turns.values()):
                 turn.stop(Failed(Code.E_SHUTDOWN, f"Fairlead was shut down; the job had {seconds:.0f} s to finish."))
-            await self._until_quiet()
-
-    async def _until_quiet(self) -> None:
-        while self._turns:
-            await self._ledger.changed(self._ledger.state.seq)
-            await asyncio.sleep(0)  # the turn's owner lets go one step after its end is recorded
+            await self._quiet.wait()
