@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from home import a_client, at_home
+from channel_home import a_client, at_home
 
 from fairlead.client import Client, ServerAway
 from fairlead.client import wire as w
@@ -105,7 +105,7 @@ async def test_commands_come_back_as_the_structs_they_are(tmp_path: Path):
 
 async def test_a_server_that_is_not_there_is_named():
     async with Client("http://127.0.0.1:1", "token", patience_sec=0) as client:
-        with pytest.raises(ServerAway, match="127.0.0.1:1"):
+        with pytest.raises(ServerAway, match=r"127\.0\.0\.1:1"):
             await client.submit("local", "hello")
         with pytest.raises(ServerAway):
             await client.health()

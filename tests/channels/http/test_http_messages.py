@@ -5,7 +5,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from home import at_home, heard_in
+from channel_home import at_home, heard_in
 
 pytestmark = pytest.mark.anyio
 

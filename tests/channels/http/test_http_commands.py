@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from home import at_home
+from channel_home import at_home
 
 from fairlead.channels.http.table import ENDPOINTS
 

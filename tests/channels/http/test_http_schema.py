@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import schemathesis
-from home import settings_in
+from channel_home import settings_in
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import checks
 
