@@ -8,12 +8,14 @@ from typing import Annotated, Any, Final, Literal, cast
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from fairlead.core.identity import linked
+from fairlead.core.identity import LOCAL_USER, Customs, linked
 from fairlead.core.keys import is_valid_part
 from fairlead.core.limits import Limits
 from fairlead.errors import Code, FairleadError, error
 
 MAX_APPENDED_PROMPT: Final = 4000
+CUSTOMS: Final = Customs(numeric_channel="discord", owner_place=f"terminal:{LOCAL_USER}")
+"""Which channel gives out ids of digits alone, and where the owner is at home."""
 
 
 def _named(name: str, *aliases: str) -> AliasChoices:
@@ -252,7 +254,7 @@ class Settings(BaseSettings):
     @classmethod
     def _consistent(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         try:
-            linked(value)
+            linked(value, CUSTOMS)
         except FairleadError as mistake:
             raise ValueError(mistake.message.removeprefix("FAIRLEAD_IDENTITIES: ").rstrip(".")) from None
         return value
