@@ -8,11 +8,14 @@ from typing import Annotated, Any, Final, Literal, cast
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from fairlead.core.identity import LOCAL_USER, Customs, linked
 from fairlead.core.keys import is_valid_part
 from fairlead.core.limits import Limits
-from fairlead.errors import Code, error
+from fairlead.errors import Code, FairleadError, error
 
 MAX_APPENDED_PROMPT: Final = 4000
+CUSTOMS: Final = Customs(numeric_channel="discord", owner_place=f"terminal:{LOCAL_USER}")
+"""Which channel gives out ids of digits alone, and where the owner is at home."""
 
 
 def _named(name: str, *aliases: str) -> AliasChoices:
@@ -26,7 +29,7 @@ def _default_home() -> Path:
 class Settings(BaseSettings):
     """Every setting of Fairlead. The text after each is what the reference says about it."""
 
-    model_config = SettingsConfigDict(env_file=".env", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore", frozen=True)
 
     # --- where things are
     state_dir: Path = Field(
@@ -233,9 +236,17 @@ class Settings(BaseSettings):
 
     @field_validator("state_dir", "log_dir")
     @classmethod
-    def _from_home(cls, value: Path) -> Path:
-        """`.env` has no shell that would do it; and a later change of directory must not move the state."""
+    def _real_place(cls, value: Path) -> Path:
         return value.expanduser().absolute()
+
+    @field_validator("identities")
+    @classmethod
+    def _consistent(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        try:
+            linked(value, CUSTOMS)
+        except FairleadError as mistake:
+            raise ValueError(mistake.message.removeprefix("FAIRLEAD_IDENTITIES: ").rstrip(".")) from None
+        return value
 
     @field_validator("agent_id", "terminal_user")
     @classmethod
@@ -244,17 +255,16 @@ class Settings(BaseSettings):
             raise ValueError("must have 1 to 128 visible characters and no ':'")
         return value
 
-    @field_validator("identities", "projects", "claude_add_dirs", mode="before")
+    @field_validator("projects", "identities", "claude_add_dirs", mode="before")
     @classmethod
-    def _read_json(cls, value: Any, field: ValidationInfo) -> Any:
+    def _decoded(cls, value: Any, field: ValidationInfo) -> Any:
+        """Here and not by the library, which would stop at the first such mistake and keep the others to itself."""
         if not isinstance(value, str):
             return value
         try:
             return json.loads(value.strip() or ("{}" if field.field_name == "identities" else "[]"))
-        except ValueError:
-            raise ValueError(
-                'is not JSON; a list looks like ["/srv/app"], an object like {"1234": ["http:alice"]}'
-            ) from None
+        except ValueError as fault:
+            raise ValueError(f"is no JSON ({fault})") from None
 
     @field_validator("projects")
     @classmethod
