@@ -105,23 +105,29 @@ class Chat:
     # --- talking ----------------------------------------------------------------------------------------------------
 
     async def _talk(self) -> None:
+        while (line := await self._next_line()) is not None:
+            if line.strip() and await self._take(clean_text(line.strip())) == "left":
+                return
+
+    async def _next_line(self) -> str | None:
+        """A line that was typed and sent while the last turn ran; else the next one. None: the person leaves."""
+        if "\n" in self._typed_ahead:
+            line, _, self._typed_ahead = self._typed_ahead.partition("\n")
+            self._screen.say(f"{PROMPT}{line}", "")
+            return line
         warned = False
         while True:
             try:
-                line = await self._editor.prompt_async(default=self._typed_ahead)
+                return await self._editor.prompt_async(default=self._typed_ahead)
             except EOFError:
-                return
+                return None
             except KeyboardInterrupt:
                 if warned and not self._editor.default_buffer.text:
-                    return
+                    return None
                 warned = True
                 self._screen.say("Ctrl-C again, or Ctrl-D, leaves.")
-                continue
             finally:
                 self._typed_ahead = ""
-            warned = False
-            if line.strip() and await self._take(clean_text(line.strip())) == "left":
-                return
 
     async def _take(self, line: str) -> Ending:
         try:
@@ -164,7 +170,7 @@ class Chat:
     async def _follow(self, job_id: str) -> Ending:
         turn = Turn(self._client, self._screen, self._options.user)
         ending = await turn.follow(job_id, self._keyboard)
-        self._typed_ahead = turn.typed_ahead
+        self._typed_ahead += turn.typed_ahead
         return ending
 
 

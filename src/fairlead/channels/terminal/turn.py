@@ -32,7 +32,7 @@ Ending = Literal["over", "left", "lost"]
 
 
 class Turn:
-    """`typed_ahead` is what the person typed meanwhile: it belongs into the next line."""
+    """`typed_ahead` is what the person typed meanwhile: it belongs into the next line, and after an Enter is one."""
 
     def __init__(self, client: Client, screen: Screen, user: str) -> None:
         self.typed_ahead = ""
@@ -53,6 +53,7 @@ class Turn:
                     owner.start(self._hear(job_id), name="events")
                     owner.start(self._keep_drawing(), name="drawing")
                     ending = await self._until_over(job_id)
+                    self._keep_keys()
                     owner.cancel()
                     return ending
         finally:
@@ -69,6 +70,21 @@ class Turn:
         while True:
             self._screen.draw()
             await asyncio.sleep(DRAWN_EVERY_SEC)
+
+    def _keep_keys(self) -> None:
+        """What was typed in the turn's last moment belongs to the next line, too."""
+        while not self._inbox.empty():
+            happening = self._inbox.get_nowait()
+            if isinstance(happening, Key):
+                self._type_ahead(happening.name)
+
+    def _type_ahead(self, key: str) -> None:
+        if key == "backspace":
+            self.typed_ahead = self.typed_ahead[:-1]
+        elif key == "enter":
+            self.typed_ahead += "\n"
+        elif len(key) == 1:
+            self.typed_ahead += key
 
     def _on_away(self, attempt: int, why: Exception) -> None:
         self._inbox.put_nowait(Away(attempt, str(why)))
@@ -109,8 +125,8 @@ class Turn:
             case w.Moved():
                 self._screen.note(_doing(event))
             case w.Delta(text):
-                self._screen.answer(self._flowing.add(text))
-                self._screen.tail(self._flowing.tail)
+                whole = self._flowing.add(text)
+                self._screen.flow(whole, self._flowing.tail)
             case w.ToolUse():
                 self._tool(event)
             case w.QuestionInfo():
@@ -132,8 +148,7 @@ class Turn:
             self._screen.note(f"waiting behind {accepted.position} …")
 
     def _flush(self) -> None:
-        self._screen.answer(self._flowing.flush())
-        self._screen.tail("")
+        self._screen.flow(self._flowing.flush(), "")
 
     def _tool(self, event: w.ToolUse) -> None:
         if event.phase == "started":
@@ -184,10 +199,8 @@ class Turn:
             return await self._cancel_or_leave(job_id)
         if self._asking is not None:
             await self._press_in_question(self._asking, key)
-        elif key == "backspace":
-            self.typed_ahead = self.typed_ahead[:-1]
-        elif len(key) == 1:
-            self.typed_ahead += key
+        else:
+            self._type_ahead(key)
         return None
 
     async def _press_in_question(self, asking: Asking, key: str) -> None:
