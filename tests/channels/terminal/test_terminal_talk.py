@@ -143,6 +143,7 @@ def test_what_is_typed_and_sent_while_a_turn_runs_is_the_next_message(terminal: 
     terminal.say("and then this")
     terminal.wait_for("› and then this")
     terminal.wait_for("echo agent:fairlead:user:local: and then this")
+    terminal.wait_for("› ")
     terminal.type(CTRL_D)
     assert terminal.end() == 0
 
