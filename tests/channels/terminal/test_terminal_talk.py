@@ -112,6 +112,7 @@ def test_a_person_talks_answers_questions_and_leaves(terminal: Terminal, tmp_pat
     terminal.wait_for("the answer to Which colour? is blue")
     terminal.say("/status")
     terminal.wait_for("resume_ready: yes")
+    terminal.wait_for("› ")
     terminal.type(CTRL_D)
     assert terminal.end() == 0
     history = tmp_path / "state" / "chat-history"
