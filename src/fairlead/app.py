@@ -182,7 +182,7 @@ async def _begin(settings: Settings, flow: Flow, world: World, disk: Disk) -> li
     notes += await starting.register_projects(ledger, sources, world.directories)
     interrupted = await starting.mark_interrupted(ledger)
     if interrupted:
-        notes.append(f"Interrupted by the last stop: {', '.join(interrupted)}. `retry JOB` runs one again.")
+        notes.append(f"Interrupted by the last stop: {', '.join(interrupted)}. `/retry JOB` runs one again.")
     assert isinstance(world.blobs, FileBlobs)
     world.blobs.forget_unnamed(named_blobs(state))
     await _try_to_write_config(config_path, encode_config(state), disk)
