@@ -118,7 +118,7 @@ async def closing(runtime: Runtime) -> AsyncIterator[Runtime]:
 
 async def until_it_runs(turn: Invocation) -> None:
     async with asyncio.timeout(PATIENCE):
-        while not processes_of(turn):  # noqa: ASYNC110 - the process table tells nobody when it changes
+        while not processes_of(turn):
             await asyncio.sleep(0.01)
 
 

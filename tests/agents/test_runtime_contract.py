@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from runtime_contract import InterruptContract, RuntimeContract
 
 from fairlead.core.engine import Invocation
+from runtime_contract import InterruptContract, RuntimeContract
 
 from .model_server import ModelServer
 from .real_stage import CASTS, RealStage

@@ -4,14 +4,13 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from replaying_cli import TRANSCRIPTS, write_shim
-from runtime_contract import MemoryLogs, Scene
-
 from fairlead.ports import Runtime
 from fairlead.runtimes.claude.command_line import ClaudeSettings
 from fairlead.runtimes.claude.runtime import ClaudeRuntime
 from fairlead.runtimes.codex.runtime import CodexSettings, codex_runtime
 from fairlead.runtimes.gemini.runtime import GeminiSettings, gemini_runtime
+from replaying_cli import TRANSCRIPTS, write_shim
+from runtime_contract import MemoryLogs, Scene
 
 Cast = Literal["claude in a pool", "claude per turn", "codex", "gemini", "gemini in json mode"]
 CASTS: tuple[Cast, ...] = ("claude in a pool", "claude per turn", "codex", "gemini")

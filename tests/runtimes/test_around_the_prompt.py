@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from replay_stage import ReplayStage
-from runtime_contract import closing, invocation, only, run
 
 from fairlead.core.engine import Diagnostic, ImageProduced, InputFile
 from fairlead.errors import Code, FairleadError
@@ -19,6 +18,7 @@ from fairlead.runtimes.images import MAX_IMAGES, NewImages, media_type_of, split
 from fairlead.runtimes.prompts import without_outside_mentions
 from fairlead.runtimes.surface import Surface
 from fairlead.runtimes.workspace import read_context
+from runtime_contract import closing, invocation, only, run
 
 pytestmark = pytest.mark.anyio
 

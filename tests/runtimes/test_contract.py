@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from replay_stage import CASTS, ReplayStage
+
 from runtime_contract import InterruptContract, RuntimeContract
 
 

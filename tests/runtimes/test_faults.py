@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from replay_stage import CASTS, Cast, ReplayStage
-from runtime_contract import closing, invocation, only, processes_of, run, until_it_runs
 
 from fairlead.core.engine import Diagnostic, EngineEvent, Invocation, ToolEnded, ToolStarted, TurnEnded, TurnFailed
 from fairlead.errors import Code
+from runtime_contract import closing, invocation, only, processes_of, run, until_it_runs
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A18", "A10")]
 
@@ -172,7 +172,7 @@ def _slowness() -> float:
 
 async def _until(holds: Any) -> None:
     async with asyncio.timeout(20):
-        while not holds():  # noqa: ASYNC110 - the process table tells nobody when it changes
+        while not holds():
             await asyncio.sleep(0.01)
 
 

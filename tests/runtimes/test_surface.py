@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from replay_stage import ReplayStage
-from runtime_contract import closing, invocation, only, run
 
 from fairlead.core.engine import Diagnostic, TurnFailed
 from fairlead.errors import Code, FairleadError
 from fairlead.runtimes.codex.runtime import sandbox_for
 from fairlead.runtimes.gemini.policy import policy_for
 from fairlead.runtimes.surface import FULL, READONLY, STANDARD, Surface, read_surface, surface_from
+from runtime_contract import closing, invocation, only, run
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("E3")]
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
-from replaying_cli import TRANSCRIPTS
 
 from fairlead.core.engine import (
     Diagnostic,
@@ -29,6 +28,7 @@ from fairlead.runtimes.codex import wire as codex_wire
 from fairlead.runtimes.codex.translate import CodexTranslator
 from fairlead.runtimes.gemini.translate import JsonTranslator, StreamTranslator
 from fairlead.runtimes.translator import Exit, Translator
+from replaying_cli import TRANSCRIPTS
 
 pytestmark = pytest.mark.req("A10", "E1")
 
@@ -235,8 +235,15 @@ def translator_for(transcript: str) -> Translator:
 
 @pytest.mark.parametrize(
     "transcript",
-    ["claude/05-err529x2-recovers", "claude/06c-fallback-model-529", "claude/05-drop-mid-stream"]
-    + ["codex/05-err500x1-recovers", "gemini/05-err429x1-recovers", "claude/03s-thinking", "codex/03i-thinking"],
+    [
+        "claude/05-err529x2-recovers",
+        "claude/06c-fallback-model-529",
+        "claude/05-drop-mid-stream",
+        "claude/03s-thinking",
+        "codex/05-err500x1-recovers",
+        "codex/03i-thinking",
+        "gemini/05-err429x1-recovers",
+    ],
 )
 def test_what_recovers_by_itself_is_a_success(transcript: str):
     events = translated(translator_for(transcript), transcript)
@@ -272,7 +279,8 @@ def test_a_new_turn_of_codex_with_a_harmless_error():
         [
             ResumeKeyFound(key="01a1e08d-d41d-7152-8b2b-8724e4e480aa"),
             Diagnostic(
-                text="Model metadata for `fake-model` not found. Defaulting to fallback metadata; this can degrade performance and cause issues."
+                text="Model metadata for `fake-model` not found. Defaulting to fallback metadata; "
+                "this can degrade performance and cause issues."
             ),
             TextDelta(text="ECHO users=1 images=0 toolresults=0 last=hi"),
             UsageReported(

@@ -7,7 +7,6 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from replaying_cli import TRANSCRIPTS
 
 from fairlead.core.engine import EngineEvent, TurnEnded, TurnFailed
 from fairlead.runtimes.claude.dialogue import Dialogue
@@ -15,6 +14,7 @@ from fairlead.runtimes.claude.translate import ClaudeTranslator, TextTranslator
 from fairlead.runtimes.codex.translate import CodexTranslator, total_in_rollout
 from fairlead.runtimes.gemini.translate import JsonTranslator, StreamTranslator
 from fairlead.runtimes.translator import Exit, Translator
+from replaying_cli import TRANSCRIPTS
 
 pytestmark = pytest.mark.req("A10", "A11")
 

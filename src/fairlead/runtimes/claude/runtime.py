@@ -47,7 +47,6 @@ LOGIN: Final = Login(
 )
 STOP_GRACE: Final = Grace(interrupt=2.0, terminate=5.0)
 _OWN: Final = ("ANTHROPIC_", "CLAUDE_CODE_", "CLAUDE_CONFIG_DIR")
-_PROMPTS: Final = uuid.UUID("6f1f5bd1-7d0c-4f0e-9a35-9f6b1c0f9f10")
 # Another process may do better; for every other failure it would only fail the same way again.
 _WORTH_ANOTHER_PROCESS: Final = frozenset({Code.E_RUNTIME_HUNG, Code.E_CLI_EXIT_NONZERO})
 
@@ -83,6 +82,7 @@ class ClaudeRuntime:
         self._unborn: set[str] = set()
         self._add_dirs: dict[str, tuple[str, ...]] = {}
         self._prompts = itertools.count(1)
+        self._prompt_names = uuid.uuid4()
 
     @property
     def name(self) -> str:
@@ -262,8 +262,9 @@ class ClaudeRuntime:
         return self._add_dirs[invocation.session_key]
 
     def _prompt(self, invocation: Invocation, plan: Plan) -> Prompt:
+        """Its uuid is never used again: one that the talk already knows is taken for a repetition, without a word."""
         name = f"{invocation.job_id}/{next(self._prompts)}"
-        return Prompt(str(uuid.uuid5(_PROMPTS, name)), plan.content.for_input(), invocation.allowed)
+        return Prompt(str(uuid.uuid5(self._prompt_names, name)), plan.content.for_input(), invocation.allowed)
 
     # --- beside a turn ---------------------------------------------------------------------------------------------
 
