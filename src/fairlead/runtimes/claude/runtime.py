@@ -32,6 +32,7 @@ from fairlead.runtimes.claude.command_line import MOST_SYSTEM_PROMPT, ClaudeSett
 from fairlead.runtimes.claude.content import Content, content_of
 from fairlead.runtimes.claude.pool import Pool
 from fairlead.runtimes.claude.process import ClaudeProcess, Launch, Prompt, TalkLost
+from fairlead.runtimes.claude.session_log import SessionLogTail, log_path, with_log
 from fairlead.runtimes.claude.translate import ClaudeTranslator, TextTranslator
 from fairlead.runtimes.cli_turn import CliTurn, Command, start_failure
 from fairlead.runtimes.environment import child_environment
@@ -124,10 +125,18 @@ class ClaudeRuntime:
             # Before anything is started, so that the id is on disk before claude knows it.
             self._unborn.add(plan.talk.key)
             yield ResumeKeyFound(plan.talk.key)
-        async with aclosing(self._run(invocation, plan)) as events:
+        async with aclosing(self._scanned(invocation, plan)) as events:
             async for event in events:
                 self._take_note(event, plan.talk.key)
                 yield event
+
+    def _scanned(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
+        events = self._run(invocation, plan)
+        if not self._settings.session_scanning or self._settings.output_format != "stream-json":
+            return events
+        config = Path(self._env.get("CLAUDE_CONFIG_DIR") or Path(self._env.get("HOME", "/")) / ".claude")
+        path = log_path(config, Path(invocation.project_path).resolve(), plan.talk.key)
+        return with_log(events, SessionLogTail(path))
 
     def _take_note(self, event: EngineEvent, key: str) -> None:
         if isinstance(event, ModelsOffered | TurnEnded):
