@@ -81,9 +81,10 @@ async def test_a_prompt_reaches_the_model_as_it_is(stage: RealStage, server: Mod
 
 @pytest.mark.req("A10")
 async def test_a_long_prompt_arrives_whole(stage: RealStage, server: ModelServer):
-    prompt = "x" * 900_000
+    prompt = "x" * 300_000 + "\nsay: all of it"
     async with closing(stage.runtime()) as runtime:
-        end_of(await run(runtime, invocation(stage.root, prompt)))
+        events = await run(runtime, invocation(stage.root, prompt))
+    assert end_of(events).text == "all of it"
     assert len(server.turns[0].prompt) == len(prompt)
 
 
@@ -126,11 +127,14 @@ async def test_gemini_in_json_mode(tmp_path: Path, server: ModelServer):
     async with closing(stage.runtime()) as runtime:
         first = await run(runtime, invocation(tmp_path, "my name is Hal"))
         second = await run(runtime, invocation(tmp_path, "what is my name?", resume_key=key_in(first)))
-        refused = await run(runtime, invocation(tmp_path, "status: 429"))
+        acting = await run(runtime, invocation(tmp_path, "status: 429"))
+        permit(stage, '{"tier": "readonly"}')
+        reading = await run(runtime, invocation(tmp_path, "status: 429"))
 
     assert end_of(second).text == "Your name is Hal."
-    assert isinstance(refused[-1], TurnFailed)
-    assert (refused[-1].code, refused[-1].transient) == (Code.E_AGENT_ERROR, True)
+    # In this mode tools are not seen: only where none can do anything is a second attempt safe.
+    failures = [(end.code, end.transient) for end in (acting[-1], reading[-1]) if isinstance(end, TurnFailed)]
+    assert failures == [(Code.E_AGENT_ERROR, False), (Code.E_AGENT_ERROR, True)]
 
 
 @pytest.mark.req("B14")

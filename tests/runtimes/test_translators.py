@@ -438,3 +438,12 @@ def test_thinking_is_told_apart_from_the_answer():
     for transcript in ("claude/03s-thinking", "codex/03i-thinking"):
         events = translated(translator_for(transcript), transcript)
         assert [event for event in events if isinstance(event, ThinkingDelta)]
+
+
+@pytest.mark.req("A11")
+def test_a_success_without_a_word_and_with_a_warning_is_a_failure():
+    translator = StreamTranslator()
+    translator.feed(b'{"type":"init","session_id":"s"}')
+    translator.feed(b'{"type":"error","severity":"warning","message":"Loop detected, stopping execution"}')
+    translator.feed(b'{"type":"result","status":"success"}')
+    assert translator.finish(Exit(0)) == [TurnFailed(Code.E_AGENT_ERROR, "Loop detected, stopping execution")]
