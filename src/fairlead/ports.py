@@ -9,10 +9,10 @@ import msgspec
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import DirectoryFacts
 from fairlead.core.engine import EngineEvent, Invocation, Told, Unasked, Verdict
-from fairlead.core.events import FileRef, JobEnqueued, JournalEvent
-from fairlead.core.inbound import Inbound
+from fairlead.core.events import FileRef, JournalEvent
+from fairlead.core.inbound import Attachment, Inbound
 from fairlead.core.live import LiveEvent
-from fairlead.core.replies import Reply, Step
+from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
 from fairlead.core.state import Job, OpenQuestion, State
 from fairlead.errors import Code
@@ -44,14 +44,12 @@ class Blobs(Protocol):
     def path_of(self, name: str) -> str: ...
 
 
-class PastJob(msgspec.Struct, frozen=True):
-    """A job as the journal tells it, texts included, also when the state has forgotten it."""
+class Recorded(msgspec.Struct, frozen=True):
+    """One line of the journal, read back."""
 
-    job: Job
-    enqueued: JobEnqueued
-    answer: str
-    answer_blob: str = ""
-    files: tuple[FileRef, ...] = ()
+    seq: int
+    ts: str
+    event: JournalEvent
 
 
 class Journal(Protocol):
@@ -71,10 +69,8 @@ class Journal(Protocol):
         """Returns when everything up to `seq` is on disk; raises HouseError if it never can be."""
         ...
 
-    async def past_job(self, job_id: str) -> PastJob | None: ...
-
-    async def story(self, subject: str) -> list[Step]:
-        """Every line about a job or a message, told in words."""
+    async def lines_about(self, names: Sequence[str]) -> list[Recorded]:
+        """Every line that holds one of `names` as a whole JSON string, oldest first: what the state has forgotten."""
         ...
 
 
@@ -219,6 +215,14 @@ class DeliveryImpossible(Exception):  # noqa: N818 - see above
         self.reason = reason
 
 
+class Fetcher(Protocol):
+    """Brings the files of a message here, once, before its job begins."""
+
+    async def fetch(self, job: Job) -> tuple[Attachment, ...]:
+        """The job's attachments as blobs. Raises E_ATTACHMENT_GONE for what can no longer be had."""
+        ...
+
+
 class Channel(Protocol):
     @property
     def name(self) -> str: ...
@@ -306,6 +310,14 @@ class JobView(msgspec.Struct, frozen=True, omit_defaults=True):
 ChoiceKind = Literal["project", "tool", "session", "retryable", "model"]
 
 
+class Watching(Protocol):
+    """Events to iterate over; whoever stops earlier than the house closes it, or it goes on collecting."""
+
+    def __aiter__(self) -> AsyncIterator[LiveEvent]: ...
+
+    async def aclose(self) -> None: ...
+
+
 class View(Protocol):
     """The way to look. Changes nothing."""
 
@@ -326,7 +338,7 @@ class View(Protocol):
         """Jobs whose answers wait here to be fetched."""
         ...
 
-    def watch(self, *, session_key: str | None = None, job_id: str | None = None) -> AsyncIterator[LiveEvent]:
+    def watch(self, *, session_key: str | None = None, job_id: str | None = None) -> Watching:
         """What happens from now on: subscribed when this returns, before anything is awaited."""
         ...
 

@@ -37,9 +37,7 @@ def test_the_same_seed_gives_the_same_delays_and_another_seed_others():
     assert delays(1) != delays(2)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"first": 0}, {"first": 61}, {"factor": 0.5}, {"jitter": 1.1}, {"jitter": -0.1}]
-)
+@pytest.mark.parametrize("wrong", [{"first": 0}, {"first": 61}, {"factor": 0.5}, {"jitter": 1.1}, {"jitter": -0.1}])
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float]):
     with pytest.raises(ValueError, match="needs 0 < first"):
         Backoff(**wrong)

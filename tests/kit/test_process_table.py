@@ -60,9 +60,7 @@ def test_ps_of_macos_is_understood():
         "  501     1   501 Ss   Mon Sep  1 09:08:07 2025     /usr/bin/agent --flag  two\n"
         "  502   501   501 Z    Mon Sep  1 09:08:08 2025     <defunct>\n"
     )
-    assert list(parse_ps(text)) == [
-        Seen(501, 1, 501, "Mon Sep 1 09:08:07 2025", "/usr/bin/agent --flag  two")
-    ]
+    assert list(parse_ps(text)) == [Seen(501, 1, 501, "Mon Sep 1 09:08:07 2025", "/usr/bin/agent --flag  two")]
     marks = "  501 /usr/bin/agent --flag HOME=/Users/a FAIRLEAD_RUN=state:job PATH=/bin\n  503 sh A=1\n"
     assert parse_ps_marks(marks) == {501: "state:job"}
 

@@ -115,6 +115,15 @@ class ResumeKeyLearnt(_Fact, frozen=True):
     key: str
 
 
+class ResumeKeyForgotten(_Fact, frozen=True):
+    """The tool does not know this talk, and no turn of it ever succeeded: nothing is lost by beginning anew."""
+
+    session_key: str
+    generation: int
+    tool: str
+    project_path: str
+
+
 class RuleGranted(_Fact, frozen=True):
     """«Allow for this session»: one narrow rule, gone with the session's generation."""
 
@@ -140,6 +149,8 @@ class JobEnqueued(_Fact, frozen=True):
     retry_of: str = ""
     cause: Cause = "message"
     body_digest: str = ""
+    quoted: int = 0
+    """How many characters at the head of `prompt` are a quotation and not the person's own words."""
 
 
 class MessageRefused(_Fact, frozen=True):
@@ -161,6 +172,13 @@ class JobAmended(_Fact, frozen=True):
     job_id: str
     prompt: str
     prompt_blob: str = ""
+
+
+class AttachmentsStored(_Fact, frozen=True):
+    """The files of a message were fetched and are blobs from now on."""
+
+    job_id: str
+    attachments: tuple[Attachment, ...]
 
 
 class JobWithdrawn(_Fact, frozen=True):
@@ -347,13 +365,6 @@ class DeliveryPlanned(_Fact, frozen=True):
     pieces: tuple[Piece, ...] = ()
 
 
-class PieceAttempted(_Fact, frozen=True):
-    """Recorded before a piece whose outcome may stay unknown is sent for the first time."""
-
-    debt_id: str
-    index: int
-
-
 class PieceDelivered(_Fact, frozen=True):
     debt_id: str
     index: int
@@ -390,11 +401,13 @@ JournalEvent: TypeAlias = (
     | ModelChosen
     | SessionReset
     | ResumeKeyLearnt
+    | ResumeKeyForgotten
     | RuleGranted
     | JobEnqueued
     | MessageRefused
     | MessageSkipped
     | JobAmended
+    | AttachmentsStored
     | JobWithdrawn
     | JobStarted
     | JobProgress
@@ -412,7 +425,6 @@ JournalEvent: TypeAlias = (
     | BindingEnded
     | DeliveryOwed
     | DeliveryPlanned
-    | PieceAttempted
     | PieceDelivered
     | DeliveryDeferred
     | DeliveryAcknowledged

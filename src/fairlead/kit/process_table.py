@@ -180,9 +180,7 @@ def parse_ps_marks(text: str) -> dict[int, str]:
 
 def _ps(*arguments: str) -> str:
     # Not checked: ps fails for a pid that is gone, which is an answer.
-    ran = subprocess.run(
-        ["ps", *arguments], env={**os.environ, "LC_ALL": "C"}, stdout=subprocess.PIPE, check=False
-    )
+    ran = subprocess.run(["ps", *arguments], env={**os.environ, "LC_ALL": "C"}, stdout=subprocess.PIPE, check=False)
     return ran.stdout.decode(errors="replace")
 
 

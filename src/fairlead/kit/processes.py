@@ -139,9 +139,7 @@ class OwnedProcess:
         """Why the tee was given up, if it raised."""
         return self._pipes.tee_fault
 
-    async def lines(
-        self, *, on_too_long: Callable[[LineTooLong], None] | None = None
-    ) -> AsyncIterator[bytes]:
+    async def lines(self, *, on_too_long: Callable[[LineTooLong], None] | None = None) -> AsyncIterator[bytes]:
         """Lines of standard output, for one reader at a time; the next goes on where the last one left.
         Ends when the child has exited and its output is read, even if an orphan still holds the pipe."""
         self._readers += 1
@@ -216,9 +214,7 @@ class OwnedProcess:
     async def _exit_within(self, seconds: float, *, or_when: asyncio.Event | None = None) -> None:
         sooner = [] if or_when is None else [asyncio.create_task(or_when.wait())]
         try:
-            await asyncio.wait(
-                [self._pipes.exited, *sooner], timeout=seconds, return_when=asyncio.FIRST_COMPLETED
-            )
+            await asyncio.wait([self._pipes.exited, *sooner], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for waiting in sooner:
                 waiting.cancel()

@@ -1,1 +1,1 @@
-"""Ways to run an agent. Each adapter is three steps: wire structs, pure translation, process."""
+"""Ways to run an agent, one package or module each. They know the ports and nothing of each other."""

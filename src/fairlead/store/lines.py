@@ -4,14 +4,22 @@ A line is `{"seq":1,"ts":"…","type":"JobStarted","payload":{…},"crc":"89abcd
 every byte of the journal before it, this line's own beginning included: one number vouches for all that went before,
 so a whole block of lines is checked by looking at its last one. A line without `crc` is accepted and only adds its
 bytes to the chain.
+
+Events that belong together are one batch: all its lines but the last say `"more":true`, and a batch whose last line is
+missing never happened.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 from zlib import crc32
 
 import msgspec
 
 from fairlead.core.events import EVENT_TYPES, JournalEvent
+
+MORE: Final = b',"more":true'
+UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError)
+"""What decoding may raise; msgspec lets the second through as it is."""
 
 CRC_SUFFIX_LENGTH: Final = len(b',"crc":"00000000"}')
 
@@ -54,16 +62,25 @@ for _t in _LINE_TYPES[1:]:
 decoder: Final[msgspec.json.Decoder[Line]] = msgspec.json.Decoder(_AnyLine)
 head_decoder: Final = msgspec.json.Decoder(Head)
 _encoder: Final = msgspec.json.Encoder()
-_quoted: Final = msgspec.json.Encoder()
 
 
-def encode_line(seq: int, ts: str, event: JournalEvent, chain: int) -> tuple[bytes, int]:
-    """The bytes of a line, and the chain after it."""
-    body = b'{"seq":%d,"ts":"%s","type":"%s","payload":%s' % (
+def encode_batch(first_seq: int, ts: str, events: Sequence[JournalEvent], chain: int) -> tuple[bytes, int]:
+    """The bytes of a batch, and the chain after it."""
+    lines: list[bytes] = []
+    last = len(events) - 1
+    for index, event in enumerate(events):
+        line, chain = _encode_line(first_seq + index, ts, event, chain, b"" if index == last else MORE)
+        lines.append(line)
+    return b"".join(lines), chain
+
+
+def _encode_line(seq: int, ts: str, event: JournalEvent, chain: int, more: bytes) -> tuple[bytes, int]:
+    body = b'{"seq":%d,"ts":"%s","type":"%s","payload":%s%s' % (
         seq,
         ts.encode(),
         type(event).__name__.encode(),
         _encoder.encode(event),
+        more,
     )
     crc = crc32(body, chain)
     suffix = b',"crc":"%08x"}\n' % crc
@@ -85,7 +102,23 @@ def claimed_crc(line: bytes) -> int | None:
         return None
 
 
+def sealed(content: bytes) -> bytes:
+    """A JSON object that carries the crc of its own bytes."""
+    body = content[:-1]
+    return b'%s,"crc":"%08x"}' % (body, crc32(body))
+
+
+def is_sealed(data: bytes) -> bool:
+    return claimed_crc(data) == crc32(data[:-CRC_SUFFIX_LENGTH])
+
+
 def is_sound(line: bytes, chain: int) -> bool:
     """Whether a line (without newline) that follows `chain` is the one that was written."""
     claimed = claimed_crc(line)
     return claimed is None or crc32(line[:-CRC_SUFFIX_LENGTH], chain) == claimed
+
+
+def has_more(line: bytes) -> bool:
+    """Whether the batch of this line (without newline) goes on in the next one."""
+    body = line[:-CRC_SUFFIX_LENGTH] if claimed_crc(line) is not None else line[:-1]
+    return body.endswith(MORE)

@@ -26,10 +26,12 @@ Command: TypeAlias = (
     | messages.Submit
     | messages.SkipMessage
     | messages.AmendJob
+    | messages.StoreAttachments
     | messages.RetryJob
     | starts.StartNext
     | starts.BeginAgentTurn
     | starts.LearnResumeKey
+    | starts.ForgetResumeKey
     | starts.ReportProgress
     | endings.EndJob
     | endings.MarkInterrupted
@@ -41,7 +43,6 @@ Command: TypeAlias = (
     | questions.ExpireQuestion
     | questions.WithdrawQuestion
     | delivery.PlanDelivery
-    | delivery.AttemptPiece
     | delivery.PayPiece
     | delivery.DeferDelivery
     | delivery.Acknowledge
@@ -66,10 +67,12 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     messages.Submit: messages.submit,
     messages.SkipMessage: messages.skip_message,
     messages.AmendJob: messages.amend_job,
+    messages.StoreAttachments: messages.store_attachments,
     messages.RetryJob: messages.retry_job,
     starts.StartNext: starts.start_next,
     starts.BeginAgentTurn: starts.begin_agent_turn,
     starts.LearnResumeKey: starts.learn_resume_key,
+    starts.ForgetResumeKey: starts.forget_resume_key,
     starts.ReportProgress: starts.report_progress,
     endings.EndJob: endings.end_job,
     endings.MarkInterrupted: endings.mark_interrupted,
@@ -81,7 +84,6 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     questions.ExpireQuestion: questions.expire_question,
     questions.WithdrawQuestion: questions.withdraw_question,
     delivery.PlanDelivery: delivery.plan_delivery,
-    delivery.AttemptPiece: delivery.attempt_piece,
     delivery.PayPiece: delivery.pay_piece,
     delivery.DeferDelivery: delivery.defer_delivery,
     delivery.Acknowledge: delivery.acknowledge,

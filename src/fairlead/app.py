@@ -1,0 +1,239 @@
+"""The one place where everything is put together, started in order, stopped in reverse."""
+
+import asyncio
+import os
+import secrets
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from typing import Final
+
+import msgspec
+
+from fairlead import __version__
+from fairlead.core import moments
+from fairlead.core.identity import LOCAL_USER, Customs, linked
+from fairlead.core.state import State
+from fairlead.errors import Code, FairleadError, error
+from fairlead.flow import starting
+from fairlead.flow.assembly import Flow, World
+from fairlead.flow.turn import TurnSettings
+from fairlead.kit.files import REAL_DISK, AlreadyLocked, Lock, lock_file, make_private_directory, replace_durably
+from fairlead.kit.sweeping import sweep
+from fairlead.kit.tasks import TaskOwner
+from fairlead.observe import JobLogs, Redactor, RotatingFile, log, start_logging
+from fairlead.ports import Channel, Runtime
+from fairlead.runtimes.catalogue import available_runtimes
+from fairlead.settings import Settings
+from fairlead.store import config_import
+from fairlead.store.appending import ThreadedWriter
+from fairlead.store.blobs import FileBlobs, named_blobs
+from fairlead.store.config_file import CONFIG_NAME, write_config
+from fairlead.store.directories import RealDirectories
+from fairlead.store.journal import FileJournal, open_state
+from fairlead.store.keeping import SnapshotPace, keep_snapshots
+
+LOCK_NAME: Final = "lock"
+ADDRESS_NAME: Final = "http-address"
+
+CUSTOMS: Final = Customs(numeric_channel="discord", owner_place=f"terminal:{LOCAL_USER}")
+
+
+class SystemClock:
+    def now(self) -> str:
+        return moments.moment(datetime.now(UTC))
+
+
+class House(msgspec.Struct, frozen=True, kw_only=True):
+    """A Fairlead that is up. `notes` is what a person should be told about this start."""
+
+    settings: Settings
+    flow: Flow
+    runtimes: dict[str, Runtime]
+    notes: tuple[str, ...]
+    http_url: str = ""
+    token: str = ""
+    broken: asyncio.Future[FairleadError]
+
+
+def take_lock(state_dir: Path) -> Lock:
+    """Only one process writes here. Raises E_STATE_LOCKED with the holder's name."""
+    try:
+        make_private_directory(state_dir)
+        return lock_file(state_dir / LOCK_NAME, f"fairlead {__version__}")
+    except AlreadyLocked as held:
+        raise error(
+            Code.E_STATE_LOCKED,
+            f"{state_dir} is in use by process {held.pid} ({held.note}).",
+            next_step=f"Stop it (kill {held.pid}), talk to it with `fairlead chat`, or set another STATE_DIR.",
+        ) from None
+    except OSError as fault:
+        raise error(
+            Code.E_CONFIG,
+            f"STATE_DIR {state_dir} cannot be written: {fault.strerror or fault}.",
+            next_step="Set STATE_DIR to a directory that you can write.",
+        ) from fault
+
+
+@asynccontextmanager
+async def open_house(settings: Settings, *, echo_warnings: bool = False) -> AsyncGenerator[House]:
+    """Start in order; leaving the block stops in reverse: nobody comes in, what runs may finish, the journal closes."""
+    async with AsyncExitStack() as stack:
+        lock = stack.enter_context(take_lock(settings.state_dir))
+        assert lock
+        redactor = Redactor(settings.secrets())
+        app_log = _open_logs(settings, redactor, echo_warnings=echo_warnings)
+        stack.callback(app_log.close)
+        job_logs = JobLogs(settings.log_dir, redactor)
+        opened = open_state(settings.state_dir, REAL_DISK)
+        for report in opened.reports:
+            log.warning("journal", message=report)
+        broken: asyncio.Future[FairleadError] = asyncio.get_running_loop().create_future()
+        journal = FileJournal(
+            settings.state_dir,
+            opened,
+            disk=REAL_DISK,
+            writer=ThreadedWriter(),
+            offload=asyncio.to_thread,
+            on_broken=lambda fault: None if broken.done() else broken.set_result(fault),
+        )
+        stack.push_async_callback(journal.aclose)
+        runtimes = available_runtimes(settings, job_logs)
+        for runtime in runtimes.values():
+            stack.push_async_callback(runtime.aclose)
+        world = _world(settings, opened.state, journal, runtimes)
+        flow = Flow(world)
+        notes = [*opened.reports, *await _begin(settings, flow, world)]
+        house = House(settings=settings, flow=flow, runtimes=runtimes, notes=tuple(notes), broken=broken)
+        await _start_workers(stack, house, world, journal)
+        if settings.http:
+            house = await _serve_http(stack, house, world, journal)
+        yield house
+
+
+def _open_logs(settings: Settings, redactor: Redactor, *, echo_warnings: bool) -> RotatingFile:
+    try:
+        return start_logging(settings.log_dir, redactor, echo_warnings=echo_warnings)
+    except OSError as fault:
+        raise error(
+            Code.E_CONFIG,
+            f"LOG_DIR {settings.log_dir} cannot be written: {fault.strerror or fault}.",
+            next_step="Set LOG_DIR to a directory that you can write.",
+        ) from fault
+
+
+def _world(settings: Settings, state: State, journal: FileJournal, runtimes: dict[str, Runtime]) -> World:
+    return World(
+        state=state,
+        journal=journal,
+        blobs=FileBlobs(settings.state_dir, disk=REAL_DISK, offload=asyncio.to_thread),
+        directories=RealDirectories(),
+        clock=SystemClock(),
+        limits=settings.limits(tuple(runtimes)),
+        runtimes=runtimes,
+        channels={},
+        fetchers={},
+        random=Random(),
+        turn_settings=TurnSettings(
+            time_limit_sec=settings.cli_timeout_sec, workspaces=str(settings.state_dir / "workspaces")
+        ),
+        language=settings.lang,
+    )
+
+
+async def _begin(settings: Settings, flow: Flow, world: World) -> list[str]:
+    """Under the lock and before any job may start: what is left over from the last time, and what is there now."""
+    ledger, state = flow.ledger, world.state
+    config_path = settings.state_dir / CONFIG_NAME
+    edits = config_import.read_edits(config_path, state, world.directories, REAL_DISK)
+    await starting.found_and_begin(
+        ledger,
+        state_id=state.state_id or secrets.token_hex(2),
+        version=__version__,
+        pid=os.getpid(),
+        owner_id=settings.discord_owner_id or edits.owner_id,
+    )
+    notes = _sweep(state.state_id)
+    for command in edits.commands:
+        await ledger.record(command)
+    sources = starting.ProjectSources(settings.projects, settings.project_root)
+    notes += await starting.register_projects(ledger, sources, world.directories)
+    interrupted = await starting.mark_interrupted(ledger)
+    if interrupted:
+        notes.append(f"Interrupted by the last stop: {', '.join(interrupted)}. `retry JOB` runs one again.")
+    assert isinstance(world.blobs, FileBlobs)
+    world.blobs.forget_unnamed(named_blobs(state))
+    write_config(config_path, state, REAL_DISK)
+    return notes
+
+
+def _sweep(state_id: str) -> list[str]:
+    """Agents that outlived the last daemon are ended before a new one may touch the same sessions."""
+    swept = sweep(f"{state_id}:")
+    for process in swept:
+        log.warning("left over process ended", pid=process.pid, command=process.command[:200])
+    return [f"{len(swept)} agent process(es) of the last run were still there and have been ended."] if swept else []
+
+
+async def _start_workers(stack: AsyncExitStack, house: House, world: World, journal: FileJournal) -> None:
+    settings = house.settings
+    owner = await stack.enter_async_context(TaskOwner("house"))
+    stack.push_async_callback(_stop, owner, house, journal, world.state)
+    pace = SnapshotPace(settings.snapshot_every_events, settings.snapshot_every_seconds)
+    owner.start(house.flow.run(), name="flow")
+    owner.start(keep_snapshots(journal, world.state, pace), name="snapshots")
+    owner.start(_keep_config(house.flow, settings.state_dir / CONFIG_NAME), name="config")
+
+
+async def _serve_http(stack: AsyncExitStack, house: House, world: World, journal: FileJournal) -> House:
+    from fairlead.channels.http.server import HttpChannel
+    from fairlead.channels.http.token import read_or_make_token
+
+    settings = house.settings
+    token = read_or_make_token(settings.state_dir)
+    channel = HttpChannel(
+        house.flow.gate,
+        house.flow.view,
+        token=token,
+        identities=linked(settings.identities, CUSTOMS, owner_id=settings.discord_owner_id),
+        agent_id=settings.agent_id,
+        blobs=world.blobs,
+        vitals=journal,
+        max_body_bytes=2 * settings.max_message_bytes,
+    )
+    pulled: tuple[Channel, ...] = channel.channels
+    world.channels.update({c.name: c for c in pulled})
+    host, port = await stack.enter_async_context(channel.serve(settings.http_host, settings.http_port))
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    replace_durably(settings.state_dir / ADDRESS_NAME, f"{url}\n".encode())
+    return msgspec.structs.replace(house, http_url=url, token=token)
+
+
+async def _keep_config(flow: Flow, path: Path) -> None:
+    """The readable copy follows the journal."""
+    ledger = flow.ledger
+    while True:
+        seen = ledger.state.seq
+        await ledger.settled()
+        await asyncio.to_thread(write_config, path, ledger.state, REAL_DISK)
+        shown = (ledger.state.owner_id, _project_stamps(ledger.state))
+        await ledger.changed(seen)
+        while (ledger.state.owner_id, _project_stamps(ledger.state)) == shown:
+            await ledger.changed(ledger.state.seq)
+
+
+def _project_stamps(state: State) -> tuple[tuple[str, str], ...]:
+    return tuple((p.name, p.updated_at) for p in state.projects.values())
+
+
+async def _stop(owner: TaskOwner, house: House, journal: FileJournal, state: State) -> None:
+    try:
+        await house.flow.scheduler.drain(house.settings.drain_sec)
+        await journal.snapshot(state)
+    except (FairleadError, OSError) as fault:
+        print(f"fairlead: {fault}", file=sys.stderr)  # noqa: T201 - the journal may be what broke; say it where it is seen
+    finally:
+        owner.cancel()

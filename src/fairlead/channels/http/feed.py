@@ -1,0 +1,204 @@
+"""What happens in live jobs, kept for whoever listens now or comes back: numbered frames, one feed per job.
+
+1. One watcher hears everything; a job's feed begins with its first event or its first listener.
+2. A frame's id is `<feed>-<n>`. A listener that lost its connection names the last id it had and goes on behind it;
+   one that names another feed (the server was restarted) begins anew.
+3. A feed forgets its oldest frames past a limit. Only passing things are lost by that: the answer is whole in `done`.
+4. When its job ends, a feed ends. The end itself is not a frame: every listener reads it from the journal's truth.
+   The last few ended feeds are kept, for listeners whose connection broke just before the end.
+"""
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Final
+
+import msgspec
+
+from fairlead.client.wire import EVENT_NAMES, Delta, Image, Moved, StreamEvent, ToolUse, question_info
+from fairlead.core.engine import ImageProduced, TextDelta, ToolEnded, ToolStarted
+from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionOpened, QuestionSettled
+from fairlead.core.state import LIVE, State
+from fairlead.ports import View
+
+MAX_FEED_BYTES: Final = 1024 * 1024
+KEPT_ENDED: Final = 16
+HEARTBEAT_SEC: Final = 15.0
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+class Frame(msgspec.Struct, frozen=True, gc=False):
+    """One event as it goes over the wire."""
+
+    id: str
+    name: str
+    data: bytes
+
+    def as_bytes(self) -> bytes:
+        return b"id: %s\nevent: %s\ndata: %s\n\n" % (self.id.encode(), self.name.encode(), self.data)
+
+
+HEARTBEAT: Final = Frame("", "", b"")
+
+
+def frame_of(event: StreamEvent, frame_id: str) -> Frame:
+    return Frame(frame_id, EVENT_NAMES[type(event)], _ENCODER.encode(event))
+
+
+class JobFeed:
+    def __init__(self, job_id: str) -> None:
+        self.job_id = job_id
+        self.ended = False
+        self._name = secrets.token_hex(4)
+        self._frames: deque[Frame] = deque()
+        self._first = 1
+        self._bytes = 0
+        self._news = asyncio.Event()
+
+    def id_of(self, number: int) -> str:
+        return f"{self._name}-{number}"
+
+    @property
+    def first_id(self) -> str:
+        """The id of the `accepted` that each listener is given before the frames."""
+        return self.id_of(0)
+
+    @property
+    def end_id(self) -> str:
+        return self.id_of(self._first + len(self._frames))
+
+    def publish(self, event: StreamEvent) -> None:
+        frame = frame_of(event, self.end_id)
+        self._frames.append(frame)
+        self._bytes += len(frame.data)
+        while self._bytes > MAX_FEED_BYTES and len(self._frames) > 1:
+            self._bytes -= len(self._frames.popleft().data)
+            self._first += 1
+        self._wake()
+
+    def end(self) -> None:
+        self.ended = True
+        self._wake()
+
+    def number_after(self, last_id: str) -> int | None:
+        """Where a listener that last had `last_id` goes on; None if that was another feed's."""
+        name, _, number = last_id.rpartition("-")
+        return int(number) + 1 if name == self._name and number.isascii() and number.isdecimal() else None
+
+    async def frames(self, number: int) -> AsyncIterator[Frame]:
+        """The frames from `number` on, heartbeats in between, until the job ends or the server closes."""
+        while True:
+            number = max(number, self._first)
+            while number - self._first < len(self._frames):
+                yield self._frames[number - self._first]
+                number = max(number + 1, self._first)
+            if self.ended:
+                return
+            if not await self._woken_within(HEARTBEAT_SEC):
+                yield HEARTBEAT
+
+    async def _woken_within(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def _wake(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+
+class Feeds:
+    """All feeds. `run` is the watcher; its owner is the server."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._feeds: dict[str, JobFeed] = {}
+        self._ended: dict[str, JobFeed] = {}
+        self.closed = False
+
+    async def run(self) -> None:
+        async with aclosing(self._view.watch()) as happening:
+            async for event in happening:
+                self._hear(event)
+
+    def follow(self, job_id: str) -> JobFeed:
+        """The feed of a job that lives; an ended one for any other, which has nothing but its end to tell."""
+        feed = self._feeds.get(job_id) or self._ended.get(job_id)
+        if feed is None:
+            feed = JobFeed(job_id)
+            job = self._view.state.jobs.get(job_id)
+            if self.closed or job is None or job.state not in LIVE:
+                feed.end()
+            else:
+                self._feeds[job_id] = feed
+                _catch_up(feed, self._view.state)
+        return feed
+
+    def close(self) -> None:
+        self.closed = True
+        for feed in self._feeds.values():
+            feed.end()
+        self._feeds.clear()
+
+    def _hear(self, event: LiveEvent) -> None:
+        if isinstance(event, JobMoved) and event.state not in LIVE:
+            self._end(event.job_id)
+            return
+        shown = shown_as(event, self._view.state)
+        if shown is None:
+            return
+        feed = self._feeds.get(event.job_id)
+        if feed is None:
+            feed = self._feeds[event.job_id] = JobFeed(event.job_id)
+        feed.publish(shown)
+
+    def _end(self, job_id: str) -> None:
+        feed = self._feeds.pop(job_id, None)
+        if feed is None:
+            return
+        feed.end()
+        self._ended[job_id] = feed
+        while len(self._ended) > KEPT_ENDED:
+            del self._ended[next(iter(self._ended))]
+
+
+def _catch_up(feed: JobFeed, state: State) -> None:
+    job = state.jobs[feed.job_id]
+    if job.state != "queued":
+        feed.publish(Moved(job.job_id, job.state, tool=job.tool or ""))
+    for question in state.questions.values():
+        if question.job_id == job.job_id and question.status == "open":
+            feed.publish(question_info(question))
+
+
+def shown_as(event: LiveEvent, state: State) -> StreamEvent | None:
+    """What a client sees of it; None for what is not for showing."""
+    match event:
+        case JobMoved():
+            return Moved(event.job_id, event.state, event.position, event.tool)
+        case QuestionOpened():
+            return question_info(event.question)
+        case QuestionSettled():
+            question = state.questions.get(event.question_id)
+            return None if question is None else question_info(question)
+        case AgentActed():
+            return _acted(event)
+
+
+def _acted(event: AgentActed) -> StreamEvent | None:
+    match event.event:
+        case TextDelta(text=text):
+            return Delta(text)
+        case ToolStarted() as started:
+            return ToolUse(started.tool_id, "started", started.name, started.input)
+        case ToolEnded() as ended:
+            return ToolUse(ended.tool_id, "ended", ok=ended.ok, summary=ended.summary)
+        case ImageProduced() as image:
+            return Image(image.media_type, len(image.data))
+        case _:
+            return None

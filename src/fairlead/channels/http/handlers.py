@@ -1,0 +1,202 @@
+"""Everything that is asked over HTTP besides messages and streams: parse, ask Gate or View, give the struct back."""
+
+import msgspec
+from aiohttp import web
+
+from fairlead import __version__
+from fairlead.channels.http.service import Call, job_info
+from fairlead.client.wire import (
+    Acknowledged,
+    Answered,
+    Health,
+    JobInfo,
+    JobList,
+    NewDirectory,
+    NewProject,
+    OfAnyUser,
+    OfUser,
+    ProjectChoice,
+    QuestionAnswer,
+    QuestionList,
+    SessionInfo,
+    SessionsQuery,
+    ToolChoice,
+    WhyQuery,
+    question_info,
+)
+from fairlead.core import replies, requests
+from fairlead.core.state import Session, session_state
+from fairlead.errors import Code, error
+from fairlead.kit.tasks import shielded
+from fairlead.ports import Click
+
+# --- sessions and jobs -------------------------------------------------------------------------------------------
+
+
+async def get_sessions(call: Call) -> replies.SessionCatalogue:
+    query: SessionsQuery = call.query
+    return await call.service.command(requests.SessionList(query.project), call.caller(None), replies.SessionCatalogue)
+
+
+def _session(call: Call) -> Session:
+    name = call.part("session")
+    session = call.service.view.state.session_named(name)
+    if session is None:
+        raise error(Code.E_SESSION_NOT_FOUND, f"There is no session {name[:100]!r}.")
+    return session
+
+
+async def get_session(call: Call) -> SessionInfo:
+    session = _session(call)
+    row = replies.SessionRow(
+        session.session_id,
+        session.session_key,
+        session.project,
+        session_state(call.service.view.state, session),
+        session.last_activity_at,
+        session.conversation,
+    )
+    return SessionInfo(row, session.tool, tuple(session.queue), session.running_job_id)
+
+
+async def get_history(call: Call) -> JobList:
+    history = call.service.view.history(_session(call).session_key)
+    return JobList(tuple(map(job_info, history)))
+
+
+async def get_job(call: Call) -> JobInfo:
+    return job_info(await call.service.view.job(call.part("job_id")))
+
+
+async def get_file(call: Call) -> web.StreamResponse:
+    """Only what an answer names can be fetched: the number counts its files."""
+    job = await call.service.view.job(call.part("job_id"))
+    number = call.part("number")
+    if not (number.isascii() and number.isdecimal() and int(number[:9]) < len(job.files)):
+        raise error(Code.E_JOB_NOT_FOUND, f"The answer of {job.job_id} has {len(job.files)} files; {number} is none.")
+    file = job.files[int(number)]
+    data = await call.service.blobs.get(file.blob)
+    headers = {
+        # Made by an agent, so never to be run as a page of this origin.
+        "Content-Disposition": "attachment",
+        "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": "sandbox",
+        "Cache-Control": "no-store",
+    }
+    return web.Response(body=data, content_type=file.media_type or "application/octet-stream", headers=headers)
+
+
+async def post_retry(call: Call) -> replies.JobQueued:
+    body: OfAnyUser = call.body
+    job_id = call.part("job_id")
+    return await call.service.command(requests.Retry(job_id), call.caller(body.userId), replies.JobQueued)
+
+
+async def post_cancel_job(call: Call) -> replies.JobsCancelled:
+    body: OfAnyUser = call.body
+    job = await call.service.view.job(call.part("job_id"))
+    request = requests.Cancel(job.job_id)
+    return await call.service.command(request, call.caller(body.userId), replies.JobsCancelled)
+
+
+async def post_ack(call: Call) -> Acknowledged:
+    job = await call.service.view.job(call.part("job_id"))
+    await shielded(call.service.gate.acknowledge(job.job_id))
+    return Acknowledged(job.job_id)
+
+
+async def get_answers(call: Call) -> JobList:
+    query: OfUser = call.query
+    waiting = call.service.view.unfetched(call.caller(query.userId).conversation)
+    return JobList(tuple([job_info(await call.service.view.job(job_id)) for job_id in waiting]))
+
+
+# --- commands ------------------------------------------------------------------------------------------------------
+
+
+async def get_status(call: Call) -> replies.StatusReport:
+    query: OfUser = call.query
+    return await call.service.command(requests.Status(), call.caller(query.userId), replies.StatusReport)
+
+
+async def post_tool(call: Call) -> replies.ToolSet:
+    body: ToolChoice = call.body
+    return await call.service.command(requests.Tool(body.tool), call.caller(body.userId), replies.ToolSet)
+
+
+async def post_reset(call: Call) -> replies.SessionWasReset:
+    body: OfUser = call.body
+    return await call.service.command(requests.Reset(), call.caller(body.userId), replies.SessionWasReset)
+
+
+async def post_cancel(call: Call) -> replies.JobsCancelled:
+    body: OfUser = call.body
+    return await call.service.command(requests.Cancel(), call.caller(body.userId), replies.JobsCancelled)
+
+
+async def get_why(call: Call) -> replies.Story:
+    query: WhyQuery = call.query
+    return await call.service.command(requests.Why(query.subject), call.caller(None), replies.Story)
+
+
+# --- projects ------------------------------------------------------------------------------------------------------
+
+
+async def get_projects(call: Call) -> replies.ProjectCatalogue:
+    query: OfAnyUser = call.query
+    return await call.service.command(requests.ProjectList(), call.caller(query.userId), replies.ProjectCatalogue)
+
+
+async def get_project(call: Call) -> replies.ProjectReport:
+    request = requests.ProjectStatus(call.part("project"))
+    return await call.service.command(request, call.caller(None), replies.ProjectReport)
+
+
+async def post_project(call: Call) -> replies.ProjectInfo:
+    body: NewProject = call.body
+    args = msgspec.json.encode(body.args).decode() if body.args else ""
+    request = requests.ProjectCreate(body.name, body.path, ",".join(body.tools), body.default_tool, args)
+    return await call.service.command(request, call.caller(None), replies.ProjectInfo)
+
+
+async def post_directory(call: Call) -> replies.ProjectInfo:
+    body: NewDirectory = call.body
+    return await call.service.command(requests.ProjectAdd(body.path), call.caller(None), replies.ProjectInfo)
+
+
+async def post_switch(call: Call) -> replies.ProjectSelected:
+    body: ProjectChoice = call.body
+    request = requests.ProjectSwitch(body.project)
+    return await call.service.command(request, call.caller(body.userId), replies.ProjectSelected)
+
+
+# --- questions -----------------------------------------------------------------------------------------------------
+
+
+async def get_questions(call: Call) -> QuestionList:
+    query: OfAnyUser = call.query
+    key = "" if query.userId is None else str(call.caller(query.userId).session_key)
+    questions = call.service.view.state.questions.values()
+    wanted = (q for q in questions if q.status == "open" and (not key or q.session_key == key))
+    return QuestionList(tuple(map(question_info, wanted)))
+
+
+async def post_answer(call: Call) -> Answered:
+    body: QuestionAnswer = call.body
+    click = Click(
+        call.part("question_id"),
+        call.caller(body.userId).person,
+        body.verdict,
+        body.chosen,
+        body.message,
+        for_session=body.for_session,
+        vouched=True,
+    )
+    return Answered(await shielded(call.service.gate.click(click)))
+
+
+# --- the house -----------------------------------------------------------------------------------------------------
+
+
+async def get_health(call: Call) -> Health:
+    return Health("disk_full" if call.service.vitals.is_stalled else "ok", __version__)

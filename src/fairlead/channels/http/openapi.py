@@ -1,0 +1,110 @@
+"""The OpenAPI 3.1 document, made from the table of endpoints and the structs they name. Pure."""
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+from fairlead import __version__
+from fairlead.channels.http.table import ENDPOINTS, Endpoint
+from fairlead.client import wire as w
+
+_REF: Final = "#/components/schemas/{name}"
+_PATH_PARAMETER: Final = re.compile(r"{(\w+)}")
+_KEY_PARAMETER: Final = {
+    "name": w.KEY_HEADER,
+    "in": "header",
+    "required": False,
+    "description": "The message's id: the same key with the same body is the same job, also after a restart.",
+    "schema": {"type": "string", "pattern": r"^[A-Za-z0-9._~+/=-]{1,128}$"},
+}
+
+
+def openapi_document() -> dict[str, Any]:
+    schemas = _schemas()
+    paths: dict[str, dict[str, Any]] = {}
+    for endpoint in ENDPOINTS:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Fairlead",
+            "version": __version__,
+            "description": "Leads every conversation to its own coding-agent session on your own machine.",
+        },
+        "security": [{"bearer": []}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _schemas() -> dict[str, Any]:
+    named = {e.body for e in ENDPOINTS} | {e.query for e in ENDPOINTS} | {e.reply for e in ENDPOINTS}
+    structs = sorted((s for s in named if s is not None), key=lambda s: s.__name__)
+    _, schemas = msgspec.json.schema_components(
+        [*structs, w.FaultBody, *w.EVENT_NAMES], schema_hook=None, ref_template=_REF
+    )
+    return schemas
+
+
+def _operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
+    words = endpoint.handler.__name__
+    operation: dict[str, Any] = {
+        "operationId": words,
+        "summary": endpoint.summary,
+        "parameters": [*_parameters(endpoint, schemas)],
+        "responses": _responses(endpoint),
+    }
+    if endpoint.body is not None:
+        operation["requestBody"] = {
+            "required": not endpoint.body_is_optional,
+            "content": {"application/json": {"schema": _ref(endpoint.body)}},
+        }
+    if endpoint.public:
+        operation["security"] = []
+    return operation
+
+
+def _parameters(endpoint: Endpoint, schemas: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        for name in _PATH_PARAMETER.findall(endpoint.path)
+    ]
+    if endpoint.query is not None:
+        schema = schemas[endpoint.query.__name__]
+        found += [
+            {"name": name, "in": "query", "required": name in schema.get("required", ()), "schema": shape}
+            for name, shape in schema["properties"].items()
+        ]
+    return [*found, _KEY_PARAMETER] if endpoint.streams else found
+
+
+def _responses(endpoint: Endpoint) -> dict[str, Any]:
+    refused = {"description": "Refused, with a code and what to do.", "content": _json(w.FaultBody)}
+    if endpoint.reply is None:
+        schema = {"type": "string"}
+        return {
+            "200": {"description": endpoint.summary, "content": {endpoint.media_type: {"schema": schema}}},
+            "default": refused,
+        }
+    content = _json(endpoint.reply)
+    answers: dict[str, Any] = {"200": {"description": "Done.", "content": content}, "default": refused}
+    if endpoint.streams:
+        content["text/event-stream"] = {"schema": {"type": "string", "description": _events()}}
+        answers["202"] = {"description": "Written, and on its way.", "content": _json(w.Accepted)}
+    return answers
+
+
+def _events() -> str:
+    return "Events: " + ", ".join(f"{name} ({kind.__name__})" for kind, name in w.EVENT_NAMES.items()) + "."
+
+
+def _json(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    return {"application/json": {"schema": _ref(struct)}}
+
+
+def _ref(struct: type[msgspec.Struct]) -> dict[str, str]:
+    return {"$ref": _REF.format(name=struct.__name__)}

@@ -1,0 +1,212 @@
+"""The HTTP server: from bytes to a Call, from a struct or an error to bytes. What is answered, the handlers know."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Final, NoReturn
+
+import msgspec
+from aiohttp import web
+
+from fairlead.channels.http.door import Door
+from fairlead.channels.http.feed import Feeds
+from fairlead.channels.http.openapi import openapi_document
+from fairlead.channels.http.refusals import HttpRefusal, json_reply, refusal
+from fairlead.channels.http.service import PULL_CHANNELS, Call, Service, Vitals, channel_of
+from fairlead.channels.http.table import ENDPOINTS, Endpoint
+from fairlead.core.identity import Identities
+from fairlead.core.inbound import clean_text
+from fairlead.errors import Code, FairleadError, error
+from fairlead.kit.tasks import TaskOwner
+from fairlead.observe import log_failure
+from fairlead.ports import Blobs, ChannelCapabilities, Gate, Parcel, View
+
+MAX_BODY_BYTES: Final = 8 * 1024 * 1024
+_SHUTDOWN_SEC: Final = 2.0
+_PUBLIC: Final = frozenset({e.path for e in ENDPOINTS if e.public} | {"/openapi.json"})
+
+_Next = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class PullChannel:
+    """A channel whose clients fetch for themselves: nothing is ever sent."""
+
+    capabilities = ChannelCapabilities(buttons=True, files=True, push=False)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    async def send(self, parcel: Parcel) -> str:
+        self._never(parcel)
+
+    async def find(self, parcel: Parcel) -> str | None:
+        self._never(parcel)
+
+    def _never(self, parcel: Parcel) -> NoReturn:
+        raise AssertionError(f"{self.name} has no push; {parcel.debt_id} waits to be fetched")
+
+
+class HttpChannel(PullChannel):
+    """`async with channel.serve("127.0.0.1", 0) as address:` answers until the block is left."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        view: View,
+        *,
+        token: str,
+        identities: Identities,
+        agent_id: str,
+        blobs: Blobs,
+        vitals: Vitals,
+        max_body_bytes: int = MAX_BODY_BYTES,
+    ) -> None:
+        super().__init__("http")
+        self._service = Service(gate, view, blobs, vitals, identities, agent_id, Feeds(view))
+        self._token = token
+        self._max_body_bytes = max_body_bytes
+
+    @property
+    def channels(self) -> tuple[PullChannel, ...]:
+        """Every channel that is served here: the terminal speaks HTTP too, and is told apart by a header."""
+        return (self, *(PullChannel(name) for name in PULL_CHANNELS if name != self.name))
+
+    @asynccontextmanager
+    async def serve(self, host: str, port: int) -> AsyncGenerator[tuple[str, int]]:
+        runner = web.AppRunner(
+            self._application(Door(self._token, host)),
+            handler_cancellation=True,  # whoever waits for a client that left stops waiting; jobs go on
+            shutdown_timeout=_SHUTDOWN_SEC,
+            access_log=None,
+        )
+        await runner.setup()
+        feeds = self._service.feeds
+        try:
+            async with TaskOwner("http") as owner:
+                owner.start(feeds.run(), name="feeds")
+                try:
+                    yield await _listen(runner, host, port)
+                finally:
+                    feeds.close()
+                    owner.cancel()
+        finally:
+            await runner.cleanup()
+
+    def _application(self, door: Door) -> web.Application:
+        application = web.Application(
+            middlewares=[_guard(door)],  # every answer, also 404, passes here
+            client_max_size=self._max_body_bytes,
+        )
+        for endpoint in ENDPOINTS:
+            application.router.add_route(endpoint.method, endpoint.path, self._route(endpoint))
+        application.router.add_route("GET", "/openapi.json", _get_document)
+        return application
+
+    def _route(self, endpoint: Endpoint) -> _Next:
+        async def answer(request: web.Request) -> web.StreamResponse:
+            call = await _understood(endpoint, self._service, request)
+            reply = await endpoint.handler(call)
+            return reply if isinstance(reply, web.StreamResponse) else json_reply(reply)
+
+        return answer
+
+
+def _guard(door: Door) -> Any:
+    @web.middleware
+    async def guard(request: web.Request, handler: _Next) -> web.StreamResponse:
+        try:
+            door.admit(request.headers, public=request.path in _PUBLIC)
+            return await handler(request)
+        except HttpRefusal as refused:
+            _tell(refused.problem, request)
+            response = refusal(refused.problem, status=refused.status)
+            response.headers.update(refused.headers)
+            return response
+        except FairleadError as problem:
+            _tell(problem, request)
+            return refusal(problem)
+        except web.HTTPException as foreign:
+            return _in_our_shape(foreign, request)
+        except ConnectionError:
+            raise
+        except Exception as bug:  # a bug in one request must not end the connection without a word
+            _tell(bug, request)
+            return refusal(error(Code.E_INTERNAL))
+
+    return guard
+
+
+def _tell(problem: Exception, request: web.Request) -> None:
+    log_failure("http request refused", problem, request=f"{request.method} {request.path[:200]}")
+
+
+async def _listen(runner: web.AppRunner, host: str, port: int) -> tuple[str, int]:
+    try:
+        await web.TCPSite(runner, host, port).start()
+    except OSError as fault:
+        raise error(
+            Code.E_CONFIG,
+            f"HTTP cannot listen on {host}:{port}: {fault.strerror or fault}.",
+            next_step="Set FAIRLEAD_HTTP_PORT to a free port (0 chooses one), or stop what uses it.",
+        ) from fault
+    bound: tuple[Any, ...] = runner.addresses[0]
+    return str(bound[0]), int(bound[1])
+
+
+async def _get_document(_request: web.Request) -> web.StreamResponse:
+    return json_reply(openapi_document())
+
+
+async def _understood(endpoint: Endpoint, service: Service, request: web.Request) -> Call:
+    return Call(
+        service,
+        request,
+        channel_of(request),
+        await _body(endpoint, request),
+        _query(endpoint, request),
+    )
+
+
+async def _body(endpoint: Endpoint, request: web.Request) -> msgspec.Struct | None:
+    if endpoint.body is None:
+        return None
+    if endpoint.body_is_optional and not request.body_exists:
+        return endpoint.body()
+    if request.content_type != "application/json":
+        sentence = f"The body must be application/json, not {request.content_type[:80]!r}."
+        raise HttpRefusal(415, error(Code.E_INVALID_ARGS, sentence))
+    data = await request.read()
+    try:
+        return msgspec.json.decode(data, type=endpoint.body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+        raise _misunderstood(str(fault), "The body") from fault
+
+
+def _query(endpoint: Endpoint, request: web.Request) -> msgspec.Struct | None:
+    if endpoint.query is None:
+        return None
+    given = {clean_text(name): clean_text(value) for name, value in request.query.items()}
+    try:
+        return msgspec.convert(given, endpoint.query, strict=False)
+    except msgspec.ValidationError as fault:
+        raise _misunderstood(str(fault), "The query") from fault
+
+
+def _misunderstood(fault: str, what: str) -> FairleadError:
+    code = Code.E_INVALID_USER if "userId" in fault else Code.E_INVALID_ARGS
+    return error(code, f"{what} cannot be understood: {fault}.")
+
+
+def _in_our_shape(foreign: web.HTTPException, request: web.Request) -> web.Response:
+    """What aiohttp itself refuses, said as everything else here is said."""
+    match foreign:
+        case web.HTTPRequestEntityTooLarge():
+            return refusal(error(Code.E_MESSAGE_TOO_LARGE, "The request's body is too large."))
+        case web.HTTPMethodNotAllowed():
+            sentence = f"{request.path[:100]} does not take {request.method[:20]}."
+        case _:
+            sentence = f"There is no {request.path[:100]!r} here."
+    problem = error(Code.E_INVALID_ARGS, sentence, next_step="/openapi.json describes everything there is.")
+    response = refusal(problem, status=foreign.status)
+    if "Allow" in foreign.headers:
+        response.headers["Allow"] = foreign.headers["Allow"]
+    return response

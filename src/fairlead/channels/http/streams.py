@@ -1,0 +1,82 @@
+"""Following a job to its end: as server-sent events, or by just waiting. A client that hangs up cancels nothing."""
+
+import msgspec
+from aiohttp import web
+
+from fairlead.channels.http.feed import HEARTBEAT, JobFeed, frame_of
+from fairlead.channels.http.refusals import fault_of
+from fairlead.channels.http.service import Call, Service, job_info
+from fairlead.client.wire import ACK_HEADER, MANUAL, Accepted, Done, Failed
+from fairlead.core.state import JobState
+from fairlead.errors import Code, error
+from fairlead.kit.tasks import shielded
+
+_HEADERS = {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",
+}
+
+
+async def get_events(call: Call) -> web.StreamResponse:
+    job = await call.service.view.job(call.part("job_id"))
+    return await send_events(call, Accepted(job.job_id, job.session_key, msgspec.convert(job.state, JobState)))
+
+
+async def send_events(call: Call, accepted: Accepted) -> web.StreamResponse:
+    feed = call.service.feeds.follow(accepted.job_id)
+    response = web.StreamResponse(headers=_HEADERS)
+    await response.prepare(call.http)
+    number = feed.number_after(call.http.headers.get("Last-Event-ID", ""))
+    try:
+        if number is None:
+            await response.write(frame_of(accepted, feed.first_id).as_bytes())
+        await _send_frames(response, feed, number or 0)
+        if not call.service.feeds.closed:
+            await _send_end(call, response, feed)
+    except ConnectionError:
+        pass  # the client is gone; its job goes on, and the answer waits to be fetched
+    return response
+
+
+async def _send_frames(response: web.StreamResponse, feed: JobFeed, number: int) -> None:
+    async for frame in feed.frames(number):
+        await response.write(b": still here\n\n" if frame is HEARTBEAT else frame.as_bytes())
+
+
+async def _send_end(call: Call, response: web.StreamResponse, feed: JobFeed) -> None:
+    end = await _end_of(call.service, feed.job_id)
+    await response.write(frame_of(end, feed.end_id).as_bytes())
+    await response.write_eof()
+    await acknowledge_if_wanted(call, feed.job_id)
+
+
+async def until_over(service: Service, job_id: str) -> Done | Failed:
+    """Raises E_SHUTDOWN if the server closes first: the job is written and goes on without it."""
+    feed = service.feeds.follow(job_id)
+    async for _ in feed.frames(0):
+        pass
+    if service.feeds.closed:
+        raise error(
+            Code.E_SHUTDOWN,
+            f"Fairlead is shutting down; {job_id} is written and is not lost.",
+            next_step=f"Ask for /v1/jobs/{job_id} after the next start.",
+        )
+    return await _end_of(service, job_id)
+
+
+async def _end_of(service: Service, job_id: str) -> Done | Failed:
+    await service.vitals.durable(service.view.state.seq)  # nobody hears of an end that a crash could undo
+    job = job_info(await service.view.job(job_id))
+    if job.state == "unknown_after_crash" and job.error is None:
+        return Failed(fault_of(error(Code.E_UNKNOWN_AFTER_CRASH)), job)
+    return Done(job) if job.error is None else Failed(job.error, job)
+
+
+async def acknowledge_if_wanted(call: Call, job_id: str) -> None:
+    """A reply that was written whole counts as fetched, unless the client says that it will confirm by itself."""
+    if call.http.headers.get(ACK_HEADER, "") == MANUAL:
+        return
+    transport = call.http.transport
+    if transport is not None and not transport.is_closing():
+        await shielded(call.service.gate.acknowledge(job_id))

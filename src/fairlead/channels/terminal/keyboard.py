@@ -1,0 +1,41 @@
+"""Single keys while a turn runs: no echo, no Enter needed, Ctrl-C as a key like any other. Knows not what they mean."""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Final
+
+from prompt_toolkit.input import Input
+from prompt_toolkit.keys import Keys
+
+_NAMED: Final[dict[str, str]] = {
+    Keys.ControlC: "ctrl-c",
+    Keys.ControlD: "ctrl-d",
+    Keys.ControlM: "enter",
+    Keys.ControlJ: "enter",
+    Keys.ControlH: "backspace",
+}
+
+
+class Keyboard:
+    """`with keyboard.listening(heard):` calls `heard` with each key; outside of it the line editor has the keys."""
+
+    def __init__(self, source: Input) -> None:
+        self.source = source
+
+    @contextmanager
+    def listening(self, heard: Callable[[str], None]) -> Generator[None]:
+        def read() -> None:
+            for press in self.source.read_keys():
+                for key in _keys_in(press.key, press.data):
+                    heard(key)
+
+        with self.source.raw_mode(), self.source.attach(read):
+            yield
+
+
+def _keys_in(key: str, data: str) -> list[str]:
+    if key in _NAMED:
+        return [_NAMED[key]]
+    if key == Keys.BracketedPaste:
+        return [char for char in data if char.isprintable()]
+    return [data] if len(data) == 1 and data.isprintable() else []

@@ -1,0 +1,140 @@
+"""What a person sees in the terminal: settled lines above, one living part below. Knows no server and no keys.
+
+What is finished is printed once and never touched again; only the unfinished block, the running tools and an open
+question are drawn anew. So nothing flickers, and the scroll-back reads like a transcript. An agent's words are data:
+they neither move the cursor nor set the title nor turn a line around.
+"""
+
+from collections.abc import Iterable
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.live import Live
+from rich.markdown import Markdown
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.segment import Segment
+from rich.spinner import Spinner
+from rich.syntax import Syntax
+from rich.text import Text
+
+from fairlead.channels.terminal.asking import Asking
+from fairlead.client.wire import QuestionInfo
+from fairlead.render.neutral import visible_lines
+
+
+class Tail:
+    """The last lines of something too high for the screen."""
+
+    def __init__(self, inner: RenderableType, lines_kept: int) -> None:
+        self._inner = inner
+        self._lines_kept = max(1, lines_kept)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        lines = console.render_lines(self._inner, options, pad=False)
+        for line in lines[-self._lines_kept :]:
+            yield from line
+            yield Segment.line()
+
+
+class Screen:
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._live: Live | None = None
+        self._tail = ""
+        self._note = ""
+        self._tools: dict[str, str] = {}
+        self._asking: Asking | None = None
+
+    # --- the living part --------------------------------------------------------------------------------------------
+
+    def begin(self, note: str) -> None:
+        self._tail, self._note, self._asking = "", note, None
+        self._tools.clear()
+        self._live = Live(
+            get_renderable=self._drawn, console=self.console, refresh_per_second=10, transient=True, auto_refresh=True
+        )
+        self._live.start()
+
+    def end(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def tail(self, text: str) -> None:
+        self._tail = text
+
+    def note(self, words: str) -> None:
+        self._note = words
+
+    def tool_started(self, tool_id: str, label: str) -> None:
+        self._tools[tool_id] = label
+
+    def tool_ended(self, tool_id: str, *, ok: bool, summary: str) -> None:
+        label = self._tools.pop(tool_id, "")
+        if label or summary:
+            mark = Text("  ✓ ", "green") if ok else Text("  ✗ ", "red")
+            self.console.print(mark + Text(visible_lines(label), "dim") + Text(_behind(summary), "dim"))
+
+    def asking(self, asking: Asking | None) -> None:
+        self._asking = asking
+
+    def _drawn(self) -> RenderableType:
+        parts: list[RenderableType] = []
+        if self._tail.strip():
+            parts.append(Tail(_markdown(self._tail), self.console.height - 6 - len(self._tools)))
+        parts.extend(Text(f"  🔧 {visible_lines(label)} …", "cyan") for label in self._tools.values())
+        if self._asking is not None:
+            parts.append(Text(f"  {self._asking.hint}", "bold yellow"))
+            if self._asking.typed:
+                parts.append(Text(f"  > {self._asking.typed}"))
+        elif self._note:
+            parts.append(Spinner("dots", Text(self._note, "dim")))
+        return Group(*parts)
+
+    # --- settled lines ----------------------------------------------------------------------------------------------
+
+    def answer(self, markdown: str) -> None:
+        if markdown.strip():
+            self.console.print(_markdown(markdown))
+            self.console.print()
+
+    def say(self, words: str, style: str = "dim") -> None:
+        self.console.print(Text(visible_lines(words), style))
+
+    def lines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.say(line, "")
+
+    def fault(self, sentence: str) -> None:
+        self.say(sentence, "bold red")
+
+    def rule(self, title: str) -> None:
+        self.console.print(Rule(Text(title), style="dim"))
+
+    def question(self, question: QuestionInfo, item_number: int = 0) -> None:
+        if item_number == 0:
+            self.say(f"? {question.title}", "bold yellow")
+        if question.kind == "plan":
+            self.console.print(Padding(_markdown(question.detail), (0, 2)))
+        elif question.detail:
+            self.console.print(Padding(Text(visible_lines(question.detail)), (0, 4)))
+        if question.diff:
+            self.console.print(Padding(Syntax(visible_lines(question.diff), "diff", word_wrap=True), (0, 4)))
+        if question.items:
+            self._item(question, item_number)
+
+    def _item(self, question: QuestionInfo, number: int) -> None:
+        item = question.items[number]
+        if item.text != question.title:
+            self.say(f"  {item.text}", "yellow")
+        for place, option in enumerate(item.options, 1):
+            line = Text(f"  {place}. ", "bold") + Text(visible_lines(option.label))
+            self.console.print(line + Text(_behind(option.description), "dim"))
+
+
+def _behind(words: str) -> str:
+    return f"  {visible_lines(words)}" if words else ""
+
+
+def _markdown(text: str) -> Markdown:
+    return Markdown(visible_lines(text), code_theme="ansi_dark")

@@ -1,0 +1,1 @@
+"""The command line. Each command is imported on first use, so that `--help` is as fast as click."""

@@ -1,0 +1,54 @@
+"""`fairlead`: which commands there are. What they do, they know; what went wrong is said in one place."""
+
+import sys
+from importlib import import_module
+from typing import Any, Final
+
+import click
+
+from fairlead import __version__
+
+EXIT_FAILED: Final = 1
+EXIT_CONFIG: Final = 78
+EXIT_LOCKED: Final = 75
+"""systemd does not restart on these two: `RestartPreventExitStatus=75 78`."""
+
+_COMMANDS: Final = {
+    "up": ("fairlead.cli.up", "Start Fairlead: serve every channel that is turned on."),
+    "chat": ("fairlead.cli.chat", "Talk to an agent in this terminal."),
+    "doctor": ("fairlead.cli.doctor", "Check settings, files and agents, and say what to do."),
+    "journal": ("fairlead.cli.journal", "Look into the journal: verify, tail, show."),
+}
+
+
+class LazyGroup(click.Group):
+    """Knows its commands by name and one line; imports one when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's shape
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's shape
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = import_module(_COMMANDS[cmd_name][0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's shape
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from fairlead.errors import Code, FairleadError
+
+        try:
+            return super().invoke(ctx)
+        except FairleadError as fault:
+            click.echo(f"fairlead: {fault.full_sentence()}", err=True)
+            codes = {Code.E_STATE_LOCKED: EXIT_LOCKED, Code.E_CONFIG: EXIT_CONFIG, Code.E_JOURNAL_BROKEN: EXIT_CONFIG}
+            sys.exit(codes.get(fault.code, EXIT_FAILED))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="fairlead")
+def main() -> None:
+    """Fairlead leads every chat conversation to its own coding-agent session on your own machine."""

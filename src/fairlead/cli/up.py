@@ -1,0 +1,82 @@
+"""`fairlead up`: the daemon, and, when it has a terminal, a talk with an agent at once."""
+
+import asyncio
+import contextlib
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from fairlead.app import House, open_house
+from fairlead.settings import load_settings
+
+
+@click.command()
+@click.option("--no-chat", is_flag=True, help="Only serve, even with a terminal.")
+def command(*, no_chat: bool) -> None:
+    """Start Fairlead: serve every channel that is turned on, until it is told to stop."""
+    interactive = sys.stdin.isatty() and sys.stdout.isatty() and not no_chat
+    sys.exit(asyncio.run(_up(interactive=interactive)))
+
+
+async def _up(*, interactive: bool) -> int:
+    settings = load_settings()
+    stop = _stop_on_signals()
+    async with open_house(settings, echo_warnings=not interactive) as house:
+        for line in welcome(house):
+            click.echo(line)
+        chat = asyncio.ensure_future(_chat(house)) if interactive and house.http_url else None
+        ends: set[asyncio.Future[object]] = {stop, house.broken, *((chat,) if chat is not None else ())}  # pyright: ignore[reportAssignmentType]
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        if chat is not None:
+            chat.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await chat
+        if house.broken.done():
+            raise house.broken.result()
+        running = len(house.flow.ledger.state.running)
+        if running:
+            wait = settings.drain_sec
+            click.echo(f"Stopping: {running} running job(s) have {wait:.0f} s to finish; queued ones stay queued.")
+    click.echo("Stopped. Everything that was accepted is written.")
+    return 0
+
+
+def _stop_on_signals() -> "asyncio.Future[None]":
+    loop = asyncio.get_running_loop()
+    stop: asyncio.Future[None] = loop.create_future()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, lambda: None if stop.done() else stop.set_result(None))
+    return stop
+
+
+def welcome(house: House) -> list[str]:
+    """What is on, what is off, and how to turn it on."""
+    settings, state = house.settings, house.flow.ledger.state
+    projects = [p for p in state.projects.values() if not p.disabled]
+    lines = [f"Fairlead is up. State in {settings.state_dir}."]
+    lines.append(f"  agents    on   {', '.join(house.runtimes)}")
+    if house.http_url:
+        lines.append(f"  HTTP      on   {house.http_url} (token in {settings.state_dir / 'http-token'})")
+    else:
+        lines.append("  HTTP      off  set FAIRLEAD_HTTP=1 to turn it on")
+    lines.append("  terminal  on   `fairlead chat` in a project directory")
+    if settings.discord_token is None:
+        lines.append("  Discord   off  set DISCORD_TOKEN and DISCORD_OWNER_ID in .env to turn it on")
+    if projects:
+        lines.append(f"  projects  {len(projects):<4} {', '.join(p.name for p in projects[:8])}")
+    else:
+        lines.append("  projects  none set PROJECTS or FAIRLEAD_PROJECT_ROOT, or `/project add PATH`")
+    return [*lines, *(f"  note: {note}" for note in house.notes)]
+
+
+async def _chat(house: House) -> int:
+    from fairlead.channels.terminal.options import ChatOptions
+    from fairlead.cli.chat import chat_with
+
+    settings = house.settings
+    here = ChatOptions(
+        user=settings.terminal_user, directory=str(Path.cwd()), history=settings.state_dir / "chat-history"
+    )
+    return await chat_with(house.http_url, house.token, here)

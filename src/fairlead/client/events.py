@@ -1,0 +1,41 @@
+"""Server-sent events from bytes. Pure: bytes in, events out; whose they are and what broke, the caller knows."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from fairlead.client.wire import EVENT_TYPES, StreamEvent
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """`event` is None for a name of a newer server: not ours to understand, and no reason to stop."""
+
+    id: str
+    event: StreamEvent | None
+
+
+class EventReader:
+    """Feed it chunks as they come; it gives back what became whole."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, chunk: bytes) -> Iterator[Heard]:
+        *blocks, self._rest = (self._rest + chunk).split(b"\n\n")
+        for block in blocks:
+            heard = _heard(block)
+            if heard is not None:
+                yield heard
+
+
+def _heard(block: bytes) -> Heard | None:
+    fields: dict[str, bytes] = {}
+    for line in block.split(b"\n"):
+        name, colon, value = line.partition(b":")
+        if name and colon:
+            fields[name.decode("ascii", "replace")] = value.removeprefix(b" ")
+    if "data" not in fields:
+        return None  # a heartbeat
+    kind = EVENT_TYPES.get(fields.get("event", b"").decode("ascii", "replace"))
+    event = None if kind is None else msgspec.json.decode(fields["data"], type=kind)
+    return Heard(fields.get("id", b"").decode("ascii", "replace"), event)

@@ -1,0 +1,96 @@
+"""Commands about the process behind a session: what it is doing, its model, what it used, and its end."""
+
+from collections.abc import Mapping
+
+from fairlead.core import moments
+from fairlead.core import requests as ask
+from fairlead.core.decide.sessions import ChooseModel
+from fairlead.core.engine import SetModel
+from fairlead.core.replies import AgentReport, AgentStopped, ModelSet, UsageReport
+from fairlead.core.requests import Caller
+from fairlead.core.state import Session, State
+from fairlead.errors import Code, error
+from fairlead.flow.ledger import Ledger
+from fairlead.flow.scheduler import Scheduler
+from fairlead.flow.stopping import cancel_jobs
+from fairlead.ports import AgentInfo, Runtime
+
+
+class AgentCommands:
+    def __init__(self, ledger: Ledger, scheduler: Scheduler, runtimes: Mapping[str, Runtime]) -> None:
+        self._ledger = ledger
+        self._scheduler = scheduler
+        self._runtimes = runtimes
+
+    @property
+    def _state(self) -> State:
+        return self._ledger.state
+
+    def _session(self, caller: Caller) -> Session:
+        """The session of this conversation; elsewhere the caller's most recently active one."""
+        here = self._state.session_at(caller.conversation, self._ledger.now())
+        own = self._state.sessions.get(str(caller.session_key))
+        if here is not None or own is not None:
+            return here or own  # pyright: ignore[reportReturnType]
+        theirs = {j.session_key for j in self._state.jobs.values() if j.person == caller.person}
+        active = [s for s in self._state.sessions.values() if s.session_key in theirs]
+        if not active:
+            raise error(Code.E_NO_ACTIVE_SESSION)
+        return max(active, key=lambda s: s.last_activity_at)
+
+    def _info(self, session: Session) -> AgentInfo:
+        runtime = self._runtimes.get(session.tool)
+        return runtime.describe(session.session_key) if runtime is not None else AgentInfo()
+
+    async def status(self, _request: ask.AgentStatus, caller: Caller) -> AgentReport:
+        session = self._session(caller)
+        info = self._info(session)
+        project = self._state.projects.get(session.project)
+        running = session.running_job_id is not None
+        return AgentReport(
+            session.session_id,
+            session.project,
+            project.number if project is not None else 0,
+            session.tool,
+            session.models.get(session.tool) or info.model,
+            "Prompting" if running and info.state == "Closed" else info.state,
+            moments.seconds_between(session.last_activity_at, self._ledger.now()),
+        )
+
+    async def stop(self, request: ask.AgentStop, caller: Caller) -> AgentStopped:
+        session = self._session(caller)
+        runtime = self._runtimes.get(session.tool)
+        live = [j for j in (session.running_job_id, session.agent_job_id) if j is not None]
+        info = self._info(session)
+        if not live and info.state == "Closed":
+            raise error(Code.E_NO_ACTIVE_SESSION, "No agent is running for this session.")
+        if runtime is not None and request.kill:
+            await runtime.end_session(session.session_key, "kill")
+        await cancel_jobs(self._ledger, self._scheduler, live, caller.person, "agent stopped")
+        if runtime is not None and not request.kill:
+            await runtime.end_session(session.session_key, "stop")
+        return AgentStopped(session.session_id, request.kill)
+
+    async def model(self, request: ask.AgentModel, caller: Caller) -> ModelSet:
+        session = self._session(caller)
+        runtime = self._runtimes.get(session.tool)
+        if runtime is None or not runtime.capabilities.models:
+            raise error(Code.E_MODEL_UNAVAILABLE, f"{session.tool} has no choice of models.")
+        offered = self._info(session).models
+        if offered and request.model not in offered:
+            raise error(Code.E_MODEL_UNAVAILABLE, f"{request.model[:60]!r} is not among {', '.join(offered)}.")
+        await self._ledger.record(ChooseModel(session.session_key, session.tool, request.model))
+        await runtime.tell(session.session_key, SetModel(request.model))
+        return ModelSet(request.model)
+
+    async def usage(self, _request: ask.AgentUsage, caller: Caller) -> UsageReport:
+        session = self._session(caller)
+        info = self._info(session)
+        return UsageReport(
+            session.session_id,
+            session.input_tokens,
+            session.output_tokens,
+            session.cost_usd,
+            info.context_used,
+            info.context_size,
+        )

@@ -1,0 +1,67 @@
+"""Asking a person on behalf of an agent, and carrying the answer back. Waits on the ledger, not on any channel."""
+
+import asyncio
+
+from fairlead.core import moments
+from fairlead.core.decide.questions import AskPerson, ExpireQuestion, WithdrawQuestion, narrow_rule
+from fairlead.core.engine import Answer, Ask, PermissionRequested
+from fairlead.core.state import OpenQuestion
+from fairlead.errors import FairleadError
+from fairlead.flow.ledger import Ledger
+
+
+class Approvals:
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    async def ask(self, job_id: str, ask: Ask) -> Answer:
+        """The person's answer, once the job has its slot again. Nobody in time, or no room to ask, means no."""
+        if self._already_allowed(job_id, ask):
+            return Answer(ask.request_id, "allow", remember=True)
+        try:
+            decision = await self._ledger.record(AskPerson(job_id, ask))
+        except FairleadError as refusal:
+            return Answer(ask.request_id, "deny", message=refusal.message)
+        question = self._ledger.state.questions[decision.subject]
+        await self._until_settled(question)
+        await self._until_running(job_id)
+        return _answer(question)
+
+    async def withdraw(self, job_id: str, request_id: str) -> None:
+        await self._ledger.record(WithdrawQuestion(job_id, request_id))
+
+    def _already_allowed(self, job_id: str, ask: Ask) -> bool:
+        job = self._ledger.state.jobs.get(job_id)
+        session = self._ledger.state.sessions.get(job.session_key) if job is not None else None
+        if session is None or not isinstance(ask, PermissionRequested):
+            return False
+        return narrow_rule(ask) in session.rules
+
+    async def _until_settled(self, question: OpenQuestion) -> None:
+        left = moments.seconds_between(self._ledger.now(), question.deadline)
+        try:
+            async with asyncio.timeout(max(left, 0)):
+                while question.status == "open":
+                    await self._ledger.changed(self._ledger.state.seq)
+        except TimeoutError:
+            await self._ledger.record(ExpireQuestion(question.question_id))
+
+    async def _until_running(self, job_id: str) -> None:
+        """The scheduler gives the slot back, ahead of everybody who has not begun."""
+        state = self._ledger.state
+        while (job := state.jobs.get(job_id)) is not None and job.state == "waiting":
+            await self._ledger.changed(state.seq)
+        await self._ledger.settled()
+
+
+def _answer(question: OpenQuestion) -> Answer:
+    if question.status != "answered":
+        reason = question.closed_reason.replace("_", " ") or "closed"
+        return Answer(question.request_id, "deny", message=f"Nobody answered: the question is {reason}.")
+    return Answer(
+        question.request_id,
+        "allow" if question.verdict == "allow" else "deny",
+        question.chosen,
+        question.message,
+        question.for_session,
+    )

@@ -1,0 +1,94 @@
+"""The flow put together: the same parts in the same order, whether they run on a real machine or in the simulator."""
+
+from collections.abc import Mapping
+from random import Random
+
+import msgspec
+
+from fairlead.core.limits import Limits
+from fairlead.core.state import Job, State
+from fairlead.flow.agent_commands import AgentCommands
+from fairlead.flow.approvals import Approvals
+from fairlead.flow.bindings import Bindings
+from fairlead.flow.commands import Commands
+from fairlead.flow.composing import Composer
+from fairlead.flow.delivery import Delivery
+from fairlead.flow.gate import FlowGate
+from fairlead.flow.hub import Hub
+from fairlead.flow.intake import Intake
+from fairlead.flow.ledger import Ledger
+from fairlead.flow.looking_back import LookingBack
+from fairlead.flow.scheduler import Scheduler
+from fairlead.flow.turn import Turn, TurnSettings
+from fairlead.flow.unasked import UnaskedTurns
+from fairlead.flow.view import FlowView
+from fairlead.kit.tasks import TaskOwner
+from fairlead.ports import Blobs, Channel, Clock, Directories, Fetcher, Journal, Runtime
+
+
+class World(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything the flow meets at its ports. `channels` and `fetchers` may still grow while it runs."""
+
+    state: State
+    journal: Journal
+    blobs: Blobs
+    directories: Directories
+    clock: Clock
+    limits: Limits
+    runtimes: Mapping[str, Runtime]
+    channels: dict[str, Channel]
+    fetchers: dict[str, Fetcher]
+    random: Random
+    turn_settings: TurnSettings
+    language: str = "en"
+
+
+class Flow:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.ledger = Ledger(world.state, world.journal, world.clock, world.limits)
+        self.hub = Hub(world.state)
+        self.ledger.announce_to(self.hub.announce)
+        self.bindings = Bindings(self.ledger)
+        self.scheduler = Scheduler(self.ledger, world.runtimes, self._make_turn)
+        self._approvals = Approvals(self.ledger)
+        looking_back = LookingBack(self.ledger, world.journal, world.blobs)
+        self.view = FlowView(self.ledger, self.hub, looking_back, world.runtimes, default_language=world.language)
+        composer = Composer(world.state, world.blobs, self.view.language_of)
+        self.delivery = Delivery(
+            self.ledger, world.channels, composer, random=world.random, language_of=self.view.language_of
+        )
+        commands = Commands(
+            self.ledger,
+            self.scheduler,
+            directories=world.directories,
+            looking_back=looking_back,
+            agents=AgentCommands(self.ledger, self.scheduler, world.runtimes),
+            runtimes=world.runtimes,
+        )
+        self.gate = FlowGate(self.ledger, Intake(self.ledger, world.blobs), commands)
+
+    async def run(self) -> None:
+        """All workers, for ever. Cancelling it ends every turn and every delivery."""
+        async with TaskOwner("flow") as owner:
+            owner.start(self.ledger.run_announcements(), name="announcements")
+            owner.start(self.scheduler.run(), name="scheduler")
+            owner.start(self.delivery.run(), name="delivery")
+            for runtime in self._world.runtimes.values():
+                if runtime.capabilities.unasked:
+                    turns = UnaskedTurns(self.ledger, runtime, self._make_turn)
+                    owner.start(turns.run(self.scheduler.watch_over), name=f"unasked {runtime.name}")
+
+    def _make_turn(self, job: Job, runtime: Runtime) -> Turn:
+        world = self._world
+        return Turn(
+            job,
+            runtime,
+            ledger=self.ledger,
+            hub=self.hub,
+            approvals=self._approvals,
+            blobs=world.blobs,
+            directories=world.directories,
+            settings=world.turn_settings,
+            fetcher=world.fetchers.get(job.conversation.channel),
+        )

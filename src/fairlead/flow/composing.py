@@ -1,0 +1,52 @@
+"""What a debt says, in pieces that its channel can carry. Where it goes is the router's business."""
+
+from collections.abc import Callable
+
+from fairlead.core.events import FileRef, Piece
+from fairlead.core.state import Debt, Job, OpenQuestion, State
+from fairlead.ports import Blobs, ChannelCapabilities
+from fairlead.render.endings import ending_text
+from fairlead.render.pieces import ANSWER_FILE, plan_pieces
+from fairlead.render.questions import question_text
+from fairlead.render.tables import readable_tables
+
+
+class Composer:
+    def __init__(self, state: State, blobs: Blobs, language_of: Callable[[str], str]) -> None:
+        self._state = state
+        self._blobs = blobs
+        self._language_of = language_of
+
+    async def compose(self, debt: Debt, can: ChannelCapabilities) -> tuple[Piece, ...]:
+        job = self._state.jobs.get(debt.job_id)
+        language = self._language_of(job.person if job is not None else "")
+        question = self._state.questions.get(debt.question_id)
+        if debt.kind == "question" and question is not None:
+            return await self._question(question, can, language)
+        text = debt.text if job is None or debt.kind == "notice" else await self._answer(job, language)
+        return await self._pieces(text, job.files if job is not None else (), can, language)
+
+    async def _answer(self, job: Job, language: str) -> str:
+        answer = job.answer
+        if job.answer_blob:
+            answer = (await self._blobs.get(job.answer_blob)).decode()
+        return ending_text(job, answer, language)
+
+    async def _question(self, question: OpenQuestion, can: ChannelCapabilities, language: str) -> tuple[Piece, ...]:
+        """The buttons stand under the last piece, when all there is to know has been said."""
+        pieces = await self._pieces(question_text(question, language), (), can, language)
+        last = pieces[-1]
+        return (*pieces[:-1], Piece(last.text, last.files, question.question_id))
+
+    async def _pieces(
+        self, text: str, files: tuple[FileRef, ...], can: ChannelCapabilities, language: str
+    ) -> tuple[Piece, ...]:
+        if not can.tables:
+            text = readable_tables(text)
+        if not can.text_limit:
+            return (Piece(text, files),)
+        planned = plan_pieces(text, can.text_limit, can.max_pieces, lang=language)
+        if planned.file is not None:
+            files = (FileRef(ANSWER_FILE, await self._blobs.put(planned.file), "text/markdown"), *files)
+        *first, last = planned.messages or ("",)
+        return (*(Piece(message) for message in first), Piece(last, files))

@@ -1,0 +1,188 @@
+"""The outbox: what is owed is planned once, then paid piece by piece, at least once and made once by looking.
+
+Debts of one conversation are paid in the order in which they were owed; one dead conversation never delays another.
+While a channel is away its debts wait, and no attempt counts.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Final
+
+import msgspec
+
+from fairlead.core import moments
+from fairlead.core.decide.delivery import Abandon, DeferDelivery, PayPiece, PlanDelivery
+from fairlead.core.routing import resolve_destination
+from fairlead.core.state import Debt, State
+from fairlead.errors import Code, FairleadError
+from fairlead.flow.composing import Composer
+from fairlead.flow.ledger import Ledger
+from fairlead.kit.backoff import Backoff
+from fairlead.kit.tasks import TaskOwner
+from fairlead.observe import log, log_failure
+from fairlead.ports import Channel, ChannelAway, DeliveryImpossible, DeliveryLater, OutcomeUnknown, Parcel
+
+LOOK_AFTER_SECONDS: Final = 60.0
+"""Channels recognise a repeated nonce for a few minutes only: past this, look before sending again."""
+
+AWAY_SECONDS: Final = 15.0
+
+
+def nonce_of(state_id: str, debt_id: str, index: int) -> str:
+    """The same on every attempt and in every process: four characters name the state directory, the rest the piece."""
+    digest = hashlib.blake2b(f"{debt_id}:{index}".encode(), digest_size=10).hexdigest()
+    return f"{state_id[:4]}{digest}"
+
+
+class Delivery:
+    def __init__(
+        self,
+        ledger: Ledger,
+        channels: Mapping[str, Channel],
+        composer: Composer,
+        *,
+        random: Random,
+        language_of: Callable[[str], str],
+    ) -> None:
+        self._ledger = ledger
+        self._channels = channels
+        self._composer = composer
+        self._backoff = Backoff(first=1.0, ceiling=300.0)
+        self._random = random
+        self._language_of = language_of
+        self._couriers: set[str] = set()
+
+    async def run(self) -> None:
+        """For ever: plan what has no plan, and keep a courier on every conversation that is owed something."""
+        async with TaskOwner("delivery", on_crash=self._report_crash) as owner:
+            while True:
+                seen = self._ledger.state.seq
+                await self._plan_all()
+                for address in self._addresses():
+                    if address not in self._couriers:
+                        self._couriers.add(address)
+                        owner.start(self._courier(address), name=address)
+                await self._ledger.changed(seen)
+
+    def _report_crash(self, name: str, fault: Exception) -> None:
+        log_failure("a courier crashed; its debts stay", fault, courier=name)
+
+    # --- planning
+
+    async def _plan_all(self) -> None:
+        for debt in [d for d in self._state.debts.values() if d.plan is None]:
+            if debt.requester.channel in self._channels:
+                await self._plan(debt)
+
+    async def _plan(self, debt: Debt) -> None:
+        to = resolve_destination(
+            self._state,
+            target_session_key=debt.session_key,
+            requester=debt.requester,
+            fail_closed=debt.fail_closed,
+            now=self._ledger.now(),
+        )
+        if to.mode != "bound":
+            log.warning("delivery without a binding", debt_id=debt.debt_id, mode=to.mode, reason=to.reason)
+        channel = self._channels.get(to.conversation.channel) if to.conversation is not None else None
+        if to.conversation is not None and channel is None:
+            return  # that channel is off for now: the debt waits for it
+        can = channel.capabilities if channel is not None else None
+        pieces = await self._composer.compose(debt, can) if can is not None and can.push else ()
+        await self._ledger.record(PlanDelivery(debt.debt_id, to, pieces))
+
+    # --- paying
+
+    @property
+    def _state(self) -> State:
+        return self._ledger.state
+
+    def _addresses(self) -> list[str]:
+        owed = (d for d in self._state.debts.values() if d.plan is not None and d.plan.pieces)
+        return list(dict.fromkeys(d.plan.destination.address for d in owed if d.plan and d.plan.destination))
+
+    def _first_owed(self, address: str) -> Debt | None:
+        for debt in self._state.debts.values():
+            plan = debt.plan
+            if plan is not None and plan.pieces and plan.destination and plan.destination.address == address:
+                return debt
+        return None
+
+    async def _courier(self, address: str) -> None:
+        """Pay this conversation's debts in order until there are none; a debt that must wait holds those behind it."""
+        try:
+            while (debt := self._first_owed(address)) is not None:
+                await self._ledger.settled()
+                await self._wait_until_due(debt)
+                await self._pay_next(debt)
+        finally:
+            self._couriers.discard(address)
+
+    async def _wait_until_due(self, debt: Debt) -> None:
+        wait = moments.seconds_between(self._ledger.now(), debt.due) if debt.due else 0.0
+        if wait > 0:
+            await asyncio.sleep(wait)
+
+    async def _pay_next(self, debt: Debt) -> None:
+        if self._is_moot(debt):
+            await self._ledger.record(Abandon(debt.debt_id, Code.E_QUESTION_CLOSED, "settled before it could be asked"))
+            return
+        parcel = self._parcel(debt)
+        channel = self._channels[parcel.destination.channel]
+        try:
+            message_id = await self._send_once(channel, parcel, debt)
+        except ChannelAway:
+            await self._ledger.record(DeferDelivery(debt.debt_id, AWAY_SECONDS, counts=False))
+        except OutcomeUnknown:
+            await self._defer(debt, Code.E_UNDELIVERABLE, 0.0)
+        except DeliveryLater as later:
+            await self._defer(debt, later.code, later.wait_sec)
+        except DeliveryImpossible as never:
+            log.error("undeliverable", debt_id=debt.debt_id, error_code=never.code, message=never.reason)
+            await self._ledger.record(Abandon(debt.debt_id, never.code, never.reason))
+        except FairleadError as fault:
+            log_failure("delivery failed", fault, debt_id=debt.debt_id)
+            await self._defer(debt, fault.code, 0.0)
+        else:
+            await self._ledger.record(PayPiece(debt.debt_id, parcel.index, message_id))
+
+    def _is_moot(self, debt: Debt) -> bool:
+        question = self._state.questions.get(debt.question_id)
+        return debt.kind == "question" and (question is None or question.status != "open") and not debt.paid
+
+    async def _send_once(self, channel: Channel, parcel: Parcel, debt: Debt) -> str:
+        """A piece that may have gone out more than a minute ago, here or before a crash, is looked for first."""
+        age = moments.seconds_between(debt.planned_at, self._ledger.now())
+        if age > LOOK_AFTER_SECONDS:
+            found = await channel.find(parcel)
+            if found is not None:
+                return found
+        return await channel.send(parcel)
+
+    async def _defer(self, debt: Debt, code: Code, at_least: float) -> None:
+        wait = max(at_least, self._backoff.delay(debt.attempts + 1, self._random.random))
+        log.warning("delivery deferred", debt_id=debt.debt_id, error_code=code, attempts=debt.attempts + 1, wait=wait)
+        await self._ledger.record(DeferDelivery(debt.debt_id, wait, code))
+
+    def _parcel(self, debt: Debt) -> Parcel:
+        assert debt.plan is not None
+        assert debt.plan.destination is not None
+        index = debt.next_index
+        piece = debt.plan.pieces[index]
+        job = self._state.jobs.get(debt.job_id)
+        question = self._state.questions.get(piece.question_id)
+        return Parcel(
+            debt_id=debt.debt_id,
+            index=index,
+            nonce=nonce_of(self._state.state_id, debt.debt_id, index),
+            destination=debt.plan.destination,
+            text=piece.text,
+            job_id=debt.job_id,
+            session_key=debt.session_key,
+            language=self._language_of(job.person if job is not None else ""),
+            files=piece.files,
+            question=msgspec.structs.replace(question) if question is not None else None,
+            after_message_id=debt.paid.get(str(index - 1), job.message_id if job is not None else ""),
+        )

@@ -1,0 +1,74 @@
+"""The way in: everything that changes something passes here, and only allowed people pass."""
+
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.decide.delivery import Acknowledge
+from fairlead.core.decide.messages import is_allowed
+from fairlead.core.decide.questions import AnswerQuestion
+from fairlead.core.decide.sessions import SeePerson
+from fairlead.core.inbound import Inbound
+from fairlead.core.replies import Reply
+from fairlead.core.requests import Caller, Request
+from fairlead.core.state import answer_debt_id
+from fairlead.errors import Code, FairleadError
+from fairlead.flow.commands import Commands
+from fairlead.flow.intake import Intake
+from fairlead.flow.ledger import Ledger
+from fairlead.observe import log_failure
+from fairlead.ports import Click, Receipt
+
+
+class FlowGate:
+    def __init__(self, ledger: Ledger, intake: Intake, commands: Commands) -> None:
+        self._ledger = ledger
+        self._intake = intake
+        self._commands = commands
+
+    def allows(self, person: str, *, vouched: bool = False) -> bool:
+        return is_allowed(self._ledger.state, person, self._ledger.limits, vouched=vouched)
+
+    async def submit(self, inbound: Inbound) -> Receipt:
+        try:
+            return await self._intake.submit(inbound)
+        except FairleadError as refusal:
+            log_failure("message refused", refusal, conversation=inbound.conversation.address)
+            raise
+
+    async def skip(self, inbound: Inbound, reason: str) -> None:
+        await self._intake.skip(inbound, reason)
+
+    async def amend(self, conversation: ConversationRef, message_id: str, text: str) -> bool:
+        return await self._intake.amend(conversation, message_id, text)
+
+    async def withdraw(self, conversation: ConversationRef, message_id: str) -> bool:
+        return await self._intake.withdraw(conversation, message_id)
+
+    async def command(self, request: Request, caller: Caller) -> Reply:
+        try:
+            return await self._commands.run(request, caller)
+        except FairleadError as refusal:
+            log_failure("command refused", refusal, command=type(request).__name__)
+            raise
+        except Exception as fault:  # a command that crashes must not take its channel with it
+            log_failure("command crashed", fault, command=type(request).__name__)
+            raise FairleadError(Code.E_INTERNAL) from fault
+
+    async def click(self, click: Click) -> str:
+        self._ledger.check_room()
+        decision = await self._ledger.record(
+            AnswerQuestion(
+                click.question_id,
+                click.person,
+                click.verdict,
+                click.chosen,
+                click.message,
+                click.for_session,
+                click.vouched,
+            )
+        )
+        return decision.subject
+
+    async def acknowledge(self, job_id: str) -> None:
+        await self._ledger.record(Acknowledge(answer_debt_id(job_id)))
+
+    async def see_person(self, person: str, locale: str) -> None:
+        await self._ledger.record(SeePerson(person, locale))

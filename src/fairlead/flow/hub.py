@@ -1,0 +1,140 @@
+"""Who is watching, and what they see: durable facts as they become so, and the passing words of agents.
+
+A slow watcher holds up nobody: deltas that wait for it are joined, so that it falls behind in pieces, not in words.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+
+from fairlead.core import events as e
+from fairlead.core.engine import EngineEvent, TextDelta, ThinkingDelta
+from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionOpened, QuestionSettled
+from fairlead.core.state import JobState, State
+
+
+class Watch:
+    """One watcher's backlog. Subscribed from the moment it is made; `close` (or leaving the iteration) ends it."""
+
+    def __init__(self, hub: "Hub", session_key: str | None, job_id: str | None) -> None:
+        self._hub = hub
+        self._session_key = session_key
+        self._job_id = job_id
+        self._backlog: deque[LiveEvent] = deque()
+        self._sleeper: asyncio.Future[None] | None = None
+
+    def wants(self, event: LiveEvent) -> bool:
+        session_fits = self._session_key is None or event.session_key == self._session_key
+        return session_fits and (self._job_id is None or event.job_id == self._job_id)
+
+    def give(self, event: LiveEvent) -> None:
+        joined = _joined(self._backlog[-1], event) if self._backlog else None
+        if joined is not None:
+            self._backlog[-1] = joined
+        else:
+            self._backlog.append(event)
+        if self._sleeper is not None and not self._sleeper.done():
+            self._sleeper.set_result(None)
+
+    def __aiter__(self) -> AsyncIterator[LiveEvent]:
+        return self
+
+    async def __anext__(self) -> LiveEvent:
+        while not self._backlog:
+            self._sleeper = asyncio.get_running_loop().create_future()
+            await self._sleeper
+        return self._backlog.popleft()
+
+    async def aclose(self) -> None:
+        self._hub.leave(self)
+
+
+def _joined(last: LiveEvent, event: LiveEvent) -> LiveEvent | None:
+    if not isinstance(last, AgentActed) or not isinstance(event, AgentActed) or last.job_id != event.job_id:
+        return None
+    match last.event, event.event:
+        case TextDelta(text=before), TextDelta(text=after):
+            return AgentActed(last.job_id, last.session_key, TextDelta(before + after))
+        case ThinkingDelta(text=before), ThinkingDelta(text=after):
+            return AgentActed(last.job_id, last.session_key, ThinkingDelta(before + after))
+        case _:
+            return None
+
+
+class Hub:
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._watches: set[Watch] = set()
+
+    def watch(self, *, session_key: str | None = None, job_id: str | None = None) -> Watch:
+        watch = Watch(self, session_key, job_id)
+        self._watches.add(watch)
+        return watch
+
+    def leave(self, watch: Watch) -> None:
+        self._watches.discard(watch)
+
+    def agent_acted(self, job_id: str, session_key: str, event: EngineEvent) -> None:
+        if self._watches:
+            self._publish(AgentActed(job_id, session_key, event))
+
+    def announce(self, event: e.JournalEvent) -> None:
+        """A fact has become durable: show what of it can be seen."""
+        if not self._watches:
+            return
+        match event:
+            case e.JobEnqueued():
+                self._moved(event.job_id, "queued")
+            case e.JobStarted() | e.JobContinued():
+                self._moved(event.job_id, "running")
+            case e.JobCompleted():
+                self._moved(event.job_id, "success")
+            case e.JobFailed():
+                self._moved(event.job_id, "failed")
+            case e.JobCancelled():
+                self._moved(event.job_id, "cancelled")
+            case e.JobWithdrawn():
+                self._moved(event.job_id, "withdrawn")
+            case e.JobMarkedUnknownAfterCrash():
+                self._moved(event.job_id, "unknown_after_crash")
+            case e.QuestionAsked():
+                self._moved(event.job_id, "waiting")
+                self._question_opened(event.question_id)
+            case e.QuestionAnswered():
+                self._question_settled(event.question_id, event.verdict, event.person)
+            case e.QuestionClosed():
+                self._question_settled(event.question_id, event.reason, "")
+            case _:
+                pass
+
+    def _moved(self, job_id: str, state: JobState) -> None:
+        job = self._state.jobs.get(job_id)
+        if job is None:
+            return
+        queue = self._state.sessions[job.session_key].queue
+        self._publish(
+            JobMoved(
+                job_id,
+                job.session_key,
+                state,
+                queue.index(job_id) if job_id in queue else 0,
+                job.tool or "",
+                job.error_code or "" if state in {"failed", "unknown_after_crash"} else "",
+                job.error_message or "" if state == "failed" else "",
+            )
+        )
+
+    def _question_opened(self, question_id: str) -> None:
+        question = self._state.questions.get(question_id)
+        if question is not None:
+            self._publish(QuestionOpened(question.job_id, question.session_key, question))
+
+    def _question_settled(self, question_id: str, outcome: str, person: str) -> None:
+        question = self._state.questions.get(question_id)
+        if question is not None:
+            self._publish(QuestionSettled(question.job_id, question.session_key, question_id, outcome, person))
+
+    def _publish(self, event: LiveEvent) -> None:
+        for watch in self._watches:
+            if watch.wants(event):
+                watch.give(event)

@@ -1,0 +1,60 @@
+"""The way in for messages: cleaned, decided, written; only then does the person see that it was taken."""
+
+from typing import Final
+
+import msgspec
+
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.decide.endings import WithdrawJob
+from fairlead.core.decide.messages import AmendJob, SkipMessage, Submit, prompt_of
+from fairlead.core.inbound import Inbound, clean_text
+from fairlead.flow.ledger import Ledger
+from fairlead.ports import Blobs, Receipt
+
+INLINE_TEXT_BYTES: Final = 256 * 1024
+"""Longer texts go to a blob: a line of the journal stays something a person can read."""
+
+
+class Intake:
+    def __init__(self, ledger: Ledger, blobs: Blobs) -> None:
+        self._ledger = ledger
+        self._blobs = blobs
+
+    async def submit(self, inbound: Inbound) -> Receipt:
+        self._ledger.check_room()
+        inbound = msgspec.structs.replace(inbound, text=clean_text(inbound.text), quote=clean_text(inbound.quote))
+        blob = await self._blob_for(prompt_of(inbound))
+        decision = await self._ledger.record(Submit(inbound, blob))
+        job = self._ledger.state.jobs.get(decision.subject)
+        if job is None:
+            return Receipt(decision.subject, duplicate=decision.duplicate)
+        queue = self._ledger.state.sessions[job.session_key].queue
+        position = queue.index(job.job_id) if job.job_id in queue else 0
+        return Receipt(job.job_id, job.session_key, position, decision.duplicate)
+
+    async def skip(self, inbound: Inbound, reason: str) -> None:
+        self._ledger.check_room()
+        await self._ledger.record(SkipMessage(inbound, reason))
+
+    async def amend(self, conversation: ConversationRef, message_id: str, text: str) -> bool:
+        """An edited message changes its job while that is still queued."""
+        job_id = self._ledger.state.fate_of(f"{conversation.address}:{message_id}")
+        if job_id is None:
+            return False
+        text = clean_text(text)
+        decision = await self._ledger.record(AmendJob(job_id, text, await self._blob_for(text)))
+        return bool(decision.events)
+
+    async def withdraw(self, conversation: ConversationRef, message_id: str) -> bool:
+        """A deleted message takes its job back while that is still queued."""
+        job_id = self._ledger.state.fate_of(f"{conversation.address}:{message_id}")
+        if job_id is None:
+            return False
+        decision = await self._ledger.record(WithdrawJob(job_id, "message deleted"))
+        return bool(decision.events)
+
+    async def _blob_for(self, text: str) -> str:
+        data = text.encode()
+        if not INLINE_TEXT_BYTES < len(data) <= self._ledger.limits.max_message_bytes:
+            return ""
+        return await self._blobs.put(data)

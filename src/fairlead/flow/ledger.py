@@ -1,0 +1,94 @@
+"""The one place where facts are made.
+
+1. `decide`, the numbering and `apply` happen in one step without an await, so that the same message arriving twice at
+   once is accepted once.
+2. Effects, replies and delivery wait until everything they were computed from is durable.
+3. A change is only a wake-up: workers look at the state, never at the notification's content.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from fairlead.core.decide import Command, Decision, decide
+from fairlead.core.events import JournalEvent
+from fairlead.core.fold import apply
+from fairlead.core.limits import Limits
+from fairlead.core.state import State
+from fairlead.errors import Code, error
+from fairlead.ports import Clock, Journal
+
+Announce = Callable[[JournalEvent], None]
+
+
+class Ledger:
+    def __init__(self, state: State, journal: Journal, clock: Clock, limits: Limits) -> None:
+        self.state = state
+        self.limits = limits
+        self._journal = journal
+        self._clock = clock
+        self._sleepers: list[asyncio.Future[None]] = []
+        self._unannounced: deque[tuple[int, tuple[JournalEvent, ...]]] = deque()
+        self._announcers: list[Announce] = []
+
+    def now(self) -> str:
+        return self._clock.now()
+
+    async def record(self, command: Command) -> Decision:
+        """Decide, write, and return when it is durable. A refusal is raised, after what it left behind is durable."""
+        decision = self.note(command)
+        await self._journal.durable(self.state.seq)
+        if decision.refusal is not None:
+            raise decision.refusal
+        return decision
+
+    def note(self, command: Command) -> Decision:
+        """Decide, number and apply, without waiting for the disk. Alone, only for facts nobody waits for."""
+        now = self._clock.now()
+        decision = decide(self.state, command, now, self.limits)
+        if decision.events:
+            first = self.state.seq + 1
+            self._journal.append(now, first, decision.events)  # encodes, and so may refuse, before anything is applied
+            for index, event in enumerate(decision.events):
+                apply(self.state, first + index, now, event)
+            self._unannounced.append((self.state.seq, decision.events))
+            self._wake()
+        return decision
+
+    async def settled(self) -> None:
+        """Everything in the state, as it is now, is durable when this returns."""
+        await self._journal.durable(self.state.seq)
+
+    def check_room(self) -> None:
+        """While the disk is full nothing new is taken, so that nothing taken is lost."""
+        if self._journal.is_stalled:
+            raise error(Code.E_DISK_FULL)
+
+    async def changed(self, since: int) -> None:
+        """Returns as soon as the state has gone past seq `since`."""
+        if self.state.seq > since:
+            return
+        sleeper = asyncio.get_running_loop().create_future()
+        self._sleepers.append(sleeper)
+        await sleeper
+
+    def announce_to(self, announce: Announce) -> None:
+        self._announcers.append(announce)
+
+    async def run_announcements(self) -> None:
+        """Tell watchers what has become durable, in order, for ever."""
+        while True:
+            while self._unannounced:
+                seq, events = self._unannounced[0]
+                await self._journal.durable(seq)
+                self._unannounced.popleft()
+                for event in events:
+                    for announce in self._announcers:
+                        announce(event)
+            await self.changed(self.state.seq)
+
+    def _wake(self) -> None:
+        sleepers, self._sleepers = self._sleepers, []
+        for sleeper in sleepers:
+            if not sleeper.done():
+                sleeper.set_result(None)

@@ -1,0 +1,84 @@
+"""Jobs and messages as the journal tells them, also when the state has forgotten them."""
+
+import msgspec
+
+from fairlead.core import events as e
+from fairlead.core.fold import apply
+from fairlead.core.keys import parse_session_key
+from fairlead.core.replies import Step, Story
+from fairlead.core.state import Job, Session, State, answer_debt_id
+from fairlead.errors import Code, error
+from fairlead.flow.ledger import Ledger
+from fairlead.ports import Blobs, Journal, Recorded
+from fairlead.render.story import in_words
+
+
+class PastJob(msgspec.Struct, frozen=True):
+    """A job with all its texts."""
+
+    job: Job
+    prompt: str
+    answer: str
+
+
+class LookingBack:
+    def __init__(self, ledger: Ledger, journal: Journal, blobs: Blobs) -> None:
+        self._ledger = ledger
+        self._journal = journal
+        self._blobs = blobs
+
+    async def job(self, job_id: str) -> PastJob:
+        """Raises E_JOB_NOT_FOUND for what the journal does not know."""
+        if not job_id.startswith("job_"):
+            raise error(Code.E_JOB_NOT_FOUND, f"{job_id[:60]!r} is no job id.")
+        live = self._ledger.state.jobs.get(job_id)
+        if live is not None and live.is_live:
+            return PastJob(live, await self._text(live.prompt, live.prompt_blob), "")
+        recorded = [r for r in await self._journal.lines_about([job_id]) if _is_about(r.event, job_id)]
+        told = _folded(recorded, job_id)
+        if told is None:
+            raise error(Code.E_JOB_NOT_FOUND, f"There is no job {job_id!r}.")
+        prompts = [r.event.prompt for r in recorded if isinstance(r.event, e.JobEnqueued | e.JobAmended)]
+        job = live or told
+        return PastJob(
+            job,
+            await self._text(prompts[-1] if prompts else "", told.prompt_blob),
+            await self._text(told.answer, told.answer_blob),
+        )
+
+    async def story(self, subject: str) -> Story:
+        """Every step of a job, or of the message that became one."""
+        names = [subject, answer_debt_id(subject)]
+        recorded = await self._journal.lines_about(names)
+        became = [r.event.job_id for r in recorded if isinstance(r.event, e.JobEnqueued)]
+        if not subject.startswith("job_") and became:
+            job_id = became[-1]
+            recorded = await self._journal.lines_about([subject, job_id, answer_debt_id(job_id)])
+        questions = [r.event.question_id for r in recorded if isinstance(r.event, e.QuestionAsked)]
+        if questions:
+            recorded += await self._journal.lines_about(questions)
+        steps = {r.seq: Step(r.seq, r.ts, type(r.event).__name__, in_words(r.event)) for r in recorded}
+        if not steps:
+            raise error(Code.E_MESSAGE_NOT_FOUND, f"The journal has no line about {subject[:80]!r}.")
+        return Story(subject, tuple(steps[seq] for seq in sorted(steps)))
+
+    async def _text(self, inline: str, blob: str) -> str:
+        return (await self._blobs.get(blob)).decode() if blob else inline
+
+
+def _is_about(event: e.JournalEvent, job_id: str) -> bool:
+    """Not what only mentions it: a later attempt names the job it repeats."""
+    return getattr(event, "job_id", None) == job_id and not isinstance(event, e.DeliveryOwed | e.QuestionAsked)
+
+
+def _folded(recorded: list[Recorded], job_id: str) -> Job | None:
+    """The job's own facts, folded by the very rules that made the state."""
+    state = State()
+    for r in recorded:
+        if isinstance(r.event, e.JobEnqueued):
+            key = r.event.session_key
+            parsed = parse_session_key(key)
+            session_id = parsed.session_id if parsed is not None else key
+            state.sessions[key] = Session(key, session_id, "", "", r.event.conversation)
+        apply(state, r.seq, r.ts, r.event)
+    return state.jobs.get(job_id)

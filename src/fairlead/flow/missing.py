@@ -1,0 +1,43 @@
+"""A runtime that is not there: its jobs fail at once, and say what to do, instead of waiting for ever."""
+
+from collections.abc import AsyncIterator
+from typing import Literal
+
+from fairlead.core.engine import EngineEvent, Invocation, Told, TurnFailed, Unasked
+from fairlead.errors import Code
+from fairlead.ports import AgentInfo, Health, RuntimeCapabilities
+
+
+class MissingRuntime:
+    capabilities = RuntimeCapabilities()
+
+    def __init__(self, name: str, available: tuple[str, ...]) -> None:
+        self.name = name
+        self._available = available
+
+    async def invoke(self, invocation: Invocation) -> AsyncIterator[EngineEvent]:
+        available = ", ".join(self._available)
+        yield TurnFailed(
+            Code.E_CLI_NOT_FOUND,
+            f"The agent {self.name!r} of {invocation.job_id} is not available here; available: {available}. "
+            f"Install it, or switch with `tool`.",
+        )
+
+    async def tell(self, session_key: str, told: Told) -> None:
+        """Nobody is there to hear it."""
+
+    async def unasked(self) -> AsyncIterator[Unasked]:
+        return
+        yield
+
+    def describe(self, session_key: str) -> AgentInfo:  # noqa: ARG002 - the port's shape
+        return AgentInfo()
+
+    async def end_session(self, session_key: str, how: Literal["stop", "kill"]) -> None:
+        """Nothing runs."""
+
+    async def check(self) -> Health:
+        return Health(ok=False, notes=(f"{self.name} was not found on PATH",))
+
+    async def aclose(self) -> None:
+        """Nothing to end."""

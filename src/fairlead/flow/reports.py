@@ -1,0 +1,59 @@
+"""What can be told of sessions and projects, as facts drawn from the state."""
+
+from fairlead.core import moments
+from fairlead.core.replies import LastJob, ProjectReport, SessionRow, StatusReport
+from fairlead.core.state import RETRYABLE, Job, Project, Session, State, resume_slot, session_state
+
+
+def status_report(state: State, session: Session, *, can_ask: bool) -> StatusReport:
+    project = state.projects.get(session.project)
+    resume = session.resume_keys.get(resume_slot(session.tool, project.path if project is not None else ""))
+    last = state.jobs.get(session.last_job_id or "")
+    return StatusReport(
+        session.session_id,
+        session.session_key,
+        session.project,
+        session.tool,
+        resume,
+        session_state(state, session),
+        len(session.queue),
+        session.running_job_id or session.agent_job_id,
+        _last_job(last) if last is not None else None,
+        resume is not None,
+        last.job_id if last is not None and last.state in RETRYABLE else None,
+        can_ask,
+        session.cost_usd,
+    )
+
+
+def _last_job(job: Job) -> LastJob:
+    finished = job.finished_at or job.enqueued_at
+    seconds = moments.seconds_between(job.started_at, finished) if job.started_at else 0.0
+    return LastJob(job.job_id, job.state, seconds, finished)
+
+
+def project_report(state: State, project: Project, now: str) -> ProjectReport:
+    sessions = [s for s in state.sessions.values() if s.project == project.name]
+    ended = [state.jobs[j] for s in sessions for j in s.ended if j in state.jobs]
+    since = moments.plus(now, -24 * 3600)
+    failed = [j for j in ended if j.state in RETRYABLE]
+    failed.sort(key=lambda j: j.finished_at or "")
+    return ProjectReport(
+        project.name,
+        len(sessions),
+        sum(1 for s in sessions if s.running_job_id or s.agent_job_id),
+        sum(len(s.queue) for s in sessions),
+        sum(1 for j in failed if (j.finished_at or "") >= since),
+        f"{failed[-1].error_code} ({failed[-1].job_id})" if failed else None,
+    )
+
+
+def session_row(state: State, session: Session) -> SessionRow:
+    return SessionRow(
+        session.session_id,
+        session.session_key,
+        session.project,
+        session_state(state, session),
+        session.last_activity_at,
+        session.conversation,
+    )

@@ -1,0 +1,84 @@
+"""Whose turn it is. Looks at the state whenever it changes, records a start, and owns the turn until it has ended."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from fairlead.core.decide.endings import Cancelled, Failed
+from fairlead.core.decide.starts import StartNext
+from fairlead.core.events import JobStarted
+from fairlead.core.state import Job
+from fairlead.errors import Code
+from fairlead.flow.ledger import Ledger
+from fairlead.flow.missing import MissingRuntime
+from fairlead.flow.turn import Turn
+from fairlead.kit.tasks import TaskOwner
+from fairlead.ports import Runtime
+
+MakeTurn = Callable[[Job, Runtime], Turn]
+
+
+class Scheduler:
+    def __init__(self, ledger: Ledger, runtimes: Mapping[str, Runtime], make_turn: MakeTurn) -> None:
+        self._ledger = ledger
+        self._runtimes = runtimes
+        self._make_turn = make_turn
+        self._turns: dict[str, Turn] = {}
+        self._closed = False
+
+    async def run(self) -> None:
+        """For ever. Cancelling it ends every turn, processes included."""
+        async with TaskOwner("turns") as owner:
+            while True:
+                seen = self._ledger.state.seq
+                if not self._closed:
+                    await self._start_all(owner)
+                if self._ledger.state.seq == seen:
+                    await self._ledger.changed(seen)
+
+    async def _start_all(self, owner: TaskOwner) -> None:
+        while not self._closed:
+            decision = await self._ledger.record(StartNext())
+            if not decision.events:
+                return
+            if isinstance(decision.events[0], JobStarted):
+                self._begin(decision.subject, owner)
+
+    def _begin(self, job_id: str, owner: TaskOwner) -> None:
+        job = self._ledger.state.jobs[job_id]
+        turn = self._make_turn(job, self._runtime_of(job))
+        owner.start(self.watch_over(turn), name=job_id)
+
+    def _runtime_of(self, job: Job) -> Runtime:
+        runtime = self._runtimes.get(job.tool or "")
+        return runtime if runtime is not None else MissingRuntime(job.tool or "", tuple(self._runtimes))
+
+    async def watch_over(self, turn: Turn) -> None:
+        """Run a turn to its end, and be able to stop it meanwhile."""
+        self._turns[turn.job.job_id] = turn
+        try:
+            await turn.run()
+        finally:
+            del self._turns[turn.job.job_id]
+
+    def cancel(self, job_id: str, person: str, reason: str = "") -> bool:
+        """Ask a running turn to end as cancelled; False if it does not run."""
+        turn = self._turns.get(job_id)
+        if turn is not None:
+            turn.stop(Cancelled(person, reason))
+        return turn is not None
+
+    async def drain(self, seconds: float) -> None:
+        """Start nothing more; let what runs come to its end, and after `seconds` end it as E_SHUTDOWN."""
+        self._closed = True
+        try:
+            async with asyncio.timeout(seconds):
+                await self._until_quiet()
+        except TimeoutError:
+            for turn in list(self._turns.values()):
+                turn.stop(Failed(Code.E_SHUTDOWN, f"Fairlead was shut down; the job had {seconds:.0f} s to finish."))
+            await self._until_quiet()
+
+    async def _until_quiet(self) -> None:
+        while self._turns:
+            await self._ledger.changed(self._ledger.state.seq)
+            await asyncio.sleep(0)  # the turn's owner lets go one step after its end is recorded

@@ -1,0 +1,67 @@
+"""What a start does before anything may run: what is still owed? which projects are there? who is served?"""
+
+import msgspec
+
+from fairlead.core.decide.endings import MarkInterrupted
+from fairlead.core.decide.projects import AddProject, UpdateProject
+from fairlead.core.decide.sessions import BeginService, FoundState
+from fairlead.core.events import JobMarkedUnknownAfterCrash
+from fairlead.core.state import Project
+from fairlead.flow.ledger import Ledger
+from fairlead.observe import log
+from fairlead.ports import Directories
+
+
+class ProjectSources(msgspec.Struct, frozen=True):
+    """Directories named in the settings, in their order; the second are found by looking into a root."""
+
+    listed: tuple[str, ...] = ()
+    root: str = ""
+
+
+async def found_and_begin(ledger: Ledger, *, state_id: str, version: str, pid: int, owner_id: str) -> None:
+    await ledger.record(FoundState(state_id, version))
+    await ledger.record(BeginService(version, pid, owner_id))
+
+
+async def mark_interrupted(ledger: Ledger) -> list[str]:
+    """Jobs that were running when Fairlead stopped. They are never run again by themselves."""
+    decision = await ledger.record(MarkInterrupted())
+    jobs = [e.job_id for e in decision.events if isinstance(e, JobMarkedUnknownAfterCrash)]
+    for job_id in jobs:
+        log.warning("interrupted by the last stop", job_id=job_id, error_code="E_UNKNOWN_AFTER_CRASH")
+    return jobs
+
+
+async def register_projects(ledger: Ledger, sources: ProjectSources, directories: Directories) -> list[str]:
+    """Take in what the settings name, and see which paths came or went. Gives what a person should be told."""
+    notes: list[str] = []
+    for path in sources.listed:
+        notes += await _register(ledger, path, "PROJECTS", directories)
+    for path in directories.subdirectories(sources.root) if sources.root else ():
+        notes += await _register(ledger, path, "FAIRLEAD_PROJECT_ROOT", directories)
+    for project in list(ledger.state.projects.values()):
+        notes += await _recheck(ledger, project, directories)
+    return notes
+
+
+async def _register(ledger: Ledger, path: str, source: str, directories: Directories) -> list[str]:
+    facts = directories.inspect(path)
+    if facts.problem:
+        log.warning("project not registered", source=source, path=path, message=facts.problem)
+        return [f"{source}: {facts.problem} It is left out."]
+    await ledger.record(AddProject(facts, source))
+    return []
+
+
+async def _recheck(ledger: Ledger, project: Project, directories: Directories) -> list[str]:
+    """A path that is gone disables the project; one that is back enables it again."""
+    facts = directories.inspect(project.path)
+    if bool(facts.problem) == bool(project.disabled):
+        return []
+    # The registered path stays as it is: a link put in its place later must not lead elsewhere.
+    kept = msgspec.structs.replace(facts, real_path=project.path)
+    await ledger.record(
+        UpdateProject(project.name, kept, project.enabled_tools, project.default_tool, project.default_args)
+    )
+    return [f"Project {project.name} is disabled: {facts.problem}"] if facts.problem else []

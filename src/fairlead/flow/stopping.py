@@ -1,0 +1,26 @@
+"""Ending jobs that somebody no longer wants: queued ones at once, running ones by asking their turn."""
+
+from collections.abc import Sequence
+
+from fairlead.core.decide.endings import CancelQueued
+from fairlead.core.replies import JobsCancelled
+from fairlead.errors import FairleadError
+from fairlead.flow.ledger import Ledger
+from fairlead.flow.scheduler import Scheduler
+
+
+async def cancel_jobs(
+    ledger: Ledger, scheduler: Scheduler, job_ids: Sequence[str], person: str, reason: str = ""
+) -> JobsCancelled:
+    stopping: list[str] = []
+    cancelled: list[str] = []
+    for job_id in job_ids:
+        if scheduler.cancel(job_id, person, reason):
+            stopping.append(job_id)
+            continue
+        try:
+            await ledger.record(CancelQueued(job_id, person, reason))
+        except FairleadError:
+            continue  # it has ended meanwhile: nothing is left to cancel
+        cancelled.append(job_id)
+    return JobsCancelled(tuple(stopping), tuple(cancelled))

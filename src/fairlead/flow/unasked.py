@@ -1,0 +1,76 @@
+"""What agents do on their own: each such turn becomes a job of its own, never the next message's answer."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
+
+from fairlead.core.decide.starts import BeginAgentTurn
+from fairlead.core.engine import EngineEvent, Invocation, TurnEnded, TurnFailed, Unasked
+from fairlead.core.state import Job
+from fairlead.errors import FairleadError
+from fairlead.flow.ledger import Ledger
+from fairlead.flow.turn import Turn
+from fairlead.kit.tasks import TaskOwner
+from fairlead.observe import log_failure
+from fairlead.ports import Runtime
+
+WatchOver = Callable[[Turn], Coroutine[Any, Any, None]]
+
+
+class HeardStream:
+    """The events of one unasked turn, as they come in, in the shape of a runtime that was invoked."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._events: asyncio.Queue[EngineEvent] = asyncio.Queue()
+        self.name = runtime.name
+        self.capabilities = runtime.capabilities
+        self.tell = runtime.tell
+        self.unasked = runtime.unasked
+        self.describe = runtime.describe
+        self.end_session = runtime.end_session
+        self.check = runtime.check
+        self.aclose = runtime.aclose
+
+    def hear(self, event: EngineEvent) -> None:
+        self._events.put_nowait(event)
+
+    async def invoke(self, invocation: Invocation) -> AsyncIterator[EngineEvent]:  # noqa: ARG002 - the port's shape
+        while True:
+            event = await self._events.get()
+            yield event
+            if isinstance(event, TurnEnded | TurnFailed):
+                return
+
+
+class UnaskedTurns:
+    def __init__(self, ledger: Ledger, runtime: Runtime, make_turn: Callable[[Job, Runtime], Turn]) -> None:
+        self._ledger = ledger
+        self._runtime = runtime
+        self._make_turn = make_turn
+        self._heard: dict[str, HeardStream] = {}
+
+    async def run(self, watch_over: WatchOver) -> None:
+        """For ever: begin a job with the first event of each turn, and feed it the rest."""
+        async with TaskOwner(f"unasked {self._runtime.name}") as owner:
+            async for unasked in self._runtime.unasked():
+                stream = self._heard.get(unasked.turn_id) or await self._begin(unasked, owner, watch_over)
+                if stream is None:
+                    continue
+                stream.hear(unasked.event)
+                if isinstance(unasked.event, TurnEnded | TurnFailed):
+                    del self._heard[unasked.turn_id]
+
+    async def _begin(self, unasked: Unasked, owner: TaskOwner, watch_over: WatchOver) -> HeardStream | None:
+        try:
+            decision = await self._ledger.record(BeginAgentTurn(unasked.session_key, unasked.turn_id))
+        except FairleadError as refusal:
+            log_failure("an agent spoke unasked, and nobody is there to hear it", refusal)
+            return None
+        if decision.duplicate:
+            return None
+        stream = HeardStream(self._runtime)
+        self._heard[unasked.turn_id] = stream
+        turn = self._make_turn(self._ledger.state.jobs[decision.subject], stream)
+        owner.start(watch_over(turn), name=decision.subject)
+        return stream

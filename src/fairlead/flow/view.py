@@ -1,0 +1,101 @@
+"""The way to look: choices, jobs, history, what is happening. Changes nothing."""
+
+from collections.abc import Mapping
+
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.requests import Caller
+from fairlead.core.state import RETRYABLE, Job, State
+from fairlead.flow.hub import Hub, Watch
+from fairlead.flow.ledger import Ledger
+from fairlead.flow.looking_back import LookingBack
+from fairlead.ports import ChoiceKind, JobView, Runtime
+from fairlead.render.words import pick_language
+
+
+class FlowView:
+    def __init__(
+        self,
+        ledger: Ledger,
+        hub: Hub,
+        looking_back: LookingBack,
+        runtimes: Mapping[str, Runtime],
+        *,
+        default_language: str,
+    ) -> None:
+        self._ledger = ledger
+        self._hub = hub
+        self._looking_back = looking_back
+        self._runtimes = runtimes
+        self._default_language = default_language
+
+    @property
+    def state(self) -> State:
+        return self._ledger.state
+
+    def choices(self, kind: ChoiceKind, typed: str, caller: Caller) -> list[str]:
+        wanted = typed.strip().lower()
+        return [c for c in self._all_choices(kind, caller) if wanted in c.lower()]
+
+    def _all_choices(self, kind: ChoiceKind, caller: Caller) -> list[str]:
+        state = self.state
+        here = state.session_at(caller.conversation, self._ledger.now()) or state.sessions.get(str(caller.session_key))
+        match kind:
+            case "project":
+                return [p.name for p in sorted(state.projects.values(), key=lambda p: p.number) if not p.disabled]
+            case "tool":
+                project = state.projects.get(here.project) if here is not None else None
+                return list(project.enabled_tools if project is not None else self._ledger.limits.tools)
+            case "session":
+                recent = sorted(state.sessions.values(), key=lambda s: s.last_activity_at, reverse=True)
+                return [s.session_id for s in recent]
+            case "retryable":
+                failed = [j for j in state.jobs.values() if j.state in RETRYABLE]
+                failed.sort(key=lambda j: (here is not None and j.session_key == here.session_key, j.finished_at or ""))
+                return [j.job_id for j in reversed(failed)]
+            case "model":
+                runtime = self._runtimes.get(here.tool) if here is not None else None
+                return (
+                    list(runtime.describe(here.session_key).models) if runtime is not None and here is not None else []
+                )
+
+    async def job(self, job_id: str) -> JobView:
+        past = await self._looking_back.job(job_id)
+        return _job_view(past.job, past.prompt, past.answer)
+
+    def history(self, session_key: str) -> list[JobView]:
+        jobs = [j for j in self.state.jobs.values() if j.session_key == session_key]
+        return [_job_view(j, "", "") for j in sorted(jobs, key=lambda j: j.enqueued_at)]
+
+    def unfetched(self, conversation: ConversationRef) -> list[str]:
+        return [
+            d.job_id
+            for d in self.state.debts.values()
+            if d.kind == "answer" and d.awaits_fetching and d.requester.address == conversation.address
+        ]
+
+    def watch(self, *, session_key: str | None = None, job_id: str | None = None) -> Watch:
+        return self._hub.watch(session_key=session_key, job_id=job_id)
+
+    def language_of(self, person: str) -> str:
+        known = self.state.people.get(person)
+        return pick_language(known.locale if known is not None else None, self._default_language)
+
+
+def _job_view(job: Job, prompt: str, answer: str) -> JobView:
+    return JobView(
+        job.job_id,
+        job.session_key,
+        job.state,
+        job.attempt,
+        job.enqueued_at,
+        job.tool or "",
+        prompt,
+        job.started_at,
+        job.finished_at,
+        answer,
+        job.error_code,
+        job.error_message,
+        job.files,
+        job.body_digest,
+        job.cost_usd,
+    )

@@ -1,0 +1,198 @@
+"""What the house writes about itself: `logs/app.ndjson`, and `logs/job/<job_id>.log` with an agent's own words.
+
+Known secret values read `[redacted]` wherever they turn up. Logs are bounded in size and age; a log that cannot be
+written is no reason for a job to fail.
+"""
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Iterable, MutableMapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+import structlog
+
+from fairlead.errors import FairleadError, Kind
+from fairlead.kit.files import make_private_directory
+
+MAX_JOB_LOG_BYTES: Final = 16 * 1024 * 1024
+MAX_APP_LOG_BYTES: Final = 32 * 1024 * 1024
+KEPT_APP_LOGS: Final = 3
+REDACTED: Final = "[redacted]"
+_SHORTEST_SECRET: Final = 6
+
+Level = Literal["debug", "info", "warning", "error"]
+_LEVEL_OF: Final[dict[Kind, Level]] = {
+    Kind.STRANGER: "warning",
+    Kind.INPUT: "info",
+    Kind.STATE: "warning",
+    Kind.AGENT: "error",
+    Kind.CHANNEL: "error",
+    Kind.HOUSE: "error",
+}
+
+log: Final[structlog.stdlib.BoundLogger] = structlog.get_logger("fairlead")
+
+
+class Redactor:
+    """Replaces known secret values, in text and in bytes, longest first."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        known = sorted({s for s in secrets if len(s) >= _SHORTEST_SECRET}, key=len, reverse=True)
+        self._texts = tuple(known)
+        self._bytes = tuple(s.encode() for s in known)
+        self.longest = max((len(b) for b in self._bytes), default=0)
+
+    def text(self, text: str) -> str:
+        for secret in self._texts:
+            text = text.replace(secret, REDACTED)
+        return text
+
+    def bytes(self, data: bytes) -> bytes:
+        for secret in self._bytes:
+            data = data.replace(secret, REDACTED.encode())
+        return data
+
+
+class RotatingFile:
+    """A file that starts anew past its limit and keeps a few older ones."""
+
+    def __init__(self, path: Path, limit: int = MAX_APP_LOG_BYTES) -> None:
+        self._path = path
+        self._limit = limit
+        make_private_directory(path.parent)
+        self._fd = self._open()
+        self._size = os.fstat(self._fd).st_size
+
+    def write(self, line: bytes) -> None:
+        # A log that cannot be written is no reason to stop: the journal is the truth, this is only talk.
+        with suppress(OSError):
+            if self._size + len(line) > self._limit:
+                self._rotate()
+            self._size += os.write(self._fd, line)
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+    def _open(self) -> int:
+        return os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+    def _rotate(self) -> None:
+        os.close(self._fd)
+        for age in range(KEPT_APP_LOGS - 1, 0, -1):
+            older = self._path.with_name(f"{self._path.name}.{age}")
+            if older.exists():
+                older.replace(self._path.with_name(f"{self._path.name}.{age + 1}"))
+        self._path.replace(self._path.with_name(f"{self._path.name}.1"))
+        self._fd = self._open()
+        self._size = 0
+
+
+def start_logging(log_directory: Path, redactor: Redactor, *, echo_warnings: bool = False) -> RotatingFile:
+    """From here on `log` writes to `app.ndjson`; with `echo_warnings`, warnings also reach standard error."""
+    file = RotatingFile(log_directory / "app.ndjson")
+
+    def write(_logger: object, _method: str, event: MutableMapping[str, Any]) -> str:
+        line = redactor.text(msgspec.json.encode(event, enc_hook=str).decode())
+        file.write(line.encode() + b"\n")
+        if echo_warnings and event.get("level") in {"warning", "error"}:
+            sys.stderr.write(redactor.text(f"fairlead: {event.get('event')}: {event.get('message', '')}\n"))
+        raise structlog.DropEvent
+
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
+            _with_stack,
+            write,
+        ],
+        wrapper_class=structlog.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+    return file
+
+
+def silence_logging() -> None:
+    """For commands that only look: nothing is written anywhere."""
+
+    def drop(_logger: object, _method: str, _event: MutableMapping[str, Any]) -> str:
+        raise structlog.DropEvent
+
+    structlog.configure(processors=[drop], wrapper_class=structlog.BoundLogger)
+
+
+def log_failure(event: str, fault: BaseException, **fields: Any) -> None:
+    """Every failure with its code, at the level of its kind; the house's own faults with their stack."""
+    if isinstance(fault, FairleadError):
+        level = _LEVEL_OF[fault.kind]
+        stack = {"fault": fault} if fault.kind is Kind.HOUSE else {}
+        getattr(log, level)(event, error_code=str(fault.code), message=fault.message, **stack, **fields)
+    else:
+        log.error(event, error_code="E_INTERNAL", message=repr(fault), fault=fault, **fields)
+
+
+def _with_stack(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    fault = event.pop("fault", None)
+    if isinstance(fault, BaseException):
+        event["stack"] = "".join(traceback.format_exception(fault))
+    return event
+
+
+class JobLog:
+    """An agent's raw stdout and stderr as they come. A secret cut in two by a chunk's end is still found: the last
+    bytes are held back until more arrive or the log is closed."""
+
+    def __init__(self, path: Path, redactor: Redactor) -> None:
+        self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self._redactor = redactor
+        self._written = os.fstat(self._fd).st_size
+        self._held: dict[str, bytes] = {}
+
+    def write(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
+        whole = self._held.get(stream, b"") + data
+        # Up to the last newline nothing can still be completed by what follows, as no secret holds a newline.
+        cut = max(whole.rfind(b"\n") + 1, len(whole) - self._redactor.longest)
+        self._held[stream] = whole[cut:]
+        self._put(whole[:cut])
+
+    def close(self) -> None:
+        for rest in self._held.values():
+            self._put(rest)
+        self._held.clear()
+        with suppress(OSError):
+            os.close(self._fd)
+
+    def _put(self, data: bytes) -> None:
+        room = MAX_JOB_LOG_BYTES - self._written
+        if not data or room <= 0:
+            return
+        clean = self._redactor.bytes(data)
+        if len(clean) > room:
+            clean = clean[:room] + b"\n[the log ends here: it has reached its limit]\n"
+        with suppress(OSError):
+            self._written += os.write(self._fd, clean)
+
+
+class JobLogs:
+    """One log per job, in a directory that forgets the oldest."""
+
+    def __init__(self, log_directory: Path, redactor: Redactor, *, kept_days: int = 30) -> None:
+        self._directory = log_directory / "job"
+        self._redactor = redactor
+        make_private_directory(self._directory)
+        self._forget_older_than(kept_days)
+
+    def open(self, job_id: str) -> JobLog:
+        return JobLog(self._directory / f"{job_id}.log", self._redactor)
+
+    def _forget_older_than(self, days: int) -> None:
+        cutoff = time.time() - days * 86400
+        for path in self._directory.glob("job_*.log"):
+            with suppress(OSError):
+                if path.stat().st_mtime < cutoff:
+                    path.unlink()

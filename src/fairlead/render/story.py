@@ -1,0 +1,59 @@
+"""One fact of the journal as a sentence, for `why` and `journal show`. English: it is read beside the raw lines."""
+
+from fairlead.core import events as e
+from fairlead.render.neutral import one_line
+
+
+def in_words(event: e.JournalEvent) -> str:
+    """What happened, without the long texts."""
+    match event:
+        case e.JobEnqueued():
+            again = f", again as attempt {event.attempt} of {event.retry_of}" if event.retry_of else ""
+            return f"taken as {event.job_id} in {event.session_key}{again}: {_short(event.prompt)}"
+        case e.MessageRefused():
+            return f"refused with {event.error_code}"
+        case e.MessageSkipped():
+            return f"skipped: {event.reason}"
+        case e.JobStarted():
+            how = "resuming its talk" if event.resume_key else "beginning a talk"
+            return f"{event.tool} started in {event.project} ({event.project_path}), {how}"
+        case e.JobTriedAgain():
+            return f"tried a second time after {event.error_code}: {_short(event.reason)}"
+        case e.JobCompleted():
+            return f"answered: {_short(event.excerpt)}"
+        case e.JobFailed():
+            return f"failed with {event.error_code}: {_short(event.error_message)}"
+        case e.JobCancelled():
+            return f"cancelled by {event.person or 'nobody'}" + (f" ({event.reason})" if event.reason else "")
+        case e.JobMarkedUnknownAfterCrash():
+            return "was running when Fairlead stopped; what the agent had done by then is unknown"
+        case e.QuestionAsked():
+            return f"the agent asked ({event.kind}): {_short(event.title)} {_short(event.detail)}".rstrip()
+        case e.QuestionAnswered():
+            return f"{event.person} answered: {event.verdict}" + (" for this session" if event.for_session else "")
+        case e.QuestionClosed():
+            return f"the question closed: {event.reason.replace('_', ' ')}"
+        case e.DeliveryOwed():
+            return "the answer is owed" if event.kind == "answer" else f"a {event.kind} is owed"
+        case e.DeliveryPlanned():
+            where = event.destination.address if event.destination is not None else "nowhere"
+            count = f"{len(event.pieces)} message(s)" if event.pieces else "to be fetched"
+            return f"goes to {where} ({event.route}: {event.reason}), {count}"
+        case e.PieceDelivered():
+            return f"message {event.index + 1} was delivered as {event.message_id}"
+        case e.DeliveryDeferred():
+            return f"delivery waits until {event.due}" + (f" after {event.error_code}" if event.error_code else "")
+        case e.DeliveryAcknowledged():
+            return "the answer was fetched"
+        case e.DeliveryAbandoned():
+            return f"delivery given up with {event.error_code}: {event.reason}"
+        case _:
+            return _spoken(type(event).__name__)
+
+
+def _short(text: str) -> str:
+    return one_line(text, 120)
+
+
+def _spoken(name: str) -> str:
+    return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()

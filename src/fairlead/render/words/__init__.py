@@ -1,0 +1,67 @@
+"""What Fairlead says to people, in four languages. Knows sentences and their gaps, not when they are said.
+
+A sentence has gaps, `{path}`, and parts that go when their gap has nothing to fill it, `[[ ({path})]]`.
+Error codes and the field names of status reports are never translated.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from fairlead.render.words import en, ja, zh_cn, zh_tw
+
+CATALOGUES: Final[Mapping[str, Mapping[str, str]]] = {
+    "en": en.WORDS,
+    "ja": ja.WORDS,
+    "zh-TW": zh_tw.WORDS,
+    "zh-CN": zh_cn.WORDS,
+}
+LANGUAGES: Final = tuple(CATALOGUES)
+MISSING: Final = "…"
+
+_GAP = re.compile(r"\{(\w+)\}")
+_OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
+_TRADITIONAL = {"tw", "hk", "mo", "hant"}
+
+
+def say(lang: str, key: str, **fields: object) -> str:
+    """The sentence `key` in `lang`, English where the language is unknown. An unknown key is a KeyError."""
+    sentence = CATALOGUES.get(lang, en.WORDS)[key]
+
+    def part(found: re.Match[str]) -> str:
+        gaps = _GAP.findall(found[1])
+        return found[1] if all(_filled(fields, gap) for gap in gaps) else ""
+
+    def gap(found: re.Match[str]) -> str:
+        return str(fields[found[1]]) if _filled(fields, found[1]) else MISSING
+
+    return _GAP.sub(gap, _OPTIONAL.sub(part, sentence))
+
+
+def _filled(fields: Mapping[str, object], name: str) -> bool:
+    return fields.get(name) not in {None, ""}
+
+
+def error_line(lang: str, code: str, **fields: object) -> str:
+    """`CODE: sentence`, with `detail` behind it. A code without a sentence is said as an internal error."""
+    key = f"error.{code}"
+    sentence = say(lang, key if key in en.WORDS else "error.E_INTERNAL", **fields)
+    detail = str(fields.get("detail") or "").strip()
+    return f"{code}: {sentence} ({detail})" if detail else f"{code}: {sentence}"
+
+
+def pick_language(locale: str | None, default: str = "en") -> str:
+    """The language for a locale such as `ja` or `zh_Hant_TW.UTF-8`; `default` for one we do not speak."""
+    parts = re.split(r"[-_.@]", (locale or "").strip().lower())
+    match parts[0]:
+        case "en" | "ja":
+            return parts[0]
+        case "zh":
+            return "zh-TW" if _TRADITIONAL & set(parts[1:]) else "zh-CN"
+        case _:
+            return default
+
+
+def gaps(sentence: str) -> frozenset[str]:
+    """The names of the gaps in a sentence of a catalogue."""
+    return frozenset(_GAP.findall(sentence))

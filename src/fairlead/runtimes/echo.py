@@ -1,0 +1,192 @@
+"""The built-in agent: repeats what it hears and plays whatever a prompt orders. No process, no network, no disk.
+
+It names the session key it was given, so that anybody can see which session their words reached.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Final, Literal
+from uuid import NAMESPACE_URL, uuid5
+
+from fairlead.core.engine import (
+    Answer,
+    EngineEvent,
+    Interrupt,
+    Invocation,
+    ModelsOffered,
+    ResumeKeyFound,
+    SetMode,
+    SetModel,
+    TextDelta,
+    Told,
+    TurnEnded,
+    TurnFailed,
+    Unasked,
+)
+from fairlead.errors import Code
+from fairlead.ports import AgentInfo, Health, RuntimeCapabilities
+from fairlead.runtimes.echo_plays import AwaitAnswer, Pause, Stage, play
+from fairlead.runtimes.echo_script import read_script
+
+MODELS: Final = ("echo-1", "echo-2")
+
+
+class _StoppedEarly(Exception):  # noqa: N818 - how a turn learns that it is over, not a mistake
+    def __init__(self, end: TurnEnded | TurnFailed) -> None:
+        super().__init__()
+        self.end = end
+
+
+class _Ear:
+    """The one thing a turn waits for, and the word that it is over."""
+
+    def __init__(self) -> None:
+        self._awaited: tuple[str, asyncio.Future[Answer]] | None = None
+        self._early: dict[str, Answer] = {}
+        self._stopped: _StoppedEarly | None = None
+
+    async def pause(self, seconds: float | None) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self.answer_to("")
+        except TimeoutError:
+            return
+
+    async def answer_to(self, request_id: str) -> Answer:
+        if self._stopped is not None:
+            raise self._stopped
+        if request_id in self._early:
+            return self._early.pop(request_id)
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._awaited = (request_id, future)
+        try:
+            return await future
+        finally:
+            self._awaited = None
+
+    def hear(self, answer: Answer) -> None:
+        if self._awaited is not None and self._awaited[0] == answer.request_id and not self._awaited[1].done():
+            self._awaited[1].set_result(answer)
+        else:
+            self._early[answer.request_id] = answer  # quicker than the turn came to wait for it
+
+    def stop(self, end: TurnEnded | TurnFailed) -> None:
+        self._stopped = self._stopped or _StoppedEarly(end)
+        if self._awaited is not None and not self._awaited[1].done():
+            self._awaited[1].set_exception(self._stopped)
+
+
+class EchoRuntime:
+    """Implements `ports.Runtime`. Talks are remembered for as long as the process lives."""
+
+    name = "echo"
+    capabilities = RuntimeCapabilities(
+        resumes=True,
+        permissions=True,
+        questions=True,
+        interrupt=True,
+        images=True,
+        models=True,
+        unasked=True,
+        second_attempt=True,
+    )
+
+    def __init__(self) -> None:
+        self._running: dict[str, tuple[Stage, _Ear]] = {}
+        self._turns_of_talk: dict[str, int] = {}
+        self._failed_once: set[str] = set()
+        self._models: dict[str, str] = {}
+        self._unasked: asyncio.Queue[Unasked | None] = asyncio.Queue()
+
+    async def invoke(self, invocation: Invocation) -> AsyncGenerator[EngineEvent]:
+        stage = Stage(invocation, has_failed_before=invocation.job_id in self._failed_once)
+        here = (stage, _Ear())
+        self._running[invocation.session_key] = here
+        try:
+            async with aclosing(self._perform(*here)) as events:  # a turn that is closed early ends here and now
+                async for event in events:
+                    yield event
+        finally:
+            if self._running.get(invocation.session_key) is here:
+                del self._running[invocation.session_key]
+
+    async def tell(self, session_key: str, told: Told) -> None:
+        stage, ear = self._running.get(session_key, (None, None))
+        match told:
+            case Answer():
+                if ear is not None:
+                    ear.hear(told)
+            case Interrupt():
+                if stage is not None and ear is not None and not stage.is_deaf:
+                    ear.stop(TurnEnded(stage.text, "interrupted"))
+            case SetModel():
+                self._models[session_key] = told.model
+            case SetMode():
+                pass
+
+    async def unasked(self) -> AsyncIterator[Unasked]:
+        while (event := await self._unasked.get()) is not None:
+            yield event
+
+    def describe(self, session_key: str) -> AgentInfo:
+        state = "Prompting" if session_key in self._running else "Closed"
+        return AgentInfo(state=state, model=self._models.get(session_key, MODELS[0]), models=MODELS)
+
+    async def end_session(self, session_key: str, how: Literal["stop", "kill"]) -> None:
+        stage, ear = self._running.get(session_key, (None, None))
+        if stage is not None and ear is not None:
+            words = "was asked to stop" if how == "stop" else "was killed"
+            ear.stop(TurnFailed(Code.E_CLI_EXIT_NONZERO, f"The echo agent {words}.", stage.text))
+
+    async def check(self) -> Health:
+        return Health(ok=True, program="built in", notes=("send it `/help` to see what it can play",))
+
+    async def aclose(self) -> None:
+        for stage, ear in self._running.values():
+            ear.stop(TurnFailed(Code.E_SHUTDOWN, "Fairlead is shutting down.", stage.text))
+        self._unasked.put_nowait(None)
+
+    async def _perform(self, stage: Stage, ear: _Ear) -> AsyncGenerator[EngineEvent]:
+        invocation = stage.invocation
+        talk = invocation.resume_key or talk_of(invocation.job_id)
+        # A talk that is resumed had a turn before, even if this process has not seen it.
+        number = self._turns_of_talk.get(talk, 1) + 1 if invocation.resume_key else 1
+        self._turns_of_talk[talk] = number
+        yield ResumeKeyFound(talk)
+        yield ModelsOffered(invocation.model or self._models.get(invocation.session_key, MODELS[0]), MODELS)
+        script = play(stage, read_script(invocation.prompt), turn_number=number, talk=talk)
+        answer: Answer | None = None
+        while True:
+            deed = script.send(answer)
+            answer = None
+            try:
+                match deed:
+                    case Pause():
+                        await ear.pause(deed.seconds)
+                    case AwaitAnswer():
+                        answer = await ear.answer_to(deed.request_id)
+                    case TurnEnded() | TurnFailed():
+                        self._settle(stage, deed)
+                        yield deed
+                        return
+                    case _:
+                        yield deed
+            except _StoppedEarly as stopped:
+                yield stopped.end
+                return
+
+    def _settle(self, stage: Stage, end: TurnEnded | TurnFailed) -> None:
+        job_id = stage.invocation.job_id
+        if isinstance(end, TurnFailed) and end.transient:
+            self._failed_once.add(job_id)
+        else:
+            self._failed_once.discard(job_id)
+        for number, text in enumerate(stage.afterwards, 1):
+            for event in (TextDelta(text), TurnEnded(text)):
+                self._unasked.put_nowait(Unasked(stage.invocation.session_key, f"{job_id}-{number}", event))
+
+
+def talk_of(job_id: str) -> str:
+    """The resume key of a talk that this job began: the same for the same job, as good as any CLI's uuid."""
+    return str(uuid5(NAMESPACE_URL, f"fairlead-echo:{job_id}"))

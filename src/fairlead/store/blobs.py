@@ -1,0 +1,69 @@
+"""Bytes too long for a line of the journal: named by their content, durable before anybody may name them."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from fairlead.core.state import State
+from fairlead.errors import Code, error
+from fairlead.kit.files import Disk, make_private_directory, remove_leftovers, replace_durably
+from fairlead.store.appending import NO_ROOM
+from fairlead.store.journal import Offload
+
+BLOBS_NAME: Final = "blobs"
+
+
+class FileBlobs:
+    def __init__(self, directory: Path, *, disk: Disk, offload: Offload) -> None:
+        self._directory = directory / BLOBS_NAME
+        self._disk = disk
+        self._offload = offload
+        make_private_directory(self._directory, disk=disk)
+
+    async def put(self, data: bytes) -> str:
+        name = hashlib.sha256(data).hexdigest()
+        path = self._directory / name
+        if not self._disk.exists(path):
+            try:
+                await self._offload(lambda: replace_durably(path, data, disk=self._disk))
+            except OSError as fault:
+                if fault.errno not in NO_ROOM:
+                    raise
+                raise error(Code.E_DISK_FULL) from fault
+        return name
+
+    async def get(self, name: str) -> bytes:
+        path = self._checked(name)
+        try:
+            return await self._offload(lambda: self._disk.read(path))
+        except FileNotFoundError:
+            raise error(Code.E_ATTACHMENT_GONE, f"The stored file {name[:12]}… is no longer kept.") from None
+
+    def path_of(self, name: str) -> str:
+        return str(self._checked(name))
+
+    def forget_unnamed(self, named: Iterable[str]) -> int:
+        """At start: what no live fact names was being written when Fairlead stopped, or belonged to a forgotten job."""
+        kept = frozenset(named)
+        remove_leftovers(self._directory, disk=self._disk)
+        gone = [name for name in self._disk.listdir(self._directory) if name not in kept]
+        for name in gone:
+            self._disk.unlink(self._directory / name)
+        return len(gone)
+
+    def _checked(self, name: str) -> Path:
+        if len(name) != 64 or not all(c in "0123456789abcdef" for c in name):
+            raise error(Code.E_ATTACHMENT_GONE, f"{name[:20]!r} names no stored file.")
+        return self._directory / name
+
+
+def named_blobs(state: State) -> Iterator[str]:
+    """Every blob that the state still needs."""
+    for job in state.jobs.values():
+        yield from (a.blob for a in job.attachments if a.blob)
+        yield from (f.blob for f in job.files)
+        yield from (name for name in (job.prompt_blob, job.answer_blob) if name)
+    for debt in state.debts.values():
+        if debt.plan is not None:
+            yield from (f.blob for piece in debt.plan.pieces for f in piece.files)

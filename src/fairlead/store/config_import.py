@@ -1,0 +1,38 @@
+"""What a person changed in config.json by hand, as commands to be decided like any other."""
+
+from pathlib import Path
+
+import msgspec
+
+from fairlead.core.decide.projects import CreateProject, UpdateProject
+from fairlead.core.state import State
+from fairlead.kit.files import Disk
+from fairlead.ports import Directories
+from fairlead.store.config_file import ConfigProject, is_edited, read_config
+
+
+class Edits(msgspec.Struct, frozen=True):
+    owner_id: str = ""
+    commands: tuple[CreateProject | UpdateProject, ...] = ()
+
+
+def read_edits(path: Path, state: State, directories: Directories, disk: Disk) -> Edits:
+    """Nothing if the file is not there or nobody touched it: then the journal knows better."""
+    config = read_config(path, disk)
+    if config is None or not is_edited(config):
+        return Edits()
+    commands = tuple(_command(p, state, directories) for p in config.projects.values())
+    return Edits(config.owner_id, commands)
+
+
+def _command(project: ConfigProject, state: State, directories: Directories) -> CreateProject | UpdateProject:
+    facts = directories.inspect(project.path)
+    tools, default, args = project.enabled_tools, project.default_tool, _given_args(project)
+    if project.name in state.projects:
+        return UpdateProject(project.name, facts, tools, default, args)
+    return CreateProject(project.name, facts, tools, default, args)
+
+
+def _given_args(project: ConfigProject) -> dict[str, tuple[str, ...]]:
+    """An empty list is how the file shows that there are none."""
+    return {tool: args for tool, args in project.default_args.items() if args}

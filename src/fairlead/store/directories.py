@@ -1,0 +1,40 @@
+"""What is really at a path. Registered projects are real paths: links and `..` are resolved once, here."""
+
+import difflib
+import os
+from pathlib import Path
+
+from fairlead.core.decide.projects import DirectoryFacts
+
+
+class RealDirectories:
+    def inspect(self, path: str) -> DirectoryFacts:
+        given = path.strip()
+        if not given or "\x00" in given:
+            return DirectoryFacts(given, "", "The path is empty.")
+        expanded = Path(given).expanduser()
+        if not expanded.is_absolute():
+            return DirectoryFacts(given, "", f"{given} is not an absolute path.")
+        real = os.path.realpath(expanded)
+        return DirectoryFacts(str(expanded), real, _problem(Path(real), given))
+
+    def subdirectories(self, path: str) -> list[str]:
+        root = Path(path).expanduser()
+        return sorted(str(p) for p in root.iterdir() if p.is_dir() and not p.name.startswith("."))
+
+
+def _problem(real: Path, given: str) -> str:
+    if real.is_dir():
+        return "" if os.access(real, os.R_OK | os.X_OK) else f"{given} cannot be entered: permission denied."
+    if real.exists():
+        return f"{given} is not a directory."
+    return f"{given} does not exist.{_hint(real)}"
+
+
+def _hint(real: Path) -> str:
+    try:
+        names = [p.name for p in real.parent.iterdir() if p.is_dir()]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(real.name, names, n=1)
+    return f" Did you mean {real.parent / near[0]}?" if near else ""

@@ -1,0 +1,273 @@
+"""The journal in use: opened once, appended to by the ledger, read back when the state has forgotten.
+
+Rules of reading are in `reading.py`, of writing in `appending.py`, of the snapshot in `snapshot.py`.
+"""
+
+import asyncio
+import gc
+from collections import deque
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from fairlead.core.events import JournalEvent
+from fairlead.core.fold import replay
+from fairlead.core.state import State
+from fairlead.errors import Code, FairleadError, error
+from fairlead.kit.files import Disk, open_private_append, write_all
+from fairlead.observe import log
+from fairlead.ports import Recorded
+from fairlead.store import lines
+from fairlead.store.appending import AppendFile, Batch, Writer
+from fairlead.store.reading import BLOCK, Position, finished_end, read_lines
+from fairlead.store.snapshot import Unusable, encode_snapshot, load_snapshot, write_snapshot
+
+JOURNAL_NAME: Final = "events.ndjson"
+SNAPSHOT_NAME: Final = "snapshot.json"
+
+Offload = Callable[[Callable[[], Any]], Awaitable[Any]]
+"""How blocking work is done: in a thread in the daemon, at once in the simulator."""
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """What a start found: the state, where the journal ends, and what a person should be told about it."""
+
+    state: State
+    position: Position
+    last_line: bytes
+    reports: tuple[str, ...] = ()
+
+
+def open_state(directory: Path, disk: Disk) -> Opened:
+    """Snapshot, then the tail of the journal. Only for the holder of the lock: an unfinished tail is cut off."""
+    journal = directory / JOURNAL_NAME
+    reports: list[str] = []
+    end = _cut_unfinished(journal, disk, reports)
+    state, position = _start_point(directory, disk, reports)
+    with _no_cycles_to_find():
+        position = read_lines(disk, journal, position, end, lambda lines: replay(state, lines))
+    return Opened(state, position, _line_before(journal, disk, end), tuple(reports))
+
+
+@contextmanager
+def _no_cycles_to_find() -> Generator[None]:
+    """A replay makes millions of small objects and no cycle: looking for cycles among them is time lost."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _cut_unfinished(journal: Path, disk: Disk, reports: list[str]) -> int:
+    if not disk.exists(journal):
+        return 0
+    file = AppendFile(journal, disk)
+    try:
+        size = file.durable_offset
+        end = finished_end(disk, journal, size)
+        if end < size:
+            aside = journal.with_name(f"{journal.name}.torn-at-{end}")
+            _copy_aside(disk.read(journal, end), aside, disk)
+            file.cut(end)
+            reports.append(
+                f"{journal}: the last {size - end} bytes were not written to their end when Fairlead stopped. "
+                f"They were never acknowledged; they are cut off and kept in {aside.name}."
+            )
+    finally:
+        file.close()
+    return end
+
+
+def _copy_aside(data: bytes, aside: Path, disk: Disk) -> None:
+    if disk.exists(aside):
+        disk.unlink(aside)
+    handle = open_private_append(aside, disk=disk)
+    try:
+        write_all(handle, data, disk=disk)
+        disk.sync(handle)
+    finally:
+        disk.close(handle)
+
+
+def _start_point(directory: Path, disk: Disk, reports: list[str]) -> tuple[State, Position]:
+    path = directory / SNAPSHOT_NAME
+    try:
+        loaded = load_snapshot(path, directory / JOURNAL_NAME, disk)
+    except Unusable as why:
+        aside = path.with_name(f"{path.name}.set-aside")
+        disk.replace(path, aside)
+        disk.sync_directory(directory)
+        reports.append(f"{path} is not used: {why}. It is kept as {aside.name}; the whole journal is read instead.")
+        loaded = None
+    return (State(), Position()) if loaded is None else (loaded.state, loaded.position)
+
+
+def _line_before(journal: Path, disk: Disk, end: int) -> bytes:
+    if end == 0:
+        return b""
+    length = BLOCK
+    while True:
+        begin = max(0, end - length)
+        line_start = disk.read(journal, begin, end - 1 - begin).rfind(b"\n") + 1
+        if line_start > 0 or begin == 0:
+            return disk.read(journal, begin + line_start, end - 1 - begin - line_start)
+        length *= 4
+
+
+class FileJournal:
+    """ports.Journal on a file. Lives in one event loop; its writer may live in a thread."""
+
+    def __init__(
+        self,
+        directory: Path,
+        opened: Opened,
+        *,
+        disk: Disk,
+        writer: Writer,
+        offload: Offload,
+        on_broken: Callable[[FairleadError], None],
+    ) -> None:
+        self._path = directory / JOURNAL_NAME
+        self._snapshot_path = directory / SNAPSHOT_NAME
+        self._disk = disk
+        self._writer = writer
+        self._offload = offload
+        self._on_broken = on_broken
+        self._position = opened.position
+        self._last_line = opened.last_line
+        self._durable_seq = opened.position.seq
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._watchers: list[tuple[int, asyncio.Future[None]]] = []
+        self._stalled = False
+        self._broken: FairleadError | None = None
+        self._loop = asyncio.get_running_loop()
+        self._file = AppendFile(self._path, disk)
+        writer.start(self._file, self)
+
+    @property
+    def durable_seq(self) -> int:
+        return self._durable_seq
+
+    @property
+    def appended_seq(self) -> int:
+        return self._position.seq
+
+    @property
+    def is_stalled(self) -> bool:
+        return self._stalled
+
+    def append(self, ts: str, first_seq: int, events: Sequence[JournalEvent]) -> None:
+        if self._broken is not None:
+            raise self._broken
+        assert first_seq == self._position.seq + 1, "numbers are given out in one place, in order"
+        data, chain = lines.encode_batch(first_seq, ts, events, self._position.chain)
+        last_seq = first_seq + len(events) - 1
+        self._position = Position(self._position.offset + len(data), last_seq, chain)
+        self._last_line = data[data.rfind(b"\n", 0, -1) + 1 : -1]
+        self._writer.put(Batch(data, last_seq))
+        for seq, watcher in self._watchers:
+            if seq <= last_seq and not watcher.done():
+                watcher.set_result(None)
+
+    async def appended(self, seq: int) -> None:
+        """Returns when line `seq` has been appended, durable or not."""
+        if seq > self._position.seq:
+            watcher = self._loop.create_future()
+            self._watchers.append((seq, watcher))
+            try:
+                await watcher
+            finally:
+                self._watchers.remove((seq, watcher))
+
+    async def durable(self, seq: int) -> None:
+        if self._broken is not None:
+            raise self._broken
+        if seq > self._durable_seq:
+            future = self._loop.create_future()
+            self._waiting.append((seq, future))
+            await future
+
+    async def lines_about(self, names: Sequence[str]) -> list[Recorded]:
+        position = self._position  # what is appended while this waits is not there to be read yet
+        await self.durable(position.seq)
+        end = position.offset
+        return await self._offload(lambda: find_lines(self._disk, self._path, end, names))
+
+    async def snapshot(self, state: State) -> None:
+        """Write the state as it is now, once everything in it is durable."""
+        position = self._position
+        assert state.seq == position.seq, "the state is that of the last appended line"
+        if position.seq == 0:
+            return
+        data = encode_snapshot(state, position, self._last_line)
+        await self.durable(position.seq)
+        await self._offload(lambda: write_snapshot(self._snapshot_path, data, self._disk))
+
+    async def aclose(self) -> None:
+        await self._offload(self._writer.close)
+        self._file.close()
+
+    # The writer's reports come from its own thread.
+
+    def on_durable(self, seq: int) -> None:
+        self._loop.call_soon_threadsafe(self._became_durable, seq)
+
+    def on_stalled(self) -> None:
+        self._loop.call_soon_threadsafe(self._became_stalled)
+
+    def on_broken(self, fault: OSError) -> None:
+        self._loop.call_soon_threadsafe(self._became_broken, fault)
+
+    def _became_durable(self, seq: int) -> None:
+        self._durable_seq = seq
+        if self._stalled:
+            self._stalled = False
+            log.warning("the disk has room again", message=f"{self._path} is written again; nothing was lost")
+        waiting = self._waiting
+        while waiting and waiting[0][0] <= seq:
+            _, future = waiting.popleft()
+            if not future.done():
+                future.set_result(None)
+
+    def _became_stalled(self) -> None:
+        if not self._stalled:
+            self._stalled = True
+            log.error("the disk is full", message=f"{self._path} waits for room", error_code="E_DISK_FULL")
+
+    def _became_broken(self, fault: OSError) -> None:
+        self._broken = error(
+            Code.E_JOURNAL_BROKEN,
+            f"{self._path} could not be made durable ({fault}). Fairlead stops: nothing after this can be trusted.",
+            next_step="Check the disk, then start again; `fairlead journal verify` checks the journal.",
+        )
+        while self._waiting:
+            _, future = self._waiting.popleft()
+            if not future.done():
+                future.set_exception(self._broken)
+        self._on_broken(self._broken)
+
+
+def find_lines(disk: Disk, path: Path, end: int, names: Sequence[str]) -> list[Recorded]:
+    """Every line before `end` that holds one of `names` as a whole JSON string."""
+    needles = [msgspec.json.encode(name) for name in names if name]
+    found: list[Recorded] = []
+    offset = 0
+    rest = b""
+    while offset < end:
+        read = disk.read(path, offset, min(BLOCK * 4, end - offset))
+        offset += len(read)
+        whole, _, rest = (rest + read).rpartition(b"\n")
+        if any(needle in whole for needle in needles):
+            found += [_recorded(raw) for raw in whole.split(b"\n") if any(needle in raw for needle in needles)]
+    return found
+
+
+def _recorded(raw: bytes) -> Recorded:
+    line = lines.decoder.decode(raw)
+    return Recorded(line.seq, line.ts, line.payload)

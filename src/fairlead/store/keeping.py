@@ -1,0 +1,41 @@
+"""When a snapshot is due: after so many events or seconds, one at a time, and never at the journal's expense."""
+
+import asyncio
+from typing import Final
+
+import msgspec
+
+from fairlead.core.state import State
+from fairlead.observe import log
+from fairlead.store.journal import FileJournal
+
+REST_FACTOR: Final = 20
+"""After a snapshot, rest this many times as long as it took: a large state must not keep the disk busy."""
+
+
+class SnapshotPace(msgspec.Struct, frozen=True):
+    every_events: int = 50
+    every_seconds: float = 5.0
+
+
+async def keep_snapshots(journal: FileJournal, state: State, pace: SnapshotPace) -> None:
+    """For ever. A snapshot that cannot be written is told and tried again: the journal alone is enough to start."""
+    loop = asyncio.get_running_loop()
+    covered = state.seq
+    while True:
+        await journal.appended(covered + 1)
+        try:
+            async with asyncio.timeout(pace.every_seconds):
+                await journal.appended(covered + pace.every_events)
+        except TimeoutError:
+            pass
+        began = loop.time()
+        covered = state.seq
+        try:
+            await journal.snapshot(state)
+        except OSError as fault:
+            log.warning("snapshot not written", message=str(fault), error_code="E_DISK_FULL")
+            covered = 0
+            await asyncio.sleep(pace.every_seconds)
+        else:
+            await asyncio.sleep((loop.time() - began) * REST_FACTOR)

@@ -1,0 +1,130 @@
+"""The state at a durable moment, so that a start reads only the tail. Never the truth: the journal is.
+
+A snapshot names the last line it covers by seq, byte offset and crc, and ends with the crc of its own bytes: what does
+not fit the journal, or is not what was written, is set aside.
+Its file keeps the names of the published format (`thread_id`, `project_name`, `discord_message_id`, `dedupe` …).
+"""
+
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from fairlead.core.state import FOLD_VERSION, State, resume_slot
+from fairlead.kit.files import Disk, read_if_there, replace_durably
+from fairlead.store import lines
+from fairlead.store.reading import Position
+
+FORMAT_VERSION: Final = 1
+_SESSION_NAMES: Final = {"session_id": "thread_id", "project": "project_name"}
+_JOB_NAMES: Final = {"session_id": "thread_id", "message_id": "discord_message_id"}
+_SESSION_FIELDS: Final = ("queue", "running_job_id", "last_job_id")
+_JOB_FIELDS: Final = ("tool", "error_code", "error_message", "started_at", "finished_at", "result_excerpt")
+_JOB_DEFAULTS: Final = dict.fromkeys(_JOB_FIELDS) | {"attempt": 1}
+_RESUME_FIELD: Final = {"codex": "thread_id"}
+
+
+class Unusable(Exception):  # noqa: N818 - says what the snapshot is
+    """Why a snapshot cannot be used."""
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    state: State
+    position: Position
+
+
+class _Cover(msgspec.Struct, frozen=True):
+    version: int
+    fold: int
+    seq: int
+    offset: int
+    line_crc: str
+    line_length: int
+
+
+def encode_snapshot(state: State, position: Position, last_line: bytes) -> bytes:
+    """`last_line` is the last line covered, without its newline."""
+    cover = {
+        "version": FORMAT_VERSION,
+        "fold": FOLD_VERSION,
+        "seq": position.seq,
+        "offset": position.offset,
+        "line_crc": f"{lines.claimed_crc(last_line) or 0:08x}",
+        "line_length": len(last_line),
+    }
+    return lines.sealed(msgspec.json.encode(cover | _published(msgspec.to_builtins(state), state)))
+
+
+def write_snapshot(path: Path, data: bytes, disk: Disk) -> None:
+    replace_durably(path, data, disk=disk)
+
+
+def load_snapshot(path: Path, journal: Path, disk: Disk) -> Loaded | None:
+    """None if there is none; raises Unusable with the reason if there is one that does not fit."""
+    data = read_if_there(path, disk=disk)
+    if data is None:
+        return None
+    try:
+        cover = msgspec.json.decode(data, type=_Cover)
+        raw = msgspec.json.decode(data)
+    except lines.UNREADABLE as fault:
+        raise Unusable(f"it cannot be read ({fault})") from None
+    if (cover.version, cover.fold) != (FORMAT_VERSION, FOLD_VERSION):
+        raise Unusable(f"it was made by another version (format {cover.version}, fold {cover.fold})")
+    if not lines.is_sealed(data):
+        raise Unusable("it is not what was written: its checksum does not fit")
+    chain = _chain_after_cover(cover, journal, disk)
+    try:
+        state = msgspec.convert(_internal(raw), State)
+    except (*lines.UNREADABLE, KeyError, AttributeError, TypeError) as fault:
+        raise Unusable(f"its content cannot be understood ({fault})") from None
+    return Loaded(state, Position(cover.offset, cover.seq, chain))
+
+
+def _chain_after_cover(cover: _Cover, journal: Path, disk: Disk) -> int:
+    """The chain at the covered offset, once the journal has been seen to hold the very line that the snapshot names."""
+    start = cover.offset - cover.line_length - 1
+    covered = disk.read(journal, max(start, 0), cover.line_length + 1) if disk.exists(journal) else b""
+    if len(covered) != cover.line_length + 1 or not covered.endswith(b"\n"):
+        raise Unusable(f"it covers {cover.seq} lines, more than the journal has")
+    claimed = lines.claimed_crc(covered[:-1])
+    try:
+        head = lines.head_decoder.decode(covered)
+    except lines.UNREADABLE:
+        raise Unusable("the journal holds no line where it says one is") from None
+    if claimed is None or f"{claimed:08x}" != cover.line_crc or head.seq != cover.seq:
+        raise Unusable("the journal holds another line where it ends")
+    return lines.chain_over(covered[-1 - lines.CRC_SUFFIX_LENGTH :], claimed)
+
+
+def _published(data: dict[str, Any], state: State) -> dict[str, Any]:
+    sessions = {}
+    for key, session in data["sessions"].items():
+        live = state.sessions[key]
+        project = state.projects.get(live.project)
+        resume = live.resume_keys.get(resume_slot(live.tool, project.path if project else ""))
+        shown = _renamed(session, _SESSION_NAMES) | {
+            "adapter_state": {_RESUME_FIELD.get(live.tool, "session_id"): resume} if resume else {},
+            "adapter_states": live.resume_keys,
+        }
+        # Another agent id may have had a session in the same thread.
+        name = live.session_id if live.session_id not in sessions else key
+        sessions[name] = dict.fromkeys(_SESSION_FIELDS) | {"queue": []} | shown
+    jobs = {key: _JOB_DEFAULTS | _renamed(job, _JOB_NAMES) for key, job in data["jobs"].items()}
+    dedupe = {k: v for day in (*data["keys_of_days"].values(), data["keys_of_today"]) for k, v in day.items()}
+    return data | {"sessions": sessions, "jobs": jobs, "dedupe": dedupe}
+
+
+def _internal(data: dict[str, Any]) -> dict[str, Any]:
+    sessions = {}
+    for session in data["sessions"].values():
+        inner = _renamed(session, {shown: name for name, shown in _SESSION_NAMES.items()})
+        inner.pop("adapter_state")
+        inner.pop("adapter_states")
+        sessions[inner["session_key"]] = inner
+    jobs = {k: _renamed(j, {shown: name for name, shown in _JOB_NAMES.items()}) for k, j in data["jobs"].items()}
+    return data | {"sessions": sessions, "jobs": jobs}
+
+
+def _renamed(fields: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    return {names.get(name, name): value for name, value in fields.items()}

@@ -1,0 +1,169 @@
+"""A push channel that records what people would see, with the weather of a real one.
+
+The history outlives the channel, as people's screens outlive a crash: each life of the house gets a channel of its own
+on the same history. Like Discord it forgets nonces after three minutes, and shows none in its history.
+"""
+
+import asyncio
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from fairlead.core.conversation import ConversationRef
+from fairlead.errors import Code
+from fairlead.ports import (
+    ChannelAway,
+    ChannelCapabilities,
+    DeliveryImpossible,
+    DeliveryLater,
+    OutcomeUnknown,
+    Parcel,
+)
+
+NONCE_MEMORY_SEC: Final = 180.0
+
+
+class Weather(StrEnum):
+    """What becomes of one call."""
+
+    FAIR = "fair"
+    LOST_ON_THE_WAY = "lost on the way"
+    REPLY_LOST = "reply lost"
+    HANGS = "hangs, and arrives"
+    HANGS_AND_IS_LOST = "hangs, and is lost"
+    REFUSED_FOR_NOW = "refused for now"
+    AWAY = "away"
+
+
+class Post(msgspec.Struct, frozen=True):
+    """A message that people see."""
+
+    message_id: str
+    address: str
+    text: str
+    at: float
+    debt_id: str
+    index: int
+    job_id: str = ""
+    question_id: str = ""
+    nonce: str = ""
+
+
+class ChannelHistory:
+    """Everything that was ever posted. Message ids rise, those of people's own messages among them."""
+
+    def __init__(self) -> None:
+        self.posts: list[Post] = []
+        self.closed: set[str] = set()
+        self.on_post: Callable[[Post], None] | None = None
+        self._last_id = 1000
+
+    def new_message_id(self) -> str:
+        self._last_id += 1
+        return str(self._last_id)
+
+    def add(self, parcel: Parcel, now: float) -> Post:
+        remembered = self._remembered(parcel, now)
+        if remembered is not None:
+            return remembered
+        question_id = "" if parcel.question is None else parcel.question.question_id
+        post = Post(
+            self.new_message_id(),
+            parcel.destination.address,
+            parcel.text,
+            now,
+            parcel.debt_id,
+            parcel.index,
+            parcel.job_id,
+            question_id,
+            parcel.nonce,
+        )
+        self.posts.append(post)
+        if self.on_post is not None:
+            self.on_post(post)
+        return post
+
+    def _remembered(self, parcel: Parcel, now: float) -> Post | None:
+        recent = (p for p in self.posts if now - p.at <= NONCE_MEMORY_SEC and p.address == parcel.destination.address)
+        return next((p for p in recent if p.nonce == parcel.nonce), None)
+
+    def found(self, parcel: Parcel) -> Post | None:
+        """By what a reader can see: after the last known message, the same text or the same buttons."""
+        after = int(parcel.after_message_id) if parcel.after_message_id.isdecimal() else 0
+        later = (p for p in self.posts if p.address == parcel.destination.address and int(p.message_id) > after)
+        question_id = "" if parcel.question is None else parcel.question.question_id
+        return next((p for p in later if p.text == parcel.text and p.question_id == question_id), None)
+
+    def seen_at(self, conversation: ConversationRef) -> list[Post]:
+        return [p for p in self.posts if p.address == conversation.address]
+
+
+class RecordingChannel:
+    """ports.Channel. `weather` is asked before every call; without it every day is fair."""
+
+    def __init__(
+        self,
+        history: ChannelHistory,
+        *,
+        name: str = "chat",
+        text_limit: int = 200,
+        weather: Callable[[], Weather] | None = None,
+        latency: Callable[[], float] | None = None,
+    ) -> None:
+        self.history = history
+        self._name = name
+        self._text_limit = text_limit
+        self._weather = weather or (lambda: Weather.FAIR)
+        self._latency = latency or (lambda: 0.05)
+        self._is_unplugged = False
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def capabilities(self) -> ChannelCapabilities:
+        return ChannelCapabilities(text_limit=self._text_limit, edits=True, buttons=True, files=True, push=True)
+
+    def unplug(self) -> None:
+        """The power is lost: what is still under way here reaches nobody."""
+        self._is_unplugged = True
+
+    async def send(self, parcel: Parcel) -> str:
+        assert len(parcel.text) <= self._text_limit, f"{parcel.debt_id} is {len(parcel.text)} characters long"
+        weather = self._weather()
+        if weather is Weather.AWAY:
+            raise ChannelAway(self.name)
+        await asyncio.sleep(self._latency())
+        self._refuse(parcel, weather)
+        post = None if weather in {Weather.LOST_ON_THE_WAY, Weather.HANGS_AND_IS_LOST} else self._posted(parcel)
+        if weather in {Weather.HANGS, Weather.HANGS_AND_IS_LOST}:
+            await asyncio.sleep(300)
+        else:
+            await asyncio.sleep(self._latency())
+        if post is None or weather is not Weather.FAIR:
+            raise OutcomeUnknown(f"{self.name}: {weather}")
+        return post.message_id
+
+    def _refuse(self, parcel: Parcel, weather: Weather) -> None:
+        if parcel.destination.address in self.history.closed:
+            raise DeliveryImpossible(Code.E_THREAD_ACCESS_FAILED, "the conversation is gone")
+        if weather is Weather.REFUSED_FOR_NOW:
+            raise DeliveryLater(Code.E_DISCORD_RATE_LIMIT, 2.0)
+
+    def _posted(self, parcel: Parcel) -> Post:
+        if self._is_unplugged:
+            raise ChannelAway("unplugged")
+        return self.history.add(parcel, asyncio.get_running_loop().time())
+
+    async def find(self, parcel: Parcel) -> str | None:
+        weather = self._weather()
+        await asyncio.sleep(self._latency())
+        if self._is_unplugged or weather is Weather.AWAY:
+            raise ChannelAway(self.name)
+        if weather is not Weather.FAIR:
+            raise DeliveryLater(Code.E_DISCORD_RATE_LIMIT, 2.0)
+        post = self.history.found(parcel)
+        return None if post is None else post.message_id

@@ -1,0 +1,180 @@
+"""A runtime that writes down everything it was asked, and plays scripts in the language of the echo agent.
+
+The log outlives the runtime, as agents outlive a crash in people's memory: each life of the house gets a runtime of
+its own on the same log.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from typing import Literal
+
+import msgspec
+
+from fairlead.core.engine import (
+    Answer,
+    EngineEvent,
+    Invocation,
+    PermissionRequested,
+    PlanProposed,
+    QuestionAsked,
+    Told,
+    TurnEnded,
+    TurnFailed,
+    Unasked,
+)
+from fairlead.ports import AgentInfo, Health, RuntimeCapabilities
+from fairlead.runtimes.echo import EchoRuntime
+
+Script = Callable[[Invocation, int], str]
+"""What to play for this invocation, which is the n-th of its job: a prompt in the language of the echo agent."""
+
+
+class Invoked(msgspec.Struct):
+    """One invocation, as the agent saw it. `ended` stays empty if the stream was closed or the power went."""
+
+    job_id: str
+    session_key: str
+    prompt: str
+    resume_key: str | None
+    life: int
+    began: float
+    ended: Literal["", "success", "failed", "transient"] = ""
+
+
+class AgentLog:
+    """Every invocation of every life, and what was wrong with it the moment it came."""
+
+    def __init__(self, *, slots: int | None = None) -> None:
+        self.invoked: list[Invoked] = []
+        self.violations: list[str] = []
+        self.slots = slots
+        self.most_active = 0
+        self._open: dict[str, Invoked] = {}
+        self._active: set[str] = set()
+
+    def begin(self, invoked: Invoked) -> None:
+        self._check_once(invoked)
+        other = self._open.get(invoked.session_key)
+        if other is not None:
+            self.violations.append(f"{invoked.job_id} began while {other.job_id} ran in {invoked.session_key}")
+        self.invoked.append(invoked)
+        self._open[invoked.session_key] = invoked
+        self.occupy(invoked.job_id)
+
+    def _check_once(self, invoked: Invoked) -> None:
+        """Once, or a second time in the same life after a failure that was worth a second attempt."""
+        before = [i for i in self.invoked if i.job_id == invoked.job_id]
+        if not before:
+            return
+        is_second_attempt = len(before) == 1 and before[0].ended == "transient" and before[0].life == invoked.life
+        if not is_second_attempt:
+            self.violations.append(f"{invoked.job_id} was invoked {len(before) + 1} times")
+
+    def occupy(self, job_id: str) -> None:
+        self._active.add(job_id)
+        self.most_active = max(self.most_active, len(self._active))
+        if self.slots is not None and len(self._active) > self.slots:
+            self.violations.append(f"{job_id} made {len(self._active)} active turns, where {self.slots} are allowed")
+
+    def vacate(self, job_id: str) -> None:
+        self._active.discard(job_id)
+
+    def end(self, invoked: Invoked) -> None:
+        if self._open.get(invoked.session_key) is invoked:
+            del self._open[invoked.session_key]
+        self.vacate(invoked.job_id)
+
+    def end_all(self) -> None:
+        """The power is lost, and every agent with it."""
+        self._open.clear()
+        self._active.clear()
+
+
+class ScriptedRuntime:
+    """ports.Runtime. Without a `script` it plays what the prompt says."""
+
+    def __init__(self, log: AgentLog, *, name: str = "echo", script: Script | None = None, life: int = 0) -> None:
+        self._log = log
+        self._script = script
+        self._life = life
+        self._player = EchoRuntime()
+        self._job_of: dict[str, str] = {}
+        self._is_unplugged = False
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def capabilities(self) -> RuntimeCapabilities:
+        return self._player.capabilities
+
+    def unplug(self) -> None:
+        """From now on nothing that happens here is written down."""
+        self._is_unplugged = True
+        self._log.end_all()
+
+    async def invoke(self, invocation: Invocation) -> AsyncIterator[EngineEvent]:
+        invoked = Invoked(
+            invocation.job_id,
+            invocation.session_key,
+            invocation.prompt,
+            invocation.resume_key,
+            self._life,
+            asyncio.get_running_loop().time(),
+        )
+        if self._is_unplugged:
+            return
+        self._log.begin(invoked)
+        self._job_of[invocation.session_key] = invocation.job_id
+        try:
+            async with aclosing(self._player.invoke(self._scripted(invocation))) as events:
+                async for event in events:
+                    self._note(invoked, event)
+                    yield event
+        finally:
+            if not self._is_unplugged:
+                self._log.end(invoked)
+
+    def _scripted(self, invocation: Invocation) -> Invocation:
+        if self._script is None:
+            return invocation
+        number = sum(1 for i in self._log.invoked if i.job_id == invocation.job_id)
+        return msgspec.structs.replace(invocation, prompt=self._script(invocation, number))
+
+    def _note(self, invoked: Invoked, event: EngineEvent) -> None:
+        if self._is_unplugged:
+            return
+        match event:
+            case PermissionRequested() | QuestionAsked() | PlanProposed():
+                self._log.vacate(invoked.job_id)
+            case TurnEnded():
+                invoked.ended = "success"
+                self._log.end(invoked)
+            case TurnFailed():
+                invoked.ended = "transient" if event.transient else "failed"
+                self._log.end(invoked)
+            case _:
+                pass
+
+    async def tell(self, session_key: str, told: Told) -> None:
+        if isinstance(told, Answer) and not self._is_unplugged and session_key in self._job_of:
+            self._log.occupy(self._job_of[session_key])
+        await self._player.tell(session_key, told)
+
+    def unasked(self) -> AsyncIterator[Unasked]:
+        return self._player.unasked()
+
+    def describe(self, session_key: str) -> AgentInfo:
+        return self._player.describe(session_key)
+
+    async def end_session(self, session_key: str, how: Literal["stop", "kill"]) -> None:
+        await self._player.end_session(session_key, how)
+
+    async def check(self) -> Health:
+        return await self._player.check()
+
+    async def aclose(self) -> None:
+        await self._player.aclose()
