@@ -279,7 +279,7 @@ async def until(holds: Any) -> None:
 @pytest.mark.req("E7")
 async def test_a_hang_before_any_tool_is_tried_once_more_by_a_process_of_its_own(stage: RealStage, server: ModelServer):
     server.script(Reply((Say("I fall "), Hang())))
-    async with closing(stage.runtime(hang_timeout_sec=1.5)) as runtime:
+    async with closing(stage.runtime(hang_timeout_sec=6.0)) as runtime:
         events = await run(runtime, turn_of(stage, "hello"))
 
     assert any("once, by a process of its own" in note.text for note in only(Diagnostic, events))
@@ -289,7 +289,7 @@ async def test_a_hang_before_any_tool_is_tried_once_more_by_a_process_of_its_own
 @pytest.mark.req("E7")
 async def test_a_hang_of_the_second_attempt_is_final(stage: RealStage, server: ModelServer):
     server.script(Reply((Say("I fall "), Hang())))
-    async with closing(stage.runtime(hang_timeout_sec=1.5)) as runtime:
+    async with closing(stage.runtime(hang_timeout_sec=6.0)) as runtime:
         events = await run(runtime, turn_of(stage, "hello", is_second_attempt=True))
 
     assert isinstance(events[-1], TurnFailed)

@@ -23,6 +23,7 @@ from fairlead.core.engine import (
 from fairlead.errors import Code, FairleadError
 from fairlead.ports import Runtime
 from fairlead.runtimes.claude.dialogue import Dialogue
+from fairlead.runtimes.claude.session_log import log_directory_name
 from replaying_cli import write_shim
 from runtime_contract import closing, invocation, key_in, only, processes_of, run
 
@@ -41,12 +42,18 @@ def turn_for(stage: ReplayStage, session: str, **changes: Any) -> Any:
     return invocation(stage.root, "hello", session_key=session, mark=f"{stage.root.name}:{session}", **changes)
 
 
-def first_one_then_another(stage: ReplayStage, settings: dict[str, Any], **faults: object) -> Runtime:
-    """The first process has the faults; one that resumes the talk has none."""
+def first_one_then_another(
+    stage: ReplayStage, settings: dict[str, Any], *, writes_it_down: bool = True, **faults: object
+) -> Runtime:
+    """The first process has the faults, the next has none. The first may write its talk down, as the real one does."""
     bad = write_shim(stage.root / "bad", "claude", TWO_TURNS, notes=stage.notes, **faults)
     good = write_shim(stage.root / "good", "claude", TWO_TURNS, notes=stage.notes)
+    logs = stage.root / "home" / ".claude" / "projects" / log_directory_name(str(stage.root / "project"))
+    logs.mkdir(parents=True)
+    written = f'for key; do :; done; : > {logs}/"$key".jsonl' if writes_it_down else ":"
+    seen = stage.root / "seen"
     chooser = stage.root / "claude"
-    chooser.write_text(f'#!/bin/sh\ncase " $* " in *" -r "*) exec {good} "$@";; *) exec {bad} "$@";; esac\n')
+    chooser.write_text(f'#!/bin/sh\n[ -e {seen} ] && exec {good} "$@"\n: > {seen}\n{written}\nexec {bad} "$@"\n')
     chooser.chmod(0o755)
     return stage.runtime_with(str(chooser), **settings)
 
@@ -80,14 +87,16 @@ async def test_the_id_of_a_new_talk_is_known_before_anything_runs(stage: ReplayS
     assert seen["argv"][-2:] == ["--session-id", first.key]
 
 
-async def test_a_hang_before_any_tool_is_tried_once_more(stage: ReplayStage):
+@pytest.mark.parametrize(("writes_it_down", "flag"), [(True, "-r"), (False, "--session-id")])
+async def test_a_hang_before_any_tool_is_tried_once_more(stage: ReplayStage, flag: str, *, writes_it_down: bool):
     settings = {"hang_timeout_sec": 0.3}
-    async with closing(first_one_then_another(stage, settings, hang=4)) as runtime:
+    async with closing(first_one_then_another(stage, settings, writes_it_down=writes_it_down, hang=4)) as runtime:
         events = await run(runtime, turn_for(stage, "s"))
 
     assert any("printed nothing for 0.3 seconds" in note.text for note in only(Diagnostic, events))
     assert isinstance(events[-1], TurnEnded)
-    assert [("-r" in seen["argv"]) for seen in stage.runs()] == [False, True]
+    key = only(ResumeKeyFound, events)[0].key
+    assert [seen["argv"][-2:] for seen in stage.runs()] == [["--session-id", key], [flag, key]]
 
 
 async def test_a_second_attempt_that_hangs_is_the_last(stage: ReplayStage):

@@ -199,5 +199,5 @@ def _widen(output: asyncio.BaseTransport) -> None:
     pipe, widen = output.get_extra_info("pipe"), getattr(fcntl, "F_SETPIPE_SZ", None)
     if pipe is None or widen is None:
         return
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ValueError):  # not allowed to, or closed already
         fcntl.fcntl(pipe.fileno(), widen, _PIPE)

@@ -134,9 +134,11 @@ class ClaudeRuntime:
         events = self._run(invocation, plan)
         if not self._settings.session_scanning or self._settings.output_format != "stream-json":
             return events
+        return with_log(events, SessionLogTail(self._log_path(invocation, plan.talk.key)))
+
+    def _log_path(self, invocation: Invocation, key: str) -> Path | None:
         config = Path(self._env.get("CLAUDE_CONFIG_DIR") or Path(self._env.get("HOME", "/")) / ".claude")
-        path = log_path(config, Path(invocation.project_path).resolve(), plan.talk.key)
-        return with_log(events, SessionLogTail(path))
+        return log_path(config, Path(invocation.project_path).resolve(), key)
 
     def _take_note(self, event: EngineEvent, key: str) -> None:
         if isinstance(event, ModelsOffered | TurnEnded):
@@ -178,13 +180,18 @@ class ClaudeRuntime:
             yield lost.failure
             return
         yield Diagnostic(f"{lost.failure.message} The turn is run again, once, by a process of its own.")
-        talk = Talk(plan.talk.key, is_new=plan.talk.key in self._unborn)
+        talk = Talk(plan.talk.key, is_new=plan.talk.is_new and self._has_left_no_trace(invocation, plan.talk.key))
         again = msgspec.structs.replace(plan, talk=talk)
         async with aclosing(self._conversation_alone(invocation, again)) as events:
             async for event in events:
                 # That was the second attempt: a failure that would otherwise be tried again is final.
                 final = isinstance(event, TurnFailed) and event.transient
                 yield msgspec.structs.replace(event, transient=False) if final else event
+
+    def _has_left_no_trace(self, invocation: Invocation, key: str) -> bool:
+        """Killed early enough, claude names its talk and has not yet written it down: then nothing can be resumed."""
+        path = self._log_path(invocation, key)
+        return key in self._unborn if path is None else not path.exists()
 
     def _without_pool(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
         if self._settings.multi_turn or not plan.content.fits_an_argument:
