@@ -14,7 +14,7 @@ from fairlead.core.decide.endings import (
     TryAgain,
 )
 from fairlead.core.decide.questions import AnswerQuestion
-from fairlead.core.decide.starts import BeginAgentTurn, ReportProgress, StartNext
+from fairlead.core.decide.starts import BeginAgentTurn, ForgetResumeKey, LearnResumeKey, ReportProgress, StartNext
 from fairlead.core.events import FileRef, JobProgress, Spent
 from fairlead.core.limits import Limits
 from fairlead.core.state import answer_debt_id
@@ -222,3 +222,27 @@ def test_after_a_permission_was_granted_there_is_no_second_attempt(house: House)
 def test_the_constants_are_those_of_the_specification():
     assert (LIMITS.max_queue_per_session, LIMITS.global_max_running, LIMITS.max_result_excerpt_chars) == (20, 2, 400)
     assert (LIMITS.max_waiting, LIMITS.question_timeout_sec) == (8, 600)
+
+
+# --- a talk that the tool does not know
+
+
+@pytest.mark.req("A9")
+def test_a_key_that_no_answer_ever_came_with_may_be_forgotten(house: House):
+    house.say()
+    job_id = house.start()
+    house.do(LearnResumeKey(job_id, "k1"))
+    assert house.do(ForgetResumeKey(job_id)).events
+    assert house.session().resume_keys == {}
+
+
+@pytest.mark.req("A9")
+def test_a_talk_that_somebody_may_remember_is_never_quietly_begun_anew(house: House):
+    house.say()
+    first = house.start()
+    house.do(LearnResumeKey(first, "k1"))
+    house.complete(first)
+    house.say()
+    second = house.start()
+    assert house.do(ForgetResumeKey(second)).events == ()
+    assert list(house.session().resume_keys.values()) == ["k1"]

@@ -37,6 +37,7 @@ ABOUT_THE_GONE: list[e.JournalEvent] = [
     e.BindingEnded("bind_9", "done"),
     e.DeliveryPlanned("debt_9", place(), "bound", "why"),
     e.AttachmentsStored("job_9", ()),
+    e.ResumeKeyForgotten("agent:fairlead:user:nobody", 0, "echo", "/srv/api"),
     e.PieceDelivered("debt_9", 0, "m"),
     e.DeliveryDeferred("debt_9", 1, "2026-03-01T09:00:00.000Z"),
     e.DeliveryAcknowledged("debt_9"),

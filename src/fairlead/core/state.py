@@ -19,7 +19,7 @@ SessionState = Literal["idle", "running", "queued", "waiting", "failed", "unknow
 LIVE: Final[frozenset[str]] = frozenset({"queued", "running", "waiting"})
 RETRYABLE: Final[frozenset[str]] = frozenset({"failed", "unknown_after_crash"})
 
-FOLD_VERSION: Final = 1
+FOLD_VERSION: Final = 3
 """Raised whenever the same events would fold into another state: snapshots of another version are set aside."""
 
 
@@ -37,7 +37,8 @@ class Project(msgspec.Struct, omit_defaults=True, gc=False):
 
 
 class Session(msgspec.Struct, omit_defaults=True, gc=False):
-    """One continuing talk. `resume_keys` is per tool and project: «tool real-path» → key."""
+    """One continuing talk. `resume_keys` is per tool and project: «tool real-path» → key; `proven` names those that an
+    answer has come with. `last_started` says which of all starts was its latest: the lower, the longer ago."""
 
     session_key: str
     session_id: str
@@ -50,11 +51,12 @@ class Session(msgspec.Struct, omit_defaults=True, gc=False):
     agent_job_id: str | None = None
     last_job_id: str | None = None
     resume_keys: dict[str, str] = {}
+    proven: list[str] = []
     models: dict[str, str] = {}
     rules: list[str] = []
     ended: list[str] = []
     parent_session_key: str = ""
-    last_started_seq: int = 0
+    last_started: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
@@ -194,6 +196,7 @@ class State(msgspec.Struct):
     state_id: str = ""
     owner_id: str = ""
     jobs_made: int = 0
+    jobs_started: int = 0
     questions_made: int = 0
     bindings_made: int = 0
     projects_made: int = 0
@@ -213,6 +216,7 @@ class State(msgspec.Struct):
     keys_of_today: dict[str, str] = {}
     keys_of_days: dict[str, dict[str, str]] = {}
     floors: dict[str, int] = {}
+    last_posts: dict[str, str] = {}
 
     def fate_of(self, dedupe_key: str) -> str | None:
         """What became of a message: its job's id, «refused CODE» or «skipped reason»; None if it was never seen."""

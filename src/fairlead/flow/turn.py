@@ -5,6 +5,7 @@ Whatever happens, a turn ends in exactly one outcome, and nothing of it is left 
 
 import asyncio
 import contextlib
+import math
 from collections.abc import AsyncGenerator
 from typing import Final, cast
 
@@ -13,11 +14,12 @@ import msgspec
 from fairlead.core import engine
 from fairlead.core.decide.endings import Cancelled, Completed, EndJob, Failed, Outcome, TryAgain
 from fairlead.core.decide.messages import StoreAttachments
-from fairlead.core.decide.starts import LearnResumeKey, ReportProgress
+from fairlead.core.decide.starts import ForgetResumeKey, LearnResumeKey, ReportProgress
 from fairlead.core.engine import EngineEvent, InputFile, Invocation
 from fairlead.core.events import FileRef, Spent
+from fairlead.core.inbound import clean_text
 from fairlead.core.state import Job, resume_slot
-from fairlead.errors import Code, FairleadError
+from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.approvals import Approvals
 from fairlead.flow.hub import Hub
 from fairlead.flow.intake import INLINE_TEXT_BYTES
@@ -100,6 +102,8 @@ class Turn:
             return self._failed(Code.E_INTERNAL, f"{type(fault).__name__}: {fault}")
 
     async def _stoppable(self) -> Outcome:
+        if self._stop.done():
+            return self._stop.result()
         async with TaskOwner(f"turn {self.job.job_id}") as owner:
             attempts = owner.start(self._attempts(owner), name="attempts")
             await asyncio.wait({attempts, self._stop}, return_when=asyncio.FIRST_COMPLETED)
@@ -124,40 +128,45 @@ class Turn:
     async def _attempts(self, owner: TaskOwner) -> Outcome:
         invocation = await self._invocation()
         await self._listen(invocation, owner)
-        if self._may_try_again():
-            failed = self._gathered.ended
-            assert isinstance(failed, engine.TurnFailed)
+        failed = self._gathered.ended
+        if isinstance(failed, engine.TurnFailed) and await self._may_try_again(failed):
             await self._ledger.record(TryAgain(self.job.job_id, failed.code, failed.message))
             self._gathered.ended = None
-            session = self._ledger.state.sessions[self.job.session_key]
-            known = session.resume_keys.get(resume_slot(self.job.tool or "", self.job.project_path))
-            await self._listen(msgspec.structs.replace(invocation, attempt=2, resume_key=known), owner)
+            again = msgspec.structs.replace(invocation, is_second_attempt=True, resume_key=self._trusted_key())
+            await self._listen(again, owner)
         return await self._result()
 
-    def _may_try_again(self) -> bool:
+    async def _may_try_again(self, failed: engine.TurnFailed) -> bool:
         """At most once, and only if the agent cannot have done anything yet."""
         gathered = self._gathered
-        return (
-            isinstance(gathered.ended, engine.TurnFailed)
-            and gathered.ended.transient
-            and self._runtime.capabilities.second_attempt
-            and not gathered.tools_started
-            and not gathered.permission_granted
-            and not self.job.tried_again
-        )
+        may_have_acted = gathered.tools_started or gathered.permission_granted
+        if may_have_acted or self.job.tried_again or self.job.state != "running":
+            return False
+        if failed.code is Code.E_RESUME_GONE:
+            forgotten = await self._ledger.record(ForgetResumeKey(self.job.job_id))
+            return bool(forgotten.events)
+        return failed.transient and self._runtime.capabilities.second_attempt
+
+    def _trusted_key(self) -> str | None:
+        """The talk to go on with: one that an answer has come with. A failed beginning may have left nothing behind."""
+        session = self._ledger.state.sessions[self.job.session_key]
+        slot = resume_slot(self.job.tool or "", self.job.project_path)
+        return session.resume_keys.get(slot) if slot in session.proven else None
 
     async def _invocation(self) -> Invocation:
         job, state = self.job, self._ledger.state
         session = state.sessions[job.session_key]
         facts = self._directories.inspect(job.project_path)
         if facts.problem:
-            raise FairleadError(Code.E_INVALID_PATH, f"Project {job.project}: {facts.problem}")
+            raise error(Code.E_INVALID_PATH, f"Project {job.project}: {facts.problem}")
         prompt = job.prompt
         if job.prompt_blob:
             prompt = (await self._blobs.get(job.prompt_blob)).decode()
         if self._fetcher is not None and any(not a.blob for a in job.attachments):
             await self._ledger.record(StoreAttachments(job.job_id, await self._fetcher.fetch(job)))
         project = state.projects.get(job.project)
+        if project is not None and job.tool not in project.enabled_tools:
+            raise error(Code.E_TOOL_NOT_ENABLED, f"{job.tool} is no longer enabled in project {job.project}.")
         return Invocation(
             job_id=job.job_id,
             session_key=job.session_key,
@@ -167,6 +176,7 @@ class Turn:
             workspace_path=f"{self._settings.workspaces}/{job.project}",
             prompt=prompt,
             mark=f"{state.state_id}:{job.job_id}",
+            attempt=job.attempt,
             resume_key=job.resume_key or None,
             model=session.models.get(job.tool or ""),
             args=project.default_args.get(job.tool or "", ()) if project is not None else (),
@@ -233,16 +243,26 @@ class Turn:
         gathered = self._gathered
         match gathered.ended:
             case engine.TurnEnded(text=text):
-                data = text.encode("utf-8", "replace")
-                blob = await self._blobs.put(data) if len(data) > INLINE_TEXT_BYTES else ""
-                return Completed(data.decode(), blob, tuple(gathered.files), gathered.spent)
+                text = clean_text(text)
+                return Completed(text, await self._blob_for(text), tuple(gathered.files), gathered.spent)
             case engine.TurnFailed(code=code, message=message, text=text):
                 return self._failed(code, message, text)
             case None:
                 return self._failed(Code.E_ADAPTER_MISSING_RESULT, "The agent's stream ended without a result.")
 
+    async def _blob_for(self, text: str) -> str:
+        data = text.encode()
+        if len(data) <= INLINE_TEXT_BYTES:
+            return ""
+        try:
+            return await self._blobs.put(data)
+        except FairleadError as full:
+            if full.code is not Code.E_DISK_FULL:
+                raise
+            return ""  # a long line of the journal, which waits for room: better than losing the answer
+
     def _failed(self, code: Code, message: str, text: str = "") -> Failed:
-        return Failed(code, message[:4000], text[:INLINE_TEXT_BYTES], self._gathered.spent)
+        return Failed(code, clean_text(message[:4000]), clean_text(text[:INLINE_TEXT_BYTES]), self._gathered.spent)
 
     def _log_end(self, outcome: Outcome, seconds: float) -> None:
         """The one line per turn."""
@@ -268,5 +288,6 @@ def _added(spent: Spent, usage: engine.UsageReported) -> Spent:
         spent.input_tokens + usage.input_tokens,
         spent.output_tokens + usage.output_tokens,
         spent.cached_tokens + usage.cached_tokens,
-        spent.cost_usd + usage.cost_usd,
+        # JSON has no word for infinity or for what is no number: the journal could not be read back.
+        spent.cost_usd + (usage.cost_usd if math.isfinite(usage.cost_usd) else 0.0),
     )

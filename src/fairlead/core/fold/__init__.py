@@ -37,10 +37,12 @@ def apply(state: State, seq: int, ts: str, event: e.JournalEvent) -> None:
 
 
 def replay(state: State, lines: Iterable[Numbered]) -> None:
-    """The same as `apply` for each line, for a start that has a million of them."""
+    """The same as `apply` for each line, for a start that has a million of them: what belongs to every line is kept
+    beside the state and written once. So no rule may look at `state.seq` or `state.highest_ts`."""
     rules = _RULES
     highest = state.highest_ts
     next_day = state.next_day
+    line = None
     for line in lines:
         ts = line.ts
         if ts > highest:
@@ -48,10 +50,11 @@ def replay(state: State, lines: Iterable[Numbered]) -> None:
             if ts >= next_day:
                 begin_day(state, ts)
                 next_day = state.next_day
-        state.seq = line.seq
         event = line.payload
         rules[type(event)](state, ts, event)
-    state.highest_ts = highest
+    if line is not None:
+        state.seq = line.seq
+        state.highest_ts = highest
 
 
 _Rule = Callable[[State, str, Any], None]
@@ -68,6 +71,7 @@ _RULES: Final[dict[type[e.JournalEvent], _Rule]] = {
     e.ModelChosen: sessions.model_chosen,
     e.SessionReset: sessions.session_reset,
     e.ResumeKeyLearnt: sessions.resume_key_learnt,
+    e.ResumeKeyForgotten: sessions.resume_key_forgotten,
     e.RuleGranted: sessions.rule_granted,
     e.JobEnqueued: jobs.job_enqueued,
     e.MessageRefused: jobs.message_refused,

@@ -3,8 +3,7 @@
 from typing import Final
 
 from fairlead.core import events as e
-from fairlead.core.conversation import ConversationRef
-from fairlead.core.state import Job, JobState, Session, State
+from fairlead.core.state import Job, JobState, Session, State, resume_slot
 
 _UNDER_WAY: Final = frozenset({"running", "waiting"})
 
@@ -36,22 +35,21 @@ def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
     session.queue.append(job_id)
     session.last_activity_at = ts
     state.ready[key] = 0
-    _remember(state, event.conversation, event.message_id, job_id)
+    state.account.received += 1
+    at = event.conversation
+    state.keys_of_today[f"{at.channel}/{at.account_id}/{at.conversation_id}:{event.message_id}"] = job_id
 
 
 def message_refused(state: State, _ts: str, event: e.MessageRefused) -> None:
+    state.account.received += 1
     state.account.refused += 1
-    _remember(state, event.conversation, event.message_id, f"refused {event.error_code}")
+    state.keys_of_today[f"{event.conversation.address}:{event.message_id}"] = f"refused {event.error_code}"
 
 
 def message_skipped(state: State, _ts: str, event: e.MessageSkipped) -> None:
-    state.account.skipped += 1
-    _remember(state, event.conversation, event.message_id, f"skipped {event.reason}")
-
-
-def _remember(state: State, at: ConversationRef, message_id: str, fate: str) -> None:
     state.account.received += 1
-    state.keys_of_today[f"{at.channel}/{at.account_id}/{at.conversation_id}:{message_id}"] = fate
+    state.account.skipped += 1
+    state.keys_of_today[f"{event.conversation.address}:{event.message_id}"] = f"skipped {event.reason}"
 
 
 def job_amended(state: State, _ts: str, event: e.JobAmended) -> None:
@@ -83,7 +81,8 @@ def job_started(state: State, ts: str, event: e.JobStarted) -> None:
         return
     session = state.sessions[job.session_key]
     _leave_queue(state, session, job_id)
-    session.last_started_seq = state.seq
+    state.jobs_started += 1
+    session.last_started = state.jobs_started
     if job.cause == "agent":
         session.agent_job_id = job_id
     else:
@@ -131,6 +130,8 @@ def job_completed(state: State, ts: str, event: e.JobCompleted) -> None:
         job.files = event.files
     state.account.answered += 1
     _spend(session, job, event.spent)
+    if len(session.proven) < len(session.resume_keys):
+        _prove(session, job)
 
 
 def job_failed(state: State, ts: str, event: e.JobFailed) -> None:
@@ -182,6 +183,12 @@ def _end(state: State, ts: str, job: Job, how: JobState) -> Session:
     session.last_activity_at = ts
     session.ended.append(job_id)
     return session
+
+
+def _prove(session: Session, job: Job) -> None:
+    slot = resume_slot(job.tool or "", job.project_path)
+    if job.generation == session.generation and slot in session.resume_keys and slot not in session.proven:
+        session.proven.append(slot)
 
 
 def _leave_queue(state: State, session: Session, job_id: str) -> None:

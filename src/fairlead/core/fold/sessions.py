@@ -93,6 +93,7 @@ def session_reset(state: State, ts: str, event: e.SessionReset) -> None:
     if session is not None and event.generation > session.generation:
         session.generation = event.generation
         session.resume_keys = {}
+        session.proven = []
         session.rules = []
         session.updated_at = ts
 
@@ -100,7 +101,17 @@ def session_reset(state: State, ts: str, event: e.SessionReset) -> None:
 def resume_key_learnt(state: State, ts: str, event: e.ResumeKeyLearnt) -> None:
     session = state.sessions.get(event.session_key)
     if session is not None and event.generation == session.generation:
-        session.resume_keys[resume_slot(event.tool, event.project_path)] = event.key
+        slot = resume_slot(event.tool, event.project_path)
+        if session.resume_keys.get(slot) != event.key and slot in session.proven:
+            session.proven.remove(slot)
+        session.resume_keys[slot] = event.key
+        session.updated_at = ts
+
+
+def resume_key_forgotten(state: State, ts: str, event: e.ResumeKeyForgotten) -> None:
+    session = state.sessions.get(event.session_key)
+    if session is not None and event.generation == session.generation:
+        session.resume_keys.pop(resume_slot(event.tool, event.project_path), None)
         session.updated_at = ts
 
 
