@@ -15,7 +15,7 @@ import msgspec
 
 from fairlead import __version__
 from fairlead.core import moments
-from fairlead.core.identity import LOCAL_USER, Customs, linked
+from fairlead.core.identity import linked
 from fairlead.core.state import State
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow import starting
@@ -27,7 +27,7 @@ from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import JobLogs, Redactor, RotatingFile, log, start_logging
 from fairlead.ports import Channel, Runtime
 from fairlead.runtimes.catalogue import available_runtimes
-from fairlead.settings import Settings
+from fairlead.settings import CUSTOMS, Settings
 from fairlead.store import config_import
 from fairlead.store.appending import ThreadedWriter
 from fairlead.store.blobs import FileBlobs, named_blobs
@@ -40,8 +40,6 @@ LOCK_NAME: Final = "lock"
 ADDRESS_NAME: Final = "http-address"
 STOP_SECONDS: Final = 8.0
 """For ending agents and writing the snapshot, after running jobs had their time."""
-
-CUSTOMS: Final = Customs(numeric_channel="discord", owner_place=f"terminal:{LOCAL_USER}")
 
 
 class SystemClock:
@@ -184,7 +182,7 @@ async def _begin(settings: Settings, flow: Flow, world: World, disk: Disk) -> li
     notes += await starting.register_projects(ledger, sources, world.directories)
     interrupted = await starting.mark_interrupted(ledger)
     if interrupted:
-        notes.append(f"Interrupted by the last stop: {', '.join(interrupted)}. `retry JOB` runs one again.")
+        notes.append(f"Interrupted by the last stop: {', '.join(interrupted)}. `/retry JOB` runs one again.")
     assert isinstance(world.blobs, FileBlobs)
     world.blobs.forget_unnamed(named_blobs(state))
     await _try_to_write_config(config_path, encode_config(state), disk)

@@ -26,7 +26,7 @@ from fairlead.client import Client, ServerAway
 from fairlead.client import wire as w
 from fairlead.core import replies, requests
 from fairlead.core.inbound import clean_text
-from fairlead.errors import Code, FairleadError
+from fairlead.errors import Code, FairleadError, sentence
 from fairlead.render.replies import reply_lines
 
 PROMPT = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
@@ -111,7 +111,8 @@ class Chat:
         self._screen.rule(f"while you were away: {job.job_id}")
         self._screen.answer(job.answer)
         if job.error is not None:
-            self._screen.fault(f"{job.error.code}: {job.error.message} {job.error.next}".rstrip())
+            self._screen.fault(sentence(job.error.code, job.error.message, job.error.next))
+            self._screen.say(f"/retry {job.job_id} tries it again.")
         await self._client.acknowledge(job.job_id)
 
     # --- talking ----------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import suppress
-from typing import Literal, NamedTuple, assert_never
+from typing import Final, Literal, NamedTuple, assert_never
 
 from fairlead.channels.terminal.asking import Asking, Decided
 from fairlead.channels.terminal.flowing import Flowing
@@ -11,7 +11,7 @@ from fairlead.channels.terminal.screen import Screen
 from fairlead.client import Client, ServerAway
 from fairlead.client import wire as w
 from fairlead.core.requests import Cancel
-from fairlead.errors import FairleadError
+from fairlead.errors import FairleadError, sentence
 from fairlead.kit.tasks import TaskOwner
 from fairlead.render.tools import tool_label
 
@@ -24,6 +24,8 @@ class Away(NamedTuple):
     attempt: int
     why: str
 
+
+DRAWN_EVERY_SEC: Final = 0.1
 
 Happening = w.StreamEvent | Key | Away | FairleadError | ServerAway
 Ending = Literal["over", "left", "lost"]
@@ -49,6 +51,7 @@ class Turn:
             with keyboard.listening(lambda name: self._inbox.put_nowait(Key(name))):
                 async with TaskOwner("turn") as owner:
                     owner.start(self._hear(job_id), name="events")
+                    owner.start(self._keep_drawing(), name="drawing")
                     ending = await self._until_over(job_id)
                     owner.cancel()
         finally:
@@ -62,6 +65,11 @@ class Turn:
                 self._inbox.put_nowait(event)
         except (FairleadError, ServerAway) as problem:
             self._inbox.put_nowait(problem)
+
+    async def _keep_drawing(self) -> None:
+        while True:
+            self._screen.draw()
+            await asyncio.sleep(DRAWN_EVERY_SEC)
 
     def _on_away(self, attempt: int, why: Exception) -> None:
         self._inbox.put_nowait(Away(attempt, str(why)))
@@ -144,7 +152,7 @@ class Turn:
         for file in job.files:
             self._screen.say(f"  📎 {file.name}  {self._client.base_url}{file.url}")
         if isinstance(event, w.Failed):
-            self._screen.fault(f"{event.error.code}: {event.error.message} {event.error.next}".rstrip())
+            self._screen.fault(sentence(event.error.code, event.error.message, event.error.next))
             self._screen.say(f"/retry {job.job_id} tries it again.")
         elif job.state != "success":
             self._screen.say(f"{job.job_id} was {job.state}.")
