@@ -32,7 +32,7 @@ Ending = Literal["over", "left", "lost"]
 
 
 class Turn:
-    """`typed_ahead` is what the person typed meanwhile: it belongs into the next line."""
+    """`typed_ahead` is what the person typed meanwhile: whole lines come next, the rest belongs into the line."""
 
     def __init__(self, client: Client, screen: Screen, user: str) -> None:
         self.typed_ahead = ""
@@ -54,9 +54,10 @@ class Turn:
                     owner.start(self._keep_drawing(), name="drawing")
                     ending = await self._until_over(job_id)
                     owner.cancel()
-                    return ending
         finally:
             self._screen.end()
+        self._keep_late_keys()
+        return ending
 
     async def _hear(self, job_id: str) -> None:
         try:
@@ -184,11 +185,22 @@ class Turn:
             return await self._cancel_or_leave(job_id)
         if self._asking is not None:
             await self._press_in_question(self._asking, key)
-        elif key == "backspace":
-            self.typed_ahead = self.typed_ahead[:-1]
-        elif len(key) == 1:
-            self.typed_ahead += key
+        else:
+            self._type_ahead(key)
         return None
+
+    def _type_ahead(self, key: str) -> None:
+        if key == "backspace":
+            self.typed_ahead = self.typed_ahead[:-1]
+        elif key == "enter" or len(key) == 1:
+            self.typed_ahead += "\n" if key == "enter" else key
+
+    def _keep_late_keys(self) -> None:
+        """What was pressed while the turn was ending belongs to the next line as well."""
+        while not self._inbox.empty():
+            late = self._inbox.get_nowait()
+            if isinstance(late, Key):
+                self._type_ahead(late.name)
 
     async def _press_in_question(self, asking: Asking, key: str) -> None:
         item = asking.item_number
