@@ -7,13 +7,39 @@ from hypothesis import strategies as st
 from fairlead.render.words import CATALOGUES, LANGUAGES, error_line, gaps, pick_language, say
 from fairlead.render.words.en import WORDS as ENGLISH
 
-CODES = """
-E_OWNER_ONLY E_NOT_IN_MANAGED_THREAD E_PROJECT_NOT_FOUND E_PROJECT_EXISTS E_INVALID_PATH E_INVALID_TOOLSET
-E_TOOL_NOT_ENABLED E_SESSION_NOT_FOUND E_THREAD_ACCESS_FAILED E_QUEUE_FULL E_JOB_NOT_RETRYABLE E_CLI_TIMEOUT
-E_CLI_EXIT_NONZERO E_ADAPTER_PARSE E_ADAPTER_MISSING_RESULT E_ADAPTER_SESSION_KEY_MISSING E_DISCORD_RATE_LIMIT
-E_INVALID_NAME E_INVALID_ARGS E_NOT_IN_TEXT_CHANNEL E_PROJECT_NOT_SELECTED E_SESSION_STATE E_NO_ACTIVE_SESSION
-E_MODEL_UNAVAILABLE E_ACP_CONNECTION E_ACP_TIMEOUT E_SHUTDOWN E_DISK_FULL E_RUNTIME_HUNG E_ATTACHMENT_GONE E_INTERNAL
-""".split()
+CODES = [
+    "E_OWNER_ONLY",
+    "E_NOT_IN_MANAGED_THREAD",
+    "E_PROJECT_NOT_FOUND",
+    "E_PROJECT_EXISTS",
+    "E_INVALID_PATH",
+    "E_INVALID_TOOLSET",
+    "E_TOOL_NOT_ENABLED",
+    "E_SESSION_NOT_FOUND",
+    "E_THREAD_ACCESS_FAILED",
+    "E_QUEUE_FULL",
+    "E_JOB_NOT_RETRYABLE",
+    "E_CLI_TIMEOUT",
+    "E_CLI_EXIT_NONZERO",
+    "E_ADAPTER_PARSE",
+    "E_ADAPTER_MISSING_RESULT",
+    "E_ADAPTER_SESSION_KEY_MISSING",
+    "E_DISCORD_RATE_LIMIT",
+    "E_INVALID_NAME",
+    "E_INVALID_ARGS",
+    "E_NOT_IN_TEXT_CHANNEL",
+    "E_PROJECT_NOT_SELECTED",
+    "E_SESSION_STATE",
+    "E_NO_ACTIVE_SESSION",
+    "E_MODEL_UNAVAILABLE",
+    "E_ACP_CONNECTION",
+    "E_ACP_TIMEOUT",
+    "E_SHUTDOWN",
+    "E_DISK_FULL",
+    "E_RUNTIME_HUNG",
+    "E_ATTACHMENT_GONE",
+    "E_INTERNAL",
+]
 
 JAPANESE_SENTENCES = {
     "reply.project.none": "登録されているプロジェクトはありません",
@@ -42,10 +68,29 @@ JAPANESE_SENTENCES = {
     "command.agent.usage": "セッションの使用量情報を表示する",
 }
 
-COMMANDS = """
-project.create project.list project.status project.add project.switch projects start session.list session.open status
-tool retry agent.start agent.stop agent.kill agent.status agent.model agent.usage cancel reset why
-""".split()
+COMMANDS = [
+    "project.create",
+    "project.list",
+    "project.status",
+    "project.add",
+    "project.switch",
+    "projects",
+    "start",
+    "session.list",
+    "session.open",
+    "status",
+    "tool",
+    "retry",
+    "agent.start",
+    "agent.stop",
+    "agent.kill",
+    "agent.status",
+    "agent.model",
+    "agent.usage",
+    "cancel",
+    "reset",
+    "why",
+]
 
 languages = pytest.mark.parametrize("lang", LANGUAGES)
 

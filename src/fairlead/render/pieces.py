@@ -1,4 +1,4 @@
-"""An answer as messages and, when it would be too many, as head, tail and a file. Knows no channel and no disk."""
+"""An answer as messages or, when those are too many, as head, tail and a file. Knows no channel, no disk."""
 
 from typing import Final
 
@@ -28,7 +28,7 @@ def plan_pieces(
     measure: Measure = discord_length,
     lang: str = "en",
 ) -> Pieces:
-    """`text` in at most `max_pieces` messages (0: as many as it takes); what is left out is said and is in the file."""
+    """`text` in at most `max_pieces` messages (0: any number); what is left out is said, and in the file."""
     whole = split_lines(text, limit, measure)
     if max_pieces == 0 or len(whole) <= max_pieces:
         return Pieces(tuple(piece.text for piece in whole))
