@@ -171,7 +171,9 @@ class Turn:
             model=session.models.get(job.tool or ""),
             args=project.default_args.get(job.tool or "", ()) if project is not None else (),
             files=tuple(
-                InputFile(self._blobs.path_of(a.blob), a.name, a.media_type) for a in job.attachments if a.blob
+                InputFile(a.path or self._blobs.path_of(a.blob), a.name, a.media_type)
+                for a in job.attachments
+                if a.blob or a.path
             ),
             allowed=tuple(session.rules),
         )
