@@ -1,6 +1,6 @@
 """The slash commands: their names, arguments and choices. What they do is behind the desk."""
 
-from typing import Any
+from typing import Any, cast
 
 import discord
 from discord import app_commands
@@ -219,7 +219,7 @@ class Tree(app_commands.CommandTree[Any]):
         super().__init__(client)
         for group in (project, session, agent):
             self.add_command(group)
-        for command in (all_projects, start, status, tool, retry, cancel, reset, why):
+        for command in cast("list[Any]", [all_projects, start, status, tool, retry, cancel, reset, why]):
             self.add_command(command)
 
     async def interaction_check(self, interaction: Interaction, /) -> bool:
