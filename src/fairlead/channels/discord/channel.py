@@ -38,6 +38,7 @@ from fairlead.ports import Blobs, ChannelCapabilities, Gate, Parcel, View
 from fairlead.settings import Settings
 
 INBOX_NAME: Final = "inbox"
+PATIENCE_SEC: Final = 20.0
 
 
 class FairleadClient(clients.HouseClient):
@@ -127,6 +128,7 @@ class DiscordChannel:
     # --- ports.Channel and ports.Fetcher
 
     async def send(self, parcel: Parcel) -> str:
+        await self.connection.until_connected(PATIENCE_SEC)  # so that what is owed goes the moment Discord is back
         message_id = await self._sending.send(parcel)
         if parcel.question is not None:
             self._clicking.stands(
@@ -139,6 +141,7 @@ class DiscordChannel:
         return message_id
 
     async def find(self, parcel: Parcel) -> str | None:
+        await self.connection.until_connected(PATIENCE_SEC)
         return await self._sending.find(parcel)
 
     async def fetch(self, job: Job) -> tuple[Attachment, ...]:

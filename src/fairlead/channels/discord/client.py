@@ -71,6 +71,8 @@ class HouseClient(discord.Client):
             chunk_guilds_at_startup=False,
         )
         self.tree: app_commands.CommandTree[Any] | None = None
+        self.has_gateway = asyncio.Event()
+        self.has_none = asyncio.Event()
         self._ear = ear
         self._pace = pace
 
@@ -78,7 +80,19 @@ class HouseClient(discord.Client):
         await self._pace.turn()
 
     async def on_connect(self) -> None:
+        self._found()
         self._ear.began(self)
+
+    async def on_resumed(self) -> None:
+        self._found()
+
+    async def on_disconnect(self) -> None:
+        self.has_gateway.clear()
+        self.has_none.set()
+
+    def _found(self) -> None:
+        self.has_none.clear()
+        self.has_gateway.set()
 
     async def on_message(self, message: discord.Message) -> None:
         self._ear.heard(message)

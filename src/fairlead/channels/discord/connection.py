@@ -49,6 +49,15 @@ class Connection:
     def is_connected(self) -> bool:
         return self._connected.is_set()
 
+    async def until_connected(self, seconds: float) -> bool:
+        """True as soon as the gateway is there; False if it is not within so many seconds."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._connected.wait()
+        except TimeoutError:
+            return False
+        return True
+
     async def run(self) -> None:
         """For ever. Nothing that Discord does ends it."""
         failures = 0
@@ -90,19 +99,13 @@ class Connection:
 
     async def _watch_over(self, client: HouseClient) -> None:
         """Begin anew when discord.py has been without its gateway for too long."""
-        lost_since: float | None = None
         while True:
-            await asyncio.sleep(1.0)
-            now = asyncio.get_running_loop().time()
-            if client.ws is not None and client.ws.open:  # pyright: ignore[reportUnnecessaryComparison] - None at first
-                self._connected.set()
-                self.trouble = ""
-                lost_since = None
-                continue
+            async with asyncio.timeout(LOST_AFTER_SEC):
+                await client.has_gateway.wait()
+            self.trouble = ""
+            self._connected.set()
+            await client.has_none.wait()
             self._connected.clear()
-            lost_since = lost_since or now
-            if now - lost_since > LOST_AFTER_SEC:
-                raise ConnectionError(f"no gateway for {LOST_AFTER_SEC:.0f} s")
 
     def _complain(self, trouble: str) -> None:
         if trouble != self.trouble:
