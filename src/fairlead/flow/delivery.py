@@ -53,6 +53,7 @@ class Delivery:
         self._random = random
         self._language_of = language_of
         self._couriers: set[str] = set()
+        self._begun_here: set[str] = set()
 
     async def run(self) -> None:
         """For ever: plan what has no plan, and keep a courier on every conversation that is owed something."""
@@ -91,6 +92,7 @@ class Delivery:
             return  # that channel is off for now: the debt waits for it
         can = channel.capabilities if channel is not None else None
         pieces = await self._composer.compose(debt, can) if can is not None and can.push else ()
+        self._begun_here.add(debt.debt_id)
         await self._ledger.record(PlanDelivery(debt.debt_id, to, pieces))
 
     # --- paying
@@ -146,16 +148,19 @@ class Delivery:
             log_failure("delivery failed", fault, debt_id=debt.debt_id)
             await self._defer(debt, fault.code, 0.0)
         else:
+            self._begun_here.add(debt.debt_id)  # pieces behind a paid one were never tried
             await self._ledger.record(PayPiece(debt.debt_id, parcel.index, message_id))
+            if debt.debt_id not in self._state.debts:
+                self._begun_here.discard(debt.debt_id)
 
     def _is_moot(self, debt: Debt) -> bool:
         question = self._state.questions.get(debt.question_id)
         return debt.kind == "question" and (question is None or question.status != "open") and not debt.paid
 
     async def _send_once(self, channel: Channel, parcel: Parcel, debt: Debt) -> str:
-        """A piece that may have gone out more than a minute ago, here or before a crash, is looked for first."""
+        """A piece that may have gone out more than a minute ago, or before a crash, is looked for first."""
         age = moments.seconds_between(debt.planned_at, self._ledger.now())
-        if age > LOOK_AFTER_SECONDS:
+        if age > LOOK_AFTER_SECONDS or debt.debt_id not in self._begun_here:
             found = await channel.find(parcel)
             if found is not None:
                 return found

@@ -47,9 +47,21 @@ class Daemon:
 
     async def up(self, *, identifies: int | None = None) -> None:
         """Returns when the gateway session stands and the commands are registered."""
-        before = len(self.discord.gateway.identifies)
+        gateway = self.discord.gateway
+        wanted = identifies or sum(i.outcome == "ready" for i in gateway.identifies) + 1
         await self.launch()
-        await self.discord.gateway.ready(identifies=identifies or before + 1, timeout=20)
+        assert self.process is not None
+        over = asyncio.ensure_future(self.process.wait())
+        ready = asyncio.ensure_future(self._served(wanted))
+        await asyncio.wait({over, ready}, return_when=asyncio.FIRST_COMPLETED)
+        over.cancel()
+        if not ready.done():
+            ready.cancel()
+            raise AssertionError(f"fairlead up ended:\n{self.printed()}")
+        await ready
+
+    async def _served(self, identifies: int) -> None:
+        await self.discord.gateway.ready(identifies=identifies, timeout=20)
         await self.discord.wait_for(lambda: any(self.discord.world.commands.values()), timeout=20, what="commands")
 
     async def launch(self) -> None:
