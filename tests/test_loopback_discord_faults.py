@@ -181,9 +181,7 @@ async def test_a_503_and_a_reset_are_raised_at_once(server: LoopbackDiscord) -> 
 async def test_a_hung_request_goes_on_when_released(server: LoopbackDiscord) -> None:
     place = server.text_channel(server.guild())
     async with connected(server) as client:
-        order = server.faults.next(
-            "POST", "*/messages", Fault.hang(), when=lambda body: body["content"] == "slow"
-        )
+        order = server.faults.next("POST", "*/messages", Fault.hang(), when=lambda body: body["content"] == "slow")
         sending = asyncio.create_task(client.get_channel(place.id).send("slow"))
         await server.wait_for_call("POST", "*/messages")
         assert place.texts == []

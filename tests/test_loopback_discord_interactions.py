@@ -189,9 +189,7 @@ async def code_of(client: discord.Client, method: str, path: str, body: dict[str
     return refused.value.code
 
 
-async def test_commands_of_a_guild_keep_their_ids_when_set_again(
-    server: LoopbackDiscord, place: Place
-) -> None:
+async def test_commands_of_a_guild_keep_their_ids_when_set_again(server: LoopbackDiscord, place: Place) -> None:
     assert place.channel.guild
     guild = discord.Object(place.channel.guild.id)
     async with connected(server, bot_with_commands(server)) as client:

@@ -160,9 +160,7 @@ async def test_a_thread_from_a_message_has_its_id_and_a_second_try_says_so(serve
         with pytest.raises(discord.HTTPException) as twice:
             await opening.create_thread(name="work")
         assert (twice.value.status, twice.value.code) == (400, 160004)
-        alone = await client.get_channel(place.id).create_thread(
-            name="alone", type=discord.ChannelType.public_thread
-        )
+        alone = await client.get_channel(place.id).create_thread(name="alone", type=discord.ChannelType.public_thread)
         active = await thread.guild.active_threads()
         assert [each.id for each in active] == [thread.id, alone.id]
         assert [each.id for each in await thread.fetch_members()] == [server.world.bot.id]
@@ -306,12 +304,8 @@ async def test_embeds_buttons_with_emoji_selects_and_layouts_keep_their_shape(
     server: LoopbackDiscord,
 ) -> None:
     place = server.text_channel(server.guild())
-    embed = discord.Embed(
-        title="Title", description="text", colour=0x123456, timestamp=discord.utils.utcnow()
-    )
-    embed.add_field(name="name", value="value").set_footer(text="foot").set_author(
-        name="me", url="https://a.test/"
-    )
+    embed = discord.Embed(title="Title", description="text", colour=0x123456, timestamp=discord.utils.utcnow())
+    embed.add_field(name="name", value="value").set_footer(text="foot").set_author(name="me", url="https://a.test/")
     view = discord.ui.View()
     view.add_item(discord.ui.Button(label="Go", emoji="\N{WHITE HEAVY CHECK MARK}", custom_id="go"))
     view.add_item(discord.ui.Button(label="Docs", url="https://a.test/docs"))

@@ -4,7 +4,7 @@ import asyncio
 import os
 import secrets
 import sys
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ import msgspec
 
 from fairlead import __version__
 from fairlead.core import moments
-from fairlead.core.identity import linked
+from fairlead.core.identity import LOCAL_USER, Customs, linked
 from fairlead.core.state import State
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow import starting
@@ -39,7 +39,7 @@ from fairlead.store.keeping import SnapshotPace, keep_snapshots
 LOCK_NAME: Final = "lock"
 ADDRESS_NAME: Final = "http-address"
 
-Note = Callable[[str], None]
+CUSTOMS: Final = Customs(numeric_channel="discord", owner_place=f"terminal:{LOCAL_USER}")
 
 
 class SystemClock:
@@ -234,7 +234,7 @@ async def _serve_http(stack: AsyncExitStack, house: House, world: World, journal
         house.flow.gate,
         house.flow.view,
         token=token,
-        identities=linked(settings.identities, owner_id=settings.discord_owner_id),
+        identities=linked(settings.identities, CUSTOMS, owner_id=settings.discord_owner_id),
         agent_id=settings.agent_id,
         blobs=world.blobs,
         vitals=journal,

@@ -103,9 +103,7 @@ class Talk:
                 self.events.append(event)
                 if event.get("type") == kind and holds(event):
                     return event
-        raise AssertionError(
-            f"the process ended without {kind!r}; it said {[e.get('type') for e in self.events]}"
-        )
+        raise AssertionError(f"the process ended without {kind!r}; it said {[e.get('type') for e in self.events]}")
 
     async def close(self) -> int:
         assert self.process.stdin is not None

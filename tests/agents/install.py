@@ -94,9 +94,7 @@ def _install(packages: dict[str, str], place: Path) -> None:
             "The agent tests need npm to fetch the CLIs, and it is not on PATH. Install Node, then run again."
         )
     wanted = [f"{name}@{version}" for name, version in packages.items()]
-    print(
-        f"Installing {', '.join(wanted)} into {place} (once, about 900 MB) ...", file=sys.stderr, flush=True
-    )
+    print(f"Installing {', '.join(wanted)} into {place} (once, about 900 MB) ...", file=sys.stderr, flush=True)
     began = time.monotonic()
     building = Path(tempfile.mkdtemp(prefix=".building-", dir=place.parent))
     try:

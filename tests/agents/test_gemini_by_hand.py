@@ -58,9 +58,7 @@ async def test_json_mode_says_everything_at_once(gemini: Cli):
     assert json.loads(stdout)["response"] == "You said: hello"
 
 
-async def test_the_automatic_model_costs_a_call_that_wants_structured_output(
-    gemini: Cli, server: ModelServer
-):
+async def test_the_automatic_model_costs_a_call_that_wants_structured_output(gemini: Cli, server: ModelServer):
     ran = await gemini.run("--skip-trust", "-o", "stream-json", "--prompt=hello")
 
     assert (ran.exit_code, answer_of("gemini", ran)) == (0, "You said: hello")

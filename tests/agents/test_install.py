@@ -7,9 +7,7 @@ import pytest
 from .install import CLIS, cache_root, directory_name, installed_agents, major_version
 
 
-@pytest.mark.parametrize(
-    ("said", "major"), [("v24.21.0\n", 24), ("v20.20.2", 20), ("", 0), ("node: not found", 0)]
-)
+@pytest.mark.parametrize(("said", "major"), [("v24.21.0\n", 24), ("v20.20.2", 20), ("", 0), ("node: not found", 0)])
 def test_the_major_version_is_read_from_what_node_says(said: str, major: int):
     assert major_version(said) == major
 

@@ -50,9 +50,7 @@ def after_tools(prompt: str, *results: str) -> Conversation:
         for n, result in enumerate(results)
         for message in (
             Message("assistant", (ToolCall(str(n), "Bash", {}),)),
-            Message(
-                "user", (ToolResult(str(n), result), Words("<system-reminder>be nice</system-reminder>"))
-            ),
+            Message("user", (ToolResult(str(n), result), Words("<system-reminder>be nice</system-reminder>"))),
         )
     ]
     return Conversation("a-model", (Message("user", (Words(prompt),)), *rounds))
@@ -134,9 +132,7 @@ USAGE = Usage(input=10, output=5, cached=2)
 
 def test_anthropic_puts_deltas_into_one_block_and_the_tool_into_the_next():
     events = events_in(b"".join(anthropic.stream(REPLY, said("hi"), USAGE)))
-    text = "".join(
-        event["delta"].get("text", "") for event in events if event["type"] == "content_block_delta"
-    )
+    text = "".join(event["delta"].get("text", "") for event in events if event["type"] == "content_block_delta")
     starts = [event["content_block"]["type"] for event in events if event["type"] == "content_block_start"]
     assert (text, starts, events[-2]["delta"]["stop_reason"]) == ("one two", ["text", "tool_use"], "tool_use")
 
@@ -163,9 +159,7 @@ async def ask(server: ModelServer, text: str) -> str:
     async with aiohttp.ClientSession() as http:
         async with http.post(f"{server.url}/v1/messages", json=asked(text)) as response:
             events = events_in(await response.read())
-    return "".join(
-        event["delta"].get("text", "") for event in events if event["type"] == "content_block_delta"
-    )
+    return "".join(event["delta"].get("text", "") for event in events if event["type"] == "content_block_delta")
 
 
 @pytest.mark.anyio

@@ -75,7 +75,5 @@ async def connected(
             yield client
         finally:
             await client.close()
-            with suppress(
-                asyncio.CancelledError, discord.ConnectionClosed
-            ):  # the server's logs tell of those
+            with suppress(asyncio.CancelledError, discord.ConnectionClosed):  # the server's logs tell of those
                 await running

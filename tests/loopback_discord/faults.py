@@ -95,9 +95,7 @@ class Faults:
         """`pattern` is a shell pattern over the path below /api/v10; `when` looks at the decoded body."""
         return self._add(Order(method, pattern, fault, for_times, when))
 
-    def always(
-        self, method: str, pattern: str, fault: Fault, *, when: Callable[[Any], bool] | None = None
-    ) -> Order:
+    def always(self, method: str, pattern: str, fault: Fault, *, when: Callable[[Any], bool] | None = None) -> Order:
         """Until `lift()` is called on what this returns."""
         return self._add(Order(method, pattern, fault, None, when))
 

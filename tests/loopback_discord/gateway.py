@@ -134,9 +134,7 @@ class Gateway:
         )  # fmt: skip
 
     async def disconnected(self, *, timeout: float = 10.0) -> None:
-        await self._world.board.wait_for(
-            lambda: not self.lines, timeout=timeout, what="the end of all sockets"
-        )
+        await self._world.board.wait_for(lambda: not self.lines, timeout=timeout, what="the end of all sockets")
 
     def reconnect(self) -> None:
         """op 7"""

@@ -47,9 +47,7 @@ def check_embeds(embeds: list[dict[str, Any]]) -> None:
     if len(embeds) > 10:
         raise errors.invalid_form("embeds", "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length.")
     if sum(map(embed_length, embeds)) > 6000:
-        raise errors.invalid_form(
-            "embeds", "MAX_EMBED_SIZE_EXCEEDED", "Embed size exceeds maximum size of 6000"
-        )
+        raise errors.invalid_form("embeds", "MAX_EMBED_SIZE_EXCEEDED", "Embed size exceeds maximum size of 6000")
     for number, embed in enumerate(embeds):
         for key, most in (("title", 256), ("description", 4096)):
             if length(embed.get(key) or "") > most:
@@ -77,13 +75,9 @@ def check_components(body: dict[str, Any]) -> None:
             "components.0.type", "UNION_TYPE_CHOICES", 'Value of field "type" must be one of (1,).'
         )
     if v2 and len(everything) > 40:
-        raise errors.invalid_form(
-            "components", "COMPONENT_MAX_TOTAL", "The total number of components exceeds 40"
-        )
+        raise errors.invalid_form("components", "COMPONENT_MAX_TOTAL", "The total number of components exceeds 40")
     if v2 and sum(length(item.get("content") or "") for item in everything) > 4000:
-        raise errors.invalid_form(
-            "components", "COMPONENT_DISPLAYABLE_TEXT_SIZE_EXCEEDED", "Text exceeds 4000"
-        )
+        raise errors.invalid_form("components", "COMPONENT_DISPLAYABLE_TEXT_SIZE_EXCEEDED", "Text exceeds 4000")
     check_custom_ids(everything)
     for row in (item for item in everything if item["type"] == ACTION_ROW):
         check_row(row)
@@ -105,23 +99,17 @@ def check_row(row: dict[str, Any]) -> None:
     inside = row.get("components") or []
     buttons = [item for item in inside if item["type"] == BUTTON]
     if not inside or len(inside) > 5 or (len(inside) > 1 and len(buttons) != len(inside)):
-        raise errors.invalid_form(
-            "components.0", "COMPONENT_LAYOUT_WIDTH_EXCEEDED", "The specified row is too wide"
-        )
+        raise errors.invalid_form("components.0", "COMPONENT_LAYOUT_WIDTH_EXCEEDED", "The specified row is too wide")
     for button in buttons:
         check_button(button)
 
 
 def check_button(button: dict[str, Any]) -> None:
     if len(button.get("label") or "") > 80:
-        raise errors.invalid_form(
-            "components.0.label", "BASE_TYPE_MAX_LENGTH", "Must be 80 or fewer in length."
-        )
+        raise errors.invalid_form("components.0.label", "BASE_TYPE_MAX_LENGTH", "Must be 80 or fewer in length.")
     is_link = button.get("style") == 5
     if is_link == bool(button.get("custom_id")) or is_link != bool(button.get("url")):
-        raise errors.invalid_form(
-            "components.0", "BUTTON_COMPONENT_INVALID", "A button has a custom id or a url"
-        )
+        raise errors.invalid_form("components.0", "BUTTON_COMPONENT_INVALID", "A button has a custom id or a url")
 
 
 def check_files(body: dict[str, Any], files: Sequence[Upload]) -> None:
@@ -153,9 +141,7 @@ def check_thread_change(body: dict[str, Any]) -> None:
         if key in body and not isinstance(body[key], bool):
             raise errors.invalid_form(key, "BOOLEAN_TYPE_CONVERT", "Must be either true or false.")
     if "auto_archive_duration" in body and body["auto_archive_duration"] not in (60, 1440, 4320, 10080):
-        raise errors.invalid_form(
-            "auto_archive_duration", "BASE_TYPE_CHOICES", "Must be one of 60, 1440, 4320, 10080"
-        )
+        raise errors.invalid_form("auto_archive_duration", "BASE_TYPE_CHOICES", "Must be one of 60, 1440, 4320, 10080")
     if "name" in body:
         check_thread_name(body["name"])
 
@@ -177,18 +163,14 @@ def check_modal(data: dict[str, Any]) -> None:
     if not 1 <= len(data.get("title") or "") <= 45:
         raise errors.invalid_form("data.title", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 45 in length.")
     if not 1 <= len(data.get("components") or []) <= 5:
-        raise errors.invalid_form(
-            "data.components", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 5 in length."
-        )
+        raise errors.invalid_form("data.components", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 5 in length.")
     check_custom_ids(walk_components(data["components"]))
 
 
 def check_commands(commands: list[dict[str, Any]]) -> None:
     names = [(command.get("type") or 1, command["name"]) for command in commands]
     if len(set(names)) != len(names):
-        raise errors.invalid_form(
-            "name", "APPLICATION_COMMANDS_DUPLICATE_NAME", "Command names must be unique"
-        )
+        raise errors.invalid_form("name", "APPLICATION_COMMANDS_DUPLICATE_NAME", "Command names must be unique")
     if sum(kind == 1 for kind, _ in names) > 100:
         raise errors.Refusal(400, 30032, "Maximum number of application commands reached (100)")
     for number, command in enumerate(commands):
@@ -199,25 +181,19 @@ def check_commands(commands: list[dict[str, Any]]) -> None:
 def check_command(command: dict[str, Any], path: str) -> None:
     name = command["name"]
     if not COMMAND_NAME.match(name) or name != name.lower():
-        raise errors.invalid_form(
-            f"{path}.name", "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid"
-        )
+        raise errors.invalid_form(f"{path}.name", "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid")
     if not 1 <= len(command.get("description") or "") <= 100:
         raise errors.invalid_form(f"{path}.description", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100.")
     options = command.get("options") or []
     if len(options) > 25 or len({option["name"] for option in options}) != len(options):
-        raise errors.invalid_form(
-            f"{path}.options", "APPLICATION_COMMAND_OPTIONS_BAD", "At most 25, unique names"
-        )
+        raise errors.invalid_form(f"{path}.options", "APPLICATION_COMMAND_OPTIONS_BAD", "At most 25, unique names")
     required = [bool(option.get("required")) for option in options]
     if required != sorted(required, reverse=True):
         raise errors.invalid_form(
             f"{path}.options", "APPLICATION_COMMAND_OPTIONS_REQUIRED_INVALID", "Required options come first"
         )
     if len(json.dumps(option_texts(command))) > 8000:
-        raise errors.invalid_form(
-            path, "APPLICATION_COMMAND_TOO_LARGE", "Command exceeds maximum size (8000)"
-        )
+        raise errors.invalid_form(path, "APPLICATION_COMMAND_TOO_LARGE", "Command exceeds maximum size (8000)")
     for number, option in enumerate(options):
         check_choices_of(option, f"{path}.options.{number}")
         check_command(option, f"{path}.options.{number}")
@@ -226,9 +202,7 @@ def check_command(command: dict[str, Any], path: str) -> None:
 def check_choices_of(option: dict[str, Any], path: str) -> None:
     choices = option.get("choices") or []
     if len(choices) > 25 or (choices and option.get("autocomplete")):
-        raise errors.invalid_form(
-            f"{path}.choices", "BASE_TYPE_MAX_LENGTH", "At most 25, and none with autocomplete"
-        )
+        raise errors.invalid_form(f"{path}.choices", "BASE_TYPE_MAX_LENGTH", "At most 25, and none with autocomplete")
 
 
 def option_texts(command: dict[str, Any]) -> list[object]:

@@ -112,17 +112,13 @@ class Person:
     def click(self, message: Message, button: str) -> Asked:
         """`button` is a custom id or a label."""
         item = self._component(message, button, BUTTON)
-        return self._touch(
-            message, {"custom_id": item["custom_id"], "component_type": BUTTON, "id": item["id"]}
-        )
+        return self._touch(message, {"custom_id": item["custom_id"], "component_type": BUTTON, "id": item["id"]})
 
     def select(self, message: Message, custom_id: str, *values: str) -> Asked:
         item = self._component(message, custom_id, STRING_SELECT)
         offered = [option["value"] for option in item["options"]]
         assert set(values) <= set(offered), f"{values} are not all offered: {offered}"
-        assert item["min_values"] <= len(values) <= item["max_values"], (
-            f"{len(values)} values are not allowed"
-        )
+        assert item["min_values"] <= len(values) <= item["max_values"], f"{len(values)} values are not allowed"
         data = {"custom_id": item["custom_id"], "component_type": STRING_SELECT, "id": item["id"]}
         return self._touch(message, data | {"values": list(values)})
 
@@ -174,9 +170,7 @@ class Person:
                 if channel.guild and value.id in channel.guild.members:
                     member = wire.member_json(channel.guild.members[value.id], channel.guild)
                     body = {k: v for k, v in member.items() if k not in ("user", "deaf", "mute")}
-                    resolved.setdefault("members", {})[str(value.id)] = body | {
-                        "permissions": str(Allow.PERSON)
-                    }
+                    resolved.setdefault("members", {})[str(value.id)] = body | {"permissions": str(Allow.PERSON)}
         return resolved
 
     def _ask(

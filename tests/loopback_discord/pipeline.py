@@ -87,9 +87,7 @@ class Pipeline:
             dict(request.match_info), request.query, body, files,
         )  # fmt: skip
 
-    async def _answer(
-        self, request: web.Request, route: Route, call: Call, fault: Fault | None
-    ) -> web.StreamResponse:
+    async def _answer(self, request: web.Request, route: Route, call: Call, fault: Fault | None) -> web.StreamResponse:
         if fault and not fault.worked:
             struck = await self._suffer(request, fault)
             if struck is not None:

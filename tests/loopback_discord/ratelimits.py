@@ -82,9 +82,7 @@ class RateLimits:
         self._windows: dict[str, Window] = {}
         self._recent: deque[float] = deque()
 
-    def admit(
-        self, method: str, template: str, parameters: dict[str, str], *, globally: bool = True
-    ) -> dict[str, str]:
+    def admit(self, method: str, template: str, parameters: dict[str, str], *, globally: bool = True) -> dict[str, str]:
         """The headers of an admitted request; raises Limited for one too many."""
         if not self.enabled or template.startswith(("/interactions/", "/attachments/")):
             return {}

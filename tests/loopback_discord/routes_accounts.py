@@ -125,11 +125,7 @@ async def list_commands(call: Call) -> Reply:
 
 def without_localizations(node: Any) -> Any:
     if isinstance(node, dict):
-        return {
-            key: without_localizations(value)
-            for key, value in node.items()
-            if not key.endswith("_localizations")
-        }
+        return {key: without_localizations(value) for key, value in node.items() if not key.endswith("_localizations")}
     return [without_localizations(item) for item in node] if isinstance(node, list) else node
 
 

@@ -89,9 +89,7 @@ def begin(call: Call, parent: Channel, **how: Any) -> Channel:
     limits.check_thread_name(call.body.get("name"))
     need(parent, Allow.CREATE_PUBLIC_THREADS)
     minutes = call.body.get("auto_archive_duration") or 1440
-    return threads.begin(
-        call.world, parent, call.world.bot, call.body["name"], auto_archive_minutes=minutes, **how
-    )
+    return threads.begin(call.world, parent, call.world.bot, call.body["name"], auto_archive_minutes=minutes, **how)
 
 
 def thread_of(call: Call) -> Channel:

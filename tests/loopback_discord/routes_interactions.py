@@ -29,9 +29,7 @@ async def callback(call: Call) -> Reply:
         raise errors.unknown_interaction()
     kind, data = call.body["type"], call.body.get("data") or {}
     if kind not in ANSWERS[interaction.type]:
-        raise errors.invalid_form(
-            "type", "INTERACTION_CALLBACK_TYPE_INVALID", "Not for this kind of interaction"
-        )
+        raise errors.invalid_form("type", "INTERACTION_CALLBACK_TYPE_INVALID", "Not for this kind of interaction")
     answer(call, interaction, kind, data)
     interaction.callback_type, interaction.callback_data = kind, data
     interaction.callback_at = call.world.clock.now()

@@ -44,9 +44,7 @@ async def history(call: Call) -> Reply:
     if not channel.bot_may(Allow.READ_HISTORY):
         return Reply(200, [])
     limit = call.whole("limit", 50, 1, 100)
-    newest_first = sorted(
-        (each for each in channel.messages.values() if not each.ephemeral), key=lambda each: -each.id
-    )
+    newest_first = sorted((each for each in channel.messages.values() if not each.ephemeral), key=lambda each: -each.id)
     return Reply(200, [readable(call, each) for each in page(newest_first, call, limit)])
 
 

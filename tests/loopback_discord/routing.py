@@ -40,9 +40,7 @@ class Call(msgspec.Struct, eq=False):
     def whole(self, name: str, default: int, least: int, most: int) -> int:
         text = self.query.get(name, str(default))
         if not text.isdigit() or not least <= int(text) <= most:
-            raise errors.invalid_form(
-                name, "NUMBER_TYPE_MAX", f"int value should be between {least} and {most}."
-            )
+            raise errors.invalid_form(name, "NUMBER_TYPE_MAX", f"int value should be between {least} and {most}.")
         return int(text)
 
 

@@ -93,9 +93,7 @@ class OpenApi:
         validator = self._compiled.get(key)
         if validator is None:
             absolute = json.loads(key.replace('"#/components/', f'"{ROOT}#/components/'))
-            validator = jsonschema_rs.Draft202012Validator(
-                absolute, registry=self._registry, validate_formats=True
-            )
+            validator = jsonschema_rs.Draft202012Validator(absolute, registry=self._registry, validate_formats=True)
             self._compiled[key] = validator
         wrong = next(iter(validator.iter_errors(body)), None)
         if wrong is None:

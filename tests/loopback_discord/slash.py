@@ -32,9 +32,7 @@ def offered(
         raise CannotType(f"/{name} is not offered here; there are {[each['name'] for each in here]}")
     context = 0 if channel.guild else 1
     contexts = command.get("contexts")
-    if (contexts is not None and context not in contexts) or (
-        context and command.get("dm_permission") is False
-    ):
+    if (contexts is not None and context not in contexts) or (context and command.get("dm_permission") is False):
         raise CannotType(f"/{name} is not offered in {'guilds' if channel.guild else 'direct messages'}")
     chain: list[dict[str, Any]] = []
     inside = command

@@ -53,9 +53,7 @@ def begin(
 
 
 def _notice(world: World, parent: Channel, owner: User, thread: Channel, *, message_id: int) -> None:
-    notice = Message(
-        message_id, parent.id, owner, world.clock.now(), content=thread.name, type=THREAD_CREATED
-    )
+    notice = Message(message_id, parent.id, owner, world.clock.now(), content=thread.name, type=THREAD_CREATED)
     parent.messages[notice.id] = notice
     parent.last_message_id = notice.id
     world.publish_message("MESSAGE_CREATE", notice)

@@ -97,9 +97,7 @@ def channel_json(channel: Channel, bot: User) -> dict[str, Any]:
     body["parent_id"] = str(channel.parent_id) if channel.parent_id else None
     if channel.thread:
         return body | thread_fields(channel, bot)
-    denials = (
-        [{"id": str(bot.id), "type": 1, "allow": "0", "deny": str(channel.denied)}] if channel.denied else []
-    )
+    denials = [{"id": str(bot.id), "type": 1, "allow": "0", "deny": str(channel.denied)}] if channel.denied else []
     return body | {
         "position": channel.position, "topic": channel.topic, "nsfw": False, "permission_overwrites": denials,
         "default_auto_archive_duration": 1440,

@@ -191,9 +191,7 @@ class World:
             member = channel.guild.members.get(message.author.id)
             if member:
                 data["member"] = {
-                    key: value
-                    for key, value in wire.member_json(member, channel.guild).items()
-                    if key != "user"
+                    key: value for key, value in wire.member_json(member, channel.guild).items() if key != "user"
                 }
         self.publish(Event(name, data, GUILD_MESSAGES if channel.guild else DM_MESSAGES, message))
 

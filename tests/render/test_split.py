@@ -43,15 +43,9 @@ words = st.sampled_from(
     ]
 )
 prose = st.lists(words, min_size=1, max_size=60).map(" ".join)
-unbroken = st.builds(
-    lambda word, times: word * times, st.sampled_from(["x", FAMILY, "漢", "🇩🇪"]), st.integers(1, 400)
-)
-code_line = st.builds(
-    lambda indent, text: " " * indent + text, st.integers(0, 8), st.one_of(prose, st.just(""))
-)
-fence_kind = st.sampled_from(
-    [("", "```"), ("", "````"), ("", "~~~"), ("   ", "```"), ("> ", "```"), ("> > ", "~~~~")]
-)
+unbroken = st.builds(lambda word, times: word * times, st.sampled_from(["x", FAMILY, "漢", "🇩🇪"]), st.integers(1, 400))
+code_line = st.builds(lambda indent, text: " " * indent + text, st.integers(0, 8), st.one_of(prose, st.just("")))
+fence_kind = st.sampled_from([("", "```"), ("", "````"), ("", "~~~"), ("   ", "```"), ("> ", "```"), ("> > ", "~~~~")])
 
 
 @st.composite
@@ -63,9 +57,9 @@ def blocks(draw: st.DrawFn) -> str:
     return "\n".join([f"{indent}{mark}{language}", *body, *closing])
 
 
-texts = st.lists(
-    st.one_of(prose, unbroken, blocks(), st.just(""), st.just("> quoted text")), max_size=12
-).map("\n".join)
+texts = st.lists(st.one_of(prose, unbroken, blocks(), st.just(""), st.just("> quoted text")), max_size=12).map(
+    "\n".join
+)
 limits = st.integers(200, 700)
 
 
@@ -115,9 +109,7 @@ def test_even_a_heap_of_fence_marks_is_balanced_and_keeps_its_letters(text: str,
     pieces = split(text, limit)
     assert all(balanced(piece) and len(piece) <= limit for piece in pieces)
     kept = visible("\n".join(pieces))
-    lost = [
-        line.text for line in scan(text.split("\n")) if line.role is Role.TEXT and len(line.text) < limit // 2
-    ]
+    lost = [line.text for line in scan(text.split("\n")) if line.role is Role.TEXT and len(line.text) < limit // 2]
     assert all(re.sub(r"[\s>]+", "", line) in kept for line in lost)
 
 
@@ -223,18 +215,14 @@ def test_a_line_that_looks_like_a_fence_only_after_the_cut_is_not_made_one():
     assert "".join(split(text)).replace("\n", "") == text
 
 
-@pytest.mark.parametrize(
-    "text", ["", " ", "\n" * 5000, "\r\n" * 3000, "```\n" + "\n" * 5000 + "```", " " * 9000]
-)
+@pytest.mark.parametrize("text", ["", " ", "\n" * 5000, "\r\n" * 3000, "```\n" + "\n" * 5000 + "```", " " * 9000])
 def test_nothing_to_say_is_no_message(text: str):
     assert split(text) == []
 
 
 def test_windows_line_ends_do_not_hide_fences():
     pieces = split("```py\r\n" + "x = 1\r\n" * 600 + "```\r\n")
-    assert all(
-        piece.startswith("```py\nx = 1") and piece.endswith("\n```") for piece in (p.rstrip() for p in pieces)
-    )
+    assert all(piece.startswith("```py\nx = 1") and piece.endswith("\n```") for piece in (p.rstrip() for p in pieces))
 
 
 def test_blank_pieces_in_the_middle_of_a_line_are_left_out():

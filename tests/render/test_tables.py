@@ -32,9 +32,7 @@ def test_wide_characters_take_two_columns():
 
 
 def test_a_wide_table_becomes_a_list_with_its_markup():
-    assert drawn(
-        "| Option | Meaning |", "| --- | --- |", "| `a` | " + "long " * 20 + "|", "| b | see [x](y) |"
-    ) == [
+    assert drawn("| Option | Meaning |", "| --- | --- |", "| `a` | " + "long " * 20 + "|", "| b | see [x](y) |") == [
         "- **Option**: `a`",
         "  **Meaning**: " + ("long " * 20).strip(),
         "- **Option**: b",
@@ -88,9 +86,7 @@ def test_a_cell_with_backticks_cannot_break_out_of_the_code_block():
     assert drawn("| a | b |", "|---|---|", "| ```x | y |") == ["- **a**: ```x", "  **b**: y"]
 
 
-cell = st.text(alphabet="ab 日本👍`|\\*-:_<>", max_size=12).map(
-    lambda s: s.replace("\\", "").replace("|", r"\|")
-)
+cell = st.text(alphabet="ab 日本👍`|\\*-:_<>", max_size=12).map(lambda s: s.replace("\\", "").replace("|", r"\|"))
 tables = st.integers(1, 5).flatmap(
     lambda columns: st.tuples(
         st.lists(cell, min_size=columns, max_size=columns),
@@ -121,9 +117,7 @@ def test_no_code_block_is_wider_than_allowed(table: tuple[list[str], list[str], 
         assert all(display_width(line) <= width for line in out[1:-1])
 
 
-@given(
-    st.lists(st.sampled_from(["text", "", "a | b", "|---|---|", "| 1 |", "```", "~~~py", "> q"]), max_size=15)
-)
+@given(st.lists(st.sampled_from(["text", "", "a | b", "|---|---|", "| 1 |", "```", "~~~py", "> q"]), max_size=15))
 def test_any_mixture_keeps_its_balance_and_is_left_alone_the_second_time(lines: list[str]):
     text = "\n".join(lines)
     once = readable_tables(text)

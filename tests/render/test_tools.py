@@ -76,9 +76,7 @@ def test_backticks_cannot_end_the_code_early():
 
 
 def test_what_hides_or_turns_text_around_is_taken_out():
-    assert (
-        tool_label("Read", {"file_path": "/a/b\u202etxt.exe\x07\x1b[2J\u200b"}) == "Reading `.../btxt.exe[2J`"
-    )
+    assert tool_label("Read", {"file_path": "/a/b\u202etxt.exe\x07\x1b[2J\u200b"}) == "Reading `.../btxt.exe[2J`"
 
 
 anything = st.recursive(

@@ -112,9 +112,7 @@ def test_no_sentence_is_empty_or_broken(lang: str):
         assert words.strip() == words, key
         assert words, key
         assert words.count("[[") == words.count("]]"), key
-        assert (
-            words.count("{") == words.count("}") == sum(words.count("{" + gap + "}") for gap in gaps(words))
-        ), key
+        assert words.count("{") == words.count("}") == sum(words.count("{" + gap + "}") for gap in gaps(words)), key
 
 
 @languages
@@ -130,9 +128,7 @@ def test_every_error_code_has_a_sentence_that_reads_well_without_any_detail(lang
 @languages
 def test_every_code_of_the_error_tree_has_a_sentence(lang: str):
     errors = pytest.importorskip("fairlead.errors")
-    assert {f"error.{code}" for code in errors.Code} == {
-        key for key in CATALOGUES[lang] if key.startswith("error.")
-    }
+    assert {f"error.{code}" for code in errors.Code} == {key for key in CATALOGUES[lang] if key.startswith("error.")}
 
 
 @languages
@@ -144,9 +140,7 @@ def test_every_command_is_described_within_discords_hundred_characters(lang: str
 
 @languages
 def test_button_labels_fit_on_discords_buttons(lang: str):
-    assert all(
-        len(say(lang, f"question.{key}")) <= 80 for key in ("allow_once", "allow_session", "deny", "approve")
-    )
+    assert all(len(say(lang, f"question.{key}")) <= 80 for key in ("allow_once", "allow_session", "deny", "approve"))
 
 
 @pytest.mark.req("B1", "B8")
@@ -181,15 +175,12 @@ def test_a_missing_project_is_named_by_its_number_or_by_its_name():
 
 def test_an_error_says_where_and_what_next():
     assert error_line("en", "E_INVALID_PATH", path="/srv/ap", suggestion="/srv/api") == (
-        "E_INVALID_PATH: The path /srv/ap does not exist. Did you mean /srv/api?"
-        " Give the absolute path of a directory."
+        "E_INVALID_PATH: The path /srv/ap does not exist. Did you mean /srv/api? Give the absolute path of a directory."
     )
 
 
 def test_a_detail_stands_behind_the_sentence():
-    assert error_line("en", "E_CONFIG", detail="PROJECTS is no list").endswith(
-        "checks them. (PROJECTS is no list)"
-    )
+    assert error_line("en", "E_CONFIG", detail="PROJECTS is no list").endswith("checks them. (PROJECTS is no list)")
 
 
 def test_a_code_nobody_translated_is_still_shown():

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import signal
 import sys
+from pathlib import Path
 
 import click
 
@@ -71,6 +72,11 @@ def welcome(house: House) -> list[str]:
 
 
 async def _chat(house: House) -> int:
+    from fairlead.channels.terminal.options import ChatOptions
     from fairlead.cli.chat import chat_with
 
-    return await chat_with(house.http_url, house.token, user=house.settings.terminal_user)
+    settings = house.settings
+    here = ChatOptions(
+        user=settings.terminal_user, directory=str(Path.cwd()), history=settings.state_dir / "chat-history"
+    )
+    return await chat_with(house.http_url, house.token, here)

@@ -8,6 +8,7 @@ from fairlead.ports import Blobs, ChannelCapabilities
 from fairlead.render.endings import ending_text
 from fairlead.render.pieces import ANSWER_FILE, plan_pieces
 from fairlead.render.questions import question_text
+from fairlead.render.tables import readable_tables
 
 
 class Composer:
@@ -40,6 +41,8 @@ class Composer:
     async def _pieces(
         self, text: str, files: tuple[FileRef, ...], can: ChannelCapabilities, language: str
     ) -> tuple[Piece, ...]:
+        if not can.tables:
+            text = readable_tables(text)
         if not can.text_limit:
             return (Piece(text, files),)
         planned = plan_pieces(text, can.text_limit, can.max_pieces, lang=language)

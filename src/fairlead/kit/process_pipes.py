@@ -126,7 +126,8 @@ class ChildPipes(asyncio.SubprocessProtocol):
         """Take what is still in the pipes, then close them, whoever else may hold their other ends."""
         assert self._transport is not None
         stdin = cast("asyncio.WriteTransport | None", self._transport.get_pipe_transport(0))
-        if stdin is not None:
+        # One that is closing with nothing left to write goes by itself, and must not be aborted twice.
+        if stdin is not None and (stdin.get_write_buffer_size() or not stdin.is_closing()):
             stdin.abort()
         try:
             async with asyncio.timeout(patience):

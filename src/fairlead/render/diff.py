@@ -36,9 +36,7 @@ def diff_of(old: str, new: str, path: str = "") -> str:
 def _same(before: Sequence[str], after: Sequence[str]) -> int:
     """How many lines both begin with."""
     pairs = zip(before, after, strict=False)
-    return next(
-        (count for count, (one, other) in enumerate(pairs) if one != other), min(len(before), len(after))
-    )
+    return next((count for count, (one, other) in enumerate(pairs) if one != other), min(len(before), len(after)))
 
 
 def shorten_diff(diff: str, limit: int, *, lang: str = "en") -> str:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, Protocol
 from fairlead.kit.files import Disk, open_private_append, write_all
 
 RETRY_SECONDS: Final = 1.0
-_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class NoRoom(Exception):  # noqa: N818 - a condition, not a mistake
@@ -34,7 +34,7 @@ class AppendFile:
         try:
             write_all(self._handle, data, disk=self._disk)
         except OSError as fault:
-            if fault.errno not in _NO_ROOM:
+            if fault.errno not in NO_ROOM:
                 raise
             self._disk.truncate(self._handle, self.durable_offset)
             raise NoRoom(str(self.path)) from fault
@@ -80,7 +80,8 @@ class Writer(Protocol):
 class ThreadedWriter:
     """One thread, so that the event loop never waits for the disk."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, retry_seconds: float = RETRY_SECONDS) -> None:
+        self._retry_seconds = retry_seconds
         self._queue: SimpleQueue[Batch | None] = SimpleQueue()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
@@ -122,7 +123,7 @@ class ThreadedWriter:
                 file.sync()
             except NoRoom:
                 progress.on_stalled()
-                if self._closing.wait(RETRY_SECONDS):
+                if self._closing.wait(self._retry_seconds):
                     return False
             except OSError as fault:
                 progress.on_broken(fault)

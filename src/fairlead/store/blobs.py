@@ -8,6 +8,7 @@ from typing import Final
 from fairlead.core.state import State
 from fairlead.errors import Code, error
 from fairlead.kit.files import Disk, make_private_directory, remove_leftovers, replace_durably
+from fairlead.store.appending import NO_ROOM
 from fairlead.store.journal import Offload
 
 BLOBS_NAME: Final = "blobs"
@@ -24,7 +25,12 @@ class FileBlobs:
         name = hashlib.sha256(data).hexdigest()
         path = self._directory / name
         if not self._disk.exists(path):
-            await self._offload(lambda: replace_durably(path, data, disk=self._disk))
+            try:
+                await self._offload(lambda: replace_durably(path, data, disk=self._disk))
+            except OSError as fault:
+                if fault.errno not in NO_ROOM:
+                    raise
+                raise error(Code.E_DISK_FULL) from fault
         return name
 
     async def get(self, name: str) -> bytes:

@@ -35,5 +35,7 @@ async def keep_snapshots(journal: FileJournal, state: State, pace: SnapshotPace)
             await journal.snapshot(state)
         except OSError as fault:
             log.warning("snapshot not written", message=str(fault), error_code="E_DISK_FULL")
+            covered = 0
             await asyncio.sleep(pace.every_seconds)
-        await asyncio.sleep((loop.time() - began) * REST_FACTOR)
+        else:
+            await asyncio.sleep((loop.time() - began) * REST_FACTOR)

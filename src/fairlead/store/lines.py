@@ -18,6 +18,9 @@ import msgspec
 from fairlead.core.events import EVENT_TYPES, JournalEvent
 
 MORE: Final = b',"more":true'
+UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError)
+"""What decoding may raise; msgspec lets the second through as it is."""
+
 CRC_SUFFIX_LENGTH: Final = len(b',"crc":"00000000"}')
 
 
@@ -97,6 +100,16 @@ def claimed_crc(line: bytes) -> int | None:
         return int(line[-10:-2], 16)
     except ValueError:
         return None
+
+
+def sealed(content: bytes) -> bytes:
+    """A JSON object that carries the crc of its own bytes."""
+    body = content[:-1]
+    return b'%s,"crc":"%08x"}' % (body, crc32(body))
+
+
+def is_sealed(data: bytes) -> bool:
+    return claimed_crc(data) == crc32(data[:-CRC_SUFFIX_LENGTH])
 
 
 def is_sound(line: bytes, chain: int) -> bool:

@@ -6,21 +6,23 @@
 4. A whole line that cannot be understood stops the reading; nothing is ever read as empty because it was unreadable.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from fairlead.core.events import EVENT_TYPES, JournalEvent
+from fairlead.core.events import EVENT_TYPES
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import Disk
 from fairlead.store import lines
+from fairlead.store.lines import Line
 
 BLOCK: Final = 1 << 20
+SLICE: Final = 1 << 15
 _KNOWN: Final = frozenset(t.__name__ for t in EVENT_TYPES)
 
-Take = Callable[[int, str, JournalEvent], None]
+Take = Callable[[Iterable[Line]], None]
 
 
 class Position(msgspec.Struct, frozen=True):
@@ -67,14 +69,14 @@ def _finished_within(tail: bytes, *, from_start: bool) -> int | None:
 
 
 def read_lines(disk: Disk, path: Path, position: Position, end: int, take: Take) -> Position:
-    """Give every event between `position` and `end` to `take`; the position after the last."""
+    """Give every line between `position` and `end` to `take`; the position after the last."""
     for block in blocks(disk, path, position.offset, end):
         chain = _checked_chain(block, position.chain)
         if chain is None:
             raise _culprit(path, block, position)
         try:
             seq = _take_block(block, position.seq, take)
-        except (msgspec.MsgspecError, _OutOfOrder):
+        except (*lines.UNREADABLE, _OutOfOrder):
             raise _culprit(path, block, position) from None
         position = Position(position.offset + len(block), seq, chain)
     return position
@@ -85,13 +87,16 @@ class _OutOfOrder(Exception):  # noqa: N818 - found again, and named, by `_culpr
 
 
 def _take_block(block: bytes, seq: int, take: Take) -> int:
-    decode = lines.decoder.decode
-    for raw in block[:-1].split(b"\n"):
-        line = decode(raw)
-        seq += 1
-        if line.seq != seq:
+    """In slices that stay in the processor's cache: many lines are decoded in one call, and dropped before the next."""
+    start = 0
+    while start < len(block):
+        end = block.rfind(b"\n", start, start + SLICE) + 1 or block.index(b"\n", start) + 1
+        some = lines.decoder.decode_lines(block[start:end])
+        last = seq + len(some)
+        if [line.seq for line in some] != list(range(seq + 1, last + 1)):
             raise _OutOfOrder
-        take(seq, line.ts, line.payload)
+        take(some)
+        start, seq = end, last
     return seq
 
 
@@ -133,7 +138,7 @@ def _problem(raw: bytes, seq: int, chain: int) -> str:
         return "the checksum does not fit: a byte before or in this line was changed after it was written."
     try:
         head = lines.head_decoder.decode(raw)
-    except msgspec.MsgspecError as fault:
+    except lines.UNREADABLE as fault:
         return f"this is no journal line ({fault})."
     if head.seq != seq + 1:
         kind = "a repeat" if head.seq <= seq else "a gap"
@@ -142,6 +147,6 @@ def _problem(raw: bytes, seq: int, chain: int) -> str:
         return f"the event type {head.type!r} is unknown: a later version of Fairlead wrote it. Update Fairlead."
     try:
         lines.decoder.decode(raw)
-    except msgspec.MsgspecError as fault:
+    except lines.UNREADABLE as fault:
         return f"{head.type} cannot be understood ({fault}): another version of Fairlead may have written it."
     return ""

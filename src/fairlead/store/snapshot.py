@@ -1,6 +1,7 @@
 """The state at a durable moment, so that a start reads only the tail. Never the truth: the journal is.
 
-A snapshot names the last line it covers by seq, byte offset and crc; what does not fit the journal is set aside.
+A snapshot names the last line it covers by seq, byte offset and crc, and ends with the crc of its own bytes: what does
+not fit the journal, or is not what was written, is set aside.
 Its file keeps the names of the published format (`thread_id`, `project_name`, `discord_message_id`, `dedupe` …).
 """
 
@@ -19,6 +20,7 @@ _SESSION_NAMES: Final = {"session_id": "thread_id", "project": "project_name"}
 _JOB_NAMES: Final = {"session_id": "thread_id", "message_id": "discord_message_id"}
 _SESSION_FIELDS: Final = ("queue", "running_job_id", "last_job_id")
 _JOB_FIELDS: Final = ("tool", "error_code", "error_message", "started_at", "finished_at", "result_excerpt")
+_JOB_DEFAULTS: Final = dict.fromkeys(_JOB_FIELDS) | {"attempt": 1}
 _RESUME_FIELD: Final = {"codex": "thread_id"}
 
 
@@ -50,7 +52,7 @@ def encode_snapshot(state: State, position: Position, last_line: bytes) -> bytes
         "line_crc": f"{lines.claimed_crc(last_line) or 0:08x}",
         "line_length": len(last_line),
     }
-    return msgspec.json.encode(cover | _published(msgspec.to_builtins(state), state))
+    return lines.sealed(msgspec.json.encode(cover | _published(msgspec.to_builtins(state), state)))
 
 
 def write_snapshot(path: Path, data: bytes, disk: Disk) -> None:
@@ -64,14 +66,17 @@ def load_snapshot(path: Path, journal: Path, disk: Disk) -> Loaded | None:
         return None
     try:
         cover = msgspec.json.decode(data, type=_Cover)
-    except msgspec.MsgspecError as fault:
+        raw = msgspec.json.decode(data)
+    except lines.UNREADABLE as fault:
         raise Unusable(f"it cannot be read ({fault})") from None
     if (cover.version, cover.fold) != (FORMAT_VERSION, FOLD_VERSION):
         raise Unusable(f"it was made by another version (format {cover.version}, fold {cover.fold})")
+    if not lines.is_sealed(data):
+        raise Unusable("it is not what was written: its checksum does not fit")
     chain = _chain_after_cover(cover, journal, disk)
     try:
-        state = msgspec.convert(_internal(msgspec.json.decode(data)), State)
-    except (msgspec.MsgspecError, KeyError, AttributeError, TypeError) as fault:
+        state = msgspec.convert(_internal(raw), State)
+    except (*lines.UNREADABLE, KeyError, AttributeError, TypeError) as fault:
         raise Unusable(f"its content cannot be understood ({fault})") from None
     return Loaded(state, Position(cover.offset, cover.seq, chain))
 
@@ -85,7 +90,7 @@ def _chain_after_cover(cover: _Cover, journal: Path, disk: Disk) -> int:
     claimed = lines.claimed_crc(covered[:-1])
     try:
         head = lines.head_decoder.decode(covered)
-    except msgspec.MsgspecError:
+    except lines.UNREADABLE:
         raise Unusable("the journal holds no line where it says one is") from None
     if claimed is None or f"{claimed:08x}" != cover.line_crc or head.seq != cover.seq:
         raise Unusable("the journal holds another line where it ends")
@@ -102,8 +107,10 @@ def _published(data: dict[str, Any], state: State) -> dict[str, Any]:
             "adapter_state": {_RESUME_FIELD.get(live.tool, "session_id"): resume} if resume else {},
             "adapter_states": live.resume_keys,
         }
-        sessions[live.session_id] = dict.fromkeys(_SESSION_FIELDS) | {"queue": []} | shown
-    jobs = {key: dict.fromkeys(_JOB_FIELDS) | _renamed(job, _JOB_NAMES) for key, job in data["jobs"].items()}
+        # Another agent id may have had a session in the same thread.
+        name = live.session_id if live.session_id not in sessions else key
+        sessions[name] = dict.fromkeys(_SESSION_FIELDS) | {"queue": []} | shown
+    jobs = {key: _JOB_DEFAULTS | _renamed(job, _JOB_NAMES) for key, job in data["jobs"].items()}
     dedupe = {k: v for day in (*data["keys_of_days"].values(), data["keys_of_today"]) for k, v in day.items()}
     return data | {"sessions": sessions, "jobs": jobs, "dedupe": dedupe}
 

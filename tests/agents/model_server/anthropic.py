@@ -124,9 +124,7 @@ class _Blocks:
         yield event(start, name="content_block_start")
 
     def _delta(self, delta: dict[str, Any]) -> bytes:
-        return event(
-            {"type": "content_block_delta", "index": self.index, "delta": delta}, name="content_block_delta"
-        )
+        return event({"type": "content_block_delta", "index": self.index, "delta": delta}, name="content_block_delta")
 
     def close(self) -> Iterator[bytes]:
         if self.open is not None:

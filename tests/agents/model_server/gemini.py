@@ -36,9 +36,7 @@ def conversation_of(body: dict[str, Any], model: str) -> Conversation:
         model=model,
         messages=tuple(_message(content) for content in body["contents"]),
         tools=frozenset(
-            declared["name"]
-            for tool in body.get("tools") or []
-            for declared in tool.get("functionDeclarations") or []
+            declared["name"] for tool in body.get("tools") or [] for declared in tool.get("functionDeclarations") or []
         ),
         system="\n".join(part.get("text", "") for part in system.get("parts") or []),
         json_schema=config.get("responseJsonSchema") or config.get("responseSchema"),
@@ -113,9 +111,7 @@ def _part(step: Say | Think | Use) -> dict[str, Any]:
             return {"functionCall": {"name": name, "args": arguments}}
 
 
-def _chunk(
-    part: dict[str, Any], conversation: Conversation, usage: Usage, response_id: str
-) -> dict[str, Any]:
+def _chunk(part: dict[str, Any], conversation: Conversation, usage: Usage, response_id: str) -> dict[str, Any]:
     return {
         "candidates": [{"content": {"role": "model", "parts": [part]}, "index": 0}],
         "usageMetadata": {

@@ -24,9 +24,7 @@ def _reach(step: Step, offered: frozenset[str]) -> Step:
         case _:
             return step
     found = next((name for name in choices if name in offered), None)
-    return (
-        Use(found, choices[found]) if found else Say(f"I am offered no tool for that: {', '.join(choices)}.")
-    )
+    return Use(found, choices[found]) if found else Say(f"I am offered no tool for that: {', '.join(choices)}.")
 
 
 def _shells(command: str, *, in_background: bool) -> dict[str, dict[str, Any]]:

@@ -75,9 +75,7 @@ def _content(content: str | list[dict[str, Any]]) -> Iterator[Part]:
 
 
 def error_body(status: int, message: str) -> dict[str, Any]:
-    return {
-        "error": {"message": message, "type": ERRORS.get(status, "server_error"), "code": ERRORS.get(status)}
-    }
+    return {"error": {"message": message, "type": ERRORS.get(status, "server_error"), "code": ERRORS.get(status)}}
 
 
 def stream(reply: Reply, conversation: Conversation, usage: Usage) -> Iterator[bytes | Pause]:
@@ -113,9 +111,7 @@ class _Items:
             case Think(text):
                 yield from self.close()
                 summary = [{"type": "summary_text", "text": text}]
-                yield self._finished(
-                    {"type": "reasoning", "id": f"rs_{uuid.uuid4().hex}", "summary": summary}
-                )
+                yield self._finished({"type": "reasoning", "id": f"rs_{uuid.uuid4().hex}", "summary": summary})
             case Use(name, arguments):
                 yield from self.close()
                 yield self._finished(_tool_item(name, arguments))

@@ -41,9 +41,7 @@ class ModelServer:
 
     def __init__(self) -> None:
         self.requests: list[Seen] = []
-        self.strays: list[
-            str
-        ] = []  # hosts a CLI tried to reach through us as its proxy: nobody may leave loopback
+        self.strays: list[str] = []  # hosts a CLI tried to reach through us as its proxy: nobody may leave loopback
         self.port = 0
         self._scripted: deque[Reply | Refuse] = deque()
         self._refused: Counter[bytes] = Counter()
@@ -103,12 +101,8 @@ class ModelServer:
         for event in self._held:
             event.set()
 
-    async def _see(
-        self, request: web.Request, dialect: Dialect, conversation: Conversation, body: Any
-    ) -> None:
-        await self._keep(
-            Seen(request.method, request.path_qs, dict(request.headers), body, dialect, conversation)
-        )
+    async def _see(self, request: web.Request, dialect: Dialect, conversation: Conversation, body: Any) -> None:
+        await self._keep(Seen(request.method, request.path_qs, dict(request.headers), body, dialect, conversation))
 
     async def _keep(self, seen: Seen) -> None:
         async with self._changed:
@@ -181,9 +175,7 @@ class ModelServer:
     async def _stream(
         self, request: web.Request, dialect: Stream, reply: Reply, conversation: Conversation
     ) -> web.StreamResponse:
-        response = web.StreamResponse(
-            headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
-        )
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
         await response.prepare(request)
         async with self._holdable() as released:
             for chunk in dialect(reply, conversation, _usage(reply, conversation)):

@@ -16,6 +16,7 @@ from rich.console import Console
 from fairlead.channels.terminal.commands import Local, completions, help_lines, is_command, message_in, parse
 from fairlead.channels.terminal.keyboard import Keyboard
 from fairlead.channels.terminal.options import ChatOptions
+from fairlead.channels.terminal.places import settle_in
 from fairlead.channels.terminal.screen import Screen
 from fairlead.channels.terminal.turn import Ending, Turn
 from fairlead.client import Client, ServerAway
@@ -24,7 +25,6 @@ from fairlead.core import replies, requests
 from fairlead.core.inbound import clean_text
 from fairlead.errors import Code, FairleadError
 from fairlead.render.replies import reply_lines
-
 
 PROMPT = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 
@@ -86,31 +86,13 @@ class Chat:
     # --- arriving ---------------------------------------------------------------------------------------------------
 
     async def _arrive(self) -> None:
-        where = await self._choose_project()
-        self._screen.say(f"Fairlead · {self._options.user}{where} · /help lists the commands, Ctrl-D leaves")
+        place = await settle_in(self._client, self._options)
+        self._screen.say(f"Fairlead · {self._options.user}{place} · /help lists the commands, Ctrl-D leaves")
         for job in await self._client.unfetched(self._options.user):
             await self._show_unread(job)
         for question in await self._client.questions(self._options.user):
             self._screen.say(f"{question.job_id} waits for your answer.", "yellow")
             await self._follow(question.job_id)
-
-    async def _choose_project(self) -> str:
-        """The project asked for; else the one at hand; else this directory, which is registered for it."""
-        user = self._options.user
-        if self._options.project is not None:
-            selected = await self._client.command(requests.ProjectSwitch(self._options.project), user)
-            assert isinstance(selected, replies.ProjectSelected)
-            return f" · {selected.name} · {self._tool or selected.tool}"
-        catalogue = await self._client.command(requests.ProjectList(), user)
-        assert isinstance(catalogue, replies.ProjectCatalogue)
-        usable = [p for p in catalogue.projects if not p.disabled]
-        at_hand = [p for p in usable if p.active] or (usable if len(usable) == 1 else [])
-        if not at_hand and self._options.directory is not None:
-            added = await self._client.command(requests.ProjectAdd(self._options.directory), user)
-            assert isinstance(added, replies.ProjectInfo)
-            await self._client.command(requests.ProjectSwitch(added.name), user)
-            at_hand = [added]
-        return f" · {at_hand[0].name}" if at_hand else ""
 
     async def _show_unread(self, job: w.JobInfo) -> None:
         self._screen.rule(f"while you were away: {job.job_id}")

@@ -7,13 +7,13 @@ from typing import Literal, NamedTuple, assert_never
 from fairlead.channels.terminal.asking import Asking, Decided
 from fairlead.channels.terminal.flowing import Flowing
 from fairlead.channels.terminal.keyboard import Keyboard
-from fairlead.channels.terminal.labels import tool_line
 from fairlead.channels.terminal.screen import Screen
 from fairlead.client import Client, ServerAway
 from fairlead.client import wire as w
 from fairlead.core.requests import Cancel
 from fairlead.errors import FairleadError
 from fairlead.kit.tasks import TaskOwner
+from fairlead.render.tools import tool_label
 
 
 class Key(NamedTuple):
@@ -130,14 +130,14 @@ class Turn:
     def _tool(self, event: w.ToolUse) -> None:
         if event.phase == "started":
             self._flush()
-            self._screen.tool_started(event.tool_id, tool_line(event.name, event.input))
+            self._screen.tool_started(event.tool_id, tool_label(event.name, event.input))
         else:
             self._screen.tool_ended(event.tool_id, ok=event.ok, summary=event.summary)
 
     async def _over(self, event: w.Done | w.Failed, job: w.JobInfo) -> None:
         self._flush()
         missing = self._flowing.missing_from(job.answer)
-        if missing == job.answer.strip() and self._flowing.shown.strip():
+        if missing and missing == job.answer.strip() and self._flowing.shown.strip():
             self._screen.rule("answer")
         self._screen.answer(missing)
         for file in job.files:
@@ -210,6 +210,7 @@ class Turn:
         if self._cancelling:
             return "left"
         self._cancelling = True
+        self._flush()
         self._screen.note("cancelling … (Ctrl-C again leaves)")
         self._screen.say("Cancelling; Ctrl-C again leaves.", "yellow")
         try:

@@ -1,0 +1,1 @@
+"""Speed and memory, measured beside their floors in the same run. Prints; asserts nothing."""

@@ -1,0 +1,29 @@
+"""`make bench`: every row beside its floor, both from this run."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+from fairlead.bench import daemon, journal, latency, memory
+from fairlead.bench.rows import Row, table
+
+LARGE, SMALL = 1_000_000, 10_000
+
+
+def measured_rows(place: Path) -> list[Row]:
+    directories = {name: place / name for name in ("append", "large", "small", "empty", "latency")}
+    for directory in directories.values():
+        directory.mkdir()
+    rows = asyncio.run(journal.appending_rows(directories["append"]))
+    rows.append(journal.replay_row(directories["large"], LARGE))
+    rows += memory.history_rows(directories["small"], directories["large"], SMALL)
+    rows.append(daemon.start_row(place, directories["large"], directories["empty"]))
+    rows.append(asyncio.run(latency.accepted_row(directories["latency"])))
+    rows.append(memory.idle_row())
+    rows.append(memory.session_row())
+    rows.append(latency.help_row())
+    return rows
+
+
+with tempfile.TemporaryDirectory(prefix="fairlead-bench-", dir=Path.cwd()) as place:
+    print(table(measured_rows(Path(place))))

@@ -1,0 +1,85 @@
+"""A journal as years of use would write it: ten threads, a job every twenty minutes, each of them two minutes long.
+
+Its lines are those that the flow writes for such a job: taken, started, a sign of life every thirty seconds, ended and
+owed, planned, delivered. A resume key is written once per talk, when it is learnt.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from fairlead.core import moments
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.events import (
+    BindingBound,
+    DeliveryOwed,
+    DeliveryPlanned,
+    JobCompleted,
+    JobEnqueued,
+    JobProgress,
+    JobStarted,
+    JournalEvent,
+    Piece,
+    PieceDelivered,
+    ProjectCreated,
+    ResumeKeyLearnt,
+    SessionCreated,
+    Spent,
+    StateFounded,
+)
+from fairlead.core.keys import thread_key
+from fairlead.store.lines import encode_batch
+
+THREADS = 10
+SECONDS_BETWEEN_JOBS = 1200
+SIGNS_OF_LIFE = 4
+_BEGAN = moments.to_epoch("2020-01-01T00:00:00.000Z")
+_ANSWER = "All tests pass again; the fixture had kept a stale clock. " * 3
+
+Batch = tuple[str, tuple[JournalEvent, ...]]
+
+
+def batches() -> Iterator[Batch]:
+    ts = moments.from_epoch(_BEGAN)
+    yield ts, (StateFounded("beef", "bench"),)
+    yield ts, (ProjectCreated(1, "api", "/srv/api", ("echo",), "echo"),)
+    places = [ConversationRef("bench", "fairlead", str(7000 + n), "6000") for n in range(THREADS)]
+    keys = [thread_key(agent_id="fairlead", space_id="1", thread_id=p.conversation_id) for p in places]
+    for n, (place, key) in enumerate(zip(places, keys, strict=True)):
+        created = SessionCreated(str(key), key.session_id, "api", "echo", place, "42")
+        yield ts, (created, BindingBound(f"bind_{n + 1}", str(key), "session", place, ts))
+    number = 0
+    while True:
+        number += 1
+        ts = moments.from_epoch(_BEGAN + number * SECONDS_BETWEEN_JOBS)
+        yield from _job(number, ts, str(keys[number % THREADS]), places[number % THREADS])
+
+
+def _job(number: int, ts: str, key: str, place: ConversationRef) -> Iterator[Batch]:
+    job_id = f"job_{ts[:10].replace('-', '')}_{number:04d}"
+    resume = f"a1b2c3d4-1111-2222-3333-{number % THREADS:012d}"
+    prompt = "please look at the failing tests of the api project and repair what broke them"
+    yield ts, (JobEnqueued(job_id, key, place, str(10**18 + number), "42", prompt),)
+    yield ts, (JobStarted(job_id, key, "echo", "api", "/srv/api", 0, resume),)
+    if number <= THREADS:
+        yield ts, (ResumeKeyLearnt(key, 0, "echo", "/srv/api", resume),)
+    for tools in range(1, SIGNS_OF_LIFE + 1):
+        yield ts, (JobProgress(job_id, tools),)
+    completed = JobCompleted(job_id, key, _ANSWER, _ANSWER[:400], spent=Spent(1200, 300, 0, 0.01))
+    debt = f"debt_{job_id}"
+    yield ts, (completed, DeliveryOwed(debt, "answer", key, place, job_id))
+    yield ts, (DeliveryPlanned(debt, place, "bound", "the requester's own binding", (Piece(_ANSWER),)),)
+    yield ts, (PieceDelivered(debt, 0, str(10**18 + number)),)
+
+
+def write_history(path: Path, count: int) -> int:
+    """About `count` lines at `path`; how many exactly."""
+    seq, chain = 1, 0
+    with path.open("wb") as file:
+        for ts, events in islice(batches(), count):
+            data, chain = encode_batch(seq, ts, events, chain)
+            file.write(data)
+            seq += len(events)
+            if seq > count:
+                break
+    return seq - 1

@@ -1,0 +1,110 @@
+"""Rows about the journal: appending, reading back, starting."""
+
+import asyncio
+import contextlib
+import os
+import statistics
+import time
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from fairlead.bench.history import write_history
+from fairlead.bench.rows import Row, at_most, seconds, side_by_side
+from fairlead.core.events import JobProgress
+from fairlead.core.state import State
+from fairlead.kit.files import REAL_DISK
+from fairlead.store import lines
+from fairlead.store.appending import ThreadedWriter
+from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME, FileJournal, open_state
+from fairlead.store.snapshot import encode_snapshot
+
+TS = "2026-01-01T00:00:00.000Z"
+EVENT = JobProgress("job_20260101_0001" + "x" * 200, 3)
+
+
+@contextlib.asynccontextmanager
+async def opened(directory: Path) -> AsyncGenerator[FileJournal]:
+    state = open_state(directory, REAL_DISK)
+    journal = FileJournal(
+        directory, state, disk=REAL_DISK, writer=ThreadedWriter(), offload=asyncio.to_thread, on_broken=lambda _: None
+    )
+    try:
+        yield journal
+    finally:
+        await journal.aclose()
+
+
+async def _one_writer(journal: FileJournal, count: int) -> list[float]:
+    taken: list[float] = []
+    for _ in range(count):
+        began = time.perf_counter()
+        seq = journal.appended_seq + 1
+        journal.append(TS, seq, (EVENT,))
+        await journal.durable(seq)
+        taken.append(time.perf_counter() - began)
+    return taken
+
+
+async def _many_writers(journal: FileJournal, writers: int, each: int) -> float:
+    began = time.perf_counter()
+    await asyncio.gather(*(_one_writer(journal, each) for _ in range(writers)))
+    return writers * each / (time.perf_counter() - began)
+
+
+def _bare_appends(path: Path, count: int) -> list[float]:
+    data, _ = lines.encode_batch(1, TS, (EVENT,), 0)
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    taken: list[float] = []
+    for _ in range(count):
+        began = time.perf_counter()
+        os.write(fd, data)
+        os.fdatasync(fd)
+        taken.append(time.perf_counter() - began)
+    os.close(fd)
+    return taken
+
+
+async def appending_rows(directory: Path) -> list[Row]:
+    """Floor and journal take turns, so that both see the same disk."""
+    bare: list[float] = []
+    ours: list[float] = []
+    async with opened(directory) as journal:
+        for _ in range(10):
+            bare += _bare_appends(directory / "bare", 60)
+            ours += await _one_writer(journal, 60)
+        alone = len(ours) / sum(ours)
+        together = max([await _many_writers(journal, 64, 60) for _ in range(5)])
+    floor, measured = statistics.median(bare) * 1e6, statistics.median(ours) * 1e6
+    reached = measured <= max(floor * 1.3, floor + 300)
+    return [
+        Row(
+            "durable append, one writer", measured, floor, "bare write + fdatasync", "µs", "≤ 1.3x or + 300 µs", reached
+        ),
+        Row("durable appends, 64 writers", together, alone, "one writer", "/s", "≥ 20x", together >= 20 * alone),
+    ]
+
+
+def replay_row(directory: Path, count: int) -> Row:
+    """Both read the same file; the floor only decodes its lines."""
+    path = directory / JOURNAL_NAME
+    write_history(path, count)
+
+    def decode_only() -> None:
+        decode = lines.decoder.decode
+        with path.open("rb") as file:
+            for line in file:
+                decode(line)
+
+    def replay() -> None:
+        open_state(directory, REAL_DISK)
+
+    measured, floor = side_by_side(lambda: seconds(replay), lambda: seconds(decode_only), 3)
+    name = f"full replay of {count:,} events"
+    return at_most(name, measured, floor, floor_name="msgspec decoding the same lines", unit="s", factor=2)
+
+
+def write_snapshot_beside(directory: Path) -> State:
+    found = open_state(directory, REAL_DISK)
+    data = encode_snapshot(found.state, found.position, found.last_line)
+    (directory / SNAPSHOT_NAME).write_bytes(data)
+    return found.state

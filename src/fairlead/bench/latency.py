@@ -1,0 +1,83 @@
+"""Rows about time a person feels: from a message to the agent, and from a command to its help."""
+
+import asyncio
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from fairlead.app import open_house
+from fairlead.bench.journal import EVENT, TS, opened
+from fairlead.bench.rows import Row, at_most, seconds, side_by_side
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.decide.projects import AddProject, DirectoryFacts
+from fairlead.core.engine import EngineEvent, Invocation, TurnEnded
+from fairlead.core.inbound import Inbound
+from fairlead.core.keys import user_key
+from fairlead.runtimes.echo import EchoRuntime
+from fairlead.settings import load_settings
+
+
+class _Stopwatch(EchoRuntime):
+    """An agent that notes when it was invoked, and says nothing."""
+
+    invoked_at = 0.0
+
+    async def invoke(self, invocation: Invocation) -> AsyncIterator[EngineEvent]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        type(self).invoked_at = time.perf_counter()
+        assert invocation.prompt
+        yield TurnEnded("ok")
+
+
+async def accepted_row(directory: Path) -> Row:
+    floor: list[float] = []
+    async with opened(directory) as journal:
+        for _ in range(200):
+            began = time.perf_counter()
+            for _ in range(2):
+                seq = journal.appended_seq + 1
+                journal.append(TS, seq, (EVENT,))
+                await journal.durable(seq)
+            floor.append(time.perf_counter() - began)
+    measured = await _invocations(directory / "house")
+    name = "message in → runtime invoked"
+    return at_most(
+        name,
+        statistics.median(measured) * 1e6,
+        statistics.median(floor) * 1e6,
+        floor_name="two durable appends",
+        unit="µs",
+        factor=2,
+    )
+
+
+async def _invocations(directory: Path) -> list[float]:
+    settings = load_settings().model_copy(
+        update={"state_dir": directory / "state", "log_dir": directory / "logs", "http": False, "projects": ()}
+    )
+    taken: list[float] = []
+    async with open_house(settings) as house:
+        house.runtimes["echo"].invoke = _Stopwatch().invoke  # pyright: ignore[reportAttributeAccessIssue]
+        await house.flow.ledger.record(AddProject(DirectoryFacts(str(directory), str(directory))))
+        place = ConversationRef("bench", "fairlead", "local")
+        key = user_key(agent_id="fairlead", user_id="local")
+        for n in range(200):
+            began = time.perf_counter()
+            await house.flow.gate.submit(Inbound(place, key, f"m{n}", "local", "hello", vouched=True))
+            state = house.flow.ledger.state
+            while state.running or state.ready:
+                await house.flow.ledger.changed(state.seq)
+            taken.append(_Stopwatch.invoked_at - began)
+            await asyncio.sleep(0)
+    return taken
+
+
+def help_row() -> Row:
+    def run(*argv: str) -> float:
+        return seconds(lambda: subprocess.run([sys.executable, *argv], stdout=subprocess.DEVNULL, check=True))
+
+    measured, floor = side_by_side(lambda: run("-m", "fairlead", "--help"), lambda: run("-c", "import click"), 25)
+    floor_name = "python -c 'import click'"
+    return at_most("fairlead --help", measured * 1e3, floor * 1e3, floor_name=floor_name, unit="ms", factor=1.5)

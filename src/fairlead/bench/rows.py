@@ -1,0 +1,60 @@
+"""One row of the table: what was measured, its floor from the same run, and how far it was to reach."""
+
+import time
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+Unit = Literal["µs", "ms", "s", "/s", "MiB", "KiB"]
+
+
+class Row(msgspec.Struct, frozen=True):
+    name: str
+    measured: float
+    floor: float | None
+    floor_name: str
+    unit: Unit
+    reach: str
+    reached: bool
+
+    def cells(self) -> tuple[str, ...]:
+        ratio = f"{self.measured / self.floor:.2f}x" if self.floor else ""
+        floor = f"{_number(self.floor)} {self.unit}" if self.floor is not None else "-"
+        mark = "yes" if self.reached else "NO"
+        return (
+            self.name,
+            f"{_number(self.measured)} {self.unit}",
+            f"{floor} ({self.floor_name})",
+            ratio,
+            self.reach,
+            mark,
+        )
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def at_most(name: str, measured: float, floor: float, *, floor_name: str, unit: Unit, factor: float) -> Row:
+    return Row(name, measured, floor, floor_name, unit, f"≤ {factor:g}x", measured <= floor * factor)
+
+
+def table(rows: list[Row]) -> str:
+    head = ("row", "measured", "floor", "ratio", "reach", "reached")
+    cells = [head, *(row.cells() for row in rows)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(head))]
+    lines = ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in cells]
+    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+
+
+def seconds(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def side_by_side(ours: Callable[[], float], floor: Callable[[], float], times: int) -> tuple[float, float]:
+    """Both in turn, so that whatever else the machine does meets both; the best of each."""
+    pairs = [(ours(), floor()) for _ in range(times)]
+    return min(a for a, _ in pairs), min(b for _, b in pairs)

@@ -1,0 +1,72 @@
+"""Checks every rule of a journal without changing a byte: its lines, its snapshot, and the account of its messages."""
+
+from pathlib import Path
+
+import msgspec
+
+from fairlead.core.fold import replay
+from fairlead.core.state import Account, State, as_data
+from fairlead.errors import FairleadError
+from fairlead.kit.files import Disk
+from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME
+from fairlead.store.reading import Position, finished_end, read_lines
+from fairlead.store.snapshot import Unusable, load_snapshot
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    ok: bool
+    lines: tuple[str, ...]
+
+
+def verify(directory: Path, disk: Disk) -> Verdict:
+    path = directory / JOURNAL_NAME
+    if not disk.exists(path):
+        return Verdict(ok=True, lines=(f"{path}: there is no journal yet.",))
+    size = len(disk.read(path))
+    end = finished_end(disk, path, size)
+    state = State()
+    try:
+        position = read_lines(disk, path, Position(), end, lambda lines: replay(state, lines))
+    except FairleadError as broken:
+        return Verdict(ok=False, lines=(broken.full_sentence(),))
+    said = [f"{path}: {position.seq} lines, numbered without a gap, every checksum right."]
+    if end < size:
+        said.append(
+            f"The last {size - end} bytes are not finished (being written, or torn): the next start cuts them off."
+        )
+    snapshot_ok = _check_snapshot(directory, disk, state, said)
+    account_ok = _check_account(state, said)
+    return Verdict(ok=snapshot_ok and account_ok, lines=tuple(said))
+
+
+def _check_snapshot(directory: Path, disk: Disk, state: State, said: list[str]) -> bool:
+    """Snapshot and the journal after it must give the same state as the journal alone."""
+    path, journal = directory / SNAPSHOT_NAME, directory / JOURNAL_NAME
+    try:
+        loaded = load_snapshot(path, journal, disk)
+    except Unusable as why:
+        said.append(f"{path} will not be used: {why}. The journal alone is enough.")
+        return True
+    if loaded is None:
+        said.append(f"{path}: there is none; the journal alone is enough.")
+        return True
+    end = finished_end(disk, journal, len(disk.read(journal)))
+    read_lines(disk, journal, loaded.position, end, lambda lines: replay(loaded.state, lines))
+    same = loaded.state.seq != state.seq or as_data(loaded.state) == as_data(state)
+    covers = f"covers {loaded.position.seq} lines"
+    said.append(f"{path}: {covers} and agrees." if same else f"{path}: {covers} and DISAGREES with the journal.")
+    return same
+
+
+def _check_account(state: State, said: list[str]) -> bool:
+    """Everything received has ended in one way, or is still live; nothing is counted twice."""
+    account, live = state.account, state.live_counts()
+    total = account.settled + sum(live.values())
+    parts = " + ".join(f"{count} {name}" for name, count in {**_settled(account), **live}.items() if count) or "0"
+    adds_up = account.received == total
+    said.append(f"The account {'adds up' if adds_up else 'DOES NOT ADD UP'}: {account.received} received = {parts}.")
+    return adds_up
+
+
+def _settled(account: Account) -> dict[str, int]:
+    return {name: count for name, count in msgspec.structs.asdict(account).items() if name != "received"}

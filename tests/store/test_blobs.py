@@ -1,0 +1,86 @@
+"""Blobs are durable before anybody may name them, and gone when nobody does."""
+
+import asyncio
+from pathlib import Path
+from random import Random
+
+import pytest
+from store_house import STATE, TroubledDisk, at_once, disk_with
+
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.events import DeliveryPlanned, FileRef, Piece
+from fairlead.core.inbound import Attachment
+from fairlead.core.state import Debt, Job, State
+from fairlead.errors import Code, FairleadError
+from fairlead.kit.files import REAL_DISK
+from fairlead.store.blobs import BLOBS_NAME, FileBlobs, named_blobs
+
+pytestmark = [pytest.mark.anyio, pytest.mark.req("A7")]
+
+HERE = ConversationRef("http", "local", "me")
+
+
+async def test_what_was_put_is_there_under_a_name_made_of_its_content(tmp_path: Path):
+    blobs = FileBlobs(tmp_path, disk=REAL_DISK, offload=asyncio.to_thread)
+    name = await blobs.put(b"a long answer")
+    assert await blobs.put(b"a long answer") == name
+    assert await blobs.get(name) == b"a long answer"
+    kept = Path(blobs.path_of(name))
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert kept.parent.stat().st_mode & 0o777 == 0o700
+    assert [p.name for p in kept.parent.iterdir()] == [name]
+
+
+async def test_a_name_that_was_given_out_survives_any_power_loss():
+    disk = disk_with(b"")
+    name = await FileBlobs(STATE, disk=disk, offload=at_once).put(b"kept")
+    for seed in range(50):
+        after = disk.crash(Random(seed))
+        assert await FileBlobs(STATE, disk=after, offload=at_once).get(name) == b"kept"
+
+
+@pytest.mark.req("B11")
+@pytest.mark.parametrize("name", ["", "..", "../events.ndjson", "a" * 63, "A" * 64, "/" * 64, "a" * 63 + "\n"])
+async def test_a_name_that_is_no_blobs_reaches_nothing(tmp_path: Path, name: str):
+    blobs = FileBlobs(tmp_path, disk=REAL_DISK, offload=at_once)
+    with pytest.raises(FairleadError) as caught:
+        await blobs.get(name)
+    assert caught.value.code is Code.E_ATTACHMENT_GONE
+    with pytest.raises(FairleadError):
+        blobs.path_of(name)
+
+
+async def test_a_blob_that_is_gone_says_so(tmp_path: Path):
+    blobs = FileBlobs(tmp_path, disk=REAL_DISK, offload=at_once)
+    with pytest.raises(FairleadError) as caught:
+        await blobs.get("0" * 64)
+    assert caught.value.code is Code.E_ATTACHMENT_GONE
+
+
+@pytest.mark.req("A18")
+async def test_a_full_disk_is_said_as_such_and_leaves_nothing_behind(tmp_path: Path):
+    disk = TroubledDisk()
+    blobs = FileBlobs(tmp_path, disk=disk, offload=at_once)
+    disk.room = 3
+    with pytest.raises(FairleadError) as caught:
+        await blobs.put(b"more than three")
+    assert caught.value.code is Code.E_DISK_FULL
+    assert list((tmp_path / BLOBS_NAME).iterdir()) == []
+    disk.room = None
+    assert await blobs.get(await blobs.put(b"more than three")) == b"more than three"
+
+
+async def test_a_start_forgets_what_nobody_names(tmp_path: Path):
+    blobs = FileBlobs(tmp_path, disk=REAL_DISK, offload=at_once)
+    kept = [await blobs.put(f"blob {n}".encode()) for n in range(5)]
+    await blobs.put(b"was being written when it stopped")
+    (tmp_path / BLOBS_NAME / ".x.1-1.tmp").write_bytes(b"half")
+    state = State()
+    state.jobs["j"] = Job("j", "k", "k", HERE, "1", "me", "queued", "", "t", prompt_blob=kept[0])
+    state.jobs["j"].attachments = (Attachment("a.png", blob=kept[1]), Attachment("not fetched yet"))
+    state.jobs["j"].answer_blob = kept[2]
+    state.jobs["j"].files = (FileRef("x", kept[3]),)
+    plan = DeliveryPlanned("d", HERE, "bound", "", (Piece("x", (FileRef("answer.md", kept[4]),)),))
+    state.debts["d"] = Debt("d", "answer", "k", HERE, "t", plan=plan)
+    assert blobs.forget_unnamed(named_blobs(state)) == 1
+    assert sorted(p.name for p in (tmp_path / BLOBS_NAME).iterdir()) == sorted(kept)
