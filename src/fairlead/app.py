@@ -189,7 +189,7 @@ def _join_discord(settings: Settings, flow: Flow, world: World, redactor: Redact
         flow.gate,
         flow.view,
         settings=settings,
-        identities=linked(settings.identities, owner_id=settings.discord_owner_id),
+        identities=linked(settings.identities, CUSTOMS, owner_id=settings.discord_owner_id),
         blobs=world.blobs,
         token=lambda: current_token(settings, redactor),
     )

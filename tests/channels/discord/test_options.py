@@ -22,6 +22,7 @@ async def put_calls(stage: Stage) -> list[str]:
 @pytest.mark.req("A1")
 async def test_commands_are_registered_once_and_again_only_when_something_changed(tmp_path: Path) -> None:
     async with a_stage(tmp_path) as stage:
+        await stage.daemon.until_logged("commands registered")
         made = await put_calls(stage)
         await stage.daemon.kill()
         await stage.daemon.up()
@@ -122,7 +123,7 @@ async def test_the_terminals_user_and_the_owners_direct_messages_are_one_session
 async def _say_over_http(daemon: Daemon, text: str) -> str:
     state = daemon.home / "state"
     url = (state / "http-address").read_text().strip()
-    headers = {"Authorization": f"Bearer {(state / 'http-token').read_text().strip()}", "X-Fairlead-Channel": "terminal"}
+    headers = {"Authorization": f"Bearer {(state / 'http-token').read_text().strip()}", "Fairlead-Channel": "terminal"}
     async with aiohttp.ClientSession(headers=headers) as web:
         async with web.post(f"{url}/v1/messages", json={"userId": "local", "message": text}) as response:
             return await response.text()

@@ -17,13 +17,13 @@ from fairlead.channels.discord.conversations import CHANNEL, Places
 from fairlead.channels.discord.desk import Desk
 from fairlead.channels.discord.drawing import refusal_line
 from fairlead.channels.discord.echoes import Echoes
-from fairlead.channels.discord.fetching import Fetching
+from fairlead.channels.discord.fetching import MAX_FILE_BYTES, Fetching, Refused
 from fairlead.channels.discord.governor import Governor, Urgency
 from fairlead.channels.discord.intake import Deleted, Edited, Heard, Intake, Missed, Reacted
 from fairlead.channels.discord.marks import FAILED
 from fairlead.channels.discord.people import People
 from fairlead.channels.discord.registration import Registration
-from fairlead.channels.discord.sending import TEXT_LIMIT, Sending
+from fairlead.channels.discord.sending import TEXT_LIMIT, Sending, megabytes
 from fairlead.channels.discord.showing import Showing
 from fairlead.channels.discord.start import Starter
 from fairlead.channels.discord.strangers import Strangers
@@ -35,6 +35,7 @@ from fairlead.errors import FairleadError
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log, log_failure
 from fairlead.ports import Blobs, ChannelCapabilities, Gate, Parcel, View
+from fairlead.render.words import say
 from fairlead.settings import Settings
 
 INBOX_NAME: Final = "inbox"
@@ -97,7 +98,11 @@ class DiscordChannel:
         webhooks = Webhooks(self._calls, self._name_of) if settings.webhook_identity else None
         self._sending = Sending(self._calls, blobs, self._echoes, state_id=state_id, webhooks=webhooks)
         self._fetching = Fetching(
-            self._calls, blobs, hosts=settings.discord_cdn_hosts, inbox=Path(settings.state_dir) / INBOX_NAME
+            self._calls,
+            blobs,
+            hosts=settings.discord_cdn_hosts,
+            inbox=Path(settings.state_dir) / INBOX_NAME,
+            tell=self._tell_refused,
         )
         self._catching_up = CatchingUp(
             self._calls, self._places, Bounds(settings.catch_up_hours, settings.catch_up_messages)
@@ -241,19 +246,30 @@ class DiscordChannel:
         if self._showing.marks is not None:
             self._showing.marks.want(message.channel.id, message.id, FAILED)
         lang = self._view.language_of(self._people.person(message.author.id))
-        nonce = self._echoes.nonce(f"refusal {message.id}")
-        reference = discord.MessageReference(
-            message_id=message.id, channel_id=message.channel.id, fail_if_not_exists=False
-        )
+        await self._remark(message.channel.id, message.id, refusal_line(refusal, lang))
+
+    async def _tell_refused(self, job: Job, name: str, refused: Refused) -> None:
+        """A file that is not passed on is named to the person, never dropped silently."""
+        lang = self._view.language_of(job.person)
+        line = say(lang, "reply.file.refused", name=name, reason=str(refused))
+        if refused.size:
+            limit = megabytes(MAX_FILE_BYTES)
+            line = say(lang, "reply.file.too_large", name=name, size=megabytes(refused.size), limit=limit)
+        message_id = job.message_id.removeprefix("reaction-")
+        if message_id.isdecimal():
+            await self._remark(int(job.conversation.conversation_id), int(message_id), line)
+
+    async def _remark(self, channel_id: int, message_id: int, text: str) -> None:
+        """A word about a message, under it. No debt: whoever cannot be told finds it in the log."""
+        nonce = self._echoes.nonce(f"remark {message_id} {text}")
+        reference = discord.MessageReference(message_id=message_id, channel_id=channel_id, fail_if_not_exists=False)
         try:
             await self._calls.make(
                 Urgency.ANSWER,
-                lambda client: client.get_partial_messageable(message.channel.id).send(
-                    refusal_line(refusal, lang), nonce=nonce, reference=reference
-                ),
+                lambda client: client.get_partial_messageable(channel_id).send(text, nonce=nonce, reference=reference),
             )
         except CONDITIONS as condition:
-            log_failure("a refusal was not told", refusal, message_id=str(message.id), why=repr(condition))
+            log.warning("a remark was not told", message_id=str(message_id), message=f"{text} ({condition!r})")
 
     def _name_of(self, parcel: Parcel) -> str:
         session = self._view.state.sessions.get(parcel.session_key)

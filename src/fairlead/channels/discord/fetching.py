@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 import re
 import unicodedata
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -39,16 +40,24 @@ _TYPES: Final = {
 _UNSAFE: Final = re.compile(r"[^\w.\-+ ()]+")
 
 
+Tell = Callable[[Job, str, "Refused"], Awaitable[None]]
+
+
 class Refused(Exception):  # noqa: N818 - a finding about one file, not a mistake
-    """This file is not passed on, and why."""
+    """This file is not passed on, and why; `size` if it is for its size."""
+
+    def __init__(self, reason: str, size: int = 0) -> None:
+        super().__init__(reason)
+        self.size = size
 
 
 class Fetching:
-    def __init__(self, calls: Calls, blobs: Blobs, *, hosts: tuple[str, ...], inbox: Path) -> None:
+    def __init__(self, calls: Calls, blobs: Blobs, *, hosts: tuple[str, ...], inbox: Path, tell: Tell) -> None:
         self._calls = calls
         self._blobs = blobs
         self._hosts = frozenset(hosts)
         self._inbox = inbox
+        self._tell = tell
 
     async def fetch(self, job: Job) -> tuple[Attachment, ...]:
         """What could be had, in order; a file that is refused stays a promise, named with its reason."""
@@ -75,6 +84,7 @@ class Fetching:
                 except Refused as refused:
                     log.warning("attachment refused", job_id=job.job_id, message=str(refused))
                     got.append(msgspec.structs.replace(attachment, name=clean_name(attachment.name)))
+                    await self._tell(job, clean_name(attachment.name), refused)
                     continue
                 total += len(data)
                 got.append(await self._kept(job, attachment, kind, data))
@@ -86,7 +96,7 @@ class Fetching:
             return None
         self._check(url)
         if claimed > room:
-            raise Refused(f"{claimed} bytes are more than the {room} that are taken")
+            raise Refused(f"{claimed} bytes are more than the {room} that are taken", claimed)
         try:
             async with web.get(url, allow_redirects=False) as response:
                 if 300 <= response.status < 400:
@@ -101,7 +111,7 @@ class Fetching:
         except (aiohttp.ClientError, TimeoutError, OSError) as fault:
             raise error(Code.E_ATTACHMENT_GONE, f"{type(fault).__name__} while fetching") from fault
         if len(data) > room:
-            raise Refused(f"more than the {room} bytes that are taken")
+            raise Refused(f"more than the {room} bytes that are taken", len(data))
         return data
 
     def _check(self, url: str) -> None:

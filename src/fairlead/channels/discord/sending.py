@@ -85,8 +85,8 @@ class Sending:
                 parcel.language,
                 "reply.file.too_large",
                 name=name,
-                size=_megabytes(size),
-                limit=_megabytes(MAX_FILE_BYTES),
+                size=megabytes(size),
+                limit=megabytes(MAX_FILE_BYTES),
             )
             for name, size in too_large
         ]
@@ -128,5 +128,5 @@ def _given(said: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value not in (None, [])}
 
 
-def _megabytes(size: int) -> str:
+def megabytes(size: int) -> str:
     return f"{size / (1024 * 1024):.1f} MiB"
