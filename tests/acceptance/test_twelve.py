@@ -7,6 +7,7 @@ import pytest
 
 from channels.discord.daemon import Stage, a_stage
 from loopback_discord import Fault, Message, Place
+from replaying_cli import write_shim
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A20")]
 
@@ -72,6 +73,22 @@ async def _state(stage: Stage, thread: Place) -> str:
     return next(line for line in text.splitlines() if line.startswith("state: ")).removeprefix("state: ")
 
 
+@pytest.mark.req("A12", "A9")
+async def test_05_tool_affects_new_jobs_and_not_the_running_one(tmp_path: Path) -> None:
+    write_shim(tmp_path / "bin", "gemini", "gemini/01-new-turn-stream-json")
+    async with a_stage(tmp_path) as stage:
+        thread = await stage.start_thread()
+        await stage.owner.slash(thread, "tool", tool="echo").reply()
+        running = stage.owner.say(thread, "still with the old one\n/slow 0.7")
+        await thread.wait_for_typing()
+        reply = await stage.owner.slash(thread, "tool", tool="gemini").reply()
+        assert reply.content == "Tool is now gemini, from the next job on"
+        later = stage.owner.say(thread, "with the new one")
+        assert "still with the old one" in await answer_to(thread, running)
+        await stage.discord.wait_for(lambda: "✅" in later.reactions, what="the mark of success")
+        assert [e["payload"]["tool"] for e in stage.daemon.journal("JobStarted")] == ["echo", "gemini"]
+
+
 @pytest.mark.req("A8")
 async def test_06_after_a_kill_the_running_job_is_unknown_after_crash(tmp_path: Path) -> None:
     async with a_stage(tmp_path) as stage:
@@ -102,6 +119,18 @@ async def test_07_retry_runs_a_failed_job_again_and_it_succeeds(tmp_path: Path) 
         await stage.owner.slash(thread, "cancel").reply()
         said = stage.owner.say(thread, "/transient")
         assert "the second attempt worked" in await answer_to(thread, said)
+
+
+@pytest.mark.req("A11")
+async def test_08_lines_of_gemini_that_are_no_json_do_not_disturb(tmp_path: Path) -> None:
+    write_shim(tmp_path / "bin", "gemini", "gemini/01-new-turn-stream-json", garbage=1)
+    async with a_stage(tmp_path) as stage:
+        thread = await stage.start_thread()
+        said = stage.owner.say(thread, "hello")
+        await stage.discord.wait_for(lambda: "✅" in said.reactions, what="the mark of success")
+        await thread.wait_for_answer(lambda m: m.content == "ECHO users=1 images=0 toolresults=0 last=hi", after=said)
+        job_id = stage.daemon.journal("JobCompleted")[0]["payload"]["job_id"]
+        assert b"not json" in (tmp_path / "logs" / "job" / f"{job_id}.log").read_bytes()
 
 
 @pytest.mark.req("A2")

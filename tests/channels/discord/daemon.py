@@ -30,7 +30,7 @@ class Daemon:
     def environment(self) -> dict[str, str]:
         discord = self.discord
         own = {
-            "PATH": os.environ["PATH"],
+            "PATH": f"{self.home / 'bin'}:/usr/bin:/bin",  # no agent CLI but those a test puts there
             "HOME": str(self.home),
             "STATE_DIR": str(self.home / "state"),
             "LOG_DIR": str(self.home / "logs"),
