@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from channels.discord.daemon import Stage, a_stage
+from discord_channel.daemon import Stage, a_stage
 from loopback_discord import Fault, Message, Place
 from replaying_cli import write_shim
 
@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.req("A20")]
 
 
 async def answer_to(place: Place, said: Message) -> str:
-    return (await place.wait_for_answer(lambda m: m.content.startswith("echo"), after=said)).content
+    return (await place.wait_for_answer(lambda m: m.reference == (place.id, said.id), after=said)).content
 
 
 @pytest.mark.req("A13")

@@ -23,18 +23,19 @@ from fairlead.channels.discord.intake import Deleted, Edited, Heard, Intake, Mis
 from fairlead.channels.discord.marks import FAILED
 from fairlead.channels.discord.people import People
 from fairlead.channels.discord.registration import Registration
-from fairlead.channels.discord.sending import TEXT_LIMIT, Sending, megabytes
+from fairlead.channels.discord.sending import MAX_FILES, TEXT_LIMIT, Sending, megabytes
 from fairlead.channels.discord.showing import Showing
 from fairlead.channels.discord.start import Starter
+from fairlead.channels.discord.status import close_left_over, left_over
 from fairlead.channels.discord.strangers import Strangers
 from fairlead.channels.discord.webhooks import Webhooks
 from fairlead.core.identity import Identities
 from fairlead.core.inbound import Attachment
 from fairlead.core.state import Job
-from fairlead.errors import FairleadError
+from fairlead.errors import Code, FairleadError
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log, log_failure
-from fairlead.ports import Blobs, ChannelCapabilities, Gate, Parcel, View
+from fairlead.ports import Blobs, ChannelCapabilities, DeliveryImpossible, Gate, Parcel, View
 from fairlead.render.words import say
 from fairlead.settings import Settings
 
@@ -71,6 +72,7 @@ class DiscordChannel:
         self.capabilities = ChannelCapabilities(
             text_limit=TEXT_LIMIT,
             max_pieces=settings.max_pieces,
+            max_files=MAX_FILES,
             edits=True,
             buttons=True,
             files=True,
@@ -129,11 +131,14 @@ class DiscordChannel:
         )
         self._registration = Registration(self._calls, Path(settings.state_dir), settings.discord_guild_id)
         self._owner: TaskOwner | None = None
+        self._left_over = left_over(view.state)
 
     # --- ports.Channel and ports.Fetcher
 
     async def send(self, parcel: Parcel) -> str:
         await self.connection.until_connected(PATIENCE_SEC)  # so that what is owed goes the moment Discord is back
+        if parcel.question is not None and not self._is_open(parcel.question.question_id):
+            raise DeliveryImpossible(Code.E_QUESTION_CLOSED, "settled while Discord was away")
         message_id = await self._sending.send(parcel)
         if parcel.question is not None:
             self._clicking.stands(
@@ -144,6 +149,10 @@ class DiscordChannel:
                 lang=parcel.language,
             )
         return message_id
+
+    def _is_open(self, question_id: str) -> bool:
+        question = self._view.state.questions.get(question_id)
+        return question is not None and question.status == "open"
 
     async def find(self, parcel: Parcel) -> str | None:
         await self.connection.until_connected(PATIENCE_SEC)
@@ -189,6 +198,8 @@ class DiscordChannel:
             log.error("commands not registered", message=repr(condition.__cause__ or condition))
         await self._starter.finish(self._view.state)
         await self._open_direct_messages()
+        while self._left_over:
+            await close_left_over(self._calls, self._left_over.pop(), self._view)
 
     async def _open_direct_messages(self) -> None:
         settings = self._settings

@@ -8,13 +8,14 @@ from typing import Final
 import discord
 
 from fairlead.channels.discord.calls import CONDITIONS, THREAD_ARCHIVED, UNKNOWN_MESSAGE, Calls, code_behind
+from fairlead.channels.discord.conversations import CHANNEL
 from fairlead.channels.discord.echoes import Echoes
 from fairlead.channels.discord.governor import Urgency
 from fairlead.channels.discord.status_text import Picture, status_text
-from fairlead.core import engine
-from fairlead.core.state import Job, JobState
+from fairlead.core import engine, moments
+from fairlead.core.state import Job, JobState, State
 from fairlead.observe import log
-from fairlead.ports import DeliveryImpossible
+from fairlead.ports import DeliveryImpossible, View
 from fairlead.render.streaming import Streaming
 from fairlead.render.tools import tool_label
 
@@ -27,6 +28,7 @@ ANEW_AFTER_SEC: Final = 50 * 60.0
 
 TICK_SEC: Final = 15.0
 _LAST_TRIES: Final = 60
+_LOOKED_AT: Final = 50
 _STREAMS_A_SECOND: Final = 25.0
 
 
@@ -219,3 +221,28 @@ class JobStatus:
         except CONDITIONS as condition:
             log.info("thread not reopened", conversation=str(self._channel_id), message=repr(condition))
             self._is_gone = isinstance(condition, DeliveryImpossible)
+
+
+def left_over(state: State) -> list[Job]:
+    """Jobs that ended with the process before this one: their status messages may still say that they run."""
+    owed = [state.jobs[d.job_id] for d in state.debts.values() if d.kind == "answer" and d.job_id in state.jobs]
+    return [j for j in owed if j.conversation.channel == CHANNEL and j.conversation.conversation_id.isdecimal()]
+
+
+async def close_left_over(calls: Calls, job: Job, view: View) -> None:
+    """Found by the job's id, which every status message bears; its last edit is made up for."""
+    channel_id = int(job.conversation.conversation_id)
+    seconds = moments.seconds_between(job.started_at, job.finished_at) if job.started_at and job.finished_at else 0.0
+    text = status_text(Picture(job.job_id, job.state), seconds, view.language_of(job.person))
+
+    async def closed(client: discord.Client) -> None:
+        own = client.user.id if client.user is not None else 0
+        async for message in client.get_partial_messageable(channel_id).history(limit=_LOOKED_AT):
+            if message.author.id == own and f"-# {job.job_id}" in message.content.splitlines():
+                await message.edit(content=text)
+                return
+
+    try:
+        await calls.make(Urgency.FINAL_STATUS, closed)
+    except CONDITIONS as condition:
+        log.info("an old status stayed", job_id=job.job_id, message=repr(condition))

@@ -5,7 +5,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from channels.discord.daemon import Daemon, Stage, a_stage
+from discord_channel.daemon import Daemon, Stage, a_stage
 from loopback_discord import Fault, Message, Place, Upload
 
 pytestmark = pytest.mark.anyio

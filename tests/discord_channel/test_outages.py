@@ -4,14 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from channels.discord.daemon import Stage, a_stage
+from discord_channel.daemon import Stage, a_stage
 from loopback_discord import Allow, Fault, Message, Place
 
 pytestmark = pytest.mark.anyio
 
 
 async def answer_to(place: Place, said: Message, *, timeout: float = 20.0) -> Message:
-    return await place.wait_for_answer(lambda m: m.content.startswith("echo"), after=said, timeout=timeout)
+    """The first piece of an answer is a reply to what it answers."""
+    return await place.wait_for_answer(lambda m: m.reference == (place.id, said.id), after=said, timeout=timeout)
 
 
 async def settled(stage: Stage, said: Message, *, timeout: float = 20.0) -> None:
@@ -310,7 +311,7 @@ async def test_six_hours_without_discord_cost_nothing_but_time(tmp_path: Path) -
 
 async def test_a_second_daemon_on_the_token_is_noticed_and_stops_intake(tmp_path: Path) -> None:
     async with a_stage(tmp_path / "one") as stage:
-        from channels.discord.daemon import Daemon
+        from discord_channel.daemon import Daemon
 
         second = Daemon(stage.discord, tmp_path / "two")
         await second.up()

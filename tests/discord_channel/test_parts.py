@@ -1,6 +1,7 @@
 """The pure and the small parts, by properties where one can be stated."""
 
 import asyncio
+import itertools
 import unicodedata
 
 import pytest
@@ -140,7 +141,7 @@ def test_identifies_are_five_seconds_apart_and_four_a_minute() -> None:
         for _ in range(9):
             await pace.turn()
             times.append(asyncio.get_running_loop().time())
-        gaps = [b - a for a, b in zip(times, times[1:], strict=False)]
+        gaps = [b - a for a, b in itertools.pairwise(times)]
         assert min(gaps) >= 5.0
         assert all(b - a >= 60.0 for a, b in zip(times, times[4:], strict=False))
 

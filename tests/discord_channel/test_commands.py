@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from channels.discord.daemon import Stage
+from discord_channel.daemon import Stage
 from fairlead.render.words import en, ja
 from loopback_discord import Message, Person, Place
 
@@ -180,7 +180,9 @@ async def test_status_has_its_fields_in_their_order(stage: Stage, thread: Place)
 
 
 @pytest.mark.req("A12", "A18")
-@pytest.mark.parametrize(("command", "typed"), [("status", {}), ("tool", {"tool": "echo"}), ("reset", {}), ("cancel", {})])
+@pytest.mark.parametrize(
+    ("command", "typed"), [("status", {}), ("tool", {"tool": "echo"}), ("reset", {}), ("cancel", {})]
+)
 async def test_elsewhere_these_say_that_no_session_is_here(stage: Stage, command: str, typed: dict[str, str]) -> None:
     empty = stage.discord.text_channel(stage.place.channel.guild, f"empty-{command}")  # type: ignore[arg-type]
     text = await asked(stage.owner, empty, command, **typed)

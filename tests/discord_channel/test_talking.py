@@ -2,7 +2,7 @@
 
 import pytest
 
-from channels.discord.daemon import Stage
+from discord_channel.daemon import Stage
 from loopback_discord import Upload
 
 pytestmark = pytest.mark.anyio

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from channels.discord.daemon import Stage, a_stage
+from discord_channel.daemon import Stage, a_stage
 
 
 @pytest.fixture(scope="module")

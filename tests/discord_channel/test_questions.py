@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from channels.discord.daemon import Stage, a_stage
+from discord_channel.daemon import Stage, a_stage
 from loopback_discord import Message, Place
 
 pytestmark = pytest.mark.anyio

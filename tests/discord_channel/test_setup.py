@@ -58,7 +58,7 @@ def test_the_invite_link_asks_for_exactly_what_is_needed(*, webhook_identity: bo
     asked = parse_qs(urlsplit(invite_link("123", webhook_identity=webhook_identity)).query)
     given = {name for name, value in discord.Permissions(int(asked["permissions"][0])) if value}
     assert given == {
-        "view_channel", "send_messages", "read_message_history", "create_public_threads", "send_messages_in_threads",
+        "read_messages", "send_messages", "read_message_history", "create_public_threads", "send_messages_in_threads",
         "manage_threads", "use_application_commands", "embed_links", "attach_files", "add_reactions",
     } | ({"manage_webhooks"} if webhook_identity else set())  # fmt: skip
     assert asked["scope"] == ["bot applications.commands"]

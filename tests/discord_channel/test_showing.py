@@ -1,10 +1,11 @@
 """Showing the work: one status message per job, at its pace, and typing that always ends."""
 
+import itertools
 from pathlib import Path
 
 import pytest
 
-from channels.discord.daemon import Stage, a_stage
+from discord_channel.daemon import Stage, a_stage
 from loopback_discord import Fault, Message, Place
 
 pytestmark = pytest.mark.anyio
@@ -85,7 +86,7 @@ async def test_edits_are_paced_and_the_newest_content_wins(tmp_path: Path) -> No
         last = await until_done(stage, thread, said)
         edits = stage.discord.calls("PATCH", f"/channels/{thread.id}/messages/{last.id}")
         times = [e.at for e in edits]
-        gaps = [b - a for a, b in zip(times, times[1:], strict=False)]
+        gaps = [b - a for a, b in itertools.pairwise(times)]
         assert len(edits) >= 2
         assert min(gaps) >= 1.19
         assert stage.discord.count(429) == 0
@@ -121,3 +122,33 @@ async def test_the_last_edit_is_never_lost(stage: Stage) -> None:
     await stage.discord.wait_for(lambda: status_of(thread, said), what="a status message")
     stage.discord.faults.next("PATCH", f"/channels/{thread.id}/messages/*", Fault.status(503), for_times=2)
     await until_done(stage, thread, said)
+
+
+@pytest.mark.req("A14")
+async def test_a_status_left_over_by_a_crash_does_not_say_that_it_runs(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        thread = await stage.start_thread()
+        said = stage.owner.say(thread, "/hang")
+        shown = (await stage.discord.wait_for(lambda: status_of(thread, said), what="a status message"))[0]
+        assert "Running" in shown.content
+        await stage.daemon.kill()
+        await stage.daemon.up()
+        await stage.discord.wait_for(lambda: "Interrupted by a crash" in shown.content, what="the last status")
+
+
+@pytest.mark.req("B12")
+async def test_a_table_stays_readable(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "look\n\n| a | b |\n|---|---|\n| one | two |")
+    answer = await thread.wait_for_answer(lambda m: m.content.startswith("echo"), after=said)
+    assert "```\na    b\n---  ---\none  two\n```" in answer.content
+
+
+@pytest.mark.req("E9")
+async def test_files_go_ten_to_a_message(stage: Stage) -> None:
+    """Ten pictures at most come of a turn; the file of a long answer is the eleventh."""
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/image\n/long 30000")
+    await stage.discord.wait_for(lambda: [m for m in thread.from_bot if m.id > said.id and m.attachments])
+    last = [m for m in thread.from_bot if m.id > said.id and m.attachments][-1]
+    assert [a.filename for a in last.attachments] == ["answer.md", "image-1.png"]
