@@ -62,6 +62,19 @@ async def test_a_storm_of_429_delays_and_loses_nothing(stage: Stage) -> None:
     assert answers(thread) == ["number 0", "number 1", "number 2"]
 
 
+async def test_a_call_that_hangs_holds_up_nobody_else(stage: Stage) -> None:
+    stuck, other = await stage.start_thread(), await stage.start_thread()
+    hold = Fault.hang()
+    stage.discord.faults.next("POST", f"/channels/{stuck.id}/messages", hold)
+    first = stage.owner.say(stuck, "stuck")
+    await stage.discord.wait_for_call("POST", f"/channels/{stuck.id}/messages")
+    await answer_to(other, stage.owner.say(other, "not stuck"))
+    assert answers(stuck) == []
+    hold.release()
+    await answer_to(stuck, first)
+    assert answers(stuck) == ["stuck"]
+
+
 @pytest.mark.req("A3", "A18")
 async def test_a_thread_that_is_gone_or_locked_ends_its_delivery_with_a_code_and_delays_nobody(stage: Stage) -> None:
     gone, locked, other = [await stage.start_thread() for _ in range(3)]
@@ -247,20 +260,21 @@ async def test_catching_up_is_bounded_in_age_and_number(tmp_path: Path) -> None:
 
 
 async def test_an_edit_and_a_deletion_while_nobody_ran_count_for_what_is_still_queued(tmp_path: Path) -> None:
-    async with a_stage(tmp_path, FAIRLEAD_GLOBAL_MAX_RUNNING="1") as stage:
-        thread, busy = await stage.start_thread(), await stage.start_thread()
-        stage.owner.say(busy, "/hang")
-        await busy.wait_for_typing()
+    async with a_stage(tmp_path) as stage:
+        thread = await stage.start_thread()
+        stage.owner.say(thread, "/hang")
+        await thread.wait_for_typing()
+        stage.owner.say(thread, "goes first\n/slow 2")
         edited = stage.owner.say(thread, "old words")
         deleted = stage.owner.say(thread, "never said")
         stage.owner.say(thread, "the last")
-        await stage.daemon.until_journalled("JobEnqueued", times=4)
+        await stage.daemon.until_journalled("JobEnqueued", times=5)
         await stage.daemon.kill()
         stage.owner.edit(edited, "new words")
         stage.owner.delete(deleted)
-        stage.owner.say(busy, "/hang")
         await stage.daemon.up()
         await stage.discord.wait_for(lambda: "the last" in answers(thread), what="the last answer")
+        assert answers(thread) == ["goes first", "new words", "the last"]
 
 
 async def test_killed_between_any_two_pieces_a_long_answer_is_whole_an_hour_later(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Every call to Discord's REST API passes here: in its turn, within its time, and with a failure that flow understands.
 
-Five answers in a row that no server should give mean that Discord is away, whatever each of them said.
+Three failures in a row whose outcome nobody knows mean that Discord is away, whatever each of them looked like.
 """
 
 import asyncio
@@ -59,6 +59,7 @@ class Calls:
     def _counted(self, condition: Exception) -> Exception:
         """An outage shows itself in many ways; while it lasts, no attempt of a delivery may be used up by it."""
         if not isinstance(condition, OutcomeUnknown):
+            self._failures = 0  # whatever it said, somebody is there
             return condition
         self._failures += 1
         return ChannelAway() if self._failures >= AWAY_AFTER_FAILURES else condition

@@ -46,8 +46,8 @@ PATIENCE_SEC: Final = 20.0
 class FairleadClient(clients.HouseClient):
     """The client with its desk, where commands find it."""
 
-    def __init__(self, ear: clients.Ear, pace: clients.IdentifyPace, desk: Desk) -> None:
-        super().__init__(ear, pace)
+    def __init__(self, ear: clients.Ear, pace: clients.IdentifyPace, desk: Desk, application_id: str) -> None:
+        super().__init__(ear, pace, application_id)
         self.desk = desk
         self.tree = Tree(self)
 
@@ -68,6 +68,7 @@ class DiscordChannel:
         token: Callable[[], str],
     ) -> None:
         clients.point_at(settings.discord_api_base, settings.discord_gateway_url)
+        clients.keep_their_log()
         state_id = view.state.state_id
         self.capabilities = ChannelCapabilities(
             text_limit=TEXT_LIMIT,
@@ -172,7 +173,7 @@ class DiscordChannel:
             owner.start(self.connection.run(), name="connection")
 
     def _new_client(self) -> clients.HouseClient:
-        return FairleadClient(self, self._pace, self._desk)
+        return FairleadClient(self, self._pace, self._desk, self._settings.discord_app_id)
 
     def _start(self, work: Any, name: str) -> None:
         assert self._owner is not None, "clients exist only while we run"
@@ -182,6 +183,7 @@ class DiscordChannel:
 
     def began(self, client: discord.Client) -> None:
         self._intake.bot_id = client.user.id if client.user is not None else 0
+        self._intake.our_applications = frozenset(filter(None, (client.application_id,)))
         for channel_id, since in self._catching_up.begin(self._view.state).items():
             self._intake.put(channel_id, Missed(since))
         if self._showing.marks is not None:

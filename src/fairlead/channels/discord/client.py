@@ -1,6 +1,7 @@
 """Our discord.py client: hears events and hands them on, in order, before anything is awaited. Decides nothing."""
 
 import asyncio
+import logging
 import sys
 from collections import deque
 from typing import Any, Final, Protocol
@@ -11,7 +12,7 @@ import yarl
 from discord import app_commands
 from discord.gateway import DiscordWebSocket
 
-from fairlead.observe import log_failure
+from fairlead.observe import log, log_failure
 
 INTENTS: Final = discord.Intents(
     guilds=True,
@@ -62,13 +63,15 @@ class IdentifyPace:
 
 
 class HouseClient(discord.Client):
-    def __init__(self, ear: Ear, pace: IdentifyPace) -> None:
+    def __init__(self, ear: Ear, pace: IdentifyPace, application_id: str = "") -> None:
+        known: dict[str, Any] = {"application_id": int(application_id)} if application_id.isdecimal() else {}
         super().__init__(
             intents=INTENTS,
             max_messages=None,  # nothing is read from a cache that a restart would empty
             allowed_mentions=discord.AllowedMentions.none(),
             max_ratelimit_timeout=MAX_RATE_LIMIT_WAIT_SEC,
             chunk_guilds_at_startup=False,
+            **known,
         )
         self.tree: app_commands.CommandTree[Any] | None = None
         self.has_gateway = asyncio.Event()
@@ -117,6 +120,19 @@ class HouseClient(discord.Client):
         fault = sys.exc_info()[1]
         if isinstance(fault, Exception):
             log_failure("a Discord event was not handled", fault, event_name=event_method)
+
+
+class _IntoOurLog(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        log.warning("discord.py", message=record.getMessage(), logger=record.name)
+
+
+def keep_their_log() -> None:
+    """What discord.py has to say goes where everything goes, redacted, instead of to standard error."""
+    theirs = logging.getLogger("discord")
+    if not any(isinstance(handler, _IntoOurLog) for handler in theirs.handlers):
+        theirs.addHandler(_IntoOurLog(logging.WARNING))
+        theirs.propagate = False
 
 
 def point_at(api_base: str, gateway_url: str) -> None:

@@ -79,6 +79,7 @@ class Intake:
         self._inboxes: dict[int, deque[Item]] = {}
         self._owner: TaskOwner | None = None
         self.bot_id = 0
+        self.our_applications: frozenset[int] = frozenset()
         self.halted = ""
 
     async def run(self) -> None:
@@ -179,7 +180,7 @@ class Intake:
         return names_us(message, self.bot_id)
 
     def _may_be_quoted(self, quoted: discord.Message) -> bool:
-        if quoted.author.id == self.bot_id or quoted.application_id is not None:
+        if quoted.author.id == self.bot_id or quoted.application_id in self.our_applications:
             return True
         return not quoted.author.bot and self._gate.allows(self._places.person(quoted.author.id))
 

@@ -65,6 +65,7 @@ class JobStatus:
         self._posts = 0
         self._edited_at = 0.0
         self._is_gone = False
+        self._text = ""
 
     @staticmethod
     def _now() -> float:
@@ -170,6 +171,8 @@ class JobStatus:
             return True
         text = status_text(picture, self._now() - self._began if seconds is None else seconds, self._lang)
         is_old = self._message_id is not None and self._now() - self._posted_at > ANEW_AFTER_SEC
+        if text == self._text and not is_old:
+            return True
         try:
             if self._message_id is None or is_old:
                 await self._post(text, urgency)
@@ -177,6 +180,7 @@ class JobStatus:
                 await self._edit(self._message_id, text, urgency)
         except CONDITIONS as condition:
             return await self._cope(condition)
+        self._text = text
         return True
 
     async def _post(self, text: str, urgency: Urgency) -> None:
