@@ -15,31 +15,31 @@ import msgspec
 
 from fairlead import __version__
 from fairlead.core import moments
-from fairlead.core.identity import LOCAL_USER, Customs, linked
+from fairlead.core.identity import linked
 from fairlead.core.state import State
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow import starting
 from fairlead.flow.assembly import Flow, World
 from fairlead.flow.turn import TurnSettings
-from fairlead.kit.files import REAL_DISK, AlreadyLocked, Lock, lock_file, make_private_directory, replace_durably
+from fairlead.kit.files import REAL_DISK, AlreadyLocked, Disk, Lock, lock_file, make_private_directory, replace_durably
 from fairlead.kit.sweeping import sweep
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import JobLogs, Redactor, RotatingFile, log, start_logging
 from fairlead.ports import Channel, Runtime
 from fairlead.runtimes.catalogue import available_runtimes
-from fairlead.settings import Settings, load_settings
+from fairlead.settings import CUSTOMS, Settings, load_settings
 from fairlead.store import config_import
 from fairlead.store.appending import ThreadedWriter
 from fairlead.store.blobs import FileBlobs, named_blobs
-from fairlead.store.config_file import CONFIG_NAME, write_config
+from fairlead.store.config_file import CONFIG_NAME, encode_config, refused_edit, was_edited, write_config
 from fairlead.store.directories import RealDirectories
-from fairlead.store.journal import FileJournal, open_state
+from fairlead.store.journal import FileJournal, Opened, open_state
 from fairlead.store.keeping import SnapshotPace, keep_snapshots
 
 LOCK_NAME: Final = "lock"
 ADDRESS_NAME: Final = "http-address"
-
-CUSTOMS: Final = Customs(numeric_channel="discord", owner_place=f"terminal:{LOCAL_USER}")
+STOP_SECONDS: Final = 8.0
+"""For ending agents and writing the snapshot, after running jobs had their time."""
 
 
 class SystemClock:
@@ -65,10 +65,11 @@ def take_lock(state_dir: Path) -> Lock:
         make_private_directory(state_dir)
         return lock_file(state_dir / LOCK_NAME, f"fairlead {__version__}")
     except AlreadyLocked as held:
+        who = f"process {held.pid} ({held.note})" if held.pid else "another process"
         raise error(
             Code.E_STATE_LOCKED,
-            f"{state_dir} is in use by process {held.pid} ({held.note}).",
-            next_step=f"Stop it (kill {held.pid}), talk to it with `fairlead chat`, or set another STATE_DIR.",
+            f"{state_dir} is in use by {who}.",
+            next_step="Stop it, talk to it with `fairlead chat`, or set another STATE_DIR.",
         ) from None
     except OSError as fault:
         raise error(
@@ -79,23 +80,27 @@ def take_lock(state_dir: Path) -> Lock:
 
 
 @asynccontextmanager
-async def open_house(settings: Settings, *, echo_warnings: bool = False) -> AsyncGenerator[House]:
+async def open_house(
+    settings: Settings, *, echo_warnings: bool = False, disk: Disk = REAL_DISK
+) -> AsyncGenerator[House]:
     """Start in order; leaving the block stops in reverse: nobody comes in, what runs may finish, the journal closes."""
     async with AsyncExitStack() as stack:
         lock = stack.enter_context(take_lock(settings.state_dir))
         assert lock
-        redactor = Redactor(settings.secrets())
+        (settings.state_dir / ADDRESS_NAME).unlink(missing_ok=True)  # nobody listens there any more
+        token = _token(settings)
+        redactor = Redactor([*settings.secrets(), token])
         app_log = _open_logs(settings, redactor, echo_warnings=echo_warnings)
         stack.callback(app_log.close)
         job_logs = JobLogs(settings.log_dir, redactor)
-        opened = open_state(settings.state_dir, REAL_DISK)
+        opened = _opened(settings.state_dir, disk)
         for report in opened.reports:
             log.warning("journal", message=report)
         broken: asyncio.Future[FairleadError] = asyncio.get_running_loop().create_future()
         journal = FileJournal(
             settings.state_dir,
             opened,
-            disk=REAL_DISK,
+            disk=disk,
             writer=ThreadedWriter(),
             offload=asyncio.to_thread,
             on_broken=lambda fault: None if broken.done() else broken.set_result(fault),
@@ -104,15 +109,26 @@ async def open_house(settings: Settings, *, echo_warnings: bool = False) -> Asyn
         runtimes = available_runtimes(settings, job_logs)
         for runtime in runtimes.values():
             stack.push_async_callback(runtime.aclose)
-        world = _world(settings, opened.state, journal, runtimes)
+        world = _world(settings, opened.state, journal, runtimes, disk)
         flow = Flow(world)
-        notes = [*opened.reports, *await _begin(settings, flow, world)]
+        notes = [*opened.reports, *await _begin(settings, flow, world, disk)]
         house = House(settings=settings, flow=flow, runtimes=runtimes, notes=tuple(notes), broken=broken)
         discord = _join_discord(settings, flow, world, redactor)
-        await _start_workers(stack, house, world, journal, *discord)
+        await _start_workers(stack, house, world, journal, disk, *discord)
         if settings.http:
-            house = await _serve_http(stack, house, world, journal)
+            house = await _serve_http(stack, house, world, journal, token)
         yield house
+
+
+def _opened(state_dir: Path, disk: Disk) -> Opened:
+    try:
+        return open_state(state_dir, disk)
+    except OSError as fault:
+        raise error(
+            Code.E_CONFIG,
+            f"{fault.filename or state_dir} cannot be used: {fault.strerror or fault}.",
+            next_step="Make it readable and writable for this user, with room on its disk, and start again.",
+        ) from fault
 
 
 def _open_logs(settings: Settings, redactor: Redactor, *, echo_warnings: bool) -> RotatingFile:
@@ -126,11 +142,11 @@ def _open_logs(settings: Settings, redactor: Redactor, *, echo_warnings: bool) -
         ) from fault
 
 
-def _world(settings: Settings, state: State, journal: FileJournal, runtimes: dict[str, Runtime]) -> World:
+def _world(settings: Settings, state: State, journal: FileJournal, runtimes: dict[str, Runtime], disk: Disk) -> World:
     return World(
         state=state,
         journal=journal,
-        blobs=FileBlobs(settings.state_dir, disk=REAL_DISK, offload=asyncio.to_thread),
+        blobs=FileBlobs(settings.state_dir, disk=disk, offload=asyncio.to_thread),
         directories=RealDirectories(),
         clock=SystemClock(),
         limits=settings.limits(tuple(runtimes)),
@@ -145,11 +161,11 @@ def _world(settings: Settings, state: State, journal: FileJournal, runtimes: dic
     )
 
 
-async def _begin(settings: Settings, flow: Flow, world: World) -> list[str]:
+async def _begin(settings: Settings, flow: Flow, world: World, disk: Disk) -> list[str]:
     """Under the lock and before any job may start: what is left over from the last time, and what is there now."""
     ledger, state = flow.ledger, world.state
     config_path = settings.state_dir / CONFIG_NAME
-    edits = config_import.read_edits(config_path, state, world.directories, REAL_DISK)
+    edits = config_import.read_edits(config_path, state, world.directories, disk)
     await starting.found_and_begin(
         ledger,
         state_id=state.state_id or secrets.token_hex(2),
@@ -159,15 +175,18 @@ async def _begin(settings: Settings, flow: Flow, world: World) -> list[str]:
     )
     notes = _sweep(state.state_id)
     for command in edits.commands:
-        await ledger.record(command)
+        try:
+            await ledger.record(command)
+        except FairleadError as problem:
+            raise refused_edit(config_path, disk, command.name, problem) from None
     sources = starting.ProjectSources(settings.projects, settings.project_root)
     notes += await starting.register_projects(ledger, sources, world.directories)
     interrupted = await starting.mark_interrupted(ledger)
     if interrupted:
-        notes.append(f"Interrupted by the last stop: {', '.join(interrupted)}. `retry JOB` runs one again.")
+        notes.append(f"Interrupted by the last stop: {', '.join(interrupted)}. `/retry JOB` runs one again.")
     assert isinstance(world.blobs, FileBlobs)
     world.blobs.forget_unnamed(named_blobs(state))
-    write_config(config_path, state, REAL_DISK)
+    await _try_to_write_config(config_path, encode_config(state), disk)
     return notes
 
 
@@ -211,7 +230,12 @@ def current_token(settings: Settings, redactor: Redactor) -> str:
 
 
 async def _start_workers(
-    stack: AsyncExitStack, house: House, world: World, journal: FileJournal, *more: Coroutine[Any, Any, None]
+    stack: AsyncExitStack,
+    house: House,
+    world: World,
+    journal: FileJournal,
+    disk: Disk,
+    *more: Coroutine[Any, Any, None],
 ) -> None:
     settings = house.settings
     owner = await stack.enter_async_context(TaskOwner("house"))
@@ -221,15 +245,22 @@ async def _start_workers(
     for number, work in enumerate(more):
         owner.start(work, name=f"channel {number}")
     owner.start(keep_snapshots(journal, world.state, pace), name="snapshots")
-    owner.start(_keep_config(house.flow, settings.state_dir / CONFIG_NAME), name="config")
+    owner.start(_keep_config(house.flow, settings.state_dir / CONFIG_NAME, disk), name="config")
 
 
-async def _serve_http(stack: AsyncExitStack, house: House, world: World, journal: FileJournal) -> House:
-    from fairlead.channels.http.server import HttpChannel
+def _token(settings: Settings) -> str:
+    """What clients of HTTP must show; nothing where HTTP is off."""
+    if not settings.http:
+        return ""
     from fairlead.channels.http.token import read_or_make_token
 
+    return read_or_make_token(settings.state_dir)
+
+
+async def _serve_http(stack: AsyncExitStack, house: House, world: World, journal: FileJournal, token: str) -> House:
+    from fairlead.channels.http.server import HttpChannel
+
     settings = house.settings
-    token = read_or_make_token(settings.state_dir)
     channel = HttpChannel(
         house.flow.gate,
         house.flow.view,
@@ -248,27 +279,42 @@ async def _serve_http(stack: AsyncExitStack, house: House, world: World, journal
     return msgspec.structs.replace(house, http_url=url, token=token)
 
 
-async def _keep_config(flow: Flow, path: Path) -> None:
-    """The readable copy follows the journal."""
+async def _keep_config(flow: Flow, path: Path, disk: Disk) -> None:
+    """The readable copy follows the journal, unless a person is editing it: that is taken over at the next start."""
     ledger = flow.ledger
     while True:
-        seen = ledger.state.seq
+        shown = encode_config(ledger.state)
         await ledger.settled()
-        await asyncio.to_thread(write_config, path, ledger.state, REAL_DISK)
-        shown = (ledger.state.owner_id, _project_stamps(ledger.state))
-        await ledger.changed(seen)
-        while (ledger.state.owner_id, _project_stamps(ledger.state)) == shown:
+        if was_edited(path, disk):
+            log.warning("config.json was edited", message=f"{path} was edited; the next start takes it over")
+        else:
+            await _try_to_write_config(path, shown, disk)
+        stamps = _config_stamps(ledger.state)
+        while _config_stamps(ledger.state) == stamps:
             await ledger.changed(ledger.state.seq)
 
 
-def _project_stamps(state: State) -> tuple[tuple[str, str], ...]:
-    return tuple((p.name, p.updated_at) for p in state.projects.values())
+async def _try_to_write_config(path: Path, data: bytes, disk: Disk) -> None:
+    """It is only a copy: a full disk delays it and ends nothing."""
+    try:
+        await asyncio.to_thread(write_config, path, data, disk)
+    except OSError as fault:
+        log.warning("config.json not written", message=f"{path}: {fault}", error_code="E_DISK_FULL")
+
+
+def _config_stamps(state: State) -> tuple[str, tuple[tuple[str, str], ...]]:
+    return state.owner_id, tuple((p.name, p.updated_at) for p in state.projects.values())
 
 
 async def _stop(owner: TaskOwner, house: House, journal: FileJournal, state: State) -> None:
+    """Bounded, come what may: on a full disk the end of a job, or the snapshot, would wait for room for ever."""
+    limit = house.settings.drain_sec + STOP_SECONDS
     try:
-        await house.flow.scheduler.drain(house.settings.drain_sec)
-        await journal.snapshot(state)
+        async with asyncio.timeout(limit):
+            await house.flow.scheduler.drain(house.settings.drain_sec)
+            await journal.snapshot(state)
+    except TimeoutError:
+        print(f"fairlead: not everything ended within {limit:.0f} s; the next start says what.", file=sys.stderr)  # noqa: T201
     except (FairleadError, OSError) as fault:
         print(f"fairlead: {fault}", file=sys.stderr)  # noqa: T201 - the journal may be what broke; say it where it is seen
     finally:

@@ -53,12 +53,26 @@ class Redactor:
         known = sorted({s for s in secrets if len(s) >= _SHORTEST_SECRET}, key=len, reverse=True)
         self._texts = tuple(known)
         self._bytes = tuple(s.encode() for s in known)
-        self.longest = max((len(b) for b in self._bytes), default=0)
 
     def text(self, text: str) -> str:
         for secret in self._texts:
             text = text.replace(secret, REDACTED)
         return text
+
+    def safe_length(self, data: bytes) -> int:
+        """How much of `data` may be let go: no secret reaches beyond it, nor might one that is not yet complete."""
+        cut = len(data)
+        for secret in self._bytes:
+            begun = (n for n in range(min(len(secret) - 1, len(data)), 0, -1) if data.endswith(secret[:n]))
+            cut = min(cut, len(data) - next(begun, 0))
+        while (start := self._straddling(data, cut)) is not None:
+            cut = start
+        return cut
+
+    def _straddling(self, data: bytes, cut: int) -> int | None:
+        """Where a whole secret begins that `cut` would part."""
+        found = (data.find(s, max(0, cut - len(s) + 1), cut + len(s) - 1) for s in self._bytes)
+        return min((at for at in found if at >= 0), default=None)
 
     def bytes(self, data: bytes) -> bytes:
         for secret in self._bytes:
@@ -75,8 +89,11 @@ class RotatingFile:
         make_private_directory(path.parent)
         self._fd = self._open()
         self._size = os.fstat(self._fd).st_size
+        self._closed = False
 
     def write(self, line: bytes) -> None:
+        if self._closed:
+            return  # the number of a closed file may by now belong to another one
         # A log that cannot be written is no reason to stop: the journal is the truth, this is only talk.
         with suppress(OSError):
             if self._size + len(line) > self._limit:
@@ -84,20 +101,27 @@ class RotatingFile:
             self._size += os.write(self._fd, line)
 
     def close(self) -> None:
-        os.close(self._fd)
+        if not self._closed:
+            self._closed = True
+            os.close(self._fd)
 
     def _open(self) -> int:
         return os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def _rotate(self) -> None:
+        with suppress(OSError):  # somebody else may have moved or removed it
+            self._age()
+        fresh = self._open()  # before the old one is closed: there is always a file that is ours
         os.close(self._fd)
+        self._fd = fresh
+        self._size = 0
+
+    def _age(self) -> None:
         for age in range(KEPT_APP_LOGS - 1, 0, -1):
             older = self._path.with_name(f"{self._path.name}.{age}")
             if older.exists():
                 older.replace(self._path.with_name(f"{self._path.name}.{age + 1}"))
         self._path.replace(self._path.with_name(f"{self._path.name}.1"))
-        self._fd = self._open()
-        self._size = 0
 
 
 def start_logging(log_directory: Path, redactor: Redactor, *, echo_warnings: bool = False) -> RotatingFile:
@@ -159,12 +183,12 @@ class JobLog:
         self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self._redactor = redactor
         self._written = os.fstat(self._fd).st_size
+        self._is_full = False
         self._held: dict[str, bytes] = {}
 
     def write(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
         whole = self._held.get(stream, b"") + data
-        # Up to the last newline nothing can still be completed by what follows, as no secret holds a newline.
-        cut = max(whole.rfind(b"\n") + 1, len(whole) - self._redactor.longest)
+        cut = self._redactor.safe_length(whole)
         self._held[stream] = whole[cut:]
         self._put(whole[:cut])
 
@@ -176,11 +200,12 @@ class JobLog:
             os.close(self._fd)
 
     def _put(self, data: bytes) -> None:
-        room = MAX_JOB_LOG_BYTES - self._written
-        if not data or room <= 0:
+        if not data or self._is_full:
             return
         clean = self._redactor.bytes(data)
+        room = max(0, MAX_JOB_LOG_BYTES - self._written)
         if len(clean) > room:
+            self._is_full = True
             clean = clean[:room] + b"\n[the log ends here: it has reached its limit]\n"
         with suppress(OSError):
             self._written += os.write(self._fd, clean)

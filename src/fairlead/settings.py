@@ -5,14 +5,17 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, cast
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from fairlead.core.identity import LOCAL_USER, Customs, linked
 from fairlead.core.keys import is_valid_part
 from fairlead.core.limits import Limits
-from fairlead.errors import Code, error
+from fairlead.errors import Code, FairleadError, error
 
 MAX_APPENDED_PROMPT: Final = 4000
+CUSTOMS: Final = Customs(numeric_channel="discord", owner_place=f"terminal:{LOCAL_USER}")
+"""Which channel gives out ids of digits alone, and where the owner is at home."""
 
 
 def _named(name: str, *aliases: str) -> AliasChoices:
@@ -26,7 +29,7 @@ def _default_home() -> Path:
 class Settings(BaseSettings):
     """Every setting of Fairlead. The text after each is what the reference says about it."""
 
-    model_config = SettingsConfigDict(env_file=".env", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore", frozen=True)
 
     # --- where things are
     state_dir: Path = Field(
@@ -54,7 +57,7 @@ class Settings(BaseSettings):
         validation_alias="FAIRLEAD_ALLOWED_USER_IDS",
         description="Further people who are served: ids, separated by commas.",
     )
-    identities: dict[str, tuple[str, ...]] = Field(
+    identities: Annotated[dict[str, tuple[str, ...]], NoDecode] = Field(
         default_factory=dict,
         validation_alias="FAIRLEAD_IDENTITIES",
         description='Who is the same person: a JSON object such as {"1234": ["terminal:local", "http:alice"]}.',
@@ -69,7 +72,7 @@ class Settings(BaseSettings):
     )
 
     # --- projects
-    projects: tuple[str, ...] = Field(
+    projects: Annotated[tuple[str, ...], NoDecode] = Field(
         (), validation_alias="PROJECTS", description="Project directories: a JSON list of absolute paths."
     )
     project_root: str = Field(
@@ -164,7 +167,7 @@ class Settings(BaseSettings):
     claude_debug_file: str = Field(
         "", validation_alias="CLAUDE_DEBUG_FILE", description="Where Claude writes its debug log."
     )
-    claude_add_dirs: tuple[str, ...] = Field(
+    claude_add_dirs: Annotated[tuple[str, ...], NoDecode] = Field(
         (), validation_alias="CLAUDE_ADD_DIRS", description="Further directories Claude may work in: a JSON list."
     )
     multi_turn: bool = Field(
@@ -289,12 +292,50 @@ class Settings(BaseSettings):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
 
+    @field_validator("projects", "identities", mode="before")
+    @classmethod
+    def _decoded(cls, value: Any) -> Any:
+        """Here and not by the library, which would stop at the first such mistake and keep the others to itself."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value)
+        except ValueError as fault:
+            raise ValueError(f"is no JSON ({fault})") from None
+
+    @field_validator("state_dir", "log_dir")
+    @classmethod
+    def _real_place(cls, value: Path) -> Path:
+        """`.env` has no shell that would do it; and a later change of directory must not move the state."""
+        return value.expanduser().absolute()
+
+    @field_validator("identities")
+    @classmethod
+    def _consistent(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        try:
+            linked(value, CUSTOMS)
+        except FairleadError as mistake:
+            raise ValueError(mistake.message.removeprefix("FAIRLEAD_IDENTITIES: ").rstrip(".")) from None
+        return value
+
     @field_validator("agent_id", "terminal_user")
     @classmethod
     def _fits_a_key(cls, value: str) -> str:
         if not is_valid_part(value):
             raise ValueError("must have 1 to 128 visible characters and no ':'")
         return value
+
+    @field_validator("identities", "projects", "claude_add_dirs", mode="before")
+    @classmethod
+    def _read_json(cls, value: Any, field: ValidationInfo) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value.strip() or ("{}" if field.field_name == "identities" else "[]"))
+        except ValueError:
+            raise ValueError(
+                'is not JSON; a list looks like ["/srv/app"], an object like {"1234": ["http:alice"]}'
+            ) from None
 
     @field_validator("projects")
     @classmethod
@@ -304,11 +345,14 @@ class Settings(BaseSettings):
             raise ValueError(f"not absolute: {', '.join(relative)}")
         return value
 
-    @model_validator(mode="after")
-    def _owner_with_token(self) -> "Settings":
-        if self.discord_token is not None and not self.discord_owner_id:
-            raise ValueError("DISCORD_TOKEN is set, so DISCORD_OWNER_ID is needed too: whom should the bot obey?")
-        return self
+    @field_validator("discord_token")
+    @classmethod
+    def _owner_with_token(cls, value: SecretStr | None, others: ValidationInfo) -> SecretStr | None:
+        if value is None or not value.get_secret_value():
+            return None
+        if not others.data.get("discord_owner_id"):
+            raise ValueError("is set, so DISCORD_OWNER_ID is needed too: it names whom the bot obeys")
+        return value
 
     def limits(self, tools: tuple[str, ...]) -> Limits:
         return Limits(
@@ -336,7 +380,7 @@ def load_settings(**overrides: Any) -> Settings:
         listed = "\n".join(f"  {_name_of(m['loc'])}: {_plain(m['msg'])}." for m in mistakes.errors())
         raise error(
             Code.E_CONFIG,
-            f"The settings are wrong:\n{listed}",
+            f"The settings are wrong:\n{listed}\n",
             next_step="Correct them in the environment or in .env; .env.example explains each.",
         ) from None
     except Exception as mistake:
@@ -348,7 +392,7 @@ def _name_of(location: tuple[int | str, ...]) -> str:
 
 
 def _plain(message: str) -> str:
-    return message.removeprefix("Value error, ")
+    return message.removeprefix("Value error, ").rstrip(".")
 
 
 def setting_names() -> dict[str, tuple[str, str, str]]:

@@ -11,6 +11,7 @@ from fairlead.kit.files import REAL_DISK
 from fairlead.observe import JobLogs, Redactor, silence_logging
 from fairlead.runtimes.catalogue import available_runtimes
 from fairlead.settings import Settings, load_settings
+from fairlead.store.config_file import CONFIG_NAME, read_config
 from fairlead.store.directories import RealDirectories
 from fairlead.store.verifying import verify
 
@@ -42,7 +43,16 @@ def _check_state(settings: Settings) -> bool:
     verdict = verify(settings.state_dir, REAL_DISK)
     for line in verdict.lines:
         _tell("journal", line, ok=verdict.ok)
-    return verdict.ok
+    return _check_config(settings) and verdict.ok
+
+
+def _check_config(settings: Settings) -> bool:
+    try:
+        config = read_config(settings.state_dir / CONFIG_NAME, REAL_DISK)
+    except FairleadError as mistake:
+        return _tell("config", mistake.full_sentence(), ok=False)
+    found = "not there yet; the first start writes it" if config is None else f"{len(config.projects)} project(s)"
+    return _tell("config", f"{settings.state_dir / CONFIG_NAME}: {found}.", ok=True)
 
 
 def _check_projects(settings: Settings) -> bool:
@@ -61,7 +71,8 @@ async def _check_agents(settings: Settings) -> bool:
     healthy = False
     for runtime in runtimes.values():
         health = await runtime.check()
-        about = " ".join(part for part in (health.program, health.version, *health.notes) if part) or "built in"
+        program = " ".join(part for part in (health.program, health.version) if part)
+        about = "; ".join(part for part in (program, *health.notes) if part)
         _tell(f"  {runtime.name}", about, ok=health.ok)
         healthy = healthy or health.ok
         await runtime.aclose()

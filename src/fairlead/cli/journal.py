@@ -2,16 +2,20 @@
 
 import json
 import sys
+from collections import deque
 from pathlib import Path
 from typing import Any
 
 import click
 
+from fairlead.core.events import JobCompleted, JobFailed
 from fairlead.errors import Code, error
-from fairlead.kit.files import REAL_DISK
+from fairlead.kit.files import REAL_DISK, read_if_there
 from fairlead.render.story import in_words
 from fairlead.settings import load_settings
+from fairlead.store.blobs import BLOBS_NAME
 from fairlead.store.journal import JOURNAL_NAME, find_lines
+from fairlead.store.reading import blocks, finished_end
 from fairlead.store.verifying import verify
 
 
@@ -31,16 +35,27 @@ def verify_command() -> None:
 
 
 @command.command("tail")
-@click.option("-n", "--lines", "count", default=20, show_default=True, help="How many lines.")
+@click.option(
+    "-n", "--lines", "count", type=click.IntRange(min=1), default=20, show_default=True, help="How many lines."
+)
 @click.option("--raw", is_flag=True, help="The lines as they are written.")
 def tail_command(*, count: int, raw: bool) -> None:
     """Print the last lines of the journal."""
     path = _journal_path()
-    for line in path.read_bytes().splitlines()[-count:]:
+    # What is being written at this moment, or was torn, is no line yet.
+    end = finished_end(REAL_DISK, path, path.stat().st_size)
+    last: deque[bytes] = deque(maxlen=count)
+    for block in blocks(REAL_DISK, path, 0, end):
+        last.extend(block.splitlines()[-count:])
+    for line in last:
         if raw:
             click.echo(line)
             continue
-        fields: dict[str, Any] = json.loads(line)
+        try:
+            fields: dict[str, Any] = json.loads(line)
+        except ValueError:
+            click.echo("         (the last line is not finished: it is being written, or a crash tore it)")
+            continue
         payload = json.dumps(fields["payload"], ensure_ascii=False)
         shown = payload if len(payload) <= 160 else f"{payload[:160]}…"
         click.echo(f"{fields['seq']:>7}  {fields['ts']}  {fields['type']:<18}  {shown}")
@@ -56,9 +71,17 @@ def show_command(*, job: str) -> None:
         raise error(Code.E_JOB_NOT_FOUND, f"{path} has no line about {job!r}.")
     for line in recorded:
         click.echo(f"{line.seq:>7}  {line.ts}  {in_words(line.event)}")
-    answers = [getattr(line.event, "text", "") for line in recorded if type(line.event).__name__ == "JobCompleted"]
-    if answers and answers[-1]:
-        click.echo(f"\n{answers[-1]}")
+    answers = [line.event for line in recorded if isinstance(line.event, JobCompleted | JobFailed)]
+    text = _text_of(answers[-1]) if answers else ""
+    if text:
+        click.echo(f"\n{text}")
+
+
+def _text_of(end: JobCompleted | JobFailed) -> str:
+    if isinstance(end, JobFailed) or not end.text_blob:
+        return end.text
+    kept = read_if_there(load_settings().state_dir / BLOBS_NAME / end.text_blob)
+    return "[The long answer is no longer kept.]" if kept is None else kept.decode()
 
 
 def _journal_path() -> Path:

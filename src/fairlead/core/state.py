@@ -216,6 +216,7 @@ class State(msgspec.Struct):
     keys_of_today: dict[str, str] = {}
     keys_of_days: dict[str, dict[str, str]] = {}
     floors: dict[str, int] = {}
+    last_posts: dict[str, str] = {}
 
     def fate_of(self, dedupe_key: str) -> str | None:
         """What became of a message: its job's id, «refused CODE» or «skipped reason»; None if it was never seen."""

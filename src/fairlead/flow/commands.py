@@ -38,6 +38,9 @@ from fairlead.ports import Directories, Runtime
 
 SESSION_LIST_LENGTH: Final = 20
 
+_POSSIBLE_WITHOUT_ROOM: Final = (ask.Status, ask.AgentStatus, ask.AgentStop, ask.Cancel)
+"""While the disk is full: to see what runs, and to stop whatever fills it. All else would wait for room in silence."""
+
 
 class Commands:
     def __init__(
@@ -83,8 +86,11 @@ class Commands:
     async def run(self, request: Request, caller: Caller) -> Reply:
         if not is_allowed(self._state, caller.person, self._ledger.limits, vouched=caller.vouched):
             raise error(Code.E_OWNER_ONLY)
+        if not isinstance(request, _POSSIBLE_WITHOUT_ROOM):
+            self._ledger.check_room()
         reply = await self._handlers[type(request)](request, caller)
-        await self._ledger.settled()
+        if not self._ledger.is_stalled:
+            await self._ledger.settled()
         return reply
 
     # --- projects
@@ -211,7 +217,6 @@ class Commands:
         return await cancel_jobs(self._ledger, self._scheduler, chosen, caller.person)
 
     async def _retry(self, request: ask.Retry, caller: Caller) -> JobQueued:
-        self._ledger.check_room()
         past = await self._looking_back.job(request.job_id)
         prompt = "" if past.job.prompt_blob else past.prompt
         decision = await self._ledger.record(RetryJob(past.job, prompt, caller.person, past.job.attachments))

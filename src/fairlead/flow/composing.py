@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from fairlead.core.events import FileRef, Piece
 from fairlead.core.state import Debt, Job, OpenQuestion, State
+from fairlead.errors import FairleadError
 from fairlead.ports import Blobs, ChannelCapabilities
 from fairlead.render.endings import ending_text
 from fairlead.render.pieces import ANSWER_FILE, plan_pieces
@@ -29,8 +30,15 @@ class Composer:
     async def _answer(self, job: Job, language: str) -> str:
         answer = job.answer
         if job.answer_blob:
-            answer = (await self._blobs.get(job.answer_blob)).decode()
+            answer = await self._kept(job)
         return ending_text(job, answer, language)
+
+    async def _kept(self, job: Job) -> str:
+        """The long answer; where somebody removed its file, what is left of it, and why."""
+        try:
+            return (await self._blobs.get(job.answer_blob)).decode()
+        except FairleadError as gone:
+            return f"{job.result_excerpt or ''}\n\n{gone.full_sentence()}".strip()
 
     async def _question(self, question: OpenQuestion, can: ChannelCapabilities, language: str) -> tuple[Piece, ...]:
         """The buttons stand under the last piece, when all there is to know has been said."""

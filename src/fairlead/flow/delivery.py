@@ -5,6 +5,7 @@ While a channel is away its debts wait, and no attempt counts.
 """
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import Callable, Mapping
 from random import Random
@@ -28,6 +29,7 @@ LOOK_AFTER_SECONDS: Final = 60.0
 """Channels recognise a repeated nonce for a few minutes only: past this, look before sending again."""
 
 AWAY_SECONDS: Final = 15.0
+AWAY_NOTED_SECONDS: Final = 3600.0
 
 
 def nonce_of(state_id: str, debt_id: str, index: int) -> str:
@@ -60,24 +62,29 @@ class Delivery:
         async with TaskOwner("delivery", on_crash=self._report_crash) as owner:
             while True:
                 seen = self._ledger.state.seq
-                await self._plan_all()
+                all_planned = await self._plan_all()
                 for address in self._addresses():
                     if address not in self._couriers:
                         self._couriers.add(address)
                         owner.start(self._courier(address), name=address)
-                await self._ledger.changed(seen)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(None if all_planned else AWAY_SECONDS):
+                        await self._ledger.changed(seen)
 
     def _report_crash(self, name: str, fault: Exception) -> None:
         log_failure("a courier crashed; its debts stay", fault, courier=name)
 
     # --- planning
 
-    async def _plan_all(self) -> None:
+    async def _plan_all(self) -> bool:
+        """False if something could not be planned and should be tried again: its words could not be had."""
+        all_planned = True
         for debt in [d for d in self._state.debts.values() if d.plan is None]:
             if debt.requester.channel in self._channels:
-                await self._plan(debt)
+                all_planned = await self._plan(debt) and all_planned
+        return all_planned
 
-    async def _plan(self, debt: Debt) -> None:
+    async def _plan(self, debt: Debt) -> bool:
         to = resolve_destination(
             self._state,
             target_session_key=debt.session_key,
@@ -85,15 +92,20 @@ class Delivery:
             fail_closed=debt.fail_closed,
             now=self._ledger.now(),
         )
-        if to.mode != "bound":
-            log.warning("delivery without a binding", debt_id=debt.debt_id, mode=to.mode, reason=to.reason)
         channel = self._channels.get(to.conversation.channel) if to.conversation is not None else None
         if to.conversation is not None and channel is None:
-            return  # that channel is off for now: the debt waits for it
+            return True  # that channel is off for now: the debt waits for it
+        if to.mode != "bound":
+            log.warning("delivery without a binding", debt_id=debt.debt_id, mode=to.mode, reason=to.reason)
         can = channel.capabilities if channel is not None else None
-        pieces = await self._composer.compose(debt, can) if can is not None and can.push else ()
+        try:
+            pieces = await self._composer.compose(debt, can) if can is not None and can.push else ()
+        except Exception as fault:  # one answer that cannot be put into words must not hold up all others
+            log_failure("delivery not planned; it is tried again", fault, debt_id=debt.debt_id)
+            return False
         self._begun_here.add(debt.debt_id)
         await self._ledger.record(PlanDelivery(debt.debt_id, to, pieces))
+        return True
 
     # --- paying
 
@@ -102,8 +114,10 @@ class Delivery:
         return self._ledger.state
 
     def _addresses(self) -> list[str]:
-        owed = (d for d in self._state.debts.values() if d.plan is not None and d.plan.pieces)
-        return list(dict.fromkeys(d.plan.destination.address for d in owed if d.plan and d.plan.destination))
+        plans = (d.plan for d in self._state.debts.values() if d.plan is not None and d.plan.pieces)
+        places = (plan.destination for plan in plans if plan.destination is not None)
+        # A channel that is off now was on when this was planned: the debt waits until it is on again.
+        return list(dict.fromkeys(place.address for place in places if place.channel in self._channels))
 
     def _first_owed(self, address: str) -> Debt | None:
         for debt in self._state.debts.values():
@@ -136,7 +150,7 @@ class Delivery:
         try:
             message_id = await self._send_once(channel, parcel, debt)
         except ChannelAway:
-            await self._ledger.record(DeferDelivery(debt.debt_id, AWAY_SECONDS, counts=False))
+            await self._wait_while_away(debt)
         except OutcomeUnknown:
             await self._defer(debt, Code.E_UNDELIVERABLE, 0.0)
         except DeliveryLater as later:
@@ -144,14 +158,22 @@ class Delivery:
         except DeliveryImpossible as never:
             log.error("undeliverable", debt_id=debt.debt_id, error_code=never.code, message=never.reason)
             await self._ledger.record(Abandon(debt.debt_id, never.code, never.reason))
-        except FairleadError as fault:
+        except Exception as fault:  # whatever a channel does, its debts are tried again, and only its own
             log_failure("delivery failed", fault, debt_id=debt.debt_id)
-            await self._defer(debt, fault.code, 0.0)
+            await self._defer(debt, fault.code if isinstance(fault, FairleadError) else Code.E_INTERNAL, 0.0)
         else:
             self._begun_here.add(debt.debt_id)  # pieces behind a paid one were never tried
             await self._ledger.record(PayPiece(debt.debt_id, parcel.index, message_id))
             if debt.debt_id not in self._state.debts:
                 self._begun_here.discard(debt.debt_id)
+
+    async def _wait_while_away(self, debt: Debt) -> None:
+        """A channel may be away for days: that is worth a line of the journal once an hour, not at every look."""
+        since_noted = moments.seconds_between(debt.due, self._ledger.now()) if debt.due else AWAY_NOTED_SECONDS
+        if since_noted >= AWAY_NOTED_SECONDS:
+            await self._ledger.record(DeferDelivery(debt.debt_id, AWAY_SECONDS, counts=False))
+        else:
+            await asyncio.sleep(AWAY_SECONDS)
 
     def _is_moot(self, debt: Debt) -> bool:
         question = self._state.questions.get(debt.question_id)
@@ -189,5 +211,7 @@ class Delivery:
             language=self._language_of(job.person if job is not None else ""),
             files=piece.files,
             question=msgspec.structs.replace(question) if question is not None else None,
-            after_message_id=debt.paid.get(str(index - 1), job.message_id if job is not None else ""),
+            after_message_id=self._state.last_posts.get(
+                debt.plan.destination.address, job.message_id if job is not None else ""
+            ),  # not only after the question: an earlier answer with the same words may have come behind it
         )

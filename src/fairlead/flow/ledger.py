@@ -59,9 +59,13 @@ class Ledger:
         """Everything in the state, as it is now, is durable when this returns."""
         await self._journal.durable(self.state.seq)
 
+    @property
+    def is_stalled(self) -> bool:
+        return self._journal.is_stalled
+
     def check_room(self) -> None:
         """While the disk is full nothing new is taken, so that nothing taken is lost."""
-        if self._journal.is_stalled:
+        if self.is_stalled:
             raise error(Code.E_DISK_FULL)
 
     async def changed(self, since: int) -> None:

@@ -7,7 +7,7 @@ from fairlead.core.fold import apply
 from fairlead.core.keys import parse_session_key
 from fairlead.core.replies import Step, Story
 from fairlead.core.state import Job, Session, State, answer_debt_id
-from fairlead.errors import Code, error
+from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.ledger import Ledger
 from fairlead.ports import Blobs, Journal, Recorded
 from fairlead.render.story import in_words
@@ -63,7 +63,11 @@ class LookingBack:
         return Story(subject, tuple(steps[seq] for seq in sorted(steps)))
 
     async def _text(self, inline: str, blob: str) -> str:
-        return (await self._blobs.get(blob)).decode() if blob else inline
+        """Long texts leave with their job: what is no longer kept is said in their place."""
+        try:
+            return (await self._blobs.get(blob)).decode() if blob else inline
+        except FairleadError as gone:
+            return f"[{gone.message}]"
 
 
 def _is_about(event: e.JournalEvent, job_id: str) -> bool:

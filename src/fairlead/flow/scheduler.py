@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 
-from fairlead.core.decide.endings import Cancelled, Failed
+from fairlead.core.decide.endings import Cancelled, Failed, Outcome
 from fairlead.core.decide.starts import StartNext
 from fairlead.core.events import JobStarted
 from fairlead.core.state import Job
@@ -23,7 +23,10 @@ class Scheduler:
         self._runtimes = runtimes
         self._make_turn = make_turn
         self._turns: dict[str, Turn] = {}
+        self._stopped_early: dict[str, Outcome] = {}
         self._closed = False
+        self._quiet = asyncio.Event()
+        self._quiet.set()
 
     async def run(self) -> None:
         """For ever. Cancelling it ends every turn, processes included."""
@@ -54,31 +57,39 @@ class Scheduler:
 
     async def watch_over(self, turn: Turn) -> None:
         """Run a turn to its end, and be able to stop it meanwhile."""
-        self._turns[turn.job.job_id] = turn
+        job_id = turn.job.job_id
+        self._turns[job_id] = turn
+        self._quiet.clear()
+        early = self._stopped_early.pop(job_id, None)
+        if early is not None:
+            turn.stop(early)
         try:
             await turn.run()
         finally:
-            del self._turns[turn.job.job_id]
+            del self._turns[job_id]
+            if not self._turns:
+                self._quiet.set()
 
     def cancel(self, job_id: str, person: str, reason: str = "") -> bool:
         """Ask a running turn to end as cancelled; False if it does not run."""
         turn = self._turns.get(job_id)
+        job = self._ledger.state.jobs.get(job_id)
         if turn is not None:
             turn.stop(Cancelled(person, reason))
-        return turn is not None
+        elif job is not None and job.state in {"running", "waiting"}:
+            # Its start is written, but not yet durable: it ends before it begins.
+            self._stopped_early[job_id] = Cancelled(person, reason)
+        else:
+            return False
+        return True
 
     async def drain(self, seconds: float) -> None:
         """Start nothing more; let what runs come to its end, and after `seconds` end it as E_SHUTDOWN."""
         self._closed = True
         try:
             async with asyncio.timeout(seconds):
-                await self._until_quiet()
+                await self._quiet.wait()
         except TimeoutError:
             for turn in list(self._turns.values()):
                 turn.stop(Failed(Code.E_SHUTDOWN, f"Fairlead was shut down; the job had {seconds:.0f} s to finish."))
-            await self._until_quiet()
-
-    async def _until_quiet(self) -> None:
-        while self._turns:
-            await self._ledger.changed(self._ledger.state.seq)
-            await asyncio.sleep(0)  # the turn's owner lets go one step after its end is recorded
+            await self._quiet.wait()

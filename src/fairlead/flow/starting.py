@@ -38,11 +38,21 @@ async def register_projects(ledger: Ledger, sources: ProjectSources, directories
     notes: list[str] = []
     for path in sources.listed:
         notes += await _register(ledger, path, "PROJECTS", directories)
-    for path in directories.subdirectories(sources.root) if sources.root else ():
+    for path in _below(sources.root, directories, notes):
         notes += await _register(ledger, path, "FAIRLEAD_PROJECT_ROOT", directories)
     for project in list(ledger.state.projects.values()):
         notes += await _recheck(ledger, project, directories)
     return notes
+
+
+def _below(root: str, directories: Directories, notes: list[str]) -> list[str]:
+    if not root:
+        return []
+    facts = directories.inspect(root)
+    if facts.problem:
+        notes.append(f"FAIRLEAD_PROJECT_ROOT: {facts.problem}")
+        return []
+    return directories.subdirectories(root)
 
 
 async def _register(ledger: Ledger, path: str, source: str, directories: Directories) -> list[str]:
@@ -57,11 +67,12 @@ async def _register(ledger: Ledger, path: str, source: str, directories: Directo
 async def _recheck(ledger: Ledger, project: Project, directories: Directories) -> list[str]:
     """A path that is gone disables the project; one that is back enables it again."""
     facts = directories.inspect(project.path)
+    still_gone = [f"Project {project.name} is disabled: {facts.problem}"] if facts.problem else []
     if bool(facts.problem) == bool(project.disabled):
-        return []
+        return still_gone
     # The registered path stays as it is: a link put in its place later must not lead elsewhere.
     kept = msgspec.structs.replace(facts, real_path=project.path)
     await ledger.record(
         UpdateProject(project.name, kept, project.enabled_tools, project.default_tool, project.default_args)
     )
-    return [f"Project {project.name} is disabled: {facts.problem}"] if facts.problem else []
+    return still_gone or [f"Project {project.name} is there again."]

@@ -5,6 +5,7 @@ Whatever happens, a turn ends in exactly one outcome, and nothing of it is left 
 
 import asyncio
 import contextlib
+import math
 from collections.abc import AsyncGenerator
 from typing import Final, cast
 
@@ -16,6 +17,7 @@ from fairlead.core.decide.messages import StoreAttachments
 from fairlead.core.decide.starts import ForgetResumeKey, LearnResumeKey, ReportProgress
 from fairlead.core.engine import EngineEvent, InputFile, Invocation
 from fairlead.core.events import FileRef, Spent
+from fairlead.core.inbound import clean_text
 from fairlead.core.state import Job, resume_slot
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.approvals import Approvals
@@ -100,6 +102,8 @@ class Turn:
             return self._failed(Code.E_INTERNAL, f"{type(fault).__name__}: {fault}")
 
     async def _stoppable(self) -> Outcome:
+        if self._stop.done():
+            return self._stop.result()
         async with TaskOwner(f"turn {self.job.job_id}") as owner:
             attempts = owner.start(self._attempts(owner), name="attempts")
             await asyncio.wait({attempts, self._stop}, return_when=asyncio.FIRST_COMPLETED)
@@ -135,7 +139,8 @@ class Turn:
     async def _may_try_again(self, failed: engine.TurnFailed) -> bool:
         """At most once, and only if the agent cannot have done anything yet."""
         gathered = self._gathered
-        if gathered.tools_started or gathered.permission_granted or self.job.tried_again:
+        may_have_acted = gathered.tools_started or gathered.permission_granted
+        if may_have_acted or self.job.tried_again or self.job.state != "running":
             return False
         if failed.code is Code.E_RESUME_GONE:
             forgotten = await self._ledger.record(ForgetResumeKey(self.job.job_id))
@@ -241,16 +246,26 @@ class Turn:
         gathered = self._gathered
         match gathered.ended:
             case engine.TurnEnded(text=text):
-                data = text.encode("utf-8", "replace")
-                blob = await self._blobs.put(data) if len(data) > INLINE_TEXT_BYTES else ""
-                return Completed(data.decode(), blob, tuple(gathered.files), gathered.spent)
+                text = clean_text(text)
+                return Completed(text, await self._blob_for(text), tuple(gathered.files), gathered.spent)
             case engine.TurnFailed(code=code, message=message, text=text):
                 return self._failed(code, message, text)
             case None:
                 return self._failed(Code.E_ADAPTER_MISSING_RESULT, "The agent's stream ended without a result.")
 
+    async def _blob_for(self, text: str) -> str:
+        data = text.encode()
+        if len(data) <= INLINE_TEXT_BYTES:
+            return ""
+        try:
+            return await self._blobs.put(data)
+        except FairleadError as full:
+            if full.code is not Code.E_DISK_FULL:
+                raise
+            return ""  # a long line of the journal, which waits for room: better than losing the answer
+
     def _failed(self, code: Code, message: str, text: str = "") -> Failed:
-        return Failed(code, message[:4000], text[:INLINE_TEXT_BYTES], self._gathered.spent)
+        return Failed(code, clean_text(message[:4000]), clean_text(text[:INLINE_TEXT_BYTES]), self._gathered.spent)
 
     def _log_end(self, outcome: Outcome, seconds: float) -> None:
         """The one line per turn."""
@@ -282,5 +297,6 @@ def _added(spent: Spent, usage: engine.UsageReported) -> Spent:
         spent.input_tokens + usage.input_tokens,
         spent.output_tokens + usage.output_tokens,
         spent.cached_tokens + usage.cached_tokens,
-        spent.cost_usd + usage.cost_usd,
+        # JSON has no word for infinity or for what is no number: the journal could not be read back.
+        spent.cost_usd + (usage.cost_usd if math.isfinite(usage.cost_usd) else 0.0),
     )

@@ -1,8 +1,9 @@
 """What agents do on their own: each such turn becomes a job of its own, never the next message's answer."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from contextlib import aclosing
+from typing import Any, Final
 
 from fairlead.core.decide.starts import BeginAgentTurn
 from fairlead.core.engine import EngineEvent, Invocation, TurnEnded, TurnFailed, Unasked
@@ -13,6 +14,8 @@ from fairlead.flow.turn import Turn
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log_failure
 from fairlead.ports import Runtime
+
+LISTEN_AGAIN_SECONDS: Final = 15.0
 
 WatchOver = Callable[[Turn], Coroutine[Any, Any, None]]
 
@@ -53,13 +56,27 @@ class UnaskedTurns:
     async def run(self, watch_over: WatchOver) -> None:
         """For ever: begin a job with the first event of each turn, and feed it the rest."""
         async with TaskOwner(f"unasked {self._runtime.name}") as owner:
+            while True:
+                async with aclosing(self._spoken()) as spoken:
+                    async for unasked in spoken:
+                        await self._take(unasked, owner, watch_over)
+                await asyncio.sleep(LISTEN_AGAIN_SECONDS)
+
+    async def _spoken(self) -> AsyncGenerator[Unasked]:
+        """What the runtime says by itself; a runtime that breaks here has only stopped talking."""
+        try:
             async for unasked in self._runtime.unasked():
-                stream = self._heard.get(unasked.turn_id) or await self._begin(unasked, owner, watch_over)
-                if stream is None:
-                    continue
-                stream.hear(unasked.event)
-                if isinstance(unasked.event, TurnEnded | TurnFailed):
-                    del self._heard[unasked.turn_id]
+                yield unasked
+        except Exception as fault:
+            log_failure("a runtime broke while it was listened to", fault, runtime=self._runtime.name)
+
+    async def _take(self, unasked: Unasked, owner: TaskOwner, watch_over: WatchOver) -> None:
+        stream = self._heard.get(unasked.turn_id) or await self._begin(unasked, owner, watch_over)
+        if stream is None:
+            return
+        stream.hear(unasked.event)
+        if isinstance(unasked.event, TurnEnded | TurnFailed):
+            del self._heard[unasked.turn_id]
 
     async def _begin(self, unasked: Unasked, owner: TaskOwner, watch_over: WatchOver) -> HeardStream | None:
         try:

@@ -191,7 +191,8 @@ def make_private_directory(path: Path, *, disk: Disk = REAL_DISK) -> None:
         disk.mkdir(path, PRIVATE_DIRECTORY)
     except FileNotFoundError:
         make_private_directory(path.parent, disk=disk)
-        make_private_directory(path, disk=disk)
+        disk.mkdir(path, PRIVATE_DIRECTORY)  # raises where the parent is there and takes none, as below /proc
+        disk.sync_directory(path.parent)
     except FileExistsError:
         disk.listdir(path)  # a file of that name raises here instead of at the first use
         with suppress(PermissionError):  # a parent that we may not open was made by somebody else, long ago

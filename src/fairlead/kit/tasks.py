@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -14,7 +14,7 @@ class TaskOwner:
 
     Leaving the block waits for all tasks, as asyncio.TaskGroup does; `cancel()` asks them all to end.
     A task that dies of an exception cancels the others and ends the block with that exception itself (a
-    group only if several died). With `on_crash`, it is reported there and the others go on.
+    group only if they died of different things). With `on_crash`, it is reported there and the others go on.
     """
 
     def __init__(self, name: str, *, on_crash: Callable[[str, Exception], None] | None = None) -> None:
@@ -53,7 +53,7 @@ class TaskOwner:
         try:
             await self._group.__aexit__(kind, error, trace)
         except BaseExceptionGroup as group:
-            only, *others = group.exceptions
+            only, *others = _distinct(group)
             if others:
                 raise
             raise only from only.__cause__
@@ -66,6 +66,17 @@ class TaskOwner:
                 raise
             self._on_crash(full_name, crash)
             return None
+
+
+def _distinct(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
+    """What really went wrong: the same fault told to many who waited for it is one fault."""
+    found: dict[int, BaseException] = {}
+    for fault in group.exceptions:
+        if isinstance(fault, BaseExceptionGroup):
+            found.update({id(one): one for one in _distinct(cast("BaseExceptionGroup[BaseException]", fault))})
+        else:
+            found[id(fault)] = fault
+    return list(found.values())
 
 
 async def shielded(work: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:

@@ -59,9 +59,17 @@ def is_edited(config: Config) -> bool:
     return config.content_hash != _hash(_without_hash(config))
 
 
-def write_config(path: Path, state: State, disk: Disk) -> None:
+def was_edited(path: Path, disk: Disk) -> bool:
+    """Whether somebody changed the file, or is changing it now, so that it cannot even be understood."""
+    try:
+        config = read_config(path, disk)
+    except FairleadError:
+        return True
+    return config is not None and is_edited(config)
+
+
+def write_config(path: Path, data: bytes, disk: Disk) -> None:
     """Only if it says something else than what is there."""
-    data = encode_config(state)
     if read_if_there(path, disk=disk) != data:
         replace_durably(path, data, disk=disk)
 
@@ -115,6 +123,11 @@ def _mistake(key: str, project: ConfigProject) -> str:
     if project.default_tool not in project.enabled_tools:
         return f"project {key!r}: default_tool {project.default_tool!r} is not among enabled_tools"
     return ""
+
+
+def refused_edit(path: Path, disk: Disk, name: str, problem: FairleadError) -> FairleadError:
+    """What was decided against about project `name`, said of the line where it stands."""
+    return _at_line(path, disk.read(path), f"project {name!r}: {problem.message.rstrip('.')}", near=name)
 
 
 def _at_line(path: Path, data: bytes, mistake: str, near: str = "") -> FairleadError:

@@ -92,7 +92,7 @@ def _take_block(block: bytes, seq: int, take: Take) -> int:
     while start < len(block):
         end = block.rfind(b"\n", start, start + SLICE) + 1 or block.index(b"\n", start) + 1
         some = lines.decoder.decode_lines(block[start:end])
-        last = seq + len(some)
+        last = seq + block.count(b"\n", start, end)  # an empty line is none to the decoder, and one too many to us
         if [line.seq for line in some] != list(range(seq + 1, last + 1)):
             raise _OutOfOrder
         take(some)

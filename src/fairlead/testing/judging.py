@@ -12,8 +12,11 @@ from fairlead.core import events as e
 from fairlead.core.fold import apply
 from fairlead.core.state import State
 from fairlead.errors import FairleadError
+from fairlead.kit.files import read_if_there
 from fairlead.store import lines
 from fairlead.store.journal import SNAPSHOT_NAME, open_state
+from fairlead.store.verifying import Verdict, verify
+from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.world import JOURNAL, STATE, World
 
 _ENDS = (e.JobCompleted, e.JobFailed, e.JobCancelled, e.JobMarkedUnknownAfterCrash)
@@ -22,10 +25,8 @@ _ENDS = (e.JobCompleted, e.JobFailed, e.JobCancelled, e.JobMarkedUnknownAfterCra
 def judge(world: World) -> None:
     """Add what is wrong to the world's violations."""
     world.violations += world.agents.violations
-    try:
-        facts = _facts(world)
-    except FairleadError as fault:
-        world.accuse(f"the journal does not pass: {fault.message}")
+    facts = _facts(world)
+    if facts is None:
         return
     _promises_are_kept(world, facts)
     _every_message_has_one_fate(world, facts)
@@ -35,11 +36,31 @@ def judge(world: World) -> None:
     _state_is_the_fold(world, facts)
 
 
-def _facts(world: World) -> list[lines.Line]:
-    """Every durable line, after the real reader has agreed with all of them."""
+def _facts(world: World) -> list[lines.Line] | None:
+    """Every durable line, if the real judge of journals agrees with all of them."""
     world.clear_up()
-    open_state(STATE, world.disk.crash(Random(0), power_lost=False))
-    return [lines.decoder.decode(raw) for raw in world.disk.durable_bytes(JOURNAL).splitlines()]
+    try:
+        verdict = verify(STATE, world.disk)
+    except FairleadError as broken:
+        verdict = Verdict(ok=False, lines=(broken.message,))
+    if not verdict.ok:
+        world.accuse(f"the journal does not pass: {' '.join(verdict.lines)}")
+        return None
+    durable = world.disk.durable_bytes(JOURNAL)
+    return [lines.decoder.decode(raw) for raw in durable[: durable.rfind(b"\n") + 1].splitlines()]
+
+
+def judge_snapshot(world: World, found: SimulatedDisk) -> None:
+    """After a crash: a snapshot covers only what was durable, so nothing that it covers can be lost."""
+    data = read_if_there(STATE / SNAPSHOT_NAME, disk=found)
+    covered = 0 if not data else msgspec.json.decode(data, type=_Cover).seq
+    kept = (read_if_there(JOURNAL, disk=found) or b"").count(b"\n")
+    if covered > kept:
+        world.accuse(f"the snapshot covers {covered - kept} lines that the journal lost")
+
+
+class _Cover(msgspec.Struct):
+    seq: int
 
 
 def _promises_are_kept(world: World, facts: list[lines.Line]) -> None:

@@ -15,10 +15,10 @@ from structlog.testing import capture_logs
 
 from fairlead.errors import FairleadError
 from fairlead.kit.tasks import TaskOwner
-from fairlead.testing.clock import NothingLeft, PowerLost, VirtualLoop
+from fairlead.testing.clock import PowerLost, VirtualLoop
 from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.house import House
-from fairlead.testing.judging import judge
+from fairlead.testing.judging import judge, judge_snapshot
 from fairlead.testing.people import everybody
 from fairlead.testing.world import ActorMaker, World
 
@@ -122,12 +122,12 @@ class _Life:
             world.tell(f"the house ends itself: {broken}")
         except OSError as fault:
             if fault.errno not in {errno.ENOSPC, errno.EIO}:
-                raise
+                world.accuse(f"the house fell: {fault}")
             self._power_lost = fault.errno == errno.EIO
             world.tell(f"it could not start: {fault.strerror}")
             world.disk.capacity = None
-        except (NothingLeft, FairleadError) as fault:
-            world.accuse(f"{type(fault).__name__}: {fault}")
+        except Exception as fault:  # whatever it is, it was not meant to happen
+            world.accuse(f"the house fell: {type(fault).__name__}: {fault}")
         else:
             self._complain()
             world.loop.abandon()
@@ -146,6 +146,7 @@ class _Life:
         if self._house is not None:
             self._house.unplug()
         found = self._found or world.disk.crash(self._random, power_lost=self._power_lost)
+        judge_snapshot(world, found)
         pause = self._random.choice((0.5, 30.0, 600.0))
         old = world.loop
         world.steps += old.steps

@@ -11,7 +11,7 @@ from fairlead.client import Client, ServerAway
 from fairlead.client import wire as w
 from fairlead.core.inbound import clean_text
 from fairlead.core.requests import Cancel
-from fairlead.errors import Code, FairleadError, error
+from fairlead.errors import Code, FairleadError, error, sentence
 from fairlead.kit.tasks import shielded
 from fairlead.render.replies import reply_text
 from fairlead.render.tools import tool_label
@@ -86,7 +86,7 @@ class _Exchange:
                     return await self._print(job)
                 case w.Failed(fault, job):
                     await self._print(job)
-                    _tell(self._stderr, f"{fault.code}: {fault.message} {fault.next}".rstrip())
+                    _tell(self._stderr, sentence(fault.code, fault.message, fault.next))
                     return FAILED
                 case _:
                     pass
@@ -115,6 +115,6 @@ class _Exchange:
             _tell(self._stderr, f"{job.job_id} was {job.state}.")
         return FAILED
 
-    def _away(self, attempt: int, why: Exception) -> None:
+    def _away(self, attempt: int, _why: Exception) -> None:
         if attempt == 1:
-            _tell(self._stderr, f"{why} Trying again …")
+            _tell(self._stderr, "Fairlead does not answer; trying again …")

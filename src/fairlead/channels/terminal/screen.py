@@ -50,10 +50,13 @@ class Screen:
     def begin(self, note: str) -> None:
         self._tail, self._note, self._asking = "", note, None
         self._tools.clear()
-        self._live = Live(
-            get_renderable=self._drawn, console=self.console, refresh_per_second=10, transient=True, auto_refresh=True
-        )
-        self._live.start()
+        # Drawn from the event loop alone: with rich's own thread, a line printed meanwhile lands behind the spinner.
+        self._live = Live(get_renderable=self._drawn, console=self.console, transient=True, auto_refresh=False)
+        self._live.start(refresh=True)
+
+    def draw(self) -> None:
+        if self._live is not None:
+            self._live.refresh()
 
     def end(self) -> None:
         if self._live is not None:
@@ -137,4 +140,8 @@ def _behind(words: str) -> str:
 
 
 def _markdown(text: str) -> Markdown:
-    return Markdown(visible_lines(text), code_theme="ansi_dark")
+    drawn = Markdown(visible_lines(text), code_theme="ansi_dark")
+    for token in (child for block in drawn.parsed for child in block.children or ()):
+        if token.type == "softbreak":
+            token.type = "hardbreak"  # agents end a line where they mean it, as people do in a chat
+    return drawn

@@ -91,8 +91,9 @@ def defer_delivery(state: State, command: DeferDelivery, now: str, limits: Limit
 
 
 def acknowledge(state: State, command: Acknowledge, _now: str, _limits: Limits) -> Decision:
+    """A client may be quicker than the plan; what is planned in pieces is paid in pieces."""
     debt = state.debts.get(command.debt_id)
-    if debt is None or not debt.awaits_fetching:
+    if debt is None or (debt.plan is not None and not debt.awaits_fetching):
         return NOTHING
     return Decision((DeliveryAcknowledged(command.debt_id),))
 

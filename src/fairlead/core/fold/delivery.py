@@ -30,6 +30,8 @@ def piece_delivered(state: State, _ts: str, event: e.PieceDelivered) -> None:
     debt = state.debts.get(event.debt_id)
     if debt is None or debt.plan is None:
         return
+    if debt.plan.destination is not None:
+        state.last_posts[debt.plan.destination.address] = event.message_id
     if len(debt.plan.pieces) == 1:  # nearly always, so nothing is written that goes in the next line
         settle(state, debt)
         return

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from home import at_home, heard_in
+from channel_home import at_home, heard_in
 
 pytestmark = pytest.mark.anyio
 
@@ -134,8 +134,8 @@ async def test_a_broken_stream_goes_on_behind_the_last_event_heard(tmp_path: Pat
 async def test_a_client_that_hangs_up_cancels_nothing(tmp_path: Path):
     async with at_home(tmp_path) as home:
         body = {"userId": "alice", "message": "/question Still there? | yes"}
+        timeout = aiohttp.ClientTimeout(total=0.2)
         with pytest.raises(TimeoutError):
-            timeout = aiohttp.ClientTimeout(total=0.2)
             await home.http.post(f"{home.url}/v1/messages", json=body, timeout=timeout)
         question = await home.until("job_" + _only_job(home), "question")
         await home.post(f"/v1/questions/{question.data['question_id']}", {"verdict": "allow", "message": "yes"})

@@ -67,7 +67,7 @@ class Home:
 
     @asynccontextmanager
     async def listening(self, job_id: str, last_id: str = "") -> AsyncGenerator[AsyncGenerator[Heard]]:
-        headers = {"Last-Event-ID": last_id} if last_id else {}
+        headers = {w.ACK_HEADER: w.MANUAL, **({"Last-Event-ID": last_id} if last_id else {})}
         async with self.http.get(f"{self.url}/v1/jobs/{job_id}/events", headers=headers) as response:
             assert response.content_type == "text/event-stream"
             yield heard_in(response)

@@ -7,7 +7,7 @@ from typing import Any
 
 import aiohttp
 import pytest
-from home import at_home
+from channel_home import at_home
 
 from fairlead.channels.http.token import read_or_make_token, read_token
 from fairlead.errors import Code, FairleadError

@@ -1,0 +1,157 @@
+"""Asking a person: recorded, delivered as buttons, answered by a click, and no if nobody answers."""
+
+import asyncio
+
+import pytest
+from flow_house import OWNER, flow_house, place, virtually
+
+from fairlead.core import events as e
+from fairlead.core import requests as ask
+from fairlead.core.limits import Limits
+from fairlead.errors import Code, FairleadError
+from fairlead.ports import Click
+
+pytestmark = pytest.mark.req("B4")
+
+
+async def refused(work) -> FairleadError:
+    with pytest.raises(FairleadError) as caught:
+        await work
+    return caught.value
+
+
+@virtually
+async def test_a_question_is_posted_with_everything_needed_to_decide():
+    async with flow_house() as house:
+        await house.say("/ask rm -rf build")
+        question = await house.question()
+        await house.until(lambda: bool(house.posts(place(OWNER))))
+        [post] = house.posts(place(OWNER))
+        assert post.question_id == question
+        assert "rm -rf build" in post.text
+
+
+@virtually
+async def test_nobody_in_time_means_no():
+    async with flow_house(limits=Limits(question_timeout_sec=600)) as house:
+        job = await house.answered("/ask rm -rf build")
+        assert "denied: rm -rf build" in (job.result_excerpt or "")
+        assert 600 <= asyncio.get_running_loop().time() < 610
+        [closed] = house.facts(e.QuestionClosed)
+        assert closed.reason == "expired"
+        assert (await refused(house.click(closed.question_id))).code is Code.E_QUESTION_CLOSED
+
+
+@pytest.mark.parametrize(("verdict", "words"), [("allow", "allowed: ls"), ("deny", "denied: ls")])
+def test_the_answer_reaches_the_agent(verdict: str, words: str):
+    from fairlead.testing.clock import run_virtually
+
+    async def story() -> None:
+        async with flow_house() as house:
+            receipt = await house.say("/ask ls")
+            assert await house.click(await house.question(), verdict) == receipt.job_id
+            assert words in ((await house.ended(receipt.job_id)).result_excerpt or "")
+
+    run_virtually(story())
+
+
+@virtually
+async def test_of_two_clicks_the_first_counts_and_the_second_is_told_whose():
+    async with flow_house() as house:
+        await house.say("/ask ls")
+        question = await house.question()
+        await house.click(question, "deny")
+        late = await refused(house.click(question, "allow"))
+        assert late.code is Code.E_QUESTION_CLOSED
+        assert "42 has already answered: deny" in late.message
+
+
+@virtually
+async def test_for_this_session_covers_this_command_and_nothing_wider():
+    async with flow_house() as house:
+        await house.say("/ask ls")
+        await house.click(await house.question(), for_session=True)
+        await house.quiet()
+        assert house.state.sessions["agent:fairlead:user:42"].rules == ["Bash(ls)"]
+        assert "allowed: ls" in ((await house.answered("/ask ls")).result_excerpt or "")
+        assert len(house.facts(e.QuestionAsked)) == 1
+        await house.say("/ask ls -la")
+        assert await house.question()
+        other = await house.say("/ask ls", user="43")
+        await house.until(lambda: house.state.jobs[other.job_id].state == "waiting")
+
+
+@virtually
+async def test_a_rule_goes_with_a_reset():
+    async with flow_house() as house:
+        await house.say("/ask ls")
+        await house.click(await house.question(), for_session=True)
+        await house.quiet()
+        await house.command(ask.Reset())
+        await house.say("/ask ls")
+        assert await house.question()
+
+
+@pytest.mark.req("A13")
+@virtually
+async def test_strangers_answer_nothing_and_only_the_owner_allows_for_the_session():
+    async with flow_house(limits=Limits(allowed_people=("43",))) as house:
+        await house.say("/ask ls")
+        question = await house.question()
+        assert (await refused(house.gate.click(Click(question, "666", "allow")))).code is Code.E_OWNER_ONLY
+        wide = await refused(house.gate.click(Click(question, "43", "allow", for_session=True)))
+        assert wide.code is Code.E_OWNER_ONLY
+        await house.gate.click(Click(question, "43", "allow"))
+        await house.quiet()
+        assert house.state.sessions["agent:fairlead:user:42"].rules == []
+
+
+@virtually
+async def test_a_choice_and_words_of_ones_own_reach_the_agent():
+    async with flow_house() as house:
+        first = await house.say("/question Which colour? | red | blue")
+        await house.click(await house.question(), chosen={"Which colour?": "blue"})
+        assert "is blue" in ((await house.ended(first.job_id)).result_excerpt or "")
+        second = await house.say("/question Which colour? | red | blue")
+        await house.click(await house.question(), message="green, please")
+        assert "green, please" in ((await house.ended(second.job_id)).result_excerpt or "")
+
+
+@virtually
+async def test_after_a_restart_the_buttons_of_a_question_still_answer_as_a_new_job():
+    async with flow_house() as house:
+        receipt = await house.say("/question Which colour? | red | blue")
+        question = await house.question()
+        disk, history = house.disk, house.history
+    async with flow_house(disk=disk, history=history, life=1) as house:
+        assert house.state.jobs[receipt.job_id].state == "unknown_after_crash"
+        job_id = await house.click(question, chosen={"Which colour?": "blue"})
+        job = await house.ended(job_id)
+        assert (job.cause, job.session_key) == ("answer", receipt.session_key)
+        assert "Answer: blue" in house.agents.invoked[-1].prompt
+
+
+@virtually
+async def test_after_a_restart_a_permission_says_that_its_job_is_gone():
+    async with flow_house() as house:
+        receipt = await house.say("/ask ls")
+        question = await house.question()
+        disk = house.disk
+    async with flow_house(disk=disk, life=1) as house:
+        gone = await refused(house.click(question))
+        assert gone.code is Code.E_QUESTION_CLOSED
+        assert f"retry {receipt.job_id}" in gone.next_step
+
+
+@virtually
+async def test_a_question_that_was_settled_before_it_could_be_posted_is_not_asked():
+    from fairlead.testing.channel import ChannelHistory, RecordingChannel, Weather
+
+    away = {"is": True}
+    history = ChannelHistory()
+    channel = RecordingChannel(history, weather=lambda: Weather.AWAY if away["is"] else Weather.FAIR)
+    async with flow_house(channels=[channel], history=history, limits=Limits(question_timeout_sec=60)) as house:
+        await house.answered("/ask ls")
+        away["is"] = False
+        await house.quiet()
+        assert [p.question_id for p in history.posts] == [""]

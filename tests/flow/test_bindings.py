@@ -1,0 +1,127 @@
+"""Which conversation is bound to which session: durable before it returns, ended with a reason."""
+
+import asyncio
+
+import pytest
+from flow_house import flow_house, place, virtually
+
+from fairlead.core import events as e
+from fairlead.core.conversation import SessionBindingRecord
+from fairlead.errors import Code, FairleadError
+
+pytestmark = pytest.mark.req("D1")
+
+KEY = "agent:fairlead:user:42"
+
+
+@virtually
+async def test_a_binding_has_every_field_and_survives_a_restart():
+    async with flow_house() as house:
+        await house.answered("hello")
+        made = await house.flow.bindings.bind(
+            target_session_key=KEY,
+            target_kind="subagent",
+            conversation=place("thread"),
+            metadata={"by": "/spawn", "n": 1},
+            ttl_ms=60_000,
+        )
+        assert made == SessionBindingRecord(
+            made.binding_id,
+            KEY,
+            "subagent",
+            place("thread"),
+            "active",
+            made.bound_at,
+            made.expires_at,
+            60_000,
+            None,
+            {"by": "/spawn", "n": 1},
+        )
+        disk, kept = house.disk, made
+    async with flow_house(disk=disk) as house:
+        assert house.state.bindings[kept.binding_id] == kept
+
+
+@virtually
+async def test_bindings_are_found_by_session_and_by_conversation():
+    async with flow_house() as house:
+        await house.answered("hello")
+        bindings = house.flow.bindings
+        assert [b.conversation for b in bindings.list_by_session(KEY)] == [place("42")]
+        found = bindings.resolve_by_conversation(place("42"))
+        assert found is not None
+        assert found.target_session_key == KEY
+        assert bindings.resolve_by_conversation(place("elsewhere")) is None
+        assert bindings.list_by_session("agent:fairlead:user:nobody") == []
+
+
+@virtually
+async def test_binding_a_bound_conversation_ends_the_older_binding_as_rebound():
+    async with flow_house() as house:
+        await house.answered("hello")
+        await house.answered("hello", user="43")
+        older = house.flow.bindings.resolve_by_conversation(place("42"))
+        other = "agent:fairlead:user:43"
+        newer = await house.flow.bindings.bind(
+            target_session_key=other, target_kind="session", conversation=place("42")
+        )
+        assert house.flow.bindings.resolve_by_conversation(place("42")) == newer
+        assert older is not None
+        assert [(f.binding_id, f.reason) for f in house.facts(e.BindingEnded)] == [(older.binding_id, "rebound")]
+        assert (await house.answered("now here", user="42")).session_key == other
+
+
+@virtually
+async def test_a_touch_moves_the_expiry_by_the_whole_time_to_live():
+    async with flow_house() as house:
+        await house.answered("hello")
+        bindings = house.flow.bindings
+        made = await bindings.bind(
+            target_session_key=KEY, target_kind="session", conversation=place("t"), ttl_ms=60_000
+        )
+        for _ in range(5):
+            await asyncio.sleep(40)
+            assert bindings.resolve_by_conversation(place("t")) is not None
+            await bindings.touch(made.binding_id)
+        await asyncio.sleep(61)
+        assert bindings.resolve_by_conversation(place("t")) is None
+        assert place("t") not in [b.conversation for b in bindings.list_by_session(KEY)]
+
+
+@virtually
+async def test_a_binding_for_good_needs_no_touch():
+    async with flow_house() as house:
+        await house.answered("hello")
+        before = house.state.seq
+        [binding] = house.flow.bindings.list_by_session(KEY)
+        await house.flow.bindings.touch(binding.binding_id)
+        await house.flow.bindings.touch("bind_999")
+        assert house.facts(e.BindingTouched) == []
+        assert house.state.seq >= before
+
+
+@virtually
+async def test_unbinding_gives_back_what_it_ended():
+    async with flow_house() as house:
+        await house.answered("hello")
+        bindings = house.flow.bindings
+        for name in ("a", "b"):
+            await bindings.bind(target_session_key=KEY, target_kind="session", conversation=place(name))
+        first = bindings.resolve_by_conversation(place("a"))
+        assert first is not None
+        [ended] = await bindings.unbind(binding_id=first.binding_id, reason="closed")
+        assert (ended.conversation, ended.status, ended.ended_reason) == (place("a"), "ended", "closed")
+        rest = await bindings.unbind(target_session_key=KEY, reason="session over")
+        assert {b.conversation for b in rest} == {place("42"), place("b")}
+        assert bindings.list_by_session(KEY) == []
+        assert await bindings.unbind(binding_id="bind_999", reason="x") == []
+
+
+@virtually
+async def test_a_session_that_is_not_there_cannot_be_bound():
+    async with flow_house() as house:
+        with pytest.raises(FairleadError) as caught:
+            await house.flow.bindings.bind(
+                target_session_key="agent:fairlead:user:nobody", target_kind="session", conversation=place("x")
+            )
+        assert caught.value.code is Code.E_SESSION_NOT_FOUND

@@ -1,0 +1,375 @@
+"""The commands of every channel: what each answers, what each refuses, and with which code."""
+
+import asyncio
+
+import pytest
+from flow_house import OWNER, PretendedDirectories, flow_house, place, virtually
+
+from fairlead.core import events as e
+from fairlead.core import replies as told
+from fairlead.core import requests as ask
+from fairlead.core.keys import thread_key
+from fairlead.core.limits import Limits
+from fairlead.core.requests import Request
+from fairlead.errors import Code, FairleadError
+from fairlead.testing.runtime import AgentLog, ScriptedRuntime
+
+pytestmark = pytest.mark.req("A12")
+
+
+async def refused(work) -> Code:
+    with pytest.raises(FairleadError) as caught:
+        await work
+    assert caught.value.next_step, "every refusal says what to do next"
+    return caught.value.code
+
+
+def two_tools() -> list:
+    return [ScriptedRuntime(AgentLog(), name=name) for name in ("echo", "other")]
+
+
+@virtually
+async def test_every_request_has_its_answer():
+    """A new request that nobody handles would fail here, not in front of a person."""
+    async with flow_house() as house:
+        await house.answered("hello")
+        asked: list[ask.Request] = [
+            ask.ProjectCreate("web", "/srv/web", "echo", "echo"),
+            ask.ProjectAdd("/srv/more"),
+            ask.ProjectList(),
+            ask.ProjectStatus("api"),
+            ask.ProjectSwitch("web"),
+            ask.Status(),
+            ask.Tool("echo"),
+            ask.SessionList(),
+            ask.SessionOpen("agent:fairlead:user:42"),
+            ask.Why("job_20260105_0001"),
+            ask.Start(thread_key(agent_id="fairlead", space_id="1", thread_id="99"), place("99")),
+            ask.AgentStatus(),
+            ask.AgentModel("echo-2"),
+            ask.AgentUsage(),
+            ask.Reset(),
+        ]
+        for request in asked:
+            assert isinstance(await house.command(request), told.Reply), request
+        refusing = {ask.Retry: ask.Retry("job_x"), ask.Cancel: ask.Cancel(), ask.AgentStop: ask.AgentStop()}
+        for request in refusing.values():
+            await refused(house.command(request))
+        assert {type(r) for r in asked} | set(refusing) == set(Request.__args__)
+
+
+@virtually
+async def test_a_project_is_created_with_its_tools_and_arguments():
+    async with flow_house(runtimes=two_tools()) as house:
+        request = ask.ProjectCreate("web-2", "/srv/web", "other, echo,other", "echo", '{"echo": ["--model", "x y"]}')
+        info = await house.command(request)
+        assert info == told.ProjectInfo(2, "web-2", "/srv/web", ("other", "echo"), "echo", created=True)
+        assert house.state.projects["web-2"].default_args == {"echo": ("--model", "x y")}
+
+
+@pytest.mark.parametrize(
+    ("request_", "code"),
+    [
+        (ask.ProjectCreate("Web", "/srv/web", "echo", "echo"), Code.E_INVALID_NAME),
+        (ask.ProjectCreate("", "/srv/web", "echo", "echo"), Code.E_INVALID_NAME),
+        (ask.ProjectCreate("x" * 41, "/srv/web", "echo", "echo"), Code.E_INVALID_NAME),
+        (ask.ProjectCreate("api", "/srv/web", "echo", "echo"), Code.E_PROJECT_EXISTS),
+        (ask.ProjectCreate("web", "/srv/gone", "echo", "echo"), Code.E_INVALID_PATH),
+        (ask.ProjectCreate("web", "/srv/web", "", "echo"), Code.E_INVALID_TOOLSET),
+        (ask.ProjectCreate("web", "/srv/web", "vim", "vim"), Code.E_INVALID_TOOLSET),
+        (ask.ProjectCreate("web", "/srv/web", "echo", "claude"), Code.E_INVALID_TOOLSET),
+        (ask.ProjectCreate("web", "/srv/web", "echo", "echo", "{"), Code.E_INVALID_ARGS),
+        (ask.ProjectCreate("web", "/srv/web", "echo", "echo", '{"echo": "--x y"}'), Code.E_INVALID_ARGS),
+        (ask.ProjectCreate("web", "/srv/web", "echo", "echo", '["--x"]'), Code.E_INVALID_ARGS),
+        (ask.ProjectCreate("web", "/srv/web", "echo", "echo", '{"codex": ["-x"]}'), Code.E_INVALID_ARGS),
+        (ask.ProjectAdd("/srv/gone"), Code.E_INVALID_PATH),
+        (ask.ProjectStatus("nope"), Code.E_PROJECT_NOT_FOUND),
+        (ask.ProjectSwitch("nope"), Code.E_PROJECT_NOT_FOUND),
+        (ask.SessionList("nope"), Code.E_PROJECT_NOT_FOUND),
+        (ask.SessionOpen("nope"), Code.E_SESSION_NOT_FOUND),
+        (ask.Status(), Code.E_NOT_IN_MANAGED_THREAD),
+        (ask.Tool("echo"), Code.E_NOT_IN_MANAGED_THREAD),
+        (ask.Reset(), Code.E_NOT_IN_MANAGED_THREAD),
+        (ask.Cancel(), Code.E_NOT_IN_MANAGED_THREAD),
+        (ask.Retry("nonsense"), Code.E_JOB_NOT_FOUND),
+        (ask.Retry("job_20260105_9999"), Code.E_JOB_NOT_FOUND),
+        (ask.Why("nothing of the kind"), Code.E_MESSAGE_NOT_FOUND),
+        (ask.AgentStatus(), Code.E_NO_ACTIVE_SESSION),
+        (ask.AgentStop(), Code.E_NO_ACTIVE_SESSION),
+        (ask.AgentModel("x"), Code.E_NO_ACTIVE_SESSION),
+        (ask.AgentUsage(), Code.E_NO_ACTIVE_SESSION),
+        (
+            ask.Start(thread_key(agent_id="f", space_id="1", thread_id="2"), place("2"), "nope"),
+            Code.E_PROJECT_NOT_FOUND,
+        ),
+        (
+            ask.Start(thread_key(agent_id="f", space_id="1", thread_id="2"), place("2"), "api", "vim"),
+            Code.E_TOOL_NOT_ENABLED,
+        ),
+    ],
+)
+@pytest.mark.req("A18")
+def test_what_cannot_be_is_refused_with_its_code_and_changes_nothing(request_: Request, code: Code):
+    from fairlead.testing.clock import run_virtually
+
+    async def story() -> None:
+        directories = PretendedDirectories()
+        directories.gone.add("/srv/gone")
+        async with flow_house(directories=directories) as house:
+            before = house.state.seq
+            assert await refused(house.command(request_)) is code
+            assert house.state.seq == before
+
+    run_virtually(story())
+
+
+@pytest.mark.req("A13")
+@virtually
+async def test_strangers_may_ask_nothing_at_all():
+    async with flow_house(limits=Limits(allowed_people=("43",))) as house:
+        stranger = house.caller("666", vouched=False)
+        for request in (ask.Status(), ask.ProjectList(), ask.Why("x"), ask.Reset(), ask.AgentStop(kill=True)):
+            assert await refused(house.gate.command(request, stranger)) is Code.E_OWNER_ONLY
+        assert await house.gate.command(ask.ProjectList(), house.caller("43", vouched=False))
+        assert await house.gate.command(ask.ProjectList(), house.caller(OWNER, vouched=False))
+
+
+@pytest.mark.req("B2", "B15")
+@virtually
+async def test_projects_are_listed_with_numbers_and_the_active_one_is_marked():
+    async with flow_house(projects=("/srv/api", "/srv/Web App", "/srv/other/api")) as house:
+        catalogue = await house.command(ask.ProjectList())
+        assert [(p.number, p.name) for p in catalogue.projects] == [(1, "api"), (2, "web-app"), (3, "api-2")]
+        selected = await house.command(ask.ProjectSwitch("2"))
+        assert (selected.name, selected.path) == ("web-app", "/srv/Web App")
+        catalogue = await house.command(ask.ProjectList())
+        assert [p.active for p in catalogue.projects] == [False, True, False]
+        again = await house.command(ask.ProjectAdd("/srv/api"))
+        assert (again.name, again.created) == ("api", False)
+        assert (await house.answered("hello")).project == "web-app"
+
+
+@virtually
+async def test_project_status_counts_what_happens_in_it():
+    async with flow_house() as house:
+        await house.answered("/fail E_AGENT_ERROR", user="a")
+        await house.say("/hang", user="b")
+        await house.until(lambda: len(house.state.running) == 1)
+        await house.say("waits", user="b")
+        failed = next(j for j in house.state.jobs.values() if j.state == "failed")
+        report = await house.command(ask.ProjectStatus("1"))
+        assert report == told.ProjectReport("api", 2, 1, 1, 1, f"E_AGENT_ERROR ({failed.job_id})")
+        await asyncio.sleep(25 * 3600)
+        assert (await house.command(ask.ProjectStatus("api"))).failed_jobs_24h <= 1
+
+
+@pytest.mark.req("A20")
+@virtually
+async def test_status_tells_every_field():
+    async with flow_house() as house:
+        first = await house.answered("hello\n/usage 10 20 0.5")
+        await house.quiet()
+        status = await house.command(ask.Status())
+        session = house.state.sessions[first.session_key]
+        assert status == told.StatusReport(
+            session_id="agent:fairlead:user:42",
+            session_key_name="agent:fairlead:user:42",
+            project="api",
+            tool="echo",
+            session_key=session.resume_keys["echo /srv/api"],
+            state="idle",
+            pending=0,
+            running_job_id=None,
+            last_job=told.LastJob(first.job_id, "success", status.last_job.seconds, first.finished_at or ""),
+            resume_ready=True,
+            retry_job_id=None,
+            can_ask=True,
+            cost_usd=0.5,
+        )
+        failed = await house.answered("/fail E_AGENT_ERROR")
+        status = await house.command(ask.Status())
+        assert (status.state, status.retry_job_id) == ("failed", failed.job_id)
+        running = await house.say("/hang")
+        await house.until(lambda: len(house.state.running) == 1)
+        await house.say("one more")
+        status = await house.command(ask.Status())
+        assert (status.state, status.pending, status.running_job_id) == ("running", 1, running.job_id)
+
+
+@virtually
+async def test_the_tool_changes_from_the_next_job_on():
+    async with flow_house(runtimes=two_tools()) as house:
+        running = await house.say("/slow 30")
+        await house.until(lambda: len(house.state.running) == 1)
+        reply = await house.command(ask.Tool("other"))
+        assert reply == told.ToolSet("other", from_next_job=True)
+        assert (await house.answered("next")).tool == "other"
+        assert house.state.jobs[running.job_id].tool == "echo"
+        assert await refused(house.command(ask.Tool("vim"))) is Code.E_TOOL_NOT_ENABLED
+
+
+@pytest.mark.req("A16")
+@virtually
+async def test_a_failed_job_is_tried_again_as_a_new_one_with_the_same_words():
+    async with flow_house() as house:
+        failed = await house.answered("/fail E_AGENT_ERROR\nthese very words")
+        reply = await house.command(ask.Retry(failed.job_id))
+        assert (reply.attempt, reply.retry_of) == (2, failed.job_id)
+        assert reply.job_id != failed.job_id
+        again = await house.ended(reply.job_id)
+        assert again.cause == "retry"
+        assert [i.prompt for i in house.agents.invoked] == ["/fail E_AGENT_ERROR\nthese very words"] * 2
+        assert await refused(house.command(ask.Retry(failed.job_id))) is Code.E_JOB_NOT_RETRYABLE
+        third = await house.command(ask.Retry(reply.job_id))
+        assert third.attempt == 3
+
+
+@pytest.mark.req("A16", "A18")
+@virtually
+async def test_only_what_failed_can_be_retried():
+    async with flow_house() as house:
+        done = await house.answered("hello")
+        running = await house.say("/hang")
+        queued = await house.say("waits")
+        await house.until(lambda: len(house.state.running) == 1)
+        for job_id in (done.job_id, running.job_id, queued.job_id):
+            assert await refused(house.command(ask.Retry(job_id))) is Code.E_JOB_NOT_RETRYABLE
+        await house.command(ask.Cancel())
+        for job_id in (running.job_id, queued.job_id):
+            assert (await house.ended(job_id)).state == "cancelled"
+            assert await refused(house.command(ask.Retry(job_id))) is Code.E_JOB_NOT_RETRYABLE
+
+
+@virtually
+async def test_a_long_prompt_is_retried_whole():
+    async with flow_house() as house:
+        failed = await house.answered("/fail E_AGENT_ERROR\n" + "x" * 300_000)
+        reply = await house.command(ask.Retry(failed.job_id))
+        await house.ended(reply.job_id)
+        first, second = (i.prompt for i in house.agents.invoked)
+        assert first == second
+
+
+@virtually
+async def test_cancel_takes_one_job_or_all():
+    async with flow_house() as house:
+        running = await house.say("/hang")
+        await house.until(lambda: len(house.state.running) == 1)
+        second, third = await house.say("second"), await house.say("third")
+        reply = await house.command(ask.Cancel(third.job_id))
+        assert reply == told.JobsCancelled((), (third.job_id,))
+        assert await refused(house.command(ask.Cancel("job_20260105_7777"))) is Code.E_NOTHING_TO_CANCEL
+        reply = await house.command(ask.Cancel())
+        assert reply == told.JobsCancelled((running.job_id,), (second.job_id,))
+        await house.quiet()
+        assert await refused(house.command(ask.Cancel())) is Code.E_NOTHING_TO_CANCEL
+
+
+@pytest.mark.req("A6")
+@virtually
+async def test_sessions_are_listed_by_activity_and_opened_where_they_are():
+    async with flow_house() as house:
+        for number in range(25):
+            await house.answered("hello", user=f"u{number}")
+            await asyncio.sleep(1)
+        catalogue = await house.command(ask.SessionList())
+        assert [row.session_id.rpartition(":")[2] for row in catalogue.sessions] == [f"u{n}" for n in range(24, 4, -1)]
+        found = await house.command(ask.SessionOpen("agent:fairlead:user:u3"))
+        assert found.session.conversation == place("u3")
+        assert (await house.command(ask.SessionList("api"))).sessions
+        await house.command(ask.ProjectAdd("/srv/empty"))
+        assert (await house.command(ask.SessionList("empty"))).sessions == ()
+
+
+@pytest.mark.req("A5", "C1")
+@virtually
+async def test_a_started_session_is_bound_from_the_first_moment_and_starting_twice_is_once():
+    async with flow_house() as house:
+        key = thread_key(agent_id="fairlead", space_id="1", thread_id="555")
+        start = ask.Start(key, place("555"), "api")
+        reply = await house.command(start)
+        assert reply == told.SessionStarted(str(key), "555", "api", "echo")
+        assert await house.command(start) == reply
+        assert len(house.facts(e.SessionCreated)) == 1
+        assert (await house.command(ask.Status(), at=place("555"))).session_id == "555"
+
+
+@virtually
+async def test_why_tells_the_story_of_a_job_and_of_a_message():
+    async with flow_house() as house:
+        inbound = house.inbound("/ask ls", message_id="700700")
+        receipt = await house.gate.submit(inbound)
+        await house.click(await house.question())
+        await house.quiet()
+        story = await house.command(ask.Why(receipt.job_id))
+        kinds = [step.type for step in story.steps]
+        assert kinds[0] == "JobEnqueued"
+        for kind in ("JobStarted", "QuestionAsked", "QuestionAnswered", "JobCompleted", "DeliveryPlanned"):
+            assert kind in kinds
+        assert kinds[-1] == "PieceDelivered"
+        assert all(step.words for step in story.steps)
+        assert [s.seq for s in story.steps] == sorted(s.seq for s in story.steps)
+        by_message = await house.command(ask.Why("700700"))
+        assert by_message.steps == story.steps
+        with pytest.raises(FairleadError):
+            await house.say(" ", message_id="800800")
+        assert [s.type for s in (await house.command(ask.Why("800800"))).steps] == ["MessageRefused"]
+
+
+@pytest.mark.req("B1", "B5")
+@virtually
+async def test_agent_commands_act_on_the_session_here_or_on_the_last_one():
+    async with flow_house() as house:
+        await house.answered("hello\n/usage 10 20 0.5", at=place("dm"))
+        report = await house.command(ask.AgentStatus(), at=place("elsewhere"))
+        assert (report.project, report.project_number, report.tool, report.model) == ("api", 1, "echo", "echo-1")
+        assert (await house.command(ask.AgentModel("echo-2"))).model == "echo-2"
+        assert (await house.command(ask.AgentStatus())).model == "echo-2"
+        assert await refused(house.command(ask.AgentModel("gpt-9"))) is Code.E_MODEL_UNAVAILABLE
+        usage = await house.command(ask.AgentUsage())
+        assert (usage.input_tokens, usage.output_tokens, usage.cost_usd) == (10, 20, 0.5)
+        assert await refused(house.command(ask.AgentStop())) is Code.E_NO_ACTIVE_SESSION
+
+
+@pytest.mark.req("B5")
+@pytest.mark.parametrize("kill", [False, True])
+def test_stopping_an_agent_ends_its_job_as_cancelled_and_keeps_the_queue(kill: bool):
+    from fairlead.testing.clock import run_virtually
+
+    async def story() -> None:
+        async with flow_house() as house:
+            running = await house.say("/hang")
+            queued = await house.say("next")
+            await house.until(lambda: len(house.state.running) == 1)
+            reply = await house.command(ask.AgentStop(kill=kill))
+            assert reply.killed is kill
+            assert (await house.ended(running.job_id)).state == "cancelled"
+            assert (await house.ended(queued.job_id)).state == "success"
+
+    run_virtually(story())
+
+
+@pytest.mark.req("C4")
+@virtually
+async def test_a_reset_forgets_the_talk_and_keeps_the_history():
+    async with flow_house() as house:
+        await house.answered("hello")
+        await house.answered("hello")
+        assert house.agents.invoked[1].resume_key is not None
+        await house.command(ask.Reset())
+        await house.answered("hello")
+        assert house.agents.invoked[2].resume_key is None
+        assert len(house.view.history("agent:fairlead:user:42")) == 3
+
+
+@virtually
+async def test_a_command_that_crashes_says_so_and_ends_nothing():
+    class Broken(PretendedDirectories):
+        def inspect(self, path):
+            if path == "/srv/broken":
+                raise RuntimeError("a bug")
+            return super().inspect(path)
+
+    async with flow_house(directories=Broken()) as house:
+        assert await refused(house.command(ask.ProjectAdd("/srv/broken"))) is Code.E_INTERNAL
+        assert (await house.answered("hello")).state == "success"

@@ -1,0 +1,216 @@
+"""The way in: seen before, allowed, understood, room; and the code that says which of them it was."""
+
+import asyncio
+
+import pytest
+from flow_house import OWNER, flow_house, place, virtually
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlead.core import events as e
+from fairlead.core import requests as ask
+from fairlead.core.inbound import Attachment
+from fairlead.core.limits import Limits
+from fairlead.errors import Code, FairleadError
+from fairlead.testing.clock import run_virtually
+
+pytestmark = pytest.mark.req("A8")
+
+
+async def refusal(work) -> FairleadError:
+    with pytest.raises(FairleadError) as caught:
+        await work
+    return caught.value
+
+
+@virtually
+async def test_a_message_is_queued_and_its_receipt_tells_its_place():
+    async with flow_house() as house:
+        first = await house.say("/slow 100")
+        await house.until(lambda: len(house.state.running) == 1)
+        second, third = await house.say("two"), await house.say("three")
+        assert (first.position, second.position, third.position) == (0, 0, 1)
+        assert first.session_key == "agent:fairlead:user:42"
+
+
+@virtually
+async def test_a_message_that_comes_again_much_later_is_the_same_job_and_runs_once():
+    async with flow_house() as house:
+        inbound = house.inbound("hello")
+        first = await house.gate.submit(inbound)
+        await house.ended(first.job_id)
+        await asyncio.sleep(86400 * 3)
+        again = await house.gate.submit(inbound)
+        assert (again.job_id, again.duplicate) == (first.job_id, True)
+        assert len(house.agents.invoked) == 1
+
+
+@virtually
+async def test_a_refused_message_that_comes_again_is_refused_again_and_leaves_one_mark():
+    async with flow_house(limits=Limits(max_queue_per_session=1)) as house:
+        await house.say("/slow 100")
+        await house.until(lambda: len(house.state.running) == 1)
+        await house.say("waits")
+        full = house.inbound("too much")
+        for _ in range(3):
+            assert (await refusal(house.gate.submit(full))).code is Code.E_QUEUE_FULL
+        assert len(house.facts(e.MessageRefused)) == 1
+        await house.quiet()
+        assert (await refusal(house.gate.submit(full))).code is Code.E_QUEUE_FULL, "not even when there is room again"
+
+
+@pytest.mark.req("A13")
+@virtually
+async def test_a_stranger_leaves_no_trace():
+    async with flow_house() as house:
+        before = house.state.seq
+        stranger = house.inbound("let me in", user="666")
+        stranger = stranger.__class__(stranger.conversation, stranger.session_key, "1", "666", "let me in")
+        assert (await refusal(house.gate.submit(stranger))).code is Code.E_OWNER_ONLY
+        caller = house.caller("666", vouched=False)
+        assert (await refusal(house.gate.command(ask.Status(), caller))).code is Code.E_OWNER_ONLY
+        assert not house.gate.allows("666")
+        assert house.gate.allows(OWNER)
+        assert house.state.seq == before
+
+
+@pytest.mark.req("A17")
+@virtually
+async def test_empty_and_oversized_messages_are_refused_with_their_codes():
+    async with flow_house(limits=Limits(max_message_bytes=4 * 1024 * 1024)) as house:
+        assert (await refusal(house.say(""))).code is Code.E_EMPTY_MESSAGE
+        assert (await refusal(house.say(" \n\t "))).code is Code.E_EMPTY_MESSAGE
+        too_large = await refusal(house.say("x" * 10_000_000))
+        assert too_large.code is Code.E_MESSAGE_TOO_LARGE
+        assert "10,000,000" in too_large.message
+        many = tuple(Attachment(f"{n}.png") for n in range(11))
+        assert (await refusal(house.say("look", attachments=many))).code is Code.E_INVALID_ARGS
+        assert house.state.account.refused == 4
+        assert (await house.answered("still fine")).state == "success"
+
+
+@virtually
+async def test_a_message_too_long_for_a_line_is_kept_in_a_blob_and_reaches_the_agent_whole():
+    async with flow_house() as house:
+        text = "é" * 300_000
+        job = await house.answered(text)
+        assert job.prompt_blob
+        assert house.agents.invoked[0].prompt == text
+        [enqueued] = house.facts(e.JobEnqueued)
+        assert (enqueued.prompt, enqueued.prompt_blob) == ("", job.prompt_blob)
+        seen = await house.view.job(job.job_id)
+        assert seen.prompt == text
+
+
+@settings(max_examples=25)
+@given(text=st.text(st.characters(exclude_categories=()), min_size=1).filter(lambda t: t.strip()))
+def test_any_text_reaches_the_agent_and_survives_the_journal(text: str):
+    async def story() -> None:
+        async with flow_house() as house:
+            await house.say("/slow 1\n" + text)
+            await house.quiet()
+            prompt = house.agents.invoked[0].prompt
+            assert "\x00" not in prompt
+            assert prompt == prompt.encode().decode()
+            disk = house.disk
+        async with flow_house(disk=disk) as house:
+            assert house.state.account.answered == 1
+
+    run_virtually(story())
+
+
+@pytest.mark.req("A18")
+@virtually
+async def test_a_full_disk_refuses_what_is_new_keeps_what_was_taken_and_recovers():
+    async with flow_house() as house:
+        await house.answered("before")
+        house.disk.capacity = house.disk.used + 50
+        caught_in_it = asyncio.ensure_future(house.say("caught in it"))
+        await asyncio.sleep(10)
+        assert house.journal.is_stalled
+        assert not caught_in_it.done(), "it is neither accepted nor refused yet"
+        for work in (
+            house.say("refused"),
+            house.say("x" * 400_000),
+            house.command(ask.Tool("echo")),
+            house.command(ask.Reset()),
+            house.click("q_1"),
+            house.gate.skip(house.inbound("old"), "too old"),
+        ):
+            assert (await refusal(work)).code is Code.E_DISK_FULL
+        assert (await house.command(ask.Status())).state in {"queued", "idle", "running"}
+        house.disk.capacity = None
+        job = await house.ended((await caught_in_it).job_id)
+        assert job.state == "success"
+        assert (await house.answered("after")).state == "success"
+        disk = house.disk
+    async with flow_house(disk=disk) as house:
+        assert house.state.account.answered == 3
+        assert house.state.account.refused == 0
+
+
+@virtually
+async def test_a_long_message_for_which_there_is_no_room_is_refused_as_such():
+    async with flow_house() as house:
+        house.disk.capacity = house.disk.used + 1000
+        assert (await refusal(house.say("x" * 400_000))).code is Code.E_DISK_FULL
+        house.disk.capacity = None
+        assert (await house.answered("small")).state == "success"
+
+
+@pytest.mark.req("A16")
+@virtually
+async def test_an_edit_counts_while_the_job_is_queued_and_only_if_the_text_differs():
+    async with flow_house() as house:
+        running = house.inbound("/slow 50", message_id="1")
+        queued = house.inbound("two", message_id="2")
+        await house.gate.submit(running)
+        await house.until(lambda: len(house.state.running) == 1)
+        receipt = await house.gate.submit(queued)
+        here = place(OWNER)
+        assert not await house.gate.amend(here, "2", "two"), "a link preview is an edit too"
+        assert await house.gate.amend(here, "2", "TWO")
+        assert not await house.gate.amend(here, "1", "late")
+        assert not await house.gate.amend(here, "999", "never seen")
+        await house.ended(receipt.job_id)
+        assert house.agents.invoked[1].prompt == "TWO"
+
+
+@pytest.mark.req("A16")
+@virtually
+async def test_a_deleted_message_takes_its_queued_job_back():
+    async with flow_house() as house:
+        await house.gate.submit(house.inbound("/slow 50", message_id="1"))
+        await house.until(lambda: len(house.state.running) == 1)
+        receipt = await house.gate.submit(house.inbound("two", message_id="2"))
+        assert await house.gate.withdraw(place(OWNER), "2")
+        assert not await house.gate.withdraw(place(OWNER), "2")
+        assert not await house.gate.withdraw(place(OWNER), "1")
+        assert house.state.jobs[receipt.job_id].state == "withdrawn"
+        await house.quiet()
+        assert len(house.agents.invoked) == 1
+
+
+@virtually
+async def test_a_skipped_message_leaves_its_mark_and_never_runs():
+    async with flow_house() as house:
+        old = house.inbound("from last week")
+        await house.gate.skip(old, "too old")
+        receipt = await house.gate.submit(old)
+        assert receipt.duplicate
+        assert house.state.account.skipped == 1
+        assert house.agents.invoked == []
+
+
+@pytest.mark.req("A12", "B15")
+@virtually
+async def test_what_a_message_asks_for_must_be_there():
+    async with flow_house(projects=("/srv/api", "/srv/web")) as house:
+        none = await refusal(house.say("hello"))
+        assert none.code is Code.E_PROJECT_NOT_SELECTED
+        assert "project switch" in none.next_step
+        assert (await refusal(house.say("hello", project="nope"))).code is Code.E_PROJECT_NOT_FOUND
+        assert (await refusal(house.say("hello", project="api", tool="gemini"))).code is Code.E_TOOL_NOT_ENABLED
+        job = await house.answered("hello", project="2")
+        assert job.project == "web"
+        assert (await house.answered("again")).project == "web", "it stays selected"

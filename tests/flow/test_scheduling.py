@@ -1,0 +1,197 @@
+"""Whose turn it is: in order within a session, fairly between them, never more at once than there are slots."""
+
+import asyncio
+
+import pytest
+from flow_house import OWNER, flow_house, virtually
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlead.core import events as e
+from fairlead.core import requests as ask
+from fairlead.core.limits import Limits
+from fairlead.errors import Code
+from fairlead.flow.turn import TurnSettings
+from fairlead.testing.clock import run_virtually
+from fairlead.testing.runtime import AgentLog
+
+pytestmark = pytest.mark.req("A16")
+
+
+@pytest.mark.req("A8")
+@virtually
+async def test_messages_of_one_session_run_in_the_order_they_came_one_at_a_time():
+    async with flow_house(limits=Limits(global_max_running=5)) as house:
+        for number in range(10):
+            await house.say(f"{number}\n/slow {10 - number}")
+        await house.quiet()
+        assert [i.prompt.split()[0] for i in house.agents.invoked] == [str(n) for n in range(10)]
+        assert house.agents.violations == []
+        assert house.agents.most_active == 1
+
+
+@pytest.mark.req("A17")
+@virtually
+async def test_no_more_run_at_once_than_there_are_slots():
+    async with flow_house(agents=AgentLog(slots=2)) as house:
+        for user in range(6):
+            await house.say("/slow 10", user=f"u{user}")
+        await house.quiet()
+        assert house.agents.most_active == 2
+        assert house.agents.violations == []
+
+
+@virtually
+async def test_a_session_with_a_long_queue_does_not_starve_the_others():
+    async with flow_house(limits=Limits(global_max_running=1)) as house:
+        for number in range(5):
+            await house.say(f"busy {number}\n/slow 1", user="busy")
+        await house.say("quiet 0\n/slow 1", user="quiet")
+        await house.say("quiet 1\n/slow 1", user="quiet")
+        await house.quiet()
+        order = [" ".join(i.prompt.split()[:2]) for i in house.agents.invoked]
+        assert order[:4] == ["busy 0", "quiet 0", "busy 1", "quiet 1"]
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), max_size=15), st.integers(1, 3))
+def test_whatever_comes_every_session_keeps_its_order_and_the_slots_hold(messages, slots):
+    async def story() -> None:
+        async with flow_house(limits=Limits(global_max_running=slots), agents=AgentLog(slots=slots)) as house:
+            for number, (user, seconds) in enumerate(messages):
+                await house.say(f"{number}\n/slow {seconds}", user=f"u{user}")
+            await house.quiet()
+            assert house.agents.violations == []
+            for user in range(4):
+                ran = [int(i.prompt.split()[0]) for i in house.agents.invoked if i.session_key.endswith(f"u{user}")]
+                assert ran == [n for n, (who, _) in enumerate(messages) if who == user]
+
+    run_virtually(story())
+
+
+@virtually
+async def test_a_job_that_waits_for_a_person_frees_its_slot_and_goes_on_first_when_answered():
+    async with flow_house(limits=Limits(global_max_running=1), agents=AgentLog(slots=1)) as house:
+        asking = await house.say("/ask ls\n/slow 5", user="a")
+        question = await house.question()
+        other = await house.say("/slow 60", user="b")
+        await house.until(lambda: house.state.jobs[other.job_id].state == "running")
+        third = await house.say("/slow 1", user="c")
+        await house.click(question)
+        await asyncio.sleep(30)
+        assert house.state.jobs[asking.job_id].state == "waiting", "answered, but the slot is taken"
+        await house.ended(other.job_id)
+        await house.until(lambda: house.state.jobs[asking.job_id].state == "running")
+        assert house.state.jobs[third.job_id].state == "queued"
+        await house.quiet()
+        assert house.agents.violations == []
+        assert [i.job_id for i in house.agents.invoked] == [asking.job_id, other.job_id, third.job_id]
+
+
+@virtually
+async def test_at_most_eight_wait_and_the_ninth_is_told_no():
+    async with flow_house(limits=Limits(max_waiting=8, question_timeout_sec=10_000)) as house:
+        jobs = [(await house.say("/ask ls", user=f"u{n}")).job_id for n in range(8)]
+        await house.until(lambda: len(house.state.waiting) == 8)
+        ninth = await house.ended((await house.say("/ask ls", user="u9")).job_id)
+        assert ninth.state == "success"
+        assert "denied: ls (8 jobs already wait" in (ninth.result_excerpt or "")
+        assert len(house.state.waiting) == 8
+        for question in list(house.state.questions):
+            await house.click(question)
+        for job in jobs:
+            assert "allowed: ls" in ((await house.ended(job)).result_excerpt or "")
+
+
+@pytest.mark.req("B10")
+@virtually
+async def test_a_shutdown_lets_running_jobs_finish_and_leaves_queued_ones():
+    async with flow_house() as house:
+        running = await house.say("/slow 20")
+        queued = await house.say("next")
+        await house.until(lambda: len(house.state.running) == 1)
+        began = asyncio.get_running_loop().time()
+        await house.flow.scheduler.drain(30)
+        assert 15 < asyncio.get_running_loop().time() - began < 25
+        assert house.state.jobs[running.job_id].state == "success"
+        assert house.state.jobs[queued.job_id].state == "queued"
+        disk = house.disk
+    async with flow_house(disk=disk, life=1) as house:
+        assert (await house.ended(queued.job_id)).state == "success"
+
+
+@pytest.mark.req("B10")
+@pytest.mark.parametrize("how", ["/hang", "/hang deaf", "/ask ls"])
+def test_a_shutdown_ends_what_does_not_finish_in_time(how: str):
+    async def story() -> None:
+        async with flow_house(settings=TurnSettings(interrupt_grace_sec=5)) as house:
+            stuck = await house.say(f"some words\n{how}")
+            await house.until(lambda: house.state.jobs[stuck.job_id].state in {"running", "waiting"})
+            await asyncio.sleep(1)
+            began = asyncio.get_running_loop().time()
+            await house.flow.scheduler.drain(30)
+            assert asyncio.get_running_loop().time() - began <= 40
+            job = house.state.jobs[stuck.job_id]
+            assert (job.state, job.error_code) == ("failed", "E_SHUTDOWN")
+            disk = house.disk
+        async with flow_house(disk=disk, life=1) as house:
+            again = await house.command(ask.Retry(stuck.job_id))
+            assert again.attempt == 2
+
+    run_virtually(story())
+
+
+@pytest.mark.req("B10")
+@virtually
+async def test_a_shutdown_with_nothing_to_do_is_over_at_once():
+    async with flow_house() as house:
+        await house.flow.scheduler.drain(30)
+        assert asyncio.get_running_loop().time() < 1
+
+
+@pytest.mark.req("A8", "A20")
+@virtually
+async def test_after_a_crash_running_jobs_are_unknown_queued_ones_run_and_nothing_runs_twice():
+    agents = AgentLog()
+    async with flow_house(agents=agents) as house:
+        running = await house.say("/hang")
+        waiting = await house.say("/ask ls", user="b")
+        queued = await house.say("later")
+        await house.until(lambda: len(house.state.running) == 1 and len(house.state.waiting) == 1)
+        disk = house.disk
+    agents.end_all()
+    async with flow_house(disk=disk, agents=agents, life=1) as house:
+        assert (await house.ended(queued.job_id)).state == "success"
+        for job_id in (running.job_id, waiting.job_id):
+            job = house.state.jobs[job_id]
+            assert (job.state, job.error_code) == ("unknown_after_crash", "E_UNKNOWN_AFTER_CRASH")
+        assert agents.violations == []
+        assert [i.job_id for i in agents.invoked] == [running.job_id, waiting.job_id, queued.job_id]
+
+
+@pytest.mark.req("A18")
+@virtually
+async def test_a_job_whose_agent_is_no_longer_there_fails_and_says_what_to_do():
+    async with flow_house() as house:
+        await house.answered("hello")
+        disk = house.disk
+    async with flow_house(disk=disk, runtimes=[], limits=Limits(tools=("echo",))) as house:
+        job = await house.answered("hello")
+        assert (job.state, job.error_code) == ("failed", Code.E_CLI_NOT_FOUND)
+        assert "switch with `tool`" in (job.error_message or "")
+
+
+@virtually
+async def test_a_cancel_in_the_moment_before_a_start_is_durable_is_not_lost():
+    async with flow_house() as house:
+        job_id = (await house.say("/hang deaf")).job_id
+        house.writer.held = True
+        while house.state.jobs[job_id].state != "running":
+            await asyncio.sleep(0.0005)
+        cancelling = asyncio.ensure_future(house.command(ask.Cancel()))
+        await asyncio.sleep(1)
+        house.writer.release()
+        assert (await cancelling).stopping == (job_id,)
+        assert (await house.ended(job_id)).state == "cancelled"
+        assert house.agents.invoked == [], "it ended before it began"
+        assert [f.person for f in house.facts(e.JobCancelled)] == [OWNER]

@@ -1,0 +1,494 @@
+"""A turn ends in exactly one outcome, whatever the agent does, and nothing of it is left running."""
+
+import asyncio
+import contextlib
+import math
+
+import pytest
+from flow_house import Agent, flow_house, virtually
+
+from fairlead.core import engine
+from fairlead.core import events as e
+from fairlead.core import requests as ask
+from fairlead.core.engine import (
+    ImageProduced,
+    Interrupt,
+    PermissionRequested,
+    RequestWithdrawn,
+    ResumeKeyFound,
+    TextDelta,
+    ToolStarted,
+    TurnEnded,
+    TurnFailed,
+    Unasked,
+    UsageReported,
+)
+from fairlead.core.inbound import Attachment
+from fairlead.core.limits import Limits
+from fairlead.core.live import AgentActed
+from fairlead.errors import Code, error
+from fairlead.flow.turn import TurnSettings
+from fairlead.testing.clock import run_virtually
+
+pytestmark = pytest.mark.req("E1")
+
+SHORT = TurnSettings(time_limit_sec=900, interrupt_grace_sec=5)
+
+
+def playing(*events, can=None) -> Agent:
+    """An agent that does the same in every turn: exceptions are raised, numbers slept, callables called."""
+
+    async def play(_invocation):
+        for event in events:
+            if isinstance(event, Exception):
+                raise event
+            if isinstance(event, int | float):
+                await asyncio.sleep(event)
+            else:
+                yield event
+
+    return Agent(play, **(can or {}))
+
+
+@pytest.mark.req("A17")
+@virtually
+async def test_a_turn_that_takes_too_long_is_ended_with_its_code():
+    agent = playing(ResumeKeyFound("k"), 10_000)
+    async with flow_house(runtimes=[agent], settings=SHORT) as house:
+        job = await house.answered("hello")
+        assert (job.state, job.error_code) == ("failed", Code.E_CLI_TIMEOUT)
+        assert "900 s" in (job.error_message or "")
+        assert 900 <= asyncio.get_running_loop().time() < 910
+        assert agent.open == 0
+
+
+@virtually
+async def test_an_agent_without_a_bound_may_take_all_day():
+    async with flow_house(runtimes=[playing(80_000, TurnEnded("done"), can={"bounded_turns": False})]) as house:
+        receipt = await house.say("hello")
+        await house.until(lambda: not house.state.jobs[receipt.job_id].is_live, seconds=90_000)
+        assert house.state.jobs[receipt.job_id].state == "success"
+
+
+@pytest.mark.req("A17")
+@virtually
+async def test_the_clock_stands_still_while_a_person_is_asked():
+    async with flow_house(settings=TurnSettings(time_limit_sec=100), limits=Limits(question_timeout_sec=5000)) as house:
+        receipt = await house.say("/slow 60\n/ask ls\n/slow 30")
+        question = await house.question()
+        await asyncio.sleep(3000)
+        await house.click(question)
+        assert (await house.ended(receipt.job_id)).state == "success"
+        late = await house.say("/slow 60\n/ask ls\n/slow 50")
+        await house.click(await house.question())
+        assert (await house.ended(late.job_id)).error_code == Code.E_CLI_TIMEOUT, "but it goes on after the answer"
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        (RuntimeError("boom"), Code.E_INTERNAL),
+        (error(Code.E_CLI_NOT_FOUND, "no claude"), Code.E_CLI_NOT_FOUND),
+        (TimeoutError("its own"), Code.E_CLI_TIMEOUT),
+        (ValueError("\udcff is no text"), Code.E_INTERNAL),
+    ],
+)
+def test_a_runtime_that_raises_ends_its_own_job_and_nothing_else(fault: Exception, code: Code):
+    async def story() -> None:
+        agent = playing(TextDelta("some"), fault)
+        async with flow_house(runtimes=[agent]) as house:
+            jobs = [await house.answered("hello", user=user) for user in ("a", "b", "a")]
+            assert [(j.state, j.error_code) for j in jobs] == [("failed", code)] * 3
+            assert agent.open == 0
+
+    run_virtually(story())
+
+
+@virtually
+async def test_a_stream_that_ends_without_a_result_says_so():
+    async with flow_house(runtimes=[playing(TextDelta("half"))]) as house:
+        assert (await house.answered("hello")).error_code == Code.E_ADAPTER_MISSING_RESULT
+
+
+@virtually
+async def test_nothing_is_heard_after_the_end():
+    agent = playing(TurnEnded("first"), TurnEnded("second"), RuntimeError("late"))
+    async with flow_house(runtimes=[agent]) as house:
+        job = await house.answered("hello")
+        assert (job.state, job.result_excerpt) == ("success", "first")
+
+
+@pytest.mark.req("A8", "A11")
+@virtually
+async def test_a_transient_failure_is_tried_once_more_by_itself_with_the_same_id():
+    async with flow_house() as house:
+        job = await house.answered("/transient")
+        assert job.state == "success"
+        assert [i.job_id for i in house.agents.invoked] == [job.job_id] * 2
+        assert [f.job_id for f in house.facts(e.JobTriedAgain)] == [job.job_id]
+        assert house.agents.violations == []
+
+
+@pytest.mark.req("A11")
+@pytest.mark.parametrize(
+    "script",
+    [
+        "/tool Bash ls\n/transient",
+        "/ask ls\n/transient",
+        "/fail E_CLI_EXIT_NONZERO",
+    ],
+)
+def test_no_second_attempt_once_the_agent_may_have_done_something(script: str):
+    async def story() -> None:
+        async with flow_house() as house:
+            receipt = await house.say(script)
+            if "/ask" in script:
+                await house.click(await house.question())
+            job = await house.ended(receipt.job_id)
+            assert (job.state, job.error_code) == ("failed", Code.E_CLI_EXIT_NONZERO)
+            assert len(house.agents.invoked) == 1
+
+    run_virtually(story())
+
+
+@pytest.mark.req("A11")
+@virtually
+async def test_a_second_transient_failure_is_final_and_a_runtime_may_forbid_even_the_first():
+    failing = TurnFailed(Code.E_CLI_EXIT_NONZERO, "503", transient=True)
+    patient = playing(failing, can={"second_attempt": True})
+    async with flow_house(runtimes=[patient]) as house:
+        assert (await house.answered("hello")).state == "failed"
+        assert [i.attempt for i in patient.invocations] == [1, 2]
+    strict = playing(failing)
+    async with flow_house(runtimes=[strict]) as house:
+        assert (await house.answered("hello")).state == "failed"
+        assert len(strict.invocations) == 1
+
+
+@virtually
+async def test_a_transient_failure_while_a_question_is_open_keeps_its_own_code():
+    asking = PermissionRequested("r1", "Bash", "Run ls", "ls")
+    agent = playing(asking, 5, TurnFailed(Code.E_AGENT_ERROR, "503", transient=True), can={"second_attempt": True})
+    async with flow_house(runtimes=[agent]) as house:
+        job = await house.answered("hello")
+        assert (job.state, job.error_code) == ("failed", Code.E_AGENT_ERROR)
+        assert len(agent.invocations) == 1
+        assert [q.closed_reason for q in house.state.questions.values()] == ["job_ended"]
+
+
+@pytest.mark.req("A16")
+@virtually
+async def test_cancelling_asks_the_agent_first_and_takes_its_word():
+    async with flow_house() as house:
+        receipt = await house.say("/hang")
+        await house.until(lambda: len(house.agents.invoked) == 1)
+        reply = await house.command(ask.Cancel())
+        assert reply.stopping == (receipt.job_id,)
+        began = asyncio.get_running_loop().time()
+        assert (await house.ended(receipt.job_id)).state == "cancelled"
+        assert asyncio.get_running_loop().time() - began < 1
+
+
+@pytest.mark.req("A16")
+@virtually
+async def test_an_agent_that_does_not_listen_is_ended_after_the_grace():
+    agent = playing(10_000, can={"interrupt": True})
+    async with flow_house(runtimes=[agent], settings=SHORT) as house:
+        receipt = await house.say("hello")
+        await house.until(lambda: agent.open == 1)
+        began = asyncio.get_running_loop().time()
+        await house.command(ask.Cancel())
+        assert (await house.ended(receipt.job_id)).state == "cancelled"
+        assert 5 <= asyncio.get_running_loop().time() - began < 7
+        assert agent.told == [Interrupt()]
+        assert agent.open == 0
+
+
+@virtually
+async def test_a_job_that_waits_for_a_person_can_be_cancelled():
+    async with flow_house() as house:
+        receipt = await house.say("/ask rm -rf build")
+        question = await house.question()
+        await house.command(ask.Cancel())
+        assert (await house.ended(receipt.job_id)).state == "cancelled"
+        with pytest.raises(Exception, match="E_QUESTION_CLOSED"):
+            await house.click(question)
+        assert (await house.answered("next")).state == "success"
+
+
+@pytest.mark.req("A9", "E2")
+@virtually
+async def test_a_resume_key_is_durable_before_the_turn_goes_on():
+    reached = []
+
+    async def play(invocation):
+        yield ResumeKeyFound("key-1")
+        reached.append(house.facts(e.ResumeKeyLearnt))
+        yield TurnEnded("done")
+
+    async with flow_house(runtimes=[Agent(play)]) as house:
+        await house.answered("hello")
+        [[learnt]] = reached
+        assert (learnt.key, learnt.tool, learnt.project_path) == ("key-1", "echo", "/srv/api")
+
+
+@pytest.mark.req("A5", "A9")
+@virtually
+async def test_every_session_resumes_its_own_talk_also_after_a_restart():
+    async with flow_house() as house:
+        for user in ("a", "b", "a"):
+            await house.answered("hello", user=user)
+        keys = [i.resume_key for i in house.agents.invoked]
+        assert keys[0] is None
+        assert keys[1] is None
+        disk, known = house.disk, keys[2]
+        assert known is not None
+    async with flow_house(disk=disk) as house:
+        await house.answered("hello", user="a")
+        assert house.agents.invoked[0].resume_key == known
+
+
+@pytest.mark.req("A9")
+@virtually
+async def test_switching_the_project_and_back_resumes_both_talks():
+    async with flow_house(projects=("/srv/api", "/srv/web")) as house:
+        for project in ("api", "web", "api", "web"):
+            await house.answered("hello", project=project)
+        first, second, third, fourth = (i.resume_key for i in house.agents.invoked)
+        assert (first, second) == (None, None)
+        assert len({third, fourth, None}) == 3
+
+
+@pytest.mark.req("C4")
+@virtually
+async def test_after_a_reset_late_facts_of_the_old_talk_change_nothing():
+    late = asyncio.Event()
+
+    async def play(invocation):
+        if invocation.prompt == "old":
+            with contextlib.suppress(asyncio.CancelledError):
+                await late.wait()
+            yield ResumeKeyFound("old-key")
+            yield TurnEnded("late answer")
+        else:
+            yield ResumeKeyFound("new-key")
+            yield TurnEnded("fresh")
+
+    async with flow_house(runtimes=[Agent(play)]) as house:
+        old = await house.say("old")
+        await house.until(lambda: len(house.state.running) == 1)
+        queued = await house.say("queued")
+        reply = await house.command(ask.Reset())
+        assert set(reply.cancelled) == {old.job_id, queued.job_id}
+        late.set()
+        assert (await house.ended(old.job_id)).state == "cancelled"
+        assert house.state.jobs[queued.job_id].state == "cancelled"
+        session = house.state.sessions[old.session_key]
+        assert (session.generation, session.resume_keys) == (1, {})
+        await house.answered("new")
+        assert session.resume_keys == {"echo /srv/api": "new-key"}
+        assert house.facts(e.ResumeKeyLearnt)[-1].generation == 1
+
+
+@pytest.mark.req("E9")
+@virtually
+async def test_the_same_picture_by_several_ways_is_one_file():
+    picture, other = ImageProduced("image/png", b"PNG1"), ImageProduced("image/jpeg", b"JPG2")
+    async with flow_house(runtimes=[playing(picture, other, picture, TurnEnded("look"))]) as house:
+        job = await house.answered("draw")
+        assert [(f.name, f.media_type) for f in job.files] == [
+            ("image-1.png", "image/png"),
+            ("image-2.jpg", "image/jpeg"),
+        ]
+        assert await house.blobs.get(job.files[0].blob) == b"PNG1"
+
+
+@pytest.mark.req("A7")
+@virtually
+async def test_an_answer_too_long_for_a_line_is_a_blob_and_can_be_read_back():
+    answer = "ü" * 200_000
+    async with flow_house(runtimes=[playing(TurnEnded(answer))], channels=[]) as house:
+        job = await house.answered("hello")
+        assert job.answer_blob
+        assert len(job.result_excerpt or "") == 400
+        assert (await house.view.job(job.job_id)).answer == answer
+        [completed] = house.facts(e.JobCompleted)
+        assert completed.text == ""
+
+
+@pytest.mark.req("A7", "A18")
+@virtually
+async def test_a_long_answer_on_a_full_disk_waits_for_room_and_is_not_lost():
+    answer = "y" * 400_000
+    agent = playing(5, TurnEnded(answer))
+    async with flow_house(runtimes=[agent], channels=[]) as house:
+        receipt = await house.say("hello")
+        await house.until(lambda: agent.open == 1)
+        house.disk.capacity = house.disk.used + 1000
+        await asyncio.sleep(100)
+        assert house.journal.is_stalled
+        house.disk.capacity = None
+        assert (await house.ended(receipt.job_id)).state == "success"
+        assert (await house.view.job(receipt.job_id)).answer == answer
+
+
+@virtually
+async def test_usage_is_added_up_and_what_is_no_number_cannot_spoil_the_journal():
+    usage = [UsageReported(10, 20, 5, 0.5), UsageReported(1, 2, 0, math.nan), UsageReported(0, 0, 0, math.inf)]
+    async with flow_house(runtimes=[playing(*usage, TurnEnded("done"))]) as house:
+        job = await house.answered("hello")
+        assert job.cost_usd == 0.5
+        await house.quiet()
+        disk = house.disk
+    async with flow_house(disk=disk) as house:
+        session = house.state.sessions[job.session_key]
+        assert (session.input_tokens, session.output_tokens, session.cost_usd) == (11, 22, 0.5)
+
+
+@pytest.mark.req("B14", "A4")
+@virtually
+async def test_what_an_agent_is_given():
+    async with flow_house() as house:
+        await house.command(ask.ProjectCreate("second", "/srv/second", "echo", "echo", '{"echo": ["--x", "a b"]}'))
+        seen = []
+
+        async def play(invocation):
+            seen.append(invocation)
+            yield TurnEnded("ok")
+
+        disk = house.disk
+    async with flow_house(disk=disk, runtimes=[Agent(play)]) as house:
+        job = await house.answered("-rf /", project="second")
+        [given] = seen
+        assert given.prompt == "-rf /"
+        assert given.args == ("--x", "a b")
+        assert given.project_path == "/srv/second"
+        assert given.workspace_path == "/state/workspaces/second"
+        assert given.mark == f"abcd:{job.job_id}"
+        assert given.attempt == 1
+
+
+@pytest.mark.req("B11")
+@virtually
+async def test_a_project_that_is_gone_when_the_job_starts_fails_the_job_before_any_agent_is_asked():
+    from flow_house import PretendedDirectories
+
+    directories = PretendedDirectories()
+    async with flow_house(directories=directories) as house:
+        directories.gone.add("/srv/api")
+        job = await house.answered("hello")
+        assert (job.state, job.error_code) == ("failed", Code.E_INVALID_PATH)
+        assert house.agents.invoked == []
+
+
+class Fetching:
+    def __init__(self, fault: Exception | None = None) -> None:
+        self.fault = fault
+        self.blobs = None
+
+    async def fetch(self, job):
+        if self.fault is not None:
+            raise self.fault
+        await asyncio.sleep(30)
+        blob = await self.blobs.put(b"bytes")
+        return tuple(Attachment(a.name, a.media_type, a.size, a.url, blob) for a in job.attachments)
+
+
+@virtually
+async def test_attachments_are_fetched_before_the_start_and_a_slow_one_keeps_its_place():
+    fetching = Fetching()
+    async with flow_house(fetchers={"chat": fetching}) as house:
+        fetching.blobs = house.blobs
+        await house.say("look", attachments=(Attachment("a.png", "image/png", 5, "http://127.0.0.1/a.png"),))
+        await house.say("second")
+        await house.quiet()
+        assert [i.prompt for i in house.agents.invoked] == ["look", "second"]
+        assert [len(f.attachments) for f in house.facts(e.AttachmentsStored)] == [1]
+
+
+@pytest.mark.req("A18")
+@virtually
+async def test_an_attachment_that_is_gone_fails_the_job_with_its_code():
+    fetching = Fetching(error(Code.E_ATTACHMENT_GONE, "a.png is gone"))
+    async with flow_house(fetchers={"chat": fetching}) as house:
+        job = await house.answered("look", attachments=(Attachment("a.png", url="http://127.0.0.1/a.png"),))
+        assert (job.state, job.error_code) == ("failed", Code.E_ATTACHMENT_GONE)
+
+
+@virtually
+async def test_progress_is_written_without_text_and_seldom():
+    steps = [s for n in range(20) for s in (ToolStarted(str(n), "Bash", {"command": "secret"}), 10)]
+    async with flow_house(runtimes=[playing(40, *steps, TurnEnded("ok"))]) as house:
+        await house.answered("hello")
+        progress = house.facts(e.JobProgress)
+        assert 5 <= len(progress) <= 8
+        assert b"secret" not in house.disk.read(house.journal._path)
+
+
+@virtually
+async def test_deltas_reach_watchers_and_a_slow_one_gets_them_joined():
+    deltas = [TextDelta(f"{n} ") for n in range(50)]
+    async with flow_house(runtimes=[playing(*deltas, TurnEnded("ok"))]) as house:
+        watch = house.view.watch(session_key="agent:fairlead:user:42")
+        await house.answered("hello")
+        await asyncio.sleep(1)
+        words, pieces = "", 0
+        while len(words) < sum(len(d.text) for d in deltas):
+            event = await anext(aiter(watch))
+            if isinstance(event, AgentActed) and isinstance(event.event, TextDelta):
+                words, pieces = words + event.event.text, pieces + 1
+        assert words == "".join(d.text for d in deltas)
+        assert pieces < 5
+        await watch.aclose()
+
+
+@pytest.mark.req("E1")
+@virtually
+async def test_what_an_agent_does_unasked_is_a_job_of_its_own():
+    async with flow_house() as house:
+        first = await house.answered("/unasked the build is green")
+        await house.until(lambda: len(house.state.jobs) == 2)
+        await house.quiet()
+        unasked = next(j for j in house.state.jobs.values() if j.job_id != first.job_id)
+        assert (unasked.state, unasked.cause) == ("success", "agent")
+        assert unasked.result_excerpt == "the build is green"
+        assert (await house.answered("next")).result_excerpt != "the build is green"
+        assert house.texts(first.conversation)[1] == "the build is green"
+
+
+@virtually
+async def test_unasked_words_while_a_message_runs_never_become_its_answer():
+    agent = playing(50, TurnEnded("the answer"), can={"unasked": True})
+    async with flow_house(runtimes=[agent]) as house:
+        receipt = await house.say("hello")
+        await house.until(lambda: agent.open == 1)
+        for event in (TextDelta("by"), TurnEnded("by the way")):
+            agent.spoken.put_nowait(Unasked(receipt.session_key, "t1", event))
+        job = await house.ended(receipt.job_id)
+        assert job.result_excerpt == "the answer"
+        others = [j.result_excerpt for j in house.state.jobs.values() if j.cause == "agent"]
+        assert others == ["by the way"]
+
+
+@virtually
+async def test_a_runtime_that_breaks_while_it_is_listened_to_is_listened_to_again():
+    agent = playing(TurnEnded("ok"), can={"unasked": True})
+    async with flow_house(runtimes=[agent]) as house:
+        receipt = await house.say("hello")
+        agent.spoken.put_nowait(RuntimeError("the pipe broke"))
+        agent.spoken.put_nowait(Unasked("agent:fairlead:user:nobody", "t0", TurnEnded("to nobody")))
+        agent.spoken.put_nowait(Unasked(receipt.session_key, "t1", TurnEnded("still here")))
+        await house.until(lambda: any(j.result_excerpt == "still here" for j in house.state.jobs.values()))
+
+
+@pytest.mark.req("B4")
+@virtually
+async def test_a_request_that_the_agent_takes_back_closes_its_question():
+    asking = PermissionRequested("r1", "Bash", "Run ls", "ls")
+    agent = playing(asking, 30, RequestWithdrawn("r1"), 5, TurnEnded("never mind"))
+    async with flow_house(runtimes=[agent]) as house:
+        job = await house.answered("hello")
+        assert job.state == "success"
+        [question] = house.state.questions.values()
+        assert (question.status, question.closed_reason) == ("closed", "withdrawn")
+        assert [t.verdict for t in agent.told if isinstance(t, engine.Answer)] == ["deny"]

@@ -1,0 +1,184 @@
+"""Logs: bounded, private, without secrets, and never a reason for anything else to fail."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+import structlog
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead import observe
+from fairlead.errors import CODES, Code, Kind, error
+from fairlead.observe import JobLog, JobLogs, Redactor, RotatingFile, log, log_failure, silence_logging, start_logging
+
+pytestmark = pytest.mark.req("A19")
+
+SECRET = "s3cr3t-t0ken.abc"
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before():
+    yield
+    structlog.reset_defaults()
+
+
+def lines_of(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.mark.req("B14")
+def test_a_secret_is_redacted_wherever_it_stands_in_a_line(tmp_path: Path):
+    file = start_logging(tmp_path, Redactor([SECRET, "short"]))
+    log.warning("hello", message=f"with {SECRET}", **{SECRET: 1})
+    log_failure("crash", RuntimeError(SECRET), nested={"a": [SECRET]})
+    file.close()
+    written = (tmp_path / "app.ndjson").read_text()
+    assert SECRET not in written
+    assert written.count("[redacted]") >= 4
+
+
+@pytest.mark.req("B14")
+@given(data=st.data())
+def test_a_secret_is_redacted_however_the_chunks_fall(data, tmp_path_factory):
+    other = "s3cr3t-t0ken.abc-and-longer"
+    parts = data.draw(st.lists(st.sampled_from([SECRET, other, "x", "s3cr3t", "\n", "-t0ken", "é"]), max_size=12))
+    whole = "".join(parts).encode()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=8)))
+    path = tmp_path_factory.mktemp("job") / "job_1.log"
+    redactor = Redactor([SECRET, other])
+    job_log = JobLog(path, redactor)
+    for begin, end in zip([0, *cuts], [*cuts, len(whole)], strict=True):
+        job_log.write("stdout", whole[begin:end])
+    job_log.close()
+    assert path.read_bytes() == redactor.bytes(whole)
+
+
+def test_what_cannot_be_part_of_a_secret_is_not_held_back(tmp_path: Path):
+    job_log = JobLog(tmp_path / "job_1.log", Redactor([SECRET]))
+    job_log.write("stdout", b"compiling\nstill at it ...")
+    assert (tmp_path / "job_1.log").read_bytes() == b"compiling\nstill at it ..."
+    job_log.close()
+
+
+def test_streams_are_kept_apart_while_a_secret_may_be_coming(tmp_path: Path):
+    job_log = JobLog(tmp_path / "job_1.log", Redactor([SECRET]))
+    job_log.write("stdout", SECRET[:5].encode())
+    job_log.write("stderr", b"warning\n")
+    job_log.write("stdout", SECRET[5:].encode())
+    job_log.close()
+    assert (tmp_path / "job_1.log").read_bytes() == b"warning\n[redacted]"
+
+
+def test_a_job_log_ends_at_its_limit_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(observe, "MAX_JOB_LOG_BYTES", 1000)
+    job_log = JobLog(tmp_path / "job_1.log", Redactor([]))
+    for _ in range(50):
+        job_log.write("stdout", b"x" * 99 + b"\n")
+    job_log.close()
+    content = (tmp_path / "job_1.log").read_bytes()
+    assert len(content) < 1100
+    assert content.endswith(b"[the log ends here: it has reached its limit]\n")
+
+
+def test_old_job_logs_are_forgotten_and_everything_is_private(tmp_path: Path):
+    logs = JobLogs(tmp_path, Redactor([]))
+    for name in ("job_old", "job_new"):
+        job_log = logs.open(name)
+        job_log.write("stderr", b"hello\n")
+        job_log.close()
+    old = tmp_path / "job" / "job_old.log"
+    long_ago = time.time() - 31 * 86400
+    os.utime(old, (long_ago, long_ago))
+    JobLogs(tmp_path, Redactor([]))
+    assert [p.name for p in (tmp_path / "job").iterdir()] == ["job_new.log"]
+    assert (tmp_path / "job" / "job_new.log").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "job").stat().st_mode & 0o777 == 0o700
+
+
+def test_the_app_log_starts_anew_past_its_limit_and_keeps_a_few(tmp_path: Path):
+    file = RotatingFile(tmp_path / "app.ndjson", limit=100)
+    for number in range(30):
+        file.write(f"line {number:02d} of the log, forty bytes long ...\n".encode())
+    file.close()
+    names = sorted(p.name for p in tmp_path.iterdir())
+    assert names == ["app.ndjson", "app.ndjson.1", "app.ndjson.2", "app.ndjson.3"]
+    assert all(p.stat().st_size <= 100 for p in tmp_path.iterdir())
+    assert b"line 29" in (tmp_path / "app.ndjson").read_bytes()
+
+
+def test_a_log_that_somebody_removed_never_writes_into_another_file(tmp_path: Path):
+    file = RotatingFile(tmp_path / "app.ndjson", limit=100)
+    file.write(b"x" * 90)
+    (tmp_path / "app.ndjson").unlink()
+    file.write(b"y" * 50)  # time to rotate what is no longer there
+    others = [os.open(tmp_path / f"other{n}", os.O_WRONLY | os.O_CREAT) for n in range(5)]
+    file.write(b"z" * 20)
+    file.close()
+    file.write(b"after the end")
+    more = [os.open(tmp_path / f"more{n}", os.O_WRONLY | os.O_CREAT) for n in range(5)]
+    file.write(b"after the end")
+    for fd in (*others, *more):
+        os.close(fd)
+    assert {p.stat().st_size for p in tmp_path.glob("other*")} == {0}
+    assert {p.stat().st_size for p in tmp_path.glob("more*")} == {0}
+    assert (tmp_path / "app.ndjson").read_bytes() == b"y" * 50 + b"z" * 20
+
+
+def test_a_full_disk_silences_the_log_and_nothing_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    file = RotatingFile(tmp_path / "app.ndjson")
+    monkeypatch.setattr(os, "write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    file.write(b"nobody hears this\n")
+    monkeypatch.undo()
+    file.write(b"but this\n")
+    file.close()
+    assert (tmp_path / "app.ndjson").read_bytes() == b"but this\n"
+
+
+@pytest.mark.req("B8")
+@pytest.mark.parametrize("code", list(Code))
+def test_a_failure_is_logged_at_the_level_of_its_kind(code: Code, tmp_path: Path):
+    file = start_logging(tmp_path, Redactor([]))
+    log_failure("something went wrong", error(code), job_id="job_1")
+    file.close()
+    [line] = lines_of(tmp_path / "app.ndjson")
+    expected = {
+        Kind.STRANGER: "warning",
+        Kind.INPUT: "info",
+        Kind.STATE: "warning",
+        Kind.AGENT: "error",
+        Kind.CHANNEL: "error",
+        Kind.HOUSE: "error",
+    }[CODES[code].kind]
+    assert (line["level"], line["error_code"], line["job_id"]) == (expected, code, "job_1")
+    assert ("stack" in line) is (CODES[code].kind is Kind.HOUSE)
+
+
+@pytest.mark.req("B8")
+def test_a_bug_is_logged_with_its_stack(tmp_path: Path):
+    file = start_logging(tmp_path, Redactor([]))
+    try:
+        raise KeyError("oops")
+    except KeyError as bug:
+        log_failure("crash", bug)
+    file.close()
+    [line] = lines_of(tmp_path / "app.ndjson")
+    assert (line["level"], line["error_code"]) == ("error", "E_INTERNAL")
+    assert "test_a_bug_is_logged_with_its_stack" in line["stack"]
+    assert line["ts"].endswith("Z")
+
+
+def test_warnings_can_be_heard_on_standard_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = start_logging(tmp_path, Redactor([SECRET]), echo_warnings=True)
+    log.info("quiet")
+    log.warning("loud", message=f"the {SECRET} is out")
+    file.close()
+    assert capsys.readouterr().err == "fairlead: loud: the [redacted] is out\n"
+
+
+def test_commands_that_only_look_write_nothing(capsys: pytest.CaptureFixture[str]):
+    silence_logging()
+    log.error("nobody hears this")
+    assert capsys.readouterr() == ("", "")
