@@ -76,12 +76,23 @@ def read_lines(disk: Disk, path: Path, position: Position, end: int, take: Take)
             seq = _take_block(block, position.seq, take)
         except (*lines.UNREADABLE, _OutOfOrder):
             raise _culprit(path, block, position) from None
+        except _Senseless as line:
+            raise error(Code.E_JOURNAL_BROKEN, f"{path}, line {line.seq}: {line.why}.") from line.__cause__
         position = Position(position.offset + len(block), seq, chain)
     return position
 
 
 class _OutOfOrder(Exception):  # noqa: N818 - found again, and named, by `_culprit`
     pass
+
+
+class _Senseless(Exception):  # noqa: N818 - see above
+    """A line that can be read but does not follow from what was before it: nobody but Fairlead could have known."""
+
+    def __init__(self, seq: int, payload: object, fault: Exception) -> None:
+        super().__init__(seq)
+        self.seq = seq
+        self.why = f"{type(payload).__name__} does not fit what was before it ({type(fault).__name__}: {fault})"
 
 
 def _take_block(block: bytes, seq: int, take: Take) -> int:
@@ -91,7 +102,10 @@ def _take_block(block: bytes, seq: int, take: Take) -> int:
         seq += 1
         if line.seq != seq:
             raise _OutOfOrder
-        take(seq, line.ts, line.payload)
+        try:
+            take(seq, line.ts, line.payload)
+        except Exception as fault:
+            raise _Senseless(seq, line.payload, fault) from fault
     return seq
 
 
