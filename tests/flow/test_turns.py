@@ -345,7 +345,6 @@ async def test_usage_is_added_up_and_what_is_no_number_cannot_spoil_the_journal(
         assert (session.input_tokens, session.output_tokens, session.cost_usd) == (11, 22, 0.5)
 
 
-@pytest.mark.req("B14", "A4")
 @virtually
 async def test_what_an_agent_is_given():
     async with flow_house() as house:
