@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from fairlead.core.events import EVENT_TYPES
+from fairlead.core.fold import Unfit
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import Disk
 from fairlead.store import lines
@@ -78,23 +79,14 @@ def read_lines(disk: Disk, path: Path, position: Position, end: int, take: Take)
             seq = _take_block(block, position.seq, take)
         except (*lines.UNREADABLE, _OutOfOrder):
             raise _culprit(path, block, position) from None
-        except _Senseless as line:
-            raise error(Code.E_JOURNAL_BROKEN, f"{path}, line {line.seq}: {line.why}.") from line.__cause__
+        except Unfit as unfit:
+            raise error(Code.E_JOURNAL_BROKEN, f"{path}, line {unfit.seq}: {unfit}.") from unfit.__cause__
         position = Position(position.offset + len(block), seq, chain)
     return position
 
 
 class _OutOfOrder(Exception):  # noqa: N818 - found again, and named, by `_culprit`
     pass
-
-
-class _Senseless(Exception):  # noqa: N818 - see above
-    """A line that can be read but does not follow from what was before it: nobody but Fairlead could have known."""
-
-    def __init__(self, seq: int, payload: object, fault: Exception) -> None:
-        super().__init__(seq)
-        self.seq = seq
-        self.why = f"{type(payload).__name__} does not fit what was before it ({type(fault).__name__}: {fault})"
 
 
 def _take_block(block: bytes, seq: int, take: Take) -> int:
@@ -106,15 +98,8 @@ def _take_block(block: bytes, seq: int, take: Take) -> int:
         last = seq + block.count(b"\n", start, end)  # an empty line is none to the decoder, and one too many to us
         if [line.seq for line in some] != list(range(seq + 1, last + 1)):
             raise _OutOfOrder
-<<<<<<< HEAD
         take(some)
         start, seq = end, last
-=======
-        try:
-            take(seq, line.ts, line.payload)
-        except Exception as fault:
-            raise _Senseless(seq, line.payload, fault) from fault
->>>>>>> storetests
     return seq
 
 
