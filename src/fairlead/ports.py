@@ -188,6 +188,7 @@ class Parcel(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[FileRef, ...] = ()
     question: OpenQuestion | None = None
     after_message_id: str = ""
+    reply_to: str = ""
 
 
 class ChannelAway(Exception):  # noqa: N818 - a condition of the world, not a mistake

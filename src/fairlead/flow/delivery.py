@@ -16,7 +16,7 @@ import msgspec
 from fairlead.core import moments
 from fairlead.core.decide.delivery import Abandon, DeferDelivery, PayPiece, PlanDelivery
 from fairlead.core.routing import resolve_destination
-from fairlead.core.state import Debt, State
+from fairlead.core.state import Debt, Job, State
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.composing import Composer
 from fairlead.flow.ledger import Ledger
@@ -214,4 +214,13 @@ class Delivery:
             after_message_id=self._state.last_posts.get(
                 debt.plan.destination.address, job.message_id if job is not None else ""
             ),  # not only after the question: an earlier answer with the same words may have come behind it
+            reply_to=_answered_message(debt, job),
         )
+
+
+def _answered_message(debt: Debt, job: Job | None) -> str:
+    """The message that an answer's first piece belongs under, where it goes back to the place it came from."""
+    assert debt.plan is not None
+    is_first = debt.kind == "answer" and debt.next_index == 0
+    there = debt.plan.destination is not None and job is not None and debt.plan.destination == job.conversation
+    return job.message_id if job is not None and is_first and there else ""

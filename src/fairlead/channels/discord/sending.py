@@ -72,7 +72,7 @@ class Sending:
         if self._echoes.is_of_another(str(message.id), parcel.nonce):
             return False
         replied = message.reference.message_id if message.reference is not None else None
-        if replied is not None and parcel.index == 0 and str(replied) != parcel.after_message_id:
+        if replied is not None and str(replied) != parcel.reply_to:
             return False  # the same words, in answer to somebody else
         names = sorted(a.filename for a in message.attachments)
         same_files = names == sorted(f.name for f in parcel.files[:MAX_FILES]) or bool(parcel.text.strip())
@@ -121,11 +121,9 @@ def channel_id_of(parcel: Parcel) -> int:
 
 def _reference(parcel: Parcel, channel_id: int) -> discord.MessageReference | None:
     """The first piece answers the message: people see to what, and a second look knows it apart from the same words."""
-    if parcel.index or parcel.question is not None or not parcel.after_message_id.isdecimal():
+    if not parcel.reply_to.isdecimal():
         return None
-    return discord.MessageReference(
-        message_id=int(parcel.after_message_id), channel_id=channel_id, fail_if_not_exists=False
-    )
+    return discord.MessageReference(message_id=int(parcel.reply_to), channel_id=channel_id, fail_if_not_exists=False)
 
 
 def _given(said: dict[str, Any]) -> dict[str, Any]:
