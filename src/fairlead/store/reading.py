@@ -19,7 +19,7 @@ from fairlead.kit.files import Disk
 from fairlead.store import lines
 from fairlead.store.lines import Line
 
-BLOCK: Final = 1 << 20
+BLOCK: Final = 1 << 18
 SLICE: Final = 1 << 15
 _KNOWN: Final = frozenset(t.__name__ for t in EVENT_TYPES)
 
@@ -40,9 +40,11 @@ def blocks(disk: Disk, path: Path, start: int, end: int) -> Iterator[bytes]:
     while start < end:
         read = disk.read(path, start, min(BLOCK, end - start))
         start += len(read)
-        whole, newline, rest = (rest + read).rpartition(b"\n")
-        if newline:
-            yield whole + newline
+        data = rest + read if rest else read
+        cut = data.rfind(b"\n") + 1
+        rest = data[cut:]
+        if cut:
+            yield data[:cut]
 
 
 def finished_end(disk: Disk, path: Path, size: int) -> int:
