@@ -33,8 +33,8 @@ NO_SUCH_TALK = "11111111-2222-3333-4444-555555555555"
 
 class MemoryLog:
     def __init__(self) -> None:
-        self.stdout = b""
-        self.stderr = b""
+        self.stdout = bytearray()
+        self.stderr = bytearray()
         self.is_closed = False
 
     def write(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
@@ -198,7 +198,7 @@ class RuntimeContract:
         turn = invocation(stage.root, stage.prompt("hangs"))
         async with closing(stage.runtime("hangs")) as runtime:
             with pytest.raises(TimeoutError):
-                async with asyncio.timeout(2), aclosing(runtime.invoke(turn)) as stream:
+                async with asyncio.timeout(1), aclosing(runtime.invoke(turn)) as stream:
                     await _drain(stream)
             assert processes_of(turn) == []
 

@@ -4,12 +4,12 @@ import asyncio
 import os
 import secrets
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -27,7 +27,7 @@ from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import JobLogs, Redactor, RotatingFile, log, start_logging
 from fairlead.ports import Channel, Runtime
 from fairlead.runtimes.catalogue import available_runtimes
-from fairlead.settings import CUSTOMS, Settings
+from fairlead.settings import CUSTOMS, Settings, load_settings
 from fairlead.store import config_import
 from fairlead.store.appending import ThreadedWriter
 from fairlead.store.blobs import FileBlobs, named_blobs
@@ -113,7 +113,8 @@ async def open_house(
         flow = Flow(world)
         notes = [*opened.reports, *await _begin(settings, flow, world, disk)]
         house = House(settings=settings, flow=flow, runtimes=runtimes, notes=tuple(notes), broken=broken)
-        await _start_workers(stack, house, world, journal, disk)
+        discord = _join_discord(settings, flow, world, redactor)
+        await _start_workers(stack, house, world, journal, disk, *discord)
         if settings.http:
             house = await _serve_http(stack, house, world, journal, token)
         yield house
@@ -197,12 +198,52 @@ def _sweep(state_id: str) -> list[str]:
     return [f"{len(swept)} agent process(es) of the last run were still there and have been ended."] if swept else []
 
 
-async def _start_workers(stack: AsyncExitStack, house: House, world: World, journal: FileJournal, disk: Disk) -> None:
+def _join_discord(settings: Settings, flow: Flow, world: World, redactor: Redactor) -> list[Coroutine[Any, Any, None]]:
+    """Before any job may start: its channel and its fetcher must be there when the first one wants them."""
+    if settings.discord_token is None:
+        return []
+    from fairlead.channels.discord import DiscordChannel
+
+    channel = DiscordChannel(
+        flow.gate,
+        flow.view,
+        settings=settings,
+        identities=linked(settings.identities, CUSTOMS, owner_id=settings.discord_owner_id),
+        blobs=world.blobs,
+        token=lambda: current_token(settings, redactor),
+    )
+    world.channels[channel.name] = channel
+    world.fetchers[channel.name] = channel
+    return [channel.run()]
+
+
+def current_token(settings: Settings, redactor: Redactor) -> str:
+    """The bot's token as it stands in the settings now: a rotated one is used from then on, without a restart."""
+    try:
+        token = load_settings().discord_token
+    except FairleadError:
+        token = None
+    token = token or settings.discord_token
+    assert token is not None
+    redactor.learn(token.get_secret_value())
+    return token.get_secret_value()
+
+
+async def _start_workers(
+    stack: AsyncExitStack,
+    house: House,
+    world: World,
+    journal: FileJournal,
+    disk: Disk,
+    *more: Coroutine[Any, Any, None],
+) -> None:
     settings = house.settings
     owner = await stack.enter_async_context(TaskOwner("house"))
     stack.push_async_callback(_stop, owner, house, journal, world.state)
     pace = SnapshotPace(settings.snapshot_every_events, settings.snapshot_every_seconds)
     owner.start(house.flow.run(), name="flow")
+    for number, work in enumerate(more):
+        owner.start(work, name=f"channel {number}")
     owner.start(keep_snapshots(journal, world.state, pace), name="snapshots")
     owner.start(_keep_config(house.flow, settings.state_dir / CONFIG_NAME, disk), name="config")
 
@@ -234,7 +275,9 @@ async def _serve_http(stack: AsyncExitStack, house: House, world: World, journal
     world.channels.update({c.name: c for c in pulled})
     host, port = await stack.enter_async_context(channel.serve(settings.http_host, settings.http_port))
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    replace_durably(settings.state_dir / ADDRESS_NAME, f"{url}\n".encode())
+    address = settings.state_dir / ADDRESS_NAME
+    replace_durably(address, f"{url}\n".encode())
+    stack.callback(address.unlink, missing_ok=True)
     return msgspec.structs.replace(house, http_url=url, token=token)
 
 

@@ -42,6 +42,14 @@ class Redactor:
     """Replaces known secret values, in text and in bytes, longest first."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
+        self._know(secrets)
+
+    def learn(self, secret: str) -> None:
+        """A secret that came later, such as a rotated token."""
+        if secret not in self._texts:
+            self._know((*self._texts, secret))
+
+    def _know(self, secrets: Iterable[str]) -> None:
         known = sorted({s for s in secrets if len(s) >= _SHORTEST_SECRET}, key=len, reverse=True)
         self._texts = tuple(known)
         self._bytes = tuple(s.encode() for s in known)

@@ -161,10 +161,11 @@ class Runtime(Protocol):
 
 
 class ChannelCapabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What a channel can do. `text_limit` 0 means no limit; without `push` the client fetches for itself."""
+    """What a channel can do. A limit of 0 is none; without `push` the client fetches for itself."""
 
     text_limit: int = 0
     max_pieces: int = 0
+    max_files: int = 0
     edits: bool = False
     buttons: bool = False
     files: bool = False
@@ -187,6 +188,7 @@ class Parcel(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[FileRef, ...] = ()
     question: OpenQuestion | None = None
     after_message_id: str = ""
+    reply_to: str = ""
 
 
 class ChannelAway(Exception):  # noqa: N818 - a condition of the world, not a mistake

@@ -226,8 +226,66 @@ class Settings(BaseSettings):
         validation_alias=_named("DISCORD_TOKEN", "DISCORD_BOT_TOKEN"),
         description="The bot's token. Without it Discord is off.",
     )
+    discord_app_id: str = Field(
+        "", validation_alias="DISCORD_APP_ID", description="The application's id. Found by itself where it is empty."
+    )
+    discord_guild_id: str = Field(
+        "",
+        validation_alias="DISCORD_GUILD_ID",
+        description="Serve this server only, and register the commands there. Empty: all, and direct messages.",
+    )
+    discord_api_base: str = Field(
+        "", validation_alias="DISCORD_API_BASE", description="Another address of Discord's REST API, for tests."
+    )
+    discord_gateway_url: str = Field(
+        "", validation_alias="DISCORD_GATEWAY_URL", description="Another address of Discord's gateway, for tests."
+    )
+    discord_cdn_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        ("cdn.discordapp.com", "media.discordapp.net"),
+        validation_alias="DISCORD_CDN_HOSTS",
+        description="Hosts that attachments may be fetched from. A loopback address is also allowed without TLS.",
+    )
+    max_pieces: int = Field(
+        5,
+        ge=0,
+        validation_alias="FAIRLEAD_MAX_PIECES",
+        description="Answers longer than so many messages become head, tail and a file. 0: always split.",
+    )
+    status_edit_min_interval_ms: int = Field(
+        1200,
+        ge=100,
+        validation_alias="FAIRLEAD_STATUS_EDIT_MIN_INTERVAL_MS",
+        description="The least time between two edits of a status message.",
+    )
+    tool_aware_streaming: bool = Field(
+        True,
+        validation_alias="FAIRLEAD_TOOL_AWARE_STREAMING",
+        description="Show what tools do while they run, then the clean answer. 0: show all text as it comes.",
+    )
+    catch_up_hours: float = Field(
+        72,
+        ge=0,
+        validation_alias="FAIRLEAD_CATCH_UP_HOURS",
+        description="Messages sent while nobody listened are answered if they are not older than this.",
+    )
+    catch_up_messages: int = Field(
+        200,
+        ge=0,
+        validation_alias="FAIRLEAD_CATCH_UP_MESSAGES",
+        description="At most so many of the newest messages are looked at per conversation when catching up.",
+    )
+    reaction_emoji: str = Field(
+        "🤖",
+        validation_alias="FAIRLEAD_REACTION_EMOJI",
+        description="This reaction on any message sends it to the agent. Empty: off.",
+    )
+    webhook_identity: bool = Field(
+        False,
+        validation_alias="FAIRLEAD_WEBHOOK_IDENTITY",
+        description="Post answers in servers through a webhook, under the name of project and tool.",
+    )
 
-    @field_validator("allowed_user_ids", "runtime_tools", "runtime_environment", mode="before")
+    @field_validator("allowed_user_ids", "discord_cdn_hosts", "runtime_tools", "runtime_environment", mode="before")
     @classmethod
     def _split_at_commas(cls, value: Any) -> Any:
         if isinstance(value, str):
@@ -237,6 +295,7 @@ class Settings(BaseSettings):
     @field_validator("state_dir", "log_dir")
     @classmethod
     def _real_place(cls, value: Path) -> Path:
+        """`.env` has no shell that would do it; and a later change of directory must not move the state."""
         return value.expanduser().absolute()
 
     @field_validator("identities")

@@ -93,7 +93,7 @@ class Person:
 
     # interactions
 
-    def slash(self, place: Place, path: str, **typed: Any) -> Asked:
+    def slash(self, place: Place, path: str, /, **typed: Any) -> Asked:
         """`person.slash(place, "project create", name="api")`; people, places and uploads may be values."""
         command, chain = slash.offered(self.server.world.commands, place.channel, path)
         values = {name: self._value(place, value) for name, value in typed.items()}
@@ -101,7 +101,7 @@ class Person:
         resolved = self._resolved(place.channel, list(values.values()))
         return self._ask(place.channel, COMMAND, data | ({"resolved": resolved} if resolved else {}))
 
-    def autocomplete(self, place: Place, path: str, focused: str, typed: str = "", **others: Any) -> Asked:
+    def autocomplete(self, place: Place, path: str, focused: str, typed: str = "", /, **others: Any) -> Asked:
         """`typed` is what stands so far in the option `focused`."""
         command, chain = slash.offered(self.server.world.commands, place.channel, path)
         data = slash.interaction_data(command, chain, {**others, focused: typed}, focused=focused)

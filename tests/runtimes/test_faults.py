@@ -129,8 +129,8 @@ async def test_a_line_of_25_megabytes_is_fine(one_turn: ReplayStage):
     assert isinstance((await outcome(one_turn, oversized=25 * 1024 * 1024))[-1], TurnEnded)
 
 
-async def test_ten_thousand_tool_calls(stage: ReplayStage):
-    events = await outcome(stage, tool_calls=10_000)
+async def test_ten_thousand_tool_calls(one_turn: ReplayStage):
+    events = await outcome(one_turn, tool_calls=10_000)
     assert len(only(ToolStarted, events)) == len(only(ToolEnded, events)) == 10_000
     assert isinstance(events[-1], TurnEnded)
 
@@ -196,7 +196,7 @@ async def test_a_prompt_is_never_read_as_an_option_or_a_command(one_turn: Replay
         assert seen["argv"][-2:] == ["--", prompt]
     else:
         assert seen["stdin"] == prompt
-        assert prompt not in seen["argv"]
+        assert [part for part in seen["argv"] if part == prompt] == (["--"] if prompt == seen["argv"][-2] else [])
 
 
 async def test_a_slash_command_is_only_words(tmp_path: Path):
@@ -214,15 +214,25 @@ async def test_a_mention_of_a_file_outside_of_the_project_does_not_read_it(cast:
     assert said == "see @\u2060/etc/passwd and @\u2060../x and @src/a.py"
 
 
-async def test_two_megabytes_of_prompt(stage: ReplayStage):
-    events = await outcome(stage, invocation(stage.root, "x" * 2_000_000))
-    if stage.program == "codex":
-        assert failure_in(events).code is Code.E_MESSAGE_TOO_LARGE
-    elif stage.cast == "claude per turn":
-        # Too long for an argument, it goes over the pipe, where this recording cannot hear it.
-        assert not isinstance(events[-1], TurnFailed) or events[-1].code is not Code.E_CLI_NOT_FOUND
-    else:
-        assert isinstance(events[-1], TurnEnded)
+@pytest.mark.parametrize("cast", ["claude in a pool", "gemini"])
+async def test_two_megabytes_of_prompt(cast: Cast, tmp_path: Path):
+    stage = ReplayStage(cast, tmp_path)
+    assert isinstance((await outcome(stage, invocation(tmp_path, "x" * 2_000_000)))[-1], TurnEnded)
+
+
+async def test_a_prompt_too_long_for_an_argument_goes_over_the_pipe(tmp_path: Path):
+    stage = ReplayStage("claude per turn", tmp_path)
+    async with closing(stage.runtime_of("claude/04a-two-turns-one-process")) as runtime:
+        events = await run(runtime, invocation(tmp_path, "x" * 2_000_000))
+    assert isinstance(events[-1], TurnEnded)
+    assert "--input-format" in stage.runs()[0]["argv"]
+
+
+async def test_two_megabytes_are_more_than_codex_takes(tmp_path: Path):
+    stage = ReplayStage("codex", tmp_path)
+    failure = failure_in(await outcome(stage, invocation(tmp_path, "x" * 2_000_000)))
+    assert failure.code is Code.E_MESSAGE_TOO_LARGE
+    assert "2000000" in failure.message
 
 
 async def test_a_prompt_beyond_what_claude_reads_is_refused_with_its_size(tmp_path: Path):

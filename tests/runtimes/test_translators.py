@@ -235,8 +235,15 @@ def translator_for(transcript: str) -> Translator:
 
 @pytest.mark.parametrize(
     "transcript",
-    ["claude/05-err529x2-recovers", "claude/06c-fallback-model-529", "claude/05-drop-mid-stream"]
-    + ["codex/05-err500x1-recovers", "gemini/05-err429x1-recovers", "claude/03s-thinking", "codex/03i-thinking"],
+    [
+        "claude/05-err529x2-recovers",
+        "claude/06c-fallback-model-529",
+        "claude/05-drop-mid-stream",
+        "claude/03s-thinking",
+        "codex/05-err500x1-recovers",
+        "codex/03i-thinking",
+        "gemini/05-err429x1-recovers",
+    ],
 )
 def test_what_recovers_by_itself_is_a_success(transcript: str):
     events = translated(translator_for(transcript), transcript)
@@ -272,7 +279,8 @@ def test_a_new_turn_of_codex_with_a_harmless_error():
         [
             ResumeKeyFound(key="01a1e08d-d41d-7152-8b2b-8724e4e480aa"),
             Diagnostic(
-                text="Model metadata for `fake-model` not found. Defaulting to fallback metadata; this can degrade performance and cause issues."
+                text="Model metadata for `fake-model` not found. Defaulting to fallback metadata; "
+                "this can degrade performance and cause issues."
             ),
             TextDelta(text="ECHO users=1 images=0 toolresults=0 last=hi"),
             UsageReported(
@@ -430,3 +438,12 @@ def test_thinking_is_told_apart_from_the_answer():
     for transcript in ("claude/03s-thinking", "codex/03i-thinking"):
         events = translated(translator_for(transcript), transcript)
         assert [event for event in events if isinstance(event, ThinkingDelta)]
+
+
+@pytest.mark.req("A11")
+def test_a_success_without_a_word_and_with_a_warning_is_a_failure():
+    translator = StreamTranslator()
+    translator.feed(b'{"type":"init","session_id":"s"}')
+    translator.feed(b'{"type":"error","severity":"warning","message":"Loop detected, stopping execution"}')
+    translator.feed(b'{"type":"result","status":"success"}')
+    assert translator.finish(Exit(0)) == [TurnFailed(Code.E_AGENT_ERROR, "Loop detected, stopping execution")]

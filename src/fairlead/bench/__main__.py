@@ -4,7 +4,7 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from fairlead.bench import daemon, journal, latency, memory
+from fairlead.bench import daemon, discord, journal, latency, memory
 from fairlead.bench.rows import Row, table
 
 LARGE, SMALL = 1_000_000, 10_000
@@ -22,7 +22,7 @@ def measured_rows(place: Path) -> list[Row]:
     rows.append(memory.idle_row())
     rows.append(memory.session_row())
     rows.append(latency.help_row())
-    return rows
+    return [*rows, *asyncio.run(discord.discord_rows(place / "discord"))]
 
 
 with tempfile.TemporaryDirectory(prefix="fairlead-bench-", dir=Path.cwd()) as place:

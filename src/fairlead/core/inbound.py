@@ -7,13 +7,16 @@ from fairlead.core.keys import SessionKey
 
 
 class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file that came with a message: first a promise (`url`), later, when fetched, a blob."""
+    """A file that came with a message: first a promise (`url`), later, when fetched, a blob.
+
+    `path` is where a file that is no picture was laid down for the agent, under its own name."""
 
     name: str
     media_type: str = ""
     size: int = 0
     url: str = ""
     blob: str = ""
+    path: str = ""
 
 
 class Inbound(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -16,7 +16,7 @@ import msgspec
 from fairlead.core import moments
 from fairlead.core.decide.delivery import Abandon, DeferDelivery, PayPiece, PlanDelivery
 from fairlead.core.routing import resolve_destination
-from fairlead.core.state import Debt, State
+from fairlead.core.state import Debt, Job, State
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.composing import Composer
 from fairlead.flow.ledger import Ledger
@@ -55,6 +55,7 @@ class Delivery:
         self._random = random
         self._language_of = language_of
         self._couriers: set[str] = set()
+        self._begun_here: set[str] = set()
 
     async def run(self) -> None:
         """For ever: plan what has no plan, and keep a courier on every conversation that is owed something."""
@@ -102,6 +103,7 @@ class Delivery:
         except Exception as fault:  # one answer that cannot be put into words must not hold up all others
             log_failure("delivery not planned; it is tried again", fault, debt_id=debt.debt_id)
             return False
+        self._begun_here.add(debt.debt_id)
         await self._ledger.record(PlanDelivery(debt.debt_id, to, pieces))
         return True
 
@@ -160,7 +162,10 @@ class Delivery:
             log_failure("delivery failed", fault, debt_id=debt.debt_id)
             await self._defer(debt, fault.code if isinstance(fault, FairleadError) else Code.E_INTERNAL, 0.0)
         else:
+            self._begun_here.add(debt.debt_id)  # pieces behind a paid one were never tried
             await self._ledger.record(PayPiece(debt.debt_id, parcel.index, message_id))
+            if debt.debt_id not in self._state.debts:
+                self._begun_here.discard(debt.debt_id)
 
     async def _wait_while_away(self, debt: Debt) -> None:
         """A channel may be away for days: that is worth a line of the journal once an hour, not at every look."""
@@ -175,9 +180,9 @@ class Delivery:
         return debt.kind == "question" and (question is None or question.status != "open") and not debt.paid
 
     async def _send_once(self, channel: Channel, parcel: Parcel, debt: Debt) -> str:
-        """A piece that may have gone out more than a minute ago, here or before a crash, is looked for first."""
+        """A piece that may have gone out more than a minute ago, or before a crash, is looked for first."""
         age = moments.seconds_between(debt.planned_at, self._ledger.now())
-        if age > LOOK_AFTER_SECONDS:
+        if age > LOOK_AFTER_SECONDS or debt.debt_id not in self._begun_here:
             found = await channel.find(parcel)
             if found is not None:
                 return found
@@ -209,4 +214,13 @@ class Delivery:
             after_message_id=self._state.last_posts.get(
                 debt.plan.destination.address, job.message_id if job is not None else ""
             ),  # not only after the question: an earlier answer with the same words may have come behind it
+            reply_to=_answered_message(debt, job),
         )
+
+
+def _answered_message(debt: Debt, job: Job | None) -> str:
+    """The message that an answer's first piece belongs under, where it goes back to the place it came from."""
+    assert debt.plan is not None
+    is_first = debt.kind == "answer" and debt.next_index == 0
+    there = debt.plan.destination is not None and job is not None and debt.plan.destination == job.conversation
+    return job.message_id if job is not None and is_first and there else ""

@@ -162,8 +162,9 @@ class Turn:
         prompt = job.prompt
         if job.prompt_blob:
             prompt = (await self._blobs.get(job.prompt_blob)).decode()
-        if self._fetcher is not None and any(not a.blob for a in job.attachments):
+        if self._fetcher is not None and any(not (a.blob or a.path) for a in job.attachments):
             await self._ledger.record(StoreAttachments(job.job_id, await self._fetcher.fetch(job)))
+        prompt += _not_fetched(job)
         project = state.projects.get(job.project)
         if project is not None and job.tool not in project.enabled_tools:
             raise error(Code.E_TOOL_NOT_ENABLED, f"{job.tool} is no longer enabled in project {job.project}.")
@@ -181,7 +182,9 @@ class Turn:
             model=session.models.get(job.tool or ""),
             args=project.default_args.get(job.tool or "", ()) if project is not None else (),
             files=tuple(
-                InputFile(self._blobs.path_of(a.blob), a.name, a.media_type) for a in job.attachments if a.blob
+                InputFile(a.path or self._blobs.path_of(a.blob), a.name, a.media_type)
+                for a in job.attachments
+                if a.blob or a.path
             ),
             allowed=tuple(session.rules),
         )
@@ -281,6 +284,12 @@ class Turn:
                 log.error("turn ended", outcome="failed", error_code=outcome.code, message=outcome.message, **fields)
             case Cancelled():
                 log.info("turn ended", outcome="cancelled", person=outcome.person, **fields)
+
+
+def _not_fetched(job: Job) -> str:
+    """Files that were refused: the agent is given their addresses instead."""
+    left = [f"- {a.name}: {a.url}" for a in job.attachments if a.url and not (a.blob or a.path)]
+    return "\n".join(["\n\nAttached, but not fetched:", *left]) if left else ""
 
 
 def _added(spent: Spent, usage: engine.UsageReported) -> Spent:

@@ -71,9 +71,12 @@ class CliTurn:
         self._translator = translator
         self._log = log
         self._process: OwnedProcess | None = None
+        self._is_interrupted = False
         self._interrupting: asyncio.Task[object] | None = None
 
     def interrupt(self) -> None:
+        """Holds also for a process that is only just being started."""
+        self._is_interrupted = True
         if self._process is not None and self._interrupting is None:
             self._interrupting = asyncio.create_task(self._process.end(CANCEL_GRACE))
 
@@ -83,6 +86,8 @@ class CliTurn:
         try:
             async with self._spawned() as process:
                 self._process = process
+                if self._is_interrupted:
+                    self.interrupt()
                 feeding = asyncio.create_task(self._feed_stdin(process))
                 try:
                     async for line in process.lines():
@@ -94,9 +99,7 @@ class CliTurn:
                         if last:
                             break
                     else:
-                        last += self._translator.finish(
-                            await exit_of(process, is_interrupted=self._interrupting is not None)
-                        )
+                        last += self._translator.finish(await exit_of(process, is_interrupted=self._is_interrupted))
                     await process.end(DONE_GRACE)
                 finally:
                     feeding.cancel()

@@ -4,6 +4,8 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from fairlead.core.engine import Diagnostic, EngineEvent
+
 T = TypeVar("T")
 
 EXCERPT = 300
@@ -27,18 +29,17 @@ _peek = msgspec.json.Decoder(_Peek)
 
 def read_line(line: bytes, decoder: msgspec.json.Decoder[T], known: frozenset[str]) -> T | Unread:
     """Never raises: whatever an agent prints is data."""
-    stripped = line.strip()
-    if not stripped.startswith(b"{"):
-        return Unread("noise", excerpt(stripped))
     try:
-        return decoder.decode(stripped)
+        return decoder.decode(line)
     except msgspec.ValidationError as fault:
-        return _misfit(stripped, known, str(fault))
+        return _misfit(line.strip(), known, str(fault))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
-        return Unread("noise", excerpt(stripped), reason=str(fault))
+        return Unread("noise", excerpt(line.strip()), reason=str(fault))
 
 
 def _misfit(line: bytes, known: frozenset[str], reason: str) -> Unread:
+    if not line.startswith(b"{"):
+        return Unread("noise", excerpt(line))
     try:
         kind = _peek.decode(line).type
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -51,3 +52,8 @@ def _misfit(line: bytes, known: frozenset[str], reason: str) -> Unread:
 def excerpt(line: bytes) -> str:
     text = line[: EXCERPT * 4].decode(errors="replace")
     return text if len(text) <= EXCERPT else text[:EXCERPT] + " …"
+
+
+def diagnostics(unread: Unread) -> list[EngineEvent]:
+    """Kept for the log; an empty line is nothing."""
+    return [Diagnostic(unread.excerpt)] if unread.excerpt else []

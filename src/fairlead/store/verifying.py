@@ -51,7 +51,11 @@ def _check_snapshot(directory: Path, disk: Disk, state: State, said: list[str]) 
         said.append(f"{path}: there is none; the journal alone is enough.")
         return True
     end = finished_end(disk, journal, len(disk.read(journal)))
-    read_lines(disk, journal, loaded.position, end, lambda lines: replay(loaded.state, lines))
+    try:
+        read_lines(disk, journal, loaded.position, end, lambda lines: replay(loaded.state, lines))
+    except FairleadError as broken:
+        said.append(f"{path}: what follows it cannot be read. {broken.message}")
+        return False
     same = loaded.state.seq != state.seq or as_data(loaded.state) == as_data(state)
     covers = f"covers {loaded.position.seq} lines"
     said.append(f"{path}: {covers} and agrees." if same else f"{path}: {covers} and DISAGREES with the journal.")

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-PATIENCE_SEC = 40.0
-CTRL_C, CTRL_D, UP = "\x03", "\x04", "\x1b[A"
+PATIENCE_SEC = 15.0
+CTRL_C, CTRL_D = "\x03", "\x04"
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][AB0]|\x1b[=>]|\x1b\][^\x07]*\x07|\r")
 
 
@@ -59,8 +59,10 @@ class Terminal:
 
     def end(self) -> int:
         """Its exit code, once it has ended by itself."""
-        while self._read(PATIENCE_SEC):
+        deadline = time.monotonic() + PATIENCE_SEC
+        while self._read(deadline - time.monotonic()):
             pass
+        assert time.monotonic() < deadline, f"the program did not end; seen:\n{self.seen[-3000:]}"
         _, status = os.waitpid(self.pid, 0)
         self.pid = 0
         return os.waitstatus_to_exitcode(status)
@@ -128,11 +130,12 @@ def test_ctrl_c_cancels_the_turn_and_a_second_one_leaves(terminal: Terminal):
     terminal.type(CTRL_C)
     terminal.wait_for("was cancelled")
     terminal.say("/hang deaf")
+    terminal.wait_for("› /hang deaf")
     terminal.wait_for("Ctrl-C cancels")
     terminal.type(CTRL_C)
     terminal.wait_for("Ctrl-C again leaves")
     terminal.type(CTRL_C)
-    assert terminal.end() == 0
+    assert terminal.end() == 0, terminal.seen[-3000:]
 
 
 @pytest.mark.req("C6")

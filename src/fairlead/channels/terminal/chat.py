@@ -1,7 +1,10 @@
 """Talking in the terminal: read a line, run a command or a turn, again until the person leaves."""
 
-from collections.abc import Iterable
-from typing import TextIO
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine, Generator, Iterable
+from contextlib import contextmanager
+from typing import Any, TextIO, TypeVar
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
@@ -27,6 +30,13 @@ from fairlead.errors import Code, FairleadError, sentence
 from fairlead.render.replies import reply_lines
 
 PROMPT = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
+
+
+T = TypeVar("T")
+
+
+class Interrupted(Exception):  # noqa: N818 - says what happened
+    """Ctrl-C outside of a turn."""
 
 
 class CommandCompleter(Completer):
@@ -70,6 +80,8 @@ class Chat:
         self._keyboard = Keyboard(editor.input)
         self._tool = options.tool
         self._typed_ahead = ""
+        self._interrupted = False
+        self._current: asyncio.Task[object] | None = None
 
     async def run(self) -> int:
         try:
@@ -80,7 +92,8 @@ class Chat:
         except ServerAway as away:
             self._screen.fault(f"{Code.E_SHUTDOWN}: {away}")
             return 1
-        await self._talk()
+        with interrupts_heard_by(self._interrupt):
+            await self._talk()
         return 0
 
     # --- arriving ---------------------------------------------------------------------------------------------------
@@ -105,29 +118,57 @@ class Chat:
     # --- talking ----------------------------------------------------------------------------------------------------
 
     async def _talk(self) -> None:
-        while (line := await self._next_line()) is not None:
-            if line.strip() and await self._take(clean_text(line.strip())) == "left":
-                return
-
-    async def _next_line(self) -> str | None:
-        """A line that was typed and sent while the last turn ran; else the next one. None: the person leaves."""
-        if "\n" in self._typed_ahead:
-            line, _, self._typed_ahead = self._typed_ahead.partition("\n")
-            self._screen.say(f"{PROMPT}{line}", "")
-            return line
         warned = False
         while True:
             try:
-                return await self._editor.prompt_async(default=self._typed_ahead)
+                line = await self._interruptible(self._next_line())
+                warned = False
+                if line.strip() and await self._interruptible(self._take(clean_text(line.strip()))) == "left":
+                    return
             except EOFError:
-                return None
-            except KeyboardInterrupt:
-                if warned and not self._editor.default_buffer.text:
-                    return None
+                return
+            except Interrupted:
+                if warned:
+                    return
                 warned = True
                 self._screen.say("Ctrl-C again, or Ctrl-D, leaves.")
-            finally:
-                self._typed_ahead = ""
+
+    async def _interruptible(self, work: Coroutine[Any, Any, T]) -> T:
+        """Ctrl-C also counts while neither the line editor nor a turn has the keys: between lines, while sending."""
+        task = self._current = asyncio.create_task(work)
+        if self._interrupted:
+            task.cancel()
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if not self._interrupted:
+                raise
+            raise Interrupted from None
+        finally:
+            self._interrupted, self._current = False, None
+
+    def _interrupt(self) -> None:
+        self._interrupted = True
+        if self._current is not None:
+            self._current.cancel()
+
+    async def _next_line(self) -> str:
+        """What was typed and entered during the last turn, else what is typed now."""
+        typed, self._typed_ahead = self._typed_ahead, ""
+        line, entered, rest = typed.partition("\n")
+        if not entered:
+            return await self._edit(line)
+        self._typed_ahead = rest
+        if line.strip():
+            self._screen.say(f"{PROMPT}{line}", "bold")
+        return line
+
+    async def _edit(self, begun: str) -> str:
+        try:
+            # Its own way with the signal would take ours away for good.
+            return await self._editor.prompt_async(default=begun, handle_sigint=False)
+        except KeyboardInterrupt:
+            raise Interrupted from None
 
     async def _take(self, line: str) -> Ending:
         try:
@@ -172,6 +213,17 @@ class Chat:
         ending = await turn.follow(job_id, self._keyboard)
         self._typed_ahead += turn.typed_ahead
         return ending
+
+
+@contextmanager
+def interrupts_heard_by(heard: Callable[[], None]) -> Generator[None]:
+    """Ctrl-C as a call instead of an exception that could strike anywhere."""
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, heard)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
 
 
 async def talk_in_terminal(client: Client, options: ChatOptions, stdin: TextIO, stdout: TextIO) -> int:

@@ -32,7 +32,7 @@ Ending = Literal["over", "left", "lost"]
 
 
 class Turn:
-    """`typed_ahead` is what the person typed meanwhile: it belongs into the next line, and after an Enter is one."""
+    """`typed_ahead` is what the person typed meanwhile: whole lines come next, the rest belongs into the line."""
 
     def __init__(self, client: Client, screen: Screen, user: str) -> None:
         self.typed_ahead = ""
@@ -53,11 +53,11 @@ class Turn:
                     owner.start(self._hear(job_id), name="events")
                     owner.start(self._keep_drawing(), name="drawing")
                     ending = await self._until_over(job_id)
-                    self._keep_keys()
                     owner.cancel()
-                    return ending
         finally:
             self._screen.end()
+        self._keep_late_keys()
+        return ending
 
     async def _hear(self, job_id: str) -> None:
         try:
@@ -70,21 +70,6 @@ class Turn:
         while True:
             self._screen.draw()
             await asyncio.sleep(DRAWN_EVERY_SEC)
-
-    def _keep_keys(self) -> None:
-        """What was typed in the turn's last moment belongs to the next line, too."""
-        while not self._inbox.empty():
-            happening = self._inbox.get_nowait()
-            if isinstance(happening, Key):
-                self._type_ahead(happening.name)
-
-    def _type_ahead(self, key: str) -> None:
-        if key == "backspace":
-            self.typed_ahead = self.typed_ahead[:-1]
-        elif key == "enter":
-            self.typed_ahead += "\n"
-        elif len(key) == 1:
-            self.typed_ahead += key
 
     def _on_away(self, attempt: int, why: Exception) -> None:
         self._inbox.put_nowait(Away(attempt, str(why)))
@@ -202,6 +187,19 @@ class Turn:
         else:
             self._type_ahead(key)
         return None
+
+    def _type_ahead(self, key: str) -> None:
+        if key == "backspace":
+            self.typed_ahead = self.typed_ahead[:-1]
+        elif key == "enter" or len(key) == 1:
+            self.typed_ahead += "\n" if key == "enter" else key
+
+    def _keep_late_keys(self) -> None:
+        """What was pressed while the turn was ending belongs to the next line as well."""
+        while not self._inbox.empty():
+            late = self._inbox.get_nowait()
+            if isinstance(late, Key):
+                self._type_ahead(late.name)
 
     async def _press_in_question(self, asking: Asking, key: str) -> None:
         item = asking.item_number

@@ -1,7 +1,8 @@
 """What becomes of questions: asked, answered, or closed without an answer."""
 
 from fairlead.core import events as e
-from fairlead.core.state import OpenQuestion, State
+from fairlead.core.retention import settle
+from fairlead.core.state import OpenQuestion, State, question_debt_id
 
 
 def question_asked(state: State, ts: str, event: e.QuestionAsked) -> None:
@@ -42,6 +43,7 @@ def question_answered(state: State, _ts: str, event: e.QuestionAnswered) -> None
     question.chosen = event.chosen
     question.message = event.message
     question.for_session = event.for_session
+    _no_longer_to_fetch(state, event.question_id)
 
 
 def question_closed(state: State, _ts: str, event: e.QuestionClosed) -> None:
@@ -49,3 +51,11 @@ def question_closed(state: State, _ts: str, event: e.QuestionClosed) -> None:
     if question is not None and question.status == "open":
         question.status = "closed"
         question.closed_reason = event.reason
+        _no_longer_to_fetch(state, event.question_id)
+
+
+def _no_longer_to_fetch(state: State, question_id: str) -> None:
+    """Whoever fetches for himself has seen the question by its answer, or need not see it any more."""
+    debt = state.debts.get(question_debt_id(question_id))
+    if debt is not None and debt.awaits_fetching:
+        settle(state, debt)

@@ -135,6 +135,7 @@ _REPLIES: Final = {
     "job.retried": "Trying again as {job} (attempt {attempt})",
     "error": "An error occurred",
     "stranger": "You are not allowed to use this",
+    "file.refused": "{name} was not passed on: {reason}",
     "file.too_large": "{name} ({size}) is too large and was not passed on; at most {limit}",
 }
 

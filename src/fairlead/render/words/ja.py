@@ -145,6 +145,7 @@ _REPLIES: Final = {
     "job.retried": "{job} として再試行します（{attempt} 回目）",
     "error": "エラーが発生しました",
     "stranger": "利用を許可されていません",
+    "file.refused": "{name} は渡されませんでした: {reason}",
     "file.too_large": "{name}（{size}）は大きすぎるため渡しませんでした。上限は {limit} です",
 }
 

@@ -126,6 +126,7 @@ _REPLIES: Final = {
     "job.retried": "以 {job} 重试（第 {attempt} 次）",
     "error": "发生错误",
     "stranger": "你没有使用权限",
+    "file.refused": "{name} 未传递：{reason}",
     "file.too_large": "{name}（{size}）太大，未转交；上限为 {limit}",
 }
 

@@ -126,6 +126,7 @@ _REPLIES: Final = {
     "job.retried": "以 {job} 重試（第 {attempt} 次）",
     "error": "發生錯誤",
     "stranger": "你沒有使用權限",
+    "file.refused": "{name} 未傳遞：{reason}",
     "file.too_large": "{name}（{size}）太大，未轉交；上限為 {limit}",
 }
 

@@ -90,8 +90,6 @@ class Dialogue:
         self.has_used_tools = self.has_been_granted = False
 
     def hear(self, line: bytes) -> Heard:
-        if not line.strip():
-            return Heard()
         event = read_line(line, wire.decoder, wire.KINDS)
         if isinstance(event, Unread):
             return self._to(self._job_or_own(), (self._job or self._own).unread(event))

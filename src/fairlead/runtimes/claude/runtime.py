@@ -32,6 +32,7 @@ from fairlead.runtimes.claude.command_line import MOST_SYSTEM_PROMPT, ClaudeSett
 from fairlead.runtimes.claude.content import Content, content_of
 from fairlead.runtimes.claude.pool import Pool
 from fairlead.runtimes.claude.process import ClaudeProcess, Launch, Prompt, TalkLost
+from fairlead.runtimes.claude.session_log import SessionLogTail, log_path, with_log
 from fairlead.runtimes.claude.translate import ClaudeTranslator, TextTranslator
 from fairlead.runtimes.cli_turn import CliTurn, Command, start_failure
 from fairlead.runtimes.environment import child_environment
@@ -47,7 +48,6 @@ LOGIN: Final = Login(
 )
 STOP_GRACE: Final = Grace(interrupt=2.0, terminate=5.0)
 _OWN: Final = ("ANTHROPIC_", "CLAUDE_CODE_", "CLAUDE_CONFIG_DIR")
-_PROMPTS: Final = uuid.UUID("6f1f5bd1-7d0c-4f0e-9a35-9f6b1c0f9f10")
 # Another process may do better; for every other failure it would only fail the same way again.
 _WORTH_ANOTHER_PROCESS: Final = frozenset({Code.E_RUNTIME_HUNG, Code.E_CLI_EXIT_NONZERO})
 
@@ -83,6 +83,7 @@ class ClaudeRuntime:
         self._unborn: set[str] = set()
         self._add_dirs: dict[str, tuple[str, ...]] = {}
         self._prompts = itertools.count(1)
+        self._prompt_names = uuid.uuid4()
 
     @property
     def name(self) -> str:
@@ -124,10 +125,20 @@ class ClaudeRuntime:
             # Before anything is started, so that the id is on disk before claude knows it.
             self._unborn.add(plan.talk.key)
             yield ResumeKeyFound(plan.talk.key)
-        async with aclosing(self._run(invocation, plan)) as events:
+        async with aclosing(self._scanned(invocation, plan)) as events:
             async for event in events:
                 self._take_note(event, plan.talk.key)
                 yield event
+
+    def _scanned(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
+        events = self._run(invocation, plan)
+        if not self._settings.session_scanning or self._settings.output_format != "stream-json":
+            return events
+        return with_log(events, SessionLogTail(self._log_path(invocation, plan.talk.key)))
+
+    def _log_path(self, invocation: Invocation, key: str) -> Path | None:
+        config = Path(self._env.get("CLAUDE_CONFIG_DIR") or Path(self._env.get("HOME", "/")) / ".claude")
+        return log_path(config, Path(invocation.project_path).resolve(), key)
 
     def _take_note(self, event: EngineEvent, key: str) -> None:
         if isinstance(event, ModelsOffered | TurnEnded):
@@ -169,13 +180,18 @@ class ClaudeRuntime:
             yield lost.failure
             return
         yield Diagnostic(f"{lost.failure.message} The turn is run again, once, by a process of its own.")
-        talk = Talk(plan.talk.key, is_new=plan.talk.key in self._unborn)
+        talk = Talk(plan.talk.key, is_new=plan.talk.is_new and self._has_left_no_trace(invocation, plan.talk.key))
         again = msgspec.structs.replace(plan, talk=talk)
         async with aclosing(self._conversation_alone(invocation, again)) as events:
             async for event in events:
                 # That was the second attempt: a failure that would otherwise be tried again is final.
                 final = isinstance(event, TurnFailed) and event.transient
                 yield msgspec.structs.replace(event, transient=False) if final else event
+
+    def _has_left_no_trace(self, invocation: Invocation, key: str) -> bool:
+        """Killed early enough, claude names its talk and has not yet written it down: then nothing can be resumed."""
+        path = self._log_path(invocation, key)
+        return key in self._unborn if path is None else not path.exists()
 
     def _without_pool(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
         if self._settings.multi_turn or not plan.content.fits_an_argument:
@@ -262,8 +278,9 @@ class ClaudeRuntime:
         return self._add_dirs[invocation.session_key]
 
     def _prompt(self, invocation: Invocation, plan: Plan) -> Prompt:
+        """Its uuid is never used again: one that the talk already knows is taken for a repetition, without a word."""
         name = f"{invocation.job_id}/{next(self._prompts)}"
-        return Prompt(str(uuid.uuid5(_PROMPTS, name)), plan.content.for_input(), invocation.allowed)
+        return Prompt(str(uuid.uuid5(self._prompt_names, name)), plan.content.for_input(), invocation.allowed)
 
     # --- beside a turn ---------------------------------------------------------------------------------------------
 

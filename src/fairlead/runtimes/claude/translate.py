@@ -21,7 +21,7 @@ from fairlead.runtimes.claude import wire
 from fairlead.runtimes.claude.asking import ask_of
 from fairlead.runtimes.faults import failed
 from fairlead.runtimes.images import NewImages
-from fairlead.runtimes.lines import Unread, excerpt, read_line
+from fairlead.runtimes.lines import Unread, diagnostics, excerpt, read_line
 from fairlead.runtimes.translator import INTERRUPTED, Exit, exit_failure, misshapen
 
 SUMMARY: Final = 500
@@ -58,26 +58,22 @@ class ClaudeTranslator:
         return self._asked_inputs.get(request_id, {})
 
     def feed(self, line: bytes) -> list[EngineEvent]:
-        if not line.strip():
-            return []
         event = read_line(line, wire.decoder, wire.KINDS)
-        if isinstance(event, Unread):
-            return self.unread(event)
-        return self.translate(event)
+        return self.unread(event) if isinstance(event, Unread) else self.translate(event)
 
     def unread(self, event: Unread) -> list[EngineEvent]:
         if event.why == "misshapen":
             return [Diagnostic(event.excerpt), misshapen(event, self.text)]
-        return [Diagnostic(event.excerpt)]
+        return diagnostics(event)
 
     def translate(self, event: wire.Event) -> list[EngineEvent]:
         match event:
-            case wire.Assistant():
-                return self._keyed(event.session_id, self._assistant(event))
             case wire.StreamEvent():
-                return self._keyed(event.session_id, self._partial(event))
+                said = self._partial(event)
+            case wire.Assistant():
+                said = self._assistant(event)
             case wire.User():
-                return self._keyed(event.session_id, self._user(event))
+                said = self._user(event)
             case wire.System():
                 return self._system(event)
             case wire.Result():
@@ -88,6 +84,7 @@ class ClaudeTranslator:
                 return [RequestWithdrawn(event.request_id)]
             case wire.CommandLifecycle() | wire.ControlResponse():
                 return []
+        return said if event.session_id == self._key else self._keyed(event.session_id, said)
 
     def finish(self, end: Exit) -> list[EngineEvent]:
         """For a process that lives for this turn alone."""
@@ -144,16 +141,15 @@ class ClaudeTranslator:
         """Pieces of a block, which then comes whole as well: only what is new of it is shown."""
         if event.parent_tool_use_id is not None:
             return []
-        if event.event.type == "content_block_start":
-            return self._pictures([event.event.content_block])
         delta = event.event.delta
         if delta is None:
-            return []
-        if delta.type == "text_delta" and delta.text:
+            is_start = event.event.type == "content_block_start"
+            return self._pictures([event.event.content_block]) if is_start else []
+        if delta.text and delta.type == "text_delta":
             self._streamed_text.append(delta.text)
             self._words.append(delta.text)
             return [TextDelta(delta.text)]
-        if delta.type == "thinking_delta" and delta.thinking:
+        if delta.thinking and delta.type == "thinking_delta":
             self._streamed_thinking.append(delta.thinking)
             return [ThinkingDelta(delta.thinking)]
         return []

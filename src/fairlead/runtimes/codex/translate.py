@@ -20,7 +20,7 @@ from fairlead.errors import Code
 from fairlead.runtimes.codex import wire
 from fairlead.runtimes.faults import failed, judge
 from fairlead.runtimes.images import NewImages
-from fairlead.runtimes.lines import Unread, read_line
+from fairlead.runtimes.lines import Unread, diagnostics, read_line
 from fairlead.runtimes.translator import INTERRUPTED, Exit, exit_failure, misshapen
 
 SUMMARY: Final = 500
@@ -49,14 +49,12 @@ class CodexTranslator:
         return self._texts[-1] if self._texts else ""
 
     def feed(self, line: bytes) -> list[EngineEvent]:
-        if not line.strip():
-            return []
         event = read_line(line, wire.decoder, wire.KINDS)
         match event:
             case Unread(why="misshapen"):
                 return [Diagnostic(event.excerpt), misshapen(event, self.text)]
             case Unread():
-                return [Diagnostic(event.excerpt)]
+                return diagnostics(event)
             case wire.ThreadStarted():
                 return self._thread(event.thread_id)
             case wire.TurnStarted():

@@ -93,7 +93,7 @@ class GeminiAdapter:
             argv = arguments(invocation, self._settings, surface, policy_file=str(policy), directories=directories)
             yield Prepared(
                 Command(argv, invocation.project_path, self._env, invocation.mark, prompt),
-                self._translator(invocation.resume_key),
+                self._translator(invocation.resume_key, surface),
                 tuple(note for note in (surface.warning, *(context.warnings if is_new else ())) if note),
             )
 
@@ -101,8 +101,10 @@ class GeminiAdapter:
         settings = self._settings
         return await check_program(settings.command, self._env, mark=settings.check_mark, good=KNOWN_GOOD, login=LOGIN)
 
-    def _translator(self, resumed: str | None) -> StreamTranslator | JsonTranslator:
-        return StreamTranslator(resumed) if self._settings.output == "stream-json" else JsonTranslator(resumed)
+    def _translator(self, resumed: str | None, surface: Surface) -> StreamTranslator | JsonTranslator:
+        if self._settings.output == "stream-json":
+            return StreamTranslator(resumed)
+        return JsonTranslator(resumed, can_act=surface.has("Bash", "Edit", "Write"))
 
 
 def _prompt(invocation: Invocation, surface: Surface, context: tuple[ContextFile, ...]) -> bytes:

@@ -19,7 +19,7 @@ from fairlead.core.engine import (
 from fairlead.errors import Code
 from fairlead.runtimes.faults import failed
 from fairlead.runtimes.gemini import wire
-from fairlead.runtimes.lines import Unread, excerpt, read_line
+from fairlead.runtimes.lines import Unread, diagnostics, excerpt, read_line
 from fairlead.runtimes.translator import INTERRUPTED, Exit, exit_failure, misshapen
 
 SUMMARY: Final = 500
@@ -73,14 +73,12 @@ class StreamTranslator:
         return "".join(self._text).strip()
 
     def feed(self, line: bytes) -> list[EngineEvent]:
-        if not line.strip():
-            return []
         event = read_line(line, wire.decoder, wire.KINDS)
         match event:
             case Unread(why="misshapen"):
                 return [Diagnostic(event.excerpt), misshapen(event, self.text)]
             case Unread():
-                return [Diagnostic(event.excerpt)]
+                return diagnostics(event)
             case wire.Init():
                 return self._init(event)
             case wire.Message():
@@ -102,9 +100,7 @@ class StreamTranslator:
     def finish(self, end: Exit) -> list[EngineEvent]:
         result = self._result
         if result is not None and result.status == "success" and end.returncode == 0:
-            if not self._session_id:
-                return [_no_key(self.text)]
-            return [TurnEnded(self.text)]
+            return [self._succeeded()]
         if end.interrupted:
             return [TurnEnded(self.text, INTERRUPTED)]
         if result is not None and result.status != "success":
@@ -113,6 +109,14 @@ class StreamTranslator:
         if end.returncode != 0:
             return [judged_exit(end, self.text)]
         return [TurnFailed(Code.E_ADAPTER_MISSING_RESULT, "gemini ended without a result.", self.text)]
+
+    def _succeeded(self) -> TurnEnded | TurnFailed:
+        if not self._session_id:
+            return _no_key(self.text)
+        if not self.text and self._problem:
+            # It calls that a success too: "Loop detected, stopping execution".
+            return TurnFailed(Code.E_AGENT_ERROR, self._problem)
+        return TurnEnded(self.text)
 
     def _init(self, event: wire.Init) -> list[EngineEvent]:
         if not event.session_id:
@@ -132,10 +136,15 @@ class StreamTranslator:
 
 
 class JsonTranslator:
-    """The whole answer as one object that may span lines, with other lines around it."""
+    """The whole answer as one object that may span lines, with other lines around it.
 
-    def __init__(self, resumed: str | None = None) -> None:
+    This mode shows no tools. Where the tier lets them change something (`can_act`), nobody can say that none had
+    started, so no failure may be tried again by itself.
+    """
+
+    def __init__(self, resumed: str | None = None, *, can_act: bool = False) -> None:
         self._resumed = resumed
+        self._can_act = can_act
         self._lines: list[bytes] = []
 
     def feed(self, line: bytes) -> list[EngineEvent]:
@@ -148,7 +157,8 @@ class JsonTranslator:
         if end.interrupted:
             return [TurnEnded("", INTERRUPTED)]
         if end.returncode != 0:
-            return [self._failure(end)]
+            failure = self._failure(end)
+            return [msgspec.structs.replace(failure, transient=failure.transient and not self._can_act)]
         whole = _whole(self._lines)
         if isinstance(whole, Unread):
             return [Diagnostic(whole.excerpt), misshapen(whole)]

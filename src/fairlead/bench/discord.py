@@ -1,0 +1,283 @@
+"""Rows about Discord, on the loopback Discord of the tests: from a frame to the agent, from the agent to an edit.
+
+The loopback lives beside the tests; where they are not there (an installed wheel), there are no such rows.
+"""
+
+import asyncio
+import importlib
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, Final
+
+from fairlead.app import open_house
+from fairlead.bench.journal import EVENT, TS, opened
+from fairlead.bench.rows import Row, at_most
+from fairlead.channels.discord.status import edit_interval
+from fairlead.core.engine import EngineEvent, Invocation, TextDelta, ToolEnded, ToolStarted, TurnEnded
+from fairlead.kit.files import make_private_directory
+from fairlead.runtimes.echo import EchoRuntime
+from fairlead.settings import load_settings
+
+TESTS: Final = Path("tests").resolve()
+LEAST_SEC: Final = 1.2
+LINES: Final = 6
+_SHIM: Final = '#!/bin/sh\ncase "$1" in --version) echo 0.61.0; exit;; esac\ndate +%s%N >> "{file}"\nexit 1\n'
+_BARE: Final = """
+import asyncio, os, sys, discord, discord.http, yarl
+from discord.gateway import DiscordWebSocket
+api, gateway, token = sys.argv[1:]
+discord.http.Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = api, yarl.URL(gateway)
+class Client(discord.Client):
+    async def on_ready(self):
+        print(next(l.split()[1] for l in open("/proc/self/status") if l.startswith("VmRSS")), flush=True)
+        os._exit(0)
+Client(intents=discord.Intents(guilds=True, guild_messages=True, message_content=True), max_messages=None).run(
+    token, log_handler=None)
+"""
+
+
+def loopback() -> Any:
+    """The loopback Discord's module; None where there are no tests."""
+    if not (TESTS / "loopback_discord").is_dir():
+        return None
+    sys.path.insert(0, str(TESTS))
+    return importlib.import_module("loopback_discord")
+
+
+async def discord_rows(directory: Path) -> list[Row]:
+    module = loopback()
+    if module is None:
+        return []
+    rows = [await _frame_row(module, directory / "frame"), await _memory_row(module, directory / "memory")]
+    for sessions in (1, 10, 50):
+        rows += await _stream_rows(module, directory / f"streams-{sessions}", sessions)
+    return [*rows, await _calls_row(module, directory / "calls")]
+
+
+# --- a frame, and the agent's process
+
+
+async def _frame_row(module: Any, home: Path) -> Row:
+    started = home / "started.txt"
+    shim = home / "bin" / "gemini"
+    shim.parent.mkdir(parents=True)
+    shim.write_text(_SHIM.format(file=started))
+    shim.chmod(0o755)
+    floor = await _spawns(shim, started, home / "floor")
+    async with module.LoopbackDiscord.start() as discord:
+        process = _daemon(discord, home)
+        try:
+            await discord.gateway.ready(timeout=30)
+            measured = [await _spawned_after_message(discord, started) for _ in range(30)]
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+    return at_most(
+        "gateway frame → agent's process runs",
+        statistics.median(measured) * 1e3,
+        statistics.median(floor) * 1e3,
+        floor_name="bare spawn and a durable append",
+        unit="ms",
+        factor=1.5,
+    )
+
+
+async def _spawns(shim: Path, started: Path, directory: Path) -> list[float]:
+    taken: list[float] = []
+    make_private_directory(directory)
+    async with opened(directory) as journal:
+        for number in range(30):
+            began = time.time()
+            journal.append(TS, journal.appended_seq + 1, (EVENT,))
+            await journal.durable(journal.appended_seq)
+            process = await asyncio.create_subprocess_exec(shim, "-p")
+            await process.wait()
+            taken.append(_started(started)[number] - began)
+    os.unlink(started)  # noqa: PTH108 - nothing else runs
+    return taken
+
+
+async def _spawned_after_message(discord: Any, started: Path) -> float:
+    before = len(_started(started))
+    began = time.time()
+    discord.owner.say(discord.owner.dm, "hello")
+    while len(_started(started)) <= before:  # noqa: ASYNC110 - a file announces nothing
+        await asyncio.sleep(0.001)
+    taken = _started(started)[before] - began
+    await asyncio.sleep(0.3)  # the job's end and its answer are not what is measured
+    return taken
+
+
+def _started(file: Path) -> list[float]:
+    return [int(line) / 1e9 for line in file.read_text().split()] if file.exists() else []
+
+
+def _daemon(discord: Any, home: Path) -> subprocess.Popen[bytes]:
+    project = home / "project"
+    project.mkdir(parents=True, exist_ok=True)
+    environment = {
+        "PATH": f"{home / 'bin'}:/usr/bin:/bin",
+        "HOME": str(home),
+        "PROJECTS": json.dumps([str(project)]),
+        "DISCORD_TOKEN": discord.token,
+        "DISCORD_OWNER_ID": str(discord.owner.id),
+        "DISCORD_API_BASE": discord.api,
+        "DISCORD_GATEWAY_URL": discord.gateway_url,
+        "FAIRLEAD_HTTP_PORT": "0",
+        "FAIRLEAD_DRAIN_SEC": "0",
+    }
+    argv = [sys.executable, "-m", "fairlead", "up", "--no-chat"]
+    return subprocess.Popen(argv, env=environment, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+async def _memory_row(module: Any, home: Path) -> Row:
+    async with module.LoopbackDiscord.start() as discord:
+        discord.guild()
+        process = _daemon(discord, home)
+        try:
+            await discord.gateway.ready(timeout=30)
+            await discord.wait_for(lambda: discord.world.commands[None], timeout=30)
+            measured = _rss_kib(process.pid)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+        bare = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", _BARE, discord.api, discord.gateway_url, discord.token, stdout=subprocess.PIPE
+        )
+        out, _ = await bare.communicate()
+    return at_most(
+        "idle daemon, Discord connected",
+        measured / 1024,
+        int(out) / 1024,
+        floor_name="a bare discord.py client",
+        unit="MiB",
+        factor=1.5,
+    )
+
+
+def _rss_kib(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")))
+
+
+# --- the agent's lines, and the edits that show them
+
+
+class _Talker(EchoRuntime):
+    """Uses tools whose commands are the moments at which they began, each a while after the other."""
+
+    async def invoke(self, invocation: Invocation) -> AsyncIterator[EngineEvent]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        assert invocation.prompt
+        for number in range(LINES):
+            await asyncio.sleep(2.7 + (hash((invocation.job_id, number)) % 100) / 100)
+            yield ToolStarted(f"t{number}", "Bash", {"command": f"at {time.time():.4f}"})
+        await asyncio.sleep(3)
+        yield ToolEnded("t0")
+        yield TurnEnded("ok")
+
+
+class _Chatterer(EchoRuntime):
+    """A thousand words, one by one."""
+
+    async def invoke(self, invocation: Invocation) -> AsyncIterator[EngineEvent]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        assert invocation.prompt
+        for number in range(1000):
+            await asyncio.sleep(0.01)
+            yield TextDelta(f"word {number} ")
+        yield TurnEnded("ok")
+
+
+async def _stream_rows(module: Any, home: Path, sessions: int) -> list[Row]:
+    interval = edit_interval(sessions, LEAST_SEC)
+    async with module.LoopbackDiscord.start() as discord:
+        lags, _ = await _played(discord, home, _Talker(), sessions)
+        delays = [record.at - began for record, began in _shown_moments(discord)]
+        refused = discord.count(429)
+    p99 = _percentile(delays, 99)
+    name = f"agent's line → edit, {sessions} at once"
+    reach = f"≤ {interval:g} s + 50 ms, no 429"
+    rows = [Row(name, p99, interval, "the edit interval", "s", reach, p99 <= interval + 0.05 and refused == 0)]
+    if sessions == 50:
+        lag = _percentile(lags, 99) * 1e3
+        rows.append(Row("event-loop lag p99, 50 streaming", lag, None, "none", "ms", "≤ 20 ms", lag <= 20))
+    return rows
+
+
+async def _calls_row(module: Any, home: Path) -> Row:
+    async with module.LoopbackDiscord.start() as discord:
+        _, taken = await _played(discord, home, _Chatterer(), 1)
+        edits = len(discord.calls("PATCH", "/channels/*/messages/*"))
+        refused = discord.count(429)
+    most = taken / LEAST_SEC + 2
+    ok = edits <= most and refused == 0
+    return Row("edits per 1000 deltas", edits, most, "time ÷ interval", "/s", "≤ 1x, no 429", ok)
+
+
+def _shown_moments(discord: Any) -> list[tuple[Any, float]]:
+    """Each edit that shows a new line, with the moment the line was said."""
+    seen: set[float] = set()
+    found: list[tuple[Any, float]] = []
+    for record in discord.calls("PATCH", "/channels/*/messages/*"):
+        for word in str(record.body).split("at ")[1:]:
+            moment = float(word.split("`")[0].split("\\")[0].split()[0].strip("`'\""))
+            if moment not in seen:
+                seen.add(moment)
+                found.append((record, moment))
+    return found
+
+
+async def _played(discord: Any, home: Path, runtime: EchoRuntime, sessions: int) -> tuple[list[float], float]:
+    """All sessions at once, to the end of their jobs; how late the event loop was meanwhile, and how long it took."""
+    make_private_directory(home)
+    guild = discord.guild()
+    people = [discord.person(f"p{n}", guild=guild) for n in range(sessions)]
+    settings = load_settings().model_copy(
+        update={
+            "state_dir": home / "state",
+            "log_dir": home / "logs",
+            "http": False,
+            "projects": (str(home),),
+            "global_max_running": sessions,
+            "drain_sec": 0,
+            "discord_owner_id": str(discord.owner.id),
+            "allowed_user_ids": tuple(str(p.id) for p in people),
+            "discord_api_base": discord.api,
+            "discord_gateway_url": discord.gateway_url,
+        }
+    )
+    os.environ["DISCORD_TOKEN"] = discord.token
+    os.environ["DISCORD_OWNER_ID"] = str(discord.owner.id)
+    settings = settings.model_copy(update={"discord_token": load_settings().discord_token})
+    async with open_house(settings) as house:
+        house.runtimes["echo"].invoke = runtime.invoke  # pyright: ignore[reportAttributeAccessIssue]
+        for project in house.flow.ledger.state.projects.values():
+            project.default_tool = "echo"
+        await discord.gateway.ready(timeout=30)
+        began = time.perf_counter()
+        for person in people:
+            person.say(person.dm, "go")
+        lags = await _until_over(house.flow.ledger.state, sessions)
+        taken = time.perf_counter() - began
+    return lags, taken
+
+
+async def _until_over(state: Any, sessions: int) -> list[float]:
+    lags: list[float] = []
+    while state.account.answered < sessions:
+        due = time.perf_counter() + 0.01
+        await asyncio.sleep(0.01)
+        lags.append(time.perf_counter() - due)
+    await asyncio.sleep(2 * LEAST_SEC)
+    return lags
+
+
+def _percentile(values: list[float], percent: int) -> float:
+    ranked = sorted(values)
+    return ranked[min(len(ranked) - 1, len(ranked) * percent // 100)]

@@ -1,0 +1,131 @@
+"""What was said while nobody listened: which conversations to ask, from where on, and no more than is wanted."""
+
+import asyncio
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any, Final
+
+import discord
+import msgspec
+from discord.utils import time_snowflake, utcnow
+
+from fairlead.channels.discord.calls import CONDITIONS, Calls
+from fairlead.channels.discord.conversations import CHANNEL, Places
+from fairlead.channels.discord.governor import Urgency
+from fairlead.core.keys import parse_session_key
+from fairlead.core.state import State
+from fairlead.observe import log
+
+_PAGE: Final = 100
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    hours: float
+    messages: int
+
+
+def last_seen(state: State) -> dict[str, int]:
+    """Per conversation the newest message that left a fact, or the floor behind which nothing is taken."""
+    seen = dict(state.floors)
+    for keys in (state.keys_of_today, *state.keys_of_days.values()):
+        for key in keys:
+            address, _, message_id = key.rpartition(":")
+            if message_id.isdecimal() and int(message_id) > seen.get(address, -1):
+                seen[address] = int(message_id)
+    return seen
+
+
+class CatchingUp:
+    def __init__(self, calls: Calls, places: Places, bounds: Bounds) -> None:
+        self._calls = calls
+        self._places = places
+        self._bounds = bounds
+        self._asked: dict[int, int] = {}
+        self._threads: dict[int, int] = {}
+        self._news: dict[int, int] | None = None
+        self._asking = asyncio.Lock()
+
+    def oldest(self) -> int:
+        """The id that a message of the oldest wanted age would have."""
+        return time_snowflake(utcnow() - timedelta(hours=self._bounds.hours))
+
+    def conversations(self, state: State) -> dict[int, int]:
+        """Every bound conversation of ours, with the message after which to ask."""
+        seen, oldest = last_seen(state), self.oldest()
+        found: dict[int, int] = {}
+        for binding in state.bindings.values():
+            place = binding.conversation
+            if place.channel == CHANNEL and binding.status == "active" and place.conversation_id.isdecimal():
+                began = int(place.conversation_id)  # a thread's id is older than everything said in it
+                since = max(seen.get(place.address, began), oldest)
+                queued = [
+                    int(j.message_id) - 1
+                    for j in state.jobs.values()
+                    if j.state == "queued" and j.conversation.address == place.address and j.message_id.isdecimal()
+                ]
+                found[int(place.conversation_id)] = min([since, *(max(q, oldest) for q in queued)])
+        return found
+
+    def begin(self, state: State) -> dict[int, int]:
+        """A new gateway session: whom to ask, and from where on."""
+        self._asked = self.conversations(state)
+        self._threads = _threads_of(state)
+        self._news = None
+        return self._asked
+
+    async def _has_news(self, channel_id: int, since: int) -> bool:
+        """One call for all threads of a server tells which are worth a call of their own."""
+        if channel_id not in self._threads:
+            return True
+        async with self._asking:
+            if self._news is None:
+                self._news = await self._newest_in_threads()
+        return not self._news or self._news.get(channel_id, 0) > since
+
+    async def _newest_in_threads(self) -> dict[int, int]:
+        newest: dict[int, int] = {}
+        for guild_id in set(self._threads.values()):
+            listed: Any = await self._calls.make(
+                Urgency.CATCH_UP, lambda client, g=guild_id: client.http.get_active_threads(g)
+            )
+            newest |= {int(t["id"]): int(t.get("last_message_id") or t["id"]) for t in listed["threads"]}
+        return newest
+
+    async def missed(self, channel_id: int, since: int) -> list[discord.Message]:
+        """The newest messages after `since`, oldest first; what is more than wanted is left out, and said."""
+        limit = self._bounds.messages
+        try:
+            if not limit or not await self._has_news(channel_id, since):
+                return []
+            found = await self._calls.make(
+                Urgency.CATCH_UP, lambda client: _newest(client, channel_id, since, limit + 1)
+            )
+        except CONDITIONS as condition:
+            log.warning("could not catch up", conversation=str(channel_id), message=repr(condition))
+            return []
+        if len(found) > limit:
+            log.warning("more was missed than is looked at", conversation=str(channel_id), limit=limit)
+        return found[-limit:]
+
+
+def _threads_of(state: State) -> dict[int, int]:
+    """The threads that have sessions, each with its server."""
+    found: dict[int, int] = {}
+    for key in map(parse_session_key, state.sessions):
+        if key is not None and key.kind == "thread" and key.space_id and key.target_id.isdecimal():
+            found[int(key.target_id)] = int(key.space_id)
+    return found
+
+
+async def _newest(client: discord.Client, channel_id: int, since: int, limit: int) -> list[discord.Message]:
+    found: list[discord.Message] = []
+    async for message in client.get_partial_messageable(channel_id).history(limit=limit):
+        if message.id <= since:
+            break
+        found.append(message)
+    return found[::-1]
+
+
+def people_to_open(owner_id: str, allowed: Iterable[str]) -> list[int]:
+    """Whose direct messages are asked for by their own id: a first word may have been missed."""
+    return [int(user_id) for user_id in dict.fromkeys((owner_id, *allowed)) if user_id.isdecimal()]

@@ -1,0 +1,294 @@
+"""Discord as a channel of the house: the parts put together, started and stopped as one."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import discord
+
+from fairlead.channels.discord import client as clients
+from fairlead.channels.discord.calls import CONDITIONS, Calls
+from fairlead.channels.discord.catching_up import Bounds, CatchingUp, people_to_open
+from fairlead.channels.discord.clicking import Clicking
+from fairlead.channels.discord.commands import Tree
+from fairlead.channels.discord.connection import Connection
+from fairlead.channels.discord.conversations import CHANNEL, Places
+from fairlead.channels.discord.desk import Desk
+from fairlead.channels.discord.drawing import refusal_line
+from fairlead.channels.discord.echoes import Echoes
+from fairlead.channels.discord.fetching import MAX_FILE_BYTES, Fetching, Refused
+from fairlead.channels.discord.governor import Governor, Urgency
+from fairlead.channels.discord.intake import Deleted, Edited, Heard, Intake, Missed, Reacted
+from fairlead.channels.discord.marks import FAILED
+from fairlead.channels.discord.people import People
+from fairlead.channels.discord.registration import Registration
+from fairlead.channels.discord.sending import MAX_FILES, TEXT_LIMIT, Sending, megabytes
+from fairlead.channels.discord.showing import Showing
+from fairlead.channels.discord.start import Starter
+from fairlead.channels.discord.status import close_left_over, left_over
+from fairlead.channels.discord.strangers import Strangers
+from fairlead.channels.discord.webhooks import Webhooks
+from fairlead.core.identity import Identities
+from fairlead.core.inbound import Attachment
+from fairlead.core.state import Job
+from fairlead.errors import Code, FairleadError
+from fairlead.kit.tasks import TaskOwner
+from fairlead.observe import log, log_failure
+from fairlead.ports import Blobs, ChannelCapabilities, DeliveryImpossible, Gate, Parcel, View
+from fairlead.render.words import say
+from fairlead.settings import Settings
+
+INBOX_NAME: Final = "inbox"
+PATIENCE_SEC: Final = 20.0
+
+
+class FairleadClient(clients.HouseClient):
+    """The client with its desk, where commands find it."""
+
+    def __init__(self, ear: clients.Ear, pace: clients.IdentifyPace, desk: Desk, application_id: str) -> None:
+        super().__init__(ear, pace, application_id)
+        self.desk = desk
+        self.tree = Tree(self)
+
+
+class DiscordChannel:
+    """Implements `ports.Channel` and `ports.Fetcher`. Register it, then run it as long as the house."""
+
+    name = CHANNEL
+
+    def __init__(
+        self,
+        gate: Gate,
+        view: View,
+        *,
+        settings: Settings,
+        identities: Identities,
+        blobs: Blobs,
+        token: Callable[[], str],
+    ) -> None:
+        clients.point_at(settings.discord_api_base, settings.discord_gateway_url)
+        clients.keep_their_log()
+        state_id = view.state.state_id
+        self.capabilities = ChannelCapabilities(
+            text_limit=TEXT_LIMIT,
+            max_pieces=settings.max_pieces,
+            max_files=MAX_FILES,
+            edits=True,
+            buttons=True,
+            files=True,
+            threads=True,
+            push=True,
+            tables=False,
+        )
+        self._gate = gate
+        self._view = view
+        self._settings = settings
+        self._pace = clients.IdentifyPace()
+        self.connection = Connection(token=token, make_client=self._new_client)
+        self._calls = Calls(Governor(), lambda: self.connection.client)
+        self._echoes = Echoes(state_id)
+        self._places = Places(settings.agent_id, identities, settings.discord_guild_id)
+        strangers = Strangers()
+        self._people = People(
+            gate,
+            view,
+            self._places,
+            strangers,
+            silent=settings.strangers == "silent",
+            default_language=settings.lang,
+        )
+        webhooks = Webhooks(self._calls, self._name_of) if settings.webhook_identity else None
+        self._sending = Sending(self._calls, blobs, self._echoes, state_id=state_id, webhooks=webhooks)
+        self._fetching = Fetching(
+            self._calls,
+            blobs,
+            hosts=settings.discord_cdn_hosts,
+            inbox=Path(settings.state_dir) / INBOX_NAME,
+            tell=self._tell_refused,
+        )
+        self._catching_up = CatchingUp(
+            self._calls, self._places, Bounds(settings.catch_up_hours, settings.catch_up_messages)
+        )
+        self._intake = Intake(
+            gate,
+            view,
+            self._places,
+            self._calls,
+            strangers,
+            refuse=self._refuse,
+            look_back=self._catching_up.missed,
+        )
+        self._starter = Starter(gate, view, self._calls, self._echoes, self._places)
+        self._clicking = Clicking(gate, view, self._calls, self._people)
+        self._desk = Desk(gate, view, self._people, self._calls, self._starter)
+        self._showing = Showing(
+            view,
+            self._calls,
+            self._echoes,
+            self._clicking,
+            least_interval_sec=settings.status_edit_min_interval_ms / 1000,
+            tool_aware=settings.tool_aware_streaming,
+        )
+        self._registration = Registration(self._calls, Path(settings.state_dir), settings.discord_guild_id)
+        self._owner: TaskOwner | None = None
+        self._left_over = left_over(view.state)
+
+    # --- ports.Channel and ports.Fetcher
+
+    async def send(self, parcel: Parcel) -> str:
+        await self.connection.until_connected(PATIENCE_SEC)  # so that what is owed goes the moment Discord is back
+        if parcel.question is not None and not self._is_open(parcel.question.question_id):
+            raise DeliveryImpossible(Code.E_QUESTION_CLOSED, "settled while Discord was away")
+        message_id = await self._sending.send(parcel)
+        if parcel.question is not None:
+            self._clicking.stands(
+                parcel.question.question_id,
+                channel_id=int(parcel.destination.conversation_id),
+                message_id=int(message_id),
+                text=parcel.text,
+                lang=parcel.language,
+            )
+        return message_id
+
+    def _is_open(self, question_id: str) -> bool:
+        question = self._view.state.questions.get(question_id)
+        return question is not None and question.status == "open"
+
+    async def find(self, parcel: Parcel) -> str | None:
+        await self.connection.until_connected(PATIENCE_SEC)
+        return await self._sending.find(parcel)
+
+    async def fetch(self, job: Job) -> tuple[Attachment, ...]:
+        return await self._fetching.fetch(job)
+
+    # --- life
+
+    async def run(self) -> None:
+        """For ever; cancelling it ends all. Nothing that Discord does ends it."""
+        async with TaskOwner("discord", on_crash=_report) as owner:
+            self._owner = owner
+            owner.start(self._showing.run(), name="showing")
+            owner.start(self._intake.run(), name="intake")
+            owner.start(self.connection.run(), name="connection")
+
+    def _new_client(self) -> clients.HouseClient:
+        return FairleadClient(self, self._pace, self._desk, self._settings.discord_app_id)
+
+    def _start(self, work: Any, name: str) -> None:
+        assert self._owner is not None, "clients exist only while we run"
+        self._owner.start(work, name=name)
+
+    # --- clients.Ear
+
+    def began(self, client: discord.Client) -> None:
+        self._intake.bot_id = client.user.id if client.user is not None else 0
+        self._intake.our_applications = frozenset(filter(None, (client.application_id,)))
+        for channel_id, since in self._catching_up.begin(self._view.state).items():
+            self._intake.put(channel_id, Missed(since))
+        if self._showing.marks is not None:
+            self._showing.marks.restore(self._view.state)
+        self._start(self._settle_in(client), "settling in")
+
+    async def _settle_in(self, client: discord.Client) -> None:
+        """What a new gateway session needs besides: commands, unfinished starts, direct messages not yet bound."""
+        assert isinstance(client, FairleadClient)
+        assert client.tree is not None
+        try:
+            await self._registration.bring_up_to_date(client, client.tree)
+        except CONDITIONS as condition:
+            log.error("commands not registered", message=repr(condition.__cause__ or condition))
+        await self._starter.finish(self._view.state)
+        await self._open_direct_messages()
+        while self._left_over:
+            await close_left_over(self._calls, self._left_over.pop(), self._view)
+
+    async def _open_direct_messages(self) -> None:
+        settings = self._settings
+        for user_id in people_to_open(settings.discord_owner_id, settings.allowed_user_ids):
+            try:
+                opened: Any = await self._calls.make(
+                    Urgency.CATCH_UP, lambda c, u=user_id: c.http.start_private_message(u)
+                )
+            except CONDITIONS as condition:
+                log.info("no direct messages with", user_id=str(user_id), message=repr(condition))
+                continue
+            channel_id = int(opened["id"])
+            if self._places.ref(channel_id).address not in self._view.state.bound:
+                self._intake.put(channel_id, Missed(self._catching_up.oldest()))
+
+    def heard(self, message: discord.Message) -> None:
+        if message.author.id == self._intake.bot_id:
+            nonce = None if message.nonce is None else str(message.nonce)
+            if not self._echoes.heard(nonce, message.id):
+                self._halt()
+            return
+        self._intake.put(message.channel.id, Heard(message))
+
+    def _halt(self) -> None:
+        """Two daemons on one token would answer everything twice."""
+        if not self._intake.halted:
+            self._intake.halted = "another daemon uses this bot's token"
+            log.error(
+                "discord",
+                message="Another Fairlead sends with this bot's token. This one takes no more messages from Discord: "
+                "stop one of them, or give each its own bot.",
+            )
+
+    def edited(self, message: discord.Message) -> None:
+        self._intake.put(message.channel.id, Edited(message))
+
+    def deleted(self, channel_id: int, message_id: int) -> None:
+        self._intake.put(channel_id, Deleted(message_id))
+
+    def reacted(self, reaction: discord.RawReactionActionEvent) -> None:
+        wanted = self._settings.reaction_emoji
+        if not wanted or str(reaction.emoji) != wanted or reaction.user_id == self._intake.bot_id:
+            return
+        if not self._places.serves(reaction.guild_id) or not self._gate.allows(self._people.person(reaction.user_id)):
+            return
+        self._intake.put(reaction.channel_id, Reacted(reaction.message_id, reaction.user_id, reaction.guild_id))
+
+    async def clicked(self, interaction: discord.Interaction[Any]) -> None:
+        await self._clicking.clicked(interaction)
+
+    # --- small words
+
+    async def _refuse(self, message: discord.Message, refusal: FairleadError) -> None:
+        """Told where it was said, with its code; a refusal that cannot be told is in the log."""
+        if self._showing.marks is not None:
+            self._showing.marks.want(message.channel.id, message.id, FAILED)
+        lang = self._view.language_of(self._people.person(message.author.id))
+        await self._remark(message.channel.id, message.id, refusal_line(refusal, lang))
+
+    async def _tell_refused(self, job: Job, name: str, refused: Refused) -> None:
+        """A file that is not passed on is named to the person, never dropped silently."""
+        lang = self._view.language_of(job.person)
+        line = say(lang, "reply.file.refused", name=name, reason=str(refused))
+        if refused.size:
+            limit = megabytes(MAX_FILE_BYTES)
+            line = say(lang, "reply.file.too_large", name=name, size=megabytes(refused.size), limit=limit)
+        message_id = job.message_id.removeprefix("reaction-")
+        if message_id.isdecimal():
+            await self._remark(int(job.conversation.conversation_id), int(message_id), line)
+
+    async def _remark(self, channel_id: int, message_id: int, text: str) -> None:
+        """A word about a message, under it. No debt: whoever cannot be told finds it in the log."""
+        nonce = self._echoes.nonce(f"remark {message_id} {text}")
+        reference = discord.MessageReference(message_id=message_id, channel_id=channel_id, fail_if_not_exists=False)
+        try:
+            await self._calls.make(
+                Urgency.ANSWER,
+                lambda client: client.get_partial_messageable(channel_id).send(text, nonce=nonce, reference=reference),
+            )
+        except CONDITIONS as condition:
+            log.warning("a remark was not told", message_id=str(message_id), message=f"{text} ({condition!r})")
+
+    def _name_of(self, parcel: Parcel) -> str:
+        session = self._view.state.sessions.get(parcel.session_key)
+        return f"{session.project} · {session.tool}"[:80] if session is not None else "Fairlead"
+
+
+def _report(name: str, fault: Exception) -> None:
+    if not isinstance(fault, asyncio.CancelledError):
+        log_failure("a part of the Discord channel crashed", fault, part=name)

@@ -1,0 +1,162 @@
+"""Clicks and filled-in forms: who pressed what, carried to the gate, and shown on the message. Waits for no agent."""
+
+from typing import Any, Final
+
+import discord
+import msgspec
+
+from fairlead.channels.discord import questions
+from fairlead.channels.discord.calls import CONDITIONS, Calls
+from fairlead.channels.discord.governor import Urgency
+from fairlead.channels.discord.people import People
+from fairlead.core.engine import Verdict
+from fairlead.core.live import QuestionSettled
+from fairlead.core.state import OpenQuestion
+from fairlead.errors import Code, FairleadError, error
+from fairlead.observe import log, log_failure
+from fairlead.ports import Click, Gate, View
+from fairlead.render.neutral import one_line
+from fairlead.render.words import error_line, say
+
+_TEXT_LIMIT: Final = 2000
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """Where a question stands, so that its buttons go when it is settled elsewhere."""
+
+    channel_id: int
+    message_id: int
+    text: str
+    lang: str
+
+
+class Clicking:
+    def __init__(self, gate: Gate, view: View, calls: Calls, people: People) -> None:
+        self._gate = gate
+        self._view = view
+        self._calls = calls
+        self._people = people
+        self._partly: dict[str, dict[str, str]] = {}
+        self._standing: dict[str, _Asked] = {}
+
+    def stands(self, question_id: str, *, channel_id: int, message_id: int, text: str, lang: str) -> None:
+        self._standing[question_id] = _Asked(channel_id, message_id, text, lang)
+
+    async def clicked(self, interaction: discord.Interaction[Any]) -> None:
+        data: Any = interaction.data or {}
+        what = questions.pressed(str(data.get("custom_id", "")))
+        is_ours = interaction.type in {discord.InteractionType.component, discord.InteractionType.modal_submit}
+        if what is None or not is_ours:
+            return
+        if not await self._people.may_pass(interaction, "a button"):
+            return
+        lang = self._people.language(interaction)
+        question = self._view.state.questions.get(what.question_id)
+        if question is None or not self._view.state.state_id.startswith(what.state_id):
+            await interaction.response.send_message(error_line(lang, Code.E_QUESTION_CLOSED), ephemeral=True)
+        elif what.verb == "other":
+            form = questions.answer_form(question, self._view.state.state_id, lang)
+            await interaction.response.send_modal(form)
+        else:
+            await interaction.response.defer()
+            await self._answer(interaction, question, what.verb, data, lang)
+
+    async def _answer(
+        self, interaction: discord.Interaction[Any], question: OpenQuestion, verb: str, data: Any, lang: str
+    ) -> None:
+        await self._people.see(interaction)
+        click = self._click(interaction, question, verb, data)
+        if click is None:
+            return  # one of several lists: the others are still to be chosen from
+        was_gone = self._is_gone(question)
+        standing = self._standing.pop(question.question_id, None)
+        try:
+            await self._gate.click(click)
+        except FairleadError as refusal:
+            if standing is not None:
+                self._standing[question.question_id] = standing
+            log_failure("click refused", refusal, question_id=question.question_id)
+            await interaction.followup.send(_refusal(refusal, question, lang), ephemeral=True)
+            return
+        line = say(lang, "question.carried_over") if was_gone else ""
+        outcome = outcome_line(lang, click, f"<@{interaction.user.id}>")
+        content = interaction.message.content if interaction.message is not None else ""
+        await interaction.edit_original_response(**closed(content, "\n".join(filter(None, (outcome, line)))))
+
+    def _is_gone(self, question: OpenQuestion) -> bool:
+        job = self._view.state.jobs.get(question.job_id)
+        return job is None or not job.is_live
+
+    def _click(
+        self, interaction: discord.Interaction[Any], question: OpenQuestion, verb: str, data: Any
+    ) -> Click | None:
+        person = self._people.person(interaction.user.id)
+        verdict: Verdict = "deny" if verb == "deny" else "allow"
+        chosen: dict[str, str] = {}
+        message = ""
+        if verb == "form":
+            chosen, message = questions.written(question, questions.form_fields(data))
+            verdict = "deny" if question.kind == "plan" else "allow"  # words about a plan ask for another one
+        elif verb.startswith("opt") and verb[3:].isdecimal():
+            chosen = questions.picked(question, 0, [verb[3:]])
+        elif verb.startswith("pick") and verb[4:].isdecimal():
+            so_far = self._partly.setdefault(question.question_id, {})
+            so_far |= questions.picked(question, int(verb[4:]), list(data.get("values") or ()))
+            if len(so_far) < sum(1 for item in question.items if item.options):
+                return None
+            chosen = self._partly.pop(question.question_id)
+        return Click(question.question_id, person, verdict, chosen, message, for_session=verb == "session")
+
+    async def settled(self, event: QuestionSettled) -> None:
+        """Answered elsewhere, expired or gone: the buttons go, and the message says why."""
+        standing = self._standing.pop(event.question_id, None)
+        if standing is None:
+            return
+        line = _settled_line(event, standing.lang)
+        edit = closed(standing.text, line)
+        try:
+            await self._calls.make(
+                Urgency.FINAL_STATUS,
+                lambda client: (
+                    client.get_partial_messageable(standing.channel_id)
+                    .get_partial_message(standing.message_id)
+                    .edit(**edit)
+                ),
+            )
+        except CONDITIONS as condition:
+            log.info("a settled question kept its buttons", question_id=event.question_id, message=repr(condition))
+
+
+def closed(content: str, line: str) -> dict[str, Any]:
+    """The question as it stays: without buttons, with what became of it."""
+    text = f"{content}\n-# {line}" if content else f"-# {line}"
+    if len(text) <= _TEXT_LIMIT:
+        return {"content": text, "view": None}
+    return {"embed": discord.Embed(description=line), "view": None}
+
+
+def outcome_line(lang: str, click: Click, who: str) -> str:
+    if click.chosen or click.message:
+        answer = one_line("; ".join(click.chosen.values()) or click.message, 300)
+        return say(lang, "question.answered_by", person=who, answer=answer)
+    if click.verdict == "deny":
+        return say(lang, "question.denied_by", person=who)
+    return say(lang, "question.allowed_session_by" if click.for_session else "question.allowed_once_by", person=who)
+
+
+def _settled_line(event: QuestionSettled, lang: str) -> str:
+    if event.person:
+        return say(lang, "question.already", person=event.person)
+    if event.outcome == "expired":
+        return say(lang, "question.expired")
+    return error_line(lang, Code.E_QUESTION_CLOSED)
+
+
+def _refusal(refusal: FairleadError, question: OpenQuestion, lang: str) -> str:
+    if refusal.code == Code.E_OWNER_ONLY:
+        return f"{refusal.code}: {say(lang, 'question.owner_only')}"
+    if refusal.code == Code.E_QUESTION_CLOSED and question.status == "open":
+        return f"{refusal.code}: {say(lang, 'question.job_gone', job=question.job_id)}"
+    if refusal.code == Code.E_QUESTION_CLOSED and question.answered_by:
+        return f"{refusal.code}: {say(lang, 'question.already', person=question.answered_by)}"
+    return error_line(lang, error(refusal.code).code)

@@ -1,0 +1,143 @@
+"""Our discord.py client: hears events and hands them on, in order, before anything is awaited. Decides nothing."""
+
+import asyncio
+import logging
+import sys
+from collections import deque
+from typing import Any, Final, Protocol
+
+import discord
+import discord.http
+import yarl
+from discord import app_commands
+from discord.gateway import DiscordWebSocket
+
+from fairlead.observe import log, log_failure
+
+INTENTS: Final = discord.Intents(
+    guilds=True,
+    guild_messages=True,
+    dm_messages=True,
+    message_content=True,
+    guild_reactions=True,
+    dm_reactions=True,
+)
+IDENTIFY_GAP_SEC: Final = 5.0
+IDENTIFIES_A_MINUTE: Final = 4
+MAX_RATE_LIMIT_WAIT_SEC: Final = 60.0
+
+
+class Ear(Protocol):
+    """Who listens. Nothing here may wait: what takes time is put into an inbox."""
+
+    def began(self, client: discord.Client) -> None:
+        """A new gateway session: what was said before it is not sent again."""
+        ...
+
+    def heard(self, message: discord.Message) -> None: ...
+
+    def edited(self, message: discord.Message) -> None: ...
+
+    def deleted(self, channel_id: int, message_id: int) -> None: ...
+
+    def reacted(self, reaction: discord.RawReactionActionEvent) -> None: ...
+
+    async def clicked(self, interaction: discord.Interaction[Any]) -> None: ...
+
+
+class IdentifyPace:
+    """Discord takes one IDENTIFY in five seconds and a thousand a day: never loop fast. Shared by all clients."""
+
+    def __init__(self) -> None:
+        self._made: deque[float] = deque(maxlen=IDENTIFIES_A_MINUTE)
+
+    async def turn(self) -> None:
+        loop = asyncio.get_running_loop()
+        waits = [0.0]
+        if self._made:
+            waits.append(self._made[-1] + IDENTIFY_GAP_SEC - loop.time())
+        if len(self._made) == IDENTIFIES_A_MINUTE:
+            waits.append(self._made[0] + 60.0 - loop.time())
+        await asyncio.sleep(max(waits))
+        self._made.append(loop.time())
+
+
+class HouseClient(discord.Client):
+    def __init__(self, ear: Ear, pace: IdentifyPace, application_id: str = "") -> None:
+        known: dict[str, Any] = {"application_id": int(application_id)} if application_id.isdecimal() else {}
+        super().__init__(
+            intents=INTENTS,
+            max_messages=None,  # nothing is read from a cache that a restart would empty
+            allowed_mentions=discord.AllowedMentions.none(),
+            max_ratelimit_timeout=MAX_RATE_LIMIT_WAIT_SEC,
+            chunk_guilds_at_startup=False,
+            **known,
+        )
+        self.tree: app_commands.CommandTree[Any] | None = None
+        self.has_gateway = asyncio.Event()
+        self.has_none = asyncio.Event()
+        self._ear = ear
+        self._pace = pace
+
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:  # noqa: ARG002 - theirs
+        await self._pace.turn()
+
+    async def on_connect(self) -> None:
+        self._found()
+        self._ear.began(self)
+
+    async def on_resumed(self) -> None:
+        self._found()
+
+    async def on_disconnect(self) -> None:
+        self.has_gateway.clear()
+        self.has_none.set()
+
+    def _found(self) -> None:
+        self.has_none.clear()
+        self.has_gateway.set()
+
+    async def on_message(self, message: discord.Message) -> None:
+        self._ear.heard(message)
+
+    async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
+        self._ear.edited(payload.message)
+
+    async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
+        self._ear.deleted(payload.channel_id, payload.message_id)
+
+    async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
+        for message_id in sorted(payload.message_ids):
+            self._ear.deleted(payload.channel_id, message_id)
+
+    async def on_raw_reaction_add(self, payload: discord.RawReactionActionEvent) -> None:
+        self._ear.reacted(payload)
+
+    async def on_interaction(self, interaction: discord.Interaction[Any]) -> None:
+        await self._ear.clicked(interaction)
+
+    async def on_error(self, event_method: str, /, *_args: Any, **_kwargs: Any) -> None:
+        fault = sys.exc_info()[1]
+        if isinstance(fault, Exception):
+            log_failure("a Discord event was not handled", fault, event_name=event_method)
+
+
+class _IntoOurLog(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        log.warning("discord.py", message=record.getMessage(), logger=record.name)
+
+
+def keep_their_log() -> None:
+    """What discord.py has to say goes where everything goes, redacted, instead of to standard error."""
+    theirs = logging.getLogger("discord")
+    if not any(isinstance(handler, _IntoOurLog) for handler in theirs.handlers):
+        theirs.addHandler(_IntoOurLog(logging.WARNING))
+        theirs.propagate = False
+
+
+def point_at(api_base: str, gateway_url: str) -> None:
+    """Another Discord than the real one, for tests: discord.py knows no option for it."""
+    if api_base:
+        discord.http.Route.BASE = api_base
+    if gateway_url:
+        DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(gateway_url)

@@ -1,0 +1,142 @@
+"""Keeps one client connected to Discord for as long as the house stands. Knows no message and no command.
+
+resting ──token──▶ logging in ──ok──▶ connected ⇄ resuming (discord.py's own)
+   ▲                   │  refused: wait, longer each time           │
+   │                   ▼                                            │
+   └── token or intents refused: say so, look again, no IDENTIFY ◀──┴── lost for a minute: begin anew
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from random import Random
+from typing import Final
+
+import aiohttp
+import discord
+
+from fairlead.channels.discord.client import HouseClient
+from fairlead.kit.backoff import Backoff
+from fairlead.kit.tasks import TaskOwner
+from fairlead.observe import log
+
+LOOK_AGAIN_SEC: Final = 2.0
+"""How often a refused token is compared with the settings: a rotated one is picked up within seconds."""
+
+INTENT_LOOK_SEC: Final = 30.0
+LOST_AFTER_SEC: Final = 45.0
+"""discord.py waits up to seventeen minutes between its own attempts; past this we begin anew ourselves."""
+
+
+class Connection:
+    def __init__(
+        self, *, token: Callable[[], str], make_client: Callable[[], HouseClient], random: Random | None = None
+    ) -> None:
+        self._token = token
+        self._make_client = make_client
+        self._backoff = Backoff(first=1.0, ceiling=30.0)
+        self._random = random or Random()
+        self._client: HouseClient | None = None
+        self.trouble = ""
+        self._connected = asyncio.Event()
+
+    @property
+    def client(self) -> HouseClient | None:
+        """The client to call REST with: logged in, whether its gateway is connected or not."""
+        return self._client
+
+    @property
+    def is_connected(self) -> bool:
+        return self._connected.is_set()
+
+    async def until_connected(self, seconds: float) -> bool:
+        """True as soon as the gateway is there; False if it is not within so many seconds."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._connected.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def run(self) -> None:
+        """For ever. Nothing that Discord does ends it."""
+        failures = 0
+        while True:
+            began = asyncio.get_running_loop().time()
+            try:
+                await self._one_life()
+            except discord.LoginFailure:
+                await self._until_token_changes()
+                failures = 0
+                continue
+            except discord.PrivilegedIntentsRequired:
+                await self._until_intents_are_given()
+                continue
+            except discord.ConnectionClosed as closed:
+                if closed.code == 4004:
+                    await self._until_token_changes()
+                    continue
+                self._complain(f"Discord closed the gateway with {closed.code}")
+            except Exception as fault:  # discord.py dies in many ways when the first connect fails; each is a retry
+                self._complain(f"Discord cannot be reached: {type(fault).__name__}: {fault}")
+            failures = 1 if asyncio.get_running_loop().time() - began > 300 else failures + 1
+            await asyncio.sleep(self._backoff.delay(failures, self._random.random))
+
+    async def _one_life(self) -> None:
+        client = self._make_client()
+        try:
+            await client.login(self._token())
+            self._client = client
+            async with TaskOwner("gateway") as owner:
+                owner.start(self._watch_over(client), name="watch")
+                await client.connect()
+                owner.cancel()
+        finally:
+            self._client = None
+            self._connected.clear()
+            with suppress(aiohttp.ClientError, OSError, RuntimeError):
+                await client.close()
+
+    async def _watch_over(self, client: HouseClient) -> None:
+        """Begin anew when discord.py has been without its gateway for too long."""
+        while True:
+            async with asyncio.timeout(LOST_AFTER_SEC):
+                await client.has_gateway.wait()
+            self.trouble = ""
+            self._connected.set()
+            await client.has_none.wait()
+            self._connected.clear()
+
+    def _complain(self, trouble: str) -> None:
+        if trouble != self.trouble:
+            self.trouble = trouble
+            log.error("discord", message=f"{trouble}. It is tried again; everything else goes on.")
+
+    async def _until_token_changes(self) -> None:
+        refused = self._token()
+        self._complain(
+            "Discord refuses DISCORD_TOKEN (it was reset, or mistyped). Put the new one into .env: no restart is needed"
+        )
+        while self._token() == refused:  # noqa: ASYNC110 - a file that somebody edits announces nothing
+            await asyncio.sleep(LOOK_AGAIN_SEC)
+
+    async def _until_intents_are_given(self) -> None:
+        self._complain(
+            "Discord refuses the intent MESSAGE CONTENT. Turn it on at https://discord.com/developers/applications "
+            "under Bot, Privileged Gateway Intents"
+        )
+        while not await self._has_message_content():  # noqa: ASYNC110 - nobody announces it
+            await asyncio.sleep(INTENT_LOOK_SEC)
+
+    async def _has_message_content(self) -> bool:
+        """Asked by REST: looking costs no IDENTIFY."""
+        client = self._make_client()
+        try:
+            await client.login(self._token())
+        except (discord.DiscordException, aiohttp.ClientError, OSError):
+            return False
+        else:
+            flags = client.application_flags
+            return flags.gateway_message_content or flags.gateway_message_content_limited
+        finally:
+            await client.close()

@@ -1,0 +1,145 @@
+"""Where slash commands are answered: acknowledged at once, then asked of the gate, then drawn. Knows no command."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import discord
+import msgspec
+from discord import app_commands
+
+from fairlead.channels.discord.calls import ALREADY_ACKNOWLEDGED, CONDITIONS, Calls
+from fairlead.channels.discord.conversations import CHANNEL, link_to
+from fairlead.channels.discord.drawing import Drawn, drawn, refusal_line
+from fairlead.channels.discord.governor import Urgency
+from fairlead.channels.discord.people import People
+from fairlead.channels.discord.start import Starter
+from fairlead.core.keys import parse_session_key
+from fairlead.core.replies import Reply, SessionFound, SessionRow
+from fairlead.core.requests import Caller, Request, SessionOpen
+from fairlead.errors import Code, FairleadError, error
+from fairlead.observe import log, log_failure
+from fairlead.ports import ChoiceKind, Gate, View
+from fairlead.render.pieces import plan_pieces
+from fairlead.render.words import say
+
+_CHOICES: Final = 25
+_CHOICE_LENGTH: Final = 100
+_PIECES: Final = 5
+Draw = Callable[[Reply, str], Drawn]
+Named = dict[str, str]
+Interaction = discord.Interaction[Any]
+
+
+class Desk(msgspec.Struct, frozen=True):
+    gate: Gate
+    view: View
+    people: People
+    calls: Calls
+    starter: Starter
+
+    async def answer(
+        self, interaction: Interaction, request: Request, draw: Draw = drawn, *, named: Named | None = None
+    ) -> None:
+        """Ask the gate and draw what it says. `named` is what was typed, for the sentence of a refusal."""
+
+        async def asked(caller: Caller, lang: str) -> Drawn:
+            return draw(await self.gate.command(request, caller), lang)
+
+        await self.work(interaction, asked, named)
+
+    async def work(
+        self, interaction: Interaction, asked: Callable[[Caller, str], Awaitable[Drawn]], named: Named | None = None
+    ) -> None:
+        if not await _acknowledged(interaction):
+            return
+        lang = self.people.language(interaction)
+        try:
+            await self.people.see(interaction)
+            answer = await asked(self.people.caller(interaction), lang)
+        except FairleadError as refusal:
+            answer = Drawn(refusal_line(refusal, lang, **(named or {})))
+        except CONDITIONS as condition:
+            log_failure("a command did not reach Discord", error(Code.E_DISCORD_RATE_LIMIT, repr(condition)))
+            answer = Drawn(refusal_line(error(Code.E_DISCORD_RATE_LIMIT), lang))
+        except Exception as fault:  # a command that crashes is answered, and the next one works
+            log_failure("a command crashed", fault)
+            answer = Drawn(refusal_line(error(Code.E_INTERNAL), lang))
+        await _shown(interaction, answer, lang)
+
+    def choices(self, interaction: Interaction, kind: ChoiceKind, typed: str) -> list[app_commands.Choice[str]]:
+        found = self.view.choices(kind, typed, self.people.caller(interaction))
+        fitting = [c for c in found if 0 < len(c) <= _CHOICE_LENGTH]
+        return [app_commands.Choice(name=c, value=c) for c in fitting[:_CHOICES]]
+
+    async def start(self, interaction: Interaction, project: str, *, named: Named) -> None:
+        async def started(caller: Caller, lang: str) -> Drawn:
+            place = self.people.place(interaction)
+            if place.kind != "channel" or place.guild_id is None or not _takes_threads(interaction):
+                raise error(Code.E_NOT_IN_TEXT_CHANNEL)
+            session, thread_id = await self.starter.start(
+                caller,
+                guild_id=place.guild_id,
+                channel_id=int(place.conversation.conversation_id),
+                project=project,
+                mark=str(interaction.id),
+            )
+            line = say(lang, "reply.session.started", thread=f"<#{thread_id}>")
+            return Drawn(f"{line}\nsession_id: {session.session_id}")
+
+        await self.work(interaction, started, named)
+
+    async def open_session(self, interaction: Interaction, session_id: str) -> None:
+        async def opened(caller: Caller, lang: str) -> Drawn:
+            found = await self.gate.command(SessionOpen(session_id), caller)
+            assert isinstance(found, SessionFound)
+            return Drawn(say(lang, "reply.session.opened", thread=await self._reached(found.session)))
+
+        await self.work(interaction, opened, {"session": session_id[:60]})
+
+    async def _reached(self, row: SessionRow) -> str:
+        """A link to the session's own place, which is open when this returns. A session never moves."""
+        place = row.conversation
+        if place.channel != CHANNEL or not place.conversation_id.isdecimal():
+            return f"{place.channel} ({row.session_id})"
+        key = parse_session_key(row.session_key)
+        if place.parent_conversation_id is None:
+            return link_to(int(key.space_id) if key is not None and key.space_id else None, place.conversation_id)
+        thread_id = int(place.conversation_id)
+        try:
+            thread: Any = await self.calls.make(Urgency.ANSWER, lambda client: client.http.get_channel(thread_id))
+            state: dict[str, Any] = thread.get("thread_metadata") or {}
+            if state.get("locked"):
+                raise error(Code.E_THREAD_ACCESS_FAILED, "The thread is locked.")
+            if state.get("archived"):
+                await self.calls.make(Urgency.ANSWER, lambda c: c.http.edit_channel(thread_id, archived=False))
+        except CONDITIONS as condition:
+            raise error(Code.E_THREAD_ACCESS_FAILED, str(condition.__cause__ or condition)) from condition
+        return f"<#{thread_id}> {link_to(int(thread.get('guild_id') or 0) or None, thread_id)}"
+
+
+def _takes_threads(interaction: Interaction) -> bool:
+    return getattr(interaction.channel, "type", None) in {discord.ChannelType.text, discord.ChannelType.news}
+
+
+async def _acknowledged(interaction: Interaction) -> bool:
+    """Within three seconds, whatever the disk does: so nothing comes before it."""
+    try:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+    except discord.HTTPException as refused:
+        if refused.code != ALREADY_ACKNOWLEDGED:  # that one says that an earlier attempt had worked
+            log.warning("an interaction could not be acknowledged", message=str(refused))
+            return False
+    return True
+
+
+async def _shown(interaction: Interaction, answer: Drawn, lang: str) -> None:
+    first, *more = plan_pieces(answer.content, max_pieces=_PIECES, lang=lang).messages or ("",)
+    try:
+        if answer.embed is not None:
+            await interaction.edit_original_response(content=first or None, embed=answer.embed)
+        else:
+            await interaction.edit_original_response(content=first)
+        for piece in more:
+            await interaction.followup.send(piece, ephemeral=True)
+    except discord.HTTPException as refused:
+        log.warning("a reply was not shown", message=str(refused))

@@ -1,0 +1,114 @@
+"""Replies to commands as Discord shows them, in the reader's language. Field names of reports are never translated."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import discord
+import msgspec
+
+from fairlead.channels.discord.conversations import CHANNEL, link_to
+from fairlead.core import replies as r
+from fairlead.core.keys import parse_session_key
+from fairlead.errors import CODES, FairleadError
+from fairlead.render.neutral import code_block
+from fairlead.render.replies import reply_lines
+from fairlead.render.words import error_line, say
+
+
+class Drawn(msgspec.Struct, frozen=True):
+    content: str = ""
+    embed: discord.Embed | None = None
+
+
+def drawn(reply: r.Reply, lang: str) -> Drawn:
+    draw = _SENTENCES.get(type(reply))
+    if draw is not None:
+        return draw(reply, lang)
+    return Drawn(code_block("\n".join(reply_lines(reply))))
+
+
+def refusal_line(problem: FairleadError, lang: str, **named: str) -> str:
+    """`CODE: sentence`. What was typed fills the sentence's gaps; else the error's own words stand behind it."""
+    own_words = "" if problem.message == CODES[problem.code].what else problem.message
+    return error_line(lang, problem.code, **named, detail="" if named else own_words)
+
+
+def _numbered(catalogue: r.ProjectCatalogue, lang: str) -> Drawn:
+    lines = [f"{p.number}: {p.path}" for p in catalogue.projects]
+    return _embed("\n".join(lines)) if lines else Drawn(say(lang, "reply.project.none"))
+
+
+def numbered_projects(reply: r.Reply, lang: str) -> Drawn:
+    assert isinstance(reply, r.ProjectCatalogue)
+    return _numbered(reply, lang)
+
+
+def _projects(catalogue: r.ProjectCatalogue, lang: str) -> Drawn:
+    if not catalogue.projects:
+        return Drawn(say(lang, "reply.project.none"))
+    return Drawn(code_block("\n".join(reply_lines(catalogue))))
+
+
+def _project(project: r.ProjectInfo, lang: str) -> Drawn:
+    return Drawn(
+        say(lang, "reply.project.created", project=project.name, path=project.path)
+        + "\n"
+        + code_block(f"default_tool: {project.default_tool}\nenabled_tools: {', '.join(project.enabled_tools)}")
+    )
+
+
+def added_project(reply: r.Reply, lang: str) -> Drawn:
+    assert isinstance(reply, r.ProjectInfo)
+    return Drawn(say(lang, "reply.project.added", id=reply.number, path=reply.path))
+
+
+def _sessions(catalogue: r.SessionCatalogue, lang: str) -> Drawn:
+    if not catalogue.sessions:
+        return Drawn(say(lang, "reply.sessions.none"))
+    return Drawn("\n".join(_session_row(row) for row in catalogue.sessions))
+
+
+def _session_row(row: r.SessionRow) -> str:
+    return f"`{row.session_id}` {row.project} · {row.state} · {row.last_activity_at} · {where(row)}"
+
+
+def where(row: r.SessionRow) -> str:
+    """A link to where the session is talked to; for another channel, its name."""
+    if row.conversation.channel != CHANNEL:
+        return row.conversation.channel
+    key = parse_session_key(row.session_key)
+    guild_id = int(key.space_id) if key is not None and key.space_id else None
+    return link_to(guild_id, row.conversation.conversation_id)
+
+
+def _embed(text: str, title: str = "") -> Drawn:
+    return Drawn(embed=discord.Embed(title=title or None, description=text[:4000]))
+
+
+def _report(reply: r.Reply, _lang: str) -> Drawn:
+    title, *lines = reply_lines(reply)
+    return _embed("\n".join(lines), title)
+
+
+def _reset(done: r.SessionWasReset, lang: str) -> Drawn:
+    return Drawn("\n".join([say(lang, "reply.session.reset"), *_cancelled_lines(done.cancelled, lang)]))
+
+
+def _cancelled_lines(jobs: tuple[str, ...], lang: str) -> list[str]:
+    return [say(lang, "reply.job.cancelled", job=job) for job in jobs]
+
+
+_SENTENCES: Final[dict[type[r.Reply], Callable[[Any, str], Drawn]]] = {
+    r.ProjectCatalogue: _projects,
+    r.ProjectInfo: _project,
+    r.SessionCatalogue: _sessions,
+    r.ProjectSelected: lambda d, lang: Drawn(say(lang, "reply.project.switched", project=d.name)),
+    r.ToolSet: lambda d, lang: Drawn(say(lang, "reply.tool.changed", tool=d.tool)),
+    r.JobQueued: lambda d, lang: Drawn(say(lang, "reply.job.retried", job=d.job_id, attempt=d.attempt)),
+    r.SessionWasReset: _reset,
+    r.JobsCancelled: lambda d, lang: Drawn("\n".join(_cancelled_lines((*d.stopping, *d.cancelled), lang))),
+    r.AgentStopped: lambda d, lang: Drawn(say(lang, "reply.session.killed" if d.killed else "reply.session.stopped")),
+    r.ModelSet: lambda d, lang: Drawn(say(lang, "reply.model.changed", model_id=d.model)),
+    r.AgentReport: _report,
+    r.UsageReport: _report,
+}

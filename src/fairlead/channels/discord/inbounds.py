@@ -1,0 +1,60 @@
+"""A Discord message as an `Inbound`: its words, what it quotes, its files. Fetches nothing."""
+
+from collections.abc import Callable
+
+import discord
+
+from fairlead.channels.discord.conversations import Place, without_mention
+from fairlead.core.inbound import Attachment, Inbound
+
+LEFT_OUT = "(The quoted message is by somebody who may not talk to you; it was left out.)"
+
+
+def inbound_of(
+    message: discord.Message,
+    place: Place,
+    *,
+    person: str,
+    bot_id: int,
+    may_be_quoted: Callable[[discord.Message], bool],
+) -> Inbound:
+    return Inbound(
+        place.conversation,
+        place.session_key,
+        str(message.id),
+        person,
+        without_mention(message.content, bot_id),
+        attachments_of(message),
+        quote_in(message, may_be_quoted),
+    )
+
+
+def attachments_of(message: discord.Message) -> tuple[Attachment, ...]:
+    return tuple(Attachment(a.filename, a.content_type or "", a.size, a.url) for a in message.attachments)
+
+
+def quote_in(message: discord.Message, may_be_quoted: Callable[[discord.Message], bool]) -> str:
+    """The text that is replied to. A stranger's words stay out of the prompt, and that is said."""
+    quoted = message.reference.resolved if message.reference is not None else None
+    if not isinstance(quoted, discord.Message):
+        return ""
+    if not may_be_quoted(quoted):
+        return LEFT_OUT
+    return quoted.content
+
+
+def reacted_inbound(message: discord.Message, place: Place, *, person: str, is_own: bool) -> Inbound:
+    """A message that somebody pointed at. Another's words are marked as such: they are data, not an order."""
+    text = message.content
+    if not is_own:
+        quoted = "\n".join(f"> {line}" for line in text.splitlines())
+        text = f"Look at this message by {message.author.display_name}:\n{quoted}"
+    return Inbound(
+        place.conversation,
+        place.session_key,
+        f"reaction-{message.id}",
+        person,
+        text,
+        attachments_of(message),
+        cause="reaction",
+    )

@@ -1,0 +1,245 @@
+"""What people say on Discord, on its way in: one inbox per conversation, one consumer for each, in order.
+
+The gateway's callback only puts an event into its inbox, before anything is awaited. What was said while nobody
+listened is put there first, so that live messages wait behind it.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeAlias
+
+import discord
+import msgspec
+
+from fairlead.channels.discord.calls import CONDITIONS, Calls
+from fairlead.channels.discord.conversations import Place, Places, names_us
+from fairlead.channels.discord.governor import Urgency
+from fairlead.channels.discord.inbounds import inbound_of, reacted_inbound
+from fairlead.channels.discord.strangers import Strangers
+from fairlead.core.decide.messages import prompt_of
+from fairlead.core.inbound import Inbound
+from fairlead.core.keys import parse_session_key
+from fairlead.errors import FairleadError
+from fairlead.kit.tasks import TaskOwner
+from fairlead.observe import log, log_failure
+from fairlead.ports import Gate, View
+
+_PROMPTS: Final = frozenset({discord.MessageType.default, discord.MessageType.reply})
+
+
+class Heard(msgspec.Struct, frozen=True):
+    message: discord.Message
+
+
+class Edited(msgspec.Struct, frozen=True):
+    message: discord.Message
+
+
+class Deleted(msgspec.Struct, frozen=True):
+    message_id: int
+
+
+class Reacted(msgspec.Struct, frozen=True):
+    message_id: int
+    user_id: int
+    guild_id: int | None
+
+
+class Missed(msgspec.Struct, frozen=True):
+    """Ask for what was said after `since`."""
+
+    since: int
+
+
+Item: TypeAlias = Heard | Edited | Deleted | Reacted | Missed
+Refuse = Callable[[discord.Message, FairleadError], Awaitable[None]]
+LookBack = Callable[[int, int], Awaitable[list[discord.Message]]]
+
+
+class Intake:
+    def __init__(
+        self,
+        gate: Gate,
+        view: View,
+        places: Places,
+        calls: Calls,
+        strangers: Strangers,
+        *,
+        refuse: Refuse,
+        look_back: LookBack,
+    ) -> None:
+        self._gate = gate
+        self._view = view
+        self._places = places
+        self._calls = calls
+        self._strangers = strangers
+        self._refuse = refuse
+        self._look_back = look_back
+        self._inboxes: dict[int, deque[Item]] = {}
+        self._owner: TaskOwner | None = None
+        self.bot_id = 0
+        self.our_applications: frozenset[int] = frozenset()
+        self.halted = ""
+
+    async def run(self) -> None:
+        """For ever: own the consumers. Cancelling it leaves unread what was not yet taken; catch-up brings it back."""
+        async with TaskOwner("intake", on_crash=lambda n, f: log_failure("an inbox crashed", f, inbox=n)) as owner:
+            self._owner = owner
+            for channel_id in self._inboxes:
+                owner.start(self._consume(channel_id), name=str(channel_id))
+            await asyncio.get_running_loop().create_future()
+
+    def put(self, channel_id: int, item: Item) -> None:
+        if self.halted:
+            return
+        inbox = self._inboxes.get(channel_id)
+        if inbox is not None:
+            inbox.append(item)
+            return
+        self._inboxes[channel_id] = deque((item,))
+        if self._owner is not None:
+            self._owner.start(self._consume(channel_id), name=str(channel_id))
+
+    async def _consume(self, channel_id: int) -> None:
+        inbox = self._inboxes[channel_id]
+        try:
+            while inbox:
+                await self._take(channel_id, inbox[0])
+                inbox.popleft()
+        finally:
+            del self._inboxes[channel_id]
+
+    async def _take(self, channel_id: int, item: Item) -> None:
+        try:
+            match item:
+                case Heard():
+                    await self._hear(item.message)
+                case Edited():
+                    await self._amend(item.message)
+                case Deleted():
+                    await self._gate.withdraw(self._places.ref(channel_id), str(item.message_id))
+                case Reacted():
+                    await self._point(channel_id, item)
+                case Missed():
+                    await self._catch_up(channel_id, item.since)
+        except FairleadError as refusal:
+            log_failure("not taken", refusal, conversation=str(channel_id))
+        except Exception as fault:  # one bad event must not silence its conversation
+            log_failure("an event of Discord crashed", fault, conversation=str(channel_id))
+
+    # --- messages
+
+    async def _hear(self, message: discord.Message, known: Place | None = None) -> None:
+        inbound = await self._inbound(message, known)
+        if inbound is None or self._view.state.fate_of(inbound.dedupe_key) is not None:
+            return
+        try:
+            await self._gate.submit(inbound)
+        except FairleadError as refusal:
+            await self._refuse(message, refusal)
+
+    async def _inbound(self, message: discord.Message, known: Place | None = None) -> Inbound | None:
+        """None for everything that is not meant for the agent, or not by somebody who may talk to it."""
+        if message.author.bot or message.webhook_id is not None or message.type not in _PROMPTS:
+            return None
+        guild_id = known.guild_id if known is not None else (message.guild.id if message.guild is not None else None)
+        if not self._places.serves(guild_id):
+            return None
+        person = self._places.person(message.author.id)
+        if not self._gate.allows(person):
+            self._note_stranger(message, guild_id)
+            return None
+        place = known or await self._place(message.channel, guild_id, message.channel.id, message.author.id)
+        if place is None or not self._is_addressed(message, place):
+            return None
+        return inbound_of(message, place, person=person, bot_id=self.bot_id, may_be_quoted=self._may_be_quoted)
+
+    def _note_stranger(self, message: discord.Message, guild_id: int | None) -> None:
+        if guild_id is None or names_us(message, self.bot_id) or self._is_bound(message.channel.id):
+            self._strangers.note(message.author.id, "a message")
+
+    def _is_bound(self, channel_id: int) -> bool:
+        return self._places.ref(channel_id).address in self._view.state.bound
+
+    def _bound_place(self, channel_id: int) -> Place | None:
+        """What the journal knows of a place, where Discord tells no more than its id."""
+        state = self._view.state
+        binding = state.bindings.get(state.bound.get(self._places.ref(channel_id).address, ""))
+        key = parse_session_key(binding.target_session_key) if binding is not None else None
+        if binding is None or key is None:
+            return None
+        parent = binding.conversation.parent_conversation_id
+        kind = "thread" if parent is not None else ("dm" if key.kind == "user" else key.kind)
+        return Place(kind, binding.conversation, key, int(key.space_id) if key.space_id else None)
+
+    def _is_addressed(self, message: discord.Message, place: Place) -> bool:
+        """Managed threads and direct messages need no mention; a channel needs it every time."""
+        if place.kind == "dm" or (place.kind == "thread" and self._is_bound(message.channel.id)):
+            return True
+        return names_us(message, self.bot_id)
+
+    def _may_be_quoted(self, quoted: discord.Message) -> bool:
+        if quoted.author.id == self.bot_id or quoted.application_id in self.our_applications:
+            return True
+        return not quoted.author.bot and self._gate.allows(self._places.person(quoted.author.id))
+
+    async def _place(self, channel: object, guild_id: int | None, channel_id: int, user_id: int) -> Place | None:
+        place = self._places.of(channel, guild_id=guild_id, channel_id=channel_id, user_id=user_id)
+        place = place or self._bound_place(channel_id)
+        if place is not None:
+            return place
+        try:
+            fetched = await self._calls.make(Urgency.ANSWER, lambda client: client.fetch_channel(channel_id))
+        except CONDITIONS as condition:
+            log.warning("unknown place", conversation=str(channel_id), message=repr(condition))
+            return None
+        return self._places.of(fetched, guild_id=guild_id, channel_id=channel_id, user_id=user_id)
+
+    async def _amend(self, message: discord.Message, known: Place | None = None) -> None:
+        """Link previews are edits too: only another text changes the job, and only while it is queued."""
+        fate = self._view.state.fate_of(f"{self._places.ref(message.channel.id).address}:{message.id}")
+        job = self._view.state.jobs.get(fate or "")
+        if job is None or job.state != "queued":
+            return
+        inbound = await self._inbound(message, known)
+        if inbound is not None:
+            await self._gate.amend(inbound.conversation, inbound.message_id, prompt_of(inbound))
+
+    async def _point(self, channel_id: int, reacted: Reacted) -> None:
+        person = self._places.person(reacted.user_id)
+        channel = await self._calls.make(Urgency.ANSWER, lambda client: client.fetch_channel(channel_id))
+        place = await self._place(channel, reacted.guild_id, channel_id, reacted.user_id)
+        if place is None or not isinstance(channel, discord.abc.Messageable):
+            return
+        message = await self._calls.make(Urgency.ANSWER, lambda _: channel.fetch_message(reacted.message_id))
+        inbound = reacted_inbound(message, place, person=person, is_own=message.author.id == reacted.user_id)
+        if self._view.state.fate_of(inbound.dedupe_key) is not None:
+            return
+        try:
+            await self._gate.submit(inbound)
+        except FairleadError as refusal:
+            await self._refuse(message, refusal)
+
+    # --- what was said while nobody listened
+
+    async def _catch_up(self, channel_id: int, since: int) -> None:
+        missed = await self._look_back(channel_id, since)
+        known = self._bound_place(channel_id)
+        for message in missed:  # messages read back do not say which server they are from
+            await self._hear(message, known or self._places.dm(channel_id, message.author.id))
+            await self._amend(message, known)
+        await self._withdraw_deleted(channel_id, {m.id for m in missed}, since)
+
+    async def _withdraw_deleted(self, channel_id: int, there: set[int], since: int) -> None:
+        """A queued message that is no longer there was deleted while nobody listened."""
+        address = self._places.ref(channel_id).address
+        for job in list(self._view.state.jobs.values()):
+            is_here = job.conversation.address == address and job.state == "queued" and job.message_id.isdecimal()
+            if is_here and _is_missing(int(job.message_id), there, since):
+                await self._gate.withdraw(job.conversation, job.message_id)
+
+
+def _is_missing(message_id: int, there: set[int], since: int) -> bool:
+    """Within what was looked at, and not found in it."""
+    return bool(there) and max(since, min(there)) < message_id < max(there) and message_id not in there

@@ -1,0 +1,70 @@
+"""What became of a message, as a reaction on it: taken, then done or failed. Wanted state, not a debt."""
+
+from typing import Final
+
+from fairlead.channels.discord.calls import CONDITIONS, Calls
+from fairlead.channels.discord.conversations import CHANNEL
+from fairlead.channels.discord.governor import Urgency
+from fairlead.core.state import Job, State, answer_debt_id
+from fairlead.kit.tasks import TaskOwner
+from fairlead.observe import log
+
+TAKEN: Final = "👀"
+DONE: Final = "✅"
+FAILED: Final = "❌"
+_MARK: Final = {
+    "queued": TAKEN,
+    "running": TAKEN,
+    "waiting": TAKEN,
+    "success": DONE,
+    "failed": FAILED,
+    "cancelled": FAILED,
+    "unknown_after_crash": FAILED,
+}
+
+
+class Marks:
+    def __init__(self, calls: Calls, owner: TaskOwner) -> None:
+        self._calls = calls
+        self._owner = owner
+        self._wanted: dict[tuple[int, int], str] = {}
+
+    def show(self, job: Job) -> None:
+        """The mark that belongs to the job's state now; messages of no Discord person get none."""
+        mark = _MARK.get(job.state)
+        message_id = job.message_id.removeprefix("reaction-")
+        if mark is None or job.conversation.channel != CHANNEL or not message_id.isdecimal():
+            return
+        self.want(int(job.conversation.conversation_id), int(message_id), mark)
+
+    def want(self, channel_id: int, message_id: int, mark: str) -> None:
+        key = (channel_id, message_id)
+        if self._wanted.get(key) == mark:
+            return
+        is_working = key in self._wanted
+        self._wanted[key] = mark
+        if not is_working:
+            self._owner.start(self._set(key), name=f"mark {message_id}")
+
+    def restore(self, state: State) -> None:
+        """After a reconnect or a restart: what is live, and what ended while nobody could see it."""
+        for job in state.jobs.values():
+            if job.is_live or answer_debt_id(job.job_id) in state.debts:
+                self.show(job)
+
+    async def _set(self, key: tuple[int, int]) -> None:
+        channel_id, message_id = key
+        shown = ""
+        try:
+            while self._wanted[key] != shown:
+                shown = self._wanted[key]
+                await self._calls.make(
+                    Urgency.MARK,
+                    lambda client, mark=shown: (
+                        client.get_partial_messageable(channel_id).get_partial_message(message_id).add_reaction(mark)
+                    ),
+                )
+        except CONDITIONS as condition:
+            log.info("a mark was not set", message_id=str(message_id), message=repr(condition))
+        finally:
+            del self._wanted[key]

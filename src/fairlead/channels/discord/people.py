@@ -1,0 +1,66 @@
+"""Who stands behind an interaction: may they pass, which language do they read, who are they to the house."""
+
+from typing import Any
+
+import discord
+
+from fairlead.channels.discord.conversations import Place, Places
+from fairlead.channels.discord.strangers import Strangers
+from fairlead.core.requests import Caller
+from fairlead.errors import Code, FairleadError
+from fairlead.observe import log_failure
+from fairlead.ports import Gate, View
+from fairlead.render.words import error_line, pick_language
+
+
+class People:
+    def __init__(
+        self, gate: Gate, view: View, places: Places, strangers: Strangers, *, silent: bool, default_language: str
+    ) -> None:
+        self._gate = gate
+        self._view = view
+        self._places = places
+        self._strangers = strangers
+        self._silent = silent
+        self._default_language = default_language
+
+    def person(self, user_id: int) -> str:
+        return self._places.person(user_id)
+
+    def language(self, interaction: discord.Interaction[Any]) -> str:
+        """The person's own locale, else the server's, else the house's."""
+        guild = interaction.guild_locale.value if interaction.guild_locale is not None else None
+        default = pick_language(guild, self._default_language)
+        return pick_language(interaction.locale.value, default)
+
+    def place(self, interaction: discord.Interaction[Any]) -> Place:
+        channel_id = interaction.channel_id or 0
+        place = self._places.of(
+            interaction.channel, guild_id=interaction.guild_id, channel_id=channel_id, user_id=interaction.user.id
+        )
+        return place or self._places.channel(interaction.guild_id or 0, channel_id)
+
+    def caller(self, interaction: discord.Interaction[Any]) -> Caller:
+        place = self.place(interaction)
+        person = self.person(interaction.user.id)
+        return Caller(person, place.conversation, place.session_key, locale=interaction.locale.value)
+
+    async def may_pass(self, interaction: discord.Interaction[Any], what: str) -> bool:
+        """Only allowed people, and only in the server that is served; a stranger is told so once, or not at all."""
+        allowed = self._gate.allows(self.person(interaction.user.id))
+        if allowed and self._places.serves(interaction.guild_id):
+            return True
+        self._strangers.note(interaction.user.id, what)
+        if interaction.type is discord.InteractionType.autocomplete:
+            await interaction.response.autocomplete([])
+        elif not self._silent:
+            line = error_line(self.language(interaction), Code.E_OWNER_ONLY)
+            await interaction.response.send_message(line, ephemeral=True)
+        return False
+
+    async def see(self, interaction: discord.Interaction[Any]) -> None:
+        """The locale is carried by interactions only: the last one seen is kept."""
+        try:
+            await self._gate.see_person(self.person(interaction.user.id), interaction.locale.value)
+        except FairleadError as fault:
+            log_failure("a locale was not kept", fault)

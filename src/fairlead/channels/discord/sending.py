@@ -1,0 +1,134 @@
+"""Pieces of a delivery, as Discord messages: sent once however often they are tried, and found again. Plans nothing."""
+
+import io
+from typing import Any, Final
+
+import discord
+
+from fairlead.channels.discord.calls import Calls
+from fairlead.channels.discord.echoes import Echoes
+from fairlead.channels.discord.governor import Urgency
+from fairlead.channels.discord.questions import question_view
+from fairlead.channels.discord.webhooks import Webhooks
+from fairlead.core import moments
+from fairlead.core.events import FileRef
+from fairlead.errors import Code
+from fairlead.ports import Blobs, DeliveryImpossible, OutcomeUnknown, Parcel
+from fairlead.render.words import say
+
+TEXT_LIMIT: Final = 2000
+MAX_FILES: Final = 10
+MAX_FILE_BYTES: Final = 10 * 1024 * 1024
+_LOOKED_AT: Final = 200
+
+
+class Sending:
+    def __init__(self, calls: Calls, blobs: Blobs, echoes: Echoes, *, state_id: str, webhooks: Webhooks | None) -> None:
+        self._calls = calls
+        self._blobs = blobs
+        self._echoes = echoes
+        self._state_id = state_id
+        self._webhooks = webhooks
+
+    async def send(self, parcel: Parcel) -> str:
+        channel_id = channel_id_of(parcel)
+        echoed = self._echoes.message_with(parcel.nonce)
+        if echoed is not None:
+            return echoed
+        said = await self._said(parcel)
+        try:
+            if self._webhooks is not None and parcel.destination.parent_conversation_id is not None:
+                return await self._webhooks.send(parcel, **said)
+            said |= {"nonce": parcel.nonce, "reference": _reference(parcel, channel_id)}
+            message = await self._calls.make(
+                Urgency.ANSWER, lambda client: client.get_partial_messageable(channel_id).send(**_given(said))
+            )
+        except OutcomeUnknown:
+            echoed = self._echoes.message_with(parcel.nonce)
+            if echoed is None:
+                raise
+            return echoed
+        return str(message.id)
+
+    async def find(self, parcel: Parcel) -> str | None:
+        """Our own message with this text, these files or this question, after the last one we know of."""
+        channel_id = channel_id_of(parcel)
+        after = int(parcel.after_message_id) if parcel.after_message_id.isdecimal() else 0
+
+        async def looked(client: discord.Client) -> str | None:
+            own = {client.application_id, client.user.id if client.user is not None else 0}
+            async for message in client.get_partial_messageable(channel_id).history(limit=_LOOKED_AT):
+                if message.id <= after:
+                    return None
+                if ({message.author.id, message.application_id} & own) and self._is_it(message, parcel):
+                    return str(message.id)
+            return None
+
+        return await self._calls.make(Urgency.ANSWER, looked)
+
+    def _is_it(self, message: discord.Message, parcel: Parcel) -> bool:
+        if parcel.question is not None:
+            return f"|{parcel.question.question_id}|" in str([c.to_dict() for c in message.components])
+        if self._echoes.is_of_another(str(message.id), parcel.nonce):
+            return False
+        replied = message.reference.message_id if message.reference is not None else None
+        if replied is not None and str(replied) != parcel.reply_to:
+            return False  # the same words, in answer to somebody else
+        names = sorted(a.filename for a in message.attachments)
+        same_files = names == sorted(f.name for f in parcel.files[:MAX_FILES]) or bool(parcel.text.strip())
+        return message.content.strip() == parcel.text.strip() and same_files
+
+    async def _said(self, parcel: Parcel) -> dict[str, Any]:
+        text = parcel.text
+        files, too_large = await self._files(parcel.files)
+        notes = [
+            say(
+                parcel.language,
+                "reply.file.too_large",
+                name=name,
+                size=megabytes(size),
+                limit=megabytes(MAX_FILE_BYTES),
+            )
+            for name, size in too_large
+        ]
+        embeds = [discord.Embed(description="\n".join(notes))] if notes else []
+        view = question_view(parcel.question, self._state_id, parcel.language) if parcel.question is not None else None
+        if parcel.question is not None:
+            until = f"\n-# ⏳ <t:{int(moments.to_epoch(parcel.question.deadline))}:R>"
+            text += until if len(text) + len(until) <= TEXT_LIMIT else ""
+        if not text.strip() and not files and not embeds:
+            text = "…"  # Discord takes no empty message, and a piece that is owed is sent
+        return {"content": text, "files": files, "embeds": embeds, "view": view}
+
+    async def _files(self, refs: tuple[FileRef, ...]) -> tuple[list[discord.File], list[tuple[str, int]]]:
+        files: list[discord.File] = []
+        too_large: list[tuple[str, int]] = []
+        for ref in refs[:MAX_FILES]:
+            data = await self._blobs.get(ref.blob)
+            if len(data) > MAX_FILE_BYTES:
+                too_large.append((ref.name, len(data)))
+            else:
+                files.append(discord.File(io.BytesIO(data), filename=ref.name))
+        return files, too_large
+
+
+def channel_id_of(parcel: Parcel) -> int:
+    where = parcel.destination.conversation_id
+    if not where.isdecimal():
+        raise DeliveryImpossible(Code.E_UNDELIVERABLE, f"{where!r} is no Discord conversation")
+    return int(where)
+
+
+def _reference(parcel: Parcel, channel_id: int) -> discord.MessageReference | None:
+    """The first piece answers the message: people see to what, and a second look knows it apart from the same words."""
+    if not parcel.reply_to.isdecimal():
+        return None
+    return discord.MessageReference(message_id=int(parcel.reply_to), channel_id=channel_id, fail_if_not_exists=False)
+
+
+def _given(said: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in said.items() if value not in (None, [])}
+
+
+def megabytes(size: int) -> str:
+    return f"{size / (1024 * 1024):.1f} MiB"

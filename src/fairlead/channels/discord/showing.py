@@ -1,0 +1,99 @@
+"""Watches the house and shows on Discord what happens: status, typing, marks, settled questions. Changes nothing."""
+
+import asyncio
+from collections.abc import Callable
+
+from fairlead.channels.discord.calls import Calls
+from fairlead.channels.discord.clicking import Clicking
+from fairlead.channels.discord.conversations import CHANNEL
+from fairlead.channels.discord.echoes import Echoes
+from fairlead.channels.discord.marks import Marks
+from fairlead.channels.discord.status import JobStatus, edit_interval
+from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionSettled
+from fairlead.core.state import Job
+from fairlead.kit.tasks import TaskOwner
+from fairlead.observe import log_failure
+from fairlead.ports import View
+
+
+class Showing:
+    def __init__(
+        self,
+        view: View,
+        calls: Calls,
+        echoes: Echoes,
+        clicking: Clicking,
+        *,
+        least_interval_sec: float,
+        tool_aware: bool,
+    ) -> None:
+        self._view = view
+        self._calls = calls
+        self._echoes = echoes
+        self._clicking = clicking
+        self._least_interval_sec = least_interval_sec
+        self._tool_aware = tool_aware
+        self._statuses: dict[str, JobStatus] = {}
+        self.marks: Marks | None = None
+
+    async def run(self) -> None:
+        """For ever. Cancelling it ends every status message's upkeep and every typing."""
+        watch = self._view.watch()
+        try:
+            async with TaskOwner("showing", on_crash=_report) as owner:
+                self.marks = Marks(self._calls, owner)
+                async for event in watch:
+                    self._take(event, self.marks, owner)
+        finally:
+            await watch.aclose()
+
+    def _take(self, event: LiveEvent, marks: Marks, owner: TaskOwner) -> None:
+        job = self._view.state.jobs.get(event.job_id)
+        if isinstance(event, QuestionSettled):
+            owner.start(self._clicking.settled(event), name=event.question_id)
+        if job is None or job.conversation.channel != CHANNEL or not job.conversation.conversation_id.isdecimal():
+            return
+        match event:
+            case JobMoved():
+                marks.show(job)
+                self._moved(job, event, owner)
+            case AgentActed():
+                status = self._statuses.get(job.job_id)
+                if status is not None:
+                    status.acted(event.event)
+            case _:
+                pass
+
+    def _moved(self, job: Job, event: JobMoved, owner: TaskOwner) -> None:
+        status = self._statuses.get(job.job_id)
+        if status is not None:
+            status.moved(event.state)
+        elif event.state == "running":
+            status = self._statuses[job.job_id] = self._new_status(job)
+            owner.start(self._keep(job.job_id, status), name=job.job_id)
+
+    def _new_status(self, job: Job) -> JobStatus:
+        return JobStatus(
+            job,
+            self._calls,
+            self._echoes,
+            lang=self._view.language_of(job.person),
+            interval=self._interval(),
+            tool_aware=self._tool_aware,
+        )
+
+    def _interval(self) -> Callable[[], float]:
+        return lambda: edit_interval(len(self._statuses), self._least_interval_sec)
+
+    async def _keep(self, job_id: str, status: JobStatus) -> None:
+        try:
+            async with TaskOwner(job_id) as owner:
+                owner.start(status.show(), name="status")
+                owner.start(status.type(), name="typing")
+        finally:
+            del self._statuses[job_id]
+
+
+def _report(name: str, fault: Exception) -> None:
+    if not isinstance(fault, asyncio.CancelledError):
+        log_failure("something was not shown on Discord", fault, what=name)

@@ -1,0 +1,252 @@
+"""One status message per job, edited in place: never faster than the pace, the newest content always wins, and the
+last edit is never lost. Typing shows while the agent works, and ends with the job."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+import discord
+
+from fairlead.channels.discord.calls import CONDITIONS, THREAD_ARCHIVED, UNKNOWN_MESSAGE, Calls, code_behind
+from fairlead.channels.discord.conversations import CHANNEL
+from fairlead.channels.discord.echoes import Echoes
+from fairlead.channels.discord.governor import Urgency
+from fairlead.channels.discord.status_text import Picture, status_text
+from fairlead.core import engine, moments
+from fairlead.core.state import Job, JobState, State
+from fairlead.observe import log
+from fairlead.ports import DeliveryImpossible, View
+from fairlead.render.streaming import Streaming
+from fairlead.render.tools import tool_label
+
+TYPING_EVERY_SEC: Final = 8.0
+FIRST_AFTER_SEC: Final = 0.8
+"""A job that is over sooner needs no status message: typing, then the answer."""
+
+ANEW_AFTER_SEC: Final = 50 * 60.0
+"""Messages older than an hour accept few edits."""
+
+TICK_SEC: Final = 15.0
+_LAST_TRIES: Final = 60
+_LOOKED_AT: Final = 50
+_STREAMS_A_SECOND: Final = 25.0
+
+
+def edit_interval(streams: int, least_sec: float) -> float:
+    return max(least_sec, streams / _STREAMS_A_SECOND)
+
+
+class JobStatus:
+    """The status message of one job."""
+
+    def __init__(
+        self,
+        job: Job,
+        calls: Calls,
+        echoes: Echoes,
+        *,
+        lang: str,
+        interval: Callable[[], float],
+        tool_aware: bool,
+    ) -> None:
+        self._job_id = job.job_id
+        self._channel_id = int(job.conversation.conversation_id)
+        self._calls = calls
+        self._echoes = echoes
+        self._lang = lang
+        self._interval = interval
+        self._streaming = Streaming(tool_aware=tool_aware, lang=lang)
+        self._began = self._now()
+        self._state: JobState = "running"
+        self._news = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._message_id: int | None = None
+        self._posted_at = 0.0
+        self._posts = 0
+        self._edited_at = 0.0
+        self._is_gone = False
+        self._text = ""
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
+
+    # --- what happens to the job
+
+    def moved(self, state: JobState) -> None:
+        self._state = state
+        if state not in {"queued", "running", "waiting"}:
+            self._ended.set()
+        self._news.set()
+
+    def acted(self, event: engine.EngineEvent) -> None:
+        now = self._now()
+        match event:
+            case engine.TextDelta(text=text):
+                self._streaming.text(text, now)
+            case engine.ToolStarted(tool_id=tool_id, name=name, input=given):
+                self._streaming.tool_started(tool_id, name, tool_label(name, given, lang=self._lang), now)
+            case engine.ToolEnded(tool_id=tool_id):
+                self._streaming.tool_ended(tool_id, now)
+            case _:
+                return
+        self._news.set()
+
+    # --- what people see of it
+
+    async def show(self) -> None:
+        """Until the job has ended and its last status stands."""
+        if await self._ends_within(FIRST_AFTER_SEC):
+            return
+        drawn: Picture | None = None
+        drawn_at = 0.0
+        while not self._ended.is_set():
+            self._news.clear()
+            picture = self._picture()
+            is_due = picture != drawn or self._now() - drawn_at >= TICK_SEC
+            if is_due and await self._draw(picture, Urgency.STATUS):
+                drawn, drawn_at = picture, self._now()
+            await self._until_news(picture.shown.changes_at, changed=picture != self._picture())
+            await self._ends_within(self._edited_at + self._interval() - self._now())
+        await self._draw_last()
+
+    async def type(self) -> None:
+        """Until the job has ended; while a person is asked, nobody types."""
+        while not self._ended.is_set():
+            if self._state == "running":
+                await self._type_once()
+            await self._ends_within(TYPING_EVERY_SEC)
+
+    async def _type_once(self) -> None:
+        async def typed(client: discord.Client) -> None:
+            if not self._ended.is_set():  # it may have ended while this waited for its turn
+                await client.http.send_typing(self._channel_id)
+
+        try:
+            await self._calls.make(Urgency.TYPING, typed)
+        except CONDITIONS as condition:
+            log.debug("no typing", job_id=self._job_id, message=repr(condition))
+
+    def _picture(self) -> Picture:
+        return Picture(self._job_id, self._state, self._streaming.shown(self._now()))
+
+    async def _ends_within(self, seconds: float) -> bool:
+        if seconds <= 0:
+            return self._ended.is_set()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._ended.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def _until_news(self, changes_at: float | None, *, changed: bool) -> None:
+        if changed:
+            return
+        due = self._now() + TICK_SEC
+        if changes_at is not None:
+            due = min(due, changes_at)
+        try:
+            async with asyncio.timeout_at(due):
+                await self._news.wait()
+        except TimeoutError:
+            return
+
+    async def _draw_last(self) -> None:
+        """However long Discord is away: a job must not look as if it still ran."""
+        if self._message_id is None:
+            return
+        picture = Picture(self._job_id, self._state)
+        seconds = self._now() - self._began
+        for attempt in range(_LAST_TRIES):
+            await asyncio.sleep(max(0.0, self._edited_at + self._interval() - self._now()))
+            if self._is_gone or await self._draw(picture, Urgency.FINAL_STATUS, seconds):
+                return
+            await asyncio.sleep(min(60.0, 2.0**attempt))
+        log.warning("the last status could not be shown", job_id=self._job_id)
+
+    async def _draw(self, picture: Picture, urgency: Urgency, seconds: float | None = None) -> bool:
+        """True if it stands now. One that was deleted under us stays deleted."""
+        if self._is_gone:
+            return True
+        text = status_text(picture, self._now() - self._began if seconds is None else seconds, self._lang)
+        is_old = self._message_id is not None and self._now() - self._posted_at > ANEW_AFTER_SEC
+        if text == self._text and not is_old:
+            return True
+        try:
+            if self._message_id is None or is_old:
+                await self._post(text, urgency)
+            else:
+                await self._edit(self._message_id, text, urgency)
+        except CONDITIONS as condition:
+            return await self._cope(condition)
+        self._text = text
+        return True
+
+    async def _post(self, text: str, urgency: Urgency) -> None:
+        self._posts += 1
+        nonce = self._echoes.nonce(f"status {self._job_id} {self._posts}")
+
+        async def posted(client: discord.Client) -> discord.Message:
+            self._edited_at = self._now()
+            return await client.get_partial_messageable(self._channel_id).send(text, nonce=nonce)
+
+        older = self._message_id
+        message = await self._calls.make(urgency, posted)
+        self._message_id, self._posted_at = message.id, self._now()
+        if older is not None:
+            await self._calls.make(
+                Urgency.STATUS, lambda client: client.http.delete_message(self._channel_id, older, reason=None)
+            )
+
+    async def _edit(self, message_id: int, text: str, urgency: Urgency) -> None:
+        async def edited(client: discord.Client) -> None:
+            self._edited_at = self._now()
+            place = client.get_partial_messageable(self._channel_id)
+            await place.get_partial_message(message_id).edit(content=text)
+
+        await self._calls.make(urgency, edited)
+
+    async def _cope(self, condition: BaseException) -> bool:
+        """True if there is nothing left to show it on."""
+        code = code_behind(condition)
+        if code == THREAD_ARCHIVED:
+            await self._reopen()
+            return False
+        self._is_gone = code == UNKNOWN_MESSAGE or isinstance(condition, DeliveryImpossible)
+        log.info("status not shown", job_id=self._job_id, message=repr(condition.__cause__ or condition))
+        return self._is_gone
+
+    async def _reopen(self) -> None:
+        try:
+            await self._calls.make(
+                Urgency.STATUS, lambda client: client.http.edit_channel(self._channel_id, archived=False)
+            )
+        except CONDITIONS as condition:
+            log.info("thread not reopened", conversation=str(self._channel_id), message=repr(condition))
+            self._is_gone = isinstance(condition, DeliveryImpossible)
+
+
+def left_over(state: State) -> list[Job]:
+    """Jobs that ended with the process before this one: their status messages may still say that they run."""
+    owed = [state.jobs[d.job_id] for d in state.debts.values() if d.kind == "answer" and d.job_id in state.jobs]
+    return [j for j in owed if j.conversation.channel == CHANNEL and j.conversation.conversation_id.isdecimal()]
+
+
+async def close_left_over(calls: Calls, job: Job, view: View) -> None:
+    """Found by the job's id, which every status message bears; its last edit is made up for."""
+    channel_id = int(job.conversation.conversation_id)
+    seconds = moments.seconds_between(job.started_at, job.finished_at) if job.started_at and job.finished_at else 0.0
+    text = status_text(Picture(job.job_id, job.state), seconds, view.language_of(job.person))
+
+    async def closed(client: discord.Client) -> None:
+        own = client.user.id if client.user is not None else 0
+        async for message in client.get_partial_messageable(channel_id).history(limit=_LOOKED_AT):
+            if message.author.id == own and f"-# {job.job_id}" in message.content.splitlines():
+                await message.edit(content=text)
+                return
+
+    try:
+        await calls.make(Urgency.FINAL_STATUS, closed)
+    except CONDITIONS as condition:
+        log.info("an old status stayed", job_id=job.job_id, message=repr(condition))

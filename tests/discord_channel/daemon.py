@@ -1,0 +1,160 @@
+"""Fairlead in a process of its own, on a loopback Discord: started, killed, started again on the same state."""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from loopback_discord import LoopbackDiscord, Person, Place
+
+COMMANDS = "/applications/*/commands"
+
+
+class Daemon:
+    """`fairlead up` as a user runs it. What it prints and logs is kept for the message of a failed test."""
+
+    def __init__(self, discord: LoopbackDiscord, home: Path, **settings: str) -> None:
+        self.discord = discord
+        self.home = home
+        self.project = home / "api"
+        self.project.mkdir(parents=True, exist_ok=True)
+        self.settings = settings
+        self.process: asyncio.subprocess.Process | None = None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        discord = self.discord
+        own = {
+            "PATH": f"{self.home / 'bin'}:/usr/bin:/bin",  # no agent CLI but those a test puts there
+            "HOME": str(self.home),
+            "STATE_DIR": str(self.home / "state"),
+            "LOG_DIR": str(self.home / "logs"),
+            "PROJECTS": json.dumps([str(self.project)]),
+            "DISCORD_TOKEN": discord.token,
+            "DISCORD_OWNER_ID": str(discord.owner.id),
+            "DISCORD_API_BASE": discord.api,
+            "DISCORD_GATEWAY_URL": discord.gateway_url,
+            "DISCORD_CDN_HOSTS": "127.0.0.1",
+            "FAIRLEAD_HTTP_PORT": "0",
+            "FAIRLEAD_DRAIN_SEC": "0",
+        }
+        return {name: value for name, value in (own | self.settings).items() if value != "-"}
+
+    async def up(self, *, identifies: int | None = None) -> None:
+        """Returns when the gateway session stands and the commands are registered."""
+        gateway = self.discord.gateway
+        wanted = identifies or sum(i.outcome == "ready" for i in gateway.identifies) + 1
+        await self.launch()
+        assert self.process is not None
+        over = asyncio.ensure_future(self.process.wait())
+        ready = asyncio.ensure_future(self._served(wanted))
+        await asyncio.wait({over, ready}, return_when=asyncio.FIRST_COMPLETED)
+        over.cancel()
+        if not ready.done():
+            ready.cancel()
+            raise AssertionError(f"fairlead up ended:\n{self.printed()}")
+        await ready
+
+    async def _served(self, identifies: int) -> None:
+        await self.discord.gateway.ready(identifies=identifies, timeout=20)
+        await self.discord.wait_for(lambda: any(self.discord.world.commands.values()), timeout=20, what="commands")
+
+    async def launch(self) -> None:
+        with (self.home / "out.txt").open("ab") as out:
+            self.process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "fairlead", "up", "--no-chat",
+                env=self.environment, cwd=self.home, stdout=out, stderr=out,
+            )  # fmt: skip
+
+    async def kill(self) -> None:
+        await self._end(signal.SIGKILL)
+
+    async def stop(self) -> None:
+        await self._end(signal.SIGTERM)
+
+    async def _end(self, number: int) -> None:
+        process, self.process = self.process, None
+        if process is not None and process.returncode is None:
+            process.send_signal(number)
+        if process is not None:
+            await process.wait()
+
+    # what it left behind
+
+    def journal(self, kind: str = "") -> list[dict[str, Any]]:
+        lines = (self.home / "state" / "events.ndjson").read_text().splitlines()
+        events = [json.loads(line) for line in lines]
+        return [e for e in events if kind in ("", e["type"])]
+
+    def log(self) -> list[dict[str, Any]]:
+        file = self.home / "logs" / "app.ndjson"
+        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+    async def until_journalled(self, kind: str, *, times: int = 1, timeout: float = 10.0) -> list[dict[str, Any]]:
+        """A file announces nothing: this is the one place that looks again and again."""
+        async with asyncio.timeout(timeout):
+            while len(found := self.journal(kind)) < times:
+                await asyncio.sleep(0.02)
+        return found
+
+    async def until_logged(self, text: str, *, timeout: float = 10.0) -> dict[str, Any]:
+        async with asyncio.timeout(timeout):
+            while True:
+                found = [e for e in self.log() if text in json.dumps(e, ensure_ascii=False)]
+                if found:
+                    return found[0]
+                await asyncio.sleep(0.02)
+
+    def printed(self) -> str:
+        return (self.home / "out.txt").read_text()
+
+
+class Stage:
+    """A loopback Discord with a server, a channel, its owner, and a Fairlead on it."""
+
+    def __init__(self, discord: LoopbackDiscord, daemon: Daemon, place: Place) -> None:
+        self.discord = discord
+        self.daemon = daemon
+        self.place = place
+
+    @property
+    def owner(self) -> Person:
+        return self.discord.owner
+
+    async def start_thread(self, project: str = "api") -> Place:
+        before = {each.id for each in self.place.threads()}
+        await self.owner.slash(self.place, "start", project_name=project).reply()
+        return next(each for each in self.place.threads() if each.id not in before)
+
+
+def without_pace(discord: LoopbackDiscord) -> None:
+    """Where pace is not the subject, nobody waits for it."""
+    discord.limits.enabled = False
+
+
+@asynccontextmanager
+async def a_stage(home: Path, *, paced: bool = False, up: bool = True, **settings: str) -> AsyncIterator[Stage]:
+    async with LoopbackDiscord.start() as discord:
+        if not paced:
+            without_pace(discord)
+        guild = discord.guild()
+        discord.world.join(guild, discord.owner.user)
+        place = discord.text_channel(guild)
+        daemon = Daemon(discord, home, **settings)
+        stage = Stage(discord, daemon, place)
+        try:
+            if up:
+                await daemon.up()
+            yield stage
+            problems = [e for e in daemon.log() if "crashed" in str(e.get("event"))]
+            assert problems == [], problems
+        except BaseException:
+            print(daemon.printed() if (home / "out.txt").exists() else "", *daemon.log()[-15:], sep="\n")
+            raise
+        finally:
+            await daemon.kill()
+        assert discord.violations == []

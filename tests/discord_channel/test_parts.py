@@ -1,0 +1,148 @@
+"""The pure and the small parts, by properties where one can be stated."""
+
+import asyncio
+import itertools
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.channels.discord.client import IdentifyPace
+from fairlead.channels.discord.conversations import message_named, without_mention
+from fairlead.channels.discord.echoes import Echoes
+from fairlead.channels.discord.fetching import clean_name, inbox_name, media_type
+from fairlead.channels.discord.governor import Governor, Urgency
+from fairlead.channels.discord.questions import custom_id, pressed
+from fairlead.channels.discord.status import edit_interval
+from fairlead.channels.discord.status_text import Picture, newest_part, status_text
+from fairlead.core.inbound import Attachment
+from fairlead.render.streaming import Shown
+from fairlead.testing.clock import run_virtually
+
+pytestmark = pytest.mark.anyio
+
+
+@given(st.text(max_size=300))
+def test_a_cleaned_name_stays_in_its_directory_and_can_be_seen(name: str) -> None:
+    clean = clean_name(name)
+    assert 1 <= len(clean) <= 100
+    assert "/" not in clean
+    assert "\\" not in clean
+    assert not clean.startswith((".", "-"))
+    assert all(unicodedata.category(c) not in {"Cc", "Cf", "Cs"} for c in clean)
+    assert clean_name(clean) == clean
+
+
+@pytest.mark.parametrize(
+    ("name", "claimed", "kind"),
+    [
+        ("a.png", "", "image/png"), ("a.PNG", "IMAGE/PNG", "image/png"), ("a.jpeg", "", "image/jpeg"),
+        ("a", "image/webp; x=1", "image/webp"), ("a.png", "text/html", ""), ("a.svg", "image/svg+xml", ""),
+        ("a.txt", "", ""),
+    ],
+)  # fmt: skip
+def test_a_picture_is_known_by_its_type_else_by_its_extension(name: str, claimed: str, kind: str) -> None:
+    assert media_type(Attachment(name, claimed)) == kind
+
+
+@given(st.text(min_size=1, max_size=200), st.text(min_size=1, max_size=200))
+def test_two_sessions_never_share_an_inbox(one: str, other: str) -> None:
+    assert (inbox_name(one) == inbox_name(other)) == (one == other)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("<@7> hello", "hello"), ("<@!7>   hello <@7>", "hello"), ("tell <@7> that", "tell <@7> that"),
+        ("<@8> hello", "<@8> hello"), ("<@7>", ""), ("  two\nlines", "  two\nlines"),
+    ],
+)  # fmt: skip
+def test_a_mention_at_the_ends_is_an_address(text: str, left: str) -> None:
+    assert without_mention(text, 7) == left
+
+
+def test_a_message_is_named_by_its_link_or_its_id() -> None:
+    assert message_named("https://discord.com/channels/1/2/123456789012345678") == "123456789012345678"
+    assert message_named("<https://discord.com/channels/@me/2/123456789012345678>") == "123456789012345678"
+    assert message_named("123456789012345678") == "123456789012345678"
+    assert message_named("hello") is None
+
+
+@given(st.text(alphabet="abcdef0123456789", min_size=4, max_size=8), st.integers(1), st.sampled_from(["allow", "opt3"]))
+def test_a_button_says_which_question_it_answers(state_id: str, number: int, verb: str) -> None:
+    name = custom_id(state_id, f"q_{number}", verb)
+    found = pressed(name)
+    assert found is not None
+    assert (found.state_id, found.question_id, found.verb) == (state_id, f"q_{number}", verb)
+    assert pressed(f"other|{name}") is None
+
+
+def test_our_own_echo_is_told_from_another_daemons() -> None:
+    echoes = Echoes("abcdef")
+    nonce = echoes.nonce("status job_1")
+    assert len(nonce) <= 25
+    assert echoes.heard(nonce, 5)
+    assert echoes.message_with(nonce) == "5"
+    assert echoes.is_of_another("5", "abcdother")
+    assert echoes.heard(None, 6)
+    assert not echoes.heard("wxyz0123", 7)
+
+
+def test_the_interval_between_edits_grows_with_the_streams() -> None:
+    assert [edit_interval(n, 1.2) for n in (1, 10, 30, 50, 100)] == [1.2, 1.2, 1.2, 2.0, 4.0]
+
+
+@given(st.text(max_size=6000), st.text(max_size=100))
+def test_a_status_message_always_fits(text: str, activity: str) -> None:
+    picture = Picture("job_20260101_0001", "running", Shown(text=text, activity=activity, tool_line="🔧 Bash …"))
+    assert len(status_text(picture, 12.0, "en")) <= 2000
+    assert newest_part("short") == "short"
+
+
+def test_never_more_calls_a_second_than_the_pace_and_the_urgent_ones_first() -> None:
+    async def story() -> None:
+        governor, made = Governor(10), []
+        loop = asyncio.get_running_loop()
+
+        async def call(urgency: Urgency) -> None:
+            await governor.turn(urgency)
+            made.append((loop.time(), urgency))
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(30):
+                group.create_task(call(Urgency.TYPING))
+            for _ in range(5):
+                group.create_task(call(Urgency.ANSWER))
+        times = [at for at, _ in made]
+        assert all(later - earlier >= 1.0 for earlier, later in zip(times, times[10:], strict=False))
+        assert [u for _, u in made[10:15]] == [Urgency.ANSWER] * 5
+
+    run_virtually(story())
+
+
+def test_who_gives_up_waiting_uses_no_turn_up() -> None:
+    async def story() -> None:
+        governor = Governor(1)
+        await governor.turn(Urgency.ANSWER)
+        impatient = asyncio.ensure_future(governor.turn(Urgency.ANSWER))
+        await asyncio.sleep(0)
+        impatient.cancel()
+        began = asyncio.get_running_loop().time()
+        await governor.turn(Urgency.TYPING)
+        assert asyncio.get_running_loop().time() - began == pytest.approx(1.0)
+
+    run_virtually(story())
+
+
+def test_identifies_are_five_seconds_apart_and_four_a_minute() -> None:
+    async def story() -> None:
+        pace, times = IdentifyPace(), []
+        for _ in range(9):
+            await pace.turn()
+            times.append(asyncio.get_running_loop().time())
+        gaps = [b - a for a, b in itertools.pairwise(times)]
+        assert min(gaps) >= 5.0
+        assert all(b - a >= 60.0 for a, b in zip(times, times[4:], strict=False))
+
+    run_virtually(story())

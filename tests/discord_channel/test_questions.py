@@ -1,0 +1,170 @@
+"""The agent asks: buttons, choices, words of one's own; answered once, by somebody who may, also after a restart."""
+
+from pathlib import Path
+
+import pytest
+
+from discord_channel.daemon import Stage, a_stage
+from loopback_discord import Message, Place
+
+pytestmark = pytest.mark.anyio
+
+
+async def question_in(place: Place, after: Message) -> Message:
+    return await place.wait_for_answer(lambda m: m.components, after=after)
+
+
+@pytest.mark.req("B4")
+async def test_a_permission_shows_the_whole_command_and_is_allowed_once(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/ask rm -rf build && make all")
+    asked = await question_in(thread, said)
+    assert "rm -rf build && make all" in asked.content
+    await stage.owner.click(asked, "Allow once").reply()
+    await thread.wait_for_answer(lambda m: "allowed: rm -rf build" in m.content, after=said)
+    assert f"Allowed once by <@{stage.owner.id}>" in asked.content
+    assert asked.components == []
+
+
+@pytest.mark.req("B4")
+async def test_a_denial_is_told_to_the_agent(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/ask sudo reboot")
+    asked = await question_in(thread, said)
+    await stage.owner.click(asked, "Deny").reply()
+    await thread.wait_for_answer(lambda m: "denied: sudo reboot" in m.content, after=said)
+    assert f"Denied by <@{stage.owner.id}>" in asked.content
+
+
+async def test_for_this_session_is_not_asked_again(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/ask make test")
+    await stage.owner.click(await question_in(thread, said), "Allow for this session").reply()
+    await thread.wait_for_answer(lambda m: "allowed: make test" in m.content, after=said)
+    said = stage.owner.say(thread, "/ask make test")
+    await thread.wait_for_answer(lambda m: "allowed: make test" in m.content, after=said)
+    assert [m for m in thread.from_bot if m.id > said.id and m.components] == []
+
+
+@pytest.mark.req("B4")
+async def test_a_choice_of_the_agents_is_answered_with_one_tap(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/question Which colour? | red | blue")
+    asked = await question_in(thread, said)
+    await stage.owner.click(asked, "blue").reply()
+    await thread.wait_for_answer(lambda m: "the answer to Which colour? is blue" in m.content, after=said)
+    assert f"Answered by <@{stage.owner.id}>: blue" in asked.content
+
+
+async def test_many_choices_come_as_a_list(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/question Which? | a | b | c | d | e | f")
+    asked = await question_in(thread, said)
+    select = next(i for i in asked.custom_ids() if i.endswith("|pick0"))
+    await stage.owner.select(asked, select, "4").reply()
+    await thread.wait_for_answer(lambda m: "the answer to Which? is e" in m.content, after=said)
+
+
+async def test_an_answer_in_ones_own_words(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/question Which colour? | red | blue")
+    asked = await question_in(thread, said)
+    pressed = stage.owner.click(asked, "Something else …")
+    form = await pressed.modal()
+    assert form["title"] == "Your answer"
+    await stage.owner.submit_modal(pressed, field0="a warm green").reply()
+    await thread.wait_for_answer(lambda m: "is a warm green" in m.content, after=said)
+
+
+async def test_a_plan_is_approved_or_sent_back_with_words(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/plan first this, then that")
+    await stage.owner.click(await question_in(thread, said), "Approve").reply()
+    await thread.wait_for_answer(lambda m: "the plan was approved" in m.content, after=said)
+    said = stage.owner.say(thread, "/plan first that")
+    pressed = stage.owner.click(await question_in(thread, said), "Something else …")
+    await pressed.modal()
+    await stage.owner.submit_modal(pressed, field0="begin with tests").reply()
+    await thread.wait_for_answer(lambda m: "the plan was rejected: begin with tests" in m.content, after=said)
+
+
+@pytest.mark.req("A13")
+async def test_a_strangers_click_counts_for_nothing(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    eve = stage.discord.person("eve-clicks")
+    said = stage.owner.say(thread, "/ask cat secrets")
+    asked = await question_in(thread, said)
+    told = await eve.click(asked, "Allow once").reply()
+    assert told.ephemeral
+    assert told.content.startswith("E_OWNER_ONLY: ")
+    assert asked.components != []
+    await stage.owner.click(asked, "Deny").reply()
+    await thread.wait_for_answer(lambda m: "denied: cat secrets" in m.content, after=said)
+
+
+async def test_an_allowed_guest_may_allow_once_and_not_for_the_session(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, up=False) as stage:
+        bob = stage.discord.person("bob")
+        stage.daemon.settings["FAIRLEAD_ALLOWED_USER_IDS"] = str(bob.id)
+        await stage.daemon.up()
+        thread = await stage.start_thread()
+        said = bob.say(thread, "/ask make")
+        asked = await question_in(thread, said)
+        refused = await bob.click(asked, "Allow for this session").followup()
+        assert refused.content.startswith("E_OWNER_ONLY: Only the owner")
+        await bob.click(asked, "Allow once").reply()
+        await thread.wait_for_answer(lambda m: "allowed: make" in m.content, after=said)
+
+
+async def test_a_question_that_nobody_answers_is_a_no_and_loses_its_buttons(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, FAIRLEAD_QUESTION_TIMEOUT_SEC="0.5") as stage:
+        thread = await stage.start_thread()
+        said = stage.owner.say(thread, "/ask make")
+        asked = await question_in(thread, said)
+        await thread.wait_for_answer(lambda m: "denied: make" in m.content, after=said)
+        await stage.discord.wait_for(lambda: asked.components == [], what="the buttons to go")
+        assert "Nobody answered in time" in asked.content
+
+
+async def test_a_settled_question_is_said_to_be_settled(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/ask date")
+    asked = await question_in(thread, said)
+    components = list(asked.components)
+    await stage.owner.click(asked, "Allow once").reply()
+    await thread.wait_for_answer(lambda m: "allowed: date" in m.content, after=said)
+    asked.components = components  # a client that has not redrawn yet
+    late = await stage.owner.click(asked, "Deny").followup()
+    assert late.content.startswith("E_QUESTION_CLOSED: Already answered by ")
+
+
+@pytest.mark.req("B4")
+async def test_buttons_work_after_a_crash_a_question_goes_on_and_a_permission_offers_retry(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        one, two = await stage.start_thread(), await stage.start_thread()
+        question = await question_in(one, stage.owner.say(one, "/question Which colour? | red | blue"))
+        permission = await question_in(two, stage.owner.say(two, "/ask make"))
+        await stage.daemon.kill()
+        await stage.daemon.up()
+        await stage.owner.click(question, "red").reply()
+        assert "goes to the agent as a new message" in question.content
+        await one.wait_for_answer(lambda m: "Answer: red" in m.content)
+        refused = await stage.owner.click(permission, "Allow once").followup()
+        job = stage.daemon.journal("JobMarkedUnknownAfterCrash")[-1]["payload"]["job_id"]
+        assert refused.content == (
+            f"E_QUESTION_CLOSED: The job that asked was interrupted. Use /retry {job} to run it again."
+        )
+
+
+async def test_a_button_of_another_state_directory_answers_nothing(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        thread = await stage.start_thread()
+        asked = await question_in(thread, stage.owner.say(thread, "/ask make"))
+        await stage.daemon.kill()
+        stage.daemon.settings["STATE_DIR"] = str(tmp_path / "another")
+        await stage.daemon.up()
+        said = stage.owner.say(stage.owner.dm, "/ask rm -rf /")
+        await question_in(stage.owner.dm, said)
+        told = await stage.owner.click(asked, "Allow once").reply()
+        assert told.content.startswith("E_QUESTION_CLOSED: ")
+        assert stage.daemon.home.joinpath("another").exists()
