@@ -32,6 +32,11 @@ test-agents: $(DEV_READY)
 	@$(BIN)/python tests/agents/install.py
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m agents
 
+# The parts of the documents that are made from the code; tests fail while they are stale.
+docs: $(DEV_READY)
+	@$(BIN)/python docs/generate.py
+	@$(BIN)/python tests/traceability.py
+
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Fairlead needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 " + "run")'
 	@echo "Making the environment in $(VENV) (once) ..."

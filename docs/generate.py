@@ -89,7 +89,7 @@ def settings_tables() -> str:
 def env_example() -> str:
     known = settings.setting_names()
     lines = [
-        "# Every setting of Fairlead with its default. Copy this file to .env, and take away the # where you change one.",
+        "# Every setting of Fairlead with its default. Copy this file to .env; take away the # where you change one.",
         "# The environment wins over .env. Keep .env to yourself (chmod 600): it may hold your bot's token.",
         "# Made by docs/generate.py.",
     ]
@@ -195,8 +195,9 @@ def with_tables(text: str) -> str:
     for name, make in SECTIONS.items():
         begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
         before, found, rest = text.partition(begin)
-        inside, closed, after = rest.partition(end)
-        assert found and closed and begin not in inside, f"docs/reference.md has no section {name!r}"
+        _inside, closed, after = rest.partition(end)
+        assert found, f"docs/reference.md has no section {name!r}"
+        assert closed, f"the section {name!r} of docs/reference.md has no end"
         text = f"{before}{begin}\n\n{make()}\n\n{end}{after}"
     return text
 

@@ -31,12 +31,15 @@ TALK: Final = (
     ("1", ("is SQLite",)),
     ("/why job_{today}_0001", ("was fetched",)),
 )
-THEME: Final = TerminalTheme(
-    (22, 27, 34),
-    (201, 209, 217),
-    [(72, 79, 88), (255, 123, 114), (63, 185, 80), (210, 153, 34), (88, 166, 255), (188, 140, 255), (57, 197, 207), (177, 186, 196)],
-    [(110, 118, 129), (255, 161, 152), (86, 211, 100), (227, 179, 65), (121, 192, 255), (210, 168, 255), (86, 212, 221), (255, 255, 255)],
-)
+DULL: Final = "484f58 ff7b72 3fb950 d29922 58a6ff bc8cff 39c5cf b1bac4"
+BRIGHT: Final = "6e7681 ffa198 56d364 e3b341 79c0ff d2a8ff 56d4dd ffffff"
+
+
+def colours(names: str) -> list[tuple[int, int, int]]:
+    return [(int(n[:2], 16), int(n[2:4], 16), int(n[4:], 16)) for n in names.split()]
+
+
+THEME: Final = TerminalTheme(colours("161b22")[0], colours("c9d1d9")[0], colours(DULL), colours(BRIGHT))
 
 
 class Terminal:

@@ -275,7 +275,9 @@ async def _serve_http(stack: AsyncExitStack, house: House, world: World, journal
     world.channels.update({c.name: c for c in pulled})
     host, port = await stack.enter_async_context(channel.serve(settings.http_host, settings.http_port))
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    replace_durably(settings.state_dir / ADDRESS_NAME, f"{url}\n".encode())
+    address = settings.state_dir / ADDRESS_NAME
+    replace_durably(address, f"{url}\n".encode())
+    stack.callback(address.unlink, missing_ok=True)
     return msgspec.structs.replace(house, http_url=url, token=token)
 
 

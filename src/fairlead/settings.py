@@ -292,17 +292,6 @@ class Settings(BaseSettings):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
 
-    @field_validator("projects", "identities", mode="before")
-    @classmethod
-    def _decoded(cls, value: Any) -> Any:
-        """Here and not by the library, which would stop at the first such mistake and keep the others to itself."""
-        if not isinstance(value, str):
-            return value
-        try:
-            return json.loads(value)
-        except ValueError as fault:
-            raise ValueError(f"is no JSON ({fault})") from None
-
     @field_validator("state_dir", "log_dir")
     @classmethod
     def _real_place(cls, value: Path) -> Path:
@@ -325,17 +314,16 @@ class Settings(BaseSettings):
             raise ValueError("must have 1 to 128 visible characters and no ':'")
         return value
 
-    @field_validator("identities", "projects", "claude_add_dirs", mode="before")
+    @field_validator("projects", "identities", "claude_add_dirs", mode="before")
     @classmethod
-    def _read_json(cls, value: Any, field: ValidationInfo) -> Any:
+    def _decoded(cls, value: Any, field: ValidationInfo) -> Any:
+        """Here and not by the library, which would stop at the first such mistake and keep the others to itself."""
         if not isinstance(value, str):
             return value
         try:
             return json.loads(value.strip() or ("{}" if field.field_name == "identities" else "[]"))
-        except ValueError:
-            raise ValueError(
-                'is not JSON; a list looks like ["/srv/app"], an object like {"1234": ["http:alice"]}'
-            ) from None
+        except ValueError as fault:
+            raise ValueError(f"is no JSON ({fault})") from None
 
     @field_validator("projects")
     @classmethod

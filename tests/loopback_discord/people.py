@@ -101,9 +101,7 @@ class Person:
         resolved = self._resolved(place.channel, list(values.values()))
         return self._ask(place.channel, COMMAND, data | ({"resolved": resolved} if resolved else {}))
 
-    def autocomplete(
-        self, place: Place, path: str, focused: str, typed: str = "", /, **others: Any
-    ) -> Asked:
+    def autocomplete(self, place: Place, path: str, focused: str, typed: str = "", /, **others: Any) -> Asked:
         """`typed` is what stands so far in the option `focused`."""
         command, chain = slash.offered(self.server.world.commands, place.channel, path)
         data = slash.interaction_data(command, chain, {**others, focused: typed}, focused=focused)

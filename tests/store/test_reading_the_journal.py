@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from store_house import STATE, STORY, TS, batch_ends, disk_with, encoded, sealed_line
 
-from fairlead.core.events import DaemonStarted, PersonSeen
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.events import DaemonStarted, JobEnqueued, PersonSeen
 from fairlead.core.fold import apply
 from fairlead.core.state import State, as_data
 from fairlead.errors import Code, FairleadError
@@ -129,6 +130,20 @@ def test_a_known_event_in_another_shape_stops_the_start():
     odd = sealed_line(f'{{"seq":4,"ts":"{TS}","type":"OwnerSet","payload":{{"owner":7}}', after=before)
     fault = refusal(disk_with(before + odd))
     assert "line 4: OwnerSet cannot be understood" in fault.message
+
+
+def test_a_line_that_does_not_follow_from_what_was_before_stops_the_start():
+    before = encoded(STORY[:2])
+    here = ConversationRef("c", "a", "x")
+    senseless = [
+        encoded([[JobEnqueued("job_1", "no such session", here, "1", "p", "x")]], first_seq=4).decode(),
+        '{"seq":4,"ts":"tomorrow","type":"OwnerSet","payload":{"owner_id":"1"}}\n',
+    ]
+    for line in senseless:
+        bare = re.sub(r',"crc":.*\n', "}\n", line).encode()
+        fault = refusal(disk_with(before + bare))
+        assert "line 4:" in fault.message
+        assert "does not fit what was before it" in fault.message
 
 
 def test_what_is_no_json_stops_the_start():

@@ -82,5 +82,24 @@ async def _check_agents(settings: Settings) -> bool:
 def _check_channels(settings: Settings) -> bool:
     where = f"{settings.http_host}:{settings.http_port}" if settings.http else "off; FAIRLEAD_HTTP=1 turns it on"
     _tell("HTTP", where, ok=True)
-    discord = "on" if settings.discord_token else "off; DISCORD_TOKEN and DISCORD_OWNER_ID in .env turn it on"
-    return _tell("Discord", discord, ok=True)
+    if settings.discord_token is None:
+        return _tell("Discord", "off; `fairlead init` turns it on.", ok=True)
+    return asyncio.run(_check_discord(settings, settings.discord_token.get_secret_value()))
+
+
+async def _check_discord(settings: Settings, token: str) -> bool:
+    from fairlead.channels.discord.setup import findings, look
+
+    try:
+        seen = await look(token, api_base=settings.discord_api_base, webhook_identity=settings.webhook_identity)
+    except FairleadError as refused:
+        return _tell("Discord", refused.full_sentence(), ok=False)
+    found = findings(
+        seen,
+        owner_id=settings.discord_owner_id,
+        guild_id=settings.discord_guild_id,
+        webhook_identity=settings.webhook_identity,
+    )
+    for finding in found:
+        _tell("Discord", f"{finding.text} {finding.next_step}".rstrip(), ok=finding.ok)
+    return all(finding.ok for finding in found)

@@ -16,6 +16,7 @@ EXIT_LOCKED: Final = 75
 _COMMANDS: Final = {
     "up": ("fairlead.cli.up", "Start Fairlead: serve every channel that is turned on."),
     "chat": ("fairlead.cli.chat", "Talk to an agent in this terminal."),
+    "init": ("fairlead.cli.init", "Turn on Discord: ask for the token, find out the rest, write .env."),
     "doctor": ("fairlead.cli.doctor", "Check settings, files and agents, and say what to do."),
     "journal": ("fairlead.cli.journal", "Look into the journal: verify, tail, show."),
 }

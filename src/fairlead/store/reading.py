@@ -13,12 +13,13 @@ from typing import Final
 import msgspec
 
 from fairlead.core.events import EVENT_TYPES
+from fairlead.core.fold import Unfit
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import Disk
 from fairlead.store import lines
 from fairlead.store.lines import Line
 
-BLOCK: Final = 1 << 20
+BLOCK: Final = 1 << 18
 SLICE: Final = 1 << 15
 _KNOWN: Final = frozenset(t.__name__ for t in EVENT_TYPES)
 
@@ -39,9 +40,11 @@ def blocks(disk: Disk, path: Path, start: int, end: int) -> Iterator[bytes]:
     while start < end:
         read = disk.read(path, start, min(BLOCK, end - start))
         start += len(read)
-        whole, newline, rest = (rest + read).rpartition(b"\n")
-        if newline:
-            yield whole + newline
+        data = rest + read if rest else read
+        cut = data.rfind(b"\n") + 1
+        rest = data[cut:]
+        if cut:
+            yield data[:cut]
 
 
 def finished_end(disk: Disk, path: Path, size: int) -> int:
@@ -78,6 +81,8 @@ def read_lines(disk: Disk, path: Path, position: Position, end: int, take: Take)
             seq = _take_block(block, position.seq, take)
         except (*lines.UNREADABLE, _OutOfOrder):
             raise _culprit(path, block, position) from None
+        except Unfit as unfit:
+            raise error(Code.E_JOURNAL_BROKEN, f"{path}, line {unfit.seq}: {unfit}.") from unfit.__cause__
         position = Position(position.offset + len(block), seq, chain)
     return position
 

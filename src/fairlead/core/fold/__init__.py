@@ -26,6 +26,15 @@ class Numbered(Protocol):
     def payload(self) -> Any: ...
 
 
+class Unfit(Exception):  # noqa: N818 - says what the line is
+    """A line that can be read but does not follow from what was before it."""
+
+    def __init__(self, line: Numbered, fault: Exception) -> None:
+        name = type(line.payload).__name__
+        super().__init__(f"{name} does not fit what was before it ({type(fault).__name__}: {fault})")
+        self.seq = line.seq
+
+
 def apply(state: State, seq: int, ts: str, event: e.JournalEvent) -> None:
     """Take one fact into the state. Facts about what is no longer live change nothing."""
     state.seq = seq
@@ -43,15 +52,20 @@ def replay(state: State, lines: Iterable[Numbered]) -> None:
     highest = state.highest_ts
     next_day = state.next_day
     line = None
-    for line in lines:
-        ts = line.ts
-        if ts > highest:
-            highest = ts
-            if ts >= next_day:
-                begin_day(state, ts)
-                next_day = state.next_day
-        event = line.payload
-        rules[type(event)](state, ts, event)
+    try:
+        for line in lines:
+            ts = line.ts
+            if ts > highest:
+                highest = ts
+                if ts >= next_day:
+                    begin_day(state, ts)
+                    next_day = state.next_day
+            event = line.payload
+            rules[type(event)](state, ts, event)
+    except Exception as fault:
+        if line is None:
+            raise
+        raise Unfit(line, fault) from fault
     if line is not None:
         state.seq = line.seq
         state.highest_ts = highest

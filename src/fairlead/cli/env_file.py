@@ -1,0 +1,28 @@
+"""`.env`, line by line: what is there stays as it is, and only what was asked for changes."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from fairlead.kit.files import read_if_there, replace_durably
+
+_ASSIGNMENT = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=")
+
+
+def with_values(text: str, values: Mapping[str, str]) -> str:
+    """`text` with these settings: each in the place where it stood, or at the end."""
+    left = dict(values)
+    lines: list[str] = []
+    for line in text.splitlines():
+        found = _ASSIGNMENT.match(line)
+        if found is None or found[1] not in values:
+            lines.append(line)
+        elif found[1] in left:
+            lines.append(f"{found[1]}={left.pop(found[1])}")
+    return "\n".join([*lines, *(f"{name}={value}" for name, value in left.items())]) + "\n"
+
+
+def write_env(path: Path, values: Mapping[str, str]) -> None:
+    """Readable by nobody else: a token stands in it."""
+    before = (read_if_there(path) or b"").decode()
+    replace_durably(path, with_values(before, values).encode())

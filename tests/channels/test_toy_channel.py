@@ -1,0 +1,93 @@
+"""A channel that is written in an afternoon: it imports ports, core and render alone, and everything works."""
+
+import ast
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "flow"))
+
+from flow_house import flow_house, virtually
+from toy_channel import PostOffice
+
+from fairlead.core.live import JobMoved
+from fairlead.ports import Channel, Gate, View
+
+pytestmark = pytest.mark.req("D7")
+
+
+def test_it_knows_nothing_but_ports_core_and_render():
+    source = (Path(__file__).parent / "toy_channel.py").read_text()
+    rooms = {
+        node.module.split(".")[1] if node.module.count(".") else node.module
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("fairlead")
+    }
+    assert rooms == {"ports", "core", "render", "errors"}
+
+
+@pytest.mark.req("D2", "D3")
+@virtually
+async def test_letters_go_in_and_answers_come_back_to_the_same_box():
+    office = PostOffice()
+    async with flow_house(channels=[office]) as house:
+        channel: Channel = office
+        gate: Gate = house.gate
+        view: View = house.view
+        assert channel.name == "post"
+        assert await office.receive(gate, box="12", sender="alice", letter="hello") == "queued as job_20260105_0001"
+        await office.receive(gate, box="34", sender="bob", letter="/long 500")
+        await house.quiet()
+        assert office.boxes["12"] == ["echo agent:fairlead:user:alice: hello"]
+        assert len(office.boxes["34"]) > 1, "long answers come in pieces that fit into an envelope"
+        assert all(len(letter) <= 250 for letter in office.boxes["34"])
+        assert view.history("agent:fairlead:user:alice")
+
+
+@pytest.mark.req("A12", "A18")
+@virtually
+async def test_commands_and_refusals_are_words():
+    office = PostOffice()
+    async with flow_house(channels=[office]) as house:
+        assert "E_NOT_IN_MANAGED_THREAD" in await office.receive(house.gate, box="1", sender="alice", letter="STATUS")
+        await office.receive(house.gate, box="1", sender="alice", letter="hello")
+        await house.quiet()
+        assert "project: api" in await office.receive(house.gate, box="1", sender="alice", letter="STATUS")
+        assert "E_EMPTY_MESSAGE" in await office.receive(house.gate, box="1", sender="alice", letter="  ")
+
+
+@pytest.mark.req("B4")
+@virtually
+async def test_a_question_is_answered_by_letter():
+    office = PostOffice()
+    async with flow_house(channels=[office]) as house:
+        watch = house.view.watch()
+        await office.receive(house.gate, box="1", sender="alice", letter="/ask rm -rf build")
+        await house.until(lambda: bool(office.questions))
+        assert "rm -rf build" in office.boxes["1"][0]
+        await office.receive(house.gate, box="1", sender="alice", letter="YES")
+        await house.quiet()
+        assert "allowed: rm -rf build" in office.boxes["1"][-1]
+        states = []
+        while "success" not in states:
+            event = await anext(aiter(watch))
+            states += [event.state] if isinstance(event, JobMoved) else []
+        assert states == ["queued", "running", "waiting", "running", "success"]
+        await watch.aclose()
+
+
+@virtually
+async def test_what_was_owed_at_a_restart_is_delivered_by_the_next_postman():
+    office = PostOffice()
+    office.is_open = False
+    async with flow_house(channels=[office]) as house:
+        await office.receive(house.gate, box="1", sender="alice", letter="hello")
+        await house.until(lambda: bool(house.state.debts))
+        await asyncio.sleep(100)
+        disk = house.disk
+    later = PostOffice()
+    async with flow_house(disk=disk, channels=[later]) as house:
+        await house.quiet()
+        assert later.boxes["1"] == ["echo agent:fairlead:user:alice: hello"]

@@ -1,0 +1,52 @@
+"""The toy channel: letters in numbered boxes. All it knows of Fairlead is its ports, its core and its words."""
+
+from collections import defaultdict
+from itertools import count
+
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.inbound import Inbound
+from fairlead.core.keys import user_key
+from fairlead.core.requests import Caller, Status
+from fairlead.errors import FairleadError
+from fairlead.ports import ChannelAway, ChannelCapabilities, Click, Gate, Parcel
+from fairlead.render.replies import reply_text
+
+
+class PostOffice:
+    name = "post"
+    capabilities = ChannelCapabilities(text_limit=250, push=True)
+
+    def __init__(self) -> None:
+        self.boxes: defaultdict[str, list[str]] = defaultdict(list)
+        self.questions: dict[str, str] = {}
+        self.is_open = True
+        self._stamps = count(1)
+        self._delivered: dict[str, str] = {}
+
+    async def send(self, parcel: Parcel) -> str:
+        if not self.is_open:
+            raise ChannelAway(self.name)
+        box = parcel.destination.conversation_id
+        self.boxes[box].append(parcel.text)
+        if parcel.question is not None:
+            self.questions[box] = parcel.question.question_id
+        return self._delivered.setdefault(parcel.nonce, f"letter-{next(self._stamps)}")
+
+    async def find(self, parcel: Parcel) -> str | None:
+        return self._delivered.get(parcel.nonce)
+
+    async def receive(self, gate: Gate, *, box: str, sender: str, letter: str) -> str:
+        """What the clerk says to whoever brings a letter."""
+        here = ConversationRef(self.name, "town", box)
+        key = user_key(agent_id="fairlead", user_id=sender)
+        try:
+            if letter == "STATUS":
+                reply = await gate.command(Status(), Caller(sender, here, key, vouched=True))
+                return reply_text(reply)
+            if letter in {"YES", "NO"} and box in self.questions:
+                verdict = "allow" if letter == "YES" else "deny"
+                return await gate.click(Click(self.questions.pop(box), sender, verdict, vouched=True))
+            receipt = await gate.submit(Inbound(here, key, f"in-{next(self._stamps)}", sender, letter, vouched=True))
+        except FairleadError as refusal:
+            return refusal.full_sentence()
+        return f"queued as {receipt.job_id}"

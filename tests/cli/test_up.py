@@ -1,0 +1,200 @@
+"""`fairlead up` as a real process: what it says, whom it refuses, how it ends, what it leaves for the next start."""
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from cli_house import Daemon, run, state_of
+
+pytestmark = pytest.mark.req("A21")
+
+TOKEN = "MTIzNDU2Nzg5.secret.of-the-bot"
+
+
+def facts(home: Path) -> list[dict]:
+    return [json.loads(line) for line in (state_of(home) / "events.ndjson").read_bytes().splitlines()]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> str:
+    (tmp_path / "api").mkdir()
+    return json.dumps([str(tmp_path / "api")])
+
+
+def test_with_no_settings_at_all_it_says_what_is_on_and_what_is_off(tmp_path: Path):
+    with Daemon(tmp_path) as daemon:
+        daemon.is_up()
+        said = "\n".join(daemon.said)
+        assert "Fairlead is up." in said
+        assert "HTTP      on   http://127.0.0.1:" in said
+        assert "Discord   off  set DISCORD_TOKEN" in said
+        assert "PROJECTS" in said
+        assert daemon.stop() == 0
+        assert daemon.said[-1].startswith("Stopped.")
+    state = state_of(tmp_path)
+    assert state.stat().st_mode & 0o777 == 0o700
+    loose = {p.name for p in state.iterdir() if p.is_file() and p.stat().st_mode & 0o077}
+    assert loose == set()
+
+
+@pytest.mark.req("A7")
+def test_a_second_daemon_on_the_same_state_is_refused_and_told_whose_it_is(tmp_path: Path):
+    with Daemon(tmp_path) as daemon:
+        daemon.is_up()
+        second = run(tmp_path, "up")
+        assert second.returncode == 75
+        assert f"process {daemon.process.pid}" in second.stderr
+        assert str(state_of(tmp_path)) in second.stderr
+        checked = run(tmp_path, "doctor")
+        assert checked.returncode == 0
+        assert "a Fairlead is running here" in checked.stdout
+        assert daemon.stop() == 0
+    with Daemon(tmp_path) as again:
+        again.is_up()
+
+
+@pytest.mark.req("B10")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly_and_at_once_when_nothing_runs(tmp_path: Path, number: int):
+    with Daemon(tmp_path) as daemon:
+        daemon.is_up()
+        began = time.monotonic()
+        assert daemon.stop(number) == 0
+        assert time.monotonic() - began < 10
+    assert (state_of(tmp_path) / "snapshot.json").exists()
+    assert not (state_of(tmp_path) / "http-address").exists(), "nobody listens there any more"
+
+
+@pytest.mark.req("B10", "A16")
+def test_a_signal_gives_running_jobs_their_time_then_ends_them_and_queued_ones_stay(tmp_path: Path, project: str):
+    with Daemon(tmp_path, PROJECTS=project, FAIRLEAD_DRAIN_SEC="1") as daemon:
+        daemon.is_up()
+        for message in ("/hang deaf", "later"):
+            status, reply = daemon.call("/v1/messages", {"userId": "alice", "message": message})
+            assert status == 202, reply
+        began = time.monotonic()
+        assert daemon.stop() == 0
+        assert time.monotonic() - began < 11
+    events = facts(tmp_path)
+    assert [e["payload"]["error_code"] for e in events if e["type"] == "JobFailed"] == ["E_SHUTDOWN"]
+    started = [e["payload"]["job_id"] for e in events if e["type"] == "JobStarted"]
+    assert len(started) == 1
+    with Daemon(tmp_path, PROJECTS=project) as daemon:
+        daemon.is_up()
+        verdict = run(tmp_path, "journal", "verify")
+        assert verdict.returncode == 0, verdict.stdout
+
+
+@pytest.mark.req("A8")
+def test_after_kill_nine_the_next_start_says_what_was_interrupted(tmp_path: Path, project: str):
+    with Daemon(tmp_path, PROJECTS=project) as daemon:
+        daemon.is_up()
+        status, reply = daemon.call("/v1/messages", {"userId": "alice", "message": "/hang"})
+        assert status == 202, reply
+        while daemon.call(f"/v1/jobs/{reply['job_id']}")[1]["state"] != "running":
+            pass
+        daemon.process.kill()
+        daemon.process.wait(60)
+    with Daemon(tmp_path, PROJECTS=project) as daemon:
+        line = daemon.wait_for("Interrupted by the last stop")
+        assert "job_" in line
+        assert "retry" in line
+
+
+@pytest.mark.req("B14", "A19")
+def test_secrets_are_in_no_file_and_in_no_word(tmp_path: Path, project: str):
+    settings = {"DISCORD_TOKEN": TOKEN, "DISCORD_OWNER_ID": "42", "PROJECTS": project}
+    with Daemon(tmp_path, **settings) as daemon:
+        daemon.is_up()
+        http_token = (state_of(tmp_path) / "http-token").read_text().strip()
+        daemon.call(f"/v1/{TOKEN}")
+        daemon.call(f"/v1/{http_token}")
+        daemon.stop()
+        said = "\n".join(daemon.said)
+    files = [p for p in tmp_path.rglob("*") if p.is_file() and p.name != "http-token"]
+    assert files
+    for secret in (TOKEN, http_token):
+        assert secret not in said
+        assert [p for p in files if secret.encode() in p.read_bytes()] == []
+
+
+@pytest.mark.req("A19")
+def test_the_log_has_one_line_per_turn(tmp_path: Path, project: str):
+    with Daemon(tmp_path, PROJECTS=project) as daemon:
+        daemon.is_up()
+        for number in range(3):
+            done = run(tmp_path, "chat", stdin=f"hello {number}", PROJECTS=project)
+            assert done.returncode == 0, done.stderr
+            assert f"hello {number}" in done.stdout
+        daemon.stop()
+    log = tmp_path / ".local/state/fairlead/logs/app.ndjson"
+    turns = [line for line in map(json.loads, log.read_text().splitlines()) if line["event"] == "turn ended"]
+    assert [t["outcome"] for t in turns] == ["success"] * 3
+    assert log.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.req("A15")
+def test_the_journal_can_be_looked_into_while_a_daemon_runs_and_after(tmp_path: Path, project: str):
+    with Daemon(tmp_path, PROJECTS=project) as daemon:
+        daemon.is_up()
+        assert run(tmp_path, "chat", stdin="hello\n/long 300000", PROJECTS=project).returncode == 0
+        verified = run(tmp_path, "journal", "verify")
+        assert verified.returncode == 0, verified.stdout
+        assert "numbered without a gap" in verified.stdout
+        assert "The account adds up: 1 received = 1 answered" in verified.stdout
+        daemon.stop()
+    journal = state_of(tmp_path) / "events.ndjson"
+    tail = run(tmp_path, "journal", "tail", "-n", "3")
+    assert len(tail.stdout.splitlines()) == 3
+    assert run(tmp_path, "journal", "tail", "-n", "0").returncode == 2
+    shown = run(
+        tmp_path, "journal", "show", next(e["payload"]["job_id"] for e in facts(tmp_path) if e["type"] == "JobStarted")
+    )
+    assert shown.returncode == 0
+    assert len(shown.stdout) > 300_000, "the whole answer, also a long one"
+    unknown = run(tmp_path, "journal", "show", "job_0")
+    assert unknown.returncode == 1
+    assert "no line about 'job_0'" in unknown.stderr
+    whole = journal.read_bytes()
+    journal.write_bytes(whole + b'{"seq":99,"ts')
+    torn = run(tmp_path, "journal", "tail", "--raw")
+    assert torn.returncode == 0
+    assert torn.stdout.encode() == b"".join(whole.splitlines(keepends=True)[-20:])
+    verified = run(tmp_path, "journal", "verify")
+    assert verified.returncode == 0
+    assert "13 bytes are not finished" in verified.stdout
+    spoilt = bytearray(whole)
+    spoilt[len(whole) // 2] ^= 1
+    journal.write_bytes(bytes(spoilt))
+    broken = run(tmp_path, "journal", "verify")
+    assert broken.returncode == 1
+    assert str(journal) in broken.stdout
+    assert "line " in broken.stdout
+
+
+@pytest.mark.req("A15")
+def test_a_torn_last_line_is_cut_kept_and_told(tmp_path: Path):
+    with Daemon(tmp_path) as daemon:
+        daemon.is_up()
+        daemon.stop()
+    journal = state_of(tmp_path) / "events.ndjson"
+    with journal.open("ab") as file:
+        file.write(b'{"seq":7,"ts":"2026')
+    with Daemon(tmp_path) as daemon:
+        daemon.wait_for("were not written to their end")
+        daemon.stop()
+    assert list(state_of(tmp_path).glob("events.ndjson.torn-at-*"))
+
+
+@pytest.mark.req("A7")
+def test_two_states_that_want_one_port_say_so(tmp_path: Path):
+    with Daemon(tmp_path) as daemon:
+        daemon.is_up()
+        port = (state_of(tmp_path) / "http-address").read_text().strip().rpartition(":")[2]
+        (tmp_path / "other").mkdir()
+        done = run(tmp_path / "other", "up", FAIRLEAD_HTTP_PORT=port)
+        assert done.returncode == 78
+        assert "FAIRLEAD_HTTP_PORT" in done.stderr
+        assert "Traceback" not in done.stderr

@@ -1,0 +1,69 @@
+"""The templates for systemd and launchd fit the program they start."""
+
+import configparser
+import os
+import plistlib
+import subprocess
+import sys
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+from fairlead.cli.main import EXIT_CONFIG, EXIT_LOCKED
+from fairlead.settings import load_settings
+
+ROOT = Path(__file__).parents[2]
+UNIT = ROOT / "packaging" / "fairlead.service"
+PLIST = ROOT / "packaging" / "dev.fairlead.plist"
+TIME_TO_CLOSE_SEC = 10
+
+pytestmark = pytest.mark.req("A21")
+
+
+@pytest.fixture
+def service() -> configparser.SectionProxy:
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.optionxform = str
+    unit.read(UNIT)
+    assert unit["Install"]["WantedBy"] == "default.target"
+    return unit["Service"]
+
+
+def test_the_unit_restarts_after_a_crash_but_not_where_a_person_is_needed(service: configparser.SectionProxy):
+    assert service["Restart"] == "on-failure"
+    assert set(service["RestartPreventExitStatus"].split()) == {str(EXIT_LOCKED), str(EXIT_CONFIG)}
+
+
+def test_the_unit_leaves_running_jobs_their_time_and_nothing_behind(service: configparser.SectionProxy):
+    assert service["KillMode"] == "control-group"
+    assert float(service["TimeoutStopSec"]) > load_settings(_env_file=None).drain_sec + TIME_TO_CLOSE_SEC
+
+
+def test_the_unit_only_serves_and_names_a_path(service: configparser.SectionProxy):
+    assert service["ExecStart"].endswith("/.venv/bin/fairlead up --no-chat")
+    assert service["Environment"].startswith("PATH=")
+
+
+@pytest.mark.skipif(which("systemd-analyze") is None, reason="systemd is not here; the unit was parsed instead")
+def test_systemd_finds_nothing_to_complain_of(tmp_path: Path):
+    here = UNIT.read_text().replace("%h/fairlead/.venv/bin", str(Path(sys.executable).parent))
+    (tmp_path / "fairlead.service").write_text(here.replace("%h/fairlead", str(tmp_path)))
+    looked = subprocess.run(
+        ["systemd-analyze", "--user", "verify", "fairlead.service"],
+        cwd=tmp_path,
+        env=os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (looked.returncode, looked.stderr) == (0, "")
+
+
+def test_the_plist_starts_the_same_program_and_waits_as_long(service: configparser.SectionProxy):
+    plist = plistlib.loads(PLIST.read_bytes())
+    assert plist["ProgramArguments"][1:] == service["ExecStart"].split()[1:]
+    assert plist["ExitTimeOut"] == int(service["TimeoutStopSec"])
+    assert plist["KeepAlive"] == {"SuccessfulExit": False}
+    assert "PATH" in plist["EnvironmentVariables"]

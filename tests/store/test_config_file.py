@@ -1,0 +1,278 @@
+"""config.json: a readable copy; a hand edit is taken over, a stale copy rewritten, a mistake named with its line."""
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from store_house import TroubledDisk
+
+from fairlead.app import House, open_house
+from fairlead.core import requests as ask
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.keys import user_key
+from fairlead.core.requests import Caller
+from fairlead.errors import Code, FairleadError
+from fairlead.settings import Settings
+
+pytestmark = [pytest.mark.anyio, pytest.mark.req("A15")]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    for name in ("api", "web"):
+        (tmp_path / "src" / name).mkdir(parents=True)
+    return tmp_path
+
+
+@asynccontextmanager
+async def house_at(place: Path, *, disk=None, **more):
+    settings = Settings(STATE_DIR=place / "state", LOG_DIR=place / "logs", FAIRLEAD_HTTP=False, **more)
+    async with open_house(settings, **({"disk": disk} if disk else {})) as house:
+        yield house
+
+
+def config(place: Path) -> dict:
+    return json.loads((place / "state" / "config.json").read_text())
+
+
+def edit(place: Path, change) -> None:
+    content = config(place)
+    change(content)
+    (place / "state" / "config.json").write_text(json.dumps(content, indent=2))
+
+
+async def shown(place: Path, name: str) -> None:
+    """Returns when the copy shows this project; it is written by a thread that nobody waits for."""
+    for _ in range(5000):
+        if name in (await asyncio.to_thread(config, place))["projects"]:
+            return
+    raise AssertionError(f"{name} was never shown")
+
+
+async def command(house: House, request: ask.Request):
+    caller = Caller(
+        "me", ConversationRef("http", "local", "me"), user_key(agent_id="fairlead", user_id="me"), vouched=True
+    )
+    return await house.flow.gate.command(request, caller)
+
+
+async def refused(place: Path, **more) -> FairleadError:
+    with pytest.raises(FairleadError) as caught:
+        async with house_at(place, **more):
+            pass
+    return caught.value
+
+
+async def test_it_shows_owner_and_projects_as_published(place: Path):
+    async with house_at(place, DISCORD_OWNER_ID="42", PROJECTS=(str(place / "src/api"),)):
+        shown = config(place)
+    assert (shown["version"], shown["owner_id"]) == (1, "42")
+    project = shown["projects"]["api"]
+    assert project["name"] == "api"
+    assert project["path"] == str(place / "src/api")
+    assert project["default_tool"] in project["enabled_tools"]
+    assert project["default_args"] == {tool: [] for tool in project["enabled_tools"]}
+    assert project["created_at"] <= project["updated_at"]
+    assert (place / "state" / "config.json").stat().st_mode & 0o777 == 0o600
+
+
+async def test_it_follows_the_journal_while_fairlead_runs(place: Path):
+    async with house_at(place) as house:
+        await command(house, ask.ProjectAdd(str(place / "src/web")))
+        await shown(place, "web")
+    assert set(config(place)["projects"]) == {"web"}
+
+
+@pytest.mark.req("A7")
+async def test_a_stale_copy_is_rewritten_and_a_lost_one_comes_back(place: Path):
+    async with house_at(place) as house:
+        await command(house, ask.ProjectAdd(str(place / "src/api")))
+    stale = (place / "state" / "config.json").read_bytes()
+    async with house_at(place) as house:
+        await command(house, ask.ProjectAdd(str(place / "src/web")))
+    (place / "state" / "config.json").write_bytes(stale)
+    async with house_at(place):
+        assert set(config(place)["projects"]) == {"api", "web"}
+    (place / "state" / "config.json").unlink()
+    async with house_at(place):
+        assert set(config(place)["projects"]) == {"api", "web"}
+
+
+async def test_a_hand_edit_is_taken_over_at_the_next_start(place: Path):
+    async with house_at(place) as house:
+        await command(house, ask.ProjectAdd(str(place / "src/api")))
+
+    def change(content: dict) -> None:
+        content["owner_id"] = "77"
+        content["projects"]["api"]["default_args"] = {"echo": ["--model", "x"]}
+        content["projects"]["mine"] = {
+            "name": "mine",
+            "path": str(place / "src/web"),
+            "enabled_tools": ["echo"],
+            "default_tool": "echo",
+        }
+
+    edit(place, change)
+    async with house_at(place) as house:
+        state = house.flow.ledger.state
+        assert state.owner_id == "77"
+        assert state.projects["api"].default_args == {"echo": ("--model", "x")}
+        assert (state.projects["mine"].number, state.projects["mine"].path) == (2, str(place / "src/web"))
+        seq = state.seq
+    async with house_at(place) as house:
+        assert house.flow.ledger.state.seq == seq + 1, "and only once: all that is new is the start itself"
+
+
+async def test_a_file_written_by_hand_without_a_hash_is_an_edit(place: Path):
+    (place / "state").mkdir()
+    project = {"name": "api", "path": str(place / "src/api"), "enabled_tools": ["echo"], "default_tool": "echo"}
+    (place / "state" / "config.json").write_text(json.dumps({"version": 1, "projects": {"api": project}}))
+    async with house_at(place) as house:
+        assert set(house.flow.ledger.state.projects) == {"api"}
+
+
+async def test_the_setting_wins_over_the_files_owner(place: Path):
+    (place / "state").mkdir()
+    (place / "state" / "config.json").write_text('{"version": 1, "owner_id": "1"}')
+    async with house_at(place, DISCORD_OWNER_ID="2") as house:
+        assert house.flow.ledger.state.owner_id == "2"
+
+
+async def test_an_edit_made_while_fairlead_runs_is_not_overwritten(place: Path):
+    async with house_at(place) as house:
+        await command(house, ask.ProjectAdd(str(place / "src/api")))
+        await shown(place, "api")
+        edit(place, lambda c: c["projects"]["api"].update(default_args={"echo": ["--mine"]}))
+        await command(house, ask.ProjectAdd(str(place / "src/web")))
+    async with house_at(place) as house:
+        assert house.flow.ledger.state.projects["api"].default_args == {"echo": ("--mine",)}
+        assert set(config(place)["projects"]) == {"api", "web"}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"default_tool": "vim"}, "default_tool 'vim' is not among enabled_tools"),
+        ({"path": "src/api"}, "is not absolute"),
+        ({"name": "other"}, "calls itself 'other'"),
+        ({"enabled_tools": ["vim"], "default_tool": "vim"}, "Tools named: vim"),
+        ({"default_args": {"codex": ["-x"]}}, "codex, which is not enabled"),
+        ({"path": "/does/not/exist"}, "/does/not/exist does not exist"),
+    ],
+)
+@pytest.mark.req("A18")
+async def test_a_mistake_stops_the_start_and_names_file_and_line(place: Path, change: dict, says: str):
+    good = {"name": "good", "path": str(place / "src/api"), "enabled_tools": ["echo"], "default_tool": "echo"}
+    bad = good | {"name": "bad", "path": str(place / "src/web")} | change
+    text = json.dumps({"version": 1, "projects": {"good": good, "bad": bad}}, indent=2)
+    (place / "state").mkdir()
+    (place / "state" / "config.json").write_text(text)
+    line = next(n for n, row in enumerate(text.splitlines(), 1) if '"bad"' in row)
+    fault = await refused(place)
+    assert fault.code is Code.E_CONFIG
+    assert f"{place / 'state/config.json'}, line {line}: " in fault.message
+    assert says in fault.message
+    assert (place / "state" / "config.json").read_text() == text, "the person's own words are left alone"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "is no JSON"),
+        ("", "is no JSON"),
+        ("[]", "object"),
+        ('{"version": 2}', "version 2 is not known"),
+        (
+            """{"version": 1,
+               "projects": {"Api": {"name": "Api", "path": "/", "enabled_tools": ["echo"], "default_tool": "echo"}}}""",
+            "line 2",
+        ),
+        (
+            """{"version": 1, "projects":
+                {"api": {"name": "api", "path": "/",
+                "enabled_tools": "echo", "default_tool": "echo"}}}""",
+            "line 3",
+        ),
+        ('{"version": 1, "colour": "blue"}', "colour"),
+        ("\xff\xfe", "is no JSON"),
+    ],
+)
+async def test_a_file_that_makes_no_sense_stops_the_start(place: Path, text: str, says: str):
+    (place / "state").mkdir()
+    (place / "state" / "config.json").write_text(text, encoding="latin-1")
+    fault = await refused(place)
+    assert fault.code is Code.E_CONFIG
+    assert str(place / "state/config.json") in fault.message
+    assert says in fault.message
+
+
+@pytest.mark.req("B11")
+async def test_a_project_whose_path_is_gone_is_disabled_and_told_at_every_start_until_it_is_back(place: Path):
+    async with house_at(place, PROJECTS=(str(place / "src/api"), str(place / "src/web"))):
+        pass
+    (place / "src/web").rename(place / "src/moved")
+    for _ in range(2):
+        async with house_at(place) as house:
+            assert any("web is disabled" in note for note in house.notes)
+            assert house.flow.ledger.state.projects["web"].disabled
+    (place / "src/moved").rename(place / "src/web")
+    async with house_at(place) as house:
+        assert any("web is there again" in note for note in house.notes)
+        assert not house.flow.ledger.state.projects["web"].disabled
+
+
+@pytest.mark.req("B2")
+async def test_projects_come_from_the_settings_in_order_with_numbers_that_stay(place: Path):
+    for name in ("Zeta One", "alpha", ".hidden"):
+        (place / "root" / name).mkdir(parents=True)
+    (place / "root" / "file.txt").write_text("")
+    listed = (str(place / "src/web"), str(place / "src/api"))
+    async with house_at(place, PROJECTS=listed, FAIRLEAD_PROJECT_ROOT=str(place / "root")) as house:
+        projects = house.flow.ledger.state.projects
+        assert [(p.number, p.name) for p in projects.values()] == [
+            (1, "web"),
+            (2, "api"),
+            (3, "zeta-one"),
+            (4, "alpha"),
+        ]
+    (place / "root" / "beta").mkdir()
+    async with house_at(place, PROJECTS=listed[::-1], FAIRLEAD_PROJECT_ROOT=str(place / "root")) as house:
+        numbers = {p.name: p.number for p in house.flow.ledger.state.projects.values()}
+        assert numbers == {"web": 1, "api": 2, "zeta-one": 3, "alpha": 4, "beta": 5}
+
+
+@pytest.mark.req("B2")
+async def test_what_the_settings_name_and_is_not_there_is_left_out_and_told(place: Path):
+    gone = (str(place / "src/ap"),)
+    async with house_at(place, PROJECTS=gone, FAIRLEAD_PROJECT_ROOT=str(place / "nowhere")) as house:
+        assert house.flow.ledger.state.projects == {}
+        assert any("Did you mean" in note and "src/api" in note for note in house.notes)
+        assert any("FAIRLEAD_PROJECT_ROOT" in note for note in house.notes)
+
+
+@pytest.mark.req("B11")
+async def test_links_and_dots_are_resolved_once_and_one_directory_is_one_project(place: Path):
+    (place / "link").symlink_to(place / "src/api")
+    async with house_at(place) as house:
+        first = await command(house, ask.ProjectAdd(str(place / "src/web/../api")))
+        second = await command(house, ask.ProjectAdd(str(place / "link")))
+        assert first.path == second.path == str(place / "src/api")
+        assert (first.number, second.created) == (1, False)
+        with pytest.raises(FairleadError) as caught:
+            await command(house, ask.ProjectAdd("src/api"))
+        assert caught.value.code is Code.E_INVALID_PATH
+
+
+async def test_a_full_disk_delays_the_copy_and_ends_nothing(place: Path):
+    disk = TroubledDisk()
+    async with house_at(place, disk=disk) as house:
+        await command(house, ask.ProjectAdd(str(place / "src/api")))
+        (place / "state" / "config.json").unlink(missing_ok=True)
+        disk.room = 600  # enough for the journal's line, too little for the copy
+        await command(house, ask.ProjectAdd(str(place / "src/web")))
+        disk.room = None
+        assert (await command(house, ask.ProjectList())).projects
+    async with house_at(place):
+        assert set(config(place)["projects"]) == {"api", "web"}

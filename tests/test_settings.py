@@ -1,0 +1,148 @@
+"""Settings: every mistake at once, no secret repeated, and nothing needed at all."""
+
+from pathlib import Path
+
+import pytest
+
+from fairlead.core.limits import Limits
+from fairlead.errors import Code, FairleadError
+from fairlead.settings import Settings, load_settings, setting_names
+
+pytestmark = pytest.mark.req("A17")
+
+TOKEN = "MTIzNDU2.token.very-secret"
+
+
+@pytest.fixture(autouse=True)
+def empty_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    for name, (aliases, _, _) in setting_names().items():
+        for each in (name, *aliases.split(", ")):
+            monkeypatch.delenv(each, raising=False)
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def mistakes() -> FairleadError:
+    with pytest.raises(FairleadError) as caught:
+        load_settings()
+    assert caught.value.code is Code.E_CONFIG
+    return caught.value
+
+
+@pytest.mark.req("A17")
+def test_nothing_needs_to_be_set(tmp_path: Path):
+    settings = load_settings()
+    assert settings.state_dir == tmp_path / ".local/state/fairlead/state"
+    assert settings.log_dir == tmp_path / ".local/state/fairlead/logs"
+    assert settings.discord_token is None
+    assert settings.limits(("echo",)) == Limits(
+        max_queue_per_session=20, global_max_running=2, max_result_excerpt_chars=400, question_timeout_sec=600
+    )
+    assert (settings.cli_timeout_sec, settings.drain_sec) == (900, 30)
+    assert (settings.snapshot_every_events, settings.snapshot_every_seconds) == (50, 5)
+    assert settings.http_host == "127.0.0.1"
+
+
+def test_the_environment_wins_over_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    (tmp_path / ".env").write_text('FAIRLEAD_LANG=ja\nFAIRLEAD_DRAIN_SEC=5\nPROJECTS=["/srv/a"]\nUNRELATED=1\n')
+    monkeypatch.setenv("FAIRLEAD_DRAIN_SEC", "7")
+    settings = load_settings()
+    assert (settings.lang, settings.drain_sec, settings.projects) == ("ja", 7, ("/srv/a",))
+
+
+def test_a_setting_that_is_left_empty_is_not_set(tmp_path: Path):
+    (tmp_path / ".env").write_text("DISCORD_TOKEN=\nDISCORD_OWNER_ID=\nFAIRLEAD_HTTP_PORT=\nPROJECTS=\nSTATE_DIR=\n")
+    settings = load_settings()
+    assert settings.discord_token is None
+    assert settings.http_port == 8466
+    assert settings.projects == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "alias"), [("DISCORD_TOKEN", "DISCORD_BOT_TOKEN"), ("DISCORD_OWNER_ID", "DISCORD_ALLOWED_USER_ID")]
+)
+def test_the_other_names_work_too(name: str, alias: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("DISCORD_OWNER_ID", "42")
+    monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(alias, "4242")
+    settings = load_settings()
+    token = settings.discord_token.get_secret_value() if settings.discord_token else ""
+    assert "4242" in {settings.discord_owner_id, token}
+
+
+@pytest.mark.req("B14")
+def test_every_mistake_is_told_at_once_and_no_value_is_repeated(monkeypatch: pytest.MonkeyPatch):
+    wrong = {
+        "FAIRLEAD_GLOBAL_MAX_RUNNING": "0",
+        "FAIRLEAD_CLI_TIMEOUT_SEC": TOKEN,
+        "FAIRLEAD_LANG": TOKEN,
+        "FAIRLEAD_HTTP_PORT": "99999",
+        "FAIRLEAD_AGENT_ID": "a:b",
+        "PROJECTS": f"[{TOKEN}",
+        "FAIRLEAD_IDENTITIES": '{"1": ["nonsense"]}',
+        "FAIRLEAD_HTTP": "perhaps",
+    }
+    for name, value in wrong.items():
+        monkeypatch.setenv(name, value)
+    told = mistakes()
+    assert [name for name in wrong if name not in told.message] == []
+    assert TOKEN not in str(told)
+    assert ".env.example" in told.next_step
+
+
+def test_a_token_without_an_owner_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("DISCORD_TOKEN", TOKEN)
+    told = mistakes()
+    assert "DISCORD_OWNER_ID" in told.message
+    assert TOKEN not in told.message
+
+
+@pytest.mark.req("B14")
+def test_the_token_does_not_show_itself(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("DISCORD_TOKEN", TOKEN)
+    monkeypatch.setenv("DISCORD_OWNER_ID", "42")
+    settings = load_settings()
+    assert TOKEN not in repr(settings)
+    assert settings.secrets() == [TOKEN]
+
+
+def test_a_tilde_and_a_relative_path_mean_what_people_expect(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("STATE_DIR", "~/my state")
+    monkeypatch.setenv("LOG_DIR", "logs")
+    settings = load_settings()
+    assert settings.state_dir == tmp_path / "my state"
+    assert settings.log_dir == tmp_path / "logs"
+
+
+@pytest.mark.req("B2")
+@pytest.mark.parametrize("value", ["/srv/api", '"/srv/api"', '{"a": 1}', "[1]", '["srv/api"]'])
+def test_projects_are_a_list_of_absolute_paths(value: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PROJECTS", value)
+    assert "PROJECTS" in mistakes().message
+
+
+@pytest.mark.req("A13")
+def test_allowed_people_are_separated_by_commas(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("FAIRLEAD_ALLOWED_USER_IDS", "1, 2,,3 ")
+    assert load_settings().allowed_user_ids == ("1", "2", "3")
+
+
+@pytest.mark.req("C2")
+def test_identities_are_checked_at_once(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("FAIRLEAD_IDENTITIES", '{"1": ["http:alice"], "2": ["http:alice"]}')
+    assert "claimed by '1' and '2'" in mistakes().message
+    monkeypatch.setenv("FAIRLEAD_IDENTITIES", '{"1": ["http:alice"]}')
+    assert load_settings().identities == {"1": ("http:alice",)}
+
+
+@pytest.mark.req("A21")
+def test_every_setting_has_a_name_a_default_and_a_sentence():
+    names = setting_names()
+    assert len(names) == len(Settings.model_fields)
+    for name, (_, _, description) in names.items():
+        assert name.isupper()
+        assert description.endswith((".", "…", "}.")), name
+    assert names["FAIRLEAD_HTTP"][1] == "1"
+    assert names["STATE_DIR"][1] == "~/.local/state/fairlead/state"
