@@ -27,6 +27,11 @@ bench: $(DEV_READY)
 torture: $(DEV_READY)
 	@$(BIN)/python -m pytest -m torture
 
+# The real agent CLIs, pinned, from npm, against a model server on loopback.
+test-agents: $(DEV_READY)
+	@$(BIN)/python tests/agents/install.py
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m agents
+
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Fairlead needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 " + "run")'
 	@echo "Making the environment in $(VENV) (once) ..."

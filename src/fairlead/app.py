@@ -4,7 +4,7 @@ import asyncio
 import os
 import secrets
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +27,7 @@ from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import JobLogs, Redactor, RotatingFile, log, start_logging
 from fairlead.ports import Channel, Runtime
 from fairlead.runtimes.catalogue import available_runtimes
-from fairlead.settings import Settings
+from fairlead.settings import CUSTOMS, Settings
 from fairlead.store import config_import
 from fairlead.store.appending import ThreadedWriter
 from fairlead.store.blobs import FileBlobs, named_blobs
@@ -40,8 +40,6 @@ LOCK_NAME: Final = "lock"
 ADDRESS_NAME: Final = "http-address"
 STOP_SECONDS: Final = 8.0
 """For ending agents and writing the snapshot, after running jobs had their time."""
-
-Note = Callable[[str], None]
 
 
 class SystemClock:
@@ -184,7 +182,7 @@ async def _begin(settings: Settings, flow: Flow, world: World, disk: Disk) -> li
     notes += await starting.register_projects(ledger, sources, world.directories)
     interrupted = await starting.mark_interrupted(ledger)
     if interrupted:
-        notes.append(f"Interrupted by the last stop: {', '.join(interrupted)}. `retry JOB` runs one again.")
+        notes.append(f"Interrupted by the last stop: {', '.join(interrupted)}. `/retry JOB` runs one again.")
     assert isinstance(world.blobs, FileBlobs)
     world.blobs.forget_unnamed(named_blobs(state))
     await _try_to_write_config(config_path, encode_config(state), disk)
@@ -202,7 +200,7 @@ def _sweep(state_id: str) -> list[str]:
 async def _start_workers(stack: AsyncExitStack, house: House, world: World, journal: FileJournal, disk: Disk) -> None:
     settings = house.settings
     owner = await stack.enter_async_context(TaskOwner("house"))
-    stack.push_async_callback(_stop, owner, house, journal, world.state)
+    stack.push_async_callback(_stop, owner, house, journal, disk)
     pace = SnapshotPace(settings.snapshot_every_events, settings.snapshot_every_seconds)
     owner.start(house.flow.run(), name="flow")
     owner.start(keep_snapshots(journal, world.state, pace), name="snapshots")
@@ -226,7 +224,7 @@ async def _serve_http(stack: AsyncExitStack, house: House, world: World, journal
         house.flow.gate,
         house.flow.view,
         token=token,
-        identities=linked(settings.identities, owner_id=settings.discord_owner_id),
+        identities=linked(settings.identities, CUSTOMS, owner_id=settings.discord_owner_id),
         agent_id=settings.agent_id,
         blobs=world.blobs,
         vitals=journal,
@@ -246,15 +244,19 @@ async def _keep_config(flow: Flow, path: Path, disk: Disk) -> None:
     """The readable copy follows the journal, unless a person is editing it: that is taken over at the next start."""
     ledger = flow.ledger
     while True:
-        shown = encode_config(ledger.state)
-        await ledger.settled()
-        if was_edited(path, disk):
-            log.warning("config.json was edited", message=f"{path} was edited; the next start takes it over")
-        else:
-            await _try_to_write_config(path, shown, disk)
         stamps = _config_stamps(ledger.state)
+        await _follow_with_config(flow, path, disk)
         while _config_stamps(ledger.state) == stamps:
             await ledger.changed(ledger.state.seq)
+
+
+async def _follow_with_config(flow: Flow, path: Path, disk: Disk) -> None:
+    shown = encode_config(flow.ledger.state)
+    await flow.ledger.settled()
+    if was_edited(path, disk):
+        log.warning("config.json was edited", message=f"{path} was edited; the next start takes it over")
+    else:
+        await _try_to_write_config(path, shown, disk)
 
 
 async def _try_to_write_config(path: Path, data: bytes, disk: Disk) -> None:
@@ -269,13 +271,15 @@ def _config_stamps(state: State) -> tuple[str, tuple[tuple[str, str], ...]]:
     return state.owner_id, tuple((p.name, p.updated_at) for p in state.projects.values())
 
 
-async def _stop(owner: TaskOwner, house: House, journal: FileJournal, state: State) -> None:
+async def _stop(owner: TaskOwner, house: House, journal: FileJournal, disk: Disk) -> None:
     """Bounded, come what may: on a full disk the end of a job, or the snapshot, would wait for room for ever."""
     limit = house.settings.drain_sec + STOP_SECONDS
     try:
         async with asyncio.timeout(limit):
             await house.flow.scheduler.drain(house.settings.drain_sec)
-            await journal.snapshot(state)
+            # Whoever edits the copy after a stop must not bring back what was so before it.
+            await _follow_with_config(house.flow, house.settings.state_dir / CONFIG_NAME, disk)
+            await journal.snapshot(house.flow.ledger.state)
     except TimeoutError:
         print(f"fairlead: not everything ended within {limit:.0f} s; the next start says what.", file=sys.stderr)  # noqa: T201
     except (FairleadError, OSError) as fault:

@@ -281,7 +281,14 @@ class FairleadError(Exception):
         super().__init__(f"{code}: {self.message}")
 
     def full_sentence(self) -> str:
-        return f"{self.code}: {self.message} {self.next_step}".strip()
+        return sentence(self.code, self.message, self.next_step)
+
+
+def sentence(code: str, message: str, next_step: str) -> str:
+    """One line for people. The message may be somebody else's words, so it may lack its full stop."""
+    stop = "" if not message or message[-1] in ".!?…:\n" else "."
+    between = "" if message.endswith("\n") else " "
+    return f"{code}: {message}{stop}{between}{next_step}".strip()
 
 
 class StrangerError(FairleadError):

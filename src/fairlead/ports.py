@@ -1,8 +1,8 @@
 """The seams of the house. Driven: what the flow needs (Journal, Runtime, Channel, Blobs, Directories, Clock).
 Driving: what the world may ask of the flow (Gate, View). No implementation lives here."""
 
-from collections.abc import AsyncIterator, Sequence
-from typing import Literal, Protocol
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -90,6 +90,18 @@ class RuntimeCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     long_lived: bool = False
     second_attempt: bool = False
     bounded_turns: bool = True
+
+
+class JobLog(Protocol):
+    """Takes what an agent prints, raw and as it comes; redaction and the size limit are behind it."""
+
+    def write(self, stream: Literal["stdout", "stderr"], data: bytes) -> None: ...
+
+    def close(self) -> None: ...
+
+
+JobLogs: TypeAlias = Callable[[str], JobLog]
+"""The log of a job, by its id."""
 
 
 AgentState = Literal["Created", "Active", "Prompting", "Closed"]

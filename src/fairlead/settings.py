@@ -3,17 +3,19 @@
 import json
 import os
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, cast
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from fairlead.core.identity import linked
+from fairlead.core.identity import LOCAL_USER, Customs, linked
 from fairlead.core.keys import is_valid_part
 from fairlead.core.limits import Limits
 from fairlead.errors import Code, FairleadError, error
 
 MAX_APPENDED_PROMPT: Final = 4000
+CUSTOMS: Final = Customs(numeric_channel="discord", owner_place=f"terminal:{LOCAL_USER}")
+"""Which channel gives out ids of digits alone, and where the owner is at home."""
 
 
 def _named(name: str, *aliases: str) -> AliasChoices:
@@ -118,6 +120,94 @@ class Settings(BaseSettings):
         5, gt=0, validation_alias="FAIRLEAD_SNAPSHOT_EVERY_SECONDS", description="… or after so many seconds."
     )
 
+    # --- agents
+    runtime_tools: Annotated[tuple[str, ...], NoDecode] = Field(
+        ("Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebSearch", "WebFetch"),
+        validation_alias="RUNTIME_TOOLS",
+        description="The tools an agent has where its workspace holds no PERMISSIONS.json: names, with commas.",
+    )
+    runtime_model: str = Field("", validation_alias="RUNTIME_MODEL", description="The model to ask Claude for.")
+    runtime_fallback_model: str = Field(
+        "", validation_alias="RUNTIME_FALLBACK_MODEL", description="The model when the first is overloaded (Claude)."
+    )
+    runtime_max_budget_usd: float | None = Field(
+        None,
+        gt=0,
+        validation_alias="RUNTIME_MAX_BUDGET_USD",
+        description="The most one agent process may spend (Claude).",
+    )
+    runtime_environment: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        validation_alias="FAIRLEAD_RUNTIME_ENVIRONMENT",
+        description="Names of further variables that agents may see, with commas. Ours never reach them.",
+    )
+    claude_command: str = Field("claude", validation_alias="CLAUDE_COMMAND", description="The Claude Code program.")
+    claude_output_format: Literal["stream-json", "text"] = Field(
+        "stream-json",
+        validation_alias="CLAUDE_OUTPUT_FORMAT",
+        description="`text` only where the program is too old for stream-json.",
+    )
+    claude_append_system_prompt: str = Field(
+        "",
+        max_length=MAX_APPENDED_PROMPT,
+        validation_alias="CLAUDE_APPEND_SYSTEM_PROMPT",
+        description="Appended to Claude's system prompt; at most 4000 characters.",
+    )
+    claude_dangerously_skip_permissions: bool = Field(
+        False,
+        validation_alias="CLAUDE_DANGEROUSLY_SKIP_PERMISSIONS",
+        description="Claude asks nobody for anything. Only for machines that can be thrown away.",
+    )
+    claude_strict_mcp_config: bool = Field(
+        False, validation_alias="CLAUDE_STRICT_MCP_CONFIG", description="Claude uses no MCP servers but those named."
+    )
+    claude_mcp_config: str = Field(
+        "", validation_alias="CLAUDE_MCP_CONFIG", description="A file that names MCP servers for Claude."
+    )
+    claude_debug_file: str = Field(
+        "", validation_alias="CLAUDE_DEBUG_FILE", description="Where Claude writes its debug log."
+    )
+    claude_add_dirs: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), validation_alias="CLAUDE_ADD_DIRS", description="Further directories Claude may work in: a JSON list."
+    )
+    multi_turn: bool = Field(
+        True, validation_alias="FAIRLEAD_MULTI_TURN", description="Keep one Claude process per session alive."
+    )
+    multi_turn_hang_timeout_ms: int = Field(
+        60000,
+        ge=1,
+        validation_alias="FAIRLEAD_MULTI_TURN_HANG_TIMEOUT_MS",
+        description="A busy Claude process that is silent for so long is ended.",
+    )
+    multi_turn_idle_timeout_ms: int = Field(
+        300000,
+        ge=1,
+        validation_alias="FAIRLEAD_MULTI_TURN_IDLE_TIMEOUT_MS",
+        description="An idle Claude process is ended after so long.",
+    )
+    multi_turn_max_processes: int = Field(
+        5, ge=1, validation_alias="FAIRLEAD_MULTI_TURN_MAX_PROCESSES", description="How many Claude processes may live."
+    )
+    session_scanning: bool = Field(
+        False,
+        validation_alias="FAIRLEAD_SESSION_SCANNING",
+        description="Also read tool activity from Claude's own session log.",
+    )
+    codex_command: str = Field("codex", validation_alias="CODEX_COMMAND", description="The Codex program.")
+    codex_model: str = Field("", validation_alias="CODEX_MODEL", description="The model to ask Codex for.")
+    codex_sandbox: Literal["workspace-write", "danger-full-access"] = Field(
+        "workspace-write",
+        validation_alias="CODEX_SANDBOX",
+        description="The sandbox of Codex in a tier that has the shell.",
+    )
+    gemini_command: str = Field("gemini", validation_alias="GEMINI_COMMAND", description="The Gemini CLI program.")
+    gemini_model: str = Field("", validation_alias="GEMINI_CLI_MODEL", description="The model to ask Gemini for.")
+    gemini_output: Literal["stream-json", "json"] = Field(
+        "stream-json",
+        validation_alias="GEMINI_OUTPUT",
+        description="How Gemini prints: as it goes, or once at the end.",
+    )
+
     # --- HTTP and the terminal
     http: bool = Field(True, validation_alias="FAIRLEAD_HTTP", description="Whether HTTP is served.")
     http_host: str = Field(
@@ -137,34 +227,24 @@ class Settings(BaseSettings):
         description="The bot's token. Without it Discord is off.",
     )
 
-    @field_validator("allowed_user_ids", mode="before")
+    @field_validator("allowed_user_ids", "runtime_tools", "runtime_environment", mode="before")
     @classmethod
-    def _split_ids(cls, value: Any) -> Any:
+    def _split_at_commas(cls, value: Any) -> Any:
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
 
-    @field_validator("projects", "identities", mode="before")
-    @classmethod
-    def _decoded(cls, value: Any) -> Any:
-        """Here and not by the library, which would stop at the first such mistake and keep the others to itself."""
-        if not isinstance(value, str):
-            return value
-        try:
-            return json.loads(value)
-        except ValueError as fault:
-            raise ValueError(f"is no JSON ({fault})") from None
-
     @field_validator("state_dir", "log_dir")
     @classmethod
     def _real_place(cls, value: Path) -> Path:
+        """`.env` has no shell that would do it; and a later change of directory must not move the state."""
         return value.expanduser().absolute()
 
     @field_validator("identities")
     @classmethod
     def _consistent(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         try:
-            linked(value)
+            linked(value, CUSTOMS)
         except FairleadError as mistake:
             raise ValueError(mistake.message.removeprefix("FAIRLEAD_IDENTITIES: ").rstrip(".")) from None
         return value
@@ -176,6 +256,19 @@ class Settings(BaseSettings):
             raise ValueError("must have 1 to 128 visible characters and no ':'")
         return value
 
+    @field_validator("identities", "projects", "claude_add_dirs", mode="before")
+    @classmethod
+    def _read_json(cls, value: Any, field: ValidationInfo) -> Any:
+        """Here and not by the library, which would stop at the first such mistake and keep the others to itself."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value.strip() or ("{}" if field.field_name == "identities" else "[]"))
+        except ValueError:
+            raise ValueError(
+                'is not JSON; a list looks like ["/srv/app"], an object like {"1234": ["http:alice"]}'
+            ) from None
+
     @field_validator("projects")
     @classmethod
     def _absolute(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -184,11 +277,14 @@ class Settings(BaseSettings):
             raise ValueError(f"not absolute: {', '.join(relative)}")
         return value
 
-    @model_validator(mode="after")
-    def _owner_with_token(self) -> "Settings":
-        if self.discord_token is not None and not self.discord_owner_id:
-            raise ValueError("DISCORD_TOKEN is set, so DISCORD_OWNER_ID is needed too: whom should the bot obey?")
-        return self
+    @field_validator("discord_token")
+    @classmethod
+    def _owner_with_token(cls, value: SecretStr | None, others: ValidationInfo) -> SecretStr | None:
+        if value is None or not value.get_secret_value():
+            return None
+        if not others.data.get("discord_owner_id"):
+            raise ValueError("is set, so DISCORD_OWNER_ID is needed too: it names whom the bot obeys")
+        return value
 
     def limits(self, tools: tuple[str, ...]) -> Limits:
         return Limits(
@@ -216,7 +312,7 @@ def load_settings(**overrides: Any) -> Settings:
         listed = "\n".join(f"  {_name_of(m['loc'])}: {_plain(m['msg'])}." for m in mistakes.errors())
         raise error(
             Code.E_CONFIG,
-            f"The settings are wrong:\n{listed}",
+            f"The settings are wrong:\n{listed}\n",
             next_step="Correct them in the environment or in .env; .env.example explains each.",
         ) from None
     except Exception as mistake:
@@ -228,7 +324,7 @@ def _name_of(location: tuple[int | str, ...]) -> str:
 
 
 def _plain(message: str) -> str:
-    return message.removeprefix("Value error, ")
+    return message.removeprefix("Value error, ").rstrip(".")
 
 
 def setting_names() -> dict[str, tuple[str, str, str]]:
@@ -249,4 +345,6 @@ def _shown_default(field: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "1" if value else "0"
+    if isinstance(value, tuple):
+        return ",".join(map(str, cast("tuple[object, ...]", value)))
     return str(value) if isinstance(value, str | int | float) else json.dumps(value)

@@ -158,7 +158,7 @@ async def test_a_second_transient_failure_is_final_and_a_runtime_may_forbid_even
     patient = playing(failing, can={"second_attempt": True})
     async with flow_house(runtimes=[patient]) as house:
         assert (await house.answered("hello")).state == "failed"
-        assert [i.attempt for i in patient.invocations] == [1, 2]
+        assert [i.is_second_attempt for i in patient.invocations] == [False, True]
     strict = playing(failing)
     async with flow_house(runtimes=[strict]) as house:
         assert (await house.answered("hello")).state == "failed"

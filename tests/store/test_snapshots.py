@@ -10,7 +10,7 @@ from store_house import STATE, STORY, TS, batch_ends, disk_with, encoded
 
 from fairlead.core import events as e
 from fairlead.core.conversation import ConversationRef
-from fairlead.core.fold import apply
+from fairlead.core.fold import replay
 from fairlead.core.keys import thread_key, user_key
 from fairlead.core.state import State, as_data
 from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME, open_state
@@ -56,7 +56,7 @@ ENDS = batch_ends(RICH)
 
 def state_after(disk: SimulatedDisk, end: int) -> tuple[State, Position]:
     state = State()
-    return state, read_lines(disk, JOURNAL, Position(), end, lambda s, t, ev: apply(state, s, t, ev))
+    return state, read_lines(disk, JOURNAL, Position(), end, lambda some: replay(state, some))
 
 
 def snapshot_of(batches: int) -> bytes:

@@ -1,4 +1,8 @@
-"""A journal as years of use would write it: ten threads, a job every twenty minutes, each told in seven lines."""
+"""A journal as years of use would write it: ten threads, a job every twenty minutes, each of them two minutes long.
+
+Its lines are those that the flow writes for such a job: taken, started, a sign of life every thirty seconds, ended and
+owed, planned, delivered. A resume key is written once per talk, when it is learnt.
+"""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -12,6 +16,7 @@ from fairlead.core.events import (
     DeliveryPlanned,
     JobCompleted,
     JobEnqueued,
+    JobProgress,
     JobStarted,
     JournalEvent,
     Piece,
@@ -27,6 +32,7 @@ from fairlead.store.lines import encode_batch
 
 THREADS = 10
 SECONDS_BETWEEN_JOBS = 1200
+SIGNS_OF_LIFE = 4
 _BEGAN = moments.to_epoch("2020-01-01T00:00:00.000Z")
 _ANSWER = "All tests pass again; the fixture had kept a stale clock. " * 3
 
@@ -55,7 +61,10 @@ def _job(number: int, ts: str, key: str, place: ConversationRef) -> Iterator[Bat
     prompt = "please look at the failing tests of the api project and repair what broke them"
     yield ts, (JobEnqueued(job_id, key, place, str(10**18 + number), "42", prompt),)
     yield ts, (JobStarted(job_id, key, "echo", "api", "/srv/api", 0, resume),)
-    yield ts, (ResumeKeyLearnt(key, 0, "echo", "/srv/api", resume),)
+    if number <= THREADS:
+        yield ts, (ResumeKeyLearnt(key, 0, "echo", "/srv/api", resume),)
+    for tools in range(1, SIGNS_OF_LIFE + 1):
+        yield ts, (JobProgress(job_id, tools),)
     completed = JobCompleted(job_id, key, _ANSWER, _ANSWER[:400], spent=Spent(1200, 300, 0, 0.01))
     debt = f"debt_{job_id}"
     yield ts, (completed, DeliveryOwed(debt, "answer", key, place, job_id))

@@ -44,7 +44,12 @@ async def accepted_row(directory: Path) -> Row:
     measured = await _invocations(directory / "house")
     name = "message in → runtime invoked"
     return at_most(
-        name, statistics.median(measured) * 1e6, statistics.median(floor) * 1e6, "two durable appends", "µs", 2
+        name,
+        statistics.median(measured) * 1e6,
+        statistics.median(floor) * 1e6,
+        floor_name="two durable appends",
+        unit="µs",
+        factor=2,
     )
 
 

@@ -71,7 +71,8 @@ async def _check_agents(settings: Settings) -> bool:
     healthy = False
     for runtime in runtimes.values():
         health = await runtime.check()
-        about = " ".join(part for part in (health.program, health.version, *health.notes) if part) or "built in"
+        program = " ".join(part for part in (health.program, health.version) if part)
+        about = "; ".join(part for part in (program, *health.notes) if part)
         _tell(f"  {runtime.name}", about, ok=health.ok)
         healthy = healthy or health.ok
         await runtime.aclose()

@@ -51,7 +51,11 @@ def tail_command(*, count: int, raw: bool) -> None:
         if raw:
             click.echo(line)
             continue
-        fields: dict[str, Any] = json.loads(line)
+        try:
+            fields: dict[str, Any] = json.loads(line)
+        except ValueError:
+            click.echo("         (this line cannot be read; `fairlead journal verify` says why)")
+            continue
         payload = json.dumps(fields["payload"], ensure_ascii=False)
         shown = payload if len(payload) <= 160 else f"{payload[:160]}…"
         click.echo(f"{fields['seq']:>7}  {fields['ts']}  {fields['type']:<18}  {shown}")

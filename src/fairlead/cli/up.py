@@ -55,10 +55,11 @@ def welcome(house: House) -> list[str]:
     """What is on, what is off, and how to turn it on."""
     settings, state = house.settings, house.flow.ledger.state
     projects = [p for p in state.projects.values() if not p.disabled]
-    lines = [f"Fairlead is up. State in {settings.state_dir}."]
-    lines.append(f"  agents    on   {', '.join(house.runtimes)}")
+    lines = [f"Fairlead is up. State in {_short(settings.state_dir)}."]
+    real = [name for name in house.runtimes if name != "echo"]
+    lines.append(f"  agents    on   {', '.join(real) or 'echo, which only repeats; install claude, codex or gemini'}")
     if house.http_url:
-        lines.append(f"  HTTP      on   {house.http_url} (token in {settings.state_dir / 'http-token'})")
+        lines.append(f"  HTTP      on   {house.http_url} (token in {_short(settings.state_dir / 'http-token')})")
     else:
         lines.append("  HTTP      off  set FAIRLEAD_HTTP=1 to turn it on")
     lines.append("  terminal  on   `fairlead chat` in a project directory")
@@ -67,8 +68,13 @@ def welcome(house: House) -> list[str]:
     if projects:
         lines.append(f"  projects  {len(projects):<4} {', '.join(p.name for p in projects[:8])}")
     else:
-        lines.append("  projects  none set PROJECTS or FAIRLEAD_PROJECT_ROOT, or `/project add PATH`")
+        lines.append("  projects  0    set PROJECTS or FAIRLEAD_PROJECT_ROOT, or say /project add PATH")
     return [*lines, *(f"  note: {note}" for note in house.notes)]
+
+
+def _short(path: Path) -> str:
+    """With ~ for the home directory, as people write it."""
+    return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
 
 
 async def _chat(house: House) -> int:

@@ -6,6 +6,7 @@
 """
 
 import asyncio
+import io
 import random
 import uuid
 from collections.abc import AsyncIterator, Callable
@@ -173,7 +174,7 @@ class Client:
         more = dict(headers or {})
         data = None
         if body is not None:
-            data = msgspec.json.encode(body)
+            data = io.BytesIO(msgspec.json.encode(body))  # in pieces: megabytes at once would hold up the loop
             more["Content-Type"] = "application/json"
         try:
             async with self._request(method, path, data=data, params=query, headers=more) as response:

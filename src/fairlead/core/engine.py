@@ -196,7 +196,7 @@ class InputFile(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Invocation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """All that a runtime needs to run one turn."""
+    """All that a runtime needs to run one turn. After `is_second_attempt`, Fairlead's own, no third may follow."""
 
     job_id: str
     session_key: str
@@ -207,6 +207,7 @@ class Invocation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     prompt: str
     mark: str
     attempt: int = 1
+    is_second_attempt: bool = False
     resume_key: str | None = None
     model: str | None = None
     args: tuple[str, ...] = ()

@@ -115,6 +115,15 @@ class ResumeKeyLearnt(_Fact, frozen=True):
     key: str
 
 
+class ResumeKeyForgotten(_Fact, frozen=True):
+    """The tool does not know this talk, and no turn of it ever succeeded: nothing is lost by beginning anew."""
+
+    session_key: str
+    generation: int
+    tool: str
+    project_path: str
+
+
 class RuleGranted(_Fact, frozen=True):
     """«Allow for this session»: one narrow rule, gone with the session's generation."""
 
@@ -140,6 +149,8 @@ class JobEnqueued(_Fact, frozen=True):
     retry_of: str = ""
     cause: Cause = "message"
     body_digest: str = ""
+    quoted: int = 0
+    """How many characters at the head of `prompt` are a quotation and not the person's own words."""
 
 
 class MessageRefused(_Fact, frozen=True):
@@ -390,6 +401,7 @@ JournalEvent: TypeAlias = (
     | ModelChosen
     | SessionReset
     | ResumeKeyLearnt
+    | ResumeKeyForgotten
     | RuleGranted
     | JobEnqueued
     | MessageRefused

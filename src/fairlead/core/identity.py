@@ -1,7 +1,8 @@
 """Who somebody is: the same person on several channels, and nobody else's. Knows no settings file and no channel's API.
 
 Links are `{person: ["channel:id", …]}`, where the person is the id that stands in session keys. Two links need not be
-written: `discord:<id>` for a person whose id is all digits, and `terminal:local` for the owner, when there is one.
+written, and which they are the caller says: all-digit ids belong to the one channel that gives such ids out, and the
+owner, when there is one, is at home in one place.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,11 +16,18 @@ from fairlead.errors import Code, error
 LOCAL_USER: Final = "local"
 
 
+class Customs(msgspec.Struct, frozen=True):
+    """What goes without saying: whose ids are all digits, and where the owner is at home, as `channel:id`."""
+
+    numeric_channel: str
+    owner_place: str
+
+
 class Identities(msgspec.Struct, frozen=True):
     """`person_at` leads from `channel:id` to the person. Build it with `linked`, which checks."""
 
-    person_at: dict[str, str] = {}
-    owner_id: str = ""
+    person_at: dict[str, str]
+    customs: Customs
 
     def person_of(self, channel: str, user_id: str) -> str:
         """The person behind an id of a channel. Raises E_INVALID_USER for an id that is malformed or another's."""
@@ -31,7 +39,7 @@ class Identities(msgspec.Struct, frozen=True):
         linked = self.person_at.get(f"{channel}:{user_id}")
         if linked is not None:
             return linked
-        if channel != "discord" and (user_id.isdigit() or user_id in self._claimed):
+        if channel != self.customs.numeric_channel and (user_id.isdigit() or user_id in self._claimed):
             raise error(
                 Code.E_INVALID_USER,
                 f"{user_id!r} belongs to somebody on another channel.",
@@ -45,9 +53,9 @@ class Identities(msgspec.Struct, frozen=True):
         return frozenset(ids | set(self.person_at.values()))
 
 
-def linked(links: Mapping[str, Sequence[str]], *, owner_id: str = "") -> Identities:
+def linked(links: Mapping[str, Sequence[str]], customs: Customs, *, owner_id: str = "") -> Identities:
     """The identities that these links describe. Raises E_CONFIG with every mistake at once."""
-    mistakes = list(_mistakes(links))
+    mistakes = list(_mistakes(links, customs))
     if mistakes:
         raise error(
             Code.E_CONFIG,
@@ -57,14 +65,15 @@ def linked(links: Mapping[str, Sequence[str]], *, owner_id: str = "") -> Identit
     person_at = {place: person for person, places in links.items() for place in places}
     for person in links:
         if person.isdigit():
-            person_at.setdefault(f"discord:{person}", person)
+            person_at.setdefault(f"{customs.numeric_channel}:{person}", person)
     if owner_id:
-        person_at.setdefault(f"terminal:{LOCAL_USER}", person_at.get(f"discord:{owner_id}", owner_id))
-    return Identities(person_at, owner_id)
+        owner = person_at.get(f"{customs.numeric_channel}:{owner_id}", owner_id)
+        person_at.setdefault(customs.owner_place, owner)
+    return Identities(person_at, customs)
 
 
-def _mistakes(links: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    taken: dict[str, str] = {f"discord:{person}": person for person in links if person.isdigit()}
+def _mistakes(links: Mapping[str, Sequence[str]], customs: Customs) -> Iterator[str]:
+    taken = {f"{customs.numeric_channel}:{person}": person for person in links if person.isdigit()}
     for person, places in links.items():
         if not is_valid_part(person):
             yield f"{person[:40]!r} cannot be a person's id."

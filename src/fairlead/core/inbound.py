@@ -39,5 +39,5 @@ class Inbound(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def clean_text(text: str) -> str:
-    """Text that every file, terminal and CLI can hold: lone surrogates become `?`, NUL becomes visible."""
+    """Text that every file, screen and CLI can hold: lone surrogates become `?`, NUL becomes visible."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "\u2400")

@@ -9,25 +9,28 @@
 Rules 2 to 4 are applied whenever a new day begins in the events: that bounds the state and costs nothing in between.
 """
 
+from datetime import date, timedelta
 from typing import Final
 
-from fairlead.core import moments
 from fairlead.core.state import Debt, Session, State, answer_debt_id
 
 KEPT_ENDED_JOBS: Final = 50
 KEPT_JOB_DAYS: Final = 7
 KEPT_KEY_DAYS: Final = 14
+MAX_RISING_DIGITS: Final = 20
+"""Room for any 64-bit id or counter; a longer run of digits is somebody's random key, and slow to compare."""
+
+_ONE_DAY: Final = timedelta(days=1)
 
 
 def begin_day(state: State, ts: str) -> None:
-    job_cutoff = moments.plus(ts, -KEPT_JOB_DAYS * 86400)
-    key_cutoff = moments.plus(ts, -KEPT_KEY_DAYS * 86400)[:10]
-    _turn_the_page(state, ts)
-    for day in [d for d in state.keys_of_days if d < key_cutoff]:
-        for key in state.keys_of_days.pop(day):
-            _raise_floor(state, key)
+    today = date.fromisoformat(ts[:10])
+    job_cutoff = f"{today - timedelta(days=KEPT_JOB_DAYS)}{ts[10:]}"
+    _turn_the_page(state, today)
+    _raise_floors(state, today)
     for session in state.sessions.values():
-        _forget_ended_jobs(state, session, job_cutoff)
+        if len(session.ended) > KEPT_ENDED_JOBS:
+            _forget_ended_jobs(state, session, job_cutoff)
     for binding in list(state.bindings.values()):
         if binding.expires_at is not None and binding.expires_at < job_cutoff:
             unbind(state, binding.binding_id)
@@ -41,9 +44,10 @@ def begin_day(state: State, ts: str) -> None:
 
 def settle(state: State, debt: Debt) -> None:
     del state.debts[debt.debt_id]
-    job = state.jobs.get(debt.job_id)
-    if job is not None and debt.kind == "answer":
-        job.answer = ""
+    if debt.kind == "answer":
+        job = state.jobs.get(debt.job_id)
+        if job is not None:
+            job.answer = ""
 
 
 def unbind(state: State, binding_id: str) -> None:
@@ -52,27 +56,36 @@ def unbind(state: State, binding_id: str) -> None:
         del state.bound[binding.conversation.address]
 
 
-def _turn_the_page(state: State, ts: str) -> None:
+def _turn_the_page(state: State, today: date) -> None:
     if state.next_day and state.keys_of_today:
-        state.keys_of_days[moments.plus(state.next_day, -1)[:10]] = state.keys_of_today
+        last_day = date.fromisoformat(state.next_day[:10]) - _ONE_DAY
+        state.keys_of_days[last_day.isoformat()] = state.keys_of_today
         state.keys_of_today = {}
-    state.next_day = moments.plus(f"{ts[:10]}T00:00:00.000Z", 86400)
+    state.next_day = f"{today + _ONE_DAY}T00:00:00.000Z"
 
 
-def _raise_floor(state: State, key: str) -> None:
-    address, _, message_id = key.rpartition(":")
-    if message_id.isdecimal() and int(message_id) > state.floors.get(address, -1):
-        state.floors[address] = int(message_id)
+def _raise_floors(state: State, today: date) -> None:
+    cutoff = (today - timedelta(days=KEPT_KEY_DAYS)).isoformat()
+    floors = state.floors
+    for day in [d for d in state.keys_of_days if d < cutoff]:
+        for key in state.keys_of_days.pop(day):
+            address, _, message_id = key.rpartition(":")
+            if is_rising(message_id):
+                floors[address] = max(int(message_id), floors.get(address, -1))
+
+
+def is_rising(message_id: str) -> bool:
+    """Whether a channel numbers its messages so that later ones are higher: a decimal number of bearable length."""
+    return len(message_id) <= MAX_RISING_DIGITS and message_id.isdecimal()
 
 
 def _forget_ended_jobs(state: State, session: Session, cutoff: str) -> None:
-    spare = len(session.ended) - KEPT_ENDED_JOBS
+    jobs, debts = state.jobs, state.debts
     gone = 0
-    while gone < spare:
-        job_id = session.ended[gone]
-        job = state.jobs.get(job_id)
-        if (job is not None and (job.finished_at or "") >= cutoff) or answer_debt_id(job_id) in state.debts:
+    for job_id in session.ended[:-KEPT_ENDED_JOBS]:
+        job = jobs.get(job_id)
+        if (job is not None and (job.finished_at or "") >= cutoff) or (debts and answer_debt_id(job_id) in debts):
             break
-        state.jobs.pop(job_id, None)
+        jobs.pop(job_id, None)
         gone += 1
-    del session.ended[: max(gone, 0)]
+    del session.ended[:gone]

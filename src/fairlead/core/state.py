@@ -1,4 +1,7 @@
-"""What is live, as plain data. Changed by `fold.py` alone; read by everybody; written to the snapshot as it is."""
+"""What is live, as plain data. Changed by `fold` alone; read by everybody; written to the snapshot as it is.
+
+Nothing here can refer back to itself, so the structs are `gc=False`: the collector has nothing to find in them.
+"""
 
 from typing import Any, Final, Literal
 
@@ -16,11 +19,11 @@ SessionState = Literal["idle", "running", "queued", "waiting", "failed", "unknow
 LIVE: Final[frozenset[str]] = frozenset({"queued", "running", "waiting"})
 RETRYABLE: Final[frozenset[str]] = frozenset({"failed", "unknown_after_crash"})
 
-FOLD_VERSION: Final = 1
+FOLD_VERSION: Final = 3
 """Raised whenever the same events would fold into another state: snapshots of another version are set aside."""
 
 
-class Project(msgspec.Struct, omit_defaults=True):
+class Project(msgspec.Struct, omit_defaults=True, gc=False):
     number: int
     name: str
     path: str
@@ -33,8 +36,9 @@ class Project(msgspec.Struct, omit_defaults=True):
     updated_at: str = ""
 
 
-class Session(msgspec.Struct, omit_defaults=True):
-    """One continuing talk. `resume_keys` is per tool and project: «tool real-path» → key."""
+class Session(msgspec.Struct, omit_defaults=True, gc=False):
+    """One continuing talk. `resume_keys` is per tool and project: «tool real-path» → key; `proven` names those that an
+    answer has come with. `last_started` says which of all starts was its latest: the lower, the longer ago."""
 
     session_key: str
     session_id: str
@@ -47,11 +51,12 @@ class Session(msgspec.Struct, omit_defaults=True):
     agent_job_id: str | None = None
     last_job_id: str | None = None
     resume_keys: dict[str, str] = {}
+    proven: list[str] = []
     models: dict[str, str] = {}
     rules: list[str] = []
     ended: list[str] = []
     parent_session_key: str = ""
-    last_started_seq: int = 0
+    last_started: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
@@ -66,7 +71,7 @@ class Session(msgspec.Struct, omit_defaults=True):
         return parsed
 
 
-class Job(msgspec.Struct, omit_defaults=True):
+class Job(msgspec.Struct, omit_defaults=True, gc=False):
     """One prompt and everything that comes of it. Its texts are dropped when it has ended and is paid for."""
 
     job_id: str
@@ -99,13 +104,14 @@ class Job(msgspec.Struct, omit_defaults=True):
     answer_blob: str = ""
     files: tuple[FileRef, ...] = ()
     cost_usd: float = 0.0
+    quoted: int = 0
 
     @property
     def is_live(self) -> bool:
         return self.state in LIVE
 
 
-class OpenQuestion(msgspec.Struct, omit_defaults=True):
+class OpenQuestion(msgspec.Struct, omit_defaults=True, gc=False):
     """Stays after its job is gone, as long as somebody might still press its buttons."""
 
     question_id: str
@@ -132,7 +138,7 @@ class OpenQuestion(msgspec.Struct, omit_defaults=True):
     closed_reason: str = ""
 
 
-class Debt(msgspec.Struct, omit_defaults=True):
+class Debt(msgspec.Struct, omit_defaults=True, gc=False):
     """Words that somebody is owed, until every piece is paid, a client fetched them, or it was given up."""
 
     debt_id: str
@@ -153,20 +159,20 @@ class Debt(msgspec.Struct, omit_defaults=True):
 
     @property
     def next_index(self) -> int:
-        """The first unpaid piece: pieces are paid in order."""
-        return len(self.paid)
+        """The first unpaid piece. Pieces go out in order, but a late echo may pay a later one first."""
+        return next(i for i in range(len(self.paid) + 1) if str(i) not in self.paid)
 
     @property
     def awaits_fetching(self) -> bool:
         return self.plan is not None and not self.plan.pieces
 
 
-class Person(msgspec.Struct, omit_defaults=True):
+class Person(msgspec.Struct, omit_defaults=True, gc=False):
     locale: str = ""
     project: str = ""
 
 
-class Account(msgspec.Struct):
+class Account(msgspec.Struct, gc=False):
     """received = answered + failed + cancelled + unknown + withdrawn + refused + skipped + what is still live."""
 
     received: int = 0
@@ -190,6 +196,7 @@ class State(msgspec.Struct):
     state_id: str = ""
     owner_id: str = ""
     jobs_made: int = 0
+    jobs_started: int = 0
     questions_made: int = 0
     bindings_made: int = 0
     projects_made: int = 0
@@ -209,6 +216,7 @@ class State(msgspec.Struct):
     keys_of_today: dict[str, str] = {}
     keys_of_days: dict[str, dict[str, str]] = {}
     floors: dict[str, int] = {}
+    last_posts: dict[str, str] = {}
 
     def fate_of(self, dedupe_key: str) -> str | None:
         """What became of a message: its job's id, «refused CODE» or «skipped reason»; None if it was never seen."""
@@ -255,7 +263,7 @@ def question_debt_id(question_id: str) -> str:
 
 
 def session_state(state: State, session: Session) -> SessionState:
-    """Seed rule: running, else queued, else how the last job ended, else idle."""
+    """Running, else queued, else how the last job ended, else idle."""
     running = session.running_job_id or session.agent_job_id
     if running:
         return "waiting" if state.jobs[running].state == "waiting" else "running"

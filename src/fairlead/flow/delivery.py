@@ -206,5 +206,7 @@ class Delivery:
             language=self._language_of(job.person if job is not None else ""),
             files=piece.files,
             question=msgspec.structs.replace(question) if question is not None else None,
-            after_message_id=debt.paid.get(str(index - 1), job.message_id if job is not None else ""),
+            after_message_id=self._state.last_posts.get(
+                debt.plan.destination.address, job.message_id if job is not None else ""
+            ),  # not only after the question: an earlier answer with the same words may have come behind it
         )

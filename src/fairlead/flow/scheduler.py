@@ -24,8 +24,9 @@ class Scheduler:
         self._make_turn = make_turn
         self._turns: dict[str, Turn] = {}
         self._stopped_early: dict[str, Outcome] = {}
-        self._turn_ended = asyncio.Event()
         self._closed = False
+        self._quiet = asyncio.Event()
+        self._quiet.set()
 
     async def run(self) -> None:
         """For ever. Cancelling it ends every turn, processes included."""
@@ -58,6 +59,7 @@ class Scheduler:
         """Run a turn to its end, and be able to stop it meanwhile."""
         job_id = turn.job.job_id
         self._turns[job_id] = turn
+        self._quiet.clear()
         early = self._stopped_early.pop(job_id, None)
         if early is not None:
             turn.stop(early)
@@ -65,7 +67,8 @@ class Scheduler:
             await turn.run()
         finally:
             del self._turns[job_id]
-            self._turn_ended.set()
+            if not self._turns:
+                self._quiet.set()
 
     def cancel(self, job_id: str, person: str, reason: str = "") -> bool:
         """Ask a running turn to end as cancelled; False if it does not run."""
@@ -85,13 +88,8 @@ class Scheduler:
         self._closed = True
         try:
             async with asyncio.timeout(seconds):
-                await self._until_quiet()
+                await self._quiet.wait()
         except TimeoutError:
             for turn in list(self._turns.values()):
                 turn.stop(Failed(Code.E_SHUTDOWN, f"Fairlead was shut down; the job had {seconds:.0f} s to finish."))
-            await self._until_quiet()
-
-    async def _until_quiet(self) -> None:
-        while self._turns:
-            self._turn_ended.clear()
-            await self._turn_ended.wait()
+            await self._quiet.wait()

@@ -14,12 +14,12 @@ import msgspec
 from fairlead.core import engine
 from fairlead.core.decide.endings import Cancelled, Completed, EndJob, Failed, Outcome, TryAgain
 from fairlead.core.decide.messages import StoreAttachments
-from fairlead.core.decide.starts import LearnResumeKey, ReportProgress
+from fairlead.core.decide.starts import ForgetResumeKey, LearnResumeKey, ReportProgress
 from fairlead.core.engine import EngineEvent, InputFile, Invocation
 from fairlead.core.events import FileRef, Spent
 from fairlead.core.inbound import clean_text
 from fairlead.core.state import Job, resume_slot
-from fairlead.errors import Code, FairleadError
+from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.approvals import Approvals
 from fairlead.flow.hub import Hub
 from fairlead.flow.intake import INLINE_TEXT_BYTES
@@ -128,41 +128,45 @@ class Turn:
     async def _attempts(self, owner: TaskOwner) -> Outcome:
         invocation = await self._invocation()
         await self._listen(invocation, owner)
-        if self._may_try_again():
-            failed = self._gathered.ended
-            assert isinstance(failed, engine.TurnFailed)
+        failed = self._gathered.ended
+        if isinstance(failed, engine.TurnFailed) and await self._may_try_again(failed):
             await self._ledger.record(TryAgain(self.job.job_id, failed.code, failed.message))
             self._gathered.ended = None
-            session = self._ledger.state.sessions[self.job.session_key]
-            known = session.resume_keys.get(resume_slot(self.job.tool or "", self.job.project_path))
-            await self._listen(msgspec.structs.replace(invocation, attempt=2, resume_key=known), owner)
+            again = msgspec.structs.replace(invocation, is_second_attempt=True, resume_key=self._trusted_key())
+            await self._listen(again, owner)
         return await self._result()
 
-    def _may_try_again(self) -> bool:
+    async def _may_try_again(self, failed: engine.TurnFailed) -> bool:
         """At most once, and only if the agent cannot have done anything yet."""
         gathered = self._gathered
-        return (
-            isinstance(gathered.ended, engine.TurnFailed)
-            and gathered.ended.transient
-            and self._runtime.capabilities.second_attempt
-            and not gathered.tools_started
-            and not gathered.permission_granted
-            and not self.job.tried_again
-            and self.job.state == "running"
-        )
+        may_have_acted = gathered.tools_started or gathered.permission_granted
+        if may_have_acted or self.job.tried_again or self.job.state != "running":
+            return False
+        if failed.code is Code.E_RESUME_GONE:
+            forgotten = await self._ledger.record(ForgetResumeKey(self.job.job_id))
+            return bool(forgotten.events)
+        return failed.transient and self._runtime.capabilities.second_attempt
+
+    def _trusted_key(self) -> str | None:
+        """The talk to go on with: one that an answer has come with. A failed beginning may have left nothing behind."""
+        session = self._ledger.state.sessions[self.job.session_key]
+        slot = resume_slot(self.job.tool or "", self.job.project_path)
+        return session.resume_keys.get(slot) if slot in session.proven else None
 
     async def _invocation(self) -> Invocation:
         job, state = self.job, self._ledger.state
         session = state.sessions[job.session_key]
         facts = self._directories.inspect(job.project_path)
         if facts.problem:
-            raise FairleadError(Code.E_INVALID_PATH, f"Project {job.project}: {facts.problem}")
+            raise error(Code.E_INVALID_PATH, f"Project {job.project}: {facts.problem}")
         prompt = job.prompt
         if job.prompt_blob:
             prompt = (await self._blobs.get(job.prompt_blob)).decode()
         if self._fetcher is not None and any(not a.blob for a in job.attachments):
             await self._ledger.record(StoreAttachments(job.job_id, await self._fetcher.fetch(job)))
         project = state.projects.get(job.project)
+        if project is not None and job.tool not in project.enabled_tools:
+            raise error(Code.E_TOOL_NOT_ENABLED, f"{job.tool} is no longer enabled in project {job.project}.")
         return Invocation(
             job_id=job.job_id,
             session_key=job.session_key,
@@ -172,6 +176,7 @@ class Turn:
             workspace_path=f"{self._settings.workspaces}/{job.project}",
             prompt=prompt,
             mark=f"{state.state_id}:{job.job_id}",
+            attempt=job.attempt,
             resume_key=job.resume_key or None,
             model=session.models.get(job.tool or ""),
             args=project.default_args.get(job.tool or "", ()) if project is not None else (),

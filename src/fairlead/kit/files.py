@@ -191,19 +191,21 @@ def make_private_directory(path: Path, *, disk: Disk = REAL_DISK) -> None:
         disk.mkdir(path, PRIVATE_DIRECTORY)
     except FileNotFoundError:
         make_private_directory(path.parent, disk=disk)
-        make_private_directory(path, disk=disk)
+        disk.mkdir(path, PRIVATE_DIRECTORY)  # raises where the parent is there and takes none, as below /proc
+        disk.sync_directory(path.parent)
     except FileExistsError:
         disk.listdir(path)  # a file of that name raises here instead of at the first use
+        with suppress(PermissionError):  # a parent that we may not open was made by somebody else, long ago
+            disk.sync_directory(path.parent)  # whoever made it may have died before its name was durable
     else:
         disk.sync_directory(path.parent)
 
 
 def open_private_append(path: Path, *, disk: Disk = REAL_DISK) -> Handle:
-    """Open for appending, 0600; a file made by this is durable (and empty) when it returns."""
-    is_new = not disk.exists(path)
+    """Open for appending, 0600. Name and content are durable when it returns, also if whoever wrote them died first."""
     handle = disk.open_append(path, PRIVATE_FILE)
-    if is_new:
-        disk.sync_directory(path.parent)
+    disk.sync(handle)
+    disk.sync_directory(path.parent)
     return handle
 
 

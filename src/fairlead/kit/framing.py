@@ -72,7 +72,7 @@ class LineFramer:
         self._skipping = False
 
 
-async def read_lines(
+def read_lines(
     stream: asyncio.StreamReader,
     limit: int = DEFAULT_LIMIT,
     *,
@@ -81,13 +81,27 @@ async def read_lines(
     """Lines until the end of the stream, an unterminated last one included.
 
     A line past the limit raises and ends the reading; with `on_too_long` it is reported and left out instead.
+    """
+    return read_lines_with(LineFramer(limit), stream, on_too_long=on_too_long)
+
+
+async def read_lines_with(
+    framer: LineFramer,
+    stream: asyncio.StreamReader,
+    *,
+    on_too_long: Callable[[LineTooLong], None] | None = None,
+) -> AsyncIterator[bytes]:
+    """As read_lines; since the framer is the caller's, a reading that was left can be taken up without loss.
+
     Reads with `read`, since `readline` fails past the stream's own small limit.
     """
-    framer = LineFramer(limit)
-    while chunk := await stream.read(CHUNK):
-        framer.feed(chunk)
+    while True:
         while (line := _next_line(framer, on_too_long)) is not None:
             yield line
+        chunk = await stream.read(CHUNK)
+        if not chunk:
+            break
+        framer.feed(chunk)
     if (rest := framer.close()) is not None:
         yield rest
 

@@ -5,6 +5,8 @@ Knows nothing of signals or of how a child is found and ended. It is a protocol 
 """
 
 import asyncio
+import contextlib
+import fcntl
 from collections.abc import Callable
 from typing import Literal, cast
 
@@ -15,6 +17,7 @@ Tee = Callable[[OutputName, bytes], None]
 
 _NAMES: dict[int, OutputName] = {1: "stdout", 2: "stderr"}
 _BUFFER = 256 * 1024
+_PIPE = 1024 * 1024
 _TAIL = 64 * 1024
 _STDERR_LINE = 1024 * 1024
 _LINGER = 0.25
@@ -57,6 +60,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
         self._transport = cast("asyncio.SubprocessTransport", transport)
         if (output := self._transport.get_pipe_transport(1)) is not None:
             self.stdout.set_transport(output)
+            _widen(output)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self._received_since_look = True
@@ -126,7 +130,8 @@ class ChildPipes(asyncio.SubprocessProtocol):
         """Take what is still in the pipes, then close them, whoever else may hold their other ends."""
         assert self._transport is not None
         stdin = cast("asyncio.WriteTransport | None", self._transport.get_pipe_transport(0))
-        if stdin is not None:
+        # One that is closing with nothing left to write goes by itself, and must not be aborted twice.
+        if stdin is not None and (stdin.get_write_buffer_size() or not stdin.is_closing()):
             stdin.abort()
         try:
             async with asyncio.timeout(patience):
@@ -187,3 +192,12 @@ class ChildPipes(asyncio.SubprocessProtocol):
         if self._open_outputs:
             loop = asyncio.get_running_loop()
             loop.call_later(_LINGER, self._look_for_lingerers, looks_left - 1)
+
+
+def _widen(output: asyncio.BaseTransport) -> None:
+    """Some children (Node's, with process.exit) drop at their end what did not fit into the pipe. Linux only."""
+    pipe, widen = output.get_extra_info("pipe"), getattr(fcntl, "F_SETPIPE_SZ", None)
+    if pipe is None or widen is None:
+        return
+    with contextlib.suppress(OSError, ValueError):  # not allowed to, or closed already
+        fcntl.fcntl(pipe.fileno(), widen, _PIPE)

@@ -17,6 +17,7 @@ MARK_VARIABLE = "FAIRLEAD_RUN"
 _MARK_PATTERN = re.compile(r"[!-~]+")
 _MARK_IN_PS = re.compile(rf"(?:^| ){MARK_VARIABLE}=([!-~]+)")
 _MARK_ENTRY = f"{MARK_VARIABLE}=".encode()
+_LISTINGS = 100  # a machine on which new processes never cease must not hold up a scan for ever
 _PS_COLUMNS = 10  # pid, ppid, pgid, state, the start in five words, the program
 
 
@@ -73,16 +74,26 @@ class ProcTable:
         self._root = root
 
     def scan(self) -> Iterator[Seen]:
-        pids = [int(entry.name) for entry in self._root.iterdir() if entry.name.isdecimal()]
-        # Newest first, and lazily: what forks and exits all the time is then met while it still lives.
-        for pid in sorted(pids, reverse=True):
-            if (seen := self._look(pid)) is not None:
-                yield seen
+        looked_at: set[int] = set()
+        # Listed again until no pid is new, since what was just looked at may have forked meanwhile.
+        for _ in range(_LISTINGS):
+            unseen = self._pids() - looked_at
+            # Newest first, and lazily: what forks and exits all the time is then met while it still lives.
+            for pid in sorted(unseen, reverse=True):
+                if (seen := self._look(pid)) is not None:
+                    yield seen
+            if not unseen:
+                return
+            looked_at |= unseen
 
     def started(self, pid: int) -> str | None:
         stat = self._read(pid, "stat")
         seen = None if stat is None else parse_proc_stat(stat)
         return None if seen is None else seen.started
+
+    def _pids(self) -> set[int]:
+        with os.scandir(self._root) as entries:
+            return {int(entry.name) for entry in entries if entry.name.isdecimal()}
 
     def _look(self, pid: int) -> Seen | None:
         # The mark first: it is what a short-lived process is recognised by.

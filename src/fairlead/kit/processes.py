@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from fairlead.kit.framing import DEFAULT_LIMIT, LineTooLong, read_lines
+from fairlead.kit.framing import DEFAULT_LIMIT, LineFramer, LineTooLong, read_lines_with
 from fairlead.kit.process_pipes import ChildPipes, OutputName, StdinClosed, StdinStuck, Tee
 from fairlead.kit.process_table import MARK_VARIABLE, checked_mark, system_table
 from fairlead.kit.sweeping import Family, SweptProcess, kill_until_gone, sweep
@@ -84,7 +84,7 @@ class OwnedProcess:
     def __init__(self, pipes: ChildPipes, mark: str, line_limit: int) -> None:
         self.mark = mark
         self._pipes = pipes
-        self._line_limit = line_limit
+        self._framer = LineFramer(line_limit)
         self._readers = 0
         self._hurry = asyncio.Event()
         self._ending: asyncio.Task[Ending] | None = None
@@ -112,7 +112,7 @@ class OwnedProcess:
         program = find_program(argv[0], cwd=cwd, env=marked)
         process = cls(ChildPipes(tee, on_stderr_line), mark, line_limit)
         try:
-            # Shielded: a cancelled start would leave a child that nobody has the pid of.
+            # Shielded: asyncio ends a cancelled start by killing the child, and not what it has started.
             await shielded(process._start([program, *argv[1:]], cwd, marked, stdin))
             yield process
         finally:
@@ -140,15 +140,15 @@ class OwnedProcess:
         return self._pipes.tee_fault
 
     async def lines(self, *, on_too_long: Callable[[LineTooLong], None] | None = None) -> AsyncIterator[bytes]:
-        """Lines of standard output, for one reader. Ends when the child has exited and its output is read,
-        even if something it started still holds the pipe."""
+        """Lines of standard output, for one reader at a time; the next goes on where the last one left.
+        Ends when the child has exited and its output is read, even if an orphan still holds the pipe."""
         self._readers += 1
         try:
-            async for line in read_lines(self._pipes.stdout, self._line_limit, on_too_long=on_too_long):
+            async for line in read_lines_with(self._framer, self._pipes.stdout, on_too_long=on_too_long):
                 yield line
         finally:
             self._readers -= 1
-            if self._ending is not None:
+            if self._ending is not None and not self._readers:
                 self._pipes.drop_stdout()
 
     async def write(self, data: bytes, *, patience: float = STDIN_PATIENCE) -> None:

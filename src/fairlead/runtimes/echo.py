@@ -140,7 +140,9 @@ class EchoRuntime:
             ear.stop(TurnFailed(Code.E_CLI_EXIT_NONZERO, f"The echo agent {words}.", stage.text))
 
     async def check(self) -> Health:
-        return Health(ok=True, program="built in", notes=("send it `/help` to see what it can play",))
+        return Health(
+            ok=True, program="built in", notes=("say `//help` to it in `fairlead chat` to see what it can play",)
+        )
 
     async def aclose(self) -> None:
         for stage, ear in self._running.values():

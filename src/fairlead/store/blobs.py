@@ -19,18 +19,21 @@ class FileBlobs:
         self._directory = directory / BLOBS_NAME
         self._disk = disk
         self._offload = offload
+        self._durable: set[str] = set()
         make_private_directory(self._directory, disk=disk)
 
     async def put(self, data: bytes) -> str:
         name = hashlib.sha256(data).hexdigest()
         path = self._directory / name
-        if not self._disk.exists(path):
+        # A file that is merely there may be another call's, whose directory is not synced yet.
+        if name not in self._durable:
             try:
                 await self._offload(lambda: replace_durably(path, data, disk=self._disk))
             except OSError as fault:
                 if fault.errno not in NO_ROOM:
                     raise
                 raise error(Code.E_DISK_FULL) from fault
+            self._durable.add(name)
         return name
 
     async def get(self, name: str) -> bytes:
@@ -50,6 +53,7 @@ class FileBlobs:
         gone = [name for name in self._disk.listdir(self._directory) if name not in kept]
         for name in gone:
             self._disk.unlink(self._directory / name)
+            self._durable.discard(name)
         return len(gone)
 
     def _checked(self, name: str) -> Path:

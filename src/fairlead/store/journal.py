@@ -4,15 +4,17 @@ Rules of reading are in `reading.py`, of writing in `appending.py`, of the snaps
 """
 
 import asyncio
+import gc
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from fairlead.core.events import JournalEvent
-from fairlead.core.fold import apply
+from fairlead.core.fold import replay
 from fairlead.core.state import State
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import Disk, open_private_append, write_all
@@ -45,8 +47,21 @@ def open_state(directory: Path, disk: Disk) -> Opened:
     reports: list[str] = []
     end = _cut_unfinished(journal, disk, reports)
     state, position = _start_point(directory, disk, reports)
-    position = read_lines(disk, journal, position, end, lambda seq, ts, event: apply(state, seq, ts, event))
+    with _no_cycles_to_find():
+        position = read_lines(disk, journal, position, end, lambda lines: replay(state, lines))
     return Opened(state, position, _line_before(journal, disk, end), tuple(reports))
+
+
+@contextmanager
+def _no_cycles_to_find() -> Generator[None]:
+    """A replay makes millions of small objects and no cycle: looking for cycles among them is time lost."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _cut_unfinished(journal: Path, disk: Disk, reports: list[str]) -> int:
@@ -179,8 +194,9 @@ class FileJournal:
             await future
 
     async def lines_about(self, names: Sequence[str]) -> list[Recorded]:
-        await self.durable(self._position.seq)
-        end = self._position.offset
+        position = self._position  # what is appended while this waits is not there to be read yet
+        await self.durable(position.seq)
+        end = position.offset
         return await self._offload(lambda: find_lines(self._disk, self._path, end, names))
 
     async def snapshot(self, state: State) -> None:

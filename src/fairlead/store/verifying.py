@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from fairlead.core.fold import apply
+from fairlead.core.fold import replay
 from fairlead.core.state import Account, State, as_data
 from fairlead.errors import FairleadError
 from fairlead.kit.files import Disk
@@ -26,7 +26,7 @@ def verify(directory: Path, disk: Disk) -> Verdict:
     end = finished_end(disk, path, size)
     state = State()
     try:
-        position = read_lines(disk, path, Position(), end, lambda s, t, e: apply(state, s, t, e))
+        position = read_lines(disk, path, Position(), end, lambda lines: replay(state, lines))
     except FairleadError as broken:
         return Verdict(ok=False, lines=(broken.full_sentence(),))
     said = [f"{path}: {position.seq} lines, numbered without a gap, every checksum right."]
@@ -51,7 +51,11 @@ def _check_snapshot(directory: Path, disk: Disk, state: State, said: list[str]) 
         said.append(f"{path}: there is none; the journal alone is enough.")
         return True
     end = finished_end(disk, journal, len(disk.read(journal)))
-    read_lines(disk, journal, loaded.position, end, lambda s, t, e: apply(loaded.state, s, t, e))
+    try:
+        read_lines(disk, journal, loaded.position, end, lambda lines: replay(loaded.state, lines))
+    except FairleadError as broken:
+        said.append(f"{path}: what follows it cannot be read. {broken.message}")
+        return False
     same = loaded.state.seq != state.seq or as_data(loaded.state) == as_data(state)
     covers = f"covers {loaded.position.seq} lines"
     said.append(f"{path}: {covers} and agrees." if same else f"{path}: {covers} and DISAGREES with the journal.")

@@ -143,7 +143,8 @@ class SimulatedDisk:
         self.capacity = capacity
         self.short_writes: Random | None = None
         self.syncs = 0
-        self.before_sync: Callable[[int], None] | None = None
+        self.operations = 0
+        self.before_operation: Callable[[int], None] | None = None
         self._failing_sync: int | None = None
         self._root = _Directory()
         self._open: dict[Handle, _File] = {}
@@ -161,6 +162,11 @@ class SimulatedDisk:
         found = SimulatedDisk(capacity=self.capacity)
         found._root = self._root.after_power_loss(rng) if power_lost else self._root.after_death()
         return found
+
+    def durable_bytes(self, path: Path) -> bytes:
+        """What of this file is certain to survive the next crash; for those who judge, not for those who store."""
+        node = self._durable_node(path)
+        return bytes(node.durable) if isinstance(node, _File) else b""
 
     @property
     def used(self) -> int:
@@ -184,6 +190,7 @@ class SimulatedDisk:
         return self.open_append(path, mode)
 
     def write(self, handle: Handle, data: bytes | memoryview) -> int:
+        self._operate()
         file = self._file(handle)
         size = len(data)
         if self.short_writes is not None and size:
@@ -197,8 +204,7 @@ class SimulatedDisk:
         return size
 
     def sync(self, handle: Handle) -> None:
-        if self.before_sync is not None:
-            self.before_sync(self.syncs)
+        self._operate()
         number, self.syncs = self.syncs, self.syncs + 1
         if number == self._failing_sync:
             self._file(handle).spoil()
@@ -206,6 +212,7 @@ class SimulatedDisk:
         self._file(handle).sync()
 
     def truncate(self, handle: Handle, size: int) -> None:
+        self._operate()
         self._file(handle).do(_Cut(size))
 
     def size(self, handle: Handle) -> int:
@@ -222,22 +229,26 @@ class SimulatedDisk:
         return bytes(node.content[offset : None if length is None else offset + length])
 
     def replace(self, source: Path, target: Path) -> None:
+        self._operate()
         if source.parent != target.parent:
             raise _fault(errno.EXDEV, target)
         directory = self._directory(source.parent)
         directory.do(_Named(target.name, self._node(source), source.name))
 
     def unlink(self, path: Path) -> None:
+        self._operate()
         if isinstance(self._node(path), _Directory):
             raise _fault(errno.EISDIR, path)
         self._directory(path.parent).do(_Named(path.name, None))
 
     def mkdir(self, path: Path, mode: int = PRIVATE_DIRECTORY) -> None:
+        self._operate()
         if self.exists(path):
             raise _fault(errno.EEXIST, path)
         self._directory(path.parent).do(_Named(path.name, _Directory(mode=mode)))
 
     def sync_directory(self, path: Path) -> None:
+        self._operate()
         self._directory(path).sync()
 
     def listdir(self, path: Path) -> list[str]:
@@ -251,6 +262,12 @@ class SimulatedDisk:
         return True
 
     # -----------------------------------------------------------------------------------------------------------
+
+    def _operate(self) -> None:
+        """Somebody may want to see the disk, or to crash, just before it changes."""
+        number, self.operations = self.operations, self.operations + 1
+        if self.before_operation is not None:
+            self.before_operation(number)
 
     def _opened(self, file: _File) -> Handle:
         self._handles += 1
@@ -271,6 +288,12 @@ class SimulatedDisk:
             if part not in node.names:
                 raise _fault(errno.ENOENT, path)
             node = node.names[part]
+        return node
+
+    def _durable_node(self, path: Path) -> _Node | None:
+        node: _Node | None = self._root
+        for part in path.parts[1:]:
+            node = node.durable.get(part) if isinstance(node, _Directory) else None
         return node
 
     def _directory(self, path: Path) -> _Directory:

@@ -5,6 +5,7 @@
    one that names another feed (the server was restarted) begins anew.
 3. A feed forgets its oldest frames past a limit. Only passing things are lost by that: the answer is whole in `done`.
 4. When its job ends, a feed ends. The end itself is not a frame: every listener reads it from the journal's truth.
+   The last few ended feeds are kept, for listeners whose connection broke just before the end.
 """
 
 import asyncio
@@ -22,7 +23,8 @@ from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionOpened, 
 from fairlead.core.state import LIVE, State
 from fairlead.ports import View
 
-MAX_FEED_BYTES: Final = 4 * 1024 * 1024
+MAX_FEED_BYTES: Final = 1024 * 1024
+KEPT_ENDED: Final = 16
 HEARTBEAT_SEC: Final = 15.0
 _ENCODER: Final = msgspec.json.Encoder()
 
@@ -116,6 +118,7 @@ class Feeds:
     def __init__(self, view: View) -> None:
         self._view = view
         self._feeds: dict[str, JobFeed] = {}
+        self._ended: dict[str, JobFeed] = {}
         self.closed = False
 
     async def run(self) -> None:
@@ -125,7 +128,7 @@ class Feeds:
 
     def follow(self, job_id: str) -> JobFeed:
         """The feed of a job that lives; an ended one for any other, which has nothing but its end to tell."""
-        feed = self._feeds.get(job_id)
+        feed = self._feeds.get(job_id) or self._ended.get(job_id)
         if feed is None:
             feed = JobFeed(job_id)
             job = self._view.state.jobs.get(job_id)
@@ -143,18 +146,25 @@ class Feeds:
         self._feeds.clear()
 
     def _hear(self, event: LiveEvent) -> None:
-        over = isinstance(event, JobMoved) and event.state not in LIVE
-        feed = self._feeds.pop(event.job_id, None) if over else self._feeds.get(event.job_id)
-        if over:
-            if feed is not None:
-                feed.end()
+        if isinstance(event, JobMoved) and event.state not in LIVE:
+            self._end(event.job_id)
             return
         shown = shown_as(event, self._view.state)
         if shown is None:
             return
+        feed = self._feeds.get(event.job_id)
         if feed is None:
             feed = self._feeds[event.job_id] = JobFeed(event.job_id)
         feed.publish(shown)
+
+    def _end(self, job_id: str) -> None:
+        feed = self._feeds.pop(job_id, None)
+        if feed is None:
+            return
+        feed.end()
+        self._ended[job_id] = feed
+        while len(self._ended) > KEPT_ENDED:
+            del self._ended[next(iter(self._ended))]
 
 
 def _catch_up(feed: JobFeed, state: State) -> None:

@@ -94,14 +94,20 @@ async def post_retry(call: Call) -> replies.JobQueued:
 
 async def post_cancel_job(call: Call) -> replies.JobsCancelled:
     body: OfAnyUser = call.body
-    job = await call.service.view.job(call.part("job_id"))
-    request = requests.Cancel(job.job_id)
-    return await call.service.command(request, call.caller(body.userId), replies.JobsCancelled)
+    caller = call.caller(body.userId)
+    job_id = (await call.service.view.job(call.part("job_id"))).job_id
+    live = call.service.view.state.jobs.get(job_id)
+    session = None if live is None else call.service.view.state.sessions.get(live.session_key)
+    if live is None or session is None:
+        raise error(Code.E_NOTHING_TO_CANCEL, f"{job_id} is over.")
+    # A job is cancelled where it lives, whoever holds the token.
+    there = msgspec.structs.replace(caller, conversation=live.conversation, session_key=session.key)
+    return await call.service.command(requests.Cancel(job_id), there, replies.JobsCancelled)
 
 
 async def post_ack(call: Call) -> Acknowledged:
     job = await call.service.view.job(call.part("job_id"))
-    await shielded(call.service.gate.acknowledge(job.job_id))
+    await call.service.acknowledge(job.job_id)
     return Acknowledged(job.job_id)
 
 

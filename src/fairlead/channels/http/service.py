@@ -14,7 +14,7 @@ from fairlead.core.identity import LOCAL_USER, Identities
 from fairlead.core.keys import user_key
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
-from fairlead.core.state import JobState
+from fairlead.core.state import JobState, answer_debt_id
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import shielded
 from fairlead.ports import Blobs, Gate, JobView, View
@@ -50,6 +50,12 @@ class Service(msgspec.Struct, frozen=True):
         reply: Reply = await shielded(self.gate.command(request, caller))
         assert isinstance(reply, kind), f"{type(request).__name__} was answered with {type(reply).__name__}"
         return reply
+
+    async def acknowledge(self, job_id: str) -> None:
+        """Only what is fetched here: an answer for another channel is still owed there."""
+        debt = self.view.state.debts.get(answer_debt_id(job_id))
+        if debt is not None and debt.requester.channel in PULL_CHANNELS:
+            await shielded(self.gate.acknowledge(job_id))
 
 
 class Call(msgspec.Struct, frozen=True):

@@ -9,7 +9,6 @@ from fairlead.channels.http.service import Call, Service, job_info
 from fairlead.client.wire import ACK_HEADER, MANUAL, Accepted, Done, Failed
 from fairlead.core.state import JobState
 from fairlead.errors import Code, error
-from fairlead.kit.tasks import shielded
 
 _HEADERS = {
     "Content-Type": "text/event-stream; charset=utf-8",
@@ -79,4 +78,4 @@ async def acknowledge_if_wanted(call: Call, job_id: str) -> None:
         return
     transport = call.http.transport
     if transport is not None and not transport.is_closing():
-        await shielded(call.service.gate.acknowledge(job_id))
+        await call.service.acknowledge(job_id)

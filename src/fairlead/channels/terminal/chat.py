@@ -1,7 +1,10 @@
 """Talking in the terminal: read a line, run a command or a turn, again until the person leaves."""
 
-from collections.abc import Iterable
-from typing import TextIO
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine, Generator, Iterable
+from contextlib import contextmanager
+from typing import Any, TextIO, TypeVar
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
@@ -16,16 +19,24 @@ from rich.console import Console
 from fairlead.channels.terminal.commands import Local, completions, help_lines, is_command, message_in, parse
 from fairlead.channels.terminal.keyboard import Keyboard
 from fairlead.channels.terminal.options import ChatOptions
+from fairlead.channels.terminal.places import settle_in
 from fairlead.channels.terminal.screen import Screen
 from fairlead.channels.terminal.turn import Ending, Turn
 from fairlead.client import Client, ServerAway
 from fairlead.client import wire as w
 from fairlead.core import replies, requests
 from fairlead.core.inbound import clean_text
-from fairlead.errors import Code, FairleadError
+from fairlead.errors import Code, FairleadError, sentence
 from fairlead.render.replies import reply_lines
 
 PROMPT = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
+
+
+T = TypeVar("T")
+
+
+class Interrupted(Exception):  # noqa: N818 - says what happened
+    """Ctrl-C outside of a turn."""
 
 
 class CommandCompleter(Completer):
@@ -69,6 +80,8 @@ class Chat:
         self._keyboard = Keyboard(editor.input)
         self._tool = options.tool
         self._typed_ahead = ""
+        self._interrupted = False
+        self._current: asyncio.Task[object] | None = None
 
     async def run(self) -> int:
         try:
@@ -79,43 +92,27 @@ class Chat:
         except ServerAway as away:
             self._screen.fault(f"{Code.E_SHUTDOWN}: {away}")
             return 1
-        await self._talk()
+        with interrupts_heard_by(self._interrupt):
+            await self._talk()
         return 0
 
     # --- arriving ---------------------------------------------------------------------------------------------------
 
     async def _arrive(self) -> None:
-        where = await self._choose_project()
-        self._screen.say(f"Fairlead · {self._options.user}{where} · /help lists the commands, Ctrl-D leaves")
+        place = await settle_in(self._client, self._options)
+        self._screen.say(f"Fairlead · {self._options.user}{place} · /help lists the commands, Ctrl-D leaves")
         for job in await self._client.unfetched(self._options.user):
             await self._show_unread(job)
         for question in await self._client.questions(self._options.user):
             self._screen.say(f"{question.job_id} waits for your answer.", "yellow")
             await self._follow(question.job_id)
 
-    async def _choose_project(self) -> str:
-        """The project asked for; else the one at hand; else this directory, which is registered for it."""
-        user = self._options.user
-        if self._options.project is not None:
-            selected = await self._client.command(requests.ProjectSwitch(self._options.project), user)
-            assert isinstance(selected, replies.ProjectSelected)
-            return f" · {selected.name} · {self._tool or selected.tool}"
-        catalogue = await self._client.command(requests.ProjectList(), user)
-        assert isinstance(catalogue, replies.ProjectCatalogue)
-        usable = [p for p in catalogue.projects if not p.disabled]
-        at_hand = [p for p in usable if p.active] or (usable if len(usable) == 1 else [])
-        if not at_hand and self._options.directory is not None:
-            added = await self._client.command(requests.ProjectAdd(self._options.directory), user)
-            assert isinstance(added, replies.ProjectInfo)
-            await self._client.command(requests.ProjectSwitch(added.name), user)
-            at_hand = [added]
-        return f" · {at_hand[0].name}" if at_hand else ""
-
     async def _show_unread(self, job: w.JobInfo) -> None:
         self._screen.rule(f"while you were away: {job.job_id}")
         self._screen.answer(job.answer)
         if job.error is not None:
-            self._screen.fault(f"{job.error.code}: {job.error.message} {job.error.next}".rstrip())
+            self._screen.fault(sentence(job.error.code, job.error.message, job.error.next))
+            self._screen.say(f"/retry {job.job_id} tries it again.")
         await self._client.acknowledge(job.job_id)
 
     # --- talking ----------------------------------------------------------------------------------------------------
@@ -124,20 +121,54 @@ class Chat:
         warned = False
         while True:
             try:
-                line = await self._editor.prompt_async(default=self._typed_ahead)
+                line = await self._interruptible(self._next_line())
+                warned = False
+                if line.strip() and await self._interruptible(self._take(clean_text(line.strip()))) == "left":
+                    return
             except EOFError:
                 return
-            except KeyboardInterrupt:
-                if warned and not self._editor.default_buffer.text:
+            except Interrupted:
+                if warned:
                     return
                 warned = True
                 self._screen.say("Ctrl-C again, or Ctrl-D, leaves.")
-                continue
-            finally:
-                self._typed_ahead = ""
-            warned = False
-            if line.strip() and await self._take(clean_text(line.strip())) == "left":
-                return
+
+    async def _interruptible(self, work: Coroutine[Any, Any, T]) -> T:
+        """Ctrl-C also counts while neither the line editor nor a turn has the keys: between lines, while sending."""
+        task = self._current = asyncio.create_task(work)
+        if self._interrupted:
+            task.cancel()
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if not self._interrupted:
+                raise
+            raise Interrupted from None
+        finally:
+            self._interrupted, self._current = False, None
+
+    def _interrupt(self) -> None:
+        self._interrupted = True
+        if self._current is not None:
+            self._current.cancel()
+
+    async def _next_line(self) -> str:
+        """What was typed and entered during the last turn, else what is typed now."""
+        typed, self._typed_ahead = self._typed_ahead, ""
+        line, entered, rest = typed.partition("\n")
+        if not entered:
+            return await self._edit(line)
+        self._typed_ahead = rest
+        if line.strip():
+            self._screen.say(f"{PROMPT}{line}", "bold")
+        return line
+
+    async def _edit(self, begun: str) -> str:
+        try:
+            # Its own way with the signal would take ours away for good.
+            return await self._editor.prompt_async(default=begun, handle_sigint=False)
+        except KeyboardInterrupt:
+            raise Interrupted from None
 
     async def _take(self, line: str) -> Ending:
         try:
@@ -180,8 +211,19 @@ class Chat:
     async def _follow(self, job_id: str) -> Ending:
         turn = Turn(self._client, self._screen, self._options.user)
         ending = await turn.follow(job_id, self._keyboard)
-        self._typed_ahead = turn.typed_ahead
+        self._typed_ahead += turn.typed_ahead
         return ending
+
+
+@contextmanager
+def interrupts_heard_by(heard: Callable[[], None]) -> Generator[None]:
+    """Ctrl-C as a call instead of an exception that could strike anywhere."""
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, heard)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
 
 
 async def talk_in_terminal(client: Client, options: ChatOptions, stdin: TextIO, stdout: TextIO) -> int:

@@ -49,14 +49,16 @@ COMMANDS: Final[dict[str, Command]] = {
 }
 
 
+_FIRST_WORDS: Final = tuple(dict.fromkeys(name.split()[0] for name in COMMANDS))
+
+
 def is_command(line: str) -> bool:
-    """A slash begins a command; two slashes begin a message that begins with one."""
-    return line.startswith("/") and not line.startswith("//")
-
-
-def names_command(line: str) -> bool:
-    """Is it one of ours, rightly used or not?"""
-    return "\n" not in line.strip() and _name_in(line.split()) is not None
+    """One of ours, rightly used or not, or a slip of the fingers for one. Agents have commands with a slash of their
+    own, and paths begin with one too: everything else is a message."""
+    words = line.split()
+    if not line.startswith("/") or line.startswith("//") or "\n" in line.strip():
+        return False
+    return words[0] in _FIRST_WORDS or bool(_near(words[0]))
 
 
 def message_in(line: str) -> str:
@@ -85,13 +87,17 @@ def _name_in(words: Words) -> str | None:
 
 def _unknown(words: Words) -> FairleadError:
     typed = " ".join(words[:2])
-    near = difflib.get_close_matches(typed, COMMANDS, 1) or difflib.get_close_matches(words[0], COMMANDS, 1)
+    near = difflib.get_close_matches(typed, COMMANDS, 1) or _near(words[0])
     meant = f"Did you mean {near[0]}? " if near else ""
     return error(
         Code.E_INVALID_ARGS,
-        f"{words[0][:40]} is no command here.",
+        f"{typed[:40]} is no command here.",
         next_step=f"{meant}/help lists all; begin with // to say it to the agent.",
     )
+
+
+def _near(word: str) -> list[str]:
+    return difflib.get_close_matches(word, _FIRST_WORDS, 1, cutoff=0.75)
 
 
 def help_lines() -> list[str]:

@@ -4,16 +4,17 @@ import asyncio
 from contextlib import suppress
 from typing import TextIO
 
-from fairlead.channels.terminal.commands import Local, help_lines, message_in, names_command, parse
-from fairlead.channels.terminal.labels import tool_line
+from fairlead.channels.terminal.commands import Local, help_lines, is_command, message_in, parse
 from fairlead.channels.terminal.options import ChatOptions
+from fairlead.channels.terminal.places import settle_in
 from fairlead.client import Client, ServerAway
 from fairlead.client import wire as w
 from fairlead.core.inbound import clean_text
 from fairlead.core.requests import Cancel
-from fairlead.errors import Code, FairleadError, error
+from fairlead.errors import Code, FairleadError, error, sentence
 from fairlead.kit.tasks import shielded
 from fairlead.render.replies import reply_text
+from fairlead.render.tools import tool_label
 
 FAILED = 1
 
@@ -21,8 +22,9 @@ FAILED = 1
 async def run_piped(client: Client, options: ChatOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     try:
         message = await asyncio.to_thread(_all_of, stdin)
-        if names_command(message):
+        if is_command(message):
             return await _run_command(client, options, message, stdout)
+        await settle_in(client, options)
         return await _Exchange(client, options, stdout, stderr).run(message_in(message))
     except FairleadError as problem:
         _tell(stderr, problem.full_sentence())
@@ -65,9 +67,7 @@ class _Exchange:
 
     async def run(self, message: str) -> int:
         options = self._options
-        accepted = await self._client.submit(
-            options.user, message, project=options.project, tool=options.tool, on_away=self._away
-        )
+        accepted = await self._client.submit(options.user, message, tool=options.tool, on_away=self._away)
         try:
             return await self._follow(accepted.job_id)
         except asyncio.CancelledError:
@@ -79,14 +79,14 @@ class _Exchange:
         async for event in self._client.events(job_id, on_away=self._away):
             match event:
                 case w.ToolUse(phase="started"):
-                    _tell(self._stderr, f"🔧 {tool_line(event.name, event.input)}")
+                    _tell(self._stderr, f"🔧 {tool_label(event.name, event.input)}")
                 case w.QuestionInfo(status="open"):
                     await self._deny(event)
                 case w.Done(job):
                     return await self._print(job)
                 case w.Failed(fault, job):
                     await self._print(job)
-                    _tell(self._stderr, f"{fault.code}: {fault.message} {fault.next}".rstrip())
+                    _tell(self._stderr, sentence(fault.code, fault.message, fault.next))
                     return FAILED
                 case _:
                     pass
@@ -96,7 +96,8 @@ class _Exchange:
         if question.question_id in self._denied:
             return
         self._denied.add(question.question_id)
-        _tell(self._stderr, f"? {question.title} {question.detail}".rstrip())
+        detail = "" if question.detail in question.title else question.detail
+        _tell(self._stderr, f"? {question.title} {detail}".rstrip())
         _tell(self._stderr, "  Denied: there is no terminal to ask. `fairlead chat` in a terminal asks you.")
         with suppress(FairleadError):  # somebody else was quicker
             await self._client.answer(question.question_id, "deny", user=self._options.user)
@@ -114,6 +115,6 @@ class _Exchange:
             _tell(self._stderr, f"{job.job_id} was {job.state}.")
         return FAILED
 
-    def _away(self, attempt: int, why: Exception) -> None:
+    def _away(self, attempt: int, _why: Exception) -> None:
         if attempt == 1:
-            _tell(self._stderr, f"{why} Trying again …")
+            _tell(self._stderr, "Fairlead does not answer; trying again …")

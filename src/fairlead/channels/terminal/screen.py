@@ -1,12 +1,11 @@
 """What a person sees in the terminal: settled lines above, one living part below. Knows no server and no keys.
 
 What is finished is printed once and never touched again; only the unfinished block, the running tools and an open
-question are drawn anew. So nothing flickers, and the scroll-back reads like a transcript.
+question are drawn anew. So nothing flickers, and the scroll-back reads like a transcript. An agent's words are data:
+they neither move the cursor nor set the title nor turn a line around.
 """
 
-import re
 from collections.abc import Iterable
-from typing import Final
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.live import Live
@@ -20,13 +19,7 @@ from rich.text import Text
 
 from fairlead.channels.terminal.asking import Asking
 from fairlead.client.wire import QuestionInfo
-
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""An agent's words are data: they must not move the cursor, set the title or turn the line around."""
-
-
-def harmless(text: str) -> str:
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+from fairlead.render.neutral import visible_lines
 
 
 class Tail:
@@ -57,10 +50,13 @@ class Screen:
     def begin(self, note: str) -> None:
         self._tail, self._note, self._asking = "", note, None
         self._tools.clear()
-        self._live = Live(
-            get_renderable=self._drawn, console=self.console, refresh_per_second=10, transient=True, auto_refresh=True
-        )
-        self._live.start()
+        # Drawn from the event loop alone: with rich's own thread, a line printed meanwhile lands behind the spinner.
+        self._live = Live(get_renderable=self._drawn, console=self.console, transient=True, auto_refresh=False)
+        self._live.start(refresh=True)
+
+    def draw(self) -> None:
+        if self._live is not None:
+            self._live.refresh()
 
     def end(self) -> None:
         if self._live is not None:
@@ -80,7 +76,7 @@ class Screen:
         label = self._tools.pop(tool_id, "")
         if label or summary:
             mark = Text("  ✓ ", "green") if ok else Text("  ✗ ", "red")
-            self.console.print(mark + Text(harmless(label), "dim") + Text(_behind(summary), "dim"))
+            self.console.print(mark + Text(visible_lines(label), "dim") + Text(_behind(summary), "dim"))
 
     def asking(self, asking: Asking | None) -> None:
         self._asking = asking
@@ -89,7 +85,7 @@ class Screen:
         parts: list[RenderableType] = []
         if self._tail.strip():
             parts.append(Tail(_markdown(self._tail), self.console.height - 6 - len(self._tools)))
-        parts.extend(Text(f"  🔧 {harmless(label)} …", "cyan") for label in self._tools.values())
+        parts.extend(Text(f"  🔧 {visible_lines(label)} …", "cyan") for label in self._tools.values())
         if self._asking is not None:
             parts.append(Text(f"  {self._asking.hint}", "bold yellow"))
             if self._asking.typed:
@@ -106,7 +102,7 @@ class Screen:
             self.console.print()
 
     def say(self, words: str, style: str = "dim") -> None:
-        self.console.print(Text(harmless(words), style))
+        self.console.print(Text(visible_lines(words), style))
 
     def lines(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -120,14 +116,13 @@ class Screen:
 
     def question(self, question: QuestionInfo, item_number: int = 0) -> None:
         if item_number == 0:
-            self.console.print()
             self.say(f"? {question.title}", "bold yellow")
         if question.kind == "plan":
             self.console.print(Padding(_markdown(question.detail), (0, 2)))
         elif question.detail:
-            self.console.print(Padding(Text(harmless(question.detail)), (0, 4)))
+            self.console.print(Padding(Text(visible_lines(question.detail)), (0, 4)))
         if question.diff:
-            self.console.print(Padding(Syntax(harmless(question.diff), "diff", word_wrap=True), (0, 4)))
+            self.console.print(Padding(Syntax(visible_lines(question.diff), "diff", word_wrap=True), (0, 4)))
         if question.items:
             self._item(question, item_number)
 
@@ -136,13 +131,17 @@ class Screen:
         if item.text != question.title:
             self.say(f"  {item.text}", "yellow")
         for place, option in enumerate(item.options, 1):
-            line = Text(f"  {place}. ", "bold") + Text(harmless(option.label))
+            line = Text(f"  {place}. ", "bold") + Text(visible_lines(option.label))
             self.console.print(line + Text(_behind(option.description), "dim"))
 
 
 def _behind(words: str) -> str:
-    return f"  {harmless(words)}" if words else ""
+    return f"  {visible_lines(words)}" if words else ""
 
 
 def _markdown(text: str) -> Markdown:
-    return Markdown(harmless(text), code_theme="ansi_dark")
+    drawn = Markdown(visible_lines(text), code_theme="ansi_dark")
+    for token in (child for block in drawn.parsed for child in block.children or ()):
+        if token.type == "softbreak":
+            token.type = "hardbreak"  # agents end a line where they mean it, as people do in a chat
+    return drawn

@@ -2,18 +2,18 @@
 
 import asyncio
 from contextlib import suppress
-from typing import Literal, NamedTuple, assert_never
+from typing import Final, Literal, NamedTuple, assert_never
 
 from fairlead.channels.terminal.asking import Asking, Decided
 from fairlead.channels.terminal.flowing import Flowing
 from fairlead.channels.terminal.keyboard import Keyboard
-from fairlead.channels.terminal.labels import tool_line
 from fairlead.channels.terminal.screen import Screen
 from fairlead.client import Client, ServerAway
 from fairlead.client import wire as w
 from fairlead.core.requests import Cancel
-from fairlead.errors import FairleadError
+from fairlead.errors import FairleadError, sentence
 from fairlead.kit.tasks import TaskOwner
+from fairlead.render.tools import tool_label
 
 
 class Key(NamedTuple):
@@ -25,12 +25,14 @@ class Away(NamedTuple):
     why: str
 
 
+DRAWN_EVERY_SEC: Final = 0.1
+
 Happening = w.StreamEvent | Key | Away | FairleadError | ServerAway
 Ending = Literal["over", "left", "lost"]
 
 
 class Turn:
-    """`typed_ahead` is what the person typed meanwhile: it belongs into the next line."""
+    """`typed_ahead` is what the person typed meanwhile: whole lines come next, the rest belongs into the line."""
 
     def __init__(self, client: Client, screen: Screen, user: str) -> None:
         self.typed_ahead = ""
@@ -49,11 +51,13 @@ class Turn:
             with keyboard.listening(lambda name: self._inbox.put_nowait(Key(name))):
                 async with TaskOwner("turn") as owner:
                     owner.start(self._hear(job_id), name="events")
+                    owner.start(self._keep_drawing(), name="drawing")
                     ending = await self._until_over(job_id)
                     owner.cancel()
-                    return ending
         finally:
             self._screen.end()
+        self._keep_late_keys()
+        return ending
 
     async def _hear(self, job_id: str) -> None:
         try:
@@ -61,6 +65,11 @@ class Turn:
                 self._inbox.put_nowait(event)
         except (FairleadError, ServerAway) as problem:
             self._inbox.put_nowait(problem)
+
+    async def _keep_drawing(self) -> None:
+        while True:
+            self._screen.draw()
+            await asyncio.sleep(DRAWN_EVERY_SEC)
 
     def _on_away(self, attempt: int, why: Exception) -> None:
         self._inbox.put_nowait(Away(attempt, str(why)))
@@ -130,20 +139,20 @@ class Turn:
     def _tool(self, event: w.ToolUse) -> None:
         if event.phase == "started":
             self._flush()
-            self._screen.tool_started(event.tool_id, tool_line(event.name, event.input))
+            self._screen.tool_started(event.tool_id, tool_label(event.name, event.input))
         else:
             self._screen.tool_ended(event.tool_id, ok=event.ok, summary=event.summary)
 
     async def _over(self, event: w.Done | w.Failed, job: w.JobInfo) -> None:
         self._flush()
         missing = self._flowing.missing_from(job.answer)
-        if missing == job.answer.strip() and self._flowing.shown.strip():
+        if missing and missing == job.answer.strip() and self._flowing.shown.strip():
             self._screen.rule("answer")
         self._screen.answer(missing)
         for file in job.files:
             self._screen.say(f"  📎 {file.name}  {self._client.base_url}{file.url}")
         if isinstance(event, w.Failed):
-            self._screen.fault(f"{event.error.code}: {event.error.message} {event.error.next}".rstrip())
+            self._screen.fault(sentence(event.error.code, event.error.message, event.error.next))
             self._screen.say(f"/retry {job.job_id} tries it again.")
         elif job.state != "success":
             self._screen.say(f"{job.job_id} was {job.state}.")
@@ -176,11 +185,22 @@ class Turn:
             return await self._cancel_or_leave(job_id)
         if self._asking is not None:
             await self._press_in_question(self._asking, key)
-        elif key == "backspace":
-            self.typed_ahead = self.typed_ahead[:-1]
-        elif len(key) == 1:
-            self.typed_ahead += key
+        else:
+            self._type_ahead(key)
         return None
+
+    def _type_ahead(self, key: str) -> None:
+        if key == "backspace":
+            self.typed_ahead = self.typed_ahead[:-1]
+        elif key == "enter" or len(key) == 1:
+            self.typed_ahead += "\n" if key == "enter" else key
+
+    def _keep_late_keys(self) -> None:
+        """What was pressed while the turn was ending belongs to the next line as well."""
+        while not self._inbox.empty():
+            late = self._inbox.get_nowait()
+            if isinstance(late, Key):
+                self._type_ahead(late.name)
 
     async def _press_in_question(self, asking: Asking, key: str) -> None:
         item = asking.item_number
@@ -210,6 +230,7 @@ class Turn:
         if self._cancelling:
             return "left"
         self._cancelling = True
+        self._flush()
         self._screen.note("cancelling … (Ctrl-C again leaves)")
         self._screen.say("Cancelling; Ctrl-C again leaves.", "yellow")
         try:

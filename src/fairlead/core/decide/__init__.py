@@ -31,6 +31,7 @@ Command: TypeAlias = (
     | starts.StartNext
     | starts.BeginAgentTurn
     | starts.LearnResumeKey
+    | starts.ForgetResumeKey
     | starts.ReportProgress
     | endings.EndJob
     | endings.MarkInterrupted
@@ -71,6 +72,7 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     starts.StartNext: starts.start_next,
     starts.BeginAgentTurn: starts.begin_agent_turn,
     starts.LearnResumeKey: starts.learn_resume_key,
+    starts.ForgetResumeKey: starts.forget_resume_key,
     starts.ReportProgress: starts.report_progress,
     endings.EndJob: endings.end_job,
     endings.MarkInterrupted: endings.mark_interrupted,

@@ -14,7 +14,7 @@ from fairlead.core.events import (
 )
 from fairlead.core.limits import Limits
 from fairlead.core.routing import Destination
-from fairlead.core.state import State
+from fairlead.core.state import Debt, State
 from fairlead.errors import Code
 
 
@@ -62,8 +62,15 @@ def plan_delivery(state: State, command: PlanDelivery, _now: str, _limits: Limit
     return Decision((planned, DeliveryAbandoned(command.debt_id, Code.E_UNDELIVERABLE, to.reason)))
 
 
+def _debt_with_piece(state: State, debt_id: str, index: int) -> Debt | None:
+    debt = state.debts.get(debt_id)
+    if debt is None or debt.plan is None or not 0 <= index < len(debt.plan.pieces):
+        return None
+    return debt
+
+
 def pay_piece(state: State, command: PayPiece, _now: str, _limits: Limits) -> Decision:
-    debt = state.debts.get(command.debt_id)
+    debt = _debt_with_piece(state, command.debt_id, command.index)
     if debt is None or str(command.index) in debt.paid:
         return NOTHING
     return Decision((PieceDelivered(command.debt_id, command.index, command.message_id),))
@@ -84,8 +91,9 @@ def defer_delivery(state: State, command: DeferDelivery, now: str, limits: Limit
 
 
 def acknowledge(state: State, command: Acknowledge, _now: str, _limits: Limits) -> Decision:
+    """A client may be quicker than the plan; what is planned in pieces is paid in pieces."""
     debt = state.debts.get(command.debt_id)
-    if debt is None or not debt.awaits_fetching:
+    if debt is None or (debt.plan is not None and not debt.awaits_fetching):
         return NOTHING
     return Decision((DeliveryAcknowledged(command.debt_id),))
 

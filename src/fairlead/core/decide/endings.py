@@ -1,6 +1,6 @@
 """How jobs end. Every end owes somebody at least a line, in the same batch."""
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -21,6 +21,9 @@ from fairlead.core.events import (
 from fairlead.core.limits import Limits
 from fairlead.core.state import Job, State, answer_debt_id
 from fairlead.errors import Code
+
+MAX_ERROR_CHARS: Final = 2000
+"""An agent's last words may be its whole log: the state keeps an ended job's error for days, so only its head."""
 
 
 class Completed(msgspec.Struct, frozen=True):
@@ -92,7 +95,8 @@ def _end_event(job: Job, outcome: Outcome, limits: Limits) -> JournalEvent:
                 job.job_id, job.session_key, inline, excerpt, outcome.text_blob, outcome.files, outcome.spent
             )
         case Failed():
-            return JobFailed(job.job_id, job.session_key, outcome.code, outcome.message, outcome.text, outcome.spent)
+            message = outcome.message[:MAX_ERROR_CHARS]
+            return JobFailed(job.job_id, job.session_key, outcome.code, message, outcome.text, outcome.spent)
         case Cancelled():
             return JobCancelled(job.job_id, job.session_key, outcome.person, outcome.reason)
 
@@ -110,9 +114,14 @@ def mark_interrupted(state: State, _command: MarkInterrupted, _now: str, _limits
 
 
 def try_again(state: State, command: TryAgain, _now: str, _limits: Limits) -> Decision:
+    """Once, and only while nothing can have happened twice: the caller knows of tools, the state of permissions."""
     job = state.jobs.get(command.job_id)
-    if job is None or job.state != "running" or job.tried_again:
+    if job is None or job.state != "running":
+        return refused(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} is not running.")
+    if job.tried_again:
         return refused(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} has had its second attempt.")
+    if any(q.job_id == job.job_id and q.verdict == "allow" for q in state.questions.values()):
+        return refused(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} was granted a permission and may have used it.")
     return Decision((JobTriedAgain(command.job_id, command.code, command.reason),), subject=command.job_id)
 
 

@@ -7,7 +7,7 @@ a stranger's leaves none.
 import msgspec
 
 from fairlead.core.decide.decision import NOTHING, Decision
-from fairlead.core.decide.projects import project_to_work_in, switched
+from fairlead.core.decide.projects import project_to_work_in, tool_to_keep
 from fairlead.core.decide.sessions import binding_events
 from fairlead.core.events import (
     AttachmentsStored,
@@ -17,11 +17,14 @@ from fairlead.core.events import (
     JournalEvent,
     MessageRefused,
     MessageSkipped,
+    ProjectSwitched,
+    QuestionClosed,
     SessionCreated,
     ToolChanged,
 )
-from fairlead.core.inbound import Attachment, Inbound
+from fairlead.core.inbound import Attachment, Inbound, clean_text
 from fairlead.core.limits import Limits
+from fairlead.core.retention import is_rising
 from fairlead.core.state import RETRYABLE, Job, Project, Session, State
 from fairlead.errors import Code, FairleadError, error
 
@@ -92,16 +95,21 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
         inbound.attachments,
         cause=_cause(inbound),
         body_digest=inbound.body_digest,
+        quoted=0 if command.prompt_blob else len(_quotation(inbound)),
     )
     return Decision((*before, job), subject=job.job_id)
 
 
 def prompt_of(inbound: Inbound) -> str:
     """The quoted text goes along, marked as what it is."""
+    return _quotation(inbound) + clean_text(inbound.text)
+
+
+def _quotation(inbound: Inbound) -> str:
     if not inbound.quote:
-        return inbound.text
-    quoted = "\n".join(f"> {line}" for line in inbound.quote.splitlines())
-    return f"{quoted}\n\n{inbound.text}"
+        return ""
+    quoted = "\n".join(f"> {line}" for line in clean_text(inbound.quote).splitlines())
+    return f"{quoted}\n\n"
 
 
 def new_job_id(state: State, now: str) -> str:
@@ -112,17 +120,20 @@ def _seen_before(state: State, inbound: Inbound) -> Decision | None:
     fate = state.fate_of(inbound.dedupe_key)
     if fate is None:
         floor = state.floors.get(inbound.conversation.address, -1)
-        below = inbound.message_id.isdecimal() and int(inbound.message_id) <= floor
+        below = is_rising(inbound.message_id) and int(inbound.message_id) <= floor
         return Decision(duplicate=True) if below else None
     if fate.startswith("refused "):
         return Decision(refusal=error(Code(fate.removeprefix("refused "))), duplicate=True)
+    job = state.jobs.get(fate)
+    if job is not None and inbound.body_digest not in {"", job.body_digest}:
+        return Decision(refusal=error(Code.E_IDEMPOTENCY_MISMATCH), subject=fate, duplicate=True)
     return Decision(subject=fate if fate.startswith("job_") else "", duplicate=True)
 
 
 def _message_problem(inbound: Inbound, limits: Limits) -> FairleadError | None:
     if not inbound.text.strip() and not inbound.attachments:
         return error(Code.E_EMPTY_MESSAGE)
-    size = len(inbound.text.encode())
+    size = len(inbound.text.encode("utf-8", "replace"))
     if size > limits.max_message_bytes:
         return error(
             Code.E_MESSAGE_TOO_LARGE,
@@ -134,9 +145,11 @@ def _message_problem(inbound: Inbound, limits: Limits) -> FairleadError | None:
 
 
 def _room_problem(session: Session | None, project: Project, inbound: Inbound, limits: Limits) -> FairleadError | None:
-    if inbound.tool is not None and inbound.tool not in project.enabled_tools:
+    stays = session is not None and session.project == project.name
+    tool = inbound.tool or (session.tool if session is not None and stays else project.default_tool)
+    if tool not in project.enabled_tools:
         enabled = ", ".join(project.enabled_tools)
-        return error(Code.E_TOOL_NOT_ENABLED, f"{inbound.tool[:40]!r} is not enabled: {project.name} has {enabled}.")
+        return error(Code.E_TOOL_NOT_ENABLED, f"{tool[:40]!r} is not enabled: {project.name} has {enabled}.")
     if session is not None and len(session.queue) >= limits.max_queue_per_session:
         return error(Code.E_QUEUE_FULL, f"{len(session.queue)} messages already wait in this session.")
     return None
@@ -148,7 +161,7 @@ def _preparation(
     """What must be so before the job can be: the session, its binding, its project and its tool."""
     key = session.session_key if session is not None else str(inbound.session_key)
     events: list[JournalEvent] = []
-    tool = inbound.tool or (session.tool if session is not None else project.default_tool)
+    tool = inbound.tool or tool_to_keep(session, project)
     if session is None:
         events.append(
             SessionCreated(
@@ -158,10 +171,8 @@ def _preparation(
     if state.session_at(inbound.conversation, now) is None:
         events += binding_events(state, key, inbound.conversation, now)
     if inbound.project is not None and (session is None or session.project != project.name):
-        switch = switched(session, project, key, inbound.person)
-        events.append(switch)
-        tool = inbound.tool or switch.tool
-    if inbound.tool is not None and session is not None and session.tool != tool:
+        events.append(ProjectSwitched(key, inbound.person, project.name, tool))
+    elif session is not None and session.tool != tool:
         events.append(ToolChanged(key, tool))
     return tuple(events)
 
@@ -186,13 +197,16 @@ def skip_message(state: State, command: SkipMessage, _now: str, limits: Limits) 
 
 
 def amend_job(state: State, command: AmendJob, _now: str, limits: Limits) -> Decision:
+    """Only the person's own words change: what they quoted stays before them."""
     job = state.jobs.get(command.job_id)
-    if job is None or job.state != "queued" or command.text == job.prompt or not command.text.strip():
+    if job is None or job.state != "queued" or not command.text.strip():
         return NOTHING
-    if len(command.text.encode()) > limits.max_message_bytes:
+    if len(command.text.encode("utf-8", "replace")) > limits.max_message_bytes:
         return Decision(refusal=error(Code.E_MESSAGE_TOO_LARGE))
-    inline = "" if command.prompt_blob else command.text
-    return Decision((JobAmended(job.job_id, inline, command.prompt_blob),), subject=job.job_id)
+    prompt = "" if command.prompt_blob else job.prompt[: job.quoted] + clean_text(command.text)
+    if (prompt, command.prompt_blob) == (job.prompt, job.prompt_blob):
+        return NOTHING
+    return Decision((JobAmended(job.job_id, prompt, command.prompt_blob),), subject=job.job_id)
 
 
 def store_attachments(state: State, command: StoreAttachments, _now: str, _limits: Limits) -> Decision:
@@ -206,6 +220,9 @@ def retry_job(state: State, command: RetryJob, now: str, limits: Limits) -> Deci
     original = command.original
     if original.state not in RETRYABLE:
         return Decision(refusal=error(Code.E_JOB_NOT_RETRYABLE, f"{original.job_id} is {original.state}, not failed."))
+    if original.cause == "agent":
+        message = f"The agent began {original.job_id} by itself: there is no prompt to send again."
+        return Decision(refusal=error(Code.E_JOB_NOT_RETRYABLE, message))
     message_id = f"retry-{original.job_id}"
     fate = state.fate_of(f"{original.conversation.address}:{message_id}")
     if fate is not None:
@@ -234,4 +251,13 @@ def retry_job(state: State, command: RetryJob, now: str, limits: Limits) -> Deci
         original.job_id,
         "retry",
     )
-    return Decision((job,), subject=job.job_id)
+    return Decision((job, *_stale_questions(state, original.job_id)), subject=job.job_id)
+
+
+def _stale_questions(state: State, job_id: str) -> tuple[JournalEvent, ...]:
+    """The new attempt asks for itself: a late click on the old question must not begin a third."""
+    return tuple(
+        QuestionClosed(q.question_id, "withdrawn")
+        for q in state.questions.values()
+        if q.job_id == job_id and q.status == "open"
+    )

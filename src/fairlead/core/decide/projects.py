@@ -145,10 +145,13 @@ def switch_project(state: State, command: SwitchProject, _now: str, _limits: Lim
 
 
 def switched(session: Session | None, project: Project, session_key: str, person: str) -> ProjectSwitched:
-    """The session's tool stays where the new project allows it."""
+    return ProjectSwitched(session_key, person, project.name, tool_to_keep(session, project))
+
+
+def tool_to_keep(session: Session | None, project: Project) -> str:
+    """The session's tool stays where the project allows it."""
     keeps = session is not None and session.tool in project.enabled_tools
-    tool = session.tool if session is not None and keeps else project.default_tool
-    return ProjectSwitched(session_key, person, project.name, tool)
+    return session.tool if session is not None and keeps else project.default_tool
 
 
 def project_to_work_in(

@@ -99,7 +99,8 @@ def answer_question(state: State, command: AnswerQuestion, now: str, limits: Lim
         return refused(Code.E_OWNER_ONLY, "Only the owner allows something for the whole session.")
     job = state.jobs.get(question.job_id)
     if job is None or not job.is_live:
-        return _answer_after_crash(state, question, job, command, now)
+        known = job is not None and question.kind == "question"
+        return _answer_after_crash(state, question, command, now, limits) if known else _job_is_gone(question)
     answered = QuestionAnswered(
         command.question_id,
         command.verdict,
@@ -122,17 +123,24 @@ def _why_closed(question: OpenQuestion | None) -> str:
     return f"The question is closed: {question.closed_reason.replace('_', ' ')}."
 
 
+def _job_is_gone(question: OpenQuestion) -> Decision:
+    return refused(
+        Code.E_QUESTION_CLOSED,
+        f"The job that asked, {question.job_id}, was interrupted.",
+        next_step=f"`retry {question.job_id}` runs it again.",
+    )
+
+
 def _answer_after_crash(
-    state: State, question: OpenQuestion, job: Job | None, command: AnswerQuestion, now: str
+    state: State, question: OpenQuestion, command: AnswerQuestion, now: str, limits: Limits
 ) -> Decision:
-    """A click on a question is consent to go on, as a retry is; a permission died with the process that asked."""
-    if question.kind != "question" or job is None:
-        return refused(
-            Code.E_QUESTION_CLOSED,
-            f"The job that asked, {question.job_id}, was interrupted.",
-            next_step=f"`retry {question.job_id}` runs it again.",
-        )
+    """A click on a question is consent to go on, as a retry is, unless it declines to answer; a permission died with
+    the process that asked."""
     answered = QuestionAnswered(command.question_id, command.verdict, command.person, command.chosen, command.message)
+    if command.verdict == "deny":
+        return Decision((answered,), subject=question.job_id)
+    if len(state.sessions[question.session_key].queue) >= limits.max_queue_per_session:
+        return refused(Code.E_QUEUE_FULL)
     enqueued = JobEnqueued(
         new_job_id(state, now),
         question.session_key,

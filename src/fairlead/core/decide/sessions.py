@@ -18,6 +18,7 @@ from fairlead.core.events import (
     ModelChosen,
     OwnerSet,
     PersonSeen,
+    QuestionClosed,
     SessionCreated,
     SessionReset,
     StateFounded,
@@ -156,13 +157,24 @@ def choose_model(state: State, command: ChooseModel, _now: str, _limits: Limits)
 
 
 def reset_session(state: State, command: ResetSession, _now: str, _limits: Limits) -> Decision:
-    """The queue goes at once; a running turn is ended by its owner and finds its generation outdated."""
+    """The queue goes at once; a running turn is ended by its owner and finds its generation outdated. Questions
+    that a crash left behind go too: a late click must not carry the old talk into the new one."""
     session = state.sessions.get(command.session_key)
     if session is None:
         return refused(Code.E_NOT_IN_MANAGED_THREAD)
     reset = SessionReset(command.session_key, session.generation + 1, command.person)
     queued = [e for job_id in session.queue for e in cancel_queued(state, job_id, command.person, "reset")]
-    return Decision((reset, *queued), subject=command.session_key)
+    left_behind = [
+        QuestionClosed(q.question_id, "withdrawn")
+        for q in state.questions.values()
+        if q.session_key == command.session_key and q.status == "open" and not _is_live(state, q.job_id)
+    ]
+    return Decision((reset, *queued, *left_behind), subject=command.session_key)
+
+
+def _is_live(state: State, job_id: str) -> bool:
+    job = state.jobs.get(job_id)
+    return job is not None and job.is_live
 
 
 def bind(state: State, command: Bind, now: str, _limits: Limits) -> Decision:
@@ -190,9 +202,10 @@ def binding_events(
     ttl_ms: int | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> tuple[JournalEvent, ...]:
-    """A new binding; what the place was bound to before ends as `rebound`."""
-    older = state.bound.get(conversation.address)
-    ended = () if older is None else (BindingEnded(older, "rebound"),)
+    """A new binding; what the place was bound to before ends as `rebound`, or as `expired` if it had."""
+    older = state.bindings.get(state.bound.get(conversation.address, ""))
+    reason = "rebound" if older is not None and older.is_live(now) else "expired"
+    ended = () if older is None else (BindingEnded(older.binding_id, reason),)
     bound = BindingBound(
         f"bind_{state.bindings_made + 1}",
         session_key,
@@ -207,11 +220,14 @@ def binding_events(
 
 
 def touch(state: State, command: Touch, now: str, _limits: Limits) -> Decision:
-    """Activity moves the expiry by the binding's whole time to live; one that lives for good needs no touch."""
+    """Activity moves the expiry by the binding's whole time to live. One that lives for good needs no touch, one that
+    has expired is not revived, and a late report of old activity shortens nothing."""
     binding = state.bindings.get(command.binding_id)
-    if binding is None or binding.ttl_ms is None:
+    if binding is None or binding.ttl_ms is None or not binding.is_live(now):
         return NOTHING
     expiry = moments.plus(command.at or now, binding.ttl_ms / 1000)
+    if expiry <= (binding.expires_at or ""):
+        return NOTHING
     return Decision((BindingTouched(command.binding_id, expiry),), subject=command.binding_id)
 
 

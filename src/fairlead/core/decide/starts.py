@@ -5,7 +5,7 @@ import msgspec
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.decision import NOTHING, Decision, refused
 from fairlead.core.decide.messages import new_job_id
-from fairlead.core.events import JobContinued, JobEnqueued, JobProgress, JobStarted, ResumeKeyLearnt
+from fairlead.core.events import JobContinued, JobEnqueued, JobProgress, JobStarted, ResumeKeyForgotten, ResumeKeyLearnt
 from fairlead.core.limits import Limits
 from fairlead.core.state import Job, Session, State, resume_slot
 from fairlead.errors import Code
@@ -25,6 +25,12 @@ class BeginAgentTurn(msgspec.Struct, frozen=True):
 class LearnResumeKey(msgspec.Struct, frozen=True):
     job_id: str
     key: str
+
+
+class ForgetResumeKey(msgspec.Struct, frozen=True):
+    """The tool says that it does not know the talk it was asked to go on with."""
+
+    job_id: str
 
 
 class ReportProgress(msgspec.Struct, frozen=True):
@@ -54,7 +60,7 @@ def _longest_unserved(state: State) -> Session | None:
     idle = (
         s for s in (state.sessions[key] for key in state.ready) if s.running_job_id is None and s.agent_job_id is None
     )
-    return min(idle, key=lambda s: s.last_started_seq, default=None)
+    return min(idle, key=lambda s: s.last_started, default=None)
 
 
 def _started(state: State, session: Session, job_id: str) -> JobStarted:
@@ -87,11 +93,23 @@ def learn_resume_key(state: State, command: LearnResumeKey, _now: str, _limits: 
     """Late keys of an older generation change nothing, and a key that is known needs no second line."""
     job = state.jobs.get(command.job_id)
     session = state.sessions.get(job.session_key) if job is not None else None
-    if job is None or session is None or job.generation != session.generation or not job.is_live:
+    if job is None or session is None or job.generation != session.generation or job.tool is None or not job.is_live:
         return NOTHING
     if session.resume_keys.get(resume_slot(job.tool or "", job.project_path)) == command.key:
         return NOTHING
     return Decision((_learnt(job, command.key),))
+
+
+def forget_resume_key(state: State, command: ForgetResumeKey, _now: str, _limits: Limits) -> Decision:
+    """Only where no answer ever came with it: a talk that somebody may remember is never quietly begun anew."""
+    job = state.jobs.get(command.job_id)
+    session = state.sessions.get(job.session_key) if job is not None else None
+    if job is None or session is None or job.generation != session.generation or not job.is_live:
+        return NOTHING
+    slot = resume_slot(job.tool or "", job.project_path)
+    if slot in session.proven or slot not in session.resume_keys:
+        return NOTHING
+    return Decision((ResumeKeyForgotten(job.session_key, job.generation, job.tool or "", job.project_path),))
 
 
 def _learnt(job: Job, key: str) -> ResumeKeyLearnt:

@@ -1,0 +1,32 @@
+"""Where a terminal works: the project asked for, else the one at hand, else its own directory, registered for it."""
+
+from fairlead.channels.terminal.options import ChatOptions
+from fairlead.client import Client
+from fairlead.core import replies, requests
+
+
+async def settle_in(client: Client, options: ChatOptions) -> str:
+    """The place in a few words, empty if there is none."""
+    if options.project is not None:
+        selected = await client.command(requests.ProjectSwitch(options.project), options.user)
+        assert isinstance(selected, replies.ProjectSelected)
+        return f" · {selected.name} · {options.tool or selected.tool}"
+    at_hand = await _project_at_hand(client, options.user)
+    if at_hand is None and options.directory is not None:
+        at_hand = await _register(client, options.user, options.directory)
+    return "" if at_hand is None else f" · {at_hand.name}"
+
+
+async def _project_at_hand(client: Client, user: str) -> replies.ProjectInfo | None:
+    catalogue = await client.command(requests.ProjectList(), user)
+    assert isinstance(catalogue, replies.ProjectCatalogue)
+    usable = [project for project in catalogue.projects if not project.disabled]
+    chosen = [project for project in usable if project.active] or (usable if len(usable) == 1 else [])
+    return chosen[0] if chosen else None
+
+
+async def _register(client: Client, user: str, directory: str) -> replies.ProjectInfo:
+    added = await client.command(requests.ProjectAdd(directory), user)
+    assert isinstance(added, replies.ProjectInfo)
+    await client.command(requests.ProjectSwitch(added.name), user)
+    return added

@@ -1,0 +1,103 @@
+"""state = fold(events): one rule per event. Depends on the events and the highest `ts` seen, never on a clock.
+
+Rules are found in a table rather than by `match`: a replay of a million events spends its time here. `_RULES` is
+checked against `EVENT_TYPES` on import, so a new event without a rule stops everything at once.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Protocol
+
+from fairlead.core import events as e
+from fairlead.core.fold import delivery, jobs, questions, sessions
+from fairlead.core.retention import begin_day
+from fairlead.core.state import State
+
+
+class Numbered(Protocol):
+    """A line of the journal, as far as the fold needs it."""
+
+    @property
+    def seq(self) -> int: ...
+
+    @property
+    def ts(self) -> str: ...
+
+    @property
+    def payload(self) -> Any: ...
+
+
+def apply(state: State, seq: int, ts: str, event: e.JournalEvent) -> None:
+    """Take one fact into the state. Facts about what is no longer live change nothing."""
+    state.seq = seq
+    if ts > state.highest_ts:
+        state.highest_ts = ts
+        if ts >= state.next_day:
+            begin_day(state, ts)
+    _RULES[type(event)](state, ts, event)
+
+
+def replay(state: State, lines: Iterable[Numbered]) -> None:
+    """The same as `apply` for each line, for a start that has a million of them: what belongs to every line is kept
+    beside the state and written once. So no rule may look at `state.seq` or `state.highest_ts`."""
+    rules = _RULES
+    highest = state.highest_ts
+    next_day = state.next_day
+    line = None
+    for line in lines:
+        ts = line.ts
+        if ts > highest:
+            highest = ts
+            if ts >= next_day:
+                begin_day(state, ts)
+                next_day = state.next_day
+        event = line.payload
+        rules[type(event)](state, ts, event)
+    if line is not None:
+        state.seq = line.seq
+        state.highest_ts = highest
+
+
+_Rule = Callable[[State, str, Any], None]
+_RULES: Final[dict[type[e.JournalEvent], _Rule]] = {
+    e.StateFounded: sessions.state_founded,
+    e.DaemonStarted: sessions.daemon_started,
+    e.OwnerSet: sessions.owner_set,
+    e.PersonSeen: sessions.person_seen,
+    e.ProjectCreated: sessions.project_created,
+    e.ProjectUpdated: sessions.project_updated,
+    e.ProjectSwitched: sessions.project_switched,
+    e.SessionCreated: sessions.session_created,
+    e.ToolChanged: sessions.tool_changed,
+    e.ModelChosen: sessions.model_chosen,
+    e.SessionReset: sessions.session_reset,
+    e.ResumeKeyLearnt: sessions.resume_key_learnt,
+    e.ResumeKeyForgotten: sessions.resume_key_forgotten,
+    e.RuleGranted: sessions.rule_granted,
+    e.JobEnqueued: jobs.job_enqueued,
+    e.MessageRefused: jobs.message_refused,
+    e.MessageSkipped: jobs.message_skipped,
+    e.JobAmended: jobs.job_amended,
+    e.AttachmentsStored: jobs.attachments_stored,
+    e.JobWithdrawn: jobs.job_withdrawn,
+    e.JobStarted: jobs.job_started,
+    e.JobProgress: jobs.job_progress,
+    e.JobTriedAgain: jobs.job_tried_again,
+    e.JobContinued: jobs.job_continued,
+    e.JobCompleted: jobs.job_completed,
+    e.JobFailed: jobs.job_failed,
+    e.JobCancelled: jobs.job_cancelled,
+    e.JobMarkedUnknownAfterCrash: jobs.job_marked_unknown,
+    e.QuestionAsked: questions.question_asked,
+    e.QuestionAnswered: questions.question_answered,
+    e.QuestionClosed: questions.question_closed,
+    e.BindingBound: sessions.binding_bound,
+    e.BindingTouched: sessions.binding_touched,
+    e.BindingEnded: sessions.binding_ended,
+    e.DeliveryOwed: delivery.delivery_owed,
+    e.DeliveryPlanned: delivery.delivery_planned,
+    e.PieceDelivered: delivery.piece_delivered,
+    e.DeliveryDeferred: delivery.delivery_deferred,
+    e.DeliveryAcknowledged: delivery.delivery_acknowledged,
+    e.DeliveryAbandoned: delivery.delivery_abandoned,
+}
+assert set(_RULES) == set(e.EVENT_TYPES), "every journal event needs a rule"

@@ -1,0 +1,206 @@
+"""What becomes of messages and jobs. Every attribute is written only where it changes: replay spends its time here."""
+
+from typing import Final
+
+from fairlead.core import events as e
+from fairlead.core.state import Job, JobState, Session, State, resume_slot
+
+_UNDER_WAY: Final = frozenset({"running", "waiting"})
+
+
+def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
+    job_id = event.job_id
+    key = event.session_key
+    session = state.sessions[key]
+    job = state.jobs[job_id] = Job(
+        job_id,
+        key,
+        session.session_id,
+        event.conversation,
+        event.message_id,
+        event.person,
+        "queued",
+        event.prompt,
+        ts,
+        event.prompt_blob,
+        event.attachments,
+        event.attempt,
+        event.retry_of,
+        event.cause,
+        event.body_digest,
+    )
+    if event.quoted:
+        job.quoted = event.quoted
+    state.jobs_made += 1
+    session.queue.append(job_id)
+    session.last_activity_at = ts
+    state.ready[key] = 0
+    state.account.received += 1
+    at = event.conversation
+    state.keys_of_today[f"{at.channel}/{at.account_id}/{at.conversation_id}:{event.message_id}"] = job_id
+
+
+def message_refused(state: State, _ts: str, event: e.MessageRefused) -> None:
+    state.account.received += 1
+    state.account.refused += 1
+    state.keys_of_today[f"{event.conversation.address}:{event.message_id}"] = f"refused {event.error_code}"
+
+
+def message_skipped(state: State, _ts: str, event: e.MessageSkipped) -> None:
+    state.account.received += 1
+    state.account.skipped += 1
+    state.keys_of_today[f"{event.conversation.address}:{event.message_id}"] = f"skipped {event.reason}"
+
+
+def job_amended(state: State, _ts: str, event: e.JobAmended) -> None:
+    job = state.jobs.get(event.job_id)
+    if job is not None and job.state == "queued":
+        job.prompt = event.prompt
+        job.prompt_blob = event.prompt_blob
+        if event.prompt_blob:
+            job.quoted = 0
+
+
+def attachments_stored(state: State, _ts: str, event: e.AttachmentsStored) -> None:
+    job = state.jobs.get(event.job_id)
+    if job is not None:
+        job.attachments = event.attachments
+
+
+def job_withdrawn(state: State, ts: str, event: e.JobWithdrawn) -> None:
+    job = state.jobs.get(event.job_id)
+    if job is not None and job.state == "queued":
+        _end(state, ts, job, "withdrawn")
+        state.account.withdrawn += 1
+
+
+def job_started(state: State, ts: str, event: e.JobStarted) -> None:
+    job_id = event.job_id
+    job = state.jobs.get(job_id)
+    if job is None or job.state != "queued":
+        return
+    session = state.sessions[job.session_key]
+    _leave_queue(state, session, job_id)
+    state.jobs_started += 1
+    session.last_started = state.jobs_started
+    if job.cause == "agent":
+        session.agent_job_id = job_id
+    else:
+        session.running_job_id = job_id
+    job.state = "running"
+    job.started_at = ts
+    job.tool = event.tool
+    job.project = event.project
+    job.project_path = event.project_path
+    if event.generation:
+        job.generation = event.generation
+    if event.resume_key:
+        job.resume_key = event.resume_key
+    state.running.append(job_id)
+
+
+def job_progress(_state: State, _ts: str, _event: e.JobProgress) -> None:
+    """Only the record that it was alive."""
+
+
+def job_tried_again(state: State, _ts: str, event: e.JobTriedAgain) -> None:
+    job = state.jobs.get(event.job_id)
+    if job is not None and job.is_live:
+        job.tried_again = True
+
+
+def job_continued(state: State, _ts: str, event: e.JobContinued) -> None:
+    job = state.jobs.get(event.job_id)
+    if job is not None and job.state == "waiting":
+        job.state = "running"
+        state.waiting.remove(event.job_id)
+        state.running.append(event.job_id)
+
+
+def job_completed(state: State, ts: str, event: e.JobCompleted) -> None:
+    job = state.jobs.get(event.job_id)
+    if job is None or job.state not in _UNDER_WAY:
+        return
+    session = _end(state, ts, job, "success")
+    job.result_excerpt = event.excerpt
+    job.answer = event.text
+    if event.text_blob:
+        job.answer_blob = event.text_blob
+    if event.files:
+        job.files = event.files
+    state.account.answered += 1
+    _spend(session, job, event.spent)
+    if len(session.proven) < len(session.resume_keys):
+        _prove(session, job)
+
+
+def job_failed(state: State, ts: str, event: e.JobFailed) -> None:
+    job = state.jobs.get(event.job_id)
+    if job is None or job.state not in _UNDER_WAY:
+        return
+    session = _end(state, ts, job, "failed")
+    job.error_code = event.error_code
+    job.error_message = event.error_message
+    job.answer = event.text
+    state.account.failed += 1
+    _spend(session, job, event.spent)
+
+
+def job_cancelled(state: State, ts: str, event: e.JobCancelled) -> None:
+    job = state.jobs.get(event.job_id)
+    if job is not None and job.is_live:
+        _end(state, ts, job, "cancelled")
+        state.account.cancelled += 1
+
+
+def job_marked_unknown(state: State, ts: str, event: e.JobMarkedUnknownAfterCrash) -> None:
+    job = state.jobs.get(event.job_id)
+    if job is not None and job.is_live:
+        _end(state, ts, job, "unknown_after_crash")
+        job.error_code = "E_UNKNOWN_AFTER_CRASH"
+        state.account.unknown += 1
+
+
+def _end(state: State, ts: str, job: Job, how: JobState) -> Session:
+    """What every end has in common: it leaves queue and slot, and its prompt is in the journal if anybody asks."""
+    session = state.sessions[job.session_key]
+    job_id = job.job_id
+    before = job.state
+    if before == "running":
+        state.running.remove(job_id)
+    elif before == "queued":
+        _leave_queue(state, session, job_id)
+    else:
+        state.waiting.remove(job_id)
+    if session.running_job_id == job_id:
+        session.running_job_id = None
+    elif session.agent_job_id == job_id:
+        session.agent_job_id = None
+    job.state = how
+    job.finished_at = ts
+    job.prompt = ""
+    session.last_job_id = job_id
+    session.last_activity_at = ts
+    session.ended.append(job_id)
+    return session
+
+
+def _prove(session: Session, job: Job) -> None:
+    slot = resume_slot(job.tool or "", job.project_path)
+    if job.generation == session.generation and slot in session.resume_keys and slot not in session.proven:
+        session.proven.append(slot)
+
+
+def _leave_queue(state: State, session: Session, job_id: str) -> None:
+    queue = session.queue
+    queue.remove(job_id)
+    if not queue:
+        state.ready.pop(session.session_key, None)
+
+
+def _spend(session: Session, job: Job, spent: e.Spent) -> None:
+    if spent.cost_usd:
+        job.cost_usd = spent.cost_usd
+        session.cost_usd += spent.cost_usd
+    session.input_tokens += spent.input_tokens
+    session.output_tokens += spent.output_tokens

@@ -1,0 +1,61 @@
+"""What becomes of questions: asked, answered, or closed without an answer."""
+
+from fairlead.core import events as e
+from fairlead.core.retention import settle
+from fairlead.core.state import OpenQuestion, State, question_debt_id
+
+
+def question_asked(state: State, ts: str, event: e.QuestionAsked) -> None:
+    job = state.jobs.get(event.job_id)
+    if job is None or job.state not in {"running", "waiting"}:
+        return
+    state.questions_made += 1
+    state.questions[event.question_id] = OpenQuestion(
+        question_id=event.question_id,
+        job_id=event.job_id,
+        session_key=event.session_key,
+        kind=event.kind,
+        request_id=event.request_id,
+        title=event.title,
+        deadline=event.deadline,
+        asked_at=ts,
+        conversation=job.conversation,
+        tool=event.tool,
+        detail=event.detail,
+        diff=event.diff,
+        rule=event.rule,
+        items=event.items,
+        suggestions=event.suggestions,
+    )
+    if job.state == "running":
+        job.state = "waiting"
+        state.running.remove(event.job_id)
+        state.waiting.append(event.job_id)
+
+
+def question_answered(state: State, _ts: str, event: e.QuestionAnswered) -> None:
+    question = state.questions.get(event.question_id)
+    if question is None or question.status != "open":
+        return
+    question.status = "answered"
+    question.verdict = event.verdict
+    question.answered_by = event.person
+    question.chosen = event.chosen
+    question.message = event.message
+    question.for_session = event.for_session
+    _no_longer_to_fetch(state, event.question_id)
+
+
+def question_closed(state: State, _ts: str, event: e.QuestionClosed) -> None:
+    question = state.questions.get(event.question_id)
+    if question is not None and question.status == "open":
+        question.status = "closed"
+        question.closed_reason = event.reason
+        _no_longer_to_fetch(state, event.question_id)
+
+
+def _no_longer_to_fetch(state: State, question_id: str) -> None:
+    """Whoever fetches for himself has seen the question by its answer, or need not see it any more."""
+    debt = state.debts.get(question_debt_id(question_id))
+    if debt is not None and debt.awaits_fetching:
+        settle(state, debt)

@@ -1,0 +1,84 @@
+"""A CLI's self-check: is it there, which version, logged in as far as its files tell. Asks no model anything."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from fairlead.kit.framing import LineTooLong
+from fairlead.kit.processes import AT_ONCE, OwnedProcess
+from fairlead.ports import Health
+from fairlead.runtimes.cli_turn import start_failure
+
+PATIENCE = 20.0
+_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+
+Version = tuple[int, int, int]
+
+
+class KnownGood(msgspec.Struct, frozen=True):
+    """Tried from `first` to `last`; below it does not work, above it is only new."""
+
+    first: Version
+    last: Version
+
+
+class Login(msgspec.Struct, frozen=True):
+    """Any of these means that somebody logged in once. Files are relative to the home directory."""
+
+    variables: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    how: str = ""
+
+
+def version_in(said: str) -> Version | None:
+    found = _VERSION.search(said)
+    return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
+
+
+def judged(program: str, said: str, good: KnownGood, login_note: str) -> Health:
+    version = version_in(said)
+    notes = [login_note] if login_note else []
+    if version is None:
+        return Health(
+            ok=False, program=program, notes=(f"`{program} --version` names no version: {said[:100]!r}.", *notes)
+        )
+    shown = _shown(version)
+    if version < good.first:
+        old = f"{program} {shown} is older than {_shown(good.first)}, the oldest that works. Update it."
+        return Health(ok=False, program=program, version=shown, notes=(old, *notes))
+    if version > good.last:
+        notes.insert(0, f"{program} {shown} is newer than {_shown(good.last)}, the newest that was tried.")
+    return Health(ok=True, program=program, version=shown, notes=tuple(notes))
+
+
+def login_note(login: Login, env: Mapping[str, str]) -> str:
+    home = Path(env.get("HOME", "/"))
+    if any(env.get(name) for name in login.variables) or any((home / name).exists() for name in login.files):
+        return ""
+    return f"No login was found. {login.how}"
+
+
+async def check_program(program: str, env: Mapping[str, str], *, mark: str, good: KnownGood, login: Login) -> Health:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            async with OwnedProcess.spawn(
+                (program, "--version"), cwd=Path("/"), env=env, mark=mark, stdin="empty", grace=AT_ONCE
+            ) as process:
+                said = [line.decode(errors="replace") async for line in process.lines()]
+    except TimeoutError:
+        return Health(ok=False, program=program, notes=(f"`{program} --version` did not end within {PATIENCE:.0f} s.",))
+    except LineTooLong as fault:
+        return Health(ok=False, program=program, notes=(str(fault),))
+    except Exception as fault:
+        failure = start_failure(fault)
+        if failure is None:
+            raise
+        return Health(ok=False, program=program, notes=(failure.message,))
+    return judged(program, "\n".join(said), good, login_note(login, env))
+
+
+def _shown(version: Version) -> str:
+    return ".".join(str(number) for number in version)

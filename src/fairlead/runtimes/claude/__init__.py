@@ -1,0 +1,1 @@
+"""Claude Code, long-lived over its control protocol or once per turn."""

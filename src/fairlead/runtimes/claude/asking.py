@@ -1,0 +1,147 @@
+"""Claude's requests as a person gets to see them, and a person's answers in Claude's form. Pure."""
+
+import difflib
+from typing import Any, Final, cast
+
+import msgspec
+
+from fairlead.core.engine import (
+    Answer,
+    Ask,
+    Option,
+    PermissionRequested,
+    PlanProposed,
+    Question,
+    QuestionAsked,
+    Suggestion,
+)
+from fairlead.runtimes.claude import wire
+
+DETAIL: Final = 20_000
+DIFF: Final = 20_000
+_PATH_KEYS: Final = ("file_path", "notebook_path", "path")
+_FIRST_KEYS: Final = ("command", "url", "query", "pattern", *_PATH_KEYS)
+_NO: Final = "The person said no."
+
+
+def ask_of(request_id: str, request: wire.ToolRequest, tool_input: dict[str, Any]) -> Ask:
+    """`tool_input` is the call's own, also where the request leaves it out (as it does for plans)."""
+    match request.tool_name:
+        case "AskUserQuestion" if questions := _questions(tool_input):
+            return QuestionAsked(request_id, questions)
+        case "ExitPlanMode":
+            return PlanProposed(request_id, _text(tool_input.get("plan")) or "(The agent gave no plan in words.)")
+        case _:
+            return _permission(request_id, request, tool_input)
+
+
+def _permission(request_id: str, request: wire.ToolRequest, tool_input: dict[str, Any]) -> PermissionRequested:
+    return PermissionRequested(
+        request_id,
+        tool=request.tool_name,
+        title=request.description or f"Use {request.tool_name}?",
+        detail=detail_of(tool_input),
+        diff=diff_of(request.tool_name, tool_input),
+        input=tool_input,
+        suggestions=_suggestions(request.permission_suggestions),
+    )
+
+
+def detail_of(tool_input: dict[str, Any]) -> str:
+    """The whole command, or the path, or all of the input: what is decided about, and what a standing rule names."""
+    for key in _FIRST_KEYS:
+        value = tool_input.get(key)
+        if isinstance(value, str) and value:
+            return value[:DETAIL]
+    return _json(tool_input)[:DETAIL] if tool_input else ""
+
+
+def diff_of(tool: str, tool_input: dict[str, Any]) -> str:
+    path = next((value for key in _PATH_KEYS if isinstance(value := tool_input.get(key), str)), "")
+    match tool:
+        case "Edit":
+            pairs = [tool_input]
+        case "MultiEdit":
+            edits = tool_input.get("edits")
+            pairs = [_dict(edit) for edit in cast("list[Any]", edits)] if isinstance(edits, list) else []
+        case "Write":
+            pairs = [{"old_string": "", "new_string": tool_input.get("content")}]
+        case _:
+            return ""
+    return "\n".join(_one_diff(path, pair) for pair in pairs)[:DIFF]
+
+
+def _one_diff(path: str, pair: dict[str, Any]) -> str:
+    old, new = _text(pair.get("old_string")).splitlines(), _text(pair.get("new_string")).splitlines()
+    return "\n".join(difflib.unified_diff(old, new, path, path, lineterm=""))
+
+
+def _questions(tool_input: dict[str, Any]) -> tuple[Question, ...]:
+    asked = tool_input.get("questions")
+    if not isinstance(asked, list):
+        return ()
+    return tuple(_question(_dict(one)) for one in cast("list[Any]", asked) if _text(_dict(one).get("question")))
+
+
+def _question(said: dict[str, Any]) -> Question:
+    options = said.get("options")
+    listed = [_dict(option) for option in cast("list[Any]", options)] if isinstance(options, list) else []
+    return Question(
+        _text(said.get("question")),
+        tuple(Option(_text(o.get("label")), _text(o.get("description"))) for o in listed if o.get("label")),
+        _text(said.get("header")),
+        said.get("multiSelect") is True,
+    )
+
+
+def _suggestions(said: Any) -> tuple[Suggestion, ...]:
+    if not isinstance(said, list):
+        return ()
+    raw = [_dict(one) for one in cast("list[Any]", said)]
+    return tuple(Suggestion(_suggestion_words(one), one) for one in raw if one)
+
+
+def _suggestion_words(one: dict[str, Any]) -> str:
+    match one.get("type"):
+        case "addRules":
+            rules = [_dict(rule) for rule in _list(one.get("rules"))]
+            return "Always allow " + ", ".join(_rule_words(rule) for rule in rules)
+        case "addDirectories":
+            return "Allow the directory " + ", ".join(str(path) for path in _list(one.get("directories")))
+        case "setMode":
+            return f"Switch to the mode {one.get('mode')}"
+        case other:
+            return str(other)
+
+
+def _rule_words(rule: dict[str, Any]) -> str:
+    tool, content = _text(rule.get("toolName")), _text(rule.get("ruleContent"))
+    return f"{tool}({content})" if content else tool
+
+
+def response_to(ask: Ask, tool_input: dict[str, Any], answer: Answer) -> dict[str, Any]:
+    """A standing permission is Fairlead's own narrow rule: Claude's would be written into the project's settings."""
+    if answer.verdict == "deny":
+        return {"behavior": "deny", "message": answer.message or _NO}
+    if isinstance(ask, QuestionAsked):
+        answers = dict(answer.chosen)
+        if answer.message:
+            answers.setdefault(ask.questions[0].text, answer.message)
+        return {"behavior": "allow", "updatedInput": {**tool_input, "answers": answers}}
+    return {"behavior": "allow", "updatedInput": tool_input}
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _json(value: dict[str, Any]) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,122 @@
+"""Claude's argument vectors, every flag from its setting. Pure."""
+
+from typing import Final, Literal
+
+import msgspec
+
+from fairlead.runtimes.surface import DEFAULT_TOOLS, Surface
+
+MOST_SYSTEM_PROMPT: Final = 4000
+# They reach the person through us, and do nothing by themselves.
+ASKING_TOOLS: Final = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode")
+
+OutputFormat = Literal["stream-json", "text"]
+
+
+class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds are floats; 0 processes, or `multi_turn` off, means a process for each turn."""
+
+    command: str = "claude"
+    model: str = ""
+    fallback_model: str = ""
+    max_budget_usd: float | None = None
+    append_system_prompt: str = ""
+    output_format: OutputFormat = "stream-json"
+    tools: tuple[str, ...] = DEFAULT_TOOLS
+    dangerously_skip_permissions: bool = False
+    strict_mcp_config: bool = False
+    mcp_config: str = ""
+    debug_file: str = ""
+    add_dirs: tuple[str, ...] = ()
+    multi_turn: bool = True
+    hang_timeout_sec: float = 60.0
+    idle_timeout_sec: float = 300.0
+    max_processes: int = 5
+    session_scanning: bool = False
+    extra_environment: tuple[str, ...] = ()
+    check_mark: str = "fairlead-check:claude"
+
+
+class Talk(msgspec.Struct, frozen=True):
+    """Which talk: a new one under a chosen id, or one that goes on."""
+
+    key: str
+    is_new: bool
+
+    def flags(self) -> tuple[str, ...]:
+        return ("--session-id", self.key) if self.is_new else ("-r", self.key)
+
+
+def shared_flags(
+    settings: ClaudeSettings, surface: Surface, *, model: str, add_dirs: tuple[str, ...]
+) -> tuple[str, ...]:
+    return (
+        *(("--model", model) if model else ()),
+        *(("--dangerously-skip-permissions",) if settings.dangerously_skip_permissions else ()),
+        *(("--strict-mcp-config",) if settings.strict_mcp_config else ()),
+        *(("--mcp-config", settings.mcp_config) if settings.mcp_config else ()),
+        *(("--fallback-model", settings.fallback_model) if settings.fallback_model else ()),
+        *(("--max-budget-usd", f"{settings.max_budget_usd:g}") if settings.max_budget_usd is not None else ()),
+        *_system_prompt(settings),
+        *(("--debug-file", settings.debug_file) if settings.debug_file else ()),
+        *(part for directory in add_dirs for part in ("--add-dir", directory)),
+        *("--tools", ",".join(surface.tools)),
+    )
+
+
+def _system_prompt(settings: ClaudeSettings) -> tuple[str, ...]:
+    if not settings.append_system_prompt:
+        return ()
+    # Without the second flag a resumed talk keeps the words it began with, and a changed setting is ignored.
+    return ("--append-system-prompt", settings.append_system_prompt, "--system-prompt-snapshot", "off")
+
+
+def with_asking(surface: Surface) -> Surface:
+    return msgspec.structs.replace(surface, tools=tuple(dict.fromkeys((*surface.tools, *ASKING_TOOLS))))
+
+
+def one_shot(
+    settings: ClaudeSettings,
+    surface: Surface,
+    talk: Talk,
+    prompt: str,
+    *,
+    model: str = "",
+    add_dirs: tuple[str, ...] = (),
+    args: tuple[str, ...] = (),
+) -> tuple[str, ...]:
+    """The prompt stands last, after `--`: it can be read neither as an option nor by a flag that takes many values."""
+    is_stream = settings.output_format == "stream-json"
+    output = ("--verbose", "--output-format", "stream-json", "--include-partial-messages")
+    return (
+        settings.command,
+        "-p",
+        *(output if is_stream else ("--output-format", "text")),
+        *shared_flags(settings, surface, model=model, add_dirs=add_dirs),
+        *args,
+        *talk.flags(),
+        "--",
+        prompt,
+    )
+
+
+def conversation(
+    settings: ClaudeSettings,
+    surface: Surface,
+    *,
+    model: str = "",
+    add_dirs: tuple[str, ...] = (),
+    args: tuple[str, ...] = (),
+) -> tuple[str, ...]:
+    """A process that is talked to over its pipes. Which talk it is comes last and apart: see `Talk.flags`."""
+    return (
+        settings.command,
+        "-p",
+        "--verbose",
+        *("--input-format", "stream-json", "--output-format", "stream-json"),
+        "--include-partial-messages",
+        "--replay-user-messages",
+        *("--permission-prompt-tool", "stdio"),
+        *shared_flags(settings, with_asking(surface), model=model, add_dirs=add_dirs),
+        *args,
+    )

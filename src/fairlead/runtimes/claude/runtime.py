@@ -1,0 +1,350 @@
+"""Claude as a runtime: decides how a turn is run (in the pool, alone over pipes, one shot), falls back by rule."""
+
+import asyncio
+import itertools
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from fairlead.core.engine import (
+    Diagnostic,
+    EngineEvent,
+    Interrupt,
+    Invocation,
+    ModelsOffered,
+    ResumeKeyFound,
+    SetMode,
+    Told,
+    TurnEnded,
+    TurnFailed,
+    Unasked,
+)
+from fairlead.errors import Code, FairleadError, error
+from fairlead.kit.processes import AT_ONCE, Grace, find_program
+from fairlead.ports import AgentInfo, Health, JobLogs, RuntimeCapabilities
+from fairlead.runtimes.checks import KnownGood, Login, check_program
+from fairlead.runtimes.claude import command_line
+from fairlead.runtimes.claude.command_line import MOST_SYSTEM_PROMPT, ClaudeSettings, Talk
+from fairlead.runtimes.claude.content import Content, content_of
+from fairlead.runtimes.claude.pool import Pool
+from fairlead.runtimes.claude.process import ClaudeProcess, Launch, Prompt, TalkLost
+from fairlead.runtimes.claude.session_log import SessionLogTail, log_path, with_log
+from fairlead.runtimes.claude.translate import ClaudeTranslator, TextTranslator
+from fairlead.runtimes.cli_turn import CliTurn, Command, start_failure
+from fairlead.runtimes.environment import child_environment
+from fairlead.runtimes.surface import Surface, read_surface
+from fairlead.runtimes.translator import INTERRUPTED, Translator
+from fairlead.runtimes.workspace import read_context
+
+KNOWN_GOOD: Final = KnownGood((2, 1, 0), (2, 1, 325))
+LOGIN: Final = Login(
+    ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK"),
+    (".claude/.credentials.json", ".claude.json"),
+    "Run `claude` once and log in, or set ANTHROPIC_API_KEY.",
+)
+STOP_GRACE: Final = Grace(interrupt=2.0, terminate=5.0)
+_OWN: Final = ("ANTHROPIC_", "CLAUDE_CODE_", "CLAUDE_CONFIG_DIR")
+# Another process may do better; for every other failure it would only fail the same way again.
+_WORTH_ANOTHER_PROCESS: Final = frozenset({Code.E_RUNTIME_HUNG, Code.E_CLI_EXIT_NONZERO})
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """A turn, thought through before anything is started."""
+
+    surface: Surface
+    content: Content
+    talk: Talk
+    launch: Launch
+    model: str
+    add_dirs: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+class ClaudeRuntime:
+    def __init__(self, settings: ClaudeSettings, environment: Mapping[str, str], job_logs: JobLogs) -> None:
+        if len(settings.append_system_prompt) > MOST_SYSTEM_PROMPT:
+            raise error(
+                Code.E_CONFIG,
+                f"CLAUDE_APPEND_SYSTEM_PROMPT has {len(settings.append_system_prompt)} characters;"
+                f" at most {MOST_SYSTEM_PROMPT} are allowed.",
+            )
+        self._settings = settings
+        self._env = claude_environment(environment, settings.extra_environment)
+        self._job_logs = job_logs
+        self._unasked: asyncio.Queue[Unasked] = asyncio.Queue()
+        self._pool = Pool(most=settings.max_processes, idle_sec=settings.idle_timeout_sec, on_unasked=self._on_unasked)
+        self._alone: dict[str, ClaudeProcess] = {}
+        self._one_shots: dict[str, CliTurn] = {}
+        # Ids that were given out and that claude has not yet shown to know: asked to resume one, it would refuse.
+        self._unborn: set[str] = set()
+        self._add_dirs: dict[str, tuple[str, ...]] = {}
+        self._prompts = itertools.count(1)
+        self._prompt_names = uuid.uuid4()
+
+    @property
+    def name(self) -> str:
+        return "claude"
+
+    @property
+    def capabilities(self) -> RuntimeCapabilities:
+        talks = self._settings.multi_turn
+        return RuntimeCapabilities(
+            resumes=True,
+            permissions=talks,
+            questions=talks,
+            interrupt=True,
+            images=True,
+            models=True,
+            unasked=talks,
+            long_lived=talks,
+            second_attempt=True,
+        )
+
+    # --- a turn ----------------------------------------------------------------------------------------------------
+
+    async def invoke(self, invocation: Invocation) -> AsyncGenerator[EngineEvent]:
+        try:
+            find_program(self._settings.command, cwd=Path(invocation.project_path), env=self._env)
+            plan = await asyncio.to_thread(self._plan, invocation)
+        except FairleadError as refusal:
+            yield TurnFailed(refusal.code, refusal.message)
+            return
+        except Exception as fault:
+            failure = start_failure(fault)
+            if failure is None:
+                raise
+            yield failure
+            return
+        for note in plan.notes:
+            yield Diagnostic(note)
+        if plan.talk.is_new:
+            # Before anything is started, so that the id is on disk before claude knows it.
+            self._unborn.add(plan.talk.key)
+            yield ResumeKeyFound(plan.talk.key)
+        async with aclosing(self._scanned(invocation, plan)) as events:
+            async for event in events:
+                self._take_note(event, plan.talk.key)
+                yield event
+
+    def _scanned(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
+        events = self._run(invocation, plan)
+        if not self._settings.session_scanning or self._settings.output_format != "stream-json":
+            return events
+        return with_log(events, SessionLogTail(self._log_path(invocation, plan.talk.key)))
+
+    def _log_path(self, invocation: Invocation, key: str) -> Path | None:
+        config = Path(self._env.get("CLAUDE_CONFIG_DIR") or Path(self._env.get("HOME", "/")) / ".claude")
+        return log_path(config, Path(invocation.project_path).resolve(), key)
+
+    def _take_note(self, event: EngineEvent, key: str) -> None:
+        if isinstance(event, ModelsOffered | TurnEnded):
+            self._unborn.discard(key)
+
+    async def _run(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
+        process = None
+        if self._settings.multi_turn:
+            process = await self._pool.take(
+                invocation.session_key, plan.launch, plan.talk, mark=invocation.mark, model=plan.model
+            )
+        if process is None:
+            async with aclosing(self._without_pool(invocation, plan)) as events:
+                async for event in events:
+                    yield event
+            return
+        try:
+            async with aclosing(self._in_pool(invocation, plan, process)) as events:
+                async for event in events:
+                    yield event
+        except TalkLost as lost:
+            async with aclosing(self._after_loss(invocation, plan, process, lost)) as events:
+                async for event in events:
+                    yield event
+
+    def _in_pool(self, invocation: Invocation, plan: Plan, process: ClaudeProcess) -> AsyncGenerator[EngineEvent]:
+        log = self._job_logs(invocation.job_id)
+        return process.turn(self._prompt(invocation, plan), log, hang_sec=self._settings.hang_timeout_sec)
+
+    async def _after_loss(
+        self, invocation: Invocation, plan: Plan, process: ClaudeProcess, lost: TalkLost
+    ) -> AsyncGenerator[EngineEvent]:
+        """The one second attempt, in a process of its own, if nothing can have been done in the first."""
+        if lost.is_wanted:
+            yield TurnEnded("", INTERRUPTED)
+            return
+        had_effects = process.dialogue.has_used_tools or process.dialogue.has_been_granted
+        if had_effects or invocation.is_second_attempt or lost.failure.code not in _WORTH_ANOTHER_PROCESS:
+            yield lost.failure
+            return
+        yield Diagnostic(f"{lost.failure.message} The turn is run again, once, by a process of its own.")
+        talk = Talk(plan.talk.key, is_new=plan.talk.is_new and self._has_left_no_trace(invocation, plan.talk.key))
+        again = msgspec.structs.replace(plan, talk=talk)
+        async with aclosing(self._conversation_alone(invocation, again)) as events:
+            async for event in events:
+                # That was the second attempt: a failure that would otherwise be tried again is final.
+                final = isinstance(event, TurnFailed) and event.transient
+                yield msgspec.structs.replace(event, transient=False) if final else event
+
+    def _has_left_no_trace(self, invocation: Invocation, key: str) -> bool:
+        """Killed early enough, claude names its talk and has not yet written it down: then nothing can be resumed."""
+        path = self._log_path(invocation, key)
+        return key in self._unborn if path is None else not path.exists()
+
+    def _without_pool(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
+        if self._settings.multi_turn or not plan.content.fits_an_argument:
+            return self._conversation_alone(invocation, plan)
+        return self._one_shot(invocation, plan)
+
+    async def _conversation_alone(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
+        """A process for this turn alone, but over pipes: so it can take pictures, and can ask."""
+        process = ClaudeProcess(
+            plan.launch,
+            plan.talk,
+            mark=invocation.mark,
+            model=plan.model,
+            on_unasked=lambda _turn, _event: None,
+            on_idle=lambda: None,
+        )
+        process.start()
+        self._alone[invocation.session_key] = process
+        try:
+            turn = process.turn(self._prompt(invocation, plan), self._job_logs(invocation.job_id), hang_sec=None)
+            async with aclosing(turn) as events:
+                async for event in events:
+                    if isinstance(event, TurnEnded | TurnFailed):
+                        await process.end()
+                    yield event
+        except TalkLost as lost:
+            yield TurnEnded("", INTERRUPTED) if lost.is_wanted else lost.failure
+        finally:
+            del self._alone[invocation.session_key]
+            await process.end()
+
+    async def _one_shot(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
+        argv = command_line.one_shot(
+            self._settings,
+            plan.surface,
+            plan.talk,
+            plan.content.text,
+            model=plan.model,
+            add_dirs=plan.add_dirs,
+            args=invocation.args,
+        )
+        command = Command(argv, invocation.project_path, self._env, invocation.mark)
+        turn = CliTurn(command, self._translator(plan.talk), self._job_logs(invocation.job_id))
+        self._one_shots[invocation.session_key] = turn
+        try:
+            async with aclosing(turn.events()) as events:
+                async for event in events:
+                    yield event
+        finally:
+            del self._one_shots[invocation.session_key]
+
+    def _translator(self, talk: Talk) -> Translator:
+        if self._settings.output_format == "text":
+            return TextTranslator()
+        return ClaudeTranslator(talk.key, is_cost_known=talk.is_new)
+
+    # --- planning --------------------------------------------------------------------------------------------------
+
+    def _plan(self, invocation: Invocation) -> Plan:
+        settings, workspace = self._settings, Path(invocation.workspace_path)
+        surface = read_surface(workspace, settings.tools)
+        context = read_context(workspace, system_prompt_is_set=bool(settings.append_system_prompt))
+        is_first = invocation.resume_key is None
+        content = content_of(invocation, note=surface.note, context=context.files if is_first else ())
+        key = invocation.resume_key or str(uuid.uuid4())
+        add_dirs = self._directories(invocation)
+        argv = command_line.conversation(settings, surface, add_dirs=add_dirs, args=invocation.args)
+        return Plan(
+            surface,
+            content,
+            Talk(key, is_new=is_first or key in self._unborn),
+            Launch(argv, invocation.project_path, self._env),
+            invocation.model or settings.model,
+            add_dirs,
+            tuple(note for note in (surface.warning, *context.warnings, *content.notes) if note),
+        )
+
+    def _directories(self, invocation: Invocation) -> tuple[str, ...]:
+        """Once given they stay with the session: taking one away would need another process."""
+        given = self._add_dirs.get(invocation.session_key, self._settings.add_dirs)
+        inboxes = [str(Path(file.path).parent) for file in invocation.files]
+        outside = [path for path in inboxes if not Path(path).is_relative_to(invocation.project_path)]
+        self._add_dirs[invocation.session_key] = tuple(dict.fromkeys((*given, *outside)))
+        return self._add_dirs[invocation.session_key]
+
+    def _prompt(self, invocation: Invocation, plan: Plan) -> Prompt:
+        """Its uuid is never used again: one that the talk already knows is taken for a repetition, without a word."""
+        name = f"{invocation.job_id}/{next(self._prompts)}"
+        return Prompt(str(uuid.uuid5(self._prompt_names, name)), plan.content.for_input(), invocation.allowed)
+
+    # --- beside a turn ---------------------------------------------------------------------------------------------
+
+    async def tell(self, session_key: str, told: Told) -> None:
+        if isinstance(told, SetMode) and told.mode == "bypassPermissions":
+            self._refuse_bypass()
+        one_shot = self._one_shots.get(session_key)
+        if one_shot is not None and isinstance(told, Interrupt):
+            one_shot.interrupt()
+        process = self._process_of(session_key)
+        if process is not None:
+            await process.tell(told)
+
+    def _refuse_bypass(self) -> None:
+        if not self._settings.dangerously_skip_permissions:
+            raise error(
+                Code.E_PERMISSION_TIER, "The mode bypassPermissions needs CLAUDE_DANGEROUSLY_SKIP_PERMISSIONS=1."
+            )
+
+    def _process_of(self, session_key: str) -> ClaudeProcess | None:
+        return self._alone.get(session_key) or self._pool.get(session_key)
+
+    def _on_unasked(self, session_key: str, turn_id: str, event: EngineEvent) -> None:
+        self._unasked.put_nowait(Unasked(session_key, turn_id, event))
+
+    async def unasked(self) -> AsyncIterator[Unasked]:
+        while True:
+            yield await self._unasked.get()
+
+    def describe(self, session_key: str) -> AgentInfo:
+        process = self._process_of(session_key)
+        if process is None or process.is_dead:
+            return AgentInfo(state="Prompting" if session_key in self._one_shots else "Closed")
+        known = process.dialogue.known
+        return AgentInfo(
+            state="Prompting" if process.is_in_turn else "Active",
+            model=known.model,
+            models=known.models,
+            context_used=known.context_used,
+            context_size=known.context_size,
+        )
+
+    async def end_session(self, session_key: str, how: Literal["stop", "kill"]) -> None:
+        one_shot = self._one_shots.get(session_key)
+        if one_shot is not None:
+            one_shot.interrupt()
+        process = self._process_of(session_key)
+        if process is not None:
+            await process.end(STOP_GRACE if how == "stop" else AT_ONCE)
+
+    async def check(self) -> Health:
+        settings = self._settings
+        return await check_program(settings.command, self._env, mark=settings.check_mark, good=KNOWN_GOOD, login=LOGIN)
+
+    async def aclose(self) -> None:
+        for turn in tuple(self._one_shots.values()):
+            turn.interrupt()
+        for process in tuple(self._alone.values()):
+            await process.end()
+        await self._pool.aclose()
+
+
+def claude_environment(environment: Mapping[str, str], extra: tuple[str, ...]) -> dict[str, str]:
+    """The cloud's own credentials only where claude is told to reach its model through that cloud."""
+    clouds = (("CLAUDE_CODE_USE_BEDROCK", "AWS_"), ("CLAUDE_CODE_USE_VERTEX", "GOOGLE_"))
+    through = tuple(prefix for switch, prefix in clouds if environment.get(switch))
+    return child_environment(environment, own_prefixes=(*_OWN, *through), extra=extra)

@@ -1,0 +1,308 @@
+"""One turn of Claude: its events to engine events. Pure. Which turn an event belongs to is the router's question."""
+
+from typing import Any, Final, cast
+
+from fairlead.core.engine import (
+    Diagnostic,
+    EngineEvent,
+    ModelsOffered,
+    RequestWithdrawn,
+    ResumeKeyFound,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    TurnFailed,
+    UsageReported,
+)
+from fairlead.errors import Code
+from fairlead.runtimes.claude import wire
+from fairlead.runtimes.claude.asking import ask_of
+from fairlead.runtimes.faults import failed
+from fairlead.runtimes.images import NewImages
+from fairlead.runtimes.lines import Unread, diagnostics, excerpt, read_line
+from fairlead.runtimes.translator import INTERRUPTED, Exit, exit_failure, misshapen
+
+SUMMARY: Final = 500
+_QUIET: Final = frozenset({"init", "status", "thinking_tokens", "task_updated", "task_progress"})
+_LOGIN_RETRIES: Final = 2
+
+
+class ClaudeTranslator:
+    """`key` is the session that was asked for. The first result is the answer; `-p` may add more of them."""
+
+    def __init__(self, key: str = "", *, is_cost_known: bool = True) -> None:
+        self._key = key
+        self._is_cost_known = is_cost_known
+        self._streamed_text: list[str] = []
+        self._streamed_thinking: list[str] = []
+        self._words: list[str] = []
+        self._answers: list[str] = []
+        self._tools: dict[str, dict[str, Any]] = {}
+        self._asked_inputs: dict[str, dict[str, Any]] = {}
+        self._failure: TurnFailed | None = None
+        self._was_aborted = False
+        self._stop_reason = ""
+        self._spent = 0.0
+        self._context_used = 0
+        self._images = NewImages()
+
+    @property
+    def text(self) -> str:
+        """The answer so far: results, else what was said since the last tool."""
+        return "\n\n".join(self._answers) if self._answers else "".join(self._words).strip()
+
+    def asked_input(self, request_id: str) -> dict[str, Any]:
+        """The input of the tool call that a request is about."""
+        return self._asked_inputs.get(request_id, {})
+
+    def feed(self, line: bytes) -> list[EngineEvent]:
+        event = read_line(line, wire.decoder, wire.KINDS)
+        return self.unread(event) if isinstance(event, Unread) else self.translate(event)
+
+    def unread(self, event: Unread) -> list[EngineEvent]:
+        if event.why == "misshapen":
+            return [Diagnostic(event.excerpt), misshapen(event, self.text)]
+        return diagnostics(event)
+
+    def translate(self, event: wire.Event) -> list[EngineEvent]:
+        match event:
+            case wire.StreamEvent():
+                said = self._partial(event)
+            case wire.Assistant():
+                said = self._assistant(event)
+            case wire.User():
+                said = self._user(event)
+            case wire.System():
+                return self._system(event)
+            case wire.Result():
+                return self._result(event)
+            case wire.ControlRequest():
+                return self._asked(event)
+            case wire.ControlCancel():
+                return [RequestWithdrawn(event.request_id)]
+            case wire.CommandLifecycle() | wire.ControlResponse():
+                return []
+        return said if event.session_id == self._key else self._keyed(event.session_id, said)
+
+    def finish(self, end: Exit) -> list[EngineEvent]:
+        """For a process that lives for this turn alone."""
+        ended = self.end_of_turn(is_interrupted=end.interrupted)
+        if ended is not None:
+            return [ended]
+        if end.interrupted:
+            return [TurnEnded(self.text, INTERRUPTED)]
+        if end.returncode != 0:
+            return [exit_failure(end, self.text)]
+        return [TurnFailed(Code.E_ADAPTER_MISSING_RESULT, "claude ended without a result.", self.text)]
+
+    def end_of_turn(self, *, is_interrupted: bool = False) -> TurnEnded | TurnFailed | None:
+        """What the results so far amount to, None if there was none."""
+        if self._was_aborted or (is_interrupted and self._failure is not None):
+            return TurnEnded(self.text, INTERRUPTED)
+        if self._failure is not None and not self._answers:
+            return self._failure
+        return TurnEnded(self.text, self._stop_reason) if self._answers else None
+
+    # --- what is said ----------------------------------------------------------------------------------------------
+
+    def _keyed(self, session_id: str, events: list[EngineEvent]) -> list[EngineEvent]:
+        if not session_id or session_id == self._key:
+            return events
+        self._key = session_id
+        return [ResumeKeyFound(session_id), *events]
+
+    def _assistant(self, event: wire.Assistant) -> list[EngineEvent]:
+        content = event.message.content
+        if event.is_api_error_message or isinstance(content, str):
+            return []  # the error comes again, and better told, in the result
+        is_sub_agent = event.parent_tool_use_id is not None
+        if event.message.usage is not None and not is_sub_agent:
+            self._context_used = _context_of(event.message.usage)
+        return [said for block in content for said in self._block(block, is_sub_agent=is_sub_agent)]
+
+    def _block(self, block: wire.Block, *, is_sub_agent: bool) -> list[EngineEvent]:
+        match block.type:
+            case "text":
+                return [] if is_sub_agent else self._whole_text(block.text)
+            case "thinking":
+                return [] if is_sub_agent else self._whole_thinking(block.thinking)
+            case "tool_use":
+                return self._tool_started(block)
+            case "image":
+                return self._pictures([{"type": "image", "source": block.source}])
+            case "redacted_thinking" | "server_tool_use":
+                return []
+            case other:
+                return [Diagnostic(f"a content block of the kind {other!r}")]
+
+    def _partial(self, event: wire.StreamEvent) -> list[EngineEvent]:
+        """Pieces of a block, which then comes whole as well: only what is new of it is shown."""
+        if event.parent_tool_use_id is not None:
+            return []
+        delta = event.event.delta
+        if delta is None:
+            is_start = event.event.type == "content_block_start"
+            return self._pictures([event.event.content_block]) if is_start else []
+        if delta.text and delta.type == "text_delta":
+            self._streamed_text.append(delta.text)
+            self._words.append(delta.text)
+            return [TextDelta(delta.text)]
+        if delta.thinking and delta.type == "thinking_delta":
+            self._streamed_thinking.append(delta.thinking)
+            return [ThinkingDelta(delta.thinking)]
+        return []
+
+    def _whole_text(self, text: str) -> list[EngineEvent]:
+        new = text.removeprefix("".join(self._streamed_text))
+        self._streamed_text.clear()
+        if not new:
+            return []
+        self._words.append(new)
+        return [TextDelta(new)]
+
+    def _whole_thinking(self, text: str) -> list[EngineEvent]:
+        new = text.removeprefix("".join(self._streamed_thinking))
+        self._streamed_thinking.clear()
+        return [ThinkingDelta(new)] if new else []
+
+    # --- what is done ----------------------------------------------------------------------------------------------
+
+    def _tool_started(self, block: wire.Block) -> list[EngineEvent]:
+        tool_input = cast("dict[str, Any]", block.input) if isinstance(block.input, dict) else {}
+        self._tools[block.id] = tool_input
+        self._words.clear()
+        return [ToolStarted(block.id, block.name, tool_input)]
+
+    def _user(self, event: wire.User) -> list[EngineEvent]:
+        content = event.message.content
+        if event.is_replay or isinstance(content, str):
+            return []
+        results = [block for block in content if block.type == "tool_result"]
+        return [said for block in results for said in self._tool_ended(block)]
+
+    def _tool_ended(self, block: wire.Block) -> list[EngineEvent]:
+        content: Any = block.content
+        blocks = cast("list[Any]", content) if isinstance(content, list) else []
+        words = content if isinstance(content, str) else _texts(blocks)
+        return [*self._pictures(blocks), ToolEnded(block.tool_use_id, not block.is_error, words[:SUMMARY])]
+
+    def _pictures(self, blocks: list[Any]) -> list[EngineEvent]:
+        return [image for block in blocks if (image := self._images.take(block)) is not None]
+
+    def _asked(self, event: wire.ControlRequest) -> list[EngineEvent]:
+        request = event.request
+        if request.subtype != "can_use_tool":
+            return [Diagnostic(f"a control request of the kind {request.subtype!r}")]
+        said = cast("dict[str, Any]", request.input) if isinstance(request.input, dict) else {}
+        tool_input = said or self._tools.get(request.tool_use_id or "", {})
+        self._asked_inputs[event.request_id] = tool_input
+        return [ask_of(event.request_id, request, tool_input)]
+
+    # --- how it goes -----------------------------------------------------------------------------------------------
+
+    def _system(self, event: wire.System) -> list[EngineEvent]:
+        key = event.session_id if isinstance(event.session_id, str) else ""
+        match event.subtype if isinstance(event.subtype, str) else "":
+            case "init":
+                named: list[EngineEvent] = [ModelsOffered(event.model)] if isinstance(event.model, str) else []
+                return self._keyed(key, named)
+            case "api_retry":
+                return self._keyed(key, self._api_retry(event))
+            case kind if kind in _QUIET:
+                return self._keyed(key, [])
+            case kind:
+                words = event.message or event.content or ""
+                return self._keyed(key, [Diagnostic(f"{kind}: {excerpt(str(words).encode(errors='replace'))}")])
+
+    def _api_retry(self, event: wire.System) -> list[EngineEvent]:
+        words = f"{event.error} (HTTP {event.error_status})"
+        is_login = isinstance(event.error_status, int) and event.error_status in {401, 403}
+        if is_login and isinstance(event.attempt, int) and event.attempt >= _LOGIN_RETRIES:
+            # It would go on for minutes, and a key does not become right by waiting.
+            return [TurnFailed(Code.E_CLI_NOT_LOGGED_IN, f"The model's API refuses the login: {words}.", self.text)]
+        return [Diagnostic(f"claude tries its request again: {words}")]
+
+    def _result(self, event: wire.Result) -> list[EngineEvent]:
+        self._stop_reason = event.stop_reason or event.subtype
+        told = self._result_text(event)
+        images = self._pictures(cast("list[Any]", event.result) if isinstance(event.result, list) else [])
+        if event.is_error or event.subtype.startswith("error"):
+            self._failed(event, told)
+        else:
+            # An empty one still counts: the turn has ended, perhaps after a tool alone.
+            self._answers = [answer for answer in (*self._answers, told) if answer] or [""]
+        usage = self._usage(event)
+        return self._keyed_unless_refused(event, [*images, usage])
+
+    def _keyed_unless_refused(self, event: wire.Result, events: list[EngineEvent]) -> list[EngineEvent]:
+        """A refused resume echoes the id it was asked for; that is no key."""
+        if self._failure is not None and self._failure.code is Code.E_RESUME_GONE:
+            return events
+        return self._keyed(event.session_id, events)
+
+    def _result_text(self, event: wire.Result) -> str:
+        if isinstance(event.result, str):
+            return event.result.strip()
+        if isinstance(event.result, list):
+            return _texts(cast("list[Any]", event.result)).strip()
+        return ""
+
+    def _failed(self, event: wire.Result, told: str) -> None:
+        if (event.terminal_reason or "").startswith("aborted"):
+            self._was_aborted = True
+            return
+        words = told or "; ".join(event.errors or ()) or f"claude's result is {event.subtype!r}."
+        self._failure = failed(words, status=event.api_error_status, text="\n\n".join(self._answers))
+
+    def _usage(self, event: wire.Result) -> UsageReported:
+        usage = event.usage or wire.MessageUsage()
+        windows = [model.context_window or 0 for model in (event.model_usage or {}).values()]
+        return UsageReported(
+            input_tokens=_context_of(usage),
+            output_tokens=usage.output_tokens or 0,
+            cached_tokens=usage.cache_read_input_tokens or 0,
+            cost_usd=self._cost(event),
+            context_used=self._context_used,
+            context_size=max(windows, default=0),
+        )
+
+    def _cost(self, event: wire.Result) -> float:
+        """`total_cost_usd` counts since the talk began, also across a resume; the newer field counts this turn."""
+        if event.model_usage_since_last_result is not None:
+            return sum(model.cost or 0.0 for model in event.model_usage_since_last_result.values())
+        before, self._spent = self._spent, event.total_cost_usd or 0.0
+        return max(0.0, self._spent - before) if self._is_cost_known else 0.0
+
+
+def _context_of(usage: wire.MessageUsage) -> int:
+    return (usage.input_tokens or 0) + (usage.cache_read_input_tokens or 0) + (usage.cache_creation_input_tokens or 0)
+
+
+def _texts(blocks: list[Any]) -> str:
+    fields = [cast("dict[str, Any]", block) for block in blocks if isinstance(block, dict)]
+    return "\n".join(said for block in fields if isinstance(said := block.get("text"), str))
+
+
+class TextTranslator:
+    """For `--output-format text`: whatever is printed is the answer."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    def feed(self, line: bytes) -> list[EngineEvent]:
+        text = line.decode(errors="replace")
+        self._lines.append(text)
+        return [TextDelta(text + "\n")]
+
+    def finish(self, end: Exit) -> list[EngineEvent]:
+        text = "\n".join(self._lines).strip()
+        if end.interrupted:
+            return [TurnEnded(text, INTERRUPTED)]
+        if end.returncode != 0:
+            # Its errors go to either stream.
+            return [exit_failure(Exit(end.returncode, end.stderr.strip() or text), text)]
+        if not text:
+            return [TurnFailed(Code.E_ADAPTER_MISSING_RESULT, "claude ended without a word.")]
+        return [TurnEnded(text)]

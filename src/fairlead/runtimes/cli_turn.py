@@ -1,0 +1,143 @@
+"""One turn as one process: spawn, stream, exit. Knows processes and translators, no agent by name."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from fairlead.core.engine import EngineEvent, TurnFailed
+from fairlead.errors import Code
+from fairlead.kit.framing import LineTooLong
+from fairlead.kit.processes import (
+    DirectoryGone,
+    Grace,
+    OwnedProcess,
+    ProgramNotExecutable,
+    ProgramNotFound,
+    StdinClosed,
+    StdinStuck,
+)
+from fairlead.ports import JobLog
+from fairlead.runtimes.translator import Exit, Translator, is_end
+
+CANCEL_GRACE = Grace(interrupt=0.6, terminate=0.6)
+DONE_GRACE = Grace(terminate=2.0)
+EXIT_PATIENCE = 10.0
+STDERR_SHOWN = 16 * 1024
+
+
+class Command(msgspec.Struct, frozen=True):
+    """An argument vector and all around it. Without `stdin` the child reads an empty one: an open pipe can block it."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    env: Mapping[str, str]
+    mark: str
+    stdin: bytes | None = None
+
+
+def start_failure(fault: Exception) -> TurnFailed | None:
+    """What to say when a child could not be started; None if that is not what happened."""
+    match fault:
+        case ProgramNotFound() | ProgramNotExecutable():
+            return TurnFailed(Code.E_CLI_NOT_FOUND, f"{fault}.")
+        case DirectoryGone():
+            return TurnFailed(Code.E_INVALID_PATH, f"{fault}. Is the project's directory still there?")
+        case OSError():
+            # For example: the argument list is too long, or there are too many processes.
+            return TurnFailed(Code.E_CLI_NOT_FOUND, f"The agent could not be started: {fault.strerror or fault}.")
+        case _:
+            return None
+
+
+async def exit_of(process: OwnedProcess, *, is_interrupted: bool = False) -> Exit:
+    """How a process ended whose output has ended."""
+    try:
+        async with asyncio.timeout(EXIT_PATIENCE):
+            returncode: int | None = await process.wait()
+    except TimeoutError:
+        # It closed its output and stays: all was said.
+        returncode = (await process.end(CANCEL_GRACE)).returncode
+    stderr = process.stderr_tail[-STDERR_SHOWN:].decode(errors="replace")
+    return Exit(returncode, stderr, interrupted=is_interrupted)
+
+
+class CliTurn:
+    """`async for event in turn.events()`; `interrupt()` asks it to stop early and keeps the stream open."""
+
+    def __init__(self, command: Command, translator: Translator, log: JobLog) -> None:
+        self._command = command
+        self._translator = translator
+        self._log = log
+        self._process: OwnedProcess | None = None
+        self._is_interrupted = False
+        self._interrupting: asyncio.Task[object] | None = None
+
+    def interrupt(self) -> None:
+        """Holds also for a process that is only just being started."""
+        self._is_interrupted = True
+        if self._process is not None and self._interrupting is None:
+            self._interrupting = asyncio.create_task(self._process.end(CANCEL_GRACE))
+
+    async def events(self) -> AsyncGenerator[EngineEvent]:
+        """The end of the turn comes last, when no process of it is left. Closing early ends the processes first."""
+        last: list[EngineEvent] = []
+        try:
+            async with self._spawned() as process:
+                self._process = process
+                if self._is_interrupted:
+                    self.interrupt()
+                feeding = asyncio.create_task(self._feed_stdin(process))
+                try:
+                    async for line in process.lines():
+                        for event in self._translator.feed(line):
+                            if is_end(event):
+                                last.append(event)
+                                break
+                            yield event
+                        if last:
+                            break
+                    else:
+                        last += self._translator.finish(await exit_of(process, is_interrupted=self._is_interrupted))
+                    await process.end(DONE_GRACE)
+                finally:
+                    feeding.cancel()
+                    await asyncio.wait({feeding})
+        except LineTooLong as fault:
+            last = [TurnFailed(Code.E_OUTPUT_TOO_LONG, f"The agent printed too long a line: {fault}.")]
+        except Exception as fault:
+            failure = start_failure(fault)
+            if failure is None:
+                raise
+            last = [failure]
+        finally:
+            await self._settle()
+        for event in last:
+            yield event
+
+    def _spawned(self):  # noqa: ANN202 - kit's context manager, named in its own signature
+        command = self._command
+        return OwnedProcess.spawn(
+            command.argv,
+            cwd=Path(command.cwd),
+            env=command.env,
+            mark=command.mark,
+            stdin="empty" if command.stdin is None else "pipe",
+            tee=self._log.write,
+            grace=CANCEL_GRACE,
+        )
+
+    async def _feed_stdin(self, process: OwnedProcess) -> None:
+        if self._command.stdin is None:
+            return
+        try:
+            await process.write(self._command.stdin)
+        except (StdinClosed, StdinStuck):
+            return  # whether it read all it needed shows in what it prints
+        process.close_stdin()
+
+    async def _settle(self) -> None:
+        if self._interrupting is not None:
+            await asyncio.wait({self._interrupting})
+        self._log.close()

@@ -1,0 +1,1 @@
+"""Codex, once per turn."""

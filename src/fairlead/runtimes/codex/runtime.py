@@ -1,0 +1,152 @@
+"""Codex as a runtime: its command line, its sandbox for a tier, its totals. Knows nothing of its events."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from fairlead.core.engine import Invocation
+from fairlead.errors import Code, error
+from fairlead.ports import Health, JobLogs
+from fairlead.runtimes.checks import KnownGood, Login, check_program
+from fairlead.runtimes.cli_turn import Command
+from fairlead.runtimes.codex import wire
+from fairlead.runtimes.codex.translate import CodexTranslator, total_in_rollout
+from fairlead.runtimes.environment import child_environment
+from fairlead.runtimes.images import split_images
+from fairlead.runtimes.per_turn import PerTurnRuntime, Prepared
+from fairlead.runtimes.prompts import compose
+from fairlead.runtimes.surface import DEFAULT_TOOLS, Surface, read_surface
+from fairlead.runtimes.workspace import read_context
+
+MOST_CHARACTERS: Final = 1_048_576
+KNOWN_GOOD: Final = KnownGood((0, 150, 0), (0, 166, 99))
+LOGIN: Final = Login(
+    ("OPENAI_API_KEY", "CODEX_API_KEY"), (".codex/auth.json", ".codex/config.toml"), "Run `codex login`."
+)
+_OWN: Final = ("OPENAI_", "CODEX_")
+
+Sandbox = Literal["read-only", "workspace-write", "danger-full-access"]
+
+
+class CodexSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`widest_sandbox` is what a tier with the shell gets."""
+
+    command: str = "codex"
+    model: str = ""
+    tools: tuple[str, ...] = DEFAULT_TOOLS
+    widest_sandbox: Sandbox = "workspace-write"
+    extra_environment: tuple[str, ...] = ()
+    check_mark: str = "fairlead-check:codex"
+
+
+def sandbox_for(surface: Surface, widest: Sandbox = "workspace-write") -> Sandbox:
+    """Codex reads and writes through its shell, so it is held to reading or given the shell; nothing between."""
+    if surface.has("Bash"):
+        return widest
+    if surface.has("Edit", "Write", "NotebookEdit"):
+        raise error(
+            Code.E_PERMISSION_TIER,
+            f"codex cannot edit without its shell, which this tier withholds ({', '.join(surface.tools)}).",
+            next_step="Use the tier readonly or full in PERMISSIONS.json, or another tool.",
+        )
+    if not surface.has("Read", "Glob", "Grep"):
+        raise error(Code.E_PERMISSION_TIER, "codex always reads files, and this tier forbids even that.")
+    return "read-only"
+
+
+def arguments(
+    invocation: Invocation, settings: CodexSettings, surface: Surface, images: tuple[str, ...] = ()
+) -> tuple[str, ...]:
+    """The prompt itself comes by standard input, which `-` stands for: then it can be neither option nor command."""
+    web = () if surface.has("WebSearch") else ("-c", 'web_search="disabled"')
+    model = invocation.model or settings.model
+    return (
+        settings.command,
+        "exec",
+        "--json",
+        "--skip-git-repo-check",
+        *("-s", sandbox_for(surface, settings.widest_sandbox)),
+        *web,
+        *(("-m", model) if model else ()),
+        *invocation.args,
+        *(("resume", invocation.resume_key) if invocation.resume_key else ()),
+        *(part for image in images for part in ("-i", image)),
+        "--",
+        "-",
+    )
+
+
+class CodexAdapter:
+    def __init__(self, settings: CodexSettings, environment: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._env = child_environment(environment, own_prefixes=_OWN, extra=settings.extra_environment)
+        self._totals: dict[str, wire.Usage] = {}
+
+    @property
+    def name(self) -> str:
+        return "codex"
+
+    @asynccontextmanager
+    async def prepare(self, invocation: Invocation) -> AsyncGenerator[Prepared]:
+        workspace = Path(invocation.workspace_path)
+        surface = read_surface(workspace, self._settings.tools)
+        context = read_context(workspace, system_prompt_is_set=False)
+        images, others = split_images(invocation.files)
+        is_new = invocation.resume_key is None
+        prompt = compose(invocation.prompt, note=surface.note, context=context.files if is_new else (), files=others)
+        _check_prompt(prompt)
+        argv = arguments(invocation, self._settings, surface, tuple(image.path for image in images))
+        command = Command(argv, invocation.project_path, self._env, invocation.mark, prompt.encode(errors="replace"))
+        translator = CodexTranslator(invocation.resume_key, await self._total_before(invocation.resume_key))
+        notes = tuple(note for note in (surface.warning, *(context.warnings if is_new else ())) if note)
+        try:
+            yield Prepared(command, translator, notes)
+        finally:
+            self._remember(translator)
+
+    async def check(self) -> Health:
+        settings = self._settings
+        return await check_program(settings.command, self._env, mark=settings.check_mark, good=KNOWN_GOOD, login=LOGIN)
+
+    def _remember(self, translator: CodexTranslator) -> None:
+        """A turn that did not complete has used something all the same: then only codex's own record knows."""
+        if translator.total is None:
+            self._totals.pop(translator.thread_id, None)
+        else:
+            self._totals[translator.thread_id] = translator.total
+
+    async def _total_before(self, thread_id: str | None) -> wire.Usage | None:
+        if thread_id is None:
+            return wire.Usage()
+        if thread_id in self._totals:
+            return self._totals[thread_id]
+        home = Path(self._env.get("CODEX_HOME") or Path(self._env.get("HOME", "/")) / ".codex")
+        return await asyncio.to_thread(_recorded_total, home / "sessions", thread_id)
+
+
+def _check_prompt(prompt: str) -> None:
+    if not prompt.strip():
+        raise error(Code.E_EMPTY_MESSAGE)
+    if len(prompt) > MOST_CHARACTERS:
+        raise error(
+            Code.E_MESSAGE_TOO_LARGE, f"codex takes {MOST_CHARACTERS} characters and this prompt has {len(prompt)}."
+        )
+
+
+def _recorded_total(sessions: Path, thread_id: str) -> wire.Usage | None:
+    if not thread_id.replace("-", "").isalnum():
+        return None  # it goes into a pattern
+    try:
+        for path in sessions.rglob(f"rollout-*-{thread_id}.jsonl"):
+            return total_in_rollout(path.read_bytes().splitlines())
+    except OSError:
+        pass  # no record is an answer too: the turn's usage is then unknown
+    return None
+
+
+def codex_runtime(settings: CodexSettings, environment: Mapping[str, str], job_logs: JobLogs) -> PerTurnRuntime:
+    return PerTurnRuntime(CodexAdapter(settings, environment), job_logs)

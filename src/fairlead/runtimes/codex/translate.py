@@ -1,0 +1,195 @@
+"""Codex's events to engine events. Pure: totals of earlier turns are brought by the caller."""
+
+from typing import Any, Final, cast
+
+import msgspec
+
+from fairlead.core import engine
+from fairlead.core.engine import (
+    Diagnostic,
+    EngineEvent,
+    ResumeKeyFound,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    UsageReported,
+)
+from fairlead.errors import Code
+from fairlead.runtimes.codex import wire
+from fairlead.runtimes.faults import failed, judge
+from fairlead.runtimes.images import NewImages
+from fairlead.runtimes.lines import Unread, diagnostics, read_line
+from fairlead.runtimes.translator import INTERRUPTED, Exit, exit_failure, misshapen
+
+SUMMARY: Final = 500
+_NO_TOOL: Final = frozenset({"agent_message", "reasoning", "error", "todo_list", "plan", ""})
+
+
+class CodexTranslator:
+    """`resumed` is the thread that was asked for: another one that comes back is a refusal, never an answer.
+    `before` is what the thread had used when the turn began, None where nobody knows."""
+
+    def __init__(self, resumed: str | None = None, before: wire.Usage | None = None) -> None:
+        self._resumed = resumed
+        self._before = before
+        self.thread_id = ""
+        self.total: wire.Usage | None = None
+        self._texts: list[str] = []
+        self._open: dict[str, str] = {}
+        self._problem = ""
+        self._is_complete = False
+        self._failure: engine.TurnFailed | None = None
+        self._images = NewImages()
+
+    @property
+    def text(self) -> str:
+        """The last message is the answer; those before it told what would be done."""
+        return self._texts[-1] if self._texts else ""
+
+    def feed(self, line: bytes) -> list[EngineEvent]:
+        event = read_line(line, wire.decoder, wire.KINDS)
+        match event:
+            case Unread(why="misshapen"):
+                return [Diagnostic(event.excerpt), misshapen(event, self.text)]
+            case Unread():
+                return diagnostics(event)
+            case wire.ThreadStarted():
+                return self._thread(event.thread_id)
+            case wire.TurnStarted():
+                return []
+            case wire.ItemStarted() | wire.ItemUpdated():
+                return self._started(event.item)
+            case wire.ItemCompleted():
+                return self._completed(event.item)
+            case wire.TurnCompleted():
+                return self._turn_completed(event.usage)
+            case wire.TurnFailed():
+                self._failure = self._failed(event.error.message if event.error else "")
+                return []
+            case wire.Error():
+                # May be harmless ("Reconnecting... 1/5"): only turn.failed or the exit says that it was not.
+                self._problem = event.message or self._problem
+                return [Diagnostic(event.message)]
+
+    def finish(self, end: Exit) -> list[EngineEvent]:
+        if self._failure is not None and not end.interrupted:
+            return [self._failure]
+        if self._is_complete:
+            if not self.thread_id:
+                return [_failure(Code.E_ADAPTER_SESSION_KEY_MISSING, "codex never named its thread.", self.text)]
+            return [TurnEnded(self.text)]
+        if end.interrupted:
+            return [TurnEnded(self.text, INTERRUPTED)]
+        if end.returncode != 0:
+            return [self._exit_failure(end)]
+        return [_failure(Code.E_ADAPTER_MISSING_RESULT, "codex ended without completing its turn.", self.text)]
+
+    def _exit_failure(self, end: Exit) -> engine.TurnFailed:
+        if self._problem and judge(end.stderr).code is not Code.E_RESUME_GONE:
+            return failed(self._problem, otherwise=Code.E_CLI_EXIT_NONZERO, text=self.text)
+        return exit_failure(end, self.text)
+
+    def _thread(self, thread_id: str) -> list[EngineEvent]:
+        if self._resumed is not None and thread_id != self._resumed:
+            # Nothing ran yet: codex silently begins anew where it does not know the id.
+            gone = f"codex was asked to go on with {self._resumed} and began {thread_id} instead. It was stopped."
+            return [_failure(Code.E_RESUME_GONE, gone, "")]
+        self.thread_id = thread_id
+        return [ResumeKeyFound(thread_id)]
+
+    def _started(self, item: wire.Item) -> list[EngineEvent]:
+        if item.type in _NO_TOOL or item.id in self._open:
+            return []
+        self._open[item.id] = item.type
+        return [ToolStarted(item.id, *_named(item))]
+
+    def _completed(self, item: wire.Item) -> list[EngineEvent]:
+        match item.type:
+            case "agent_message":
+                self._texts.append(item.text)
+                return [TextDelta(item.text)] if item.text else []
+            case "reasoning":
+                return [ThinkingDelta(item.text)] if item.text else []
+            case "error":
+                return [Diagnostic(item.message)]
+            case kind if kind in _NO_TOOL:
+                return [Diagnostic(f"{kind}: {item.items}")]
+            case _:
+                began = self._started(item)
+                self._open.pop(item.id, None)
+                return [*began, *self._pictures(item), ToolEnded(item.id, _went_well(item), _summary(item))]
+
+    def _pictures(self, item: wire.Item) -> list[EngineEvent]:
+        content: Any = cast("dict[str, Any]", item.result).get("content") if isinstance(item.result, dict) else None
+        blocks = cast("list[Any]", content) if isinstance(content, list) else []
+        return [image for block in blocks if (image := self._images.take(block)) is not None]
+
+    def _turn_completed(self, usage: wire.Usage | None) -> list[EngineEvent]:
+        self._is_complete = True
+        if usage is None:
+            return []
+        self.total = usage
+        if self._before is None:
+            return [Diagnostic("The thread's earlier usage is unknown, so this turn's cannot be told.")]
+        return [used_between(self._before, usage)]
+
+    def _failed(self, words: str) -> engine.TurnFailed:
+        return failed(words or self._problem or "codex gave no reason.", text=self.text)
+
+
+def used_between(before: wire.Usage, after: wire.Usage) -> UsageReported:
+    return UsageReported(
+        input_tokens=max(0, after.input_tokens - before.input_tokens),
+        output_tokens=max(0, after.output_tokens - before.output_tokens),
+        cached_tokens=max(0, after.cached_input_tokens - before.cached_input_tokens),
+    )
+
+
+def _failure(code: Code, message: str, text: str) -> engine.TurnFailed:
+    return engine.TurnFailed(code, message, text)
+
+
+def _named(item: wire.Item) -> tuple[str, dict[str, Any]]:
+    match item.type:
+        case "command_execution":
+            return "Bash", {"command": item.command}
+        case "file_change":
+            return "Edit", {"changes": item.changes}
+        case "web_search":
+            return "WebSearch", {"query": item.query}
+        case "mcp_tool_call":
+            return f"mcp__{item.server}__{item.tool}", {"arguments": item.arguments}
+        case other:
+            return other, {}
+
+
+def _went_well(item: wire.Item) -> bool:
+    return item.status not in {"failed", "declined"} and item.exit_code in {None, 0}
+
+
+def _summary(item: wire.Item) -> str:
+    if item.aggregated_output:
+        return item.aggregated_output[-SUMMARY:]
+    return "" if item.exit_code in {None, 0} else f"exit code {item.exit_code}"
+
+
+class _RolloutLine(msgspec.Struct):
+    payload: Any = None
+
+
+_rollout = msgspec.json.Decoder(_RolloutLine)
+
+
+def total_in_rollout(lines: list[bytes]) -> wire.Usage | None:
+    """The last total in codex's own record of a thread, None if it has none."""
+    for line in reversed(lines):
+        if b'"token_count"' not in line:
+            continue
+        try:
+            payload = _rollout.decode(line).payload
+            return msgspec.convert(payload["info"]["total_token_usage"], wire.Usage)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError):
+            continue
+    return None

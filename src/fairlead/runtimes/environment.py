@@ -1,0 +1,55 @@
+"""A child's environment, from an allow-list. Knows names of variables, never their values."""
+
+from collections.abc import Iterable, Mapping
+
+_EVERYONES = frozenset(
+    {
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "LANG",
+        "LANGUAGE",
+        "TZ",
+        "TERM",
+        "TMPDIR",
+        "SSH_AUTH_SOCK",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "NODE_EXTRA_CA_CERTS",
+        "REQUESTS_CA_BUNDLE",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "NO_PROXY",
+        "ALL_PROXY",
+        "http_proxy",
+        "https_proxy",
+        "no_proxy",
+        "all_proxy",
+        "DBUS_SESSION_BUS_ADDRESS",
+        "IS_SANDBOX",
+    }
+)
+_EVERYONES_PREFIXES = ("LC_", "XDG_")
+# Ours, whoever asks for them: an agent that can read the bot's token is the bot.
+_NEVER_PREFIXES = ("DISCORD_", "FAIRLEAD_")
+# An agent started from within another agent must not take itself for that one's child.
+_NEVER = frozenset({"CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID"})
+
+
+def child_environment(
+    source: Mapping[str, str], *, own_prefixes: tuple[str, ...] = (), extra: Iterable[str] = ()
+) -> dict[str, str]:
+    """`own_prefixes` are the runtime's own variables (its API key among them), `extra` what the person added."""
+    wanted = frozenset(extra)
+    prefixes = (*_EVERYONES_PREFIXES, *own_prefixes)
+    return {
+        name: value
+        for name, value in source.items()
+        if (name in _EVERYONES or name in wanted or name.startswith(prefixes)) and not _is_ours(name)
+    }
+
+
+def _is_ours(name: str) -> bool:
+    return name.startswith(_NEVER_PREFIXES) or name in _NEVER

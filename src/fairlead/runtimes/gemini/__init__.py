@@ -1,0 +1,1 @@
+"""Gemini CLI, once per turn."""

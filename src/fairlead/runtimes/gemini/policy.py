@@ -1,0 +1,31 @@
+"""A tier as Gemini's own policy file: everything is denied but the tools of the tier. Pure."""
+
+from typing import Final
+
+from fairlead.runtimes.surface import FULL, Surface
+
+_TOOLS: Final[dict[str, tuple[str, ...]]] = {
+    "Bash": ("run_shell_command", "list_background_processes", "read_background_output"),
+    "Read": ("read_file", "read_many_files", "list_directory"),
+    "Write": ("write_file",),
+    "Edit": ("replace",),
+    "Glob": ("glob", "list_directory"),
+    "Grep": ("grep_search", "search_file_content"),
+    "WebSearch": ("google_web_search",),
+    "WebFetch": ("web_fetch",),
+}
+# They only help to think, and touch nothing.
+_HARMLESS: Final = ("write_todos", "update_topic")
+
+
+def is_everything(surface: Surface) -> bool:
+    return set(FULL) <= set(surface.tools)
+
+
+def policy_for(surface: Surface) -> str:
+    names = [name for tool in surface.tools for name in _TOOLS.get(tool, ())]
+    allowed = ", ".join(f'"{name}"' for name in dict.fromkeys([*names, *_HARMLESS]))
+    return (
+        '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 900\n\n'
+        f'[[rule]]\ntoolName = [{allowed}]\ndecision = "allow"\npriority = 950\n'
+    )

@@ -1,0 +1,129 @@
+"""Gemini as a runtime: its command line, its policy for a tier. Knows nothing of its events."""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from fairlead.core.engine import Invocation
+from fairlead.errors import Code, error
+from fairlead.ports import Health, JobLogs
+from fairlead.runtimes.checks import KnownGood, Login, check_program
+from fairlead.runtimes.cli_turn import Command
+from fairlead.runtimes.environment import child_environment
+from fairlead.runtimes.gemini.policy import is_everything, policy_for
+from fairlead.runtimes.gemini.translate import JsonTranslator, StreamTranslator
+from fairlead.runtimes.images import split_images
+from fairlead.runtimes.per_turn import PerTurnRuntime, Prepared
+from fairlead.runtimes.prompts import compose, without_outside_mentions
+from fairlead.runtimes.surface import DEFAULT_TOOLS, Surface, read_surface
+from fairlead.runtimes.workspace import ContextFile, read_context
+
+MOST_STDIN: Final = 8 * 1024 * 1024
+KNOWN_GOOD: Final = KnownGood((0, 50, 0), (0, 61, 99))
+LOGIN: Final = Login(
+    ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"),
+    (".gemini/oauth_creds.json", ".gemini/google_accounts.json"),
+    "Run `gemini` once and log in, or set GEMINI_API_KEY.",
+)
+_OWN: Final = ("GEMINI_", "GOOGLE_")
+
+OutputMode = Literal["stream-json", "json"]
+
+
+class GeminiSettings(msgspec.Struct, frozen=True, kw_only=True):
+    command: str = "gemini"
+    model: str = ""
+    tools: tuple[str, ...] = DEFAULT_TOOLS
+    output: OutputMode = "stream-json"
+    extra_environment: tuple[str, ...] = ()
+    check_mark: str = "fairlead-check:gemini"
+
+
+def arguments(
+    invocation: Invocation,
+    settings: GeminiSettings,
+    surface: Surface,
+    *,
+    policy_file: str,
+    directories: tuple[str, ...],
+) -> tuple[str, ...]:
+    """The prompt comes by standard input; the empty `--prompt=` only says that nobody sits at a terminal."""
+    model = invocation.model or settings.model
+    tier = ("--approval-mode", "yolo") if is_everything(surface) else ("--admin-policy", policy_file)
+    return (
+        settings.command,
+        "--skip-trust",
+        *("--output-format", settings.output),
+        *tier,
+        *(("-m", model) if model else ()),
+        *(("--resume", invocation.resume_key) if invocation.resume_key else ()),
+        *(part for directory in directories for part in ("--include-directories", directory)),
+        *invocation.args,
+        "--prompt=",
+    )
+
+
+class GeminiAdapter:
+    def __init__(self, settings: GeminiSettings, environment: Mapping[str, str]) -> None:
+        self._settings = settings
+        own = child_environment(environment, own_prefixes=_OWN, extra=settings.extra_environment)
+        # Otherwise it starts itself again as a child: a second slower, and deaf to signals.
+        self._env = {**own, "GEMINI_CLI_NO_RELAUNCH": "true"}
+
+    @property
+    def name(self) -> str:
+        return "gemini"
+
+    @asynccontextmanager
+    async def prepare(self, invocation: Invocation) -> AsyncGenerator[Prepared]:
+        workspace = Path(invocation.workspace_path)
+        surface = read_surface(workspace, self._settings.tools)
+        context = read_context(workspace, system_prompt_is_set=False)
+        is_new = invocation.resume_key is None
+        prompt = _prompt(invocation, surface, context.files if is_new else ())
+        directories = tuple(dict.fromkeys(str(Path(file.path).parent) for file in invocation.files))
+        with tempfile.TemporaryDirectory(prefix="fairlead-gemini-") as scratch:
+            policy = Path(scratch) / "policy.toml"
+            await asyncio.to_thread(policy.write_text, policy_for(surface))
+            argv = arguments(invocation, self._settings, surface, policy_file=str(policy), directories=directories)
+            yield Prepared(
+                Command(argv, invocation.project_path, self._env, invocation.mark, prompt),
+                self._translator(invocation.resume_key, surface),
+                tuple(note for note in (surface.warning, *(context.warnings if is_new else ())) if note),
+            )
+
+    async def check(self) -> Health:
+        settings = self._settings
+        return await check_program(settings.command, self._env, mark=settings.check_mark, good=KNOWN_GOOD, login=LOGIN)
+
+    def _translator(self, resumed: str | None, surface: Surface) -> StreamTranslator | JsonTranslator:
+        if self._settings.output == "stream-json":
+            return StreamTranslator(resumed)
+        return JsonTranslator(resumed, can_act=surface.has("Bash", "Edit", "Write"))
+
+
+def _prompt(invocation: Invocation, surface: Surface, context: tuple[ContextFile, ...]) -> bytes:
+    """Pictures are mentioned with an @, which is how Gemini reads them; other files are only named."""
+    words = without_outside_mentions(invocation.prompt)
+    images, others = split_images(invocation.files)
+    composed = compose(words, note=surface.note, context=context, files=others)
+    mentions = "".join(f"\n@{_escaped(image.path)}" for image in images)
+    if not (composed + mentions).strip():
+        raise error(Code.E_EMPTY_MESSAGE)
+    prompt = (composed + mentions).encode(errors="replace")
+    if len(prompt) > MOST_STDIN:
+        raise error(Code.E_MESSAGE_TOO_LARGE, f"gemini takes {MOST_STDIN} bytes and this prompt has {len(prompt)}.")
+    return prompt
+
+
+def _escaped(path: str) -> str:
+    return "".join(f"\\{c}" if c in " ()[]{}'\"&;,!?*" else c for c in path)
+
+
+def gemini_runtime(settings: GeminiSettings, environment: Mapping[str, str], job_logs: JobLogs) -> PerTurnRuntime:
+    return PerTurnRuntime(GeminiAdapter(settings, environment), job_logs)

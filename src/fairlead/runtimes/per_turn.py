@@ -1,0 +1,99 @@
+"""A runtime whose agents live for one turn. What is particular to a CLI is in the adapter it is given."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, aclosing
+from typing import Literal, Protocol
+
+import msgspec
+
+from fairlead.core.engine import Diagnostic, EngineEvent, Interrupt, Invocation, Told, TurnFailed, Unasked
+from fairlead.errors import FairleadError
+from fairlead.ports import AgentInfo, Health, JobLogs, RuntimeCapabilities
+from fairlead.runtimes.cli_turn import CliTurn, Command
+from fairlead.runtimes.translator import Translator
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """A turn that is ready to run; `notes` are for the log."""
+
+    command: Command
+    translator: Translator
+    notes: tuple[str, ...] = ()
+
+
+class Adapter(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def prepare(self, invocation: Invocation) -> AbstractAsyncContextManager[Prepared]:
+        """Raises the FairleadError that forbids the turn. What was made for it goes when the block is left."""
+        ...
+
+    async def check(self) -> Health: ...
+
+
+CAPABILITIES = RuntimeCapabilities(resumes=True, interrupt=True, images=True, models=True, second_attempt=True)
+
+
+class PerTurnRuntime:
+    def __init__(self, adapter: Adapter, job_logs: JobLogs) -> None:
+        self._adapter = adapter
+        self._job_logs = job_logs
+        self._running: dict[str, CliTurn] = {}
+
+    @property
+    def name(self) -> str:
+        return self._adapter.name
+
+    @property
+    def capabilities(self) -> RuntimeCapabilities:
+        return CAPABILITIES
+
+    async def invoke(self, invocation: Invocation) -> AsyncGenerator[EngineEvent]:
+        try:
+            async with self._adapter.prepare(invocation) as prepared:
+                for note in prepared.notes:
+                    yield Diagnostic(note)
+                async with aclosing(self._run(invocation, prepared)) as events:
+                    async for event in events:
+                        yield event
+        except FairleadError as refusal:
+            yield TurnFailed(refusal.code, refusal.message)
+
+    async def _run(self, invocation: Invocation, prepared: Prepared) -> AsyncGenerator[EngineEvent]:
+        turn = CliTurn(prepared.command, prepared.translator, self._job_logs(invocation.job_id))
+        self._running[invocation.session_key] = turn
+        try:
+            async with aclosing(turn.events()) as events:
+                async for event in events:
+                    yield event
+        finally:
+            if self._running.get(invocation.session_key) is turn:
+                del self._running[invocation.session_key]
+
+    async def tell(self, session_key: str, told: Told) -> None:
+        """Nobody can be asked in the middle of such a turn, so only an interruption means anything."""
+        turn = self._running.get(session_key)
+        if turn is not None and isinstance(told, Interrupt):
+            turn.interrupt()
+
+    async def unasked(self) -> AsyncIterator[Unasked]:
+        """Empty: between turns there is no process that could do anything."""
+        for nothing in ():
+            yield nothing
+
+    def describe(self, session_key: str) -> AgentInfo:
+        return AgentInfo(state="Prompting" if session_key in self._running else "Closed")
+
+    async def end_session(self, session_key: str, how: Literal["stop", "kill"]) -> None:  # noqa: ARG002
+        turn = self._running.get(session_key)
+        if turn is not None:
+            turn.interrupt()
+
+    async def check(self) -> Health:
+        return await self._adapter.check()
+
+    async def aclose(self) -> None:
+        """The streams of `invoke` own their processes; whoever holds one closes it."""
+        for turn in tuple(self._running.values()):
+            turn.interrupt()

@@ -1,0 +1,86 @@
+"""The tools an agent may use in a project: PERMISSIONS.json of its workspace, else RUNTIME_TOOLS.
+
+Names are Claude's, the others map them. What cannot be understood is the tightest tier, never the loosest.
+"""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+FILE_NAME = "PERMISSIONS.json"
+LARGEST_FILE = 64 * 1024
+
+READONLY = ("Read", "Glob", "Grep", "WebSearch", "WebFetch")
+STANDARD = ("Read", "Edit", "Glob", "Grep", "WebSearch", "WebFetch")
+FULL = ("Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebSearch", "WebFetch")
+DEFAULT_TOOLS = FULL
+
+Tier = Literal["readonly", "standard", "full", "custom"]
+_TOOLS_OF: dict[str, tuple[str, ...]] = {"readonly": READONLY, "standard": STANDARD, "full": FULL}
+
+
+class Surface(msgspec.Struct, frozen=True):
+    """`warning` says that the file was not understood and what holds instead. `tier` is empty without a file."""
+
+    tools: tuple[str, ...]
+    tier: str = ""
+    note: str = ""
+    warning: str = ""
+
+    def has(self, *names: str) -> bool:
+        return any(name in self.tools for name in names)
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    tier: Tier
+    tools: list[str] | None = None
+    note: str = ""
+
+
+def surface_from(content: bytes | None, default_tools: tuple[str, ...]) -> Surface:
+    """`content` is the file's, None where there is no file."""
+    if content is None:
+        return Surface(default_tools)
+    try:
+        said = msgspec.json.decode(content, type=_File)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        return _tightest(str(fault))
+    if said.tier != "custom":
+        if said.tools is not None:
+            return _tightest(f"`tools` belongs to the tier custom, not to {said.tier}")
+        return Surface(_TOOLS_OF[said.tier], said.tier, said.note)
+    if said.tools is None:
+        return _tightest("the tier custom needs `tools`")
+    bad = [name for name in said.tools if not _is_tool_name(name)]
+    if bad:
+        return _tightest(f"{bad[0]!r} is no name of a tool")
+    return Surface(tuple(dict.fromkeys(said.tools)), "custom", said.note)
+
+
+def _is_tool_name(name: Any) -> bool:
+    # A comma or a leading dash would be read as more tools, or as an option.
+    return isinstance(name, str) and name[:1].isalpha() and all(c.isalnum() or c in "_-*" for c in name)
+
+
+def _tightest(reason: str) -> Surface:
+    return Surface(
+        READONLY,
+        "readonly",
+        warning=f"{FILE_NAME} cannot be used ({reason}), so the tier is readonly. Correct the file.",
+    )
+
+
+def read_surface(workspace: Path, default_tools: tuple[str, ...] = DEFAULT_TOOLS) -> Surface:
+    """Read anew for every turn, so that a change holds from the next message on."""
+    path = workspace / FILE_NAME
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except FileNotFoundError:
+        return surface_from(None, default_tools)
+    except OSError as fault:
+        return _tightest(f"{path}: {fault.strerror}")
+    if len(content) > LARGEST_FILE:
+        return _tightest(f"it is larger than {LARGEST_FILE} bytes")
+    return surface_from(content, default_tools)

@@ -1,0 +1,48 @@
+"""The words a project's workspace adds to a prompt: context files at the start of a talk, the note every time."""
+
+from pathlib import Path
+
+import msgspec
+
+CONTEXT_FILES = ("SOUL.md", "IDENTITY.md", "USER.md", "TOOLS.md", "BOOTSTRAP.md")
+BOOTSTRAP = "BOOTSTRAP.md"
+LARGEST_FILE = 64 * 1024
+
+
+class ContextFile(msgspec.Struct, frozen=True):
+    name: str
+    text: str
+
+
+class Context(msgspec.Struct, frozen=True):
+    files: tuple[ContextFile, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def read_context(workspace: Path, *, system_prompt_is_set: bool) -> Context:
+    """With an appended system prompt the files are left out: their content is in it."""
+    present = [name for name in CONTEXT_FILES if (workspace / name).is_file()]
+    if not system_prompt_is_set:
+        return _read(workspace, present)
+    if BOOTSTRAP not in present:
+        return Context()
+    skipped = f"{workspace / BOOTSTRAP} is still there and is not read while CLAUDE_APPEND_SYSTEM_PROMPT is set."
+    return Context(warnings=(f"{skipped} Let it be consumed first: unset the variable, or remove the file.",))
+
+
+def _read(workspace: Path, names: list[str]) -> Context:
+    files: list[ContextFile] = []
+    warnings: list[str] = []
+    for name in names:
+        try:
+            with (workspace / name).open("rb") as file:
+                content = file.read(LARGEST_FILE + 1)
+        except OSError as fault:
+            warnings.append(f"{workspace / name} could not be read: {fault.strerror}.")
+            continue
+        if len(content) > LARGEST_FILE:
+            warnings.append(f"{workspace / name} is cut at {LARGEST_FILE} bytes.")
+        files.append(ContextFile(name, content[:LARGEST_FILE].decode(errors="replace")))
+    if BOOTSTRAP in names:
+        warnings.append(f"{workspace / BOOTSTRAP} goes into every new talk until it is removed.")
+    return Context(tuple(files), tuple(warnings))

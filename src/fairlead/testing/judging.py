@@ -1,0 +1,175 @@
+"""What must be true after any simulation, read from the journal and from what people and agents saw.
+
+Judges by its own, simpler rules: it knows the events, but folds nothing to find out who was promised what.
+"""
+
+from collections import defaultdict
+from random import Random
+
+import msgspec
+
+from fairlead.core import events as e
+from fairlead.core.fold import apply
+from fairlead.core.state import State
+from fairlead.errors import FairleadError
+from fairlead.kit.files import read_if_there
+from fairlead.store import lines
+from fairlead.store.journal import SNAPSHOT_NAME, open_state
+from fairlead.store.verifying import Verdict, verify
+from fairlead.testing.disk import SimulatedDisk
+from fairlead.testing.world import JOURNAL, STATE, World
+
+_ENDS = (e.JobCompleted, e.JobFailed, e.JobCancelled, e.JobMarkedUnknownAfterCrash)
+
+
+def judge(world: World) -> None:
+    """Add what is wrong to the world's violations."""
+    world.violations += world.agents.violations
+    facts = _facts(world)
+    if facts is None:
+        return
+    _promises_are_kept(world, facts)
+    _every_message_has_one_fate(world, facts)
+    _every_job_ends_once_and_owes(world, facts)
+    _starts_are_first_in_first_out(world, facts)
+    _deliveries_are_once_and_in_order(world, facts)
+    _state_is_the_fold(world, facts)
+
+
+def _facts(world: World) -> list[lines.Line] | None:
+    """Every durable line, if the real judge of journals agrees with all of them."""
+    world.clear_up()
+    try:
+        verdict = verify(STATE, world.disk)
+    except FairleadError as broken:
+        verdict = Verdict(ok=False, lines=(broken.message,))
+    if not verdict.ok:
+        world.accuse(f"the journal does not pass: {' '.join(verdict.lines)}")
+        return None
+    durable = world.disk.durable_bytes(JOURNAL)
+    return [lines.decoder.decode(raw) for raw in durable[: durable.rfind(b"\n") + 1].splitlines()]
+
+
+def judge_snapshot(world: World, found: SimulatedDisk) -> None:
+    """After a crash: a snapshot covers only what was durable, so nothing that it covers can be lost."""
+    data = read_if_there(STATE / SNAPSHOT_NAME, disk=found)
+    covered = 0 if not data else msgspec.json.decode(data, type=_Cover).seq
+    kept = (read_if_there(JOURNAL, disk=found) or b"").count(b"\n")
+    if covered > kept:
+        world.accuse(f"the snapshot covers {covered - kept} lines that the journal lost")
+
+
+class _Cover(msgspec.Struct):
+    seq: int
+
+
+def _promises_are_kept(world: World, facts: list[lines.Line]) -> None:
+    enqueued = {
+        (f.payload.conversation.address, f.payload.message_id): f.payload.job_id
+        for f in facts
+        if isinstance(f.payload, e.JobEnqueued)
+    }
+    refused = {
+        (f.payload.conversation.address, f.payload.message_id): f.payload.error_code
+        for f in facts
+        if isinstance(f.payload, e.MessageRefused)
+    }
+    for promise in world.promises:
+        key = (promise.address, promise.message_id)
+        if promise.job_id and enqueued.get(key) != promise.job_id:
+            world.accuse(f"message {promise.message_id} was promised as {promise.job_id}, and is {enqueued.get(key)}")
+        if promise.refusal and refused.get(key) != promise.refusal:
+            world.accuse(f"message {promise.message_id} was refused, and the journal says {refused.get(key)}")
+
+
+def _every_message_has_one_fate(world: World, facts: list[lines.Line]) -> None:
+    fates: defaultdict[tuple[str, str], int] = defaultdict(int)
+    for fact in facts:
+        if isinstance(fact.payload, e.JobEnqueued | e.MessageRefused | e.MessageSkipped):
+            fates[fact.payload.conversation.address, fact.payload.message_id] += 1
+    for (address, message_id), count in fates.items():
+        if count != 1:
+            world.accuse(f"{address} message {message_id} was taken {count} times")
+
+
+def _every_job_ends_once_and_owes(world: World, facts: list[lines.Line]) -> None:
+    ends: defaultdict[str, list[int]] = defaultdict(list)
+    owed: dict[str, int] = {}
+    for fact in facts:
+        if isinstance(fact.payload, _ENDS):
+            ends[fact.payload.job_id].append(fact.seq)
+        if isinstance(fact.payload, e.DeliveryOwed) and fact.payload.kind == "answer":
+            owed[fact.payload.job_id] = fact.seq
+    for fact in facts:
+        if isinstance(fact.payload, e.JobEnqueued) and len(ends[fact.payload.job_id]) != 1:
+            world.accuse(f"{fact.payload.job_id} ended {len(ends[fact.payload.job_id])} times")
+    for job_id in ends:
+        if job_id not in owed:
+            world.accuse(f"{job_id} ended, and nobody owes its answer")
+
+
+def _number(job_id: str) -> int:
+    return int(job_id.rpartition("_")[2])
+
+
+def _starts_are_first_in_first_out(world: World, facts: list[lines.Line]) -> None:
+    """A job's number says when it was taken. What the agent began by itself asked for no turn."""
+    own = {f.payload.job_id for f in facts if isinstance(f.payload, e.JobEnqueued) and f.payload.cause == "agent"}
+    last: dict[str, str] = {}
+    for fact in facts:
+        if not isinstance(fact.payload, e.JobStarted) or fact.payload.job_id in own:
+            continue
+        key, job_id = fact.payload.session_key, fact.payload.job_id
+        if _number(job_id) < _number(last.get(key, "_0")):
+            world.accuse(f"{job_id} began after {last[key]} in {key}")
+        last[key] = job_id
+    started = {f.payload.job_id for f in facts if isinstance(f.payload, e.JobStarted)}
+    for invoked in world.agents.invoked:
+        if invoked.job_id not in started:
+            world.accuse(f"{invoked.job_id} ran, and the journal does not know that it began")
+
+
+def _deliveries_are_once_and_in_order(world: World, facts: list[lines.Line]) -> None:
+    plans = {f.payload.debt_id: f.payload for f in facts if isinstance(f.payload, e.DeliveryPlanned)}
+    given_up = {f.payload.debt_id for f in facts if isinstance(f.payload, e.DeliveryAbandoned)}
+    order = {f.payload.debt_id: f.seq for f in facts if isinstance(f.payload, e.DeliveryOwed)}
+    seen: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    for post in world.history.posts:
+        seen[post.address].append((order.get(post.debt_id, -1), post.index))
+    for address, posts in seen.items():
+        if posts != sorted(set(posts)):
+            wrong = [p for n, p in enumerate(posts) if n and p <= posts[n - 1]]
+            world.accuse(f"{address} saw answers twice or out of order: {_named(wrong, order)}")
+    for debt_id, plan in plans.items():
+        shown = [p.text for p in world.history.posts if p.debt_id == debt_id]
+        whole = [piece.text for piece in plan.pieces]
+        if debt_id in given_up:
+            whole = whole[: len(shown)]
+        if sorted(set(shown)) != sorted(set(whole)):
+            world.accuse(f"{debt_id} was planned as {len(whole)} pieces, and {len(shown)} were seen")
+    for debt_id in order:
+        if debt_id not in plans and debt_id not in given_up:
+            world.accuse(f"{debt_id} was owed and never planned")
+
+
+def _named(wrong: list[tuple[int, int]], order: dict[str, int]) -> str:
+    names = {seq: debt_id for debt_id, seq in order.items()}
+    return ", ".join(f"{names.get(seq, 'something never owed')}[{index}]" for seq, index in wrong)
+
+
+def _state_is_the_fold(world: World, facts: list[lines.Line]) -> None:
+    """With the snapshot, without it, and folded by hand: three ways, one state. And the account adds up."""
+    folded = State()
+    for fact in facts:
+        apply(folded, fact.seq, fact.ts, fact.payload)
+    with_snapshot = world.disk.crash(Random(0), power_lost=False)
+    without = world.disk.crash(Random(0), power_lost=False)
+    if without.exists(STATE / SNAPSHOT_NAME):
+        without.unlink(STATE / SNAPSHOT_NAME)
+    opened = {"with": open_state(STATE, with_snapshot), "without": open_state(STATE, without)}
+    for how, found in opened.items():
+        if msgspec.to_builtins(found.state) != msgspec.to_builtins(folded):
+            world.accuse(f"a start {how} snapshot gives another state than the journal")
+    account, live = folded.account, sum(folded.live_counts().values())
+    if account.received != account.settled + live:
+        world.accuse(f"the account does not add up: {account}, {live} live")

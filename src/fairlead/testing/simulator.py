@@ -1,0 +1,200 @@
+"""From one seed: people, agents, weather, a disk and a house that crashes, until all is quiet. Then it is judged.
+
+The flow and the store are the real ones. `simulate(seed)` does the same steps every time; what later parts of Fairlead
+bring (a chat service, a scheduler) joins as further actors.
+"""
+
+import asyncio
+import errno
+import math
+from collections.abc import Callable
+from random import Random
+
+import msgspec
+from structlog.testing import capture_logs
+
+from fairlead.errors import FairleadError
+from fairlead.kit.tasks import TaskOwner
+from fairlead.testing.clock import PowerLost, VirtualLoop
+from fairlead.testing.disk import SimulatedDisk
+from fairlead.testing.house import House
+from fairlead.testing.judging import judge, judge_snapshot
+from fairlead.testing.people import everybody
+from fairlead.testing.world import ActorMaker, World
+
+MOST_VIRTUAL_SECONDS = 3 * 86400.0
+STORY_LENGTH = 80
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What a simulation came to. No violations is the only good outcome."""
+
+    seed: int
+    lives: int
+    steps: int
+    accepted: int
+    invoked: int
+    posts: int
+    violations: tuple[str, ...]
+    story: tuple[str, ...]
+
+    def __str__(self) -> str:
+        head = f"seed {self.seed}: {self.lives} lives, {self.steps} steps, {self.accepted} messages accepted"
+        wrong = "\n".join(f"  WRONG: {v}" for v in self.violations)
+        tail = "\n".join(f"  {line}" for line in self.story[-STORY_LENGTH:])
+        return f"{head}\n{wrong}\nThe end of the story (repeat it with simulate({self.seed})):\n{tail}"
+
+
+class _Broken(Exception):  # noqa: N818 - the house says that it must end
+    pass
+
+
+def simulate(seed: int, *, actors: ActorMaker = everybody, crashes: int | None = None) -> Report:
+    """Everything that happens follows from `seed`. `crashes` says how many at most; without it the seed does."""
+    world = World(seed)
+    world.actors = actors(world)
+    left = world.random.choice((0, 1, 1, 2, 4)) if crashes is None else crashes
+    with capture_logs():
+        while True:
+            world.lives += 1
+            is_last = left <= 0
+            world.tell("a life begins" + (", the last" if is_last else ""))
+            ended_well = _Life(world, crash=not is_last).live()
+            if ended_well or world.violations:
+                break
+            left -= 1
+    judge(world)
+    return Report(
+        seed,
+        world.lives,
+        world.steps + world.loop.steps,
+        sum(1 for p in world.promises if p.job_id),
+        len(world.agents.invoked),
+        len(world.history.posts),
+        tuple(world.violations),
+        tuple(world.story),
+    )
+
+
+class _Life:
+    """From a start to the next crash, or, in the last one, to quiet."""
+
+    def __init__(self, world: World, *, crash: bool) -> None:
+        self._world = world
+        self._random = Random(f"{world.seed}/life/{world.lives}")
+        self._house: House | None = None
+        self._found: SimulatedDisk | None = None
+        self._power_lost = self._random.random() < 0.7
+        if crash:
+            self._plan_crash()
+
+    def _plan_crash(self) -> None:
+        """At a step of the loop, at an operation of the disk in the middle of one, or by a sync that fails."""
+        when = int(math.exp(self._random.uniform(math.log(3), math.log(4000))))
+        how = self._random.random()
+        disk = self._world.disk
+        if how < 0.5:
+            self._world.loop.crash_at = when
+        elif how < 0.9:
+            disk.before_operation = self._crash_at_operation(disk.operations + when // 8)
+        else:
+            disk.fail_sync(after=when // 16)
+
+    def _crash_at_operation(self, chosen: int) -> Callable[[int], None]:
+        """The disk is seen as the crash left it, in the middle of a step; the step itself ends, and nobody notices."""
+
+        def look(number: int) -> None:
+            if number == chosen:
+                self._found = self._world.disk.crash(self._random, power_lost=self._power_lost)
+                self._world.loop.crash_at = 0
+
+        return look
+
+    def live(self) -> bool:
+        """True if it went on until all was quiet."""
+        world = self._world
+        try:
+            world.loop.run(self._until_quiet())
+        except PowerLost as lost:
+            world.tell(f"the {'power' if self._power_lost else 'process'} is gone, {lost}")
+        except _Broken as broken:
+            self._power_lost = True  # what could not be synced is not there when it is read again
+            world.tell(f"the house ends itself: {broken}")
+        except OSError as fault:
+            if fault.errno not in {errno.ENOSPC, errno.EIO}:
+                world.accuse(f"the house fell: {fault}")
+            self._power_lost = fault.errno == errno.EIO
+            world.tell(f"it could not start: {fault.strerror}")
+            world.disk.capacity = None
+        except Exception as fault:  # whatever it is, it was not meant to happen
+            world.accuse(f"the house fell: {type(fault).__name__}: {fault}")
+        else:
+            self._complain()
+            world.loop.abandon()
+            return True
+        self._complain()
+        self._bury()
+        return False
+
+    def _complain(self) -> None:
+        for complaint in self._world.loop.complaints:
+            fault = complaint.get("exception")
+            self._world.accuse(f"nobody owned this: {complaint.get('message')} {fault!r}")
+
+    def _bury(self) -> None:
+        world = self._world
+        if self._house is not None:
+            self._house.unplug()
+        found = self._found or world.disk.crash(self._random, power_lost=self._power_lost)
+        judge_snapshot(world, found)
+        pause = self._random.choice((0.5, 30.0, 600.0))
+        old = world.loop
+        world.steps += old.steps
+        world.loop = VirtualLoop(start=old.time() + pause)
+        world.disk.before_operation = None
+        old.abandon()
+        world.disk = found
+
+    async def _until_quiet(self) -> None:
+        broken: asyncio.Future[FairleadError] = asyncio.get_running_loop().create_future()
+        house = self._house = House(self._world, on_broken=lambda e: None if broken.done() else broken.set_result(e))
+        for report in house.opened.reports:
+            self._world.tell(report)
+        ends = asyncio.ensure_future(self._begin_and_wait(house))
+        await asyncio.wait({ends, broken}, return_when=asyncio.FIRST_COMPLETED)
+        if broken.done():
+            raise _Broken(broken.result().message)
+        ends.result()
+
+    async def _begin_and_wait(self, house: House) -> None:
+        # A mishap whose end the last crash swallowed ends now.
+        asyncio.get_running_loop().call_later(self._random.uniform(0, 90), self._world.clear_up)
+        await house.start()
+        async with TaskOwner("life") as owner:
+            owner.start(house.run(), name="house")
+            acting = [
+                owner.start(actor.act(self._world, house), name=type(actor).__name__) for actor in self._world.actors
+            ]
+            await self._quiet(house, acting)
+            await house.flow.ledger.settled()
+            owner.cancel()
+
+    async def _quiet(self, house: House, acting: list[asyncio.Task[None]]) -> None:
+        deadline = asyncio.get_running_loop().time() + MOST_VIRTUAL_SECONDS
+        while not self._is_quiet(house, acting):
+            await asyncio.sleep(7)
+            if asyncio.get_running_loop().time() > deadline:
+                self._world.accuse(f"still not quiet after days: {_what_is_left(house)}")
+                return
+
+    def _is_quiet(self, house: House, acting: list[asyncio.Task[None]]) -> bool:
+        """Those who only react never end; those who have something to do have done it."""
+        busy = [a for a, task in zip(self._world.actors, acting, strict=True) if a.has_plans and not task.done()]
+        return not busy and not _what_is_left(house)
+
+
+def _what_is_left(house: House) -> list[str]:
+    """Jobs that have not ended, and what is owed; a question that a client could fetch and did not is nobody's loss."""
+    state = house.flow.ledger.state
+    owed = (d.debt_id for d in state.debts.values() if d.kind == "answer" or not d.awaits_fetching)
+    return [*(j.job_id for j in state.jobs.values() if j.is_live), *owed]

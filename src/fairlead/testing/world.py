@@ -1,0 +1,160 @@
+"""Everything around the house that a crash does not touch: people, their screens, agents' deeds, the disk, the weather.
+
+Knows what was promised to whom. Knows nothing of how the house keeps its promises.
+"""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Final, Protocol
+
+import msgspec
+
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.keys import SessionKey, thread_key, user_key
+from fairlead.core.limits import Limits
+from fairlead.errors import Code
+from fairlead.ports import Gate, View
+from fairlead.testing.channel import ChannelHistory, Post, Weather
+from fairlead.testing.clock import VirtualLoop
+from fairlead.testing.disk import SimulatedDisk
+from fairlead.testing.runtime import AgentLog
+
+STATE: Final = Path("/state")
+JOURNAL: Final = STATE / "events.ndjson"
+OWNER: Final = "ada"
+PEOPLE: Final = (OWNER, "ben", "cleo")
+
+_BAD_WEATHER: Final = tuple(w for w in Weather if w not in {Weather.FAIR, Weather.AWAY})
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where somebody talks, and which session that leads to."""
+
+    person: str
+    conversation: ConversationRef
+    session_key: SessionKey
+
+
+class Promise(msgspec.Struct, frozen=True):
+    """What a person was told about a message: it is this job, or it is refused for this reason."""
+
+    address: str
+    message_id: str
+    job_id: str = ""
+    refusal: Code | None = None
+
+
+class Life(Protocol):
+    """The house from one start to the next crash, as people reach it."""
+
+    number: int
+
+    @property
+    def gate(self) -> Gate: ...
+
+    @property
+    def view(self) -> View: ...
+
+
+class Actor(Protocol):
+    """Somebody or something outside that does things to the house. Whatever comes later (a Discord, a scheduler)
+    brings its own. `act` is called anew in every life; with `has_plans` it returns when there is nothing left to do,
+    and nothing is quiet before."""
+
+    has_plans: bool
+
+    async def act(self, world: "World", life: Life) -> None: ...
+
+
+class World:
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.random = Random(seed)
+        self.loop = VirtualLoop()
+        self.disk = SimulatedDisk()
+        self.history = ChannelHistory()
+        self.history.on_post = self._check_post
+        self.limits = Limits(
+            allowed_people=PEOPLE,
+            max_queue_per_session=self.random.choice((2, 5, 20)),
+            global_max_running=self.random.choice((1, 2, 3)),
+            max_waiting=self.random.choice((1, 8)),
+        )
+        self.agents = AgentLog(slots=self.limits.global_max_running)
+        self.places = self._places()
+        self.actors: list[Actor] = []
+        self.promises: list[Promise] = []
+        self.violations: list[str] = []
+        self.story: list[str] = []
+        self.lives = 0
+        self.steps = 0
+        self.is_away = False
+        self.roughness = 0.0
+        self._heard_of: set[str] = set()
+
+    def _places(self) -> list[Place]:
+        places = [
+            Place(
+                person,
+                ConversationRef("chat", "home", f"{10 + number}"),
+                user_key(agent_id="fairlead", user_id=person),
+            )
+            for number, person in enumerate(PEOPLE)
+        ]
+        shared = thread_key(agent_id="fairlead", space_id="home", thread_id="77")
+        thread = ConversationRef("chat", "home", "77", "7")
+        pulled = ConversationRef("pull", "home", OWNER)
+        web = user_key(agent_id="fairlead", user_id="web")
+        return [*places, *(Place(p, thread, shared) for p in PEOPLE[:2]), Place(OWNER, pulled, web)]
+
+    # --- what happens outside ------------------------------------------------------------------------------------
+
+    def tell(self, words: str) -> None:
+        self.story.append(f"{self.loop.time():10.3f} life {self.lives}: {words}")
+
+    def accuse(self, words: str) -> None:
+        self.violations.append(words)
+        self.tell(f"WRONG: {words}")
+
+    def latency(self) -> float:
+        """Mostly short, now and then long: a disk or a network as it is."""
+        return math.exp(self.random.uniform(math.log(0.0005), math.log(0.5)))
+
+    def weather(self) -> Weather:
+        if self.is_away:
+            return Weather.AWAY
+        return self.random.choice(_BAD_WEATHER) if self.random.random() < self.roughness else Weather.FAIR
+
+    def clear_up(self) -> None:
+        """Whatever went wrong around the house is over."""
+        self.is_away = False
+        self.roughness = 0.0
+        self.disk.capacity = None
+
+    def promise(self, promise: Promise) -> None:
+        """Somebody was told something: from now on it must be so, whatever happens. It must already be durable."""
+        self.promises.append(promise)
+        what = promise.job_id or f"refused {promise.refusal}"
+        self.tell(f"{promise.address} message {promise.message_id} is {what}")
+        if f'"{promise.message_id}"'.encode() not in self.disk.durable_bytes(JOURNAL):
+            self.accuse(f"message {promise.message_id} was acknowledged as {what} before it was durable")
+
+    def _check_post(self, post: Post) -> None:
+        self.tell(f"{post.address} sees {post.debt_id}[{post.index}]: {post.text[:40]!r}")
+        if not self._is_owed_durably(post.debt_id):
+            self.accuse(f"{post.debt_id} was posted before what it is about was durable")
+
+    def _is_owed_durably(self, debt_id: str) -> bool:
+        if debt_id not in self._heard_of:
+            durable = self.disk.durable_bytes(JOURNAL)
+            owed = b'"type":"DeliveryOwed","payload":{"debt_id":"%s"' % debt_id.encode()
+            planned = b'"type":"DeliveryPlanned","payload":{"debt_id":"%s"' % debt_id.encode()
+            if owed not in durable or planned not in durable:
+                return False
+            self._heard_of.add(debt_id)
+        return True
+
+
+ActorMaker = Callable[[World], list[Actor]]

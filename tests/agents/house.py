@@ -1,0 +1,90 @@
+"""Fairlead itself in a process of its own, with a real CLI behind it: started, killed, started again."""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fairlead.client import Client
+from fairlead.client.wire import Done, Failed, JobInfo, QuestionInfo
+
+from .environment import AgentName, agent_environment, prepare_home
+from .model_server import ModelServer
+
+BOT_TOKEN = "a-discord-token-nobody-may-see"
+
+
+class House:
+    """`fairlead up` as a user runs it, in front of one CLI and the model server."""
+
+    def __init__(self, name: AgentName, home: Path, server: ModelServer, **settings: str) -> None:
+        self.name = name
+        self.home = home
+        self.project = home / "project"
+        self.project.mkdir(parents=True, exist_ok=True)
+        prepare_home(name, home, server)
+        self.environment = {
+            **agent_environment(name, home, server),
+            "STATE_DIR": str(home / "state"),
+            "LOG_DIR": str(home / "logs"),
+            "PROJECTS": json.dumps([str(self.project)]),
+            "FAIRLEAD_HTTP_PORT": "0",
+            "FAIRLEAD_RUNTIME_ENVIRONMENT": "LOOPBACK_API_KEY",
+            "FAIRLEAD_IDENTITIES": json.dumps({"alice": ["http:alice", "terminal:alice"]}),
+            "GEMINI_CLI_MODEL": "gemini-2.5-flash",
+            **settings,
+        }
+        self._process: asyncio.subprocess.Process | None = None
+        self.url = ""
+
+    async def start(self) -> None:
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "fairlead", "up", "--no-chat",
+            env=self.environment, cwd=self.project, stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert self._process.stdout is not None
+        while b"projects" not in (line := await self._process.stdout.readline()):
+            assert line, "the daemon ended before it was up"
+            if b"HTTP" in line:
+                self.url = line.split()[2].decode()
+
+    async def end(self, number: signal.Signals = signal.SIGTERM) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(number)
+            await process.wait()
+
+    @asynccontextmanager
+    async def client(self, channel: str = "http") -> AsyncIterator[Client]:
+        token = (self.home / "state" / "http-token").read_text().strip()
+        async with Client(self.url, token, channel=channel) as client:
+            yield client
+
+    async def say(self, text: str, user: str = "alice", channel: str = "http") -> JobInfo:
+        """The job, once it has ended."""
+        async with self.client(channel) as client:
+            accepted = await client.submit(user, text, tool=self.name)
+            async for event in client.events(accepted.job_id):
+                if isinstance(event, Done | Failed):
+                    break
+            return await client.job(accepted.job_id)
+
+    async def question(self, client: Client, user: str = "alice") -> QuestionInfo:
+        """The first question that is open: asked for again whenever something happened in the journal."""
+        journal = self.home / "state" / "events.ndjson"
+        async with asyncio.timeout(60):
+            while True:
+                size = journal.stat().st_size
+                open_now = await client.questions(user)
+                if open_now:
+                    return open_now[0]
+                await grown(journal, size)
+
+
+async def grown(path: Path, size: int) -> None:
+    """Returns when `path` exists and is longer than `size`: looked at a hundred times a second."""
+    while not path.exists() or path.stat().st_size <= size:
+        await asyncio.sleep(0.01)

@@ -1,0 +1,136 @@
+"""What a person gets who talks to a real CLI through a real daemon."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from fairlead.client.wire import Done, Failed
+from fairlead.core import requests as ask
+from fairlead.core.engine import Verdict
+from fairlead.kit.process_table import system_table
+
+from .house import BOT_TOKEN, House, grown
+from .model_server import ModelServer
+
+pytestmark = [pytest.mark.agents, pytest.mark.anyio]
+
+
+@pytest.fixture(params=["claude", "codex", "gemini"])
+async def house(request: pytest.FixtureRequest, tmp_path: Path, server: ModelServer) -> AsyncIterator[House]:
+    house = House(request.param, tmp_path, server)
+    await house.start()
+    yield house
+    await house.end()
+
+
+@pytest.fixture
+async def with_claude(tmp_path: Path, server: ModelServer) -> AsyncIterator[House]:
+    # Silence ends the long-lived process after 3 s, and the one-shot that is tried instead after 10.
+    limits = {"FAIRLEAD_MULTI_TURN_HANG_TIMEOUT_MS": "3000", "FAIRLEAD_CLI_TIMEOUT_SEC": "10"}
+    house = House("claude", tmp_path, server, DISCORD_OWNER_ID="4242", **limits)
+    await house.start()
+    yield house
+    await house.end()
+
+
+@pytest.mark.req("C9", "C2", "C3", "A9")
+async def test_a_name_told_over_http_is_known_in_the_terminal_and_after_a_restart_but_to_nobody_else(house: House):
+    await house.say("my name is Alice")
+    assert (await house.say("what is my name?", channel="terminal")).answer == "Your name is Alice."
+    assert "Alice" not in (await house.say("what is my name?", user="bob")).answer
+    await house.end(signal.SIGKILL)
+    await house.start()
+    assert (await house.say("what is my name?")).answer == "Your name is Alice."
+
+
+@pytest.mark.req("C4")
+async def test_after_a_reset_the_name_is_forgotten(house: House):
+    await house.say("my name is Alice")
+    async with house.client() as client:
+        await client.command(ask.Reset(), "alice")
+    assert "Alice" not in (await house.say("what is my name?")).answer
+
+
+@pytest.mark.req("A18", "A11")
+async def test_a_model_that_keeps_refusing_fails_the_job_and_a_retry_can_succeed(house: House, server: ModelServer):
+    failed = await house.say("status: 500 times=9")
+    assert (failed.state, failed.error is not None) == ("failed", True)
+    assert (await house.say("say: well again")).answer == "well again"
+
+
+@pytest.mark.req("B4", "E7")
+@pytest.mark.parametrize(("verdict", "happened"), [("allow", True), ("deny", False)])
+async def test_a_tool_is_allowed_or_denied_from_outside(with_claude: House, verdict: Verdict, happened: bool):
+    made = with_claude.project / "made"
+    async with with_claude.client() as client:
+        accepted = await client.submit("alice", f"run: mkdir {made}")
+        question = await with_claude.question(client)
+        assert str(made) in question.detail
+        await client.answer(question.question_id, verdict, user="alice")
+        async for event in client.events(accepted.job_id):
+            if isinstance(event, Done | Failed):
+                break
+    assert made.exists() is happened
+
+
+@pytest.mark.req("A16", "E7")
+async def test_a_cancelled_turn_leaves_the_talk_in_order(with_claude: House, server: ModelServer):
+    await with_claude.say("my name is Alice")
+    async with with_claude.client() as client:
+        accepted = await client.submit("alice", "hold")
+        await server.until_held()
+        await client.command(ask.Cancel(), "alice")
+        async for event in client.events(accepted.job_id):
+            if isinstance(event, Done | Failed):
+                break
+        assert (await client.job(accepted.job_id)).state == "cancelled"
+    assert (await with_claude.say("what is my name?")).answer == "Your name is Alice."
+
+
+@pytest.mark.req("E7", "A18")
+async def test_a_model_that_falls_silent_ends_the_job_and_not_the_talk(with_claude: House):
+    await with_claude.say("my name is Alice")
+    hung = await with_claude.say("hang")
+    assert hung.error is not None
+    assert hung.error.code in {"E_RUNTIME_HUNG", "E_CLI_TIMEOUT"}
+    assert (await with_claude.say("what is my name?")).answer == "Your name is Alice."
+
+
+@pytest.mark.req("B14")
+async def test_an_agents_commands_see_no_secret_of_ours(tmp_path: Path, server: ModelServer):
+    house = House("claude", tmp_path, server, CLAUDE_DANGEROUSLY_SKIP_PERMISSIONS="1", IS_SANDBOX="1")
+    house.environment["FAIRLEAD_SOMETHING_SECRET"] = BOT_TOKEN
+    await house.start()
+    seen = tmp_path / "seen"
+    await house.say(f"run: env > {seen}")
+    await house.end()
+    assert "FAIRLEAD_RUN=" in seen.read_text()
+    assert BOT_TOKEN not in seen.read_text()
+    assert (tmp_path / "state" / "http-token").read_text().strip() not in seen.read_text()
+
+
+@pytest.mark.req("A8", "B5")
+async def test_after_kill_nine_no_command_of_the_old_chain_finishes_once_the_daemon_is_back(
+    tmp_path: Path, server: ModelServer
+):
+    house = House("claude", tmp_path, server, CLAUDE_DANGEROUSLY_SKIP_PERMISSIONS="1", IS_SANDBOX="1")
+    await house.start()
+    began, gate, finished = tmp_path / "began", tmp_path / "gate", tmp_path / "finished"
+    os.mkfifo(gate)
+    chain = f"chain: touch {began} && echo x >> {began} && cat {gate} ;; touch {finished} ;; touch {finished}2"
+    async with house.client() as client:
+        accepted = await client.submit("alice", chain)
+        await asyncio.wait_for(grown(began, 0), 60)
+        await house.end(signal.SIGKILL)
+        await house.start()
+    mark = (tmp_path / "state" / "events.ndjson").read_text().split('"state_id":"')[1][:4]
+    left = [p for p in system_table().scan() if (p.mark or "").startswith(f"{mark}:")]
+    assert left == []
+    assert not finished.exists()
+    async with house.client() as client:
+        assert (await client.job(accepted.job_id)).state == "unknown_after_crash"
+    await house.end()

@@ -1,0 +1,116 @@
+"""Everything else that can be asked over HTTP, and the document that describes it."""
+
+import re
+from pathlib import Path
+
+import pytest
+from channel_home import at_home
+
+from fairlead.channels.http.table import ENDPOINTS
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.req("A12", "B15", "C5")
+async def test_projects_are_made_listed_selected_and_reported(tmp_path: Path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    async with at_home(tmp_path, PROJECTS=()) as home:
+        status, refused = await home.say("alice", "hello")
+        assert (status, refused["error"]["code"]) == (409, "E_PROJECT_NOT_SELECTED")
+        new = {"name": "uno", "path": str(tmp_path / "one"), "tools": ["echo"], "default_tool": "echo"}
+        assert (await home.post("/v1/projects", new))[1]["created"] is True
+        assert (await home.post("/v1/projects", new))[0] == 409
+        assert (await home.post("/v1/projects", {**new, "name": "Not Good"}))[1]["error"]["code"] == "E_INVALID_NAME"
+        _, added = await home.post("/v1/projects/add", {"path": str(tmp_path / "two")})
+        assert (added["name"], added["number"]) == ("two", 2)
+        _, selected = await home.post("/v1/projects/switch", {"userId": "alice", "project": "2"})
+        assert selected["name"] == "two"
+        assert (await home.say("alice", "hello"))[0] == 200
+        _, listed = await home.get("/v1/projects?userId=alice")
+        _, report = await home.get("/v1/projects/two")
+    assert [(p["name"], p.get("active", False)) for p in listed["projects"]] == [("uno", False), ("two", True)]
+    assert (report["session_total"], report["queued_jobs"], report["last_error"]) == (1, 0, None)
+
+
+@pytest.mark.req("A12", "C4", "C5")
+async def test_a_session_is_looked_at_changed_and_reset(tmp_path: Path):
+    async with at_home(tmp_path) as home:
+        await home.say("alice", "hello")
+        _, status = await home.get("/v1/status?userId=alice")
+        assert (status["project"], status["tool"], status["state"], status["resume_ready"]) == (
+            "proj",
+            "echo",
+            "idle",
+            True,
+        )
+        assert (await home.post("/v1/tool", {"userId": "alice", "tool": "echo"}))[0] == 200
+        refused = await home.post("/v1/tool", {"userId": "alice", "tool": "claude"})
+        assert refused[1]["error"]["code"] == "E_TOOL_NOT_ENABLED"
+        _, session = await home.get("/v1/sessions/agent:fairlead:user:alice")
+        assert (session["tool"], session["queue"], session["running_job_id"]) == ("echo", [], None)
+        assert (await home.post("/v1/cancel", {"userId": "alice"}))[1]["error"]["code"] == "E_NOTHING_TO_CANCEL"
+        assert (await home.post("/v1/reset", {"userId": "alice"}))[0] == 200
+        _, afterwards = await home.say("alice", "again")
+        _, history = await home.get("/v1/sessions/agent:fairlead:user:alice/history")
+    assert "turn 2" not in afterwards["answer"]
+    assert len(history["jobs"]) == 2
+
+
+@pytest.mark.req("A12")
+async def test_why_tells_what_became_of_a_message(tmp_path: Path):
+    async with at_home(tmp_path) as home:
+        _, job = await home.say("alice", "hello", "my-key")
+        _, by_job = await home.get(f"/v1/why?subject={job['job_id']}")
+        _, by_key = await home.get("/v1/why?subject=my-key")
+    assert {"JobEnqueued", "JobStarted", "JobCompleted"} <= {step["type"] for step in by_job["steps"]}
+    assert "JobEnqueued" in {step["type"] for step in by_key["steps"]}
+
+
+@pytest.mark.req("A16", "C5")
+async def test_one_job_of_several_is_cancelled_by_its_id(tmp_path: Path):
+    async with at_home(tmp_path) as home:
+        hanging = await home.begin("alice", "/hang")
+        await home.until(hanging, "moved", state="running")
+        queued = await home.begin("alice", "never")
+        assert (await home.post(f"/v1/jobs/{queued}/cancel"))[1]["cancelled"] == [queued]
+        assert (await home.get(f"/v1/jobs/{queued}"))[1]["state"] == "cancelled"
+        assert (await home.post(f"/v1/jobs/{hanging}/cancel"))[1]["stopping"] == [hanging]
+        done = await home.until(hanging, "done")
+    assert done.data["job"]["state"] == "cancelled"
+
+
+@pytest.mark.req("C5")
+async def test_metrics_are_the_account_of_the_house(tmp_path: Path):
+    async with at_home(tmp_path) as home:
+        await home.say("alice", "hello")
+        await home.say("alice", "/fail E_CLI_TIMEOUT")
+        await home.say("alice", "")
+        _, text = await home.get("/v1/metrics")
+        seq = home.house.flow.view.state.seq
+    lines = text.decode().splitlines()
+    assert all(re.fullmatch(r"# (HELP|TYPE) \w+ .+|\w+({\w+=\"[^\"]*\"})? \S+", line) for line in lines)
+    for line in (
+        "fairlead_messages_received_total 3",
+        'fairlead_messages_settled_total{outcome="answered"} 1',
+        'fairlead_messages_settled_total{outcome="failed"} 1',
+        'fairlead_messages_settled_total{outcome="refused"} 1',
+        'fairlead_jobs{state="running"} 0',
+    ):
+        assert line in lines
+    durable = next(line for line in lines if line.startswith("fairlead_journal_durable_seq "))
+    assert 0 < int(durable.split()[1]) <= seq
+
+
+@pytest.mark.req("C5")
+async def test_the_document_names_every_path_and_resolves_every_reference(tmp_path: Path):
+    async with at_home(tmp_path) as home:
+        status, document = await home.get("/openapi.json", headers={"Authorization": ""})
+    assert status == 200
+    assert document["openapi"] == "3.1.0"
+    described = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
+    assert described == {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
+    references = set(re.findall(r"#/components/schemas/(\w+)", str(document)))
+    assert references <= set(document["components"]["schemas"])
+    operations = [item[method]["operationId"] for item in document["paths"].values() for method in item]
+    assert len(set(operations)) == len(operations)

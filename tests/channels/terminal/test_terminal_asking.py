@@ -1,0 +1,55 @@
+"""Questions answered with keys."""
+
+import pytest
+
+from fairlead.channels.terminal.asking import Asking, Decided
+from fairlead.client.wire import QuestionInfo
+from fairlead.core.engine import Option
+from fairlead.core.events import AskedItem, QuestionKind
+
+
+def asking(kind: QuestionKind, *items: AskedItem) -> Asking:
+    return Asking(QuestionInfo("q_1", "job_1", "k", kind, "May I?", "2026-01-01T00:00:00.000Z", "open", items=items))
+
+
+def press(question: Asking, *keys: str) -> Decided | None:
+    decided = None
+    for key in keys:
+        assert decided is None, "no key is taken after the decision"
+        decided = question.press(key)
+    return decided
+
+
+@pytest.mark.req("C6")
+@pytest.mark.parametrize(
+    ("key", "decided"),
+    [("y", Decided("allow")), ("s", Decided("allow", for_session=True)), ("N", Decided("deny")), ("x", None)],
+)
+def test_a_permission_takes_one_key(key: str, decided: Decided | None):
+    assert press(asking("permission"), key) == decided
+
+
+def test_a_plan_cannot_be_allowed_for_the_session():
+    assert press(asking("plan"), "s", "y") == Decided("allow")
+
+
+COLOUR = AskedItem("Which colour?", (Option("red"), Option("blue")))
+SIZES = AskedItem("Which sizes?", (Option("S"), Option("M"), Option("L")), several=True)
+
+
+def test_a_choice_is_made_by_its_number():
+    assert press(asking("question", COLOUR), "3", "backspace", "2") == Decided("allow", {"Which colour?": "blue"})
+
+
+def test_own_words_are_an_answer_too():
+    assert press(asking("question", COLOUR), *"mauve", "enter") == Decided("allow", {"Which colour?": "mauve"})
+    assert press(asking("question", COLOUR), "enter") is None
+
+
+def test_several_questions_are_answered_in_turn():
+    question = asking("question", COLOUR, SIZES)
+    assert question.press("1") is None
+    assert question.item_number == 1
+    decided = press(question, *"1, 3", "enter")
+    assert decided == Decided("allow", {"Which colour?": "red", "Which sizes?": "S, L"})
+    assert decided.words() == "red; S, L"

@@ -1,0 +1,207 @@
+"""A whole house in memory: decide, number, apply, and a clock that the story moves. No disk, no task, no channel."""
+
+from typing import Any
+
+import msgspec
+
+from fairlead.core import moments
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.decide import Command, Decision, decide
+from fairlead.core.decide.delivery import PayPiece, PlanDelivery
+from fairlead.core.decide.endings import Cancelled, Completed, EndJob, Failed, Outcome
+from fairlead.core.decide.messages import RetryJob, Submit
+from fairlead.core.decide.projects import AddProject, CreateProject, DirectoryFacts
+from fairlead.core.decide.questions import AskPerson
+from fairlead.core.decide.sessions import BeginService, FoundState, StartSession
+from fairlead.core.decide.starts import StartNext
+from fairlead.core.engine import Ask, Option, PermissionRequested, Question, QuestionAsked
+from fairlead.core.events import JournalEvent, Piece
+from fairlead.core.fold import apply
+from fairlead.core.inbound import Inbound
+from fairlead.core.keys import SessionKey, thread_key, user_key
+from fairlead.core.limits import Limits
+from fairlead.core.routing import resolve_destination
+from fairlead.core.state import Job, Session, State, answer_debt_id
+from fairlead.errors import Code
+
+OWNER = "42"
+FRIEND = "7"
+STRANGER = "666"
+LIMITS = Limits(allowed_people=(FRIEND,), tools=("echo", "claude", "codex"))
+BEGINNING = "2026-03-01T08:00:00.000Z"
+
+
+class Entry(msgspec.Struct):
+    seq: int
+    ts: str
+    payload: JournalEvent
+
+
+def directory(path: str, problem: str = "") -> DirectoryFacts:
+    return DirectoryFacts(path, path, problem)
+
+
+def place(name: str = "den", channel: str = "toy") -> ConversationRef:
+    return ConversationRef(channel, "fairlead", name)
+
+
+def key_of(user: str = OWNER) -> SessionKey:
+    return user_key(agent_id="fairlead", user_id=user)
+
+
+def thread(name: str) -> SessionKey:
+    return thread_key(agent_id="fairlead", space_id="guild", thread_id=name)
+
+
+def permission(detail: str = "rm -rf build", request_id: str = "r1") -> PermissionRequested:
+    return PermissionRequested(request_id, "Bash", "Run a command", detail)
+
+
+def colour_question(request_id: str = "r1") -> QuestionAsked:
+    return QuestionAsked(request_id, (Question("Which colour?", (Option("red"), Option("blue"))),))
+
+
+class House:
+    def __init__(self, *, limits: Limits = LIMITS, projects: tuple[str, ...] = ("/srv/api",)) -> None:
+        self.state = State()
+        self.limits = limits
+        self.now = BEGINNING
+        self.journal: list[Entry] = []
+        self.messages = 0
+        self.do(FoundState("abcd", "1.0"))
+        self.do(BeginService("1.0", 1, OWNER))
+        for path in projects:
+            self.do(AddProject(directory(path)))
+
+    def decide(self, command: Command) -> Decision:
+        return decide(self.state, command, self.now, self.limits)
+
+    def do(self, command: Command) -> Decision:
+        decision = self.decide(command)
+        for event in decision.events:
+            self.take(event)
+        return decision
+
+    def take(self, event: JournalEvent, ts: str | None = None) -> None:
+        entry = Entry(self.state.seq + 1, ts or self.now, event)
+        self.journal.append(entry)
+        apply(self.state, entry.seq, entry.ts, event)
+
+    def refuses(self, command: Command) -> Code:
+        """The code of the refusal; it must leave nothing behind."""
+        decision = self.do(command)
+        assert decision.refusal is not None
+        assert not decision.events
+        return decision.refusal.code
+
+    def later(self, *, days: float = 0, seconds: float = 0) -> None:
+        self.now = moments.plus(self.now, days * 86400 + seconds)
+
+    # --- what people do
+
+    def inbound(self, text: str = "hello", **more: Any) -> Inbound:
+        self.messages += 1
+        given = {
+            "conversation": place(),
+            "session_key": key_of(),
+            "message_id": str(1000 + self.messages),
+            "person": OWNER,
+            "text": text,
+        }
+        return Inbound(**(given | more))
+
+    def submit(self, text: str = "hello", **more: Any) -> Decision:
+        return self.do(Submit(self.inbound(text, **more)))
+
+    def say(self, text: str = "hello", **more: Any) -> str:
+        decision = self.submit(text, **more)
+        assert decision.refusal is None, decision.refusal
+        return decision.subject
+
+    def say_in(self, name: str, text: str = "hello", **more: Any) -> str:
+        """In a thread of its own."""
+        return self.say(text, conversation=place(name), session_key=thread(name), **more)
+
+    def create(self, name: str, *, tools: tuple[str, ...] = ("echo",), default: str = "echo") -> Decision:
+        return self.do(CreateProject(name, directory(f"/srv/{name}"), tools, default))
+
+    def start_thread(self, name: str, **more: Any) -> Decision:
+        return self.do(StartSession(thread(name), place(name), OWNER, **more))
+
+    def retry(self, job_id: str) -> Decision:
+        return self.do(RetryJob(self.job(job_id), "the same again", OWNER))
+
+    # --- what the agent and the house do
+
+    def start(self) -> str:
+        return self.do(StartNext()).subject
+
+    def end(self, job_id: str, outcome: Outcome) -> Decision:
+        return self.do(EndJob(job_id, outcome))
+
+    def complete(self, job_id: str, text: str = "done") -> None:
+        assert self.end(job_id, Completed(text)).events
+
+    def fail(self, job_id: str) -> None:
+        assert self.end(job_id, Failed(Code.E_AGENT_ERROR, "it broke")).events
+
+    def cancel(self, job_id: str) -> None:
+        assert self.end(job_id, Cancelled(OWNER)).events
+
+    def failed_job(self) -> str:
+        job_id = self.say()
+        self.start()
+        self.fail(job_id)
+        return job_id
+
+    def ask(self, job_id: str, ask: Ask | None = None) -> str:
+        return self.do(AskPerson(job_id, ask or permission())).subject
+
+    def deliver(self, job_id: str) -> None:
+        self.pay_in_full(answer_debt_id(job_id))
+
+    def pay_in_full(self, debt_id: str, pieces: int = 1) -> None:
+        self.plan(debt_id, pieces)
+        for index in range(pieces):
+            self.do(PayPiece(debt_id, index, f"m{index}"))
+
+    def plan(self, debt_id: str, pieces: int = 1) -> Decision:
+        debt = self.state.debts[debt_id]
+        to = resolve_destination(
+            self.state,
+            target_session_key=debt.session_key,
+            requester=debt.requester,
+            fail_closed=debt.fail_closed,
+            now=self.now,
+        )
+        return self.do(PlanDelivery(debt_id, to, tuple(Piece(f"piece {n}") for n in range(pieces))))
+
+    def turn(self, text: str = "hello", **more: Any) -> str:
+        """One message from its arrival to its paid answer."""
+        job_id = self.say(text, **more)
+        assert self.start() == job_id
+        self.complete(job_id, f"answer to {text}")
+        self.deliver(job_id)
+        return job_id
+
+    # --- what there is
+
+    def job(self, job_id: str) -> Job:
+        return self.state.jobs[job_id]
+
+    def session(self, key: SessionKey | None = None) -> Session:
+        return self.state.sessions[str(key or key_of())]
+
+    def types(self, since: int = 0) -> list[str]:
+        return [type(entry.payload).__name__ for entry in self.journal[since:]]
+
+
+def encoded(state: State) -> bytes:
+    return msgspec.json.encode(state)
+
+
+def folded(entries: list[Entry]) -> State:
+    state = State()
+    for entry in entries:
+        apply(state, entry.seq, entry.ts, entry.payload)
+    return state

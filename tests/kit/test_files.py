@@ -1,0 +1,194 @@
+"""Files that survive, and that nobody else reads."""
+
+import os
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fairlead.kit.files import (
+    AlreadyLocked,
+    Handle,
+    RealDisk,
+    lock_file,
+    make_private_directory,
+    open_private_append,
+    read_if_there,
+    remove_leftovers,
+    replace_durably,
+    write_all,
+)
+
+CHILDREN = str(Path(__file__).with_name("children.py"))
+
+
+class WatchedDisk(RealDisk):
+    """Tells in which order things happened; writes a few bytes at a time; breaks where it is told to."""
+
+    def __init__(self, broken: str = "") -> None:
+        self.story: list[str] = []
+        self.broken = broken
+
+    def _tell(self, what: str) -> None:
+        self.story.append(what)
+        if what == self.broken:
+            raise OSError(5, "broken")
+
+    def open_new(self, path: Path, mode: int = 0o600) -> Handle:
+        self._tell("open_new")
+        return super().open_new(path, mode)
+
+    def write(self, handle: Handle, data: bytes | memoryview) -> int:
+        self._tell("write")
+        return super().write(handle, data[:4])
+
+    def sync(self, handle: Handle) -> None:
+        self._tell("sync")
+        super().sync(handle)
+
+    def replace(self, source: Path, target: Path) -> None:
+        self._tell("replace")
+        super().replace(source, target)
+
+    def mkdir(self, path: Path, mode: int = 0o700) -> None:
+        super().mkdir(path, mode)
+        self._tell(f"mkdir {path.name}")
+
+    def sync_directory(self, path: Path) -> None:
+        self._tell(f"sync_directory {path.name}")
+        super().sync_directory(path)
+
+
+@pytest.fixture(params=[0o000, 0o077, 0o777], ids=oct)
+def umask(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = os.umask(request.param)
+    yield request.param
+    assert os.umask(before) == request.param, "the umask is the agents', not ours"
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def names_in(path: Path) -> list[str]:
+    return sorted(entry.name for entry in path.iterdir())
+
+
+def test_a_file_is_replaced_in_the_only_order_that_survives_a_power_cut(tmp_path: Path):
+    disk = WatchedDisk()
+    replace_durably(tmp_path / "file", b"ten bytes.", disk=disk)
+    assert disk.story == [
+        *("open_new", "write", "write", "write", "sync", "replace"),
+        f"sync_directory {tmp_path.name}",
+    ]
+    assert (tmp_path / "file").read_bytes() == b"ten bytes."
+
+
+@pytest.mark.parametrize("broken", ["open_new", "write", "sync", "replace"])
+def test_a_replacement_that_fails_leaves_the_old_file_and_no_other(tmp_path: Path, broken: str):
+    path = tmp_path / "file"
+    replace_durably(path, b"old")
+    with pytest.raises(OSError, match="broken"):
+        replace_durably(path, b"new", disk=WatchedDisk(broken))
+    assert path.read_bytes() == b"old"
+    assert names_in(tmp_path) == ["file"]
+
+
+def test_what_a_crash_left_of_a_replacement_is_removed_and_nothing_else(tmp_path: Path):
+    for name in (".file.12-1.tmp", ".hidden", "notes.tmp"):
+        (tmp_path / name).touch()
+    assert remove_leftovers(tmp_path) == [".file.12-1.tmp"]
+    assert names_in(tmp_path) == [".hidden", "notes.tmp"]
+
+
+def test_modes_are_exact_under_any_umask(tmp_path: Path, umask: int):
+    make_private_directory(tmp_path / "a" / "b")
+    replace_durably(tmp_path / "a" / "b" / "file", b"")
+    replace_durably(tmp_path / "a" / "b" / "readable", b"", mode=0o644)
+    RealDisk().close(open_private_append(tmp_path / "a" / "b" / "log"))
+    lock_file(tmp_path / "a" / "b" / "lock").release()
+    modes = {path.name: mode_of(path) for path in (tmp_path / "a").rglob("*")}
+    assert modes == {"b": 0o700, "file": 0o600, "readable": 0o644, "log": 0o600, "lock": 0o600}
+    assert mode_of(tmp_path / "a") == 0o700
+
+
+def test_a_file_that_was_open_to_all_is_closed_when_it_is_opened(tmp_path: Path):
+    (tmp_path / "log").touch(mode=0o666)
+    RealDisk().close(open_private_append(tmp_path / "log"))
+    assert mode_of(tmp_path / "log") == 0o600
+
+
+def test_each_directory_is_made_durable_in_its_parent_also_if_its_maker_died_before(tmp_path: Path):
+    disk = WatchedDisk()
+    make_private_directory(tmp_path / "a" / "b", disk=disk)
+    make_private_directory(tmp_path / "a" / "b", disk=disk)
+    made = ["mkdir a", f"sync_directory {tmp_path.name}", "mkdir b", "sync_directory a"]
+    assert disk.story == [*made, "sync_directory a"]
+
+
+def test_a_directory_that_was_there_keeps_its_mode_and_a_file_is_no_directory(tmp_path: Path):
+    tmp_path.chmod(0o755)
+    make_private_directory(tmp_path)
+    assert mode_of(tmp_path) == 0o755
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError):
+        make_private_directory(tmp_path / "file")
+
+
+def test_only_a_missing_file_reads_as_nothing(tmp_path: Path):
+    assert read_if_there(tmp_path / "missing") is None
+    (tmp_path / "empty").touch()
+    assert read_if_there(tmp_path / "empty") == b""
+    with pytest.raises(IsADirectoryError):
+        read_if_there(tmp_path)
+
+
+def test_an_appended_file_grows_at_its_end_also_after_it_was_cut(tmp_path: Path):
+    disk = WatchedDisk()
+    path = tmp_path / "log"
+    handle = open_private_append(path, disk=disk)
+    write_all(handle, b"first second", disk=disk)
+    disk.truncate(handle, 6)
+    write_all(handle, b"third", disk=disk)
+    disk.sync(handle)
+    assert (disk.size(handle), disk.read(path), disk.read(path, 6), disk.read(path, 2, 3)) == (
+        *(11, b"first third", b"third", b"rst"),
+    )
+    disk.close(handle)
+    disk.close(open_private_append(path, disk=disk))
+    assert disk.story[-2:] == ["sync", f"sync_directory {tmp_path.name}"], "who made it may have died before that"
+
+
+def test_a_second_lock_names_the_holder_until_it_is_released(tmp_path: Path):
+    path = tmp_path / "lock"
+    with lock_file(path, note="fairlead up\n  on port 1") as lock:
+        with pytest.raises(AlreadyLocked) as caught:
+            lock_file(path)
+        assert (caught.value.pid, caught.value.note) == (os.getpid(), "fairlead up on port 1")
+        assert str(caught.value) == (
+            f"{path} is locked by process {os.getpid()} (fairlead up on port 1); stop it first"
+        )
+    lock.release()
+    lock_file(path).release()
+
+
+def test_the_lock_of_a_killed_process_is_free_even_if_its_child_lives(tmp_path: Path, mark: str):
+    path = tmp_path / "lock"
+    environment = {**os.environ, "FAIRLEAD_RUN": mark}
+    argv = [sys.executable, CHILDREN, "locker", str(path)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, env=environment, text=True) as locker:
+        assert locker.stdout is not None
+        said = [locker.stdout.readline(), locker.stdout.readline()]
+        child = int(re.findall(r"nameless (\d+)", "".join(said))[0])
+        with pytest.raises(AlreadyLocked) as caught:
+            lock_file(path)
+        locker.kill()
+        locker.wait()
+        os.kill(child, 0)
+        lock_file(path).release()
+        os.kill(child, 9)
+    assert (caught.value.pid, caught.value.note) == (locker.pid, "the locker")

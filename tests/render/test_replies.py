@@ -1,0 +1,121 @@
+"""Replies as people read them; the status reports to the letter."""
+
+import pytest
+
+from fairlead.core import replies as r
+from fairlead.core.conversation import ConversationRef
+from fairlead.render.replies import duration, reply_lines, reply_text
+
+STATUS = r.StatusReport(
+    session_id="1359",
+    session_key_name="agent:fairlead:thread:1:1359",
+    project="my-app",
+    tool="gemini",
+    session_key="gmn_session_abc",
+    state="running",
+    pending=2,
+    running_job_id="job_20260226_0001",
+    last_job=r.LastJob("job_20260226_0000", "success", 18.4, "2026-02-26T14:20:05.000Z"),
+    resume_ready=True,
+    retry_job_id=None,
+)
+
+
+@pytest.mark.req("A12")
+def test_status_reads_as_specified():
+    assert reply_text(STATUS) == (
+        "Session Status\n"
+        "project: my-app\n"
+        "tool: gemini\n"
+        "session_key: gmn_session_abc\n"
+        "state: running\n"
+        "queue: pending=2, running=job_20260226_0001\n"
+        "last_job: success, 18s, 2026-02-26T14:20:05.000Z\n"
+        "resume_ready: yes\n"
+        "retry_hint: n/a"
+    )
+
+
+@pytest.mark.req("A12")
+def test_status_of_a_failed_session_hints_at_retry_and_says_who_decides():
+    report = r.StatusReport(
+        "s", "s", "p", "codex", None, "failed", 0, None, None, resume_ready=False, retry_job_id="job_1", can_ask=False
+    )
+    lines = reply_lines(report)
+    assert lines[3:9] == [
+        "session_key: n/a",
+        "state: failed",
+        "queue: pending=0, running=none",
+        "last_job: n/a",
+        "resume_ready: no",
+        "retry_hint: /retry job_1",
+    ]
+    assert lines[9:] == ["permissions: codex cannot ask; the project's tier decides"]
+
+
+@pytest.mark.req("A12")
+def test_project_status_reads_as_specified():
+    assert reply_text(r.ProjectReport("my-app", 4, 1, 3, 0, None)) == (
+        "Project Status: my-app\n"
+        "session_total: 4\n"
+        "running_sessions: 1\n"
+        "queued_jobs: 3\n"
+        "failed_jobs_24h: 0\n"
+        "last_error: n/a"
+    )
+
+
+@pytest.mark.req("A12")
+def test_a_project_list_shows_names_numbers_tools_and_paths():
+    catalogue = r.ProjectCatalogue(
+        (
+            r.ProjectInfo(1, "api", "/srv/api", ("claude", "echo"), "claude", active=True),
+            r.ProjectInfo(2, "old", "/srv/old", ("echo",), "echo", disabled="/srv/old is gone"),
+        )
+    )
+    assert reply_lines(catalogue) == [
+        "* #1 api  claude (claude, echo)  /srv/api",
+        "  #2 old  echo (echo)  /srv/old  disabled: /srv/old is gone",
+    ]
+
+
+@pytest.mark.req("A12")
+def test_a_session_list_shows_at_most_twenty():
+    row = r.SessionRow("1359", "agent:f:thread:1:1359", "api", "idle", "2026-02-26T14:20:05.000Z", _place())
+    lines = reply_lines(r.SessionCatalogue((row,) * 30))
+    assert len(lines) == 20
+    assert lines[0] == "1359  api  idle  2026-02-26T14:20:05.000Z  discord:1359"
+
+
+def _place() -> ConversationRef:
+    return ConversationRef("discord", "1", "1359")
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.2, "0s"), (59.9, "59s"), (125, "2m05s"), (3720, "1h02m")])
+def test_durations_are_short(seconds: float, words: str):
+    assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        r.ProjectCatalogue(()),
+        r.SessionCatalogue(()),
+        r.ToolSet("claude", from_next_job=True),
+        r.ProjectSelected("api", 1, "/srv/api", "claude"),
+        r.JobQueued("job_2", 2, "job_1"),
+        r.SessionWasReset("k", ("job_1",)),
+        r.JobsCancelled(("job_1",), ("job_2",)),
+        r.Story("job_1", (r.Step(1, "2026-02-26T14:20:05.000Z", "JobEnqueued", "queued"),)),
+        r.AgentReport("s", "api", 1, "claude", "", "Active", 3.0),
+        r.AgentStopped("s", killed=True),
+        r.ModelSet("m"),
+        r.UsageReport("s", 1, 2, 0.5, 10, 100),
+        r.SessionStarted("k", "s", "api", "claude"),
+    ],
+    ids=lambda reply: type(reply).__name__,
+)
+def test_every_reply_has_words(reply: r.Reply):
+    lines = reply_lines(reply)
+    assert lines
+    assert all(line.strip() and "None" not in line for line in lines)

@@ -1,0 +1,282 @@
+"""The pool of long-lived Claudes: states, limits, eviction, and the one second attempt. A replaying claude."""
+
+import asyncio
+import json
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from replay_stage import ReplayStage
+
+from fairlead.core.engine import (
+    Answer,
+    Diagnostic,
+    PermissionRequested,
+    RequestWithdrawn,
+    ResumeKeyFound,
+    SetMode,
+    TextDelta,
+    TurnEnded,
+    TurnFailed,
+)
+from fairlead.errors import Code, FairleadError
+from fairlead.ports import Runtime
+from fairlead.runtimes.claude.dialogue import Dialogue
+from fairlead.runtimes.claude.session_log import log_directory_name
+from replaying_cli import write_shim
+from runtime_contract import closing, invocation, key_in, only, processes_of, run
+
+pytestmark = [pytest.mark.anyio, pytest.mark.req("E7")]
+
+TWO_TURNS = "claude/04a-two-turns-one-process"
+PERMISSION = "claude/04d-perm-stdio-allow"
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> ReplayStage:
+    return ReplayStage("claude in a pool", tmp_path)
+
+
+def turn_for(stage: ReplayStage, session: str, **changes: Any) -> Any:
+    return invocation(stage.root, "hello", session_key=session, mark=f"{stage.root.name}:{session}", **changes)
+
+
+def first_one_then_another(
+    stage: ReplayStage, settings: dict[str, Any], *, writes_it_down: bool = True, **faults: object
+) -> Runtime:
+    """The first process has the faults, the next has none. The first may write its talk down, as the real one does."""
+    bad = write_shim(stage.root / "bad", "claude", TWO_TURNS, notes=stage.notes, **faults)
+    good = write_shim(stage.root / "good", "claude", TWO_TURNS, notes=stage.notes)
+    logs = stage.root / "home" / ".claude" / "projects" / log_directory_name(str(stage.root / "project"))
+    logs.mkdir(parents=True)
+    written = f'for key; do :; done; : > {logs}/"$key".jsonl' if writes_it_down else ":"
+    seen = stage.root / "seen"
+    chooser = stage.root / "claude"
+    chooser.write_text(f'#!/bin/sh\n[ -e {seen} ] && exec {good} "$@"\n: > {seen}\n{written}\nexec {bad} "$@"\n')
+    chooser.chmod(0o755)
+    return stage.runtime_with(str(chooser), **settings)
+
+
+async def test_two_turns_share_a_process(stage: ReplayStage):
+    async with closing(stage.runtime_of(TWO_TURNS)) as runtime:
+        first = await run(runtime, turn_for(stage, "s"))
+        second = await run(runtime, turn_for(stage, "s", resume_key=key_in(first), job_id="job_2"))
+        assert runtime.describe("s").state == "Active"
+
+    assert [event.text for event in (first[-1], second[-1]) if isinstance(event, TurnEnded)] == [
+        "ECHO users=1 images=0 toolresults=0 last=first",
+        "ECHO users=2 images=0 toolresults=0 last=second",
+    ]
+    assert len(stage.runs()) == 1
+    assert runtime.describe("s").state == "Closed"
+
+
+@pytest.mark.req("E2", "A9")
+async def test_the_id_of_a_new_talk_is_known_before_anything_runs(stage: ReplayStage):
+    async with closing(stage.runtime_of(TWO_TURNS)) as runtime:
+        turn = turn_for(stage, "s")
+        async with aclosing(runtime.invoke(turn)) as stream:
+            first = await anext(stream)
+            assert isinstance(first, ResumeKeyFound)
+            assert processes_of(turn) == []
+            assert not stage.notes.exists()
+            async for _ in stream:
+                pass
+    [seen] = stage.runs()
+    assert seen["argv"][-2:] == ["--session-id", first.key]
+
+
+@pytest.mark.parametrize(("writes_it_down", "flag"), [(True, "-r"), (False, "--session-id")])
+async def test_a_hang_before_any_tool_is_tried_once_more(stage: ReplayStage, flag: str, *, writes_it_down: bool):
+    settings = {"hang_timeout_sec": 0.3}
+    async with closing(first_one_then_another(stage, settings, writes_it_down=writes_it_down, hang=4)) as runtime:
+        events = await run(runtime, turn_for(stage, "s"))
+
+    assert any("printed nothing for 0.3 seconds" in note.text for note in only(Diagnostic, events))
+    assert isinstance(events[-1], TurnEnded)
+    key = only(ResumeKeyFound, events)[0].key
+    assert [seen["argv"][-2:] for seen in stage.runs()] == [["--session-id", key], [flag, key]]
+
+
+async def test_a_second_attempt_that_hangs_is_the_last(stage: ReplayStage):
+    settings = {"hang_timeout_sec": 0.3}
+    async with closing(first_one_then_another(stage, settings, hang=4)) as runtime:
+        events = await run(runtime, turn_for(stage, "s", is_second_attempt=True))
+
+    assert isinstance(events[-1], TurnFailed)
+    assert events[-1].code is Code.E_RUNTIME_HUNG
+    assert len(stage.runs()) == 1
+
+
+async def test_a_process_that_ends_in_the_middle_is_replaced_once(stage: ReplayStage):
+    async with closing(first_one_then_another(stage, {}, exit=9, cut="line")) as runtime:
+        await run(runtime, turn_for(stage, "s"))
+        # The recording's second turn is cut: its process ends there.
+        key = json.loads(bytes(stage.logs.of_job["job_20261115_1"].stdout).splitlines()[-1])["session_id"]
+        events = await run(runtime, turn_for(stage, "s", resume_key=key, job_id="job_2"))
+
+    assert isinstance(events[-1], TurnEnded)
+    assert any("exit code 9" in note.text for note in only(Diagnostic, events))
+
+
+async def test_a_hang_after_a_permission_was_granted_is_not_tried_again(stage: ReplayStage):
+    async with closing(stage.runtime_of(PERMISSION, {"hang_timeout_sec": 0.5}, hang=7)) as runtime:
+        turn = turn_for(stage, "s")
+        events = await run(runtime, turn)
+        assert processes_of(turn) == []
+
+    assert isinstance(events[-1], TurnFailed)
+    assert events[-1].code is Code.E_RUNTIME_HUNG
+    assert len(stage.runs()) == 1
+
+
+async def test_an_idle_process_ends_when_its_time_is_up(stage: ReplayStage):
+    async with closing(stage.runtime_of(TWO_TURNS, {"idle_timeout_sec": 0.1})) as runtime:
+        turn = turn_for(stage, "s")
+        await run(runtime, turn)
+        async with asyncio.timeout(20):
+            while processes_of(turn):
+                await asyncio.sleep(0.02)
+        assert runtime.describe("s").state == "Closed"
+
+
+async def test_the_longest_unused_idle_process_makes_room(stage: ReplayStage):
+    async with closing(stage.runtime_of(TWO_TURNS, {"max_processes": 2})) as runtime:
+        turns = [turn_for(stage, f"s{n}", job_id=f"job_{n}") for n in range(3)]
+        firsts = [await run(runtime, turn) for turn in turns]
+        assert [bool(processes_of(turn)) for turn in turns] == [False, True, True]
+        assert all(isinstance(events[-1], TurnEnded) for events in firsts)
+
+
+async def test_a_busy_process_is_never_evicted(stage: ReplayStage):
+    async with closing(stage.runtime_of(PERMISSION, {"max_processes": 1})) as runtime:
+        busy = turn_for(stage, "busy")
+        async with aclosing(runtime.invoke(busy)) as stream:
+            async for event in stream:
+                if isinstance(event, PermissionRequested):
+                    break
+            # There is no room in the pool, so the other session gets a process for its turn alone.
+            other = await run(runtime, turn_for(stage, "other", job_id="job_2"))
+            assert processes_of(busy)
+    assert isinstance(other[-1], TurnEnded)
+
+
+async def test_another_tier_or_another_generation_gets_another_process(stage: ReplayStage):
+    async with closing(stage.runtime_of(TWO_TURNS)) as runtime:
+        first = await run(runtime, turn_for(stage, "s"))
+        (stage.root / "workspace" / "PERMISSIONS.json").write_text('{"tier": "readonly"}')
+        await run(runtime, turn_for(stage, "s", resume_key=key_in(first), job_id="job_2"))
+        await run(runtime, turn_for(stage, "s", resume_key=None, generation=2, job_id="job_3"))
+
+    flags = [[flag for flag in ("-r", "--session-id") if flag in seen["argv"]] for seen in stage.runs()]
+    assert flags == [["--session-id"], ["-r"], ["--session-id"]]
+
+
+async def test_a_talk_that_never_began_is_not_resumed(stage: ReplayStage):
+    """The id was given out and the process died before it knew it: to resume it would be refused for ever."""
+    dead = stage.root / "dead"
+    dead.write_text("#!/bin/sh\nexit 7\n")
+    dead.chmod(0o755)
+    async with closing(stage.runtime_with(str(dead))) as runtime:
+        failed = await run(runtime, turn_for(stage, "s"))
+        assert isinstance(failed[-1], TurnFailed)
+        write_shim(stage.root, "dead", TWO_TURNS, notes=stage.notes)
+        (stage.root / "dead").write_text((stage.root / "dead").read_text().replace(" dead ", " claude "))
+        await run(runtime, turn_for(stage, "s", resume_key=key_in(failed), job_id="job_2"))
+
+    assert stage.runs()[0]["argv"][-2:] == ["--session-id", key_in(failed)]
+
+
+async def test_bypassing_permissions_needs_its_setting(stage: ReplayStage):
+    async with closing(stage.runtime_of(TWO_TURNS)) as runtime:
+        with pytest.raises(FairleadError) as refusal:
+            await runtime.tell("s", SetMode("bypassPermissions"))
+    assert refusal.value.code is Code.E_PERMISSION_TIER
+
+
+# --- whose turn is it -----------------------------------------------------------------------------------------------
+
+
+def line(**event: Any) -> bytes:
+    return json.dumps(event).encode()
+
+
+def text(words: str, **more: Any) -> bytes:
+    return line(type="assistant", message={"content": [{"type": "text", "text": words}]}, **more)
+
+
+def result(words: str, **more: Any) -> bytes:
+    return line(type="result", subtype="success", result=words, **more)
+
+
+def test_only_the_result_that_names_the_prompt_ends_the_job():
+    dialogue = Dialogue("key")
+    dialogue.begin("p1")
+    own = [dialogue.hear(text("background news")), dialogue.hear(result("news", origin={"kind": "task-notification"}))]
+    dialogue.hear(line(type="command_lifecycle", command_uuid="p1", state="started"))
+    late = dialogue.hear(result("of an older job", user_message_uuid="p0"))
+    said = dialogue.hear(text("the answer", user_message_uuid="p1"))
+    ended = dialogue.hear(result("the answer", user_message_uuid="p1"))
+
+    assert [heard.job for heard in own] == [[], []]
+    assert own[0].unasked == [TextDelta("background news")]
+    assert isinstance(own[1].unasked[-1], TurnEnded)
+    assert late.job == late.unasked == []
+    assert said.job == [TextDelta("the answer")]
+    assert ended.job[-1] == TurnEnded("the answer", "success")
+
+
+def test_what_comes_when_no_job_runs_is_unasked():
+    dialogue = Dialogue("key", "t-")
+    heard = dialogue.hear(text("a sub-agent reported"))
+    assert heard.unasked == [TextDelta("a sub-agent reported")]
+    assert dialogue.unasked_turn == "t-1"
+    assert dialogue.has_work_of_its_own
+
+
+def test_background_tasks_keep_it_from_being_idle():
+    dialogue = Dialogue("key")
+    dialogue.hear(line(type="system", subtype="background_tasks_changed", tasks=[{"task_id": "1"}]))
+    assert dialogue.has_work_of_its_own
+    dialogue.hear(line(type="system", subtype="background_tasks_changed", tasks=[]))
+    assert not dialogue.has_work_of_its_own
+
+
+def ask(request_id: str, command: str) -> bytes:
+    request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": command}}
+    return line(type="control_request", request_id=request_id, request=request)
+
+
+def test_a_rule_covers_the_very_same_command_only():
+    dialogue = Dialogue("key")
+    dialogue.begin("p", ("Bash(make test)",))
+    dialogue.hear(line(type="command_lifecycle", command_uuid="p", state="started"))
+    covered, other = dialogue.hear(ask("r1", "make test")), dialogue.hear(ask("r2", "make test; rm -rf /"))
+
+    assert covered.job == []
+    assert json.loads(covered.reply[0])["response"]["response"]["behavior"] == "allow"
+    assert isinstance(other.job[0], PermissionRequested)
+    assert other.reply == []
+
+
+def test_an_answer_counts_once_and_a_withdrawn_request_not_at_all():
+    dialogue = Dialogue("key")
+    dialogue.begin("p")
+    dialogue.hear(line(type="command_lifecycle", command_uuid="p", state="started"))
+    dialogue.hear(ask("r1", "a"))
+    dialogue.hear(ask("r2", "b"))
+    assert dialogue.is_waiting
+    withdrawn = dialogue.hear(line(type="control_cancel_request", request_id="r2"))
+
+    assert withdrawn.job == [RequestWithdrawn("r2")]
+    assert dialogue.answer(Answer("r2", "allow")) is None
+    assert dialogue.answer(Answer("r1", "deny", message="no")) is not None
+    assert dialogue.answer(Answer("r1", "allow")) is None
+    assert not dialogue.is_waiting
+    assert not dialogue.has_been_granted
+
+
+def test_a_request_that_we_do_not_know_is_answered_so_that_nobody_waits():
+    heard = Dialogue("key").hear(line(type="control_request", request_id="r", request={"subtype": "hook_callback"}))
+    assert json.loads(heard.reply[0])["response"]["subtype"] == "error"

@@ -1,0 +1,20 @@
+"""Every runtime keeps the contract, with a replaying CLI behind it."""
+
+from pathlib import Path
+
+import pytest
+from replay_stage import CASTS, ReplayStage
+
+from runtime_contract import InterruptContract, RuntimeContract
+
+
+class TestReplayed(RuntimeContract):
+    @pytest.fixture(params=CASTS)
+    def stage(self, request: pytest.FixtureRequest, tmp_path: Path) -> ReplayStage:
+        return ReplayStage(request.param, tmp_path)
+
+
+class TestReplayedInterrupt(InterruptContract):
+    @pytest.fixture(params=["codex", "gemini", "claude per turn"])
+    def stage(self, request: pytest.FixtureRequest, tmp_path: Path) -> ReplayStage:
+        return ReplayStage(request.param, tmp_path)

@@ -1,0 +1,262 @@
+"""The judge is judged: each of these bugs is put into the house on purpose, and must be caught, for the right reason.
+
+A bug replaces one small part; the product has no switch for it.
+"""
+
+import asyncio
+from collections.abc import Callable
+from itertools import count
+
+import msgspec
+import pytest
+
+from fairlead.core import decide as deciding
+from fairlead.core.decide import decide, endings, starts
+from fairlead.core.decide.decision import Decision
+from fairlead.core.events import DeliveryOwed, JobStarted
+from fairlead.core.fold import apply
+from fairlead.core.state import State
+from fairlead.flow import delivery, starting
+from fairlead.flow.delivery import Delivery
+from fairlead.flow.ledger import Ledger
+from fairlead.flow.scheduler import Scheduler
+from fairlead.kit.files import write_all
+from fairlead.kit.tasks import TaskOwner
+from fairlead.store import journal, snapshot
+from fairlead.store.appending import AppendFile, NoRoom
+from fairlead.store.journal import FileJournal
+from fairlead.store.reading import finished_end
+from fairlead.testing.simulator import simulate
+
+MOST_SEEDS = 60
+
+Bug = Callable[[pytest.MonkeyPatch], None]
+BUGS: dict[str, tuple[Bug, str]] = {}
+
+
+def caught_by(words: str) -> Callable[[Bug], Bug]:
+    def register(bug: Bug) -> Bug:
+        BUGS[bug.__name__] = (bug, words)
+        return bug
+
+    return register
+
+
+# --- the store -----------------------------------------------------------------------------------------------------
+
+
+@caught_by("before it was durable")
+def skip_the_fsync(patch):
+    def sync(self):
+        self.durable_offset = self._disk.size(self._handle)
+
+    patch.setattr(AppendFile, "sync", sync)
+
+
+@caught_by("does not pass")
+def leave_the_torn_tail(patch):
+    def keep(path, disk, reports):
+        return finished_end(disk, path, len(disk.read(path))) if disk.exists(path) else 0
+
+    patch.setattr(journal, "_cut_unfinished", keep)
+
+
+@caught_by("lines that the journal lost")
+def let_a_snapshot_run_ahead_of_the_journal(patch):
+    async def snapshot_at_once(self, state):
+        data = snapshot.encode_snapshot(state, self._position, self._last_line)
+        snapshot.write_snapshot(self._snapshot_path, data, self._disk)
+
+    patch.setattr(FileJournal, "snapshot", snapshot_at_once)
+
+
+@caught_by("does not pass")
+def leave_half_a_batch_when_the_disk_is_full(patch):
+    def write(self, data):
+        try:
+            write_all(self._handle, data, disk=self._disk)
+        except OSError as fault:
+            raise NoRoom(str(self.path)) from fault
+
+    patch.setattr(AppendFile, "write", write)
+
+
+# --- the ledger ----------------------------------------------------------------------------------------------------
+
+
+@caught_by("before it was durable")
+def acknowledge_before_durable(patch):
+    async def record(self, command):
+        decision = self.note(command)
+        await asyncio.sleep(0)
+        if decision.refusal is not None:
+            raise decision.refusal
+        return decision
+
+    patch.setattr(Ledger, "record", record)
+
+
+@caught_by("was taken 2 times")
+def apply_after_the_await(patch):
+    async def record(self, command):
+        now = self.now()
+        decision = decide(self.state, command, now, self.limits)
+        if decision.events:
+            first = self._journal.appended_seq + 1
+            self._journal.append(now, first, decision.events)
+            await self._journal.durable(first + len(decision.events) - 1)
+            for index, event in enumerate(decision.events):
+                apply(self.state, first + index, now, event)
+            self._unannounced.append((self.state.seq, decision.events))
+            self._wake()
+        if decision.refusal is not None:
+            raise decision.refusal
+        return decision
+
+    patch.setattr(Ledger, "record", record)
+
+
+@caught_by("was taken 2 times")
+def forget_the_dedupe_key(patch):
+    patch.setattr(State, "fate_of", lambda self, key: None)
+
+
+@caught_by("was taken 2 times")
+def let_a_job_be_retried_twice(patch):
+    remembered = State.fate_of
+    patch.setattr(State, "fate_of", lambda self, key: None if ":retry-" in key else remembered(self, key))
+
+
+# --- jobs ----------------------------------------------------------------------------------------------------------
+
+
+def instead(patch, command, bug) -> None:
+    right = deciding._DECIDERS[command]
+    patch.setitem(deciding._DECIDERS, command, lambda *given: bug(right, *given))
+
+
+@caught_by("nobody owes its answer")
+def end_without_a_debt(patch):
+    def without_debt(right, *given):
+        decision = right(*given)
+        return Decision(tuple(e for e in decision.events if not isinstance(e, DeliveryOwed)), subject=decision.subject)
+
+    instead(patch, endings.EndJob, without_debt)
+
+
+@caught_by("active turns")
+def ignore_the_slots(patch):
+    def boundless(right, state, command, now, limits):
+        return right(state, command, now, msgspec.structs.replace(limits, global_max_running=99))
+
+    instead(patch, starts.StartNext, boundless)
+
+
+@caught_by("began after")
+def last_in_first_out(patch):
+    def newest(right, state, *given):
+        decision = right(state, *given)
+        if decision.events and isinstance(decision.events[0], JobStarted):
+            last = state.sessions[decision.events[0].session_key].queue[-1]
+            started = msgspec.structs.replace(decision.events[0], job_id=last)
+            return Decision((started,), subject=last)
+        return decision
+
+    instead(patch, starts.StartNext, newest)
+
+
+@caught_by("while")
+def two_turns_at_once_in_one_session(patch):
+    def anybody(state):
+        return next((state.sessions[key] for key in state.ready), None)
+
+    patch.setattr(starts, "_longest_unserved", anybody)
+
+
+@caught_by("was invoked 2 times")
+def run_again_what_a_crash_interrupted(patch):
+    async def mark_nothing(ledger):
+        return []
+
+    async def run(self):
+        async with TaskOwner("turns") as owner:
+            for job_id in self._ledger.state.running:
+                self._begin(job_id, owner)
+            while True:
+                seen = self._ledger.state.seq
+                await self._start_all(owner)
+                if self._ledger.state.seq == seen:
+                    await self._ledger.changed(seen)
+
+    patch.setattr(starting, "mark_interrupted", mark_nothing)
+    patch.setattr(Scheduler, "run", run)
+
+
+# --- delivery ------------------------------------------------------------------------------------------------------
+
+
+@caught_by("before what it is about was durable")
+def deliver_before_recording(patch):
+    class Impatient:
+        def __init__(self, ledger):
+            self._ledger = ledger
+
+        def __getattr__(self, name):
+            return getattr(self._ledger, name)
+
+        async def record(self, command):
+            return self._ledger.note(command)
+
+        async def settled(self):
+            pass
+
+    furnish = Delivery.__init__
+    patch.setattr(Delivery, "__init__", lambda self, ledger, *a, **kw: furnish(self, Impatient(ledger), *a, **kw))
+
+
+@caught_by("pieces, and")
+def record_as_paid_before_sending(patch):
+    pay = Delivery._pay_next
+
+    async def hasty(self, debt):
+        parcel = self._parcel(debt)
+        await self._ledger.record(delivery.PayPiece(debt.debt_id, parcel.index, "1"))
+        await self._channels[parcel.destination.channel].send(parcel)
+
+    assert pay
+    patch.setattr(Delivery, "_pay_next", hasty)
+
+
+@caught_by("twice or out of order")
+def make_up_a_new_nonce_for_every_attempt(patch):
+    attempts = count()
+    patch.setattr(delivery, "nonce_of", lambda *_: f"{next(attempts)}")
+
+
+@caught_by("twice or out of order")
+def never_look_before_sending_again(patch):
+    patch.setattr(delivery, "LOOK_AFTER_SECONDS", float("inf"))
+
+
+@caught_by("pieces, and")
+def look_only_after_the_question(patch):
+    parcel_of = Delivery._parcel
+
+    def parcel(self, debt):
+        job = self._state.jobs.get(debt.job_id)
+        before = debt.paid.get(str(debt.next_index - 1), job.message_id if job is not None else "")
+        return msgspec.structs.replace(parcel_of(self, debt), after_message_id=before)
+
+    patch.setattr(Delivery, "_parcel", parcel)
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_the_bug_is_caught(name, monkeypatch):
+    bug, words = BUGS[name]
+    bug(monkeypatch)
+    for seed in range(MOST_SEEDS):
+        report = simulate(seed)
+        if report.violations:
+            assert any(words in v for v in report.violations), str(report)
+            return
+    pytest.fail(f"{name} went unnoticed in {MOST_SEEDS} worlds")
