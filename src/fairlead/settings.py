@@ -316,11 +316,7 @@ class Settings(BaseSettings):
 
     @field_validator("projects", "identities", "claude_add_dirs", mode="before")
     @classmethod
-<<<<<<< HEAD
     def _decoded(cls, value: Any, field: ValidationInfo) -> Any:
-=======
-    def _read_json(cls, value: Any, field: ValidationInfo) -> Any:
->>>>>>> storetests
         """Here and not by the library, which would stop at the first such mistake and keep the others to itself."""
         if not isinstance(value, str):
             return value

@@ -7,7 +7,6 @@
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from operator import length_hint
 from pathlib import Path
 from typing import Final
 
@@ -92,18 +91,6 @@ class _OutOfOrder(Exception):  # noqa: N818 - found again, and named, by `_culpr
     pass
 
 
-<<<<<<< HEAD
-=======
-class _Senseless(Exception):  # noqa: N818 - see above
-    """A line that can be read but does not follow from what was before it: nobody but Fairlead could have known."""
-
-    def __init__(self, line: Line, fault: Exception) -> None:
-        super().__init__(line.seq)
-        self.seq = line.seq
-        self.why = f"{type(line.payload).__name__} does not fit what was before it ({type(fault).__name__}: {fault})"
-
-
->>>>>>> storetests
 def _take_block(block: bytes, seq: int, take: Take) -> int:
     """In slices that stay in the processor's cache: many lines are decoded in one call, and dropped before the next."""
     start = 0
@@ -113,15 +100,7 @@ def _take_block(block: bytes, seq: int, take: Take) -> int:
         last = seq + block.count(b"\n", start, end)  # an empty line is none to the decoder, and one too many to us
         if [line.seq for line in some] != list(range(seq + 1, last + 1)):
             raise _OutOfOrder
-<<<<<<< HEAD
         take(some)
-=======
-        following = iter(some)
-        try:
-            take(following)
-        except Exception as fault:
-            raise _Senseless(some[len(some) - length_hint(following) - 1], fault) from fault
->>>>>>> storetests
         start, seq = end, last
     return seq
 
