@@ -89,11 +89,11 @@ async def test_the_id_of_a_new_talk_is_known_before_anything_runs(stage: ReplayS
 
 @pytest.mark.parametrize(("writes_it_down", "flag"), [(True, "-r"), (False, "--session-id")])
 async def test_a_hang_before_any_tool_is_tried_once_more(stage: ReplayStage, flag: str, *, writes_it_down: bool):
-    settings = {"hang_timeout_sec": 0.3}
+    settings = {"hang_timeout_sec": 2.0}  # the second process must be able to start within it
     async with closing(first_one_then_another(stage, settings, writes_it_down=writes_it_down, hang=4)) as runtime:
         events = await run(runtime, turn_for(stage, "s"))
 
-    assert any("printed nothing for 0.3 seconds" in note.text for note in only(Diagnostic, events))
+    assert any("printed nothing for 2 s" in note.text for note in only(Diagnostic, events))
     assert isinstance(events[-1], TurnEnded)
     key = only(ResumeKeyFound, events)[0].key
     assert [seen["argv"][-2:] for seen in stage.runs()] == [["--session-id", key], [flag, key]]
@@ -107,6 +107,17 @@ async def test_a_second_attempt_that_hangs_is_the_last(stage: ReplayStage):
     assert isinstance(events[-1], TurnFailed)
     assert events[-1].code is Code.E_RUNTIME_HUNG
     assert len(stage.runs()) == 1
+
+
+async def test_a_process_of_its_own_that_hangs_too_is_ended_after_the_same_silence(stage: ReplayStage):
+    async with closing(stage.runtime("answers", hang=4, settings={"hang_timeout_sec": 1.0})) as runtime:
+        turn = turn_for(stage, "s")
+        events = await run(runtime, turn)
+        assert processes_of(turn) == []
+
+    assert isinstance(events[-1], TurnFailed)
+    assert (events[-1].code, events[-1].transient) == (Code.E_RUNTIME_HUNG, False)
+    assert len(stage.runs()) == 2
 
 
 async def test_a_process_that_ends_in_the_middle_is_replaced_once(stage: ReplayStage):
