@@ -19,9 +19,11 @@ from fairlead.core.engine import (
     TextDelta,
     TurnEnded,
     TurnFailed,
+    UsageReported,
 )
 from fairlead.errors import Code, FairleadError
 from fairlead.ports import Runtime
+from fairlead.runtimes.claude.asking import detail_of
 from fairlead.runtimes.claude.dialogue import Dialogue
 from fairlead.runtimes.claude.session_log import log_directory_name
 from replaying_cli import write_shim
@@ -269,6 +271,44 @@ def test_a_rule_covers_the_very_same_command_only():
     assert json.loads(covered.reply[0])["response"]["response"]["behavior"] == "allow"
     assert isinstance(other.job[0], PermissionRequested)
     assert other.reply == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"pattern": "key", "path": "/srv/api"}, {"pattern": "key", "path": "/home"}),
+        ({"path": "/srv/api/build", "recursive": False}, {"path": "/srv/api/build", "recursive": True}),
+    ],
+)
+def test_a_tool_that_we_do_not_know_is_shown_with_all_of_its_input(one: dict[str, Any], other: dict[str, Any]):
+    assert detail_of("mcp__files__do", one) != detail_of("mcp__files__do", other)
+    assert json.loads(detail_of("mcp__files__do", other)) == other
+
+
+def test_a_command_outside_of_the_sandbox_is_another_command():
+    inside, outside = {"command": "make"}, {"command": "make", "dangerouslyDisableSandbox": True}
+    assert detail_of("Bash", inside) == "make"
+    assert detail_of("Bash", outside) == "make\n(dangerouslyDisableSandbox: true)"
+
+
+def test_a_rule_for_a_very_long_command_covers_no_other_that_begins_like_it():
+    harmless, harmful = "true; " * 4000 + "true", "true; " * 4000 + "rm -rf /"
+    shown = detail_of("Bash", {"command": harmful})
+    assert detail_of("Bash", {"command": harmless}) != shown
+    assert f"{len(harmful)} characters in all" in shown
+
+
+def test_an_older_claude_that_only_counts_the_whole_talk_is_not_billed_twice():
+    def spent(dialogue: Dialogue, prompt: str, total: float) -> float:
+        dialogue.begin(prompt)
+        heard = dialogue.hear(
+            line(type="result", subtype="success", result="ok", user_message_uuid=prompt, total_cost_usd=total)
+        )
+        return only(UsageReported, heard.job)[0].cost_usd
+
+    new, resumed = Dialogue("key"), Dialogue("key", spent=None)
+    assert [spent(new, "a", 0.25), spent(new, "b", 0.75), spent(new, "c", 0.75)] == [0.25, 0.5, 0.0]
+    assert [spent(resumed, "a", 5.0), spent(resumed, "b", 5.5)] == [0.0, 0.5]
 
 
 def test_an_answer_counts_once_and_a_withdrawn_request_not_at_all():

@@ -65,7 +65,7 @@ class ClaudeProcess:
     ) -> None:
         self.launch = launch
         self.mark = mark
-        self.dialogue = Dialogue(talk.key, f"{uuid.uuid4().hex}-")
+        self.dialogue = Dialogue(talk.key, f"{uuid.uuid4().hex}-", spent=0.0 if talk.is_new else None)
         self.is_dead = False
         self.is_in_turn = False
         self.model = model

@@ -251,7 +251,7 @@ class ClaudeRuntime:
     def _translator(self, talk: Talk) -> Translator:
         if self._settings.output_format == "text":
             return TextTranslator()
-        return ClaudeTranslator(talk.key, is_cost_known=talk.is_new)
+        return ClaudeTranslator(talk.key, spent=0.0 if talk.is_new else None)
 
     # --- planning --------------------------------------------------------------------------------------------------
 
