@@ -28,7 +28,7 @@ from fairlead.store.journal import FileJournal
 from fairlead.store.reading import finished_end
 from fairlead.testing.simulator import simulate
 
-MOST_SEEDS = 60
+MOST_SEEDS = 200
 
 Bug = Callable[[pytest.MonkeyPatch], None]
 BUGS: dict[str, tuple[Bug, str]] = {}
