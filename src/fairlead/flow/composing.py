@@ -57,6 +57,6 @@ class Composer:
         if planned.file is not None:
             files = (FileRef(ANSWER_FILE, await self._blobs.put(planned.file), "text/markdown"), *files)
         *first, last = planned.messages or ("",)
-        at_once = can.max_files or len(files)
+        at_once = can.max_files or len(files) or 1
         later = [files[start : start + at_once] for start in range(at_once, len(files), at_once)]
         return (*(Piece(message) for message in first), Piece(last, files[:at_once]), *(Piece("", f) for f in later))
