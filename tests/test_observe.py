@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 import pytest
-import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,12 +16,6 @@ from fairlead.observe import JobLog, JobLogs, Redactor, RotatingFile, log, log_f
 pytestmark = pytest.mark.req("A19")
 
 SECRET = "s3cr3t-t0ken.abc"
-
-
-@pytest.fixture(autouse=True)
-def _logging_as_before():
-    yield
-    structlog.reset_defaults()
 
 
 def lines_of(path: Path) -> list[dict]:
@@ -168,6 +161,15 @@ def test_a_bug_is_logged_with_its_stack(tmp_path: Path):
     assert (line["level"], line["error_code"]) == ("error", "E_INTERNAL")
     assert "test_a_bug_is_logged_with_its_stack" in line["stack"]
     assert line["ts"].endswith("Z")
+
+
+@pytest.mark.parametrize("odd", ["\udcff", b"\xff", {("a", "b"): 1}, {1: "\ud800"}, object(), float("nan"), 2**80])
+def test_nothing_that_is_logged_can_make_the_log_raise(odd: object, tmp_path: Path):
+    file = start_logging(tmp_path, Redactor([]), echo_warnings=True)
+    log.error("odd", message=odd, odd=odd)
+    log_failure("odd", ValueError(odd))
+    file.close()
+    assert len(lines_of(tmp_path / "app.ndjson")) == 2
 
 
 def test_warnings_can_be_heard_on_standard_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

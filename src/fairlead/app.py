@@ -239,7 +239,7 @@ async def _start_workers(
 ) -> None:
     settings = house.settings
     owner = await stack.enter_async_context(TaskOwner("house"))
-    stack.push_async_callback(_stop, owner, house, journal, world.state)
+    stack.push_async_callback(_stop, owner, house, journal, disk)
     pace = SnapshotPace(settings.snapshot_every_events, settings.snapshot_every_seconds)
     owner.start(house.flow.run(), name="flow")
     for number, work in enumerate(more):
@@ -285,15 +285,19 @@ async def _keep_config(flow: Flow, path: Path, disk: Disk) -> None:
     """The readable copy follows the journal, unless a person is editing it: that is taken over at the next start."""
     ledger = flow.ledger
     while True:
-        shown = encode_config(ledger.state)
-        await ledger.settled()
-        if was_edited(path, disk):
-            log.warning("config.json was edited", message=f"{path} was edited; the next start takes it over")
-        else:
-            await _try_to_write_config(path, shown, disk)
         stamps = _config_stamps(ledger.state)
+        await _follow_with_config(flow, path, disk)
         while _config_stamps(ledger.state) == stamps:
             await ledger.changed(ledger.state.seq)
+
+
+async def _follow_with_config(flow: Flow, path: Path, disk: Disk) -> None:
+    shown = encode_config(flow.ledger.state)
+    await flow.ledger.settled()
+    if was_edited(path, disk):
+        log.warning("config.json was edited", message=f"{path} was edited; the next start takes it over")
+    else:
+        await _try_to_write_config(path, shown, disk)
 
 
 async def _try_to_write_config(path: Path, data: bytes, disk: Disk) -> None:
@@ -308,13 +312,15 @@ def _config_stamps(state: State) -> tuple[str, tuple[tuple[str, str], ...]]:
     return state.owner_id, tuple((p.name, p.updated_at) for p in state.projects.values())
 
 
-async def _stop(owner: TaskOwner, house: House, journal: FileJournal, state: State) -> None:
+async def _stop(owner: TaskOwner, house: House, journal: FileJournal, disk: Disk) -> None:
     """Bounded, come what may: on a full disk the end of a job, or the snapshot, would wait for room for ever."""
     limit = house.settings.drain_sec + STOP_SECONDS
     try:
         async with asyncio.timeout(limit):
             await house.flow.scheduler.drain(house.settings.drain_sec)
-            await journal.snapshot(state)
+            # Whoever edits the copy after a stop must not bring back what was so before it.
+            await _follow_with_config(house.flow, house.settings.state_dir / CONFIG_NAME, disk)
+            await journal.snapshot(house.flow.ledger.state)
     except TimeoutError:
         print(f"fairlead: not everything ended within {limit:.0f} s; the next start says what.", file=sys.stderr)  # noqa: T201
     except (FairleadError, OSError) as fault:

@@ -4,6 +4,7 @@ Known secret values read `[redacted]` wherever they turn up. Logs are bounded in
 written is no reason for a job to fail.
 """
 
+import json
 import os
 import sys
 import time
@@ -129,7 +130,7 @@ def start_logging(log_directory: Path, redactor: Redactor, *, echo_warnings: boo
     file = RotatingFile(log_directory / "app.ndjson")
 
     def write(_logger: object, _method: str, event: MutableMapping[str, Any]) -> str:
-        line = redactor.text(msgspec.json.encode(event, enc_hook=str).decode())
+        line = redactor.text(_as_json(event))
         file.write(line.encode() + b"\n")
         if echo_warnings and event.get("level") in {"warning", "error"}:
             sys.stderr.write(redactor.text(f"fairlead: {event.get('event')}: {event.get('message', '')}\n"))
@@ -147,6 +148,14 @@ def start_logging(log_directory: Path, redactor: Redactor, *, echo_warnings: boo
         cache_logger_on_first_use=False,
     )
     return file
+
+
+def _as_json(event: MutableMapping[str, Any]) -> str:
+    """Whatever is in it: a log that raises would end what it only tells of."""
+    try:
+        return msgspec.json.encode(event, enc_hook=str).decode()
+    except (ValueError, TypeError, msgspec.MsgspecError):  # text that is no Unicode, keys that are no text
+        return json.dumps({str(name): repr(value) for name, value in event.items()})
 
 
 def silence_logging() -> None:

@@ -4,9 +4,10 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from fairlead.client import Client
 from fairlead.client.wire import Done, Failed, JobInfo, QuestionInfo
@@ -67,10 +68,23 @@ class House:
         """The job, once it has ended."""
         async with self.client(channel) as client:
             accepted = await client.submit(user, text, tool=self.name)
-            async for event in client.events(accepted.job_id):
-                if isinstance(event, Done | Failed):
-                    break
-            return await client.job(accepted.job_id)
+            return await ended(client, accepted.job_id)
+
+    def facts(self, kind: str) -> list[dict[str, Any]]:
+        """The payloads of one kind of fact in the journal, oldest first."""
+        whole, _, _being_written = (self.home / "state" / "events.ndjson").read_text().rpartition("\n")
+        lines = map(json.loads, whole.splitlines())
+        return [line["payload"] for line in lines if line["type"] == kind]
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Looks again whenever something was written."""
+        journal = self.home / "state" / "events.ndjson"
+        async with asyncio.timeout(60):
+            while True:
+                size = journal.stat().st_size
+                if holds():
+                    return
+                await grown(journal, size)
 
     async def question(self, client: Client, user: str = "alice") -> QuestionInfo:
         """The first question that is open: asked for again whenever something happened in the journal."""
@@ -82,6 +96,13 @@ class House:
                 if open_now:
                     return open_now[0]
                 await grown(journal, size)
+
+
+async def ended(client: Client, job_id: str) -> JobInfo:
+    async for event in client.events(job_id):
+        if isinstance(event, Done | Failed):
+            break
+    return await client.job(job_id)
 
 
 async def grown(path: Path, size: int) -> None:

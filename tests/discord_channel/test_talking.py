@@ -130,16 +130,17 @@ async def test_past_the_limit_of_the_queue_a_message_is_refused_with_its_code(st
 @pytest.mark.req("B12")
 async def test_a_long_answer_comes_in_pieces_and_a_very_long_one_with_a_file(stage: Stage) -> None:
     said = stage.owner.say(stage.owner.dm, "/long 5000")
-    await stage.owner.dm.wait_for_answer(lambda m: m.id > said.id and "answer long" in m.content, after=said)
-    await stage.discord.wait_for(lambda: "✅" in said.reactions)
-    pieces = [m.content for m in stage.owner.dm.from_bot if m.id > said.id and "Every word" in m.content]
-    assert len(pieces) == 3
-    assert all(len(p) <= 2000 for p in pieces)
+
+    def pieces() -> list[str]:
+        return [m.content for m in stage.owner.dm.from_bot if m.id > said.id and "Every word" in m.content]
+
+    await stage.discord.wait_for(lambda: len(pieces()) == 3, what="three pieces")
+    assert all(len(p) <= 2000 for p in pieces())
     said = stage.owner.say(stage.owner.dm, "/long 30000")
     last = await stage.owner.dm.wait_for_answer(lambda m: m.attachments, after=said)
     assert [a.filename for a in last.attachments] == ["answer.md"]
     assert len(last.attachments[0].data) > 30000
-    assert len([m for m in stage.owner.dm.from_bot if m.id > said.id and "Every word" in m.content]) == 5
+    assert len(pieces()) == 5
 
 
 async def test_an_answer_pings_nobody(stage: Stage) -> None:

@@ -130,6 +130,12 @@ def test_each_directory_is_made_durable_in_its_parent_also_if_its_maker_died_bef
     assert disk.story == [*made, "sync_directory a"]
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="only /proc is there and takes no directories")
+def test_a_place_that_takes_no_directories_is_an_error_not_an_endless_try():
+    with pytest.raises(FileNotFoundError, match="/proc/nowhere"):
+        make_private_directory(Path("/proc/nowhere/deeper"))
+
+
 def test_a_directory_that_was_there_keeps_its_mode_and_a_file_is_no_directory(tmp_path: Path):
     tmp_path.chmod(0o755)
     make_private_directory(tmp_path)

@@ -8,17 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replay_stage import ReplayStage
 
-from fairlead.core.engine import Diagnostic, ImageProduced, InputFile
+from fairlead.core.engine import ImageProduced, InputFile, Noticed
 from fairlead.errors import Code, FairleadError
 from fairlead.runtimes.claude.command_line import ClaudeSettings, Talk, conversation, one_shot
 from fairlead.runtimes.claude.content import MOST_INPUT, content_of
 from fairlead.runtimes.claude.runtime import ClaudeRuntime, claude_environment
 from fairlead.runtimes.environment import child_environment
-from fairlead.runtimes.images import MAX_IMAGES, NewImages, media_type_of, split_images
+from fairlead.runtimes.images import MAX_BASE64_OUT, MAX_IMAGES, NewImages, media_type_of, split_images
 from fairlead.runtimes.prompts import without_outside_mentions
 from fairlead.runtimes.surface import Surface
 from fairlead.runtimes.workspace import read_context
-from runtime_contract import closing, invocation, only, run
+from runtime_contract import closing, invocation, key_in, only, run
 
 pytestmark = pytest.mark.anyio
 
@@ -156,7 +156,9 @@ def test_claude_gets_pictures_as_blocks_and_is_told_of_those_that_are_too_large(
 
     assert [block["source"]["data"] for block in content.blocks] == [base64.b64encode(PIXEL).decode()]
     assert content.text.splitlines()[1:3] == ["- n.txt: /n.txt", f"- large.png: {large}"]
-    assert "too large" in content.notes[0]
+    assert content.notes == (
+        f"large.png is too large to be sent as a picture ({MOST_INPUT} bytes); it is named instead.",
+    )
     assert not content.fits_an_argument
 
 
@@ -184,7 +186,20 @@ def test_the_same_picture_is_produced_once_and_bad_ones_never():
 def test_at_most_ten_pictures_come_out_of_a_turn():
     images = NewImages()
     sources = [{"media_type": "image/png", "data": base64.b64encode(bytes([n])).decode()} for n in range(20)]
-    assert sum(images.take({"source": source}) is not None for source in sources) == MAX_IMAGES
+    taken = [images.take({"source": source}) for source in sources]
+    assert [type(image) for image in taken] == [ImageProduced] * MAX_IMAGES + [Noticed] + [type(None)] * 9
+
+
+@pytest.mark.req("E9")
+def test_a_picture_over_25_mb_is_named_once_with_its_size_and_takes_no_place():
+    images = NewImages()
+    large = {"source": {"media_type": "image/png", "data": "A" * (MAX_BASE64_OUT + 4)}}
+    named = images.take(large)
+    assert isinstance(named, Noticed)
+    assert str((MAX_BASE64_OUT + 4) * 3 // 4) in named.text
+    assert images.take(large) is None
+    sources = [{"media_type": "image/png", "data": base64.b64encode(bytes([n])).decode()} for n in range(MAX_IMAGES)]
+    assert all(isinstance(images.take({"source": source}), ImageProduced) for source in sources)
 
 
 # --- the environment ------------------------------------------------------------------------------------------------
@@ -229,10 +244,12 @@ def test_decorators_and_addresses_are_left_alone():
     assert without_outside_mentions(words) == words
 
 
-async def test_a_warning_of_the_workspace_is_kept_in_the_log(tmp_path: Path):
+async def test_an_unconsumed_bootstrap_is_told_to_the_person_at_the_start_of_a_talk(tmp_path: Path):
     stage = ReplayStage("claude per turn", tmp_path)
     turn = invocation(tmp_path, "hello")
     (tmp_path / "workspace" / "BOOTSTRAP.md").write_text("begin")
-    async with closing(stage.runtime("answers")) as runtime:
-        events = await run(runtime, turn)
-    assert any("BOOTSTRAP.md" in note.text for note in only(Diagnostic, events))
+    async with closing(stage.runtime("resumes")) as runtime:
+        first = await run(runtime, turn)
+        second = await run(runtime, invocation(tmp_path, "hello again", resume_key=key_in(first), job_id="job_2"))
+    assert any("BOOTSTRAP.md" in note.text for note in only(Noticed, first))
+    assert only(Noticed, second) == []

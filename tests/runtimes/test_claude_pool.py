@@ -19,9 +19,11 @@ from fairlead.core.engine import (
     TextDelta,
     TurnEnded,
     TurnFailed,
+    UsageReported,
 )
 from fairlead.errors import Code, FairleadError
 from fairlead.ports import Runtime
+from fairlead.runtimes.claude.asking import detail_of
 from fairlead.runtimes.claude.dialogue import Dialogue
 from fairlead.runtimes.claude.session_log import log_directory_name
 from replaying_cli import write_shim
@@ -89,11 +91,11 @@ async def test_the_id_of_a_new_talk_is_known_before_anything_runs(stage: ReplayS
 
 @pytest.mark.parametrize(("writes_it_down", "flag"), [(True, "-r"), (False, "--session-id")])
 async def test_a_hang_before_any_tool_is_tried_once_more(stage: ReplayStage, flag: str, *, writes_it_down: bool):
-    settings = {"hang_timeout_sec": 0.3}
+    settings = {"hang_timeout_sec": 2.0}  # the second process must be able to start within it
     async with closing(first_one_then_another(stage, settings, writes_it_down=writes_it_down, hang=4)) as runtime:
         events = await run(runtime, turn_for(stage, "s"))
 
-    assert any("printed nothing for 0.3 seconds" in note.text for note in only(Diagnostic, events))
+    assert any("printed nothing for 2 s" in note.text for note in only(Diagnostic, events))
     assert isinstance(events[-1], TurnEnded)
     key = only(ResumeKeyFound, events)[0].key
     assert [seen["argv"][-2:] for seen in stage.runs()] == [["--session-id", key], [flag, key]]
@@ -107,6 +109,17 @@ async def test_a_second_attempt_that_hangs_is_the_last(stage: ReplayStage):
     assert isinstance(events[-1], TurnFailed)
     assert events[-1].code is Code.E_RUNTIME_HUNG
     assert len(stage.runs()) == 1
+
+
+async def test_a_process_of_its_own_that_hangs_too_is_ended_after_the_same_silence(stage: ReplayStage):
+    async with closing(stage.runtime("answers", hang=4, settings={"hang_timeout_sec": 1.0})) as runtime:
+        turn = turn_for(stage, "s")
+        events = await run(runtime, turn)
+        assert processes_of(turn) == []
+
+    assert isinstance(events[-1], TurnFailed)
+    assert (events[-1].code, events[-1].transient) == (Code.E_RUNTIME_HUNG, False)
+    assert len(stage.runs()) == 2
 
 
 async def test_a_process_that_ends_in_the_middle_is_replaced_once(stage: ReplayStage):
@@ -258,6 +271,44 @@ def test_a_rule_covers_the_very_same_command_only():
     assert json.loads(covered.reply[0])["response"]["response"]["behavior"] == "allow"
     assert isinstance(other.job[0], PermissionRequested)
     assert other.reply == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"pattern": "key", "path": "/srv/api"}, {"pattern": "key", "path": "/home"}),
+        ({"path": "/srv/api/build", "recursive": False}, {"path": "/srv/api/build", "recursive": True}),
+    ],
+)
+def test_a_tool_that_we_do_not_know_is_shown_with_all_of_its_input(one: dict[str, Any], other: dict[str, Any]):
+    assert detail_of("mcp__files__do", one) != detail_of("mcp__files__do", other)
+    assert json.loads(detail_of("mcp__files__do", other)) == other
+
+
+def test_a_command_outside_of_the_sandbox_is_another_command():
+    inside, outside = {"command": "make"}, {"command": "make", "dangerouslyDisableSandbox": True}
+    assert detail_of("Bash", inside) == "make"
+    assert detail_of("Bash", outside) == "make\n(dangerouslyDisableSandbox: true)"
+
+
+def test_a_rule_for_a_very_long_command_covers_no_other_that_begins_like_it():
+    harmless, harmful = "true; " * 4000 + "true", "true; " * 4000 + "rm -rf /"
+    shown = detail_of("Bash", {"command": harmful})
+    assert detail_of("Bash", {"command": harmless}) != shown
+    assert f"{len(harmful)} characters in all" in shown
+
+
+def test_an_older_claude_that_only_counts_the_whole_talk_is_not_billed_twice():
+    def spent(dialogue: Dialogue, prompt: str, total: float) -> float:
+        dialogue.begin(prompt)
+        heard = dialogue.hear(
+            line(type="result", subtype="success", result="ok", user_message_uuid=prompt, total_cost_usd=total)
+        )
+        return only(UsageReported, heard.job)[0].cost_usd
+
+    new, resumed = Dialogue("key"), Dialogue("key", spent=None)
+    assert [spent(new, "a", 0.25), spent(new, "b", 0.75), spent(new, "c", 0.75)] == [0.25, 0.5, 0.0]
+    assert [spent(resumed, "a", 5.0), spent(resumed, "b", 5.5)] == [0.0, 0.5]
 
 
 def test_an_answer_counts_once_and_a_withdrawn_request_not_at_all():

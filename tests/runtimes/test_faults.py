@@ -148,6 +148,18 @@ async def test_an_agent_that_never_reads_its_input_but_answers(one_turn: ReplayS
     assert isinstance((await outcome(one_turn, turn, deaf="answers"))[-1], TurnEnded)
 
 
+@pytest.mark.req("E7")
+async def test_a_one_shot_that_falls_silent_is_ended_by_the_hang_limit(tmp_path: Path):
+    stage = ReplayStage("claude per turn", tmp_path)
+    turn = invocation(tmp_path, "hello")
+    async with closing(stage.runtime("hangs", settings={"hang_timeout_sec": 1.0})) as runtime:
+        failure = failure_in(await run(runtime, turn))
+        assert processes_of(turn) == []
+
+    assert failure.code is Code.E_RUNTIME_HUNG
+    assert "printed nothing for 1 s" in failure.message
+
+
 @pytest.mark.req("B5")
 async def test_a_child_that_ignores_signals_and_daemonises_is_gone_within_two_seconds(stage: ReplayStage):
     turn = invocation(stage.root, "hello")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replay_stage import ReplayStage
 
-from fairlead.core.engine import Diagnostic, TurnFailed
+from fairlead.core.engine import Noticed, TurnFailed
 from fairlead.errors import Code, FairleadError
 from fairlead.runtimes.codex.runtime import sandbox_for
 from fairlead.runtimes.gemini.policy import policy_for
@@ -117,7 +117,7 @@ async def test_the_note_goes_into_the_prompt_and_the_tier_into_the_arguments(tmp
     assert seen["argv"][-1] == "<workspace-note>\nTouch nothing else.\n</workspace-note>\n\nhello"
 
 
-async def test_a_refused_tier_is_told_and_a_malformed_one_is_noted(tmp_path: Path):
+async def test_a_refused_tier_fails_the_turn_and_a_malformed_one_is_told_to_the_person(tmp_path: Path):
     stage = ReplayStage("codex", tmp_path)
     turn = invocation(tmp_path, "hello")
     permissions = tmp_path / "workspace" / "PERMISSIONS.json"
@@ -129,5 +129,5 @@ async def test_a_refused_tier_is_told_and_a_malformed_one_is_noted(tmp_path: Pat
 
     assert isinstance(refused[0], TurnFailed)
     assert refused[0].code is Code.E_PERMISSION_TIER
-    assert any("PERMISSIONS.json cannot be used" in note.text for note in only(Diagnostic, noted))
+    assert any("PERMISSIONS.json cannot be used" in note.text for note in only(Noticed, noted))
     assert stage.runs()[0]["argv"][3:5] == ["-s", "read-only"]

@@ -1,12 +1,12 @@
 """config.json: a readable copy; a hand edit is taken over, a stale copy rewritten, a mistake named with its line."""
 
 import asyncio
+import errno
 import json
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from store_house import TroubledDisk
 
 from fairlead.app import House, open_house
 from fairlead.core import requests as ask
@@ -14,6 +14,7 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.keys import user_key
 from fairlead.core.requests import Caller
 from fairlead.errors import Code, FairleadError
+from fairlead.kit.files import Handle, RealDisk
 from fairlead.settings import Settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A15")]
@@ -265,14 +266,20 @@ async def test_links_and_dots_are_resolved_once_and_one_directory_is_one_project
         assert caught.value.code is Code.E_INVALID_PATH
 
 
+class NoRoomForCopies(RealDisk):
+    """Takes the journal's bytes and nobody else's."""
+
+    def open_new(self, path: Path, mode: int = 0o600) -> Handle:
+        if path.name.startswith(".config.json"):
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        return super().open_new(path, mode)
+
+
 async def test_a_full_disk_delays_the_copy_and_ends_nothing(place: Path):
-    disk = TroubledDisk()
-    async with house_at(place, disk=disk) as house:
-        await command(house, ask.ProjectAdd(str(place / "src/api")))
-        (place / "state" / "config.json").unlink(missing_ok=True)
-        disk.room = 600  # enough for the journal's line, too little for the copy
-        await command(house, ask.ProjectAdd(str(place / "src/web")))
-        disk.room = None
-        assert (await command(house, ask.ProjectList())).projects
+    async with house_at(place, disk=NoRoomForCopies()) as house:
+        for name in ("api", "web"):
+            await command(house, ask.ProjectAdd(str(place / "src" / name)))
+        assert len((await command(house, ask.ProjectList())).projects) == 2
+    assert not (place / "state" / "config.json").exists()
     async with house_at(place):
         assert set(config(place)["projects"]) == {"api", "web"}

@@ -7,6 +7,7 @@ import asyncio
 import importlib
 import json
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -14,6 +15,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 from fairlead.app import open_house
@@ -27,7 +29,8 @@ from fairlead.settings import load_settings
 
 TESTS: Final = Path("tests").resolve()
 LEAST_SEC: Final = 1.2
-LINES: Final = 6
+LINES: Final = 8
+_MOMENT: Final = re.compile(r"at (\d+\.\d{4})")
 _SHIM: Final = '#!/bin/sh\ncase "$1" in --version) echo 0.61.0; exit;; esac\ndate +%s%N >> "{file}"\nexit 1\n'
 _BARE: Final = """
 import asyncio, os, sys, discord, discord.http, yarl
@@ -171,14 +174,21 @@ def _rss_kib(pid: int) -> int:
 
 
 class _Talker(EchoRuntime):
-    """Uses tools whose commands are the moments at which they began, each a while after the other."""
+    """Uses tools whose commands are the moments at which they began, as irregularly as agents do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.moments: dict[str, list[float]] = {}
 
     async def invoke(self, invocation: Invocation) -> AsyncIterator[EngineEvent]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        assert invocation.prompt
+        said = self.moments.setdefault(invocation.job_id, [])
+        chance = Random(invocation.job_id)
+        await asyncio.sleep(2)
         for number in range(LINES):
-            await asyncio.sleep(2.7 + (hash((invocation.job_id, number)) % 100) / 100)
-            yield ToolStarted(f"t{number}", "Bash", {"command": f"at {time.time():.4f}"})
-        await asyncio.sleep(3)
+            await asyncio.sleep(chance.uniform(0.1, 2.5))
+            said.append(round(time.time(), 4))
+            yield ToolStarted(f"t{number}", "Bash", {"command": f"at {said[-1]:.4f}"})
+        await asyncio.sleep(5)
         yield ToolEnded("t0")
         yield TurnEnded("ok")
 
@@ -197,8 +207,9 @@ class _Chatterer(EchoRuntime):
 async def _stream_rows(module: Any, home: Path, sessions: int) -> list[Row]:
     interval = edit_interval(sessions, LEAST_SEC)
     async with module.LoopbackDiscord.start() as discord:
-        lags, _ = await _played(discord, home, _Talker(), sessions)
-        delays = [record.at - began for record, began in _shown_moments(discord)]
+        talker = _Talker()
+        lags, _ = await _played(discord, home, talker, sessions)
+        delays = _delays(talker.moments, _shown_moments(discord))
         refused = discord.count(429)
     p99 = _percentile(delays, 99)
     name = f"agent's line → edit, {sessions} at once"
@@ -220,17 +231,23 @@ async def _calls_row(module: Any, home: Path) -> Row:
     return Row("edits per 1000 deltas", edits, most, "time ÷ interval", "/s", "≤ 1x, no 429", ok)
 
 
-def _shown_moments(discord: Any) -> list[tuple[Any, float]]:
-    """Each edit that shows a new line, with the moment the line was said."""
-    seen: set[float] = set()
-    found: list[tuple[Any, float]] = []
+def _shown_moments(discord: Any) -> dict[float, float]:
+    """When each line that was shown was first on the wire."""
+    found: dict[float, float] = {}
     for record in discord.calls("PATCH", "/channels/*/messages/*"):
-        for word in str(record.body).split("at ")[1:]:
-            moment = float(word.split("`")[0].split("\\")[0].split()[0].strip("`'\""))
-            if moment not in seen:
-                seen.add(moment)
-                found.append((record, moment))
+        for moment in _MOMENT.findall(str(record.body)):
+            found.setdefault(float(moment), record.at)
     return found
+
+
+def _delays(said: dict[str, list[float]], shown: dict[float, float]) -> list[float]:
+    """From each line to the edit that shows it, or a newer one of the same job: the newest content wins."""
+    delays: list[float] = []
+    for moments in said.values():
+        for number, moment in enumerate(moments):
+            edits = [shown[later] for later in moments[number:] if later in shown]
+            delays.append(min(edits, default=float("inf")) - moment)
+    return delays
 
 
 async def _played(discord: Any, home: Path, runtime: EchoRuntime, sessions: int) -> tuple[list[float], float]:

@@ -54,7 +54,7 @@ def tail_command(*, count: int, raw: bool) -> None:
         try:
             fields: dict[str, Any] = json.loads(line)
         except ValueError:
-            click.echo("         (the last line is not finished: it is being written, or a crash tore it)")
+            click.echo("         (this line cannot be read; `fairlead journal verify` says why)")
             continue
         payload = json.dumps(fields["payload"], ensure_ascii=False)
         shown = payload if len(payload) <= 160 else f"{payload[:160]}…"

@@ -66,7 +66,7 @@ def welcome(house: House) -> list[str]:
     if settings.discord_token is not None:
         lines.append(f"  Discord   on   serves {settings.discord_owner_id} and the allow-list; connecting")
     else:
-        lines.append("  Discord   off  set DISCORD_TOKEN and DISCORD_OWNER_ID in .env to turn it on")
+        lines.append("  Discord   off  `fairlead init` turns it on")
     if projects:
         lines.append(f"  projects  {len(projects):<4} {', '.join(p.name for p in projects[:8])}")
     else:

@@ -117,6 +117,12 @@ class Diagnostic(_Engine, frozen=True):
     text: str
 
 
+class Noticed(_Engine, frozen=True):
+    """Something beside the answer that the person must hear of, and what to do about it."""
+
+    text: str
+
+
 class TurnEnded(_Engine, frozen=True):
     """The clean final answer. `text` is whole: deltas were only for showing."""
 
@@ -145,6 +151,7 @@ EngineEvent: TypeAlias = (
     | UsageReported
     | ModelsOffered
     | Diagnostic
+    | Noticed
     | TurnEnded
     | TurnFailed
 )

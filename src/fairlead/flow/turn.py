@@ -45,6 +45,7 @@ class _Gathered(msgspec.Struct):
     ended: engine.TurnEnded | engine.TurnFailed | None = None
     spent: Spent = Spent()
     files: list[FileRef] = []
+    notices: list[str] = []
     tools_started: int = 0
     permission_granted: bool = False
     progress_at: float = 0.0
@@ -215,6 +216,8 @@ class Turn:
                 self._report_progress()
             case engine.ImageProduced():
                 await self._keep_image(event)
+            case engine.Noticed():
+                self._notice(event.text)
             case engine.UsageReported():
                 gathered.spent = _added(gathered.spent, event)
             case _:
@@ -234,6 +237,12 @@ class Turn:
             self._gathered.progress_at = now
             self._ledger.note(ReportProgress(self.job.job_id, self._gathered.tools_started))
 
+    def _notice(self, text: str) -> None:
+        """Once, also where a second attempt says it again."""
+        if text not in self._gathered.notices:
+            self._gathered.notices.append(text)
+            log.warning("notice", job_id=self.job.job_id, session_key=self.job.session_key, message=text)
+
     async def _keep_image(self, image: engine.ImageProduced) -> None:
         """The same picture comes by several ways (stream, mirror, result): its content tells."""
         files = self._gathered.files
@@ -246,7 +255,7 @@ class Turn:
         gathered = self._gathered
         match gathered.ended:
             case engine.TurnEnded(text=text):
-                text = clean_text(text)
+                text = clean_text(self._with_notices(text))
                 return Completed(text, await self._blob_for(text), tuple(gathered.files), gathered.spent)
             case engine.TurnFailed(code=code, message=message, text=text):
                 return self._failed(code, message, text)
@@ -265,7 +274,12 @@ class Turn:
             return ""  # a long line of the journal, which waits for room: better than losing the answer
 
     def _failed(self, code: Code, message: str, text: str = "") -> Failed:
-        return Failed(code, clean_text(message[:4000]), clean_text(text[:INLINE_TEXT_BYTES]), self._gathered.spent)
+        told = self._with_notices(text[:INLINE_TEXT_BYTES])
+        return Failed(code, clean_text(message[:4000]), clean_text(told), self._gathered.spent)
+
+    def _with_notices(self, text: str) -> str:
+        """At the foot of the answer: the one place that every channel shows, whenever it is fetched."""
+        return "\n\n".join(part for part in (text, *(f"⚠ {notice}" for notice in self._gathered.notices)) if part)
 
     def _log_end(self, outcome: Outcome, seconds: float) -> None:
         """The one line per turn."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from fairlead.core.engine import EngineEvent, TurnFailed
+from fairlead.core.engine import EngineEvent, ToolEnded, ToolStarted, TurnFailed
 from fairlead.errors import Code
 from fairlead.kit.framing import LineTooLong
 from fairlead.kit.processes import (
@@ -63,13 +63,25 @@ async def exit_of(process: OwnedProcess, *, is_interrupted: bool = False) -> Exi
     return Exit(returncode, stderr, interrupted=is_interrupted)
 
 
-class CliTurn:
-    """`async for event in turn.events()`; `interrupt()` asks it to stop early and keeps the stream open."""
+def hung(seconds: float) -> TurnFailed:
+    return TurnFailed(
+        Code.E_RUNTIME_HUNG, f"The agent was busy and printed nothing for {seconds:g} s, so it was ended."
+    )
 
-    def __init__(self, command: Command, translator: Translator, log: JobLog) -> None:
+
+class CliTurn:
+    """`async for event in turn.events()`; `interrupt()` asks it to stop early and keeps the stream open. With
+    `hang_sec`, silence of that length ends it, unless a tool runs."""
+
+    def __init__(self, command: Command, translator: Translator, log: JobLog, *, hang_sec: float | None = None) -> None:
         self._command = command
         self._translator = translator
         self._log = log
+        self._hang_sec = hang_sec
+        self._is_hung = False
+        self._tools: set[str] = set()
+        self._heard_at = 0.0
+        self._silence: asyncio.TimerHandle | None = None
         self._process: OwnedProcess | None = None
         self._is_interrupted = False
         self._interrupting: asyncio.Task[object] | None = None
@@ -88,10 +100,12 @@ class CliTurn:
                 self._process = process
                 if self._is_interrupted:
                     self.interrupt()
+                self._heard_at = asyncio.get_running_loop().time()
+                self._listen_for_silence()
                 feeding = asyncio.create_task(self._feed_stdin(process))
                 try:
                     async for line in process.lines():
-                        for event in self._translator.feed(line):
+                        for event in self._heard(line):
                             if is_end(event):
                                 last.append(event)
                                 break
@@ -102,6 +116,8 @@ class CliTurn:
                         last += self._translator.finish(await exit_of(process, is_interrupted=self._is_interrupted))
                     await process.end(DONE_GRACE)
                 finally:
+                    if self._silence is not None:
+                        self._silence.cancel()
                     feeding.cancel()
                     await asyncio.wait({feeding})
         except LineTooLong as fault:
@@ -114,7 +130,29 @@ class CliTurn:
         finally:
             await self._settle()
         for event in last:
-            yield event
+            yield hung(self._hang_sec or 0.0) if self._is_hung and is_end(event) else event
+
+    def _heard(self, line: bytes) -> list[EngineEvent]:
+        self._heard_at = asyncio.get_running_loop().time()
+        events = self._translator.feed(line)
+        for event in events:
+            if isinstance(event, ToolStarted):
+                self._tools.add(event.tool_id)
+            elif isinstance(event, ToolEnded):
+                self._tools.discard(event.tool_id)
+        return events
+
+    def _listen_for_silence(self) -> None:
+        """Looks again whenever silence could have lasted too long; a tool that runs may take its time."""
+        if self._hang_sec is None:
+            return
+        loop = asyncio.get_running_loop()
+        left = self._heard_at + self._hang_sec - loop.time()
+        if left > 0 or self._tools:
+            self._silence = loop.call_later(left if left > 0 else self._hang_sec, self._listen_for_silence)
+        elif not self._is_interrupted:
+            self._is_hung = True
+            self.interrupt()
 
     def _spawned(self):  # noqa: ANN202 - kit's context manager, named in its own signature
         command = self._command

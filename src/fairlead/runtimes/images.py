@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Any, Final, cast
 
-from fairlead.core.engine import ImageProduced, InputFile
+from fairlead.core.engine import ImageProduced, InputFile, Noticed
 
 MAX_IMAGES: Final = 10
 MAX_IMAGE_BYTES: Final = 20 * 1024 * 1024
@@ -38,26 +38,34 @@ def split_images(files: tuple[InputFile, ...]) -> tuple[tuple[InputFile, ...], t
 
 
 class NewImages:
-    """Lets each picture of a turn through once: agents print the same one several times."""
+    """Lets each picture of a turn through once: agents print the same one several times. One that is over a limit is
+    named instead, so that nobody waits for it."""
 
     def __init__(self) -> None:
         self._seen: set[bytes] = set()
+        self._made = 0
 
-    def take(self, block: Any) -> ImageProduced | None:
+    def take(self, block: Any) -> ImageProduced | Noticed | None:
         """`block` is `{"type": "image", "source": {"type": "base64", "media_type": …, "data": …}}`, or anything."""
         media_type, data = _base64_of(block)
-        if media_type not in MEDIA_TYPES or not data or len(data) > MAX_BASE64_OUT or len(self._seen) >= MAX_IMAGES:
+        if media_type not in MEDIA_TYPES or not data:
             return None
         # The whole, not a prefix: two screenshots of one size begin with the same header.
-        key = hashlib.sha256(data.encode()).digest()
+        key = hashlib.sha256(data.encode(errors="replace")).digest()
         if key in self._seen:
             return None
+        if len(data) > MAX_BASE64_OUT:
+            self._seen.add(key)
+            return Noticed(f"A picture ({media_type}) of {len(data) * 3 // 4} bytes is too large to be passed on.")
         try:
             raw = base64.b64decode(data, validate=True)
         except (binascii.Error, ValueError):
             return None
         self._seen.add(key)
-        return ImageProduced(media_type, raw)
+        self._made += 1
+        if self._made == MAX_IMAGES + 1:
+            return Noticed(f"The agent made more than {MAX_IMAGES} pictures; only the first ones are passed on.")
+        return ImageProduced(media_type, raw) if self._made <= MAX_IMAGES else None
 
 
 def _base64_of(block: Any) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from fairlead.core.engine import Diagnostic, EngineEvent, Interrupt, Invocation, Told, TurnFailed, Unasked
+from fairlead.core.engine import EngineEvent, Interrupt, Invocation, Noticed, Told, TurnFailed, Unasked
 from fairlead.errors import FairleadError
 from fairlead.ports import AgentInfo, Health, JobLogs, RuntimeCapabilities
 from fairlead.runtimes.cli_turn import CliTurn, Command
@@ -14,7 +14,7 @@ from fairlead.runtimes.translator import Translator
 
 
 class Prepared(msgspec.Struct, frozen=True):
-    """A turn that is ready to run; `notes` are for the log."""
+    """A turn that is ready to run; `notes` are for the person."""
 
     command: Command
     translator: Translator
@@ -53,7 +53,7 @@ class PerTurnRuntime:
         try:
             async with self._adapter.prepare(invocation) as prepared:
                 for note in prepared.notes:
-                    yield Diagnostic(note)
+                    yield Noticed(note)
                 async with aclosing(self._run(invocation, prepared)) as events:
                     async for event in events:
                         yield event

@@ -139,11 +139,26 @@ def test_ctrl_c_cancels_the_turn_and_a_second_one_leaves(terminal: Terminal):
 
 
 @pytest.mark.req("C6")
+def test_what_is_typed_and_sent_while_a_turn_runs_is_the_next_message(terminal: Terminal):
+    terminal.wait_for("Fairlead · local")
+    terminal.say("/question Ready? | yes")
+    terminal.wait_for("or your own words")
+    terminal.type("1")
+    terminal.say("and then this")
+    terminal.wait_for("› and then this")
+    terminal.wait_for("echo agent:fairlead:user:local: and then this")
+    terminal.wait_for("› ")
+    terminal.type(CTRL_D)
+    assert terminal.end() == 0
+
+
+@pytest.mark.req("C6")
 def test_ctrl_c_at_the_prompt_warns_once(terminal: Terminal):
     terminal.wait_for("Fairlead · local")
     terminal.wait_for("› ")
     terminal.type(CTRL_C)
     terminal.wait_for("Ctrl-C again, or Ctrl-D, leaves")
+    terminal.wait_for("› ")
     terminal.type(CTRL_C)
     assert terminal.end() == 0
 

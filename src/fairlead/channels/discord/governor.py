@@ -2,13 +2,15 @@
 
 import asyncio
 import heapq
-from collections import deque
 from enum import IntEnum
 from itertools import count
 from typing import Final
 
 CALLS_PER_SECOND: Final = 40
 """Discord allows 50; the rest is room for what discord.py sends by itself."""
+
+AT_ONCE: Final = 4
+_TINY: Final = 1e-6
 
 
 class Urgency(IntEnum):
@@ -23,9 +25,13 @@ class Urgency(IntEnum):
 
 
 class Governor:
-    def __init__(self, calls_per_second: int = CALLS_PER_SECOND) -> None:
-        self._most = calls_per_second
-        self._granted: deque[float] = deque()
+    """Calls are spread over the second, but for a few at once: what leaves here together arrives later, and with what
+    leaves next, and a window of Discord's must not hold both."""
+
+    def __init__(self, calls_per_second: int = CALLS_PER_SECOND, at_once: int = AT_ONCE) -> None:
+        self._gap = 1.0 / calls_per_second
+        self._slack = self._gap * (at_once - 1)
+        self._due = 0.0
         self._waiting: list[tuple[Urgency, int, asyncio.Future[None]]] = []
         self._numbers = count()
         self._timer: asyncio.TimerHandle | None = None
@@ -39,16 +45,13 @@ class Governor:
 
     def _let_in(self) -> None:
         loop = asyncio.get_running_loop()
-        now = loop.time()
-        while self._granted and self._granted[0] <= now - 1.0:
-            self._granted.popleft()
-        while self._waiting and len(self._granted) < self._most:
+        while self._waiting and self._due - self._slack <= loop.time() + _TINY:
             _, _, place = heapq.heappop(self._waiting)
             if not place.done():  # who gave up waiting uses nothing up
                 place.set_result(None)
-                self._granted.append(now)
+                self._due = max(self._due, loop.time()) + self._gap
         if self._waiting and self._timer is None:
-            self._timer = loop.call_at(self._granted[0] + 1.0, self._tick)
+            self._timer = loop.call_at(self._due - self._slack, self._tick)
 
     def _tick(self) -> None:
         self._timer = None

@@ -63,23 +63,31 @@ class Screen:
             self._live.stop()
             self._live = None
 
-    def tail(self, text: str) -> None:
-        self._tail = text
+    def flow(self, whole: str, tail: str) -> None:
+        """What has become whole is settled; the tail lives on. Drawn first, so that no line is there twice."""
+        self._tail = tail
+        if whole.strip():
+            self.draw()
+            self.answer(whole)
 
     def note(self, words: str) -> None:
         self._note = words
+        self.draw()
 
     def tool_started(self, tool_id: str, label: str) -> None:
         self._tools[tool_id] = label
+        self.draw()
 
     def tool_ended(self, tool_id: str, *, ok: bool, summary: str) -> None:
         label = self._tools.pop(tool_id, "")
+        self.draw()
         if label or summary:
             mark = Text("  ✓ ", "green") if ok else Text("  ✗ ", "red")
             self.console.print(mark + Text(visible_lines(label), "dim") + Text(_behind(summary), "dim"))
 
     def asking(self, asking: Asking | None) -> None:
         self._asking = asking
+        self.draw()
 
     def _drawn(self) -> RenderableType:
         parts: list[RenderableType] = []

@@ -110,8 +110,8 @@ class Turn:
             case w.Moved():
                 self._screen.note(_doing(event))
             case w.Delta(text):
-                self._screen.answer(self._flowing.add(text))
-                self._screen.tail(self._flowing.tail)
+                whole = self._flowing.add(text)
+                self._screen.flow(whole, self._flowing.tail)
             case w.ToolUse():
                 self._tool(event)
             case w.QuestionInfo():
@@ -133,8 +133,7 @@ class Turn:
             self._screen.note(f"waiting behind {accepted.position} …")
 
     def _flush(self) -> None:
-        self._screen.answer(self._flowing.flush())
-        self._screen.tail("")
+        self._screen.flow(self._flowing.flush(), "")
 
     def _tool(self, event: w.ToolUse) -> None:
         if event.phase == "started":

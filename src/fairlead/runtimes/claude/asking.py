@@ -1,6 +1,7 @@
 """Claude's requests as a person gets to see them, and a person's answers in Claude's form. Pure."""
 
 import difflib
+import hashlib
 from typing import Any, Final, cast
 
 import msgspec
@@ -18,9 +19,19 @@ from fairlead.core.engine import (
 from fairlead.runtimes.claude import wire
 
 DETAIL: Final = 20_000
-DIFF: Final = 20_000
 _PATH_KEYS: Final = ("file_path", "notebook_path", "path")
-_FIRST_KEYS: Final = ("command", "url", "query", "pattern", *_PATH_KEYS)
+# The one thing that a call of these tools is about. What else they are given is shown as a diff, changes nothing that
+# a person decides about, or is in _TELLING. Every other tool is shown with all of its input.
+_ABOUT: Final = {
+    "Bash": "command",
+    "Read": "file_path",
+    "Write": "file_path",
+    "Edit": "file_path",
+    "MultiEdit": "file_path",
+    "NotebookEdit": "notebook_path",
+    "WebFetch": "url",
+}
+_TELLING: Final = ("dangerouslyDisableSandbox",)
 _NO: Final = "The person said no."
 
 
@@ -40,20 +51,28 @@ def _permission(request_id: str, request: wire.ToolRequest, tool_input: dict[str
         request_id,
         tool=request.tool_name,
         title=request.description or f"Use {request.tool_name}?",
-        detail=detail_of(tool_input),
+        detail=detail_of(request.tool_name, tool_input),
         diff=diff_of(request.tool_name, tool_input),
         input=tool_input,
         suggestions=_suggestions(request.permission_suggestions),
     )
 
 
-def detail_of(tool_input: dict[str, Any]) -> str:
+def detail_of(tool: str, tool_input: dict[str, Any]) -> str:
     """The whole command, or the path, or all of the input: what is decided about, and what a standing rule names."""
-    for key in _FIRST_KEYS:
-        value = tool_input.get(key)
-        if isinstance(value, str) and value:
-            return value[:DETAIL]
-    return _json(tool_input)[:DETAIL] if tool_input else ""
+    about = _text(tool_input.get(_ABOUT.get(tool, "")))
+    if not about:
+        return _whole_or_named(_json(tool_input)) if tool_input else ""
+    telling = [f"\n({key}: {_json(tool_input[key])})" for key in _TELLING if tool_input.get(key)]
+    return _whole_or_named(about + "".join(telling))
+
+
+def _whole_or_named(words: str) -> str:
+    """Words that are cut carry the hash of the whole: a rule for them must not cover others that begin like them."""
+    if len(words) <= DETAIL:
+        return words
+    digest = hashlib.sha256(words.encode(errors="replace")).hexdigest()
+    return f"{words[:DETAIL]}\n[cut here: {len(words)} characters in all, sha256 {digest}]"
 
 
 def diff_of(tool: str, tool_input: dict[str, Any]) -> str:
@@ -64,11 +83,12 @@ def diff_of(tool: str, tool_input: dict[str, Any]) -> str:
         case "MultiEdit":
             edits = tool_input.get("edits")
             pairs = [_dict(edit) for edit in cast("list[Any]", edits)] if isinstance(edits, list) else []
-        case "Write":
-            pairs = [{"old_string": "", "new_string": tool_input.get("content")}]
+        case "Write" | "NotebookEdit":
+            new = tool_input.get("content") if tool == "Write" else tool_input.get("new_source")
+            pairs = [{"old_string": "", "new_string": new}]
         case _:
             return ""
-    return "\n".join(_one_diff(path, pair) for pair in pairs)[:DIFF]
+    return _whole_or_named("\n".join(_one_diff(path, pair) for pair in pairs))
 
 
 def _one_diff(path: str, pair: dict[str, Any]) -> str:
@@ -143,5 +163,5 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _json(value: dict[str, Any]) -> str:
+def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()

@@ -59,12 +59,12 @@ def content_of(invocation: Invocation, *, note: str, context: tuple[ContextFile,
 
 def _block(picture: InputFile, room: int) -> tuple[dict[str, Any] | None, str]:
     try:
-        with Path(picture.path).open("rb") as file:
-            data = file.read(MAX_IMAGE_BYTES + 1)
+        size = Path(picture.path).stat().st_size
+        if size > MAX_IMAGE_BYTES or size * 4 // 3 + 4 > room:
+            return None, f"{picture.name} is too large to be sent as a picture ({size} bytes); it is named instead."
+        data = Path(picture.path).read_bytes()
     except OSError as fault:
         return None, f"{picture.name} could not be read: {fault.strerror}."
-    if len(data) > MAX_IMAGE_BYTES or len(data) * 4 // 3 + 4 > room:
-        return None, f"{picture.name} is too large to be sent as a picture ({len(data)} bytes); it is named instead."
     source = {"type": "base64", "media_type": media_type_of(picture), "data": base64.b64encode(data).decode()}
     return {"type": "image", "source": source}, ""
 

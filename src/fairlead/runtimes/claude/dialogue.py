@@ -57,10 +57,11 @@ class Known(msgspec.Struct):
 
 class Dialogue:
     """`key` is the talk's id. One job's turn at a time; beside it Claude may have turns of its own, which get
-    names that begin with `turn_prefix`."""
+    names that begin with `turn_prefix`. `spent` is what the talk had cost before, None where nobody knows."""
 
-    def __init__(self, key: str, turn_prefix: str = "") -> None:
+    def __init__(self, key: str, turn_prefix: str = "", *, spent: float | None = 0.0) -> None:
         self.key = key
+        self._spent = spent
         self._turn_prefix = turn_prefix
         self._own_turns = 0
         self.known = Known()
@@ -96,7 +97,10 @@ class Dialogue:
         belongs = self._router.route(event)
         if belongs == "process":
             return self._about_process(event)
-        heard = self._to(belongs, self._translator(belongs).translate(event))
+        translator = self._translator(belongs)
+        translator.spent = self._spent  # the talk's costs are counted over all its turns
+        heard = self._to(belongs, translator.translate(event))
+        self._spent = translator.spent
         if isinstance(event, wire.Result):
             self._conclude(belongs, heard)
         if isinstance(event, wire.ControlRequest) and event.request.subtype != "can_use_tool":

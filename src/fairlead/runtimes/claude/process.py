@@ -16,7 +16,7 @@ from fairlead.ports import JobLog
 from fairlead.runtimes.claude import wire
 from fairlead.runtimes.claude.command_line import Talk
 from fairlead.runtimes.claude.dialogue import CONTEXT_USAGE, INITIALIZE, Dialogue, ends_the_process
-from fairlead.runtimes.cli_turn import CANCEL_GRACE, exit_of, start_failure
+from fairlead.runtimes.cli_turn import CANCEL_GRACE, exit_of, hung, start_failure
 from fairlead.runtimes.translator import INTERRUPTED, exit_failure, is_end
 
 CONTEXT_DELAY: Final = 1.0
@@ -65,7 +65,7 @@ class ClaudeProcess:
     ) -> None:
         self.launch = launch
         self.mark = mark
-        self.dialogue = Dialogue(talk.key, f"{uuid.uuid4().hex}-")
+        self.dialogue = Dialogue(talk.key, f"{uuid.uuid4().hex}-", spent=0.0 if talk.is_new else None)
         self.is_dead = False
         self.is_in_turn = False
         self.model = model
@@ -145,7 +145,7 @@ class ClaudeProcess:
                 event = await self._queue.get()
         except TimeoutError:
             if due is not None and loop.time() >= due >= self._heard_at + (hang_sec or 0.0):
-                raise TalkLost(_hung(hang_sec or 0.0)) from None
+                raise TalkLost(hung(hang_sec or 0.0)) from None
             return None
         if isinstance(event, TalkLost):
             raise event
@@ -268,9 +268,3 @@ class ClaudeProcess:
         if self._log is not None:
             self._log.close()
         self._log = log
-
-
-def _hung(seconds: float) -> TurnFailed:
-    return TurnFailed(
-        Code.E_RUNTIME_HUNG, f"The agent was busy and printed nothing for {seconds:g} seconds, so it was ended."
-    )

@@ -16,6 +16,7 @@ from fairlead.core.engine import (
     Interrupt,
     Invocation,
     ModelsOffered,
+    Noticed,
     ResumeKeyFound,
     SetMode,
     Told,
@@ -53,7 +54,7 @@ _WORTH_ANOTHER_PROCESS: Final = frozenset({Code.E_RUNTIME_HUNG, Code.E_CLI_EXIT_
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """A turn, thought through before anything is started."""
+    """A turn, thought through before anything is started. `notes` are for the person."""
 
     surface: Surface
     content: Content
@@ -120,7 +121,7 @@ class ClaudeRuntime:
             yield failure
             return
         for note in plan.notes:
-            yield Diagnostic(note)
+            yield Noticed(note)
         if plan.talk.is_new:
             # Before anything is started, so that the id is on disk before claude knows it.
             self._unborn.add(plan.talk.key)
@@ -211,7 +212,8 @@ class ClaudeRuntime:
         process.start()
         self._alone[invocation.session_key] = process
         try:
-            turn = process.turn(self._prompt(invocation, plan), self._job_logs(invocation.job_id), hang_sec=None)
+            log, hang_sec = self._job_logs(invocation.job_id), self._settings.hang_timeout_sec
+            turn = process.turn(self._prompt(invocation, plan), log, hang_sec=hang_sec)
             async with aclosing(turn) as events:
                 async for event in events:
                     if isinstance(event, TurnEnded | TurnFailed):
@@ -234,7 +236,10 @@ class ClaudeRuntime:
             args=invocation.args,
         )
         command = Command(argv, invocation.project_path, self._env, invocation.mark)
-        turn = CliTurn(command, self._translator(plan.talk), self._job_logs(invocation.job_id))
+        # In text mode nothing is printed before the end: there silence says nothing.
+        hang_sec = self._settings.hang_timeout_sec if self._settings.output_format == "stream-json" else None
+        translator, log = self._translator(plan.talk), self._job_logs(invocation.job_id)
+        turn = CliTurn(command, translator, log, hang_sec=hang_sec)
         self._one_shots[invocation.session_key] = turn
         try:
             async with aclosing(turn.events()) as events:
@@ -246,7 +251,7 @@ class ClaudeRuntime:
     def _translator(self, talk: Talk) -> Translator:
         if self._settings.output_format == "text":
             return TextTranslator()
-        return ClaudeTranslator(talk.key, is_cost_known=talk.is_new)
+        return ClaudeTranslator(talk.key, spent=0.0 if talk.is_new else None)
 
     # --- planning --------------------------------------------------------------------------------------------------
 
@@ -266,7 +271,8 @@ class ClaudeRuntime:
             Launch(argv, invocation.project_path, self._env),
             invocation.model or settings.model,
             add_dirs,
-            tuple(note for note in (surface.warning, *context.warnings, *content.notes) if note),
+            # What is wrong with the context is told where it would have been read: at the start of a talk.
+            tuple(note for note in (surface.warning, *(context.warnings if is_first else ()), *content.notes) if note),
         )
 
     def _directories(self, invocation: Invocation) -> tuple[str, ...]:

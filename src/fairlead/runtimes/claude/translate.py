@@ -30,11 +30,12 @@ _LOGIN_RETRIES: Final = 2
 
 
 class ClaudeTranslator:
-    """`key` is the session that was asked for. The first result is the answer; `-p` may add more of them."""
+    """`key` is the session that was asked for. The first result is the answer; `-p` may add more of them. `spent` is
+    what the talk had cost before, None where nobody knows."""
 
-    def __init__(self, key: str = "", *, is_cost_known: bool = True) -> None:
+    def __init__(self, key: str = "", *, spent: float | None = 0.0) -> None:
         self._key = key
-        self._is_cost_known = is_cost_known
+        self.spent = spent
         self._streamed_text: list[str] = []
         self._streamed_thinking: list[str] = []
         self._words: list[str] = []
@@ -44,7 +45,6 @@ class ClaudeTranslator:
         self._failure: TurnFailed | None = None
         self._was_aborted = False
         self._stop_reason = ""
-        self._spent = 0.0
         self._context_used = 0
         self._images = NewImages()
 
@@ -270,10 +270,10 @@ class ClaudeTranslator:
 
     def _cost(self, event: wire.Result) -> float:
         """`total_cost_usd` counts since the talk began, also across a resume; the newer field counts this turn."""
+        before, self.spent = self.spent, event.total_cost_usd or 0.0
         if event.model_usage_since_last_result is not None:
             return sum(model.cost or 0.0 for model in event.model_usage_since_last_result.values())
-        before, self._spent = self._spent, event.total_cost_usd or 0.0
-        return max(0.0, self._spent - before) if self._is_cost_known else 0.0
+        return 0.0 if before is None else max(0.0, self.spent - before)
 
 
 def _context_of(usage: wire.MessageUsage) -> int:
