@@ -101,7 +101,7 @@ class Proof(NamedTuple):
 def proofs(root: Path = ROOT / "tests") -> list[Proof]:
     """Every mark on every test, in the order of files and lines."""
     found: list[Proof] = []
-    for path in sorted(root.rglob("test_*.py")):
+    for path in sorted((*root.rglob("test_*.py"), *root.rglob("*_contract.py"))):
         name = path.relative_to(root.parent).as_posix()
         tree = ast.parse(path.read_text(encoding="utf-8"))
         found += [Proof(id_, name, test) for test, ids in _marked(tree.body, _module_marks(tree)) for id_ in ids]
@@ -116,7 +116,7 @@ def _module_marks(tree: ast.Module) -> list[str]:
 
 def _marked(body: list[ast.stmt], inherited: list[str]) -> Iterator[tuple[str, list[str]]]:
     for node in body:
-        if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
+        if isinstance(node, ast.ClassDef) and (node.name.startswith("Test") or node.name.endswith("Contract")):
             yield from _marked(node.body, [*inherited, *_decorated(node)])
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
             yield node.name, list(dict.fromkeys([*inherited, *_decorated(node)]))

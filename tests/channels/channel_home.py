@@ -13,6 +13,7 @@ import aiohttp
 from fairlead.app import House, open_house
 from fairlead.client import Client
 from fairlead.client import wire as w
+from fairlead.kit.files import REAL_DISK, Disk
 from fairlead.settings import Settings
 
 PATIENCE_SEC = 20.0
@@ -106,8 +107,8 @@ def settings_in(directory: Path, **more: Any) -> Settings:
 
 
 @asynccontextmanager
-async def at_home(directory: Path, **more: Any) -> AsyncGenerator[Home]:
-    async with open_house(settings_in(directory, **more)) as house:
+async def at_home(directory: Path, *, disk: Disk = REAL_DISK, **more: Any) -> AsyncGenerator[Home]:
+    async with open_house(settings_in(directory, **more), disk=disk) as house:
         headers = {"Authorization": f"Bearer {house.token}"}
         async with aiohttp.ClientSession(headers=headers) as http, asyncio.timeout(PATIENCE_SEC):
             yield Home(house, http)

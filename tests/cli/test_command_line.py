@@ -100,6 +100,11 @@ def test_a_broken_journal_stops_the_start_with_its_line_and_a_code_that_is_not_r
         assert done.returncode == 78
         assert f"{state / 'events.ndjson'}, line 2: this is no journal line" in done.stderr
         assert "Traceback" not in done.stderr
+    tail = run(tmp_path, "journal", "tail")
+    assert tail.returncode == 0
+    assert "OwnerSet" in tail.stdout
+    assert "cannot be read; `fairlead journal verify`" in tail.stdout
+    assert run(tmp_path, "journal", "verify").returncode == 1
     assert (state / "events.ndjson").read_text().endswith("rubbish\n"), "nothing was touched"
 
 
@@ -120,7 +125,7 @@ def test_a_bad_project_in_the_config_stops_the_start_with_its_line(tmp_path: Pat
 def test_doctor_on_a_fresh_machine_is_content_and_tells_how_to_go_on(tmp_path: Path):
     done = run(tmp_path, "doctor")
     assert done.returncode == 0
-    for words in ("settings   ok", "there is no journal yet", "echo", "Discord", "DISCORD_TOKEN"):
+    for words in ("settings   ok", "there is no journal yet", "echo", "Discord", "`fairlead init`"):
         assert words in done.stdout
 
 

@@ -105,17 +105,19 @@ def test_after_kill_nine_the_next_start_says_what_was_interrupted(tmp_path: Path
 
 @pytest.mark.req("B14", "A19")
 def test_secrets_are_in_no_file_and_in_no_word(tmp_path: Path, project: str):
-    settings = {"DISCORD_TOKEN": TOKEN, "DISCORD_OWNER_ID": "42", "PROJECTS": project}
+    api_key = "sk-not-for-any-log"
+    settings = {"DISCORD_TOKEN": TOKEN, "DISCORD_OWNER_ID": "42", "PROJECTS": project, "ANTHROPIC_API_KEY": api_key}
     with Daemon(tmp_path, **settings) as daemon:
         daemon.is_up()
         http_token = (state_of(tmp_path) / "http-token").read_text().strip()
         daemon.call(f"/v1/{TOKEN}")
         daemon.call(f"/v1/{http_token}")
+        daemon.call(f"/v1/{api_key}")
         daemon.stop()
         said = "\n".join(daemon.said)
     files = [p for p in tmp_path.rglob("*") if p.is_file() and p.name != "http-token"]
     assert files
-    for secret in (TOKEN, http_token):
+    for secret in (TOKEN, http_token, api_key):
         assert secret not in said
         assert [p for p in files if secret.encode() in p.read_bytes()] == []
 

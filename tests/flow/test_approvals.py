@@ -67,6 +67,39 @@ async def test_of_two_clicks_the_first_counts_and_the_second_is_told_whose():
 
 
 @virtually
+async def test_of_two_people_who_answer_in_the_same_moment_one_is_told_that_it_was_the_other():
+    async with flow_house() as house:
+        job = await house.say("/ask ls")
+        question = await house.question()
+        house.writer.held = True
+        clicks = asyncio.gather(
+            house.click(question, "deny"), house.click(question, "allow", person="43"), return_exceptions=True
+        )
+        await asyncio.sleep(1)
+        house.writer.release()
+        first, second = await clicks
+        assert first == job.job_id
+        assert isinstance(second, FairleadError)
+        assert second.code is Code.E_QUESTION_CLOSED
+        assert "denied" in ((await house.ended(job.job_id)).result_excerpt or "")
+        assert [f.verdict for f in house.facts(e.QuestionAnswered)] == ["deny"]
+
+
+@pytest.mark.req("C4")
+@virtually
+async def test_a_reset_while_a_person_is_asked_ends_the_job_and_its_question():
+    async with flow_house() as house:
+        job = await house.say("/ask ls")
+        question = await house.question()
+        reset = await house.command(ask.Reset())
+        assert reset.cancelled == (job.job_id,)
+        assert (await house.ended(job.job_id)).state == "cancelled"
+        assert (await refused(house.click(question))).code is Code.E_QUESTION_CLOSED
+        assert house.state.waiting == []
+        assert (await house.answered("a new talk")).generation == 1
+
+
+@virtually
 async def test_for_this_session_covers_this_command_and_nothing_wider():
     async with flow_house() as house:
         await house.say("/ask ls")

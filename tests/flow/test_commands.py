@@ -224,6 +224,20 @@ async def test_a_failed_job_is_tried_again_as_a_new_one_with_the_same_words():
         assert third.attempt == 3
 
 
+@pytest.mark.req("A16")
+@virtually
+async def test_a_double_click_on_retry_is_one_new_job():
+    async with flow_house() as house:
+        failed = await house.answered("/fail E_AGENT_ERROR")
+        clicks = [house.command(ask.Retry(failed.job_id)) for _ in range(2)]
+        first, second = await asyncio.gather(*clicks, return_exceptions=True)
+        assert first.attempt == 2
+        assert second.code is Code.E_JOB_NOT_RETRYABLE
+        assert first.job_id in second.message
+        await house.ended(first.job_id)
+        assert len(house.agents.invoked) == 2
+
+
 @pytest.mark.req("A16", "A18")
 @virtually
 async def test_only_what_failed_can_be_retried():

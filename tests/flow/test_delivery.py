@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.core import events as e
+from fairlead.core import requests as ask
 from fairlead.core.engine import TurnEnded
 from fairlead.core.keys import user_key
 from fairlead.core.limits import Limits
@@ -434,21 +435,20 @@ async def test_with_fail_closed_it_goes_nowhere_and_is_recorded_as_undeliverable
         assert "secret" not in json.dumps(house.texts(place(OWNER)))
 
 
+class Pulling:
+    name = "http"
+    capabilities = ChannelCapabilities()
+
+    async def send(self, parcel):
+        raise AssertionError("nothing is pushed to who fetches")
+
+    async def find(self, parcel):
+        raise AssertionError
+
+
 @pytest.mark.req("C5")
 @virtually
 async def test_an_answer_on_a_pull_channel_is_paid_when_it_is_durable_and_fetched():
-    from fairlead.core import requests as ask
-
-    class Pulling:
-        name = "http"
-        capabilities = ChannelCapabilities()
-
-        async def send(self, parcel):
-            raise AssertionError("nothing is pushed to who fetches")
-
-        async def find(self, parcel):
-            raise AssertionError
-
     async with flow_house(channels=[Pulling()]) as house:
         here = place("me", "http")
         job = await house.answered("hello", at=here)
@@ -459,3 +459,14 @@ async def test_an_answer_on_a_pull_channel_is_paid_when_it_is_durable_and_fetche
         assert len(house.facts(e.DeliveryAcknowledged)) == 1
         assert (await house.view.job(job.job_id)).answer
         assert await house.command(ask.Status(), at=here)
+
+
+@virtually
+async def test_what_is_delivered_or_fetched_leaves_nothing_behind_in_memory():
+    history = ChannelHistory()
+    async with flow_house(channels=[RecordingChannel(history), Pulling()], history=history) as house:
+        await house.answered("posted")
+        job = await house.answered("fetched", user="me", at=place("me", "http"))
+        await house.quiet()
+        await house.gate.acknowledge(job.job_id)
+        assert house.flow.delivery._begun_here == set()

@@ -139,6 +139,8 @@ async def test_a_full_disk_refuses_what_is_new_keeps_what_was_taken_and_recovers
         ):
             assert (await refusal(work)).code is Code.E_DISK_FULL
         assert (await house.command(ask.Status())).state in {"queued", "idle", "running"}
+        assert [p.name for p in (await house.command(ask.ProjectList())).projects] == ["api"]
+        assert len((await house.command(ask.SessionList())).sessions) == 1
         house.disk.capacity = None
         job = await house.ended((await caught_in_it).job_id)
         assert job.state == "success"

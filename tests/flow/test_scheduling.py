@@ -149,6 +149,21 @@ async def test_a_shutdown_with_nothing_to_do_is_over_at_once():
         assert asyncio.get_running_loop().time() < 1
 
 
+@pytest.mark.req("B10")
+@virtually
+async def test_a_job_whose_start_is_just_being_written_is_let_finish_too():
+    async with flow_house() as house:
+        job_id = (await house.say("/slow 5")).job_id
+        house.writer.held = True
+        while house.state.jobs[job_id].state != "running":
+            await asyncio.sleep(0.0005)
+        draining = asyncio.ensure_future(house.flow.scheduler.drain(30))
+        await asyncio.sleep(1)
+        house.writer.release()
+        await draining
+        assert house.state.jobs[job_id].state == "success"
+
+
 @pytest.mark.req("A8", "A20")
 @virtually
 async def test_after_a_crash_running_jobs_are_unknown_queued_ones_run_and_nothing_runs_twice():

@@ -271,3 +271,12 @@ async def test_an_argument_of_the_project_comes_before_the_prompt(stage: ReplayS
     [seen] = stage.runs()
     assert "--verbose-of-mine" in seen["argv"]
     assert "some-model" in seen["argv"]
+
+
+@pytest.mark.req("A4")
+async def test_no_shell_reads_what_a_person_wrote(stage: ReplayStage):
+    evil = "$(touch made); `touch made` | tee made > made && touch made"
+    await outcome(stage, invocation(stage.root, evil, args=(f"--note={evil}",)))
+    [seen] = stage.runs()
+    assert f"--note={evil}" in seen["argv"]
+    assert [path.name for path in stage.root.rglob("made")] == []

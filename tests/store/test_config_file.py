@@ -283,3 +283,26 @@ async def test_a_full_disk_delays_the_copy_and_ends_nothing(place: Path):
     assert not (place / "state" / "config.json").exists()
     async with house_at(place):
         assert set(config(place)["projects"]) == {"api", "web"}
+
+
+class InterruptingDisk(RealDisk):
+    """Lets something happen in the very moment in which the copy is written."""
+
+    meanwhile = None
+
+    def replace(self, source: Path, target: Path) -> None:
+        meanwhile, self.meanwhile = (self.meanwhile, None) if target.name == "config.json" else (None, self.meanwhile)
+        if meanwhile is not None:
+            meanwhile()
+        super().replace(source, target)
+
+
+async def test_a_change_while_the_copy_is_being_written_is_shown_too(place: Path):
+    disk = InterruptingDisk()
+    async with house_at(place, disk=disk) as house:
+        loop = asyncio.get_running_loop()
+        add_web = command(house, ask.ProjectAdd(str(place / "src/web")))
+        disk.meanwhile = lambda: asyncio.run_coroutine_threadsafe(add_web, loop).result(30)
+        await command(house, ask.ProjectAdd(str(place / "src/api")))
+        await shown(place, "web")
+    assert set(config(place)["projects"]) == {"api", "web"}

@@ -127,10 +127,6 @@ class JobInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     files: tuple[FileInfo, ...] = ()
     cost_usd: float = 0.0
 
-    @property
-    def is_over(self) -> bool:
-        return self.state not in {"queued", "running", "waiting"}
-
 
 class FaultBody(msgspec.Struct, frozen=True, omit_defaults=True):
     """Every refusal has this shape. `job` is there when a job was made and failed."""

@@ -231,6 +231,10 @@ class State(msgspec.Struct):
             return None
         return self.sessions.get(binding.target_session_key)
 
+    def session_for(self, conversation: ConversationRef, session_key: SessionKey, now: str) -> Session | None:
+        """The session of whoever speaks here: the bound one, else the one that the place itself would name."""
+        return self.session_at(conversation, now) or self.sessions.get(str(session_key))
+
     def session_named(self, name: str) -> Session | None:
         """A session by its key or by the id shown to people."""
         found = self.sessions.get(name)

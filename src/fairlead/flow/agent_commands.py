@@ -28,10 +28,9 @@ class AgentCommands:
 
     def _session(self, caller: Caller) -> Session:
         """The session of this conversation; elsewhere the caller's most recently active one."""
-        here = self._state.session_at(caller.conversation, self._ledger.now())
-        own = self._state.sessions.get(str(caller.session_key))
-        if here is not None or own is not None:
-            return here or own  # pyright: ignore[reportReturnType]
+        here = self._state.session_for(caller.conversation, caller.session_key, self._ledger.now())
+        if here is not None:
+            return here
         theirs = {j.session_key for j in self._state.jobs.values() if j.person == caller.person}
         active = [s for s in self._state.sessions.values() if s.session_key in theirs]
         if not active:

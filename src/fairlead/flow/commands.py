@@ -38,8 +38,19 @@ from fairlead.ports import Directories, Runtime
 
 SESSION_LIST_LENGTH: Final = 20
 
-_POSSIBLE_WITHOUT_ROOM: Final = (ask.Status, ask.AgentStatus, ask.AgentStop, ask.Cancel)
-"""While the disk is full: to see what runs, and to stop whatever fills it. All else would wait for room in silence."""
+_POSSIBLE_WITHOUT_ROOM: Final = (
+    ask.Status,
+    ask.ProjectList,
+    ask.ProjectStatus,
+    ask.SessionList,
+    ask.SessionOpen,
+    ask.AgentStatus,
+    ask.AgentUsage,
+    ask.AgentStop,
+    ask.Cancel,
+)
+"""While the disk is full: to see what is there, and to stop whatever fills it. All else would wait for room in
+silence."""
 
 
 class Commands:
@@ -150,8 +161,7 @@ class Commands:
     # --- sessions
 
     def _session_here(self, caller: Caller) -> Session | None:
-        bound = self._state.session_at(caller.conversation, self._ledger.now())
-        return bound or self._state.sessions.get(str(caller.session_key))
+        return self._state.session_for(caller.conversation, caller.session_key, self._ledger.now())
 
     def _managed_session(self, caller: Caller) -> Session:
         session = self._session_here(caller)

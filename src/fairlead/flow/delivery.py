@@ -103,7 +103,8 @@ class Delivery:
         except Exception as fault:  # one answer that cannot be put into words must not hold up all others
             log_failure("delivery not planned; it is tried again", fault, debt_id=debt.debt_id)
             return False
-        self._begun_here.add(debt.debt_id)
+        if pieces:
+            self._begun_here.add(debt.debt_id)
         await self._ledger.record(PlanDelivery(debt.debt_id, to, pieces))
         return True
 
@@ -133,6 +134,8 @@ class Delivery:
                 await self._ledger.settled()
                 await self._wait_until_due(debt)
                 await self._pay_next(debt)
+                if debt.debt_id not in self._state.debts:
+                    self._begun_here.discard(debt.debt_id)
         finally:
             self._couriers.discard(address)
 
@@ -164,8 +167,6 @@ class Delivery:
         else:
             self._begun_here.add(debt.debt_id)  # pieces behind a paid one were never tried
             await self._ledger.record(PayPiece(debt.debt_id, parcel.index, message_id))
-            if debt.debt_id not in self._state.debts:
-                self._begun_here.discard(debt.debt_id)
 
     async def _wait_while_away(self, debt: Debt) -> None:
         """A channel may be away for days: that is worth a line of the journal once an hour, not at every look."""

@@ -1,7 +1,8 @@
 """Whose turn it is. Looks at the state whenever it changes, records a start, and owns the turn until it has ended."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
 
 from fairlead.core.decide.endings import Cancelled, Failed, Outcome
 from fairlead.core.decide.starts import StartNext
@@ -25,6 +26,7 @@ class Scheduler:
         self._turns: dict[str, Turn] = {}
         self._stopped_early: dict[str, Outcome] = {}
         self._closed = False
+        self._starting = asyncio.Lock()
         self._quiet = asyncio.Event()
         self._quiet.set()
 
@@ -40,11 +42,12 @@ class Scheduler:
 
     async def _start_all(self, owner: TaskOwner) -> None:
         while not self._closed:
-            decision = await self._ledger.record(StartNext())
-            if not decision.events:
-                return
-            if isinstance(decision.events[0], JobStarted):
-                self._begin(decision.subject, owner)
+            async with self._starting:
+                decision = await self._ledger.record(StartNext())
+                if not decision.events:
+                    return
+                if isinstance(decision.events[0], JobStarted):
+                    self._begin(decision.subject, owner)
 
     def _begin(self, job_id: str, owner: TaskOwner) -> None:
         job = self._ledger.state.jobs[job_id]
@@ -55,18 +58,21 @@ class Scheduler:
         runtime = self._runtimes.get(job.tool or "")
         return runtime if runtime is not None else MissingRuntime(job.tool or "", tuple(self._runtimes))
 
-    async def watch_over(self, turn: Turn) -> None:
-        """Run a turn to its end, and be able to stop it meanwhile."""
+    def watch_over(self, turn: Turn) -> Coroutine[Any, Any, None]:
+        """Run a turn to its end, and be able to stop it from now on, also before it has taken its first step."""
         job_id = turn.job.job_id
         self._turns[job_id] = turn
         self._quiet.clear()
         early = self._stopped_early.pop(job_id, None)
         if early is not None:
             turn.stop(early)
+        return self._run(turn)
+
+    async def _run(self, turn: Turn) -> None:
         try:
             await turn.run()
         finally:
-            del self._turns[job_id]
+            del self._turns[turn.job.job_id]
             if not self._turns:
                 self._quiet.set()
 
@@ -86,6 +92,8 @@ class Scheduler:
     async def drain(self, seconds: float) -> None:
         """Start nothing more; let what runs come to its end, and after `seconds` end it as E_SHUTDOWN."""
         self._closed = True
+        async with self._starting:
+            pass  # a start that is being written becomes a turn first: it ends as one, not as unknown after a crash
         try:
             async with asyncio.timeout(seconds):
                 await self._quiet.wait()

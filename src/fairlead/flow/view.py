@@ -38,7 +38,7 @@ class FlowView:
 
     def _all_choices(self, kind: ChoiceKind, caller: Caller) -> list[str]:
         state = self.state
-        here = state.session_at(caller.conversation, self._ledger.now()) or state.sessions.get(str(caller.session_key))
+        here = state.session_for(caller.conversation, caller.session_key, self._ledger.now())
         match kind:
             case "project":
                 return [p.name for p in sorted(state.projects.values(), key=lambda p: p.number) if not p.disabled]

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from fairlead.core import replies as r
-from fairlead.errors import FairleadError
 
 NOTHING: Final = "n/a"
 MAX_SESSIONS: Final = 20
@@ -16,11 +15,6 @@ def reply_lines(reply: r.Reply) -> list[str]:
 
 def reply_text(reply: r.Reply) -> str:
     return "\n".join(reply_lines(reply))
-
-
-def refusal_text(problem: FairleadError) -> str:
-    """`CODE: sentence`, and what to do next."""
-    return problem.full_sentence()
 
 
 def _status(report: r.StatusReport) -> list[str]:

@@ -1,6 +1,7 @@
 """What HTTP refuses, and how it says so."""
 
 import asyncio
+import errno
 import socket
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from channel_home import at_home
 
 from fairlead.channels.http.token import read_or_make_token, read_token
 from fairlead.errors import Code, FairleadError
+from fairlead.kit.files import Handle, RealDisk
 
 pytestmark = pytest.mark.anyio
 
@@ -178,3 +180,34 @@ def test_a_token_file_without_a_token_is_named_not_replaced(tmp_path: Path, cont
         read_or_make_token(tmp_path)
     assert caught.value.code == Code.E_CONFIG
     assert (tmp_path / "http-token").read_bytes() == content
+
+
+class FillingDisk(RealDisk):
+    full = False
+
+    def write(self, handle: Handle, data: bytes | memoryview) -> int:
+        if self.full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().write(handle, data)
+
+
+@pytest.mark.req("A18", "C5")
+async def test_while_the_disk_is_full_everything_is_answered_at_once(tmp_path: Path):
+    disk = FillingDisk()
+    async with at_home(tmp_path, disk=disk) as home:
+        unread = await home.begin("alice", "before")
+        await home.until(unread, "done")
+        disk.full = True
+        caught_in_it = asyncio.create_task(home.begin("alice", "caught in it", "key-2"))
+        while (await home.get("/v1/health"))[1]["status"] != "disk_full":
+            pass
+        for path in ("/v1/answers?userId=alice", f"/v1/jobs/{unread}", "/v1/why?subject=key-2"):
+            status, refused = await home.get(path)
+            assert (path, status, refused["error"]["code"]) == (path, 507, "E_DISK_FULL")
+        for path in ("/v1/status?userId=alice", "/v1/sessions", "/v1/projects", "/v1/questions", "/v1/metrics"):
+            assert (path, (await home.get(path))[0]) == (path, 200)
+        status, refused = await home.say("alice", "no room")
+        assert (status, refused["error"]["code"]) == (507, "E_DISK_FULL")
+        disk.full = False
+        done = await home.until(await caught_in_it, "done")
+    assert done.data["job"]["answer"].startswith("echo agent:fairlead:user:alice: caught in it")

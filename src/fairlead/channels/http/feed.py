@@ -154,6 +154,9 @@ class Feeds:
             return
         feed = self._feeds.get(event.job_id)
         if feed is None:
+            job = self._view.state.jobs.get(event.job_id)
+            if job is None or not job.is_live:
+                return  # a question may be settled after its job is over: a feed begun now would never end
             feed = self._feeds[event.job_id] = JobFeed(event.job_id)
         feed.publish(shown)
 

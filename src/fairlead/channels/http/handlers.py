@@ -1,5 +1,8 @@
 """Everything that is asked over HTTP besides messages and streams: parse, ask Gate or View, give the struct back."""
 
+import re
+from typing import Final
+
 import msgspec
 from aiohttp import web
 
@@ -25,10 +28,11 @@ from fairlead.client.wire import (
     question_info,
 )
 from fairlead.core import replies, requests
-from fairlead.core.state import Session, session_state
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import shielded
 from fairlead.ports import Click
+
+_MEDIA_TYPE: Final = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+-]{0,60}")
 
 # --- sessions and jobs -------------------------------------------------------------------------------------------
 
@@ -38,43 +42,34 @@ async def get_sessions(call: Call) -> replies.SessionCatalogue:
     return await call.service.command(requests.SessionList(query.project), call.caller(None), replies.SessionCatalogue)
 
 
-def _session(call: Call) -> Session:
-    name = call.part("session")
-    session = call.service.view.state.session_named(name)
-    if session is None:
-        raise error(Code.E_SESSION_NOT_FOUND, f"There is no session {name[:100]!r}.")
-    return session
+async def _found(call: Call) -> replies.SessionRow:
+    request = requests.SessionOpen(call.part("session"))
+    return (await call.service.command(request, call.caller(None), replies.SessionFound)).session
 
 
 async def get_session(call: Call) -> SessionInfo:
-    session = _session(call)
-    row = replies.SessionRow(
-        session.session_id,
-        session.session_key,
-        session.project,
-        session_state(call.service.view.state, session),
-        session.last_activity_at,
-        session.conversation,
-    )
+    row = await _found(call)
+    session = call.service.view.state.sessions[row.session_key]
     return SessionInfo(row, session.tool, tuple(session.queue), session.running_job_id)
 
 
 async def get_history(call: Call) -> JobList:
-    history = call.service.view.history(_session(call).session_key)
+    history = call.service.view.history((await _found(call)).session_key)
     return JobList(tuple(map(job_info, history)))
 
 
 async def get_job(call: Call) -> JobInfo:
-    return job_info(await call.service.view.job(call.part("job_id")))
+    return job_info(await call.service.job(call.part("job_id")))
 
 
 async def get_file(call: Call) -> web.StreamResponse:
     """Only what an answer names can be fetched: the number counts its files."""
-    job = await call.service.view.job(call.part("job_id"))
-    number = call.part("number")
-    if not (number.isascii() and number.isdecimal() and int(number[:9]) < len(job.files)):
-        raise error(Code.E_JOB_NOT_FOUND, f"The answer of {job.job_id} has {len(job.files)} files; {number} is none.")
-    file = job.files[int(number)]
+    job = await call.service.job(call.part("job_id"))
+    named = {str(number): file for number, file in enumerate(job.files)}
+    file = named.get(call.part("number"))
+    if file is None:
+        sentence = f"The answer of {job.job_id} has {len(named)} files; {call.part('number')[:20]} is none."
+        raise error(Code.E_JOB_NOT_FOUND, sentence)
     data = await call.service.blobs.get(file.blob)
     headers = {
         # Made by an agent, so never to be run as a page of this origin.
@@ -83,7 +78,12 @@ async def get_file(call: Call) -> web.StreamResponse:
         "Content-Security-Policy": "sandbox",
         "Cache-Control": "no-store",
     }
-    return web.Response(body=data, content_type=file.media_type or "application/octet-stream", headers=headers)
+    return web.Response(body=data, content_type=_plain_type(file.media_type), headers=headers)
+
+
+def _plain_type(media_type: str) -> str:
+    """An agent's word for what it made goes into a header only if it is nothing but a media type."""
+    return media_type if _MEDIA_TYPE.fullmatch(media_type) else "application/octet-stream"
 
 
 async def post_retry(call: Call) -> replies.JobQueued:
@@ -95,7 +95,7 @@ async def post_retry(call: Call) -> replies.JobQueued:
 async def post_cancel_job(call: Call) -> replies.JobsCancelled:
     body: OfAnyUser = call.body
     caller = call.caller(body.userId)
-    job_id = (await call.service.view.job(call.part("job_id"))).job_id
+    job_id = (await call.service.job(call.part("job_id"))).job_id
     live = call.service.view.state.jobs.get(job_id)
     session = None if live is None else call.service.view.state.sessions.get(live.session_key)
     if live is None or session is None:
@@ -106,7 +106,7 @@ async def post_cancel_job(call: Call) -> replies.JobsCancelled:
 
 
 async def post_ack(call: Call) -> Acknowledged:
-    job = await call.service.view.job(call.part("job_id"))
+    job = await call.service.job(call.part("job_id"))
     await call.service.acknowledge(job.job_id)
     return Acknowledged(job.job_id)
 
@@ -114,7 +114,7 @@ async def post_ack(call: Call) -> Acknowledged:
 async def get_answers(call: Call) -> JobList:
     query: OfUser = call.query
     waiting = call.service.view.unfetched(call.caller(query.userId).conversation)
-    return JobList(tuple([job_info(await call.service.view.job(job_id)) for job_id in waiting]))
+    return JobList(tuple([job_info(await call.service.job(job_id)) for job_id in waiting]))
 
 
 # --- commands ------------------------------------------------------------------------------------------------------

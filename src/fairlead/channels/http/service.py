@@ -51,6 +51,14 @@ class Service(msgspec.Struct, frozen=True):
         assert isinstance(reply, kind), f"{type(request).__name__} was answered with {type(reply).__name__}"
         return reply
 
+    async def job(self, job_id: str) -> JobView:
+        """A job to look at. What has ended is read back from the journal: while the disk is full that would wait for
+        room in silence, because its end may not be written yet."""
+        live = self.view.state.jobs.get(job_id)
+        if self.vitals.is_stalled and (live is None or not live.is_live):
+            raise error(Code.E_DISK_FULL)
+        return await self.view.job(job_id)
+
     async def acknowledge(self, job_id: str) -> None:
         """Only what is fetched here: an answer for another channel is still owed there."""
         debt = self.view.state.debts.get(answer_debt_id(job_id))

@@ -72,7 +72,7 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
     seen = _seen_before(state, inbound)
     if seen is not None:
         return seen
-    session = state.session_at(inbound.conversation, now) or state.sessions.get(str(inbound.session_key))
+    session = state.session_for(inbound.conversation, inbound.session_key, now)
     problem = _message_problem(inbound, limits)
     if problem is not None:
         return _refuse(inbound, problem)
