@@ -120,7 +120,7 @@ def test_a_bad_project_in_the_config_stops_the_start_with_its_line(tmp_path: Pat
 def test_doctor_on_a_fresh_machine_is_content_and_tells_how_to_go_on(tmp_path: Path):
     done = run(tmp_path, "doctor")
     assert done.returncode == 0
-    for words in ("settings   ok", "there is no journal yet", "echo", "Discord", "DISCORD_TOKEN"):
+    for words in ("settings   ok", "there is no journal yet", "echo", "Discord", "fairlead init"):
         assert words in done.stdout
 
 
@@ -141,3 +141,9 @@ def test_journal_commands_without_a_journal_say_what_to_do(tmp_path: Path):
         assert done.returncode == 78
         assert "There is no journal" in done.stderr
         assert "`fairlead up`" in done.stderr
+
+
+@pytest.mark.req("A21")
+def test_doctor_names_the_agents_that_are_not_there_and_where_it_looked(tmp_path: Path):
+    done = run(tmp_path, "doctor", PATH="/usr/bin:/bin", CLAUDE_COMMAND="claude-of-mine")
+    assert "claude-of-mine -    not found on PATH (/usr/bin:/bin)." in done.stdout
