@@ -24,9 +24,10 @@ from fairlead.flow.turn import TurnSettings
 from fairlead.kit.files import REAL_DISK, AlreadyLocked, Disk, Lock, lock_file, make_private_directory, replace_durably
 from fairlead.kit.sweeping import sweep
 from fairlead.kit.tasks import TaskOwner
-from fairlead.observe import JobLogs, Redactor, RotatingFile, log, secrets_in, start_logging
+from fairlead.observe import JobLogs, Redactor, RotatingFile, log, start_logging
 from fairlead.ports import Channel, Runtime
 from fairlead.runtimes.catalogue import available_runtimes
+from fairlead.runtimes.environment import secret_values
 from fairlead.settings import CUSTOMS, Settings, load_settings
 from fairlead.store import config_import
 from fairlead.store.appending import ThreadedWriter
@@ -89,7 +90,7 @@ async def open_house(
         assert lock
         (settings.state_dir / ADDRESS_NAME).unlink(missing_ok=True)  # nobody listens there any more
         token = _token(settings)
-        redactor = Redactor([*settings.secrets(), token, *secrets_in(os.environ)])
+        redactor = Redactor([*settings.secrets(), token, *secret_values(os.environ)])
         app_log = _open_logs(settings, redactor, echo_warnings=echo_warnings)
         stack.callback(app_log.close)
         job_logs = JobLogs(settings.log_dir, redactor)

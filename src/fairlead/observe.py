@@ -9,7 +9,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, MutableMapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -25,7 +25,6 @@ MAX_APP_LOG_BYTES: Final = 32 * 1024 * 1024
 KEPT_APP_LOGS: Final = 3
 REDACTED: Final = "[redacted]"
 _SHORTEST_SECRET: Final = 6
-_SECRET_NAMES: Final = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 
 Level = Literal["debug", "info", "warning", "error"]
 _LEVEL_OF: Final[dict[Kind, Level]] = {
@@ -38,11 +37,6 @@ _LEVEL_OF: Final[dict[Kind, Level]] = {
 }
 
 log: Final[structlog.stdlib.BoundLogger] = structlog.get_logger("fairlead")
-
-
-def secrets_in(environment: Mapping[str, str]) -> list[str]:
-    """Values that their names call secret, such as an agent's API key: the agent may see them, its log need not."""
-    return [value for name, value in environment.items() if name.upper().endswith(_SECRET_NAMES)]
 
 
 class Redactor:

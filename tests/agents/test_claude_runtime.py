@@ -20,6 +20,7 @@ from fairlead.core.engine import (
     PermissionRequested,
     PlanProposed,
     QuestionAsked,
+    SetMode,
     SetModel,
     TextDelta,
     TurnEnded,
@@ -223,6 +224,21 @@ async def test_the_model_is_switched_without_another_process(stage: RealStage, s
         "haiku",
         "sonnet",
     ]
+
+
+async def test_the_permission_mode_is_switched_without_another_process(stage: RealStage):
+    async with closing(stage.runtime()) as runtime:
+        turn = turn_of(stage, "hello")
+        first = await run(runtime, turn)
+        before = pids_of(turn)
+        await runtime.tell(turn.session_key, SetMode("acceptEdits"))
+        path = stage.root / "project" / "unasked.txt"
+        write = turn_of(stage, f"write: {path} hello", resume_key=key_in(first), job_id="job_2")
+        written = await talk(runtime, write)
+        assert pids_of(turn) == before
+
+    assert only(PermissionRequested, written) == []
+    assert path.read_text() == "hello"
 
 
 @pytest.mark.req("E7")

@@ -144,7 +144,11 @@ async def test_an_agents_commands_see_no_secret_of_ours(tmp_path: Path, server: 
     await house.start()
     seen = tmp_path / "seen"
     await house.say(f"run: env > {seen}")
+    shown = await house.say("run: echo $ANTHROPIC_API_KEY")
     await house.end()
+    [log] = [path.read_text() for path in (tmp_path / "logs" / "job").iterdir() if shown.job_id in path.name]
+    assert "The tool said: [redacted]" in log
+    assert house.environment["ANTHROPIC_API_KEY"] not in log
     assert "FAIRLEAD_RUN=" in seen.read_text()
     assert BOT_TOKEN not in seen.read_text()
     assert (tmp_path / "state" / "http-token").read_text().strip() not in seen.read_text()

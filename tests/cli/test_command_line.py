@@ -146,3 +146,9 @@ def test_journal_commands_without_a_journal_say_what_to_do(tmp_path: Path):
         assert done.returncode == 78
         assert "There is no journal" in done.stderr
         assert "`fairlead up`" in done.stderr
+
+
+@pytest.mark.req("A21")
+def test_doctor_names_the_agents_that_are_not_there_and_where_it_looked(tmp_path: Path):
+    done = run(tmp_path, "doctor", PATH="/usr/bin:/bin", CLAUDE_COMMAND="claude-of-mine")
+    assert "claude-of-mine -    not found on PATH (/usr/bin:/bin)." in done.stdout

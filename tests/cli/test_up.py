@@ -1,6 +1,7 @@
 """`fairlead up` as a real process: what it says, whom it refuses, how it ends, what it leaves for the next start."""
 
 import json
+import os
 import signal
 import time
 from pathlib import Path
@@ -37,6 +38,25 @@ def test_with_no_settings_at_all_it_says_what_is_on_and_what_is_off(tmp_path: Pa
     assert state.stat().st_mode & 0o777 == 0o700
     loose = {p.name for p in state.iterdir() if p.is_file() and p.stat().st_mode & 0o077}
     assert loose == set()
+
+
+def test_it_says_which_agents_are_fit_to_work_without_waiting_for_them(tmp_path: Path):
+    programs, gate = tmp_path / "bin", tmp_path / "gate"
+    programs.mkdir()
+    os.mkfifo(gate)
+    scripts = {"claude": "echo '2.1.300 (Claude Code)'", "codex": "echo codex-cli 0.1.0", "gemini": f"cat {gate}"}
+    for name, script in scripts.items():  # the last one never answers
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (programs / name).chmod(0o755)
+    with Daemon(tmp_path, PATH=f"{programs}:/usr/bin:/bin") as daemon:
+        daemon.is_up()
+        while not all(any(f"  {name}  " in line for line in daemon.said) for name in ("claude", "codex")):
+            daemon.wait_for("No login was found.")
+        said = "\n".join(daemon.said)
+        assert "  claude    ok   claude 2.1.300; No login was found." in said
+        assert "  codex     NO   codex 0.1.0; codex 0.1.0 is older than 0.150.0" in said
+        assert "gemini  " not in said
+        assert daemon.stop() == 0
 
 
 @pytest.mark.req("A7")

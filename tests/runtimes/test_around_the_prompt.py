@@ -13,7 +13,7 @@ from fairlead.errors import Code, FairleadError
 from fairlead.runtimes.claude.command_line import ClaudeSettings, Talk, conversation, one_shot
 from fairlead.runtimes.claude.content import MOST_INPUT, content_of
 from fairlead.runtimes.claude.runtime import ClaudeRuntime, claude_environment
-from fairlead.runtimes.environment import child_environment
+from fairlead.runtimes.environment import child_environment, secret_values
 from fairlead.runtimes.images import MAX_BASE64_OUT, MAX_IMAGES, NewImages, media_type_of, split_images
 from fairlead.runtimes.prompts import without_outside_mentions
 from fairlead.runtimes.surface import Surface
@@ -218,6 +218,19 @@ def test_a_picture_over_25_mb_is_named_once_with_its_size_and_takes_no_place():
 def test_no_secret_but_the_runtimes_own_gets_through_even_if_asked_for(secrets: dict[str, str], extra: list[str]):
     source = {**secrets, "PATH": "/bin", "ANTHROPIC_API_KEY": "own", "LC_ALL": "C"}
     assert claude_environment(source, tuple(extra)) == {"PATH": "/bin", "ANTHROPIC_API_KEY": "own", "LC_ALL": "C"}
+
+
+@pytest.mark.req("A19")
+def test_keys_and_tokens_are_kept_out_of_logs_and_paths_and_counts_are_not():
+    environment = {
+        "ANTHROPIC_API_KEY": "sk-1",
+        "CLAUDE_CODE_OAUTH_TOKEN": "oauth-2",
+        "AWS_SECRET_ACCESS_KEY": "aws-3",
+        "SSH_KEY": "/home/me/.ssh/id",
+        "MAX_TOKENS": "4096",
+        "KEYBOARD": "de",
+    }
+    assert secret_values(environment) == ["sk-1", "oauth-2", "aws-3"]
 
 
 def test_what_the_person_adds_gets_through():

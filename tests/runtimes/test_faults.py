@@ -11,7 +11,7 @@ import pytest
 from replay_stage import CASTS, Cast, ReplayStage
 
 from fairlead.core.engine import Diagnostic, EngineEvent, Invocation, ToolEnded, ToolStarted, TurnEnded, TurnFailed
-from fairlead.errors import Code
+from fairlead.errors import CODES, Code
 from runtime_contract import closing, invocation, only, processes_of, run, until_it_runs
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A18", "A10")]
@@ -96,15 +96,26 @@ async def test_an_exit_code_without_a_word(one_turn: ReplayStage):
     assert "3" in failure.message
 
 
-async def test_a_full_disk_in_its_home(one_turn: ReplayStage):
-    script = one_turn.root / "full"
-    script.write_text("#!/bin/sh\ncat >/dev/null\necho 'ENOSPC: no space left on device, write' >&2\nexit 1\n")
+@pytest.mark.parametrize(
+    ("last_words", "code"),
+    [
+        ("ENOSPC: no space left on device, write", Code.E_AGENT_ERROR),
+        ("Invalid API key. Please run /login", Code.E_CLI_NOT_LOGGED_IN),
+        ("Not logged in. Please log in first.", Code.E_CLI_NOT_LOGGED_IN),
+    ],
+)
+async def test_last_words_that_say_what_is_wrong_are_understood_and_passed_on(
+    stage: ReplayStage, last_words: str, code: Code
+):
+    script = stage.root / "failing"
+    script.write_text(f"#!/bin/sh\necho '{last_words}' >&2\nexit 1\n")
     script.chmod(0o755)
-    async with closing(one_turn.runtime_with(str(script))) as runtime:
-        failure = failure_in(await run(runtime, invocation(one_turn.root, "hello")))
+    async with closing(stage.runtime_with(str(script))) as runtime:
+        failure = failure_in(await run(runtime, invocation(stage.root, "hello")))
 
-    assert (failure.code, failure.transient) == (Code.E_AGENT_ERROR, False)
-    assert "no space left on device" in failure.message
+    assert (failure.code, failure.transient) == (code, False)
+    assert last_words in failure.message
+    assert CODES[code].next_step
 
 
 @pytest.mark.parametrize("how", ["line", "utf8"])
@@ -146,6 +157,17 @@ async def test_an_agent_that_never_reads_its_input_but_answers(one_turn: ReplayS
     if one_turn.program == "claude":
         turn = invocation(one_turn.root, "hello")
     assert isinstance((await outcome(one_turn, turn, deaf="answers"))[-1], TurnEnded)
+
+
+@pytest.mark.req("E7")
+@pytest.mark.parametrize("switches", [{"deaf": "hang"}, {"close_stdout": 1}])
+async def test_a_long_lived_agent_that_hears_or_says_nothing_any_more_ends_with_the_hang_limit(
+    tmp_path: Path, switches: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("fairlead.runtimes.cli_turn.EXIT_PATIENCE", 0.2)
+    stage = ReplayStage("claude in a pool", tmp_path)
+    failure = failure_in(await outcome(stage, settings={"hang_timeout_sec": 1.0}, **switches))
+    assert failure.code in {Code.E_RUNTIME_HUNG, Code.E_CLI_EXIT_NONZERO}
 
 
 @pytest.mark.req("E7")

@@ -1,15 +1,17 @@
 """`fairlead doctor`: look at everything a start needs, and say what to do about what is missing."""
 
 import asyncio
+import os
 import sys
 
 import click
 
 from fairlead.app import take_lock
+from fairlead.cli.health import checked, in_words
 from fairlead.errors import FairleadError
 from fairlead.kit.files import REAL_DISK
 from fairlead.observe import JobLogs, Redactor, silence_logging
-from fairlead.runtimes.catalogue import available_runtimes
+from fairlead.runtimes.catalogue import available_runtimes, missing_programs
 from fairlead.settings import Settings, load_settings
 from fairlead.store.config_file import CONFIG_NAME, read_config
 from fairlead.store.directories import RealDirectories
@@ -69,13 +71,13 @@ def _check_projects(settings: Settings) -> bool:
 async def _check_agents(settings: Settings) -> bool:
     runtimes = available_runtimes(settings, JobLogs(settings.log_dir, Redactor([])))
     healthy = False
-    for runtime in runtimes.values():
-        health = await runtime.check()
-        program = " ".join(part for part in (health.program, health.version) if part)
-        about = "; ".join(part for part in (program, *health.notes) if part)
-        _tell(f"  {runtime.name}", about, ok=health.ok)
+    async for name, health in checked(runtimes.values()):
+        _tell(f"  {name}", in_words(health), ok=health.ok)
         healthy = healthy or health.ok
+    for runtime in runtimes.values():
         await runtime.aclose()
+    for program in missing_programs(settings):
+        click.echo(f"  {program:<8} -    not found on PATH ({os.environ.get('PATH', '')}).")
     return healthy
 
 

@@ -9,7 +9,11 @@ from pathlib import Path
 import click
 
 from fairlead.app import House, open_house
+from fairlead.cli.health import checked, in_words
 from fairlead.settings import load_settings
+
+CHECKS_BEFORE_CHAT_SEC = 1.0
+"""For the self-checks to be shown before the talk takes the screen; everything else is served meanwhile."""
 
 
 @click.command()
@@ -26,13 +30,18 @@ async def _up(*, interactive: bool) -> int:
     async with open_house(settings, echo_warnings=not interactive) as house:
         for line in welcome(house):
             click.echo(line)
+        checks = asyncio.ensure_future(_tell_of_agents(house))
+        if interactive:
+            await asyncio.wait({checks}, timeout=CHECKS_BEFORE_CHAT_SEC)
+            checks.cancel()
         chat = asyncio.ensure_future(_chat(house)) if interactive and house.http_url else None
         ends: set[asyncio.Future[object]] = {stop, house.broken, *((chat,) if chat is not None else ())}  # pyright: ignore[reportAssignmentType]
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-        if chat is not None:
-            chat.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await chat
+        for task in (checks, chat):
+            if task is not None:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
         if house.broken.done():
             raise house.broken.result()
         running = len(house.flow.ledger.state.running)
@@ -41,6 +50,13 @@ async def _up(*, interactive: bool) -> int:
             click.echo(f"Stopping: {running} running job(s) have {wait:.0f} s to finish; queued ones stay queued.")
     click.echo("Stopped. Everything that was accepted is written.")
     return 0
+
+
+async def _tell_of_agents(house: House) -> None:
+    """Which agents are there and fit to work, as far as that can be told without a request to a model."""
+    real = [runtime for name, runtime in house.runtimes.items() if name != "echo"]
+    async for name, health in checked(real):
+        click.echo(f"  {name:<9} {'ok' if health.ok else 'NO':<4} {in_words(health)}")
 
 
 def _stop_on_signals() -> "asyncio.Future[None]":

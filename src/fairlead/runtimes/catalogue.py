@@ -19,6 +19,12 @@ def available_runtimes(settings: Settings, job_logs: JobLogs) -> dict[str, Runti
     return {runtime.name: runtime for runtime in runtimes}
 
 
+def missing_programs(settings: Settings) -> list[str]:
+    """The CLIs that could be used and are not found here."""
+    wanted = (settings.claude_command, settings.codex_command, settings.gemini_command)
+    return [program for program in wanted if not shutil.which(program)]
+
+
 def _found(settings: Settings, job_logs: JobLogs) -> Iterator[Runtime]:
     for program, make in (
         (settings.claude_command, _claude),

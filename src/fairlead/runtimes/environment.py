@@ -1,5 +1,6 @@
 """A child's environment, from an allow-list. Knows names of variables, never their values."""
 
+import re
 from collections.abc import Iterable, Mapping
 
 _EVERYONES = frozenset(
@@ -38,6 +39,9 @@ _NEVER_PREFIXES = ("DISCORD_", "FAIRLEAD_")
 _NEVER = frozenset({"CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID"})
 
 
+_SECRET_NAME = re.compile(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD)$", re.IGNORECASE)
+
+
 def child_environment(
     source: Mapping[str, str], *, own_prefixes: tuple[str, ...] = (), extra: Iterable[str] = ()
 ) -> dict[str, str]:
@@ -49,6 +53,11 @@ def child_environment(
         for name, value in source.items()
         if (name in _EVERYONES or name in wanted or name.startswith(prefixes)) and not _is_ours(name)
     }
+
+
+def secret_values(source: Mapping[str, str]) -> list[str]:
+    """What must not be read in a log: the values of keys, tokens and passwords, whoever they belong to."""
+    return [value for name, value in source.items() if _SECRET_NAME.search(name) and not value.startswith("/")]
 
 
 def _is_ours(name: str) -> bool:
