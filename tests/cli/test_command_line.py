@@ -120,7 +120,7 @@ def test_a_bad_project_in_the_config_stops_the_start_with_its_line(tmp_path: Pat
 def test_doctor_on_a_fresh_machine_is_content_and_tells_how_to_go_on(tmp_path: Path):
     done = run(tmp_path, "doctor")
     assert done.returncode == 0
-    for words in ("settings   ok", "there is no journal yet", "echo", "Discord", "DISCORD_TOKEN"):
+    for words in ("settings   ok", "there is no journal yet", "echo", "Discord", "fairlead init"):
         assert words in done.stdout
 
 
