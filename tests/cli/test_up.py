@@ -30,7 +30,7 @@ def test_with_no_settings_at_all_it_says_what_is_on_and_what_is_off(tmp_path: Pa
         said = "\n".join(daemon.said)
         assert "Fairlead is up." in said
         assert "HTTP      on   http://127.0.0.1:" in said
-        assert "Discord   off  set DISCORD_TOKEN" in said
+        assert "Discord   off  `fairlead init` turns it on" in said
         assert "PROJECTS" in said
         assert daemon.stop() == 0
         assert daemon.said[-1].startswith("Stopped.")
@@ -126,7 +126,9 @@ def test_after_kill_nine_the_next_start_says_what_was_interrupted(tmp_path: Path
 @pytest.mark.req("B14", "A19")
 def test_secrets_are_in_no_file_and_in_no_word(tmp_path: Path, project: str):
     api_key = "sk-not-for-any-log"
-    settings = {"DISCORD_TOKEN": TOKEN, "DISCORD_OWNER_ID": "42", "PROJECTS": project, "ANTHROPIC_API_KEY": api_key}
+    nowhere = {"DISCORD_API_BASE": "http://127.0.0.1:9", "DISCORD_GATEWAY_URL": "ws://127.0.0.1:9"}
+    secret = {"DISCORD_TOKEN": TOKEN, "ANTHROPIC_API_KEY": api_key}
+    settings = {**secret, "DISCORD_OWNER_ID": "42", "PROJECTS": project, **nowhere}
     with Daemon(tmp_path, **settings) as daemon:
         daemon.is_up()
         http_token = (state_of(tmp_path) / "http-token").read_text().strip()
