@@ -146,3 +146,14 @@ def test_every_setting_has_a_name_a_default_and_a_sentence():
         assert description.endswith((".", "…", "}.")), name
     assert names["FAIRLEAD_HTTP"][1] == "1"
     assert names["STATE_DIR"][1] == "~/.local/state/fairlead/state"
+
+
+@pytest.mark.req("A13", "C2")
+def test_an_owner_whom_a_link_calls_by_another_name_is_still_the_owner(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("DISCORD_OWNER_ID", "42")
+    monkeypatch.setenv("FAIRLEAD_ALLOWED_USER_IDS", "7,8")
+    monkeypatch.setenv("FAIRLEAD_IDENTITIES", '{"alice": ["discord:42"], "bob": ["discord:7"]}')
+    settings = load_settings()
+    assert settings.person_with("42") == "alice"
+    assert settings.people().person_of("terminal", "local") == "alice"
+    assert settings.limits(("echo",)).allowed_people == ("bob", "8")

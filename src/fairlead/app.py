@@ -15,7 +15,6 @@ import msgspec
 
 from fairlead import __version__
 from fairlead.core import moments
-from fairlead.core.identity import linked
 from fairlead.core.state import State
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow import starting
@@ -28,7 +27,7 @@ from fairlead.observe import JobLogs, Redactor, RotatingFile, log, start_logging
 from fairlead.ports import Channel, Runtime
 from fairlead.runtimes.catalogue import available_runtimes
 from fairlead.runtimes.environment import secret_values
-from fairlead.settings import CUSTOMS, Settings, load_settings
+from fairlead.settings import Settings, load_settings
 from fairlead.store import config_import
 from fairlead.store.appending import ThreadedWriter
 from fairlead.store.blobs import FileBlobs, named_blobs
@@ -172,7 +171,7 @@ async def _begin(settings: Settings, flow: Flow, world: World, disk: Disk) -> li
         state_id=state.state_id or secrets.token_hex(2),
         version=__version__,
         pid=os.getpid(),
-        owner_id=settings.discord_owner_id or edits.owner_id,
+        owner_id=settings.person_with(settings.discord_owner_id) or edits.owner_id,
     )
     notes = _sweep(state.state_id)
     for command in edits.commands:
@@ -209,7 +208,7 @@ def _join_discord(settings: Settings, flow: Flow, world: World, redactor: Redact
         flow.gate,
         flow.view,
         settings=settings,
-        identities=linked(settings.identities, CUSTOMS, owner_id=settings.discord_owner_id),
+        identities=settings.people(),
         blobs=world.blobs,
         token=lambda: current_token(settings, redactor),
     )
@@ -266,7 +265,7 @@ async def _serve_http(stack: AsyncExitStack, house: House, world: World, journal
         house.flow.gate,
         house.flow.view,
         token=token,
-        identities=linked(settings.identities, CUSTOMS, owner_id=settings.discord_owner_id),
+        identities=settings.people(),
         agent_id=settings.agent_id,
         blobs=world.blobs,
         vitals=journal,

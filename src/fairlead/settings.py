@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal, cast
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from fairlead.core.identity import LOCAL_USER, Customs, linked
+from fairlead.core.identity import LOCAL_USER, Customs, Identities, linked
 from fairlead.core.keys import is_valid_part
 from fairlead.core.limits import Limits
 from fairlead.errors import Code, FairleadError, error
@@ -342,10 +342,17 @@ class Settings(BaseSettings):
             raise ValueError("is set, so DISCORD_OWNER_ID is needed too: it names whom the bot obeys")
         return value
 
+    def people(self) -> Identities:
+        return linked(self.identities, CUSTOMS, owner_id=self.discord_owner_id)
+
+    def person_with(self, discord_id: str) -> str:
+        """Who is served is named by Discord id; who they are to the house, a link may say otherwise."""
+        return self.people().person_of(CUSTOMS.numeric_channel, discord_id) if discord_id else ""
+
     def limits(self, tools: tuple[str, ...]) -> Limits:
         return Limits(
             agent_id=self.agent_id,
-            allowed_people=self.allowed_user_ids,
+            allowed_people=tuple(map(self.person_with, self.allowed_user_ids)),
             tools=tools,
             max_queue_per_session=self.max_queue_per_session,
             global_max_running=self.global_max_running,

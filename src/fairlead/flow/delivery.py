@@ -15,6 +15,7 @@ import msgspec
 
 from fairlead.core import moments
 from fairlead.core.decide.delivery import Abandon, DeferDelivery, PayPiece, PlanDelivery
+from fairlead.core.decide.sessions import Touch
 from fairlead.core.routing import resolve_destination
 from fairlead.core.state import Debt, Job, State
 from fairlead.errors import Code, FairleadError
@@ -167,6 +168,8 @@ class Delivery:
         else:
             self._begun_here.add(debt.debt_id)  # pieces behind a paid one were never tried
             await self._ledger.record(PayPiece(debt.debt_id, parcel.index, message_id))
+            # Whatever way it went, it is activity of that conversation.
+            await self._ledger.record(Touch(self._state.bound.get(parcel.destination.address, "")))
 
     async def _wait_while_away(self, debt: Debt) -> None:
         """A channel may be away for days: that is worth a line of the journal once an hour, not at every look."""
