@@ -125,3 +125,21 @@ async def test_a_session_that_is_not_there_cannot_be_bound():
                 target_session_key="agent:fairlead:user:nobody", target_kind="session", conversation=place("x")
             )
         assert caught.value.code is Code.E_SESSION_NOT_FOUND
+
+
+@pytest.mark.req("D5")
+@virtually
+async def test_whatever_is_delivered_to_a_conversation_moves_the_expiry_of_its_binding():
+    async with flow_house() as house:
+        await house.answered("hello", user="42")
+        made = await house.flow.bindings.bind(
+            target_session_key=KEY, target_kind="session", conversation=place("42"), ttl_ms=60_000
+        )
+        before = made.expires_at
+        await asyncio.sleep(30)
+        await house.answered("again", user="42")
+        await house.until(lambda: not house.state.debts)
+        after = house.flow.bindings.resolve_by_conversation(place("42"))
+        assert after is not None
+        assert before is not None
+        assert (after.expires_at or "") > before
