@@ -20,7 +20,7 @@ from fairlead.store import lines
 from fairlead.store.lines import Line
 
 BLOCK: Final = 1 << 18
-SLICE: Final = 1 << 15
+SLICE: Final = 1 << 16
 _KNOWN: Final = frozenset(t.__name__ for t in EVENT_TYPES)
 
 Take = Callable[[Iterable[Line]], None]
