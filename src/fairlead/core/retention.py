@@ -70,8 +70,8 @@ def _raise_floors(state: State, today: date) -> None:
     for day in [d for d in state.keys_of_days if d < cutoff]:
         for key in state.keys_of_days.pop(day):
             address, _, message_id = key.rpartition(":")
-            if is_rising(message_id):
-                floors[address] = max(int(message_id), floors.get(address, -1))
+            if is_rising(message_id) and (number := int(message_id)) > floors.get(address, -1):
+                floors[address] = number
 
 
 def is_rising(message_id: str) -> bool:

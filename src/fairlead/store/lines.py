@@ -87,7 +87,7 @@ def _encode_line(seq: int, ts: str, event: JournalEvent, chain: int, more: bytes
     return body + suffix, crc32(suffix, crc)
 
 
-def chain_over(data: bytes, chain: int) -> int:
+def chain_over(data: bytes | memoryview, chain: int) -> int:
     """The chain after `data`, which is whole lines."""
     return crc32(data, chain)
 

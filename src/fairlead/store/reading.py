@@ -20,7 +20,7 @@ from fairlead.store import lines
 from fairlead.store.lines import Line
 
 BLOCK: Final = 1 << 18
-SLICE: Final = 1 << 15
+SLICE: Final = 1 << 16
 _KNOWN: Final = frozenset(t.__name__ for t in EVENT_TYPES)
 
 Take = Callable[[Iterable[Line]], None]
@@ -36,15 +36,17 @@ class Position(msgspec.Struct, frozen=True):
 
 def blocks(disk: Disk, path: Path, start: int, end: int) -> Iterator[bytes]:
     """Whole lines from `start` to `end`, about a block at a time."""
-    rest = b""
+    length = BLOCK
     while start < end:
-        read = disk.read(path, start, min(BLOCK, end - start))
-        start += len(read)
-        data = rest + read if rest else read
-        cut = data.rfind(b"\n") + 1
-        rest = data[cut:]
+        data = disk.read(path, start, min(length, end - start))
+        cut = data.rfind(b"\n") + 1  # what is behind it is read again: that costs less than putting it in front
         if cut:
             yield data[:cut]
+            start += cut
+        elif len(data) < length:
+            return
+        else:
+            length *= 4
 
 
 def finished_end(disk: Disk, path: Path, size: int) -> int:
@@ -94,14 +96,16 @@ class _OutOfOrder(Exception):  # noqa: N818 - found again, and named, by `_culpr
 def _take_block(block: bytes, seq: int, take: Take) -> int:
     """In slices that stay in the processor's cache: many lines are decoded in one call, and dropped before the next."""
     start = 0
+    view = memoryview(block)
     while start < len(block):
         end = block.rfind(b"\n", start, start + SLICE) + 1 or block.index(b"\n", start) + 1
-        some = lines.decoder.decode_lines(block[start:end])
-        last = seq + block.count(b"\n", start, end)  # an empty line is none to the decoder, and one too many to us
-        if [line.seq for line in some] != list(range(seq + 1, last + 1)):
+        some = lines.decoder.decode_lines(view[start:end])
+        first, seq = seq + 1, seq + len(some)
+        if [line.seq for line in some] != list(range(first, seq + 1)):
             raise _OutOfOrder
         take(some)
-        start, seq = end, last
+        del some
+        start = end
     return seq
 
 
@@ -113,13 +117,15 @@ def _checked_chain(block: bytes, chain: int) -> int | None:
         # The last line carries no crc: look at each, so that those which do are still believed only if right.
         return _chain_line_by_line(block, chain)
     cut = len(block) - 1 - lines.CRC_SUFFIX_LENGTH
-    at_crc = lines.chain_over(block[:cut], chain)
-    return lines.chain_over(block[cut:], at_crc) if at_crc == claimed else None
+    view = memoryview(block)
+    at_crc = lines.chain_over(view[:cut], chain)
+    return lines.chain_over(view[cut:], at_crc) if at_crc == claimed else None
 
 
 def _chain_line_by_line(block: bytes, chain: int) -> int | None:
     for raw in block[:-1].split(b"\n"):
-        if not lines.is_sound(raw, chain):
+        # An empty line is none to the decoder: nobody but the crc would miss it, and here it may be nobody.
+        if not raw.strip() or not lines.is_sound(raw, chain):
             return None
         chain = lines.chain_over(raw + b"\n", chain)
     return chain

@@ -28,15 +28,16 @@ def delivery_planned(state: State, ts: str, event: e.DeliveryPlanned) -> None:
 
 def piece_delivered(state: State, _ts: str, event: e.PieceDelivered) -> None:
     debt = state.debts.get(event.debt_id)
-    if debt is None or debt.plan is None:
+    plan = debt.plan if debt is not None else None
+    if debt is None or plan is None:
         return
-    if debt.plan.destination is not None:
-        state.last_posts[debt.plan.destination.address] = event.message_id
-    if len(debt.plan.pieces) == 1:  # nearly always, so nothing is written that goes in the next line
+    if plan.destination is not None:
+        state.last_posts[plan.destination.address] = event.message_id
+    if len(plan.pieces) == 1:  # nearly always, so nothing is written that goes in the next line
         settle(state, debt)
         return
     debt.paid[str(event.index)] = event.message_id
-    if len(debt.paid) == len(debt.plan.pieces):
+    if len(debt.paid) == len(plan.pieces):
         settle(state, debt)
     elif debt.attempts:
         debt.attempts = 0

@@ -10,13 +10,14 @@ _UNDER_WAY: Final = frozenset({"running", "waiting"})
 
 def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
     job_id = event.job_id
-    key = event.session_key
-    session = state.sessions[key]
+    session = state.sessions[event.session_key]
+    key = session.session_key  # the session's own words rather than copies of them, for each of its jobs
+    at = session.conversation if event.conversation == session.conversation else event.conversation
     job = state.jobs[job_id] = Job(
         job_id,
         key,
         session.session_id,
-        event.conversation,
+        at,
         event.message_id,
         event.person,
         "queued",
@@ -36,7 +37,6 @@ def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
     session.last_activity_at = ts
     state.ready[key] = 0
     state.account.received += 1
-    at = event.conversation
     state.keys_of_today[f"{at.channel}/{at.account_id}/{at.conversation_id}:{event.message_id}"] = job_id
 
 
