@@ -18,7 +18,7 @@ _HEADERS = {
 
 
 async def get_events(call: Call) -> web.StreamResponse:
-    job = await call.service.job(call.part("job_id"))
+    job = await call.service.view.job(call.part("job_id"))
     return await send_events(call, Accepted(job.job_id, job.session_key, msgspec.convert(job.state, JobState)))
 
 
