@@ -23,6 +23,8 @@ from fairlead.core.engine import (
     SetMode,
     SetModel,
     TextDelta,
+    ToolEnded,
+    ToolStarted,
     TurnEnded,
     TurnFailed,
     Unasked,
@@ -406,6 +408,15 @@ async def test_the_words_are_streamed_and_the_models_are_named(stage: RealStage)
         events = await run(runtime, turn_of(stage, "say: one two three"))
     assert "".join(event.text for event in only(TextDelta, events)) == end_of(events).text
     assert any(offered.models for offered in only(ModelsOffered, events))
+
+
+@pytest.mark.req("E4", "E5")
+async def test_with_its_session_log_read_too_a_tool_is_still_seen_once(stage: RealStage):
+    async with closing(stage.runtime(session_scanning=True)) as runtime:
+        events = await run(runtime, turn_of(stage, "run: echo hello"))
+    assert [tool.name for tool in only(ToolStarted, events)] == ["Bash"]
+    assert [tool.ok for tool in only(ToolEnded, events)] == [True]
+    assert "hello" in end_of(events).text
 
 
 @pytest.mark.req("A21")
