@@ -144,15 +144,19 @@ async def test_op9_loses_nothing_whether_the_session_can_be_resumed_or_not(tmp_p
         assert len(stage.discord.gateway.identifies) <= 2
 
 
-async def test_without_heartbeat_acks_the_connection_is_made_anew(tmp_path: Path) -> None:
-    async with a_stage(tmp_path, up=False) as stage:
-        stage.discord.gateway.heartbeat_interval_ms = 300
+async def test_without_heartbeat_acks_the_connection_is_given_up_and_made_anew(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, up=False, DISCORD_HEARTBEAT_TIMEOUT_SEC="1") as stage:
+        gateway = stage.discord.gateway
+        gateway.heartbeat_interval_ms = 250
         await stage.daemon.up()
-        stage.discord.gateway.acks = False
-        stage.discord.gateway.drop()
-        stage.discord.gateway.acks = True
-        await stage.discord.gateway.resumed(timeout=20)
+        silent, heard = gateway.lines[0], gateway.heartbeats
+        gateway.acks = False  # nobody hangs up: the socket stays open, and says nothing more
+        await stage.discord.wait_for(lambda: gateway.heartbeats > heard + 1, what="heartbeats into the silence")
+        await stage.discord.wait_for(lambda: silent not in gateway.lines, what="the silent socket to be given up")
+        gateway.acks = True
+        await gateway.resumed(timeout=20)
         await answer_to(stage.owner.dm, stage.owner.say(stage.owner.dm, "still here"))
+        assert len(gateway.identifies) == 1
 
 
 async def test_a_refused_first_connect_is_tried_again_while_http_serves(tmp_path: Path) -> None:

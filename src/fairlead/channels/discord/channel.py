@@ -46,8 +46,13 @@ PATIENCE_SEC: Final = 20.0
 class FairleadClient(clients.HouseClient):
     """The client with its desk, where commands find it."""
 
-    def __init__(self, ear: clients.Ear, pace: clients.IdentifyPace, desk: Desk, application_id: str) -> None:
-        super().__init__(ear, pace, application_id)
+    def __init__(self, ear: clients.Ear, pace: clients.IdentifyPace, desk: Desk, settings: Settings) -> None:
+        super().__init__(
+            ear,
+            pace,
+            settings.discord_app_id,
+            heartbeat_timeout_sec=settings.discord_heartbeat_timeout_sec,
+        )
         self.desk = desk
         self.tree = Tree(self)
 
@@ -173,7 +178,7 @@ class DiscordChannel:
             owner.start(self.connection.run(), name="connection")
 
     def _new_client(self) -> clients.HouseClient:
-        return FairleadClient(self, self._pace, self._desk, self._settings.discord_app_id)
+        return FairleadClient(self, self._pace, self._desk, self._settings)
 
     def _start(self, work: Any, name: str) -> None:
         assert self._owner is not None, "clients exist only while we run"
