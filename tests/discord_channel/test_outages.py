@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from discord_channel.daemon import Stage, a_stage
-from loopback_discord import Allow, Fault, Message, Place
+from loopback_discord import Allow, Clock, Fault, Message, Place
 
 pytestmark = pytest.mark.anyio
 
@@ -248,9 +248,9 @@ async def test_a_first_direct_message_is_found_although_nobody_knew_the_place(tm
         await answer_to(stage.owner.dm, said)
 
 
-async def test_catching_up_is_bounded_in_age_and_number(tmp_path: Path) -> None:
-    async with a_stage(tmp_path, FAIRLEAD_CATCH_UP_MESSAGES="2", FAIRLEAD_CATCH_UP_HOURS="24") as stage:
-        thread, old = await stage.start_thread(), await stage.start_thread()
+async def test_of_many_missed_messages_the_newest_are_answered(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, FAIRLEAD_CATCH_UP_MESSAGES="2") as stage:
+        thread = await stage.start_thread()
         await answer_to(thread, stage.owner.say(thread, "before"))
         await stage.daemon.kill()
         for n in range(5):
@@ -260,7 +260,28 @@ async def test_catching_up_is_bounded_in_age_and_number(tmp_path: Path) -> None:
         live = stage.owner.say(thread, "live")
         await answer_to(thread, live)
         assert answers(thread) == ["before", "missed 3", "missed 4", "live"]
-        assert answers(old) == []
+
+
+async def test_what_was_missed_too_long_ago_is_skipped_and_that_is_written_down(tmp_path: Path) -> None:
+    two_days_ago = Clock()
+    two_days_ago.advance(-48 * 3600)
+    async with a_stage(tmp_path, clock=two_days_ago, FAIRLEAD_CATCH_UP_HOURS="24") as stage:
+        thread = await stage.start_thread()
+        await answer_to(thread, stage.owner.say(thread, "before"))
+        await stage.daemon.kill()
+        stale = stage.owner.say(thread, "said two days ago")
+        stage.discord.clock.advance(47 * 3600)
+        recent = stage.owner.say(thread, "said an hour ago")
+        await stage.daemon.up()
+        await answer_to(thread, recent)
+        [skipped] = stage.daemon.journal("MessageSkipped")
+        assert skipped["payload"]["message_id"] == str(stale.id)
+        assert skipped["payload"]["reason"] == "older than FAIRLEAD_CATCH_UP_HOURS"
+        await stage.daemon.kill()
+        await stage.daemon.up()
+        await answer_to(thread, stage.owner.say(thread, "live"))
+        assert answers(thread) == ["before", "said an hour ago", "live"]
+        assert len(stage.daemon.journal("MessageSkipped")) == 1
 
 
 async def test_an_edit_and_a_deletion_while_nobody_ran_count_for_what_is_still_queued(tmp_path: Path) -> None:

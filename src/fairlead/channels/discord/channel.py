@@ -189,8 +189,9 @@ class DiscordChannel:
     def began(self, client: discord.Client) -> None:
         self._intake.bot_id = client.user.id if client.user is not None else 0
         self._intake.our_applications = frozenset(filter(None, (client.application_id,)))
+        oldest = self._catching_up.oldest()
         for channel_id, since in self._catching_up.begin(self._view.state).items():
-            self._intake.put(channel_id, Missed(since))
+            self._intake.put(channel_id, Missed(since, oldest))
         if self._showing.marks is not None:
             self._showing.marks.restore(self._view.state)
         self._start(self._settle_in(client), "settling in")
@@ -220,7 +221,8 @@ class DiscordChannel:
                 continue
             channel_id = int(opened["id"])
             if self._places.ref(channel_id).address not in self._view.state.bound:
-                self._intake.put(channel_id, Missed(self._catching_up.oldest()))
+                oldest = self._catching_up.oldest()
+                self._intake.put(channel_id, Missed(oldest, oldest))
 
     def heard(self, message: discord.Message) -> None:
         if message.author.id == self._intake.bot_id:

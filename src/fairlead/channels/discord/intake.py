@@ -47,9 +47,10 @@ class Reacted(msgspec.Struct, frozen=True):
 
 
 class Missed(msgspec.Struct, frozen=True):
-    """Ask for what was said after `since`."""
+    """Ask for what was said after `since`; what is below `oldest` is too old to be answered."""
 
     since: int
+    oldest: int
 
 
 Item: TypeAlias = Heard | Edited | Deleted | Reacted | Missed
@@ -122,7 +123,7 @@ class Intake:
                 case Reacted():
                     await self._point(channel_id, item)
                 case Missed():
-                    await self._catch_up(channel_id, item.since)
+                    await self._catch_up(channel_id, item)
         except FairleadError as refusal:
             log_failure("not taken", refusal, conversation=str(channel_id))
         except Exception as fault:  # one bad event must not silence its conversation
@@ -223,13 +224,23 @@ class Intake:
 
     # --- what was said while nobody listened
 
-    async def _catch_up(self, channel_id: int, since: int) -> None:
-        missed = await self._look_back(channel_id, since)
+    async def _catch_up(self, channel_id: int, item: Missed) -> None:
+        missed = await self._look_back(channel_id, item.since)
         known = self._bound_place(channel_id)
         for message in missed:  # messages read back do not say which server they are from
-            await self._hear(message, known or self._places.dm(channel_id, message.author.id))
+            place = known or self._places.dm(channel_id, message.author.id)
+            if message.id < item.oldest:
+                await self._leave(message, place)
+            else:
+                await self._hear(message, place)
             await self._amend(message, known)
-        await self._withdraw_deleted(channel_id, {m.id for m in missed}, since)
+        await self._withdraw_deleted(channel_id, {m.id for m in missed}, item.since)
+
+    async def _leave(self, message: discord.Message, place: Place) -> None:
+        """Too old to be answered; but every message leaves its fact."""
+        inbound = await self._inbound(message, place)
+        if inbound is not None:
+            await self._gate.skip(inbound, "older than FAIRLEAD_CATCH_UP_HOURS")
 
     async def _withdraw_deleted(self, channel_id: int, there: set[int], since: int) -> None:
         """A queued message that is no longer there was deleted while nobody listened."""
