@@ -289,17 +289,32 @@ async def test_an_edit_and_a_deletion_while_nobody_ran_count_for_what_is_still_q
         thread = await stage.start_thread()
         stage.owner.say(thread, "/hang")
         await thread.wait_for_typing()
-        stage.owner.say(thread, "goes first\n/slow 2")
         edited = stage.owner.say(thread, "old words")
         deleted = stage.owner.say(thread, "never said")
         stage.owner.say(thread, "the last")
-        await stage.daemon.until_journalled("JobEnqueued", times=5)
+        await stage.daemon.until_journalled("JobEnqueued", times=4)
         await stage.daemon.kill()
         stage.owner.edit(edited, "new words")
         stage.owner.delete(deleted)
         await stage.daemon.up()
         await stage.discord.wait_for(lambda: "the last" in answers(thread), what="the last answer")
-        assert answers(thread) == ["goes first", "new words", "the last"]
+        assert answers(thread) == ["new words", "the last"]
+        assert len(stage.daemon.journal("JobWithdrawn")) == 1
+
+
+async def test_discord_away_keeps_no_job_from_starting_that_was_queued_before(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        thread = await stage.start_thread()
+        stage.owner.say(thread, "/hang")
+        await thread.wait_for_typing()
+        stage.owner.say(thread, "queued")
+        await stage.daemon.until_journalled("JobEnqueued", times=2)
+        await stage.daemon.kill()
+        await stage.discord.go_down()
+        await stage.daemon.launch()
+        await stage.daemon.until_journalled("JobCompleted", timeout=40)
+        await stage.discord.come_back()
+        await stage.discord.wait_for(lambda: answers(thread) == ["queued"], timeout=60, what="the answer")
 
 
 async def test_killed_between_any_two_pieces_a_long_answer_is_whole_an_hour_later(tmp_path: Path) -> None:

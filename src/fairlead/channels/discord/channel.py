@@ -58,7 +58,7 @@ class FairleadClient(clients.HouseClient):
 
 
 class DiscordChannel:
-    """Implements `ports.Channel` and `ports.Fetcher`. Register it, then run it as long as the house."""
+    """Implements `ports.Channel`, `ports.Fetcher` and `ports.Rereader`. Register it, then run it."""
 
     name = CHANNEL
 
@@ -139,7 +139,7 @@ class DiscordChannel:
         self._owner: TaskOwner | None = None
         self._left_over = left_over(view.state)
 
-    # --- ports.Channel and ports.Fetcher
+    # --- ports.Channel, ports.Fetcher and ports.Rereader
 
     async def send(self, parcel: Parcel) -> str:
         await self.connection.until_connected(PATIENCE_SEC)  # so that what is owed goes the moment Discord is back
@@ -166,6 +166,10 @@ class DiscordChannel:
 
     async def fetch(self, job: Job) -> tuple[Attachment, ...]:
         return await self._fetching.fetch(job)
+
+    async def reread(self, job: Job) -> None:
+        if await self.connection.until_connected(PATIENCE_SEC):
+            await self._intake.reread(job)
 
     # --- life
 
