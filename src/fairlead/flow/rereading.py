@@ -19,18 +19,20 @@ class Rereading:
     def __init__(self, ledger: Ledger, rereaders: Mapping[str, Rereader]) -> None:
         self._ledger = ledger
         self._rereaders = rereaders
+        self._left_queued = {job_id for s in ledger.state.sessions.values() for job_id in s.queue}
         self.held: set[str] = set()
 
     def hold(self) -> list[list[str]]:
         """Once, before anything starts: the queues, by session, whose jobs must not start yet."""
-        state = self._ledger.state
-        found = [
-            [job_id for job_id in session.queue if state.jobs[job_id].conversation.channel in self._rereaders]
-            for session in state.sessions.values()
-        ]
+        sessions = self._ledger.state.sessions.values()
+        found = [[job_id for job_id in session.queue if self._must_wait(job_id)] for session in sessions]
         queues = [queue for queue in found if queue]
         self.held = {job_id for queue in queues for job_id in queue}
         return queues
+
+    def _must_wait(self, job_id: str) -> bool:
+        channel = self._ledger.state.jobs[job_id].conversation.channel
+        return job_id in self._left_queued and channel in self._rereaders
 
     async def reread(self, job_id: str) -> None:
         """Afterwards the job says what its message says, or is withdrawn; in any case it is held no longer."""
