@@ -214,6 +214,7 @@ def _join_discord(settings: Settings, flow: Flow, world: World, redactor: Redact
     )
     world.channels[channel.name] = channel
     world.fetchers[channel.name] = channel
+    world.rereaders[channel.name] = channel
     return [channel.run()]
 
 

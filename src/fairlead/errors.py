@@ -278,6 +278,7 @@ class FairleadError(Exception):
         self.kind = meaning.kind
         self.message = message or meaning.what
         self.next_step = next_step or meaning.next_step
+        self.is_logged = False
         super().__init__(f"{code}: {self.message}")
 
     def full_sentence(self) -> str:

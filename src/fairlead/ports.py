@@ -225,6 +225,14 @@ class Fetcher(Protocol):
         ...
 
 
+class Rereader(Protocol):
+    """Looks once more at the message of a job that waited while nobody listened."""
+
+    async def reread(self, job: Job) -> None:
+        """Tells the gate if the message was edited or deleted; returns when that is written, or cannot be known."""
+        ...
+
+
 class Channel(Protocol):
     @property
     def name(self) -> str: ...

@@ -240,6 +240,13 @@ class Settings(BaseSettings):
     discord_gateway_url: str = Field(
         "", validation_alias="DISCORD_GATEWAY_URL", description="Another address of Discord's gateway, for tests."
     )
+    discord_heartbeat_timeout_sec: float = Field(
+        60,
+        gt=0,
+        validation_alias="DISCORD_HEARTBEAT_TIMEOUT_SEC",
+        description="A gateway that says nothing for so long is given up, and the connection made anew. "
+        "More than Discord's heartbeat of about 41 s.",
+    )
     discord_cdn_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         ("cdn.discordapp.com", "media.discordapp.net"),
         validation_alias="DISCORD_CDN_HOSTS",

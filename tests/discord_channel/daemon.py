@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from loopback_discord import LoopbackDiscord, Person, Place
+from loopback_discord import Clock, LoopbackDiscord, Person, Place
 
 COMMANDS = "/applications/*/commands"
 
@@ -137,8 +137,10 @@ def without_pace(discord: LoopbackDiscord) -> None:
 
 
 @asynccontextmanager
-async def a_stage(home: Path, *, paced: bool = False, up: bool = True, **settings: str) -> AsyncIterator[Stage]:
-    async with LoopbackDiscord.start() as discord:
+async def a_stage(
+    home: Path, *, paced: bool = False, up: bool = True, clock: Clock | None = None, **settings: str
+) -> AsyncIterator[Stage]:
+    async with LoopbackDiscord.start(clock=clock) as discord:
         if not paced:
             without_pace(discord)
         guild = discord.guild()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from discord_channel.daemon import Stage, a_stage
-from loopback_discord import Allow, Fault, Message, Place
+from loopback_discord import Allow, Clock, Fault, Message, Place
 
 pytestmark = pytest.mark.anyio
 
@@ -144,15 +144,19 @@ async def test_op9_loses_nothing_whether_the_session_can_be_resumed_or_not(tmp_p
         assert len(stage.discord.gateway.identifies) <= 2
 
 
-async def test_without_heartbeat_acks_the_connection_is_made_anew(tmp_path: Path) -> None:
-    async with a_stage(tmp_path, up=False) as stage:
-        stage.discord.gateway.heartbeat_interval_ms = 300
+async def test_without_heartbeat_acks_the_connection_is_given_up_and_made_anew(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, up=False, DISCORD_HEARTBEAT_TIMEOUT_SEC="1") as stage:
+        gateway = stage.discord.gateway
+        gateway.heartbeat_interval_ms = 250
         await stage.daemon.up()
-        stage.discord.gateway.acks = False
-        stage.discord.gateway.drop()
-        stage.discord.gateway.acks = True
-        await stage.discord.gateway.resumed(timeout=20)
+        silent, heard = gateway.lines[0], gateway.heartbeats
+        gateway.acks = False  # nobody hangs up: the socket stays open, and says nothing more
+        await stage.discord.wait_for(lambda: gateway.heartbeats > heard + 1, what="heartbeats into the silence")
+        await stage.discord.wait_for(lambda: silent not in gateway.lines, what="the silent socket to be given up")
+        gateway.acks = True
+        await gateway.resumed(timeout=20)
         await answer_to(stage.owner.dm, stage.owner.say(stage.owner.dm, "still here"))
+        assert len(gateway.identifies) == 1
 
 
 async def test_a_refused_first_connect_is_tried_again_while_http_serves(tmp_path: Path) -> None:
@@ -244,9 +248,9 @@ async def test_a_first_direct_message_is_found_although_nobody_knew_the_place(tm
         await answer_to(stage.owner.dm, said)
 
 
-async def test_catching_up_is_bounded_in_age_and_number(tmp_path: Path) -> None:
-    async with a_stage(tmp_path, FAIRLEAD_CATCH_UP_MESSAGES="2", FAIRLEAD_CATCH_UP_HOURS="24") as stage:
-        thread, old = await stage.start_thread(), await stage.start_thread()
+async def test_of_many_missed_messages_the_newest_are_answered(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, FAIRLEAD_CATCH_UP_MESSAGES="2") as stage:
+        thread = await stage.start_thread()
         await answer_to(thread, stage.owner.say(thread, "before"))
         await stage.daemon.kill()
         for n in range(5):
@@ -256,7 +260,28 @@ async def test_catching_up_is_bounded_in_age_and_number(tmp_path: Path) -> None:
         live = stage.owner.say(thread, "live")
         await answer_to(thread, live)
         assert answers(thread) == ["before", "missed 3", "missed 4", "live"]
-        assert answers(old) == []
+
+
+async def test_what_was_missed_too_long_ago_is_skipped_and_that_is_written_down(tmp_path: Path) -> None:
+    two_days_ago = Clock()
+    two_days_ago.advance(-48 * 3600)
+    async with a_stage(tmp_path, clock=two_days_ago, FAIRLEAD_CATCH_UP_HOURS="24") as stage:
+        thread = await stage.start_thread()
+        await answer_to(thread, stage.owner.say(thread, "before"))
+        await stage.daemon.kill()
+        stale = stage.owner.say(thread, "said two days ago")
+        stage.discord.clock.advance(47 * 3600)
+        recent = stage.owner.say(thread, "said an hour ago")
+        await stage.daemon.up()
+        await answer_to(thread, recent)
+        [skipped] = stage.daemon.journal("MessageSkipped")
+        assert skipped["payload"]["message_id"] == str(stale.id)
+        assert skipped["payload"]["reason"] == "older than FAIRLEAD_CATCH_UP_HOURS"
+        await stage.daemon.kill()
+        await stage.daemon.up()
+        await answer_to(thread, stage.owner.say(thread, "live"))
+        assert answers(thread) == ["before", "said an hour ago", "live"]
+        assert len(stage.daemon.journal("MessageSkipped")) == 1
 
 
 async def test_an_edit_and_a_deletion_while_nobody_ran_count_for_what_is_still_queued(tmp_path: Path) -> None:
@@ -264,17 +289,32 @@ async def test_an_edit_and_a_deletion_while_nobody_ran_count_for_what_is_still_q
         thread = await stage.start_thread()
         stage.owner.say(thread, "/hang")
         await thread.wait_for_typing()
-        stage.owner.say(thread, "goes first\n/slow 2")
         edited = stage.owner.say(thread, "old words")
         deleted = stage.owner.say(thread, "never said")
         stage.owner.say(thread, "the last")
-        await stage.daemon.until_journalled("JobEnqueued", times=5)
+        await stage.daemon.until_journalled("JobEnqueued", times=4)
         await stage.daemon.kill()
         stage.owner.edit(edited, "new words")
         stage.owner.delete(deleted)
         await stage.daemon.up()
         await stage.discord.wait_for(lambda: "the last" in answers(thread), what="the last answer")
-        assert answers(thread) == ["goes first", "new words", "the last"]
+        assert answers(thread) == ["new words", "the last"]
+        assert len(stage.daemon.journal("JobWithdrawn")) == 1
+
+
+async def test_discord_away_keeps_no_job_from_starting_that_was_queued_before(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        thread = await stage.start_thread()
+        stage.owner.say(thread, "/hang")
+        await thread.wait_for_typing()
+        stage.owner.say(thread, "queued")
+        await stage.daemon.until_journalled("JobEnqueued", times=2)
+        await stage.daemon.kill()
+        await stage.discord.go_down()
+        await stage.daemon.launch()
+        await stage.daemon.until_journalled("JobCompleted", timeout=40)
+        await stage.discord.come_back()
+        await stage.discord.wait_for(lambda: answers(thread) == ["queued"], timeout=60, what="the answer")
 
 
 async def test_killed_between_any_two_pieces_a_long_answer_is_whole_an_hour_later(tmp_path: Path) -> None:

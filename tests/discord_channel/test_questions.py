@@ -65,6 +65,33 @@ async def test_many_choices_come_as_a_list(stage: Stage) -> None:
     await thread.wait_for_answer(lambda m: "the answer to Which? is e" in m.content, after=said)
 
 
+async def test_several_lists_are_one_answer_and_the_last_choice_from_each_counts(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/question Which colour? | red | blue || Which size? | small | large")
+    asked = await question_in(thread, said)
+    colour, size = (i for i in asked.custom_ids() if "|pick" in i)
+    await stage.owner.select(asked, colour, "0").acknowledged()
+    await stage.owner.select(asked, colour, "1").acknowledged()
+    await stage.owner.select(asked, size, "1").reply()
+    answer = await thread.wait_for_answer(lambda m: "the answer to Which size? is large" in m.content, after=said)
+    assert "the answer to Which colour? is blue" in answer.content
+    assert f"Answered by <@{stage.owner.id}>: blue; large" in asked.content
+    assert asked.components == []
+
+
+async def test_one_answer_is_chosen_and_the_other_written(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/question Which colour? | red | blue || Which size? | small | large")
+    asked = await question_in(thread, said)
+    colour, _size = (i for i in asked.custom_ids() if "|pick" in i)
+    await stage.owner.select(asked, colour, "0").acknowledged()
+    pressed = stage.owner.click(asked, "Something else …")
+    await pressed.modal()
+    await stage.owner.submit_modal(pressed, field1="as it comes").reply()
+    answer = await thread.wait_for_answer(lambda m: "Which size? is as it comes" in m.content, after=said)
+    assert "the answer to Which colour? is red" in answer.content
+
+
 async def test_an_answer_in_ones_own_words(stage: Stage) -> None:
     thread = await stage.start_thread()
     said = stage.owner.say(thread, "/question Which colour? | red | blue")

@@ -145,10 +145,11 @@ async def test_a_table_stays_readable(stage: Stage) -> None:
 
 
 @pytest.mark.req("E9")
-async def test_files_go_ten_to_a_message(stage: Stage) -> None:
+async def test_more_files_than_ten_go_in_several_messages(stage: Stage) -> None:
     """Ten pictures at most come of a turn; the file of a long answer is the eleventh."""
     thread = await stage.start_thread()
-    said = stage.owner.say(thread, "/image\n/long 30000")
-    await stage.discord.wait_for(lambda: [m for m in thread.from_bot if m.id > said.id and m.attachments])
-    last = [m for m in thread.from_bot if m.id > said.id and m.attachments][-1]
-    assert [a.filename for a in last.attachments] == ["answer.md", "image-1.png"]
+    said = stage.owner.say(thread, "/image 10\n/long 30000")
+    await thread.wait_for_answer(lambda m: "image-10.png" in [a.filename for a in m.attachments], after=said)
+    posted = [[a.filename for a in m.attachments] for m in thread.from_bot if m.id > said.id and m.attachments]
+    pictures = [f"image-{n}.png" for n in range(1, 11)]
+    assert posted == [["answer.md", *pictures[:9]], pictures[9:]]

@@ -255,6 +255,7 @@ async def flow_house(
     directories: PretendedDirectories | None = None,
     projects: tuple[str, ...] = ("/srv/api",),
     fetchers: dict[str, Any] | None = None,
+    rereaders: dict[str, Any] | None = None,
     life: int = 0,
 ) -> AsyncIterator[FlowHouse]:
     """From an open journal to running workers. Leaving it is the end of the process: nothing drains."""
@@ -284,6 +285,7 @@ async def flow_house(
         runtimes={r.name: r for r in playing},
         channels={c.name: c for c in open_channels},
         fetchers=fetchers or {},
+        rereaders=rereaders or {},
         random=Random(7),
         turn_settings=settings or TurnSettings(workspaces="/state/workspaces"),
     )

@@ -18,16 +18,18 @@ from fairlead.flow.hub import Hub
 from fairlead.flow.intake import Intake
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.looking_back import LookingBack
+from fairlead.flow.rereading import Rereading
 from fairlead.flow.scheduler import Scheduler
 from fairlead.flow.turn import Turn, TurnSettings
 from fairlead.flow.unasked import UnaskedTurns
 from fairlead.flow.view import FlowView
 from fairlead.kit.tasks import TaskOwner
-from fairlead.ports import Blobs, Channel, Clock, Directories, Fetcher, Journal, Runtime
+from fairlead.ports import Blobs, Channel, Clock, Directories, Fetcher, Journal, Rereader, Runtime
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything the flow meets at its ports. `channels` and `fetchers` may still grow while it runs."""
+    """Everything the flow meets at its ports. `channels` and `fetchers` may still grow while it runs,
+    `rereaders` until then."""
 
     state: State
     journal: Journal
@@ -38,6 +40,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     runtimes: Mapping[str, Runtime]
     channels: dict[str, Channel]
     fetchers: dict[str, Fetcher]
+    rereaders: dict[str, Rereader] = {}
     random: Random
     turn_settings: TurnSettings
     language: str = "en"
@@ -50,7 +53,9 @@ class Flow:
         self.hub = Hub(world.state)
         self.ledger.announce_to(self.hub.announce)
         self.bindings = Bindings(self.ledger)
-        self.scheduler = Scheduler(self.ledger, world.runtimes, self._make_turn)
+        self.scheduler = Scheduler(
+            self.ledger, world.runtimes, self._make_turn, Rereading(self.ledger, world.rereaders)
+        )
         self._approvals = Approvals(self.ledger)
         looking_back = LookingBack(self.ledger, world.journal, world.blobs)
         self.view = FlowView(self.ledger, self.hub, looking_back, world.runtimes, default_language=world.language)

@@ -11,6 +11,7 @@ from fairlead.core.state import Job
 from fairlead.errors import Code
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.missing import MissingRuntime
+from fairlead.flow.rereading import Rereading
 from fairlead.flow.turn import Turn
 from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import Runtime
@@ -19,10 +20,13 @@ MakeTurn = Callable[[Job, Runtime], Turn]
 
 
 class Scheduler:
-    def __init__(self, ledger: Ledger, runtimes: Mapping[str, Runtime], make_turn: MakeTurn) -> None:
+    def __init__(
+        self, ledger: Ledger, runtimes: Mapping[str, Runtime], make_turn: MakeTurn, rereading: Rereading
+    ) -> None:
         self._ledger = ledger
         self._runtimes = runtimes
         self._make_turn = make_turn
+        self._rereading = rereading
         self._turns: dict[str, Turn] = {}
         self._stopped_early: dict[str, Outcome] = {}
         self._closed = False
@@ -33,6 +37,8 @@ class Scheduler:
     async def run(self) -> None:
         """For ever. Cancelling it ends every turn, processes included."""
         async with TaskOwner("turns") as owner:
+            for queue in self._rereading.hold():
+                owner.start(self._release(queue, owner), name=f"reread {queue[0]}")
             while True:
                 seen = self._ledger.state.seq
                 if not self._closed:
@@ -40,10 +46,15 @@ class Scheduler:
                 if self._ledger.state.seq == seen:
                     await self._ledger.changed(seen)
 
+    async def _release(self, queue: list[str], owner: TaskOwner) -> None:
+        for job_id in queue:
+            await self._rereading.reread(job_id)
+            await self._start_all(owner)
+
     async def _start_all(self, owner: TaskOwner) -> None:
         while not self._closed:
             async with self._starting:
-                decision = await self._ledger.record(StartNext())
+                decision = await self._ledger.record(StartNext(frozenset(self._rereading.held)))
                 if not decision.events:
                     return
                 if isinstance(decision.events[0], JobStarted):

@@ -35,6 +35,8 @@ from fairlead.runtimes.echo_script import HELP, Step, failure_of, tool_input
 CHUNK: Final = 400
 """Characters of one delta: long answers arrive in several, as an agent's do."""
 
+MAX_PICTURES: Final = 100
+
 
 class Pause(msgspec.Struct, frozen=True):
     """Wait; without `seconds`, until stopped."""
@@ -120,12 +122,18 @@ def _ask(stage: Stage, step: Step) -> Play:
 
 
 def _question(stage: Stage, step: Step) -> Play:
-    text, *options = [part.strip() for part in (step.rest or "Shall I go on? | yes | no").split("|")]
+    questions = tuple(map(_question_of, (step.rest or "Shall I go on? | yes | no").split("||")))
     request_id = stage.new_request_id()
-    yield QuestionAsked(request_id, (Question(text, tuple(Option(o) for o in options if o)),))
+    yield QuestionAsked(request_id, questions)
     answer = yield AwaitAnswer(request_id)
-    chosen = "" if answer is None else answer.chosen.get(text, answer.message or answer.verdict)
-    yield from stage.say(f"the answer to {text} is {chosen}")
+    for each in questions:
+        chosen = "" if answer is None else answer.chosen.get(each.text, answer.message or answer.verdict)
+        yield from stage.say(f"the answer to {each.text} is {chosen}")
+
+
+def _question_of(words: str) -> Question:
+    text, *options = [part.strip() for part in words.split("|")]
+    return Question(text, tuple(Option(o) for o in options if o))
 
 
 def _plan(stage: Stage, step: Step) -> Play:
@@ -137,8 +145,9 @@ def _plan(stage: Stage, step: Step) -> Play:
     yield from stage.say(f"{words}: {answer.message}" if answer is not None and answer.message else words)
 
 
-def _image(_stage: Stage, _step: Step) -> Play:
-    yield ImageProduced("image/png", TINY_PICTURE)
+def _image(_stage: Stage, step: Step) -> Play:
+    for number in range(min(int(step.number(1)), MAX_PICTURES)):
+        yield ImageProduced("image/png", _tiny_picture(number) if number else TINY_PICTURE)
 
 
 def _usage(_stage: Stage, step: Step) -> Play:
@@ -218,14 +227,14 @@ def play(stage: Stage, steps: list[Step], *, turn_number: int, talk: str) -> Pla
     yield TurnEnded(stage.text)
 
 
-def _tiny_picture() -> bytes:
-    """A PNG of two by two blue pixels."""
+def _tiny_picture(shade: int = 0) -> bytes:
+    """A PNG of two by two blue pixels; no two shades are the same file."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     header = struct.pack(">IIBBBBB", 2, 2, 8, 2, 0, 0, 0)
-    row = b"\x00" + b"\x1f\x6f\xeb" * 2
+    row = b"\x00" + bytes((0x1F + shade, 0x6F, 0xEB)) * 2
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(row * 2)) + chunk(b"IEND", b"")
 
 

@@ -50,20 +50,20 @@ class CatchingUp:
         return time_snowflake(utcnow() - timedelta(hours=self._bounds.hours))
 
     def conversations(self, state: State) -> dict[int, int]:
-        """Every bound conversation of ours, with the message after which to ask."""
-        seen, oldest = last_seen(state), self.oldest()
+        """Every bound conversation of ours, with the message after which to ask; age is judged message by message."""
+        seen = last_seen(state)
         found: dict[int, int] = {}
         for binding in state.bindings.values():
             place = binding.conversation
             if place.channel == CHANNEL and binding.status == "active" and place.conversation_id.isdecimal():
                 began = int(place.conversation_id)  # a thread's id is older than everything said in it
-                since = max(seen.get(place.address, began), oldest)
+                since = seen.get(place.address, began)
                 queued = [
                     int(j.message_id) - 1
                     for j in state.jobs.values()
                     if j.state == "queued" and j.conversation.address == place.address and j.message_id.isdecimal()
                 ]
-                found[int(place.conversation_id)] = min([since, *(max(q, oldest) for q in queued)])
+                found[int(place.conversation_id)] = min([since, *queued])
         return found
 
     def begin(self, state: State) -> dict[int, int]:

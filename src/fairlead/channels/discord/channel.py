@@ -46,14 +46,19 @@ PATIENCE_SEC: Final = 20.0
 class FairleadClient(clients.HouseClient):
     """The client with its desk, where commands find it."""
 
-    def __init__(self, ear: clients.Ear, pace: clients.IdentifyPace, desk: Desk, application_id: str) -> None:
-        super().__init__(ear, pace, application_id)
+    def __init__(self, ear: clients.Ear, pace: clients.IdentifyPace, desk: Desk, settings: Settings) -> None:
+        super().__init__(
+            ear,
+            pace,
+            settings.discord_app_id,
+            heartbeat_timeout_sec=settings.discord_heartbeat_timeout_sec,
+        )
         self.desk = desk
         self.tree = Tree(self)
 
 
 class DiscordChannel:
-    """Implements `ports.Channel` and `ports.Fetcher`. Register it, then run it as long as the house."""
+    """Implements `ports.Channel`, `ports.Fetcher` and `ports.Rereader`. Register it, then run it."""
 
     name = CHANNEL
 
@@ -134,7 +139,7 @@ class DiscordChannel:
         self._owner: TaskOwner | None = None
         self._left_over = left_over(view.state)
 
-    # --- ports.Channel and ports.Fetcher
+    # --- ports.Channel, ports.Fetcher and ports.Rereader
 
     async def send(self, parcel: Parcel) -> str:
         await self.connection.until_connected(PATIENCE_SEC)  # so that what is owed goes the moment Discord is back
@@ -162,6 +167,10 @@ class DiscordChannel:
     async def fetch(self, job: Job) -> tuple[Attachment, ...]:
         return await self._fetching.fetch(job)
 
+    async def reread(self, job: Job) -> None:
+        if await self.connection.until_connected(PATIENCE_SEC):
+            await self._intake.reread(job)
+
     # --- life
 
     async def run(self) -> None:
@@ -173,7 +182,7 @@ class DiscordChannel:
             owner.start(self.connection.run(), name="connection")
 
     def _new_client(self) -> clients.HouseClient:
-        return FairleadClient(self, self._pace, self._desk, self._settings.discord_app_id)
+        return FairleadClient(self, self._pace, self._desk, self._settings)
 
     def _start(self, work: Any, name: str) -> None:
         assert self._owner is not None, "clients exist only while we run"
@@ -184,8 +193,9 @@ class DiscordChannel:
     def began(self, client: discord.Client) -> None:
         self._intake.bot_id = client.user.id if client.user is not None else 0
         self._intake.our_applications = frozenset(filter(None, (client.application_id,)))
+        oldest = self._catching_up.oldest()
         for channel_id, since in self._catching_up.begin(self._view.state).items():
-            self._intake.put(channel_id, Missed(since))
+            self._intake.put(channel_id, Missed(since, oldest))
         if self._showing.marks is not None:
             self._showing.marks.restore(self._view.state)
         self._start(self._settle_in(client), "settling in")
@@ -215,7 +225,8 @@ class DiscordChannel:
                 continue
             channel_id = int(opened["id"])
             if self._places.ref(channel_id).address not in self._view.state.bound:
-                self._intake.put(channel_id, Missed(self._catching_up.oldest()))
+                oldest = self._catching_up.oldest()
+                self._intake.put(channel_id, Missed(oldest, oldest))
 
     def heard(self, message: discord.Message) -> None:
         if message.author.id == self._intake.bot_id:

@@ -58,16 +58,15 @@ class Clicking:
             form = questions.answer_form(question, self._view.state.state_id, lang)
             await interaction.response.send_modal(form)
         else:
+            click = self._click(interaction, question, what.verb, data)  # before any await: the last choice counts
             await interaction.response.defer()
-            await self._answer(interaction, question, what.verb, data, lang)
+            await self._people.see(interaction)
+            if click is not None:
+                await self._answer(interaction, question, click, lang)
 
     async def _answer(
-        self, interaction: discord.Interaction[Any], question: OpenQuestion, verb: str, data: Any, lang: str
+        self, interaction: discord.Interaction[Any], question: OpenQuestion, click: Click, lang: str
     ) -> None:
-        await self._people.see(interaction)
-        click = self._click(interaction, question, verb, data)
-        if click is None:
-            return  # one of several lists: the others are still to be chosen from
         was_gone = self._is_gone(question)
         standing = self._standing.pop(question.question_id, None)
         try:
@@ -90,19 +89,21 @@ class Clicking:
     def _click(
         self, interaction: discord.Interaction[Any], question: OpenQuestion, verb: str, data: Any
     ) -> Click | None:
+        """None for one of several lists: the others are still to be chosen from."""
         person = self._people.person(interaction.user.id)
         verdict: Verdict = "deny" if verb == "deny" else "allow"
         chosen: dict[str, str] = {}
         message = ""
         if verb == "form":
-            chosen, message = questions.written(question, questions.form_fields(data))
+            own_words, message = questions.written(question, questions.form_fields(data))
+            chosen = self._partly.pop(question.question_id, {}) | own_words  # one from a list, the other written
             verdict = "deny" if question.kind == "plan" else "allow"  # words about a plan ask for another one
         elif verb.startswith("opt") and verb[3:].isdecimal():
             chosen = questions.picked(question, 0, [verb[3:]])
         elif verb.startswith("pick") and verb[4:].isdecimal():
             so_far = self._partly.setdefault(question.question_id, {})
             so_far |= questions.picked(question, int(verb[4:]), list(data.get("values") or ()))
-            if len(so_far) < sum(1 for item in question.items if item.options):
+            if not questions.is_complete(question, so_far):
                 return None
             chosen = self._partly.pop(question.question_id)
         return Click(question.question_id, person, verdict, chosen, message, for_session=verb == "session")

@@ -63,12 +63,15 @@ class IdentifyPace:
 
 
 class HouseClient(discord.Client):
-    def __init__(self, ear: Ear, pace: IdentifyPace, application_id: str = "") -> None:
+    def __init__(
+        self, ear: Ear, pace: IdentifyPace, application_id: str = "", *, heartbeat_timeout_sec: float = 60.0
+    ) -> None:
         known: dict[str, Any] = {"application_id": int(application_id)} if application_id.isdecimal() else {}
         super().__init__(
             intents=INTENTS,
             max_messages=None,  # nothing is read from a cache that a restart would empty
             allowed_mentions=discord.AllowedMentions.none(),
+            heartbeat_timeout=heartbeat_timeout_sec,
             max_ratelimit_timeout=MAX_RATE_LIMIT_WAIT_SEC,
             chunk_guilds_at_startup=False,
             **known,

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 import discord
 import msgspec
 
-from fairlead.channels.discord.calls import CONDITIONS, Calls
+from fairlead.channels.discord.calls import CONDITIONS, UNKNOWN_MESSAGE, Calls, code_behind
 from fairlead.channels.discord.conversations import Place, Places, names_us
 from fairlead.channels.discord.governor import Urgency
 from fairlead.channels.discord.inbounds import inbound_of, reacted_inbound
@@ -20,6 +20,7 @@ from fairlead.channels.discord.strangers import Strangers
 from fairlead.core.decide.messages import prompt_of
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import parse_session_key
+from fairlead.core.state import Job
 from fairlead.errors import FairleadError
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log, log_failure
@@ -47,9 +48,10 @@ class Reacted(msgspec.Struct, frozen=True):
 
 
 class Missed(msgspec.Struct, frozen=True):
-    """Ask for what was said after `since`."""
+    """Ask for what was said after `since`; what is below `oldest` is too old to be answered."""
 
     since: int
+    oldest: int
 
 
 Item: TypeAlias = Heard | Edited | Deleted | Reacted | Missed
@@ -122,7 +124,7 @@ class Intake:
                 case Reacted():
                     await self._point(channel_id, item)
                 case Missed():
-                    await self._catch_up(channel_id, item.since)
+                    await self._catch_up(channel_id, item)
         except FairleadError as refusal:
             log_failure("not taken", refusal, conversation=str(channel_id))
         except Exception as fault:  # one bad event must not silence its conversation
@@ -223,13 +225,40 @@ class Intake:
 
     # --- what was said while nobody listened
 
-    async def _catch_up(self, channel_id: int, since: int) -> None:
-        missed = await self._look_back(channel_id, since)
+    async def _catch_up(self, channel_id: int, item: Missed) -> None:
+        missed = await self._look_back(channel_id, item.since)
         known = self._bound_place(channel_id)
         for message in missed:  # messages read back do not say which server they are from
-            await self._hear(message, known or self._places.dm(channel_id, message.author.id))
+            place = known or self._places.dm(channel_id, message.author.id)
+            if message.id < item.oldest:
+                await self._leave(message, place)
+            else:
+                await self._hear(message, place)
             await self._amend(message, known)
-        await self._withdraw_deleted(channel_id, {m.id for m in missed}, since)
+        await self._withdraw_deleted(channel_id, {m.id for m in missed}, item.since)
+
+    async def _leave(self, message: discord.Message, place: Place) -> None:
+        """Too old to be answered; but every message leaves its fact."""
+        inbound = await self._inbound(message, place)
+        if inbound is not None:
+            await self._gate.skip(inbound, "older than FAIRLEAD_CATCH_UP_HOURS")
+
+    async def reread(self, job: Job) -> None:
+        """What a queued job's message says now counts; a message that is gone takes its job with it."""
+        if not job.message_id.isdecimal() or not job.conversation.conversation_id.isdecimal():
+            return
+        channel_id, message_id = int(job.conversation.conversation_id), int(job.message_id)
+        try:
+            message = await self._calls.make(
+                Urgency.CATCH_UP, lambda c: c.get_partial_messageable(channel_id).fetch_message(message_id)
+            )
+        except CONDITIONS as condition:
+            if code_behind(condition) == UNKNOWN_MESSAGE:
+                await self._gate.withdraw(job.conversation, job.message_id)
+            else:
+                log.warning("a queued message could not be read", job_id=job.job_id, message=repr(condition))
+            return
+        await self._amend(message, self._bound_place(channel_id))
 
     async def _withdraw_deleted(self, channel_id: int, there: set[int], since: int) -> None:
         """A queued message that is no longer there was deleted while nobody listened."""

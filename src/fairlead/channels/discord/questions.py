@@ -132,6 +132,11 @@ def picked(question: OpenQuestion, number: int, values: list[str]) -> dict[str, 
     return {item.text: ", ".join(labels)} if labels else {}
 
 
+def is_complete(question: OpenQuestion, chosen: dict[str, str]) -> bool:
+    """Something is chosen from every list that is shown."""
+    return all(item.text in chosen for item in question.items[:_MAX_SELECTS] if item.options)
+
+
 def written(question: OpenQuestion, fields: dict[str, str]) -> tuple[dict[str, str], str]:
     """What was written, per question, and all of it as one message."""
     texts = {name: text.strip() for name, text in fields.items() if text.strip()}

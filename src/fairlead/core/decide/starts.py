@@ -12,7 +12,9 @@ from fairlead.errors import Code
 
 
 class StartNext(msgspec.Struct, frozen=True):
-    """Give the next free slot away, if there is one and somebody is ready for it."""
+    """Give the next free slot away, if there is one and somebody is ready for it; `held` jobs are not yet."""
+
+    held: frozenset[str] = frozenset()
 
 
 class BeginAgentTurn(msgspec.Struct, frozen=True):
@@ -38,13 +40,13 @@ class ReportProgress(msgspec.Struct, frozen=True):
     tools_started: int
 
 
-def start_next(state: State, _command: StartNext, _now: str, limits: Limits) -> Decision:
+def start_next(state: State, command: StartNext, _now: str, limits: Limits) -> Decision:
     if len(state.running) >= limits.global_max_running:
         return NOTHING
     answered = next((job_id for job_id in state.waiting if not has_open_question(state, job_id)), None)
     if answered is not None:
         return Decision((JobContinued(answered),), subject=answered)
-    session = _longest_unserved(state)
+    session = _longest_unserved(state, command.held)
     if session is None:
         return NOTHING
     job_id = session.queue[0]
@@ -55,10 +57,12 @@ def has_open_question(state: State, job_id: str) -> bool:
     return any(q.job_id == job_id and q.status == "open" for q in state.questions.values())
 
 
-def _longest_unserved(state: State) -> Session | None:
+def _longest_unserved(state: State, held: frozenset[str]) -> Session | None:
     """Of the sessions that have work and do none, the one that started a job longest ago."""
     idle = (
-        s for s in (state.sessions[key] for key in state.ready) if s.running_job_id is None and s.agent_job_id is None
+        s
+        for s in (state.sessions[key] for key in state.ready)
+        if s.running_job_id is None and s.agent_job_id is None and s.queue[0] not in held
     )
     return min(idle, key=lambda s: s.last_started, default=None)
 

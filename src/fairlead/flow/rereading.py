@@ -1,0 +1,49 @@
+"""Jobs that an earlier process left queued: none of them starts before its message was looked at once more.
+
+Reads no message: the channel does, and tells the gate of an edit or a deletion as it would of a live one.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final
+
+from fairlead.flow.ledger import Ledger
+from fairlead.observe import log, log_failure
+from fairlead.ports import Rereader
+
+PATIENCE_SEC: Final = 10.0
+"""A channel that is away for longer holds nobody up: what it has to say of edits then comes with its catching up."""
+
+
+class Rereading:
+    def __init__(self, ledger: Ledger, rereaders: Mapping[str, Rereader]) -> None:
+        self._ledger = ledger
+        self._rereaders = rereaders
+        self._left_queued = {job_id for s in ledger.state.sessions.values() for job_id in s.queue}
+        self.held: set[str] = set()
+
+    def hold(self) -> list[list[str]]:
+        """Once, before anything starts: the queues, by session, whose jobs must not start yet."""
+        sessions = self._ledger.state.sessions.values()
+        found = [[job_id for job_id in session.queue if self._must_wait(job_id)] for session in sessions]
+        queues = [queue for queue in found if queue]
+        self.held = {job_id for queue in queues for job_id in queue}
+        return queues
+
+    def _must_wait(self, job_id: str) -> bool:
+        channel = self._ledger.state.jobs[job_id].conversation.channel
+        return job_id in self._left_queued and channel in self._rereaders
+
+    async def reread(self, job_id: str) -> None:
+        """Afterwards the job says what its message says, or is withdrawn; in any case it is held no longer."""
+        job = self._ledger.state.jobs.get(job_id)
+        try:
+            if job is not None and job.state == "queued":
+                async with asyncio.timeout(PATIENCE_SEC):
+                    await self._rereaders[job.conversation.channel].reread(job)
+        except TimeoutError:
+            log.warning("a queued job goes ahead unread", job_id=job_id, message="its channel is away")
+        except Exception as fault:  # a channel that cannot say must not keep a job from running
+            log_failure("a queued job goes ahead unread", fault, job_id=job_id)
+        finally:
+            self.held.discard(job_id)

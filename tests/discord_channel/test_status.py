@@ -1,0 +1,97 @@
+"""The status message of one job over a long life, in virtual time: on a board that only keeps what it is told."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+from fairlead.channels.discord.calls import Calls
+from fairlead.channels.discord.echoes import Echoes
+from fairlead.channels.discord.governor import Governor
+from fairlead.channels.discord.status import ANEW_AFTER_SEC, JobStatus
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.state import Job
+from fairlead.testing.clock import run_virtually
+
+ANEW = ANEW_AFTER_SEC
+
+
+class Board:
+    """As much of discord.py's client as a status message touches; what stands, and when it was put there."""
+
+    def __init__(self) -> None:
+        self.posted: dict[int, float] = {}
+        self.edited: list[tuple[int, float]] = []
+        self.standing: dict[int, str] = {}
+        self.nonces: list[str] = []
+        self.http = SimpleNamespace(delete_message=self._delete)
+
+    def get_partial_messageable(self, _channel_id: int) -> Any:
+        return SimpleNamespace(send=self._send, get_partial_message=self._message)
+
+    async def _send(self, text: str, *, nonce: str) -> Any:
+        message_id = len(self.posted) + 1
+        self.posted[message_id] = asyncio.get_running_loop().time()
+        self.standing[message_id] = text
+        self.nonces.append(nonce)
+        return SimpleNamespace(id=message_id)
+
+    def _message(self, message_id: int) -> Any:
+        async def edit(*, content: str) -> None:
+            assert message_id in self.standing, "an edit of a message that was taken away"
+            self.standing[message_id] = content
+            self.edited.append((message_id, asyncio.get_running_loop().time()))
+
+        return SimpleNamespace(edit=edit)
+
+    async def _delete(self, _channel_id: int, message_id: int, *, reason: str | None) -> None:
+        assert reason is None
+        del self.standing[message_id]
+
+
+def a_status(board: Board) -> JobStatus:
+    job = Job(
+        job_id="job_20260105_0001",
+        session_key="agent:fairlead:user:1",
+        session_id="7",
+        conversation=ConversationRef("discord", "main", "7"),
+        message_id="9",
+        person="1",
+        state="running",
+        prompt="",
+        enqueued_at="2026-01-05T08:00:00.000Z",
+    )
+    calls = Calls(Governor(), lambda: board)  # type: ignore[arg-type,return-value]
+    return JobStatus(job, calls, Echoes("abcd"), lang="en", interval=lambda: 1.2, tool_aware=True)
+
+
+def test_a_status_message_older_than_fifty_minutes_is_posted_anew_and_the_old_one_goes() -> None:
+    async def story() -> None:
+        board = Board()
+        status = a_status(board)
+        shown = asyncio.ensure_future(status.show())
+        await asyncio.sleep(2.5 * ANEW)
+        assert len(board.posted) == 3
+        assert list(board.standing) == [3], "one status message at a time"
+        assert len(set(board.nonces)) == 3, "a new message, not the old one once more"
+        times = list(board.posted.values())
+        assert all(ANEW < later - earlier <= ANEW + 16 for earlier, later in zip(times, times[1:], strict=False))
+        assert all(at - board.posted[message_id] <= ANEW for message_id, at in board.edited)
+        status.moved("success")
+        await shown
+        assert list(board.standing) == [3]
+        assert "job_20260105_0001" in board.standing[3]
+
+    run_virtually(story())
+
+
+def test_a_short_job_leaves_no_status_message() -> None:
+    async def story() -> None:
+        board = Board()
+        status = a_status(board)
+        shown = asyncio.ensure_future(status.show())
+        await asyncio.sleep(0.5)
+        status.moved("success")
+        await shown
+        assert board.posted == {}
+
+    run_virtually(story())

@@ -1,0 +1,79 @@
+"""Queued before a restart: looked at once more before it starts, and never kept from starting."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from flow_house import FlowHouse, flow_house, place, virtually
+
+from fairlead.core.state import Job
+from fairlead.testing.disk import SimulatedDisk
+
+
+class Rereading:
+    """A channel that does, for each job, what the test says."""
+
+    def __init__(self, act: Callable[[Job], Awaitable[object]]) -> None:
+        self._act = act
+        self.asked: list[str] = []
+
+    async def reread(self, job: Job) -> None:
+        self.asked.append(job.prompt)
+        await self._act(job)
+
+
+async def left_queued(*prompts: str) -> SimulatedDisk:
+    """What a process leaves behind that ends while its agent hangs."""
+    async with flow_house() as house:
+        for prompt in ("/hang", *prompts):
+            await house.say(prompt)
+        await house.until(lambda: bool(house.state.running))
+        return house.disk
+
+
+def prompts(house: FlowHouse) -> list[str]:
+    return [invocation.prompt for invocation in house.agents.invoked]
+
+
+@virtually
+async def test_an_edit_and_a_deletion_meanwhile_count_before_anything_starts():
+    disk = await left_queued("old words", "never said", "the last")
+
+    async def act(job: Job) -> None:
+        await asyncio.sleep(1)
+        if job.prompt == "old words":
+            await house.gate.amend(job.conversation, job.message_id, "new words")
+        if job.prompt == "never said":
+            await house.gate.withdraw(job.conversation, job.message_id)
+
+    channel = Rereading(act)
+    async with flow_house(disk=disk, life=1, rereaders={"chat": channel}) as house:
+        await house.quiet()
+        assert prompts(house) == ["new words", "the last"]
+        assert channel.asked == ["old words", "never said", "the last"]
+
+
+@virtually
+async def test_what_comes_in_after_the_start_is_not_asked_about_and_waits_for_nobody_else():
+    disk = await left_queued("queued")
+    channel = Rereading(lambda _job: asyncio.sleep(5))
+    async with flow_house(disk=disk, life=1, rereaders={"chat": channel}) as house:
+        await house.answered("from another", user="U2", at=place("U2"))
+        assert prompts(house) == ["from another"]
+        await house.quiet()
+        assert prompts(house) == ["from another", "queued"]
+        assert channel.asked == ["queued"]
+
+
+@virtually
+async def test_a_channel_that_is_away_or_fails_holds_a_job_up_for_seconds_only():
+    async def act(job: Job) -> None:
+        if job.prompt == "first":
+            await asyncio.sleep(3600)
+        raise RuntimeError("the channel has a fault")
+
+    disk = await left_queued("first", "second")
+    async with flow_house(disk=disk, life=1, rereaders={"chat": Rereading(act)}) as house:
+        began = asyncio.get_running_loop().time()
+        await house.quiet()
+        assert prompts(house) == ["first", "second"]
+        assert asyncio.get_running_loop().time() - began < 15
