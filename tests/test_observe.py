@@ -184,3 +184,15 @@ def test_commands_that_only_look_write_nothing(capsys: pytest.CaptureFixture[str
     silence_logging()
     log.error("nobody hears this")
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.req("A19", "B8")
+def test_a_refusal_that_passes_several_rooms_is_told_once(tmp_path: Path):
+    file = start_logging(tmp_path, Redactor([]))
+    refusal = error(Code.E_QUEUE_FULL)
+    log_failure("message refused", refusal)
+    log_failure("http request refused", refusal)
+    file.close()
+    assert [line["event"] for line in map(json.loads, (tmp_path / "app.ndjson").read_text().splitlines())] == [
+        "message refused"
+    ]

@@ -170,6 +170,9 @@ def silence_logging() -> None:
 def log_failure(event: str, fault: BaseException, **fields: Any) -> None:
     """Every failure with its code, at the level of its kind; the house's own faults with their stack."""
     if isinstance(fault, FairleadError):
+        if fault.is_logged:
+            return  # told where it arose: whoever it passes on its way out need not tell it again
+        fault.is_logged = True
         level = _LEVEL_OF[fault.kind]
         stack = {"fault": fault} if fault.kind is Kind.HOUSE else {}
         getattr(log, level)(event, error_code=str(fault.code), message=fault.message, **stack, **fields)
