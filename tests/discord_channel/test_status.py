@@ -1,6 +1,7 @@
 """The status message of one job over a long life, in virtual time: on a board that only keeps what it is told."""
 
 import asyncio
+import itertools
 from types import SimpleNamespace
 from typing import Any
 
@@ -74,7 +75,7 @@ def test_a_status_message_older_than_fifty_minutes_is_posted_anew_and_the_old_on
         assert list(board.standing) == [3], "one status message at a time"
         assert len(set(board.nonces)) == 3, "a new message, not the old one once more"
         times = list(board.posted.values())
-        assert all(ANEW < later - earlier <= ANEW + 16 for earlier, later in zip(times, times[1:], strict=False))
+        assert all(ANEW < later - earlier <= ANEW + 16 for earlier, later in itertools.pairwise(times))
         assert all(at - board.posted[message_id] <= ANEW for message_id, at in board.edited)
         status.moved("success")
         await shown
