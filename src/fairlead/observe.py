@@ -15,10 +15,13 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
-import structlog
 
 from fairlead.errors import FairleadError, Kind
 from fairlead.kit.files import make_private_directory
+from fairlead.kit.imports import as_if_absent
+
+with as_if_absent("rich"):  # to draw tracebacks in colour, structlog loads 4 MiB into a daemon that draws none
+    import structlog
 
 MAX_JOB_LOG_BYTES: Final = 16 * 1024 * 1024
 MAX_APP_LOG_BYTES: Final = 32 * 1024 * 1024

@@ -40,6 +40,24 @@ def test_help_names_every_command_and_imports_nothing_heavy(tmp_path: Path):
     assert done.stdout.splitlines()[-1] == "loaded: []"
 
 
+def test_a_daemon_with_discord_loads_nothing_that_draws_on_a_terminal(tmp_path: Path):
+    program = (
+        "import sys, fairlead.app, fairlead.channels.discord, fairlead.channels.http\n"
+        "heavy = {'rich', 'pygments', 'prompt_toolkit', 'acp', 'mcp'}\n"
+        "print('loaded:', sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=surroundings(tmp_path),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout == "loaded: []\n"
+
+
 def test_a_command_that_is_not_there(tmp_path: Path):
     done = run(tmp_path, "dance")
     assert done.returncode == 2
