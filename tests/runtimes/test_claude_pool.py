@@ -12,6 +12,7 @@ from replay_stage import ReplayStage
 from fairlead.core.engine import (
     Answer,
     Diagnostic,
+    Interrupt,
     PermissionRequested,
     RequestWithdrawn,
     ResumeKeyFound,
@@ -173,6 +174,22 @@ async def test_a_busy_process_is_never_evicted(stage: ReplayStage):
             other = await run(runtime, turn_for(stage, "other", job_id="job_2"))
             assert processes_of(busy)
     assert isinstance(other[-1], TurnEnded)
+
+
+async def test_one_that_heeds_no_interruption_over_its_pipe_is_not_asked_the_same_by_signal(stage: ReplayStage):
+    asked_again = stage.root / "asked-again"
+    deaf = stage.root / "claude"
+    deaf.write_text(f"#!/bin/sh\ntrap ': > {asked_again}' INT\ntrap '' TERM\necho up\nwhile :; do sleep 1000; done\n")
+    deaf.chmod(0o755)
+    async with closing(stage.runtime_with(str(deaf))) as runtime:
+        turn = turn_for(stage, "s")
+        async with aclosing(runtime.invoke(turn)) as stream:
+            async for event in stream:
+                if isinstance(event, Diagnostic):
+                    break
+            await runtime.tell("s", Interrupt())
+        assert processes_of(turn) == []
+    assert not asked_again.exists()
 
 
 async def test_another_tier_or_another_generation_gets_another_process(stage: ReplayStage):

@@ -4,17 +4,17 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from fairlead.bench import daemon, discord, journal, latency, memory
-from fairlead.bench.rows import Row, table
+from fairlead.bench import agents, daemon, discord, journal, latency, memory
+from fairlead.bench.rows import NotMeasured, Row, table
 
 LARGE, SMALL = 1_000_000, 10_000
 
 
-def measured_rows(place: Path) -> list[Row]:
+def measured_rows(place: Path) -> list[Row | NotMeasured]:
     directories = {name: place / name for name in ("append", "large", "small", "empty", "latency")}
     for directory in directories.values():
         directory.mkdir()
-    rows = asyncio.run(journal.appending_rows(directories["append"]))
+    rows: list[Row | NotMeasured] = [*asyncio.run(journal.appending_rows(directories["append"]))]
     rows.append(journal.replay_row(directories["large"], LARGE))
     rows += memory.history_rows(directories["small"], directories["large"], SMALL)
     rows.append(daemon.start_row(place, directories["large"], directories["empty"]))
@@ -22,6 +22,7 @@ def measured_rows(place: Path) -> list[Row]:
     rows.append(memory.idle_row())
     rows.append(memory.session_row())
     rows.append(latency.help_row())
+    rows += asyncio.run(agents.agent_rows(place / "agents"))
     return [*rows, *asyncio.run(discord.discord_rows(place / "discord"))]
 
 

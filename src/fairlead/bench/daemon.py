@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -15,11 +16,12 @@ from fairlead.bench.rows import Row, at_most, side_by_side
 class Daemon:
     """Up when the block is entered; `started_in` says how long that took."""
 
-    def __init__(self, home: Path, state: Path | None = None) -> None:
+    def __init__(self, home: Path, state: Path | None = None, more: Mapping[str, str] | None = None) -> None:
         began = time.perf_counter()
         environment = {"PATH": os.environ["PATH"], "HOME": str(home), "FAIRLEAD_HTTP_PORT": "0"}
         if state is not None:
             environment["STATE_DIR"] = str(state)
+        environment.update(more or {})
         argv = [sys.executable, "-m", "fairlead", "up", "--no-chat"]
         self._process = subprocess.Popen(argv, env=environment, stdout=subprocess.PIPE, cwd=home)
         assert self._process.stdout is not None
@@ -28,8 +30,15 @@ class Daemon:
         self.started_in = time.perf_counter() - began
 
     def rss_kib(self) -> int:
+        return self._kib("VmRSS")
+
+    def peak_rss_kib(self) -> int:
+        """The most it ever held."""
+        return self._kib("VmHWM")
+
+    def _kib(self, field: str) -> int:
         status = Path(f"/proc/{self._process.pid}/status").read_text()
-        return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")))
+        return int(next(line.split()[1] for line in status.splitlines() if line.startswith(field)))
 
     def __enter__(self) -> Self:
         return self

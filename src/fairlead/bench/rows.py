@@ -1,7 +1,7 @@
 """One row of the table: what was measured, its floor from the same run, and how far it was to reach."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
@@ -32,6 +32,16 @@ class Row(msgspec.Struct, frozen=True):
         )
 
 
+class NotMeasured(msgspec.Struct, frozen=True):
+    """A row whose parts are not on this machine; `what_to_do` brings them."""
+
+    name: str
+    what_to_do: str
+
+    def cells(self) -> tuple[str, ...]:
+        return (self.name, f"not measured: {self.what_to_do}", "", "", "", "")
+
+
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
@@ -40,7 +50,7 @@ def at_most(name: str, measured: float, floor: float, *, floor_name: str, unit: 
     return Row(name, measured, floor, floor_name, unit, f"≤ {factor:g}x", measured <= floor * factor)
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: Sequence[Row | NotMeasured]) -> str:
     head = ("row", "measured", "floor", "ratio", "reach", "reached")
     cells = [head, *(row.cells() for row in rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(head))]

@@ -35,7 +35,7 @@ _EXTENSIONS: Final = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "we
 
 class TurnSettings(msgspec.Struct, frozen=True, kw_only=True):
     time_limit_sec: float = 900.0
-    interrupt_grace_sec: float = 5.0
+    interrupt_grace_sec: float = 1.0  # agents that heed an interruption do so in a tenth of it
     workspaces: str = ""
 
 

@@ -31,10 +31,14 @@ class LineFramer:
         self._skipping = False
 
     def feed(self, chunk: bytes) -> None:
-        *ends, rest = chunk.split(b"\n")
-        for end in ends:
-            self._extend(end)
-            self._end_line()
+        first, *others = chunk.split(b"\n")
+        self._extend(first)
+        if not others:
+            return
+        self._end_line()
+        *whole, rest = others
+        # Lines that lie whole in one chunk are nearly all there are: only a tiny limit could be passed by one.
+        self._ready.extend(whole if len(chunk) <= self._limit else map(self._checked, whole))
         self._extend(rest)
 
     def next_line(self) -> bytes | None:
@@ -51,6 +55,9 @@ class LineFramer:
         """The unterminated rest, None if there is none (or if it was too long, which was raised before)."""
         rest, self._partial, self._skipping = bytes(self._partial), bytearray(), False
         return rest or None
+
+    def _checked(self, line: bytes) -> bytes | LineTooLong:
+        return line if len(line) <= self._limit else LineTooLong(self._limit, len(line))
 
     def _extend(self, part: bytes) -> None:
         if self._skipping:

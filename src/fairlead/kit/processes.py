@@ -227,11 +227,11 @@ def find_program(program: str, *, cwd: Path, env: Mapping[str, str]) -> str:
     if os.sep in program:
         # With a slash, a program is found from the child's directory, not from ours.
         path = cwd / program
+        if path.is_file() and os.access(path, os.X_OK):
+            return str(path)
         if not path.exists():
             raise ProgramNotFound(program, str(cwd))
-        if not path.is_file() or not os.access(path, os.X_OK):
-            raise ProgramNotExecutable(str(path), "it is no executable file")
-        return str(path)
+        raise ProgramNotExecutable(str(path), "it is no executable file")
     searched = env.get("PATH", "")
     found = shutil.which(program, path=searched)
     if found is not None:

@@ -9,6 +9,8 @@ from fairlead.core.engine import Diagnostic, EngineEvent
 T = TypeVar("T")
 
 EXCERPT = 300
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""All that a decoder raises for a line that it can't read."""
 
 
 class Unread(msgspec.Struct, frozen=True):
@@ -31,10 +33,14 @@ def read_line(line: bytes, decoder: msgspec.json.Decoder[T], known: frozenset[st
     """Never raises: whatever an agent prints is data."""
     try:
         return decoder.decode(line)
-    except msgspec.ValidationError as fault:
+    except UNREADABLE as fault:
+        return why_unread(line, known, fault)
+
+
+def why_unread(line: bytes, known: frozenset[str], fault: Exception) -> Unread:
+    if isinstance(fault, msgspec.ValidationError):
         return _misfit(line.strip(), known, str(fault))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
-        return Unread("noise", excerpt(line.strip()), reason=str(fault))
+    return Unread("noise", excerpt(line.strip()), reason=str(fault))
 
 
 def _misfit(line: bytes, known: frozenset[str], reason: str) -> Unread:
@@ -42,7 +48,7 @@ def _misfit(line: bytes, known: frozenset[str], reason: str) -> Unread:
         return Unread("noise", excerpt(line))
     try:
         kind = _peek.decode(line).type
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return Unread("noise", excerpt(line), reason=reason)
     if isinstance(kind, str) and kind in known:
         return Unread("misshapen", excerpt(line), kind, reason)

@@ -10,6 +10,7 @@ from fairlead.runtimes.faults import failed, shortened
 from fairlead.runtimes.lines import Unread
 
 INTERRUPTED = "interrupted"
+_ENDS = frozenset({TurnEnded, TurnFailed})
 
 
 class Exit(msgspec.Struct, frozen=True):
@@ -31,7 +32,8 @@ class Translator(Protocol):
 
 
 def is_end(event: EngineEvent) -> bool:
-    return isinstance(event, TurnEnded | TurnFailed)
+    # Asked of every event; of a struct that is neither, `isinstance` would take ten times as long.
+    return type(event) in _ENDS
 
 
 def misshapen(unread: Unread, text: str = "") -> TurnFailed:

@@ -16,6 +16,7 @@ from fairlead.core.engine import (
     QuestionAsked,
     RequestWithdrawn,
     ResumeKeyFound,
+    TextDelta,
     ToolEnded,
     ToolStarted,
     TurnEnded,
@@ -27,7 +28,7 @@ from fairlead.runtimes.claude import wire
 from fairlead.runtimes.claude.asking import response_to
 from fairlead.runtimes.claude.routing import Router
 from fairlead.runtimes.claude.translate import ClaudeTranslator
-from fairlead.runtimes.lines import Unread, read_line
+from fairlead.runtimes.lines import UNREADABLE, why_unread
 from fairlead.runtimes.translator import is_end
 
 INITIALIZE: Final = "fairlead-initialize"
@@ -91,21 +92,28 @@ class Dialogue:
         self.has_used_tools = self.has_been_granted = False
 
     def hear(self, line: bytes) -> Heard:
-        event = read_line(line, wire.decoder, wire.KINDS)
-        if isinstance(event, Unread):
-            return self._to(self._job_or_own(), (self._job or self._own).unread(event))
+        try:
+            event = wire.decoder.decode(line)
+        except UNREADABLE as fault:
+            unread = why_unread(line, wire.KINDS, fault)
+            return self._to(self._job_or_own(), (self._job or self._own).unread(unread))
         belongs = self._router.route(event)
         if belongs == "process":
             return self._about_process(event)
         translator = self._translator(belongs)
+        if isinstance(event, wire.StreamEvent):  # nearly every line is one, and nothing below concerns it
+            return self._to(belongs, translator.translate(event))
         translator.spent = self._spent  # the talk's costs are counted over all its turns
         heard = self._to(belongs, translator.translate(event))
         self._spent = translator.spent
-        if isinstance(event, wire.Result):
-            self._conclude(belongs, heard)
-        if isinstance(event, wire.ControlRequest) and event.request.subtype != "can_use_tool":
-            # Unanswered it would wait for ever.
-            heard.reply.append(wire.refusal_line(event.request_id, f"{event.request.subtype} is not supported"))
+        match event:
+            case wire.Result():
+                self._conclude(belongs, heard)
+            case wire.ControlRequest() if event.request.subtype != "can_use_tool":
+                # Unanswered it would wait for ever.
+                heard.reply.append(wire.refusal_line(event.request_id, f"{event.request.subtype} is not supported"))
+            case _:
+                pass
         return heard
 
     def answer(self, answer: Answer) -> bytes | None:
@@ -134,8 +142,11 @@ class Dialogue:
 
     def _to(self, to: To, events: list[EngineEvent]) -> Heard:
         heard = Heard()
-        kept = [event for event in events if self._takes_note(event, self._translator(to), heard)]
-        if to == "job" and self._job is not None:
+        if not events:
+            return heard
+        translator = self._translator(to)
+        kept = [event for event in events if self._takes_note(event, translator, heard)]
+        if translator is self._job:
             heard.job = kept
         else:
             heard.unasked = self._of_its_own(kept)
@@ -152,6 +163,8 @@ class Dialogue:
 
     def _takes_note(self, event: EngineEvent, translator: ClaudeTranslator, heard: Heard) -> bool:
         """Follows what is open. False where the event is settled here and goes no further."""
+        if isinstance(event, TextDelta):  # nearly every event is one, and `match` would take longer
+            return True
         match event:
             case ToolStarted():
                 self._tools.add(event.tool_id)

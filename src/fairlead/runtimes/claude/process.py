@@ -20,6 +20,8 @@ from fairlead.runtimes.cli_turn import CANCEL_GRACE, exit_of, hung, start_failur
 from fairlead.runtimes.translator import INTERRUPTED, exit_failure, is_end
 
 CONTEXT_DELAY: Final = 1.0
+# SIGINT would only say again what it was told over the pipe and did not heed.
+AFTER_INTERRUPT: Final = Grace(terminate=0.6)
 
 
 class TalkLost(Exception):  # noqa: N818 - says what happened
@@ -68,6 +70,7 @@ class ClaudeProcess:
         self.dialogue = Dialogue(talk.key, f"{uuid.uuid4().hex}-", spent=0.0 if talk.is_new else None)
         self.is_dead = False
         self.is_in_turn = False
+        self._is_interrupted = False
         self.model = model
         self._talk = talk
         self._on_unasked = on_unasked
@@ -105,6 +108,7 @@ class ClaudeProcess:
     async def turn(self, prompt: Prompt, log: JobLog, *, hang_sec: float | None) -> AsyncGenerator[EngineEvent]:
         """Ends with the end of the turn, or raises TalkLost when there is no process left to end it."""
         self.is_in_turn = True
+        self._is_interrupted = False
         self._queue = asyncio.Queue()
         self._take_log(log)
         self._cancel_context_timer()
@@ -127,7 +131,7 @@ class ClaudeProcess:
                     return
         finally:
             if not is_whole:
-                await self.end()
+                await self.end(AFTER_INTERRUPT if self._is_interrupted else CANCEL_GRACE)
 
     def _rest(self) -> None:
         self.is_in_turn = False
@@ -161,6 +165,7 @@ class ClaudeProcess:
                     self._heard_at = asyncio.get_running_loop().time()
                     self._queue.put_nowait(None)
             case Interrupt():
+                self._is_interrupted = True
                 await self._request({"subtype": "interrupt"})
             case SetModel():
                 self.model = told.model

@@ -24,6 +24,8 @@ class Router:
         self._prompt, self._has_begun = "", False
 
     def route(self, event: wire.Event) -> Belongs:
+        if isinstance(event, wire.StreamEvent):  # nearly every line is one, and `match` would take longer
+            return self._now()
         match event:
             case wire.ControlResponse():
                 return "process"

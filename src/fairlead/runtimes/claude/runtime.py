@@ -110,7 +110,7 @@ class ClaudeRuntime:
     async def invoke(self, invocation: Invocation) -> AsyncGenerator[EngineEvent]:
         try:
             find_program(self._settings.command, cwd=Path(invocation.project_path), env=self._env)
-            plan = await asyncio.to_thread(self._plan, invocation)
+            plan = await self._planned(invocation)
         except FairleadError as refusal:
             yield TurnFailed(refusal.code, refusal.message)
             return
@@ -254,6 +254,10 @@ class ClaudeRuntime:
         return ClaudeTranslator(talk.key, spent=0.0 if talk.is_new else None)
 
     # --- planning --------------------------------------------------------------------------------------------------
+
+    async def _planned(self, invocation: Invocation) -> Plan:
+        """Pictures may be large. Without any, a few small files are read sooner than a thread is reached."""
+        return await asyncio.to_thread(self._plan, invocation) if invocation.files else self._plan(invocation)
 
     def _plan(self, invocation: Invocation) -> Plan:
         settings, workspace = self._settings, Path(invocation.workspace_path)

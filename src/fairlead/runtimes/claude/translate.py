@@ -21,12 +21,13 @@ from fairlead.runtimes.claude import wire
 from fairlead.runtimes.claude.asking import ask_of
 from fairlead.runtimes.faults import failed
 from fairlead.runtimes.images import NewImages
-from fairlead.runtimes.lines import Unread, diagnostics, excerpt, read_line
+from fairlead.runtimes.lines import UNREADABLE, Unread, diagnostics, excerpt, why_unread
 from fairlead.runtimes.translator import INTERRUPTED, Exit, exit_failure, misshapen
 
 SUMMARY: Final = 500
 _QUIET: Final = frozenset({"init", "status", "thinking_tokens", "task_updated", "task_progress"})
 _LOGIN_RETRIES: Final = 2
+_decode: Final = wire.decoder.decode
 
 
 class ClaudeTranslator:
@@ -58,8 +59,11 @@ class ClaudeTranslator:
         return self._asked_inputs.get(request_id, {})
 
     def feed(self, line: bytes) -> list[EngineEvent]:
-        event = read_line(line, wire.decoder, wire.KINDS)
-        return self.unread(event) if isinstance(event, Unread) else self.translate(event)
+        try:
+            event = _decode(line)
+        except UNREADABLE as fault:
+            return self.unread(why_unread(line, wire.KINDS, fault))
+        return self.translate(event)
 
     def unread(self, event: Unread) -> list[EngineEvent]:
         if event.why == "misshapen":
@@ -67,9 +71,10 @@ class ClaudeTranslator:
         return diagnostics(event)
 
     def translate(self, event: wire.Event) -> list[EngineEvent]:
+        if isinstance(event, wire.StreamEvent):  # nearly every line is one, and `match` would take longer
+            said = self._partial(event)
+            return said if event.session_id == self._key else self._keyed(event.session_id, said)
         match event:
-            case wire.StreamEvent():
-                said = self._partial(event)
             case wire.Assistant():
                 said = self._assistant(event)
             case wire.User():
@@ -84,7 +89,7 @@ class ClaudeTranslator:
                 return [RequestWithdrawn(event.request_id)]
             case wire.CommandLifecycle() | wire.ControlResponse():
                 return []
-        return said if event.session_id == self._key else self._keyed(event.session_id, said)
+        return self._keyed(event.session_id, said)
 
     def finish(self, end: Exit) -> list[EngineEvent]:
         """For a process that lives for this turn alone."""
@@ -145,11 +150,11 @@ class ClaudeTranslator:
         if delta is None:
             is_start = event.event.type == "content_block_start"
             return self._pictures([event.event.content_block]) if is_start else []
-        if delta.text and delta.type == "text_delta":
-            self._streamed_text.append(delta.text)
-            self._words.append(delta.text)
-            return [TextDelta(delta.text)]
-        if delta.thinking and delta.type == "thinking_delta":
+        if delta.type == "text_delta" and (text := delta.text):
+            self._streamed_text.append(text)
+            self._words.append(text)
+            return [TextDelta(text)]
+        if delta.type == "thinking_delta" and delta.thinking:
             self._streamed_thinking.append(delta.thinking)
             return [ThinkingDelta(delta.thinking)]
         return []

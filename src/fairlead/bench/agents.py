@@ -1,0 +1,310 @@
+"""Rows about agents: starting one, talking to it again, reading what it prints, and being rid of it.
+
+The real claude is measured where it is on PATH or in the cache of the agent tests, against a model on loopback.
+"""
+
+import asyncio
+import os
+import shutil
+import statistics
+import time
+import uuid
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Final, Literal
+
+from fairlead.app import House, open_house
+from fairlead.bench.agent_stream import KEY, write_stream
+from fairlead.bench.daemon import Daemon
+from fairlead.bench.model import model_on_loopback
+from fairlead.bench.rows import NotMeasured, Row, at_most, seconds, side_by_side
+from fairlead.channels.http.token import read_or_make_token
+from fairlead.client.connection import Client
+from fairlead.client.wire import Done, Failed
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.decide.projects import AddProject, DirectoryFacts
+from fairlead.core.engine import Invocation, ResumeKeyFound, TurnEnded
+from fairlead.core.inbound import Inbound
+from fairlead.core.keys import user_key
+from fairlead.kit.files import make_private_directory
+from fairlead.kit.process_table import system_table
+from fairlead.runtimes.claude import wire
+from fairlead.runtimes.claude.command_line import ClaudeSettings, Talk
+from fairlead.runtimes.claude.runtime import ClaudeRuntime
+from fairlead.runtimes.claude.translate import ClaudeTranslator
+from fairlead.settings import load_settings
+
+MB: Final = 1_000_000
+STREAM_BYTES: Final = 100 * MB
+LONG_LINE: Final = 25 * MB
+SPAWNS: Final = 60
+TURNS: Final = 5
+_REST: Final = 0.03
+"""Between two measurements, so that neither pays for what the other left running."""
+
+# It lives until its pipe is closed, as a long-lived agent does.
+_TRIVIAL: Final = "#!/bin/sh\necho up\nexec cat >/dev/null\n"
+_DEAF: Final = "#!/bin/sh\ntrap '' INT TERM\necho up\nsleep 1000 &\nwhile :; do sleep 1000; done\n"
+_LONG: Final = """#!/usr/bin/env python3
+import json, sys
+def say(**event):
+    print(json.dumps(event), flush=True)
+if "--version" in sys.argv:
+    raise SystemExit(print("2.1.0 (Claude Code)"))
+asked = json.loads(next(line for line in sys.stdin if '"user"' in line))["uuid"]
+result = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "x" * %d}]}
+say(type="user", uuid=asked, isReplay=True, message={"content": ""})
+say(type="user", message={"content": [result]})
+say(type="result", subtype="success", result="done", user_message_uuid=asked)
+sys.stdin.read()
+"""
+
+
+class _FirstWord:
+    """A job's log that only notes when the agent first said something."""
+
+    def __init__(self, heard: asyncio.Event) -> None:
+        self.at = 0.0
+        self._heard = heard
+
+    def write(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:  # noqa: ARG002 - the log's shape
+        self.at = self.at or time.perf_counter()
+        self._heard.set()
+
+    def close(self) -> None:
+        pass
+
+
+async def agent_rows(directory: Path) -> list[Row | NotMeasured]:
+    rows: list[Row | NotMeasured] = [await second_turn_row(directory / "talk"), await spawn_row(directory / "spawn")]
+    rows.append(stream_row(directory / "stream.jsonl"))
+    rows.append(await long_line_row(directory / "long"))
+    rows.append(await cancel_row(directory / "deaf"))
+    return rows
+
+
+def _program(directory: Path, text: str) -> str:
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / "claude"
+    path.write_text(text)
+    path.chmod(0o755)
+    return str(path)
+
+
+def _invocation(directory: Path, number: int, *, prompt: str = "hello", resume: str | None = None) -> Invocation:
+    return Invocation(
+        job_id=f"job_{number}",
+        session_key="bench",
+        generation=0,
+        project_name="bench",
+        project_path=str(directory),
+        workspace_path=str(directory),
+        prompt=prompt,
+        mark=f"bench{os.getpid()}:job_{number}",
+        resume_key=resume,
+    )
+
+
+# --- the second turn of a talk, with the real CLI
+
+
+def find_claude() -> str | None:
+    """On PATH, or where the agent tests keep it."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairlead" / "agents"
+    cached = sorted(cache.glob("*/node_modules/.bin/claude"))
+    return shutil.which("claude") or (str(cached[-1]) if cached else None)
+
+
+async def second_turn_row(home: Path) -> Row | NotMeasured:
+    """The floor is the same turn of the same runtime with a process of its own. A first turn goes before each."""
+    name, claude = "second turn, claude long-lived", find_claude()
+    if claude is None:
+        return NotMeasured(name, "run make test-agents first")
+    make_private_directory(home)
+    async with model_on_loopback() as url:
+        env = _claude_environment(home, claude, url)
+        kept = await _later_turns(home, ClaudeSettings(command=claude), env)
+        anew = await _later_turns(home, ClaudeSettings(command=claude, multi_turn=False), env)
+    reach, floor_name = "≥ 5x faster", "the same turn one-shot"
+    return Row(name, kept * 1e3, anew * 1e3, floor_name, "ms", reach, kept * 5 <= anew)
+
+
+def _claude_environment(home: Path, claude: str, url: str) -> dict[str, str]:
+    return {
+        "PATH": f"{Path(claude).parent}:/usr/local/bin:/usr/bin:/bin",
+        "HOME": str(home),
+        "TERM": "dumb",
+        "ANTHROPIC_API_KEY": "made-up-key-for-loopback",
+        "ANTHROPIC_BASE_URL": url,
+        "HTTPS_PROXY": url,  # whoever tries to leave loopback does not
+        "NO_PROXY": "127.0.0.1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_MAX_RETRIES": "1",
+    }
+
+
+async def _later_turns(home: Path, settings: ClaudeSettings, env: Mapping[str, str]) -> float:
+    runtime = ClaudeRuntime(settings, env, lambda _: _FirstWord(asyncio.Event()))
+    try:
+        _, key = await _turn(runtime, _invocation(home, 0))
+        taken = [(await _turn(runtime, _invocation(home, n, resume=key)))[0] for n in range(1, TURNS + 1)]
+    finally:
+        await runtime.aclose()
+    return statistics.median(taken)
+
+
+async def _turn(runtime: ClaudeRuntime, invocation: Invocation) -> tuple[float, str]:
+    """How long it took, and the talk's key."""
+    began, key, last = time.perf_counter(), invocation.resume_key or "", None
+    async with aclosing(runtime.invoke(invocation)) as events:
+        async for event in events:
+            if isinstance(event, ResumeKeyFound):
+                key = event.key
+            if isinstance(event, TurnEnded):
+                return time.perf_counter() - began, key
+            last = event
+    raise RuntimeError(f"claude did not answer: {last}")
+
+
+# --- from the runtime to the first sign of life
+
+
+async def spawn_row(home: Path) -> Row:
+    """Both are measured to the first byte that arrives from the child."""
+    program = _program(home, _TRIVIAL)
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(home)}
+    ours: list[float] = []
+    bare: list[float] = []
+    for number in range(SPAWNS):
+        await asyncio.sleep(_REST)
+        ours.append(await _invoked(home, program, env, number))
+        await asyncio.sleep(_REST)
+        bare.append(await _spawned(home, program, env))
+    measured, floor = statistics.median(ours) * 1e3, statistics.median(bare) * 1e3
+    floor_name = "bare spawn of the same"
+    return at_most("job given → CLI runs", measured, floor, floor_name=floor_name, unit="ms", factor=1.3)
+
+
+async def _invoked(home: Path, program: str, env: Mapping[str, str], number: int) -> float:
+    heard = asyncio.Event()
+    log = _FirstWord(heard)
+    runtime = ClaudeRuntime(ClaudeSettings(command=program), env, lambda _: log)
+
+    async def read() -> None:
+        async with aclosing(runtime.invoke(_invocation(home, number))) as events:
+            async for _ in events:
+                pass
+
+    began = time.perf_counter()
+    reading = asyncio.create_task(read())
+    await heard.wait()
+    reading.cancel()
+    await asyncio.wait({reading})
+    await runtime.aclose()
+    return log.at - began
+
+
+async def _spawned(home: Path, program: str, env: Mapping[str, str]) -> float:
+    argv = (program, "-p", "--verbose", *Talk(str(uuid.uuid4()), is_new=True).flags())
+    pipe = asyncio.subprocess.PIPE
+    began = time.perf_counter()
+    process = await asyncio.create_subprocess_exec(
+        *argv, stdin=pipe, stdout=pipe, stderr=pipe, cwd=home, env=env, start_new_session=True
+    )
+    assert process.stdout is not None
+    assert process.stdin is not None
+    await process.stdout.read(1)
+    taken = time.perf_counter() - began
+    process.stdin.close()
+    await process.wait()
+    return taken
+
+
+# --- what it prints
+
+
+def stream_row(path: Path) -> Row:
+    """Both read the same file line by line; the floor decodes each line into the same typed events, and no more."""
+    make_private_directory(path.parent)
+    write_stream(path, STREAM_BYTES)
+
+    def translate() -> int:
+        feed = ClaudeTranslator(KEY).feed
+        with path.open("rb") as file:
+            return sum(len(feed(line)) for line in file)
+
+    def decode_only() -> None:
+        decode = wire.decoder.decode
+        with path.open("rb") as file:
+            for line in file:
+                decode(line)
+
+    count = translate()
+    measured, floor = side_by_side(lambda: seconds(translate), lambda: seconds(decode_only), 3)
+    name, floor_name = "engine events from 100 MB of stream-json", "msgspec decoding the same lines"
+    return Row(name, count / measured, count / floor, floor_name, "/s", "≥ 0.5x", measured <= floor * 2)
+
+
+# --- how much it holds
+
+
+async def long_line_row(home: Path) -> Row:
+    """The most the daemon ever held, before the job and after it."""
+    program = _program(home, _LONG % LONG_LINE)
+    with Daemon(home, home / "state", {"CLAUDE_COMMAND": program, "PROJECTS": f'["{home}"]'}) as daemon:
+        address = (home / "state" / "http-address").read_text().strip()
+        idle = daemon.peak_rss_kib()
+        async with Client(address, read_or_make_token(home / "state")) as client:
+            accepted = await client.submit("bench", "hello", tool="claude")
+            ends = [event async for event in client.events(accepted.job_id) if isinstance(event, Done | Failed)]
+        assert isinstance(ends[-1], Done), ends
+        peak = daemon.peak_rss_kib()
+    most = idle * 1024 + 4 * LONG_LINE
+    name = "daemon's peak, a line of 25 MB"
+    return Row(name, peak / 1024, idle / 1024, "idle", "MiB", "≤ + 100 MB", peak * 1024 <= most)
+
+
+# --- being rid of it
+
+
+async def cancel_row(home: Path) -> Row:
+    """Until no process that carries the job's mark is found, though the agent heeds neither pipe nor signal."""
+    program = _program(home, _DEAF)
+    async with _house(home, program) as house:
+        taken = max([await _cancelled(house, n) for n in range(3)])
+    return Row("cancel → no process of the job left", taken, None, "none", "s", "≤ 2 s", taken <= 2)
+
+
+@asynccontextmanager
+async def _house(home: Path, program: str) -> AsyncGenerator[House]:
+    changed = {"state_dir": home / "state", "log_dir": home / "logs", "http": False, "projects": ()}
+    settings = load_settings().model_copy(update={**changed, "claude_command": program})
+    async with open_house(settings) as house:
+        await house.flow.ledger.record(AddProject(DirectoryFacts(str(home), str(home))))
+        yield house
+
+
+async def _cancelled(house: House, number: int) -> float:
+    key = user_key(agent_id="fairlead", user_id="local")
+    place = ConversationRef("bench", "fairlead", "local")
+    await house.flow.gate.submit(Inbound(place, key, f"m{number}", "local", "hello", vouched=True))
+    state = house.flow.ledger.state
+    while not state.running:
+        await house.flow.ledger.changed(state.seq)
+    job_id = next(iter(state.running))
+    mark = f"{state.state_id}:{job_id}"
+    while len(await asyncio.to_thread(_alive, mark)) < 3:  # noqa: ASYNC110 - processes announce nothing
+        await asyncio.sleep(0.01)
+    began = time.perf_counter()
+    house.flow.scheduler.cancel(job_id, "local")
+    while await asyncio.to_thread(_alive, mark):  # noqa: ASYNC110 - processes announce nothing
+        await asyncio.sleep(0.01)
+    taken = time.perf_counter() - began
+    while job_id in state.running:
+        await house.flow.ledger.changed(state.seq)
+    return taken
+
+
+def _alive(mark: str) -> list[int]:
+    return [seen.pid for seen in system_table().scan() if seen.mark == mark]
