@@ -153,13 +153,15 @@ async def test_a_plan_is_approved_in_chat(stage: RealStage):
 @pytest.mark.req("E7")
 async def test_the_hang_clock_stands_still_while_a_person_is_asked(stage: RealStage):
     turn = turn_of(stage, "run: touch slow")
-    async with closing(stage.runtime(hang_timeout_sec=1.0)) as runtime:
+    async with closing(stage.runtime(hang_timeout_sec=5.0)) as runtime:
         async with asyncio.timeout(60), aclosing(runtime.invoke(turn)) as stream:
             events: list[EngineEvent] = []
             async for event in stream:
                 events.append(event)
                 if isinstance(event, PermissionRequested):
-                    await asyncio.sleep(2.5)  # a person who takes longer than the limit
+                    await asyncio.sleep(
+                        6.0
+                    )  # a person who takes longer than the limit: a real process knows no virtual time
                     await runtime.tell(turn.session_key, Answer(event.request_id, "allow"))
 
     end_of(events)
