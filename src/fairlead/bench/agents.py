@@ -24,7 +24,7 @@ from fairlead.client.connection import Client
 from fairlead.client.wire import Done, Failed
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import AddProject, DirectoryFacts
-from fairlead.core.engine import Invocation, ResumeKeyFound, TurnEnded
+from fairlead.core.engine import Diagnostic, Invocation, ResumeKeyFound, TurnEnded
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import user_key
 from fairlead.kit.files import make_private_directory
@@ -38,7 +38,7 @@ from fairlead.settings import load_settings
 MB: Final = 1_000_000
 STREAM_BYTES: Final = 100 * MB
 LONG_LINE: Final = 25 * MB
-SPAWNS: Final = 60
+SPAWNS: Final = 120
 TURNS: Final = 5
 _REST: Final = 0.03
 """Between two measurements, so that neither pays for what the other left running."""
@@ -64,13 +64,10 @@ sys.stdin.read()
 class _FirstWord:
     """A job's log that only notes when the agent first said something."""
 
-    def __init__(self, heard: asyncio.Event) -> None:
-        self.at = 0.0
-        self._heard = heard
+    at = 0.0
 
     def write(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:  # noqa: ARG002 - the log's shape
         self.at = self.at or time.perf_counter()
-        self._heard.set()
 
     def close(self) -> None:
         pass
@@ -145,7 +142,7 @@ def _claude_environment(home: Path, claude: str, url: str) -> dict[str, str]:
 
 
 async def _later_turns(home: Path, settings: ClaudeSettings, env: Mapping[str, str]) -> float:
-    runtime = ClaudeRuntime(settings, env, lambda _: _FirstWord(asyncio.Event()))
+    runtime = ClaudeRuntime(settings, env, lambda _: _FirstWord())
     try:
         _, key = await _turn(runtime, _invocation(home, 0))
         taken = [(await _turn(runtime, _invocation(home, n, resume=key)))[0] for n in range(1, TURNS + 1)]
@@ -187,20 +184,14 @@ async def spawn_row(home: Path) -> Row:
 
 
 async def _invoked(home: Path, program: str, env: Mapping[str, str], number: int) -> float:
-    heard = asyncio.Event()
-    log = _FirstWord(heard)
+    log = _FirstWord()
     runtime = ClaudeRuntime(ClaudeSettings(command=program), env, lambda _: log)
-
-    async def read() -> None:
-        async with aclosing(runtime.invoke(_invocation(home, number))) as events:
-            async for _ in events:
-                pass
-
+    invocation = _invocation(home, number)
     began = time.perf_counter()
-    reading = asyncio.create_task(read())
-    await heard.wait()
-    reading.cancel()
-    await asyncio.wait({reading})
+    async with aclosing(runtime.invoke(invocation)) as events:
+        async for event in events:
+            if isinstance(event, Diagnostic):  # its first word is no JSON
+                break
     await runtime.aclose()
     return log.at - began
 
