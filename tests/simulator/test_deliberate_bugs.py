@@ -167,7 +167,7 @@ def last_in_first_out(patch):
 
 @caught_by("while")
 def two_turns_at_once_in_one_session(patch):
-    def anybody(state):
+    def anybody(state, _held):
         return next((state.sessions[key] for key in state.ready), None)
 
     patch.setattr(starts, "_longest_unserved", anybody)
