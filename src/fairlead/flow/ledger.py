@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from fairlead.core.decide import Command, Decision, decide
+from fairlead.core.decide import NOTHING, Command, Decision, decide
 from fairlead.core.events import JournalEvent
 from fairlead.core.fold import apply
 from fairlead.core.limits import Limits
@@ -37,6 +37,8 @@ class Ledger:
     async def record(self, command: Command) -> Decision:
         """Decide, write, and return when it is durable. A refusal is raised, after what it left behind is durable."""
         decision = self.note(command)
+        if decision is NOTHING:
+            return decision  # nothing was decided, so nobody acts on it, and there is nothing to wait for
         await self._journal.durable(self.state.seq)
         if decision.refusal is not None:
             raise decision.refusal
