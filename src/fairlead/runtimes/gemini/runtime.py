@@ -87,10 +87,8 @@ class GeminiAdapter:
         is_new = invocation.resume_key is None
         prompt = _prompt(invocation, surface, context.files if is_new else ())
         directories = tuple(dict.fromkeys(str(Path(file.path).parent) for file in invocation.files))
-        with tempfile.TemporaryDirectory(prefix="fairlead-gemini-") as scratch:
-            policy = Path(scratch) / "policy.toml"
-            await asyncio.to_thread(policy.write_text, policy_for(surface))
-            argv = arguments(invocation, self._settings, surface, policy_file=str(policy), directories=directories)
+        async with _policy_file(surface) as policy:
+            argv = arguments(invocation, self._settings, surface, policy_file=policy, directories=directories)
             yield Prepared(
                 Command(argv, invocation.project_path, self._env, invocation.mark, prompt),
                 self._translator(invocation.resume_key, surface),
@@ -105,6 +103,18 @@ class GeminiAdapter:
         if self._settings.output == "stream-json":
             return StreamTranslator(resumed)
         return JsonTranslator(resumed, can_act=surface.has("Bash", "Edit", "Write"))
+
+
+@asynccontextmanager
+async def _policy_file(surface: Surface) -> AsyncGenerator[str]:
+    """Empty where nothing is forbidden: then no file is needed, and a turn begins a little sooner."""
+    if is_everything(surface):
+        yield ""
+        return
+    with tempfile.TemporaryDirectory(prefix="fairlead-gemini-") as scratch:
+        policy = Path(scratch) / "policy.toml"
+        await asyncio.to_thread(policy.write_text, policy_for(surface))
+        yield str(policy)
 
 
 def _prompt(invocation: Invocation, surface: Surface, context: tuple[ContextFile, ...]) -> bytes:
