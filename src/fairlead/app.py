@@ -85,8 +85,7 @@ async def open_house(
 ) -> AsyncGenerator[House]:
     """Start in order; leaving the block stops in reverse: nobody comes in, what runs may finish, the journal closes."""
     async with AsyncExitStack() as stack:
-        lock = stack.enter_context(take_lock(settings.state_dir))
-        assert lock
+        stack.enter_context(take_lock(settings.state_dir))
         (settings.state_dir / ADDRESS_NAME).unlink(missing_ok=True)  # nobody listens there any more
         token = _token(settings)
         redactor = Redactor([*settings.secrets(), token, *secret_values(os.environ)])

@@ -63,8 +63,7 @@ def _claude(settings: Settings, job_logs: JobLogs) -> Runtime:
 
 
 def _codex(settings: Settings, job_logs: JobLogs) -> Runtime:
-    from fairlead.runtimes.codex.runtime import CodexAdapter, CodexSettings
-    from fairlead.runtimes.per_turn import PerTurnRuntime
+    from fairlead.runtimes.codex.runtime import CodexSettings, codex_runtime
 
     chosen = CodexSettings(
         command=settings.codex_command,
@@ -73,12 +72,11 @@ def _codex(settings: Settings, job_logs: JobLogs) -> Runtime:
         widest_sandbox=settings.codex_sandbox,
         extra_environment=settings.runtime_environment,
     )
-    return PerTurnRuntime(CodexAdapter(chosen, os.environ), job_logs.open)
+    return codex_runtime(chosen, os.environ, job_logs.open)
 
 
 def _gemini(settings: Settings, job_logs: JobLogs) -> Runtime:
-    from fairlead.runtimes.gemini.runtime import GeminiAdapter, GeminiSettings
-    from fairlead.runtimes.per_turn import PerTurnRuntime
+    from fairlead.runtimes.gemini.runtime import GeminiSettings, gemini_runtime
 
     chosen = GeminiSettings(
         command=settings.gemini_command,
@@ -87,4 +85,4 @@ def _gemini(settings: Settings, job_logs: JobLogs) -> Runtime:
         output=settings.gemini_output,
         extra_environment=settings.runtime_environment,
     )
-    return PerTurnRuntime(GeminiAdapter(chosen, os.environ), job_logs.open)
+    return gemini_runtime(chosen, os.environ, job_logs.open)
