@@ -211,9 +211,6 @@ _TOOLS: Final = {
 _SHORTENED: Final = {
     "more_lines": "… {count} more lines in {file}",
     "more_characters": "… {count} more characters in {file}",
-    "changed": "… {count} changed lines left out (+{added} -{removed})",
-    "unchanged": "… {count} unchanged lines",
-    "characters": "… {count} more characters",
 }
 
 GROUPS: Final = {

@@ -221,9 +221,6 @@ _TOOLS: Final = {
 _SHORTENED: Final = {
     "more_lines": "… 残り {count} 行は {file} にあります",
     "more_characters": "… 残り {count} 文字は {file} にあります",
-    "changed": "… 変更 {count} 行を省略（+{added} -{removed}）",
-    "unchanged": "… 変更なし {count} 行",
-    "characters": "… 残り {count} 文字",
 }
 
 GROUPS: Final = {

@@ -202,9 +202,6 @@ _TOOLS: Final = {
 _SHORTENED: Final = {
     "more_lines": "… 其余 {count} 行在 {file}",
     "more_characters": "… 其余 {count} 个字符在 {file}",
-    "changed": "… 省略 {count} 行更改（+{added} -{removed}）",
-    "unchanged": "… {count} 行未更改",
-    "characters": "… 其余 {count} 个字符",
 }
 
 GROUPS: Final = {

@@ -202,9 +202,6 @@ _TOOLS: Final = {
 _SHORTENED: Final = {
     "more_lines": "… 其餘 {count} 行在 {file}",
     "more_characters": "… 其餘 {count} 個字元在 {file}",
-    "changed": "… 省略 {count} 行變更（+{added} -{removed}）",
-    "unchanged": "… {count} 行未變更",
-    "characters": "… 其餘 {count} 個字元",
 }
 
 GROUPS: Final = {
