@@ -75,7 +75,7 @@ def test_a_message_is_recognised_for_fourteen_days_by_its_key_and_then_by_the_fl
     assert (again.duplicate, again.subject) == (True, job_id)
     house.later(days=1)
     a_new_day(house)
-    assert house.state.fate_of(f"{place().address}:5000") is None
+    assert house.state.fate_of(place(), "5000") is None
     assert house.state.floors == {place().address: 5000}
     assert house.submit(**inbound).duplicate
     assert house.say(message_id="5001")
@@ -99,7 +99,7 @@ def test_ids_that_do_not_rise_raise_no_floor_and_cannot_stop_the_fold(house: Hou
     house.later(days=15)
     a_new_day(house)
     assert house.state.floors == {}
-    assert house.state.keys_of_days == {}
+    assert house.state.fates_of_days == {}
 
 
 def test_which_ids_rise():

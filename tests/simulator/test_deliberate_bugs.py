@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from fairlead.core import decide as deciding
+from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide import decide, endings, starts
 from fairlead.core.decide.decision import Decision
 from fairlead.core.events import DeliveryOwed, JobStarted
@@ -118,13 +119,17 @@ def apply_after_the_await(patch):
 
 @caught_by("was taken 2 times")
 def forget_the_dedupe_key(patch):
-    patch.setattr(State, "fate_of", lambda self, key: None)
+    patch.setattr(State, "fate_of", lambda self, at, message_id: None)
 
 
 @caught_by("was taken 2 times")
 def let_a_job_be_retried_twice(patch):
     remembered = State.fate_of
-    patch.setattr(State, "fate_of", lambda self, key: None if ":retry-" in key else remembered(self, key))
+
+    def forgets_retries(self: State, at: ConversationRef, message_id: str) -> str | None:
+        return None if message_id.startswith("retry-") else remembered(self, at, message_id)
+
+    patch.setattr(State, "fate_of", forgets_retries)
 
 
 # --- jobs ----------------------------------------------------------------------------------------------------------

@@ -45,8 +45,8 @@ def tail_command(*, count: int, raw: bool) -> None:
     # What is being written at this moment, or was torn, is no line yet.
     end = finished_end(REAL_DISK, path, path.stat().st_size)
     last: deque[bytes] = deque(maxlen=count)
-    for block in blocks(REAL_DISK, path, 0, end):
-        last.extend(block.splitlines()[-count:])
+    for buffer, length in blocks(REAL_DISK, path, 0, end):
+        last.extend(bytes(buffer[:length]).splitlines()[-count:])
     for line in last:
         if raw:
             click.echo(line)

@@ -36,10 +36,6 @@ class Inbound(msgspec.Struct, frozen=True, omit_defaults=True):
     cause: str = "message"
     body_digest: str = ""
 
-    @property
-    def dedupe_key(self) -> str:
-        return f"{self.conversation.address}:{self.message_id}"
-
 
 def clean_text(text: str) -> str:
     """Text that every file, screen and CLI can hold: lone surrogates become `?`, NUL becomes visible."""

@@ -9,6 +9,7 @@
 Rules 2 to 4 are applied whenever a new day begins in the events: that bounds the state and costs nothing in between.
 """
 
+from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import Final
 
@@ -57,21 +58,26 @@ def unbind(state: State, binding_id: str) -> None:
 
 
 def _turn_the_page(state: State, today: date) -> None:
-    if state.next_day and state.keys_of_today:
+    if state.next_day and state.fates_of_today:
         last_day = date.fromisoformat(state.next_day[:10]) - _ONE_DAY
-        state.keys_of_days[last_day.isoformat()] = state.keys_of_today
-        state.keys_of_today = {}
+        state.fates_of_days[last_day.isoformat()] = state.fates_of_today
+        state.fates_of_today = {}
     state.next_day = f"{today + _ONE_DAY}T00:00:00.000Z"
 
 
 def _raise_floors(state: State, today: date) -> None:
     cutoff = (today - timedelta(days=KEPT_KEY_DAYS)).isoformat()
     floors = state.floors
-    for day in [d for d in state.keys_of_days if d < cutoff]:
-        for key in state.keys_of_days.pop(day):
-            address, _, message_id = key.rpartition(":")
-            if is_rising(message_id) and (number := int(message_id)) > floors.get(address, -1):
-                floors[address] = number
+    for day in [d for d in state.fates_of_days if d < cutoff]:
+        for address, fates in state.fates_of_days.pop(day).items():
+            highest = highest_rising(fates)
+            if highest > floors.get(address, -1):
+                floors[address] = highest
+
+
+def highest_rising(message_ids: Iterable[str]) -> int:
+    """-1 if none of them is a number that rises."""
+    return max([int(i) for i in message_ids if i.isdecimal() and len(i) <= MAX_RISING_DIGITS], default=-1)
 
 
 def is_rising(message_id: str) -> bool:

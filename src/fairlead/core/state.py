@@ -1,8 +1,10 @@
 """What is live, as plain data. Changed by `fold` alone; read by everybody; written to the snapshot as it is.
 
-Nothing here can refer back to itself, so the structs are `gc=False`: the collector has nothing to find in them.
+Nothing here can refer back to itself, so the structs are `gc=False`: the collector has nothing to find in them. What
+there are few of and what every event writes to are slotted dataclasses: a write costs a quarter of a struct's.
 """
 
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import msgspec
@@ -19,7 +21,7 @@ SessionState = Literal["idle", "running", "queued", "waiting", "failed", "unknow
 LIVE: Final[frozenset[str]] = frozenset({"queued", "running", "waiting"})
 RETRYABLE: Final[frozenset[str]] = frozenset({"failed", "unknown_after_crash"})
 
-FOLD_VERSION: Final = 3
+FOLD_VERSION: Final = 4
 """Raised whenever the same events would fold into another state: snapshots of another version are set aside."""
 
 
@@ -36,9 +38,10 @@ class Project(msgspec.Struct, omit_defaults=True, gc=False):
     updated_at: str = ""
 
 
-class Session(msgspec.Struct, omit_defaults=True, gc=False):
-    """One continuing talk. `resume_keys` is per tool and project: «tool real-path» → key; `proven` names those that an
-    answer has come with. `last_started` says which of all starts was its latest: the lower, the longer ago."""
+@dataclass(slots=True)
+class Session:
+    """One continuing talk. `resume_keys` is per tool and project: «tool real-path» → key; `unproven` names those that
+    no answer has come with yet. `last_started` says which of all starts was its latest: the lower, the longer ago."""
 
     session_key: str
     session_id: str
@@ -46,15 +49,15 @@ class Session(msgspec.Struct, omit_defaults=True, gc=False):
     tool: str
     conversation: ConversationRef
     generation: int = 0
-    queue: list[str] = []
+    queue: list[str] = field(default_factory=list)
     running_job_id: str | None = None
     agent_job_id: str | None = None
     last_job_id: str | None = None
-    resume_keys: dict[str, str] = {}
-    proven: list[str] = []
-    models: dict[str, str] = {}
-    rules: list[str] = []
-    ended: list[str] = []
+    resume_keys: dict[str, str] = field(default_factory=dict)
+    unproven: list[str] = field(default_factory=list)
+    models: dict[str, str] = field(default_factory=dict)
+    rules: list[str] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)
     parent_session_key: str = ""
     last_started: int = 0
     input_tokens: int = 0
@@ -63,6 +66,10 @@ class Session(msgspec.Struct, omit_defaults=True, gc=False):
     created_at: str = ""
     updated_at: str = ""
     last_activity_at: str = ""
+
+    def proven_key(self, slot: str) -> str | None:
+        """The resume key of a talk that has answered before."""
+        return None if slot in self.unproven else self.resume_keys.get(slot)
 
     @property
     def key(self) -> SessionKey:
@@ -172,7 +179,8 @@ class Person(msgspec.Struct, omit_defaults=True, gc=False):
     project: str = ""
 
 
-class Account(msgspec.Struct, gc=False):
+@dataclass(slots=True)
+class Account:
     """received = answered + failed + cancelled + unknown + withdrawn + refused + skipped + what is still live."""
 
     received: int = 0
@@ -190,7 +198,12 @@ class Account(msgspec.Struct, gc=False):
         return ended + self.withdrawn + self.refused + self.skipped
 
 
-class State(msgspec.Struct):
+Fates = dict[str, dict[str, str]]
+"""What became of the messages of one day: address of the conversation → message id → fate."""
+
+
+@dataclass(slots=True)
+class State:
     seq: int = 0
     highest_ts: str = ""
     state_id: str = ""
@@ -200,29 +213,32 @@ class State(msgspec.Struct):
     questions_made: int = 0
     bindings_made: int = 0
     projects_made: int = 0
-    account: Account = msgspec.field(default_factory=Account)
-    projects: dict[str, Project] = {}
-    people: dict[str, Person] = {}
-    sessions: dict[str, Session] = {}
-    jobs: dict[str, Job] = {}
-    running: list[str] = []
-    waiting: list[str] = []
-    ready: dict[str, int] = {}
-    questions: dict[str, OpenQuestion] = {}
-    debts: dict[str, Debt] = {}
-    bindings: dict[str, SessionBindingRecord] = {}
-    bound: dict[str, str] = {}
+    account: Account = field(default_factory=Account)
+    projects: dict[str, Project] = field(default_factory=dict)
+    people: dict[str, Person] = field(default_factory=dict)
+    sessions: dict[str, Session] = field(default_factory=dict)
+    jobs: dict[str, Job] = field(default_factory=dict)
+    running: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    ready: dict[str, int] = field(default_factory=dict)
+    questions: dict[str, OpenQuestion] = field(default_factory=dict)
+    debts: dict[str, Debt] = field(default_factory=dict)
+    bindings: dict[str, SessionBindingRecord] = field(default_factory=dict)
+    bound: dict[str, str] = field(default_factory=dict)
     next_day: str = ""
-    keys_of_today: dict[str, str] = {}
-    keys_of_days: dict[str, dict[str, str]] = {}
-    floors: dict[str, int] = {}
-    last_posts: dict[str, str] = {}
+    fates_of_today: Fates = field(default_factory=dict)
+    fates_of_days: dict[str, Fates] = field(default_factory=dict)
+    floors: dict[str, int] = field(default_factory=dict)
+    last_posts: dict[str, str] = field(default_factory=dict)
 
-    def fate_of(self, dedupe_key: str) -> str | None:
+    def fate_of(self, conversation: ConversationRef, message_id: str) -> str | None:
         """What became of a message: its job's id, «refused CODE» or «skipped reason»; None if it was never seen."""
-        if dedupe_key in self.keys_of_today:
-            return self.keys_of_today[dedupe_key]
-        return next((keys[dedupe_key] for keys in self.keys_of_days.values() if dedupe_key in keys), None)
+        address = conversation.address
+        for fates in (self.fates_of_today, *self.fates_of_days.values()):
+            here = fates.get(address)
+            if here is not None and message_id in here:
+                return here[message_id]
+        return None
 
     def session_at(self, conversation: ConversationRef, now: str) -> Session | None:
         """The session that is bound to this conversation now."""

@@ -38,7 +38,7 @@ class Intake:
 
     async def amend(self, conversation: ConversationRef, message_id: str, text: str) -> bool:
         """An edited message changes its job while that is still queued."""
-        job_id = self._ledger.state.fate_of(f"{conversation.address}:{message_id}")
+        job_id = self._ledger.state.fate_of(conversation, message_id)
         if job_id is None:
             return False
         text = clean_text(text)
@@ -47,7 +47,7 @@ class Intake:
 
     async def withdraw(self, conversation: ConversationRef, message_id: str) -> bool:
         """A deleted message takes its job back while that is still queued."""
-        job_id = self._ledger.state.fate_of(f"{conversation.address}:{message_id}")
+        job_id = self._ledger.state.fate_of(conversation, message_id)
         if job_id is None:
             return False
         decision = await self._ledger.record(WithdrawJob(job_id, "message deleted"))

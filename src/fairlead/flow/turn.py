@@ -152,7 +152,7 @@ class Turn:
         """The talk to go on with: one that an answer has come with. A failed beginning may have left nothing behind."""
         session = self._ledger.state.sessions[self.job.session_key]
         slot = resume_slot(self.job.tool or "", self.job.project_path)
-        return session.resume_keys.get(slot) if slot in session.proven else None
+        return session.proven_key(slot)
 
     async def _invocation(self) -> Invocation:
         job, state = self.job, self._ledger.state

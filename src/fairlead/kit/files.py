@@ -59,6 +59,11 @@ class Disk(Protocol):
         """What is there now, durable or not; fewer bytes than `length` only at the end of the file."""
         ...
 
+    def read_into(self, path: Path, offset: int, room: memoryview) -> int:
+        """Fill `room` from `offset` on, and say how far: the same as `read`, for whoever reads much and has a place
+        to put it. Fresh memory for every block costs more than the reading."""
+        ...
+
     def replace(self, source: Path, target: Path) -> None:
         """Rename within a directory, atomically: every reader, and every crash, finds the old or the new.
         Durable after sync_directory. The content must be synced before, or a crash may leave it empty."""
@@ -122,6 +127,14 @@ class RealDisk:
         with path.open("rb") as file:
             file.seek(offset)
             return file.read(-1 if length is None else length)
+
+    def read_into(self, path: Path, offset: int, room: memoryview) -> int:
+        with path.open("rb", buffering=0) as file:
+            file.seek(offset)
+            filled = 0
+            while filled < len(room) and (got := file.readinto(room[filled:])):
+                filled += got
+            return filled
 
     def replace(self, source: Path, target: Path) -> None:
         source.replace(target)

@@ -87,12 +87,12 @@ def _encode_line(seq: int, ts: str, event: JournalEvent, chain: int, more: bytes
     return body + suffix, crc32(suffix, crc)
 
 
-def chain_over(data: bytes | memoryview, chain: int) -> int:
+def chain_over(data: bytes | bytearray | memoryview, chain: int) -> int:
     """The chain after `data`, which is whole lines."""
     return crc32(data, chain)
 
 
-def claimed_crc(line: bytes) -> int | None:
+def claimed_crc(line: bytes | bytearray) -> int | None:
     """The crc a line (without newline) ends with, or None for a line that carries none."""
     if line[-CRC_SUFFIX_LENGTH:-10] != b',"crc":"' or line[-2:] != b'"}':
         return None
@@ -112,7 +112,7 @@ def is_sealed(data: bytes) -> bool:
     return claimed_crc(data) == crc32(data[:-CRC_SUFFIX_LENGTH])
 
 
-def is_sound(line: bytes, chain: int) -> bool:
+def is_sound(line: bytes | bytearray, chain: int) -> bool:
     """Whether a line (without newline) that follows `chain` is the one that was written."""
     claimed = claimed_crc(line)
     return claimed is None or crc32(line[:-CRC_SUFFIX_LENGTH], chain) == claimed

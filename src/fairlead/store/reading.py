@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from fairlead.core.events import EVENT_TYPES
-from fairlead.core.fold import Unfit
+from fairlead.core.fold import OutOfOrder, Unfit
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import Disk
 from fairlead.store import lines
@@ -34,19 +34,20 @@ class Position(msgspec.Struct, frozen=True):
     chain: int = 0
 
 
-def blocks(disk: Disk, path: Path, start: int, end: int) -> Iterator[bytes]:
-    """Whole lines from `start` to `end`, about a block at a time."""
-    length = BLOCK
+def blocks(disk: Disk, path: Path, start: int, end: int) -> Iterator[tuple[bytearray, int]]:
+    """Whole lines from `start` to `end`, about a block at a time: a buffer, and how far it is filled with them. The
+    buffer is the same one again and again, so whoever wants to keep something of it copies that."""
+    buffer = bytearray(BLOCK)
     while start < end:
-        data = disk.read(path, start, min(length, end - start))
-        cut = data.rfind(b"\n") + 1  # what is behind it is read again: that costs less than putting it in front
+        got = disk.read_into(path, start, memoryview(buffer)[: end - start])
+        cut = buffer.rfind(b"\n", 0, got) + 1  # what is behind it is read again: that costs less than moving it
         if cut:
-            yield data[:cut]
+            yield buffer, cut
             start += cut
-        elif len(data) < length:
+        elif got < len(buffer):
             return
         else:
-            length *= 4
+            buffer = bytearray(4 * len(buffer))
 
 
 def finished_end(disk: Disk, path: Path, size: int) -> int:
@@ -75,54 +76,48 @@ def _finished_within(tail: bytes, *, from_start: bool) -> int | None:
 
 def read_lines(disk: Disk, path: Path, position: Position, end: int, take: Take) -> Position:
     """Give every line between `position` and `end` to `take`; the position after the last."""
-    for block in blocks(disk, path, position.offset, end):
-        chain = _checked_chain(block, position.chain)
+    for buffer, length in blocks(disk, path, position.offset, end):
+        chain = _checked_chain(buffer, length, position.chain)
         if chain is None:
-            raise _culprit(path, block, position)
+            raise _culprit(path, buffer[:length], position)
         try:
-            seq = _take_block(block, position.seq, take)
-        except (*lines.UNREADABLE, _OutOfOrder):
-            raise _culprit(path, block, position) from None
+            seq = _take_block(buffer, length, position.seq, take)
+        except (*lines.UNREADABLE, OutOfOrder):
+            raise _culprit(path, buffer[:length], position) from None
         except Unfit as unfit:
             raise error(Code.E_JOURNAL_BROKEN, f"{path}, line {unfit.seq}: {unfit}.") from unfit.__cause__
-        position = Position(position.offset + len(block), seq, chain)
+        position = Position(position.offset + length, seq, chain)
     return position
 
 
-class _OutOfOrder(Exception):  # noqa: N818 - found again, and named, by `_culprit`
-    pass
-
-
-def _take_block(block: bytes, seq: int, take: Take) -> int:
+def _take_block(buffer: bytearray, length: int, seq: int, take: Take) -> int:
     """In slices that stay in the processor's cache: many lines are decoded in one call, and dropped before the next."""
     start = 0
-    view = memoryview(block)
-    while start < len(block):
-        end = block.rfind(b"\n", start, start + SLICE) + 1 or block.index(b"\n", start) + 1
+    view = memoryview(buffer)
+    while start < length:
+        end = buffer.rfind(b"\n", start, min(start + SLICE, length)) + 1 or buffer.index(b"\n", start) + 1
         some = lines.decoder.decode_lines(view[start:end])
-        first, seq = seq + 1, seq + len(some)
-        if [line.seq for line in some] != list(range(first, seq + 1)):
-            raise _OutOfOrder
+        seq += len(some)
         take(some)
         del some
         start = end
     return seq
 
 
-def _checked_chain(block: bytes, chain: int) -> int | None:
-    """The chain after `block`, or None if its last crc says that something in it is not what was written."""
-    last = block[block.rfind(b"\n", 0, -1) + 1 : -1]
+def _checked_chain(buffer: bytearray, length: int, chain: int) -> int | None:
+    """The chain after these lines, or None if their last crc says that something in them is not what was written."""
+    last = buffer[buffer.rfind(b"\n", 0, length - 1) + 1 : length - 1]
     claimed = lines.claimed_crc(last)
     if claimed is None:
         # The last line carries no crc: look at each, so that those which do are still believed only if right.
-        return _chain_line_by_line(block, chain)
-    cut = len(block) - 1 - lines.CRC_SUFFIX_LENGTH
-    view = memoryview(block)
+        return _chain_line_by_line(buffer[:length], chain)
+    cut = length - 1 - lines.CRC_SUFFIX_LENGTH
+    view = memoryview(buffer)
     at_crc = lines.chain_over(view[:cut], chain)
-    return lines.chain_over(view[cut:], at_crc) if at_crc == claimed else None
+    return lines.chain_over(view[cut:length], at_crc) if at_crc == claimed else None
 
 
-def _chain_line_by_line(block: bytes, chain: int) -> int | None:
+def _chain_line_by_line(block: bytearray, chain: int) -> int | None:
     for raw in block[:-1].split(b"\n"):
         # An empty line is none to the decoder: nobody but the crc would miss it, and here it may be nobody.
         if not raw.strip() or not lines.is_sound(raw, chain):
@@ -131,7 +126,7 @@ def _chain_line_by_line(block: bytes, chain: int) -> int | None:
     return chain
 
 
-def _culprit(path: Path, block: bytes, before: Position) -> FairleadError:
+def _culprit(path: Path, block: bytearray, before: Position) -> FairleadError:
     """Something in `block` breaks a rule: find the first line that does, and say which rule."""
     seq, chain = before.seq, before.chain
     for raw in block[:-1].split(b"\n"):
@@ -144,7 +139,7 @@ def _culprit(path: Path, block: bytes, before: Position) -> FairleadError:
     return error(Code.E_JOURNAL_BROKEN, f"{path}, line {seq}: the checksums before it do not add up.")
 
 
-def _problem(raw: bytes, seq: int, chain: int) -> str:
+def _problem(raw: bytearray, seq: int, chain: int) -> str:
     if not lines.is_sound(raw, chain):
         return "the checksum does not fit: a byte before or in this line was changed after it was written."
     try:

@@ -111,7 +111,8 @@ def _published(data: dict[str, Any], state: State) -> dict[str, Any]:
         name = live.session_id if live.session_id not in sessions else key
         sessions[name] = dict.fromkeys(_SESSION_FIELDS) | {"queue": []} | shown
     jobs = {key: _JOB_DEFAULTS | _renamed(job, _JOB_NAMES) for key, job in data["jobs"].items()}
-    dedupe = {k: v for day in (*data["keys_of_days"].values(), data["keys_of_today"]) for k, v in day.items()}
+    days = (*state.fates_of_days.values(), state.fates_of_today)
+    dedupe = {f"{at}:{i}": fate for day in days for at, fates in day.items() for i, fate in fates.items()}
     return data | {"sessions": sessions, "jobs": jobs, "dedupe": dedupe}
 
 

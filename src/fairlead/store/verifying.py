@@ -1,5 +1,6 @@
 """Checks every rule of a journal without changing a byte: its lines, its snapshot, and the account of its messages."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import msgspec
@@ -73,4 +74,4 @@ def _check_account(state: State, said: list[str]) -> bool:
 
 
 def _settled(account: Account) -> dict[str, int]:
-    return {name: count for name, count in msgspec.structs.asdict(account).items() if name != "received"}
+    return {name: count for name, count in asdict(account).items() if name != "received"}

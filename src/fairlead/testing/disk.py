@@ -228,6 +228,11 @@ class SimulatedDisk:
             raise _fault(errno.EISDIR, path)
         return bytes(node.content[offset : None if length is None else offset + length])
 
+    def read_into(self, path: Path, offset: int, room: memoryview) -> int:
+        data = self.read(path, offset, len(room))
+        room[: len(data)] = data
+        return len(data)
+
     def replace(self, source: Path, target: Path) -> None:
         self._operate()
         if source.parent != target.parent:

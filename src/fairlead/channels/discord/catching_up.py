@@ -13,6 +13,7 @@ from fairlead.channels.discord.calls import CONDITIONS, Calls
 from fairlead.channels.discord.conversations import CHANNEL, Places
 from fairlead.channels.discord.governor import Urgency
 from fairlead.core.keys import parse_session_key
+from fairlead.core.retention import highest_rising
 from fairlead.core.state import State
 from fairlead.observe import log
 
@@ -27,11 +28,9 @@ class Bounds(msgspec.Struct, frozen=True):
 def last_seen(state: State) -> dict[str, int]:
     """Per conversation the newest message that left a fact, or the floor behind which nothing is taken."""
     seen = dict(state.floors)
-    for keys in (state.keys_of_today, *state.keys_of_days.values()):
-        for key in keys:
-            address, _, message_id = key.rpartition(":")
-            if message_id.isdecimal() and int(message_id) > seen.get(address, -1):
-                seen[address] = int(message_id)
+    for day in (state.fates_of_today, *state.fates_of_days.values()):
+        for address, fates in day.items():
+            seen[address] = max(seen.get(address, -1), highest_rising(fates))
     return seen
 
 

@@ -134,7 +134,7 @@ class Intake:
 
     async def _hear(self, message: discord.Message, known: Place | None = None) -> None:
         inbound = await self._inbound(message, known)
-        if inbound is None or self._view.state.fate_of(inbound.dedupe_key) is not None:
+        if inbound is None or self._view.state.fate_of(inbound.conversation, inbound.message_id) is not None:
             return
         try:
             await self._gate.submit(inbound)
@@ -200,7 +200,7 @@ class Intake:
 
     async def _amend(self, message: discord.Message, known: Place | None = None) -> None:
         """Link previews are edits too: only another text changes the job, and only while it is queued."""
-        fate = self._view.state.fate_of(f"{self._places.ref(message.channel.id).address}:{message.id}")
+        fate = self._view.state.fate_of(self._places.ref(message.channel.id), str(message.id))
         job = self._view.state.jobs.get(fate or "")
         if job is None or job.state != "queued":
             return
@@ -216,7 +216,7 @@ class Intake:
             return
         message = await self._calls.make(Urgency.ANSWER, lambda _: channel.fetch_message(reacted.message_id))
         inbound = reacted_inbound(message, place, person=person, is_own=message.author.id == reacted.user_id)
-        if self._view.state.fate_of(inbound.dedupe_key) is not None:
+        if self._view.state.fate_of(inbound.conversation, inbound.message_id) is not None:
             return
         try:
             await self._gate.submit(inbound)

@@ -75,7 +75,7 @@ def _behind_refusals(service: Service, inbound: Inbound) -> Inbound:
     """The same key after a refusal is a new try: nothing came of the first, and clients repeat a 429 as it was."""
     first_id = inbound.message_id
     for number in range(2, _MAX_REFUSED):
-        fate = service.view.state.fate_of(inbound.dedupe_key)
+        fate = service.view.state.fate_of(inbound.conversation, inbound.message_id)
         if fate is None or not fate.startswith("refused "):
             break
         inbound = msgspec.structs.replace(inbound, message_id=f"{first_id}~{number}")

@@ -117,7 +117,7 @@ def new_job_id(state: State, now: str) -> str:
 
 
 def _seen_before(state: State, inbound: Inbound) -> Decision | None:
-    fate = state.fate_of(inbound.dedupe_key)
+    fate = state.fate_of(inbound.conversation, inbound.message_id)
     if fate is None:
         floor = state.floors.get(inbound.conversation.address, -1)
         below = is_rising(inbound.message_id) and int(inbound.message_id) <= floor
@@ -224,7 +224,7 @@ def retry_job(state: State, command: RetryJob, now: str, limits: Limits) -> Deci
         message = f"The agent began {original.job_id} by itself: there is no prompt to send again."
         return Decision(refusal=error(Code.E_JOB_NOT_RETRYABLE, message))
     message_id = f"retry-{original.job_id}"
-    fate = state.fate_of(f"{original.conversation.address}:{message_id}")
+    fate = state.fate_of(original.conversation, message_id)
     if fate is not None:
         return Decision(
             refusal=error(

@@ -86,7 +86,7 @@ def begin_agent_turn(state: State, command: BeginAgentTurn, now: str, _limits: L
         return refused(Code.E_SESSION_NOT_FOUND, f"An agent spoke for {command.session_key!r}, which is not there.")
     message_id = f"agent-{command.turn_id}"
     conversation: ConversationRef = session.conversation
-    if state.fate_of(f"{conversation.address}:{message_id}") is not None:
+    if state.fate_of(conversation, message_id) is not None:
         return Decision(duplicate=True)
     job_id = new_job_id(state, now)
     enqueued = JobEnqueued(job_id, session.session_key, conversation, message_id, "", "", cause="agent")
@@ -111,7 +111,7 @@ def forget_resume_key(state: State, command: ForgetResumeKey, _now: str, _limits
     if job is None or session is None or job.generation != session.generation or not job.is_live:
         return NOTHING
     slot = resume_slot(job.tool or "", job.project_path)
-    if slot in session.proven or slot not in session.resume_keys:
+    if slot not in session.unproven:
         return NOTHING
     return Decision((ResumeKeyForgotten(job.session_key, job.generation, job.tool or "", job.project_path),))
 

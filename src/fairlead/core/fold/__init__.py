@@ -35,6 +35,10 @@ class Unfit(Exception):  # noqa: N818 - says what the line is
         self.seq = line.seq
 
 
+class OutOfOrder(Exception):  # noqa: N818 - says what the line is
+    """A line whose `seq` does not follow the one before it."""
+
+
 def apply(state: State, seq: int, ts: str, event: e.JournalEvent) -> None:
     """Take one fact into the state. Facts about what is no longer live change nothing."""
     state.seq = seq
@@ -47,13 +51,19 @@ def apply(state: State, seq: int, ts: str, event: e.JournalEvent) -> None:
 
 def replay(state: State, lines: Iterable[Numbered]) -> None:
     """The same as `apply` for each line, for a start that has a million of them: what belongs to every line is kept
-    beside the state and written once. So no rule may look at `state.seq` or `state.highest_ts`."""
+    beside the state and written once. So no rule may look at `state.seq` or `state.highest_ts`. Lines must follow the
+    state and each other without a gap."""
+    seq = state.seq
     rules = _RULES
+    silent = e.JobProgress  # nearly every second line, and its rule is to change nothing
     highest = state.highest_ts
     next_day = state.next_day
     line = None
     try:
         for line in lines:
+            seq += 1
+            if line.seq != seq:
+                raise OutOfOrder
             ts = line.ts
             if ts > highest:
                 highest = ts
@@ -61,14 +71,17 @@ def replay(state: State, lines: Iterable[Numbered]) -> None:
                     begin_day(state, ts)
                     next_day = state.next_day
             event = line.payload
-            rules[type(event)](state, ts, event)
+            kind: type[Any] = type(event)
+            if kind is not silent:
+                rules[kind](state, ts, event)
+    except OutOfOrder:
+        raise
     except Exception as fault:
         if line is None:
             raise
         raise Unfit(line, fault) from fault
-    if line is not None:
-        state.seq = line.seq
-        state.highest_ts = highest
+    state.seq = seq
+    state.highest_ts = highest
 
 
 _Rule = Callable[[State, str, Any], None]

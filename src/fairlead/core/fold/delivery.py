@@ -31,8 +31,9 @@ def piece_delivered(state: State, _ts: str, event: e.PieceDelivered) -> None:
     plan = debt.plan if debt is not None else None
     if debt is None or plan is None:
         return
-    if plan.destination is not None:
-        state.last_posts[plan.destination.address] = event.message_id
+    to = plan.destination
+    if to is not None:
+        state.last_posts[f"{to.channel}/{to.account_id}/{to.conversation_id}"] = event.message_id
     if len(plan.pieces) == 1:  # nearly always, so nothing is written that goes in the next line
         settle(state, debt)
         return

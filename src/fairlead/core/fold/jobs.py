@@ -37,19 +37,23 @@ def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
     session.last_activity_at = ts
     state.ready[key] = 0
     state.account.received += 1
-    state.keys_of_today[f"{at.channel}/{at.account_id}/{at.conversation_id}:{event.message_id}"] = job_id
+    address = f"{at.channel}/{at.account_id}/{at.conversation_id}"
+    here = state.fates_of_today.get(address)
+    if here is None:
+        here = state.fates_of_today[address] = {}
+    here[job.message_id] = job_id
 
 
 def message_refused(state: State, _ts: str, event: e.MessageRefused) -> None:
     state.account.received += 1
     state.account.refused += 1
-    state.keys_of_today[f"{event.conversation.address}:{event.message_id}"] = f"refused {event.error_code}"
+    _remember(state, event, f"refused {event.error_code}")
 
 
 def message_skipped(state: State, _ts: str, event: e.MessageSkipped) -> None:
     state.account.received += 1
     state.account.skipped += 1
-    state.keys_of_today[f"{event.conversation.address}:{event.message_id}"] = f"skipped {event.reason}"
+    _remember(state, event, f"skipped {event.reason}")
 
 
 def job_amended(state: State, _ts: str, event: e.JobAmended) -> None:
@@ -80,7 +84,9 @@ def job_started(state: State, ts: str, event: e.JobStarted) -> None:
     if job is None or job.state != "queued":
         return
     session = state.sessions[job.session_key]
-    _leave_queue(state, session, job_id)
+    session.queue.remove(job_id)
+    if not session.queue:
+        del state.ready[session.session_key]
     state.jobs_started += 1
     session.last_started = state.jobs_started
     if job.cause == "agent":
@@ -130,7 +136,7 @@ def job_completed(state: State, ts: str, event: e.JobCompleted) -> None:
         job.files = event.files
     state.account.answered += 1
     _spend(session, job, event.spent)
-    if len(session.proven) < len(session.resume_keys):
+    if session.unproven:
         _prove(session, job)
 
 
@@ -169,7 +175,9 @@ def _end(state: State, ts: str, job: Job, how: JobState) -> Session:
     if before == "running":
         state.running.remove(job_id)
     elif before == "queued":
-        _leave_queue(state, session, job_id)
+        session.queue.remove(job_id)
+        if not session.queue:
+            del state.ready[session.session_key]
     else:
         state.waiting.remove(job_id)
     if session.running_job_id == job_id:
@@ -185,17 +193,14 @@ def _end(state: State, ts: str, job: Job, how: JobState) -> Session:
     return session
 
 
+def _remember(state: State, event: e.MessageRefused | e.MessageSkipped, fate: str) -> None:
+    state.fates_of_today.setdefault(event.conversation.address, {})[event.message_id] = fate
+
+
 def _prove(session: Session, job: Job) -> None:
     slot = resume_slot(job.tool or "", job.project_path)
-    if job.generation == session.generation and slot in session.resume_keys and slot not in session.proven:
-        session.proven.append(slot)
-
-
-def _leave_queue(state: State, session: Session, job_id: str) -> None:
-    queue = session.queue
-    queue.remove(job_id)
-    if not queue:
-        state.ready.pop(session.session_key, None)
+    if job.generation == session.generation and slot in session.unproven:
+        session.unproven.remove(slot)
 
 
 def _spend(session: Session, job: Job, spent: e.Spent) -> None:

@@ -93,7 +93,7 @@ def session_reset(state: State, ts: str, event: e.SessionReset) -> None:
     if session is not None and event.generation > session.generation:
         session.generation = event.generation
         session.resume_keys = {}
-        session.proven = []
+        session.unproven = []
         session.rules = []
         session.updated_at = ts
 
@@ -102,8 +102,8 @@ def resume_key_learnt(state: State, ts: str, event: e.ResumeKeyLearnt) -> None:
     session = state.sessions.get(event.session_key)
     if session is not None and event.generation == session.generation:
         slot = resume_slot(event.tool, event.project_path)
-        if session.resume_keys.get(slot) != event.key and slot in session.proven:
-            session.proven.remove(slot)
+        if session.resume_keys.get(slot) != event.key and slot not in session.unproven:
+            session.unproven.append(slot)
         session.resume_keys[slot] = event.key
         session.updated_at = ts
 
@@ -111,7 +111,10 @@ def resume_key_learnt(state: State, ts: str, event: e.ResumeKeyLearnt) -> None:
 def resume_key_forgotten(state: State, ts: str, event: e.ResumeKeyForgotten) -> None:
     session = state.sessions.get(event.session_key)
     if session is not None and event.generation == session.generation:
-        session.resume_keys.pop(resume_slot(event.tool, event.project_path), None)
+        slot = resume_slot(event.tool, event.project_path)
+        session.resume_keys.pop(slot, None)
+        if slot in session.unproven:
+            session.unproven.remove(slot)
         session.updated_at = ts
 
 
