@@ -199,13 +199,14 @@ async def test_a_job_whose_agent_is_no_longer_there_fails_and_says_what_to_do():
 @virtually
 async def test_a_cancel_in_the_moment_before_a_start_is_durable_is_not_lost():
     async with flow_house() as house:
-        job_id = (await house.say("/hang deaf")).job_id
         house.writer.held = True
-        while house.state.jobs[job_id].state != "running":
+        saying = asyncio.ensure_future(house.say("/hang deaf"))
+        while not house.state.running:
             await asyncio.sleep(0.0005)
         cancelling = asyncio.ensure_future(house.command(ask.Cancel()))
         await asyncio.sleep(1)
         house.writer.release()
+        job_id = (await saying).job_id
         assert (await cancelling).stopping == (job_id,)
         assert (await house.ended(job_id)).state == "cancelled"
         assert house.agents.invoked == [], "it ended before it began"

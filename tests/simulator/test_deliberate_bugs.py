@@ -189,12 +189,19 @@ def run_again_what_a_crash_interrupted(patch):
                 self._begin(job_id, owner)
             while True:
                 seen = self._ledger.state.seq
-                await self._start_all(owner)
-                if self._ledger.state.seq == seen:
-                    await self._ledger.changed(seen)
+                self._start_all(owner)
+                await self._ledger.changed(seen)
 
     patch.setattr(starting, "mark_interrupted", mark_nothing)
     patch.setattr(Scheduler, "run", run)
+
+
+@caught_by("was invoked 2 times")
+def begin_before_the_start_is_durable(patch):
+    async def at_once(self, seq):
+        pass
+
+    patch.setattr(Ledger, "durable", at_once)
 
 
 # --- delivery ------------------------------------------------------------------------------------------------------

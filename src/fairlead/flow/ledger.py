@@ -57,6 +57,9 @@ class Ledger:
             self._wake()
         return decision
 
+    async def durable(self, seq: int) -> None:
+        await self._journal.durable(seq)
+
     async def settled(self) -> None:
         """Everything in the state, as it is now, is durable when this returns."""
         await self._journal.durable(self.state.seq)

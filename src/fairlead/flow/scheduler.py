@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from fairlead.core.decide.endings import Cancelled, Failed, Outcome
+from fairlead.core.decide.endings import Cancelled, Failed
 from fairlead.core.decide.starts import StartNext
 from fairlead.core.events import JobStarted
 from fairlead.core.state import Job
@@ -28,9 +28,7 @@ class Scheduler:
         self._make_turn = make_turn
         self._rereading = rereading
         self._turns: dict[str, Turn] = {}
-        self._stopped_early: dict[str, Outcome] = {}
         self._closed = False
-        self._starting = asyncio.Lock()
         self._quiet = asyncio.Event()
         self._quiet.set()
 
@@ -41,24 +39,22 @@ class Scheduler:
                 owner.start(self._release(queue, owner), name=f"reread {queue[0]}")
             while True:
                 seen = self._ledger.state.seq
-                if not self._closed:
-                    await self._start_all(owner)
-                if self._ledger.state.seq == seen:
-                    await self._ledger.changed(seen)
+                self._start_all(owner)
+                await self._ledger.changed(seen)
 
     async def _release(self, queue: list[str], owner: TaskOwner) -> None:
         for job_id in queue:
             await self._rereading.reread(job_id)
-            await self._start_all(owner)
+            self._start_all(owner)
 
-    async def _start_all(self, owner: TaskOwner) -> None:
+    def _start_all(self, owner: TaskOwner) -> None:
+        """Without waiting for the disk: a turn gets ready meanwhile, and does nothing before its start is durable."""
         while not self._closed:
-            async with self._starting:
-                decision = await self._ledger.record(StartNext(frozenset(self._rereading.held)))
-                if not decision.events:
-                    return
-                if isinstance(decision.events[0], JobStarted):
-                    self._begin(decision.subject, owner)
+            decision = self._ledger.note(StartNext(frozenset(self._rereading.held)))
+            if not decision.events:
+                return
+            if isinstance(decision.events[0], JobStarted):
+                self._begin(decision.subject, owner)
 
     def _begin(self, job_id: str, owner: TaskOwner) -> None:
         job = self._ledger.state.jobs[job_id]
@@ -71,12 +67,8 @@ class Scheduler:
 
     def watch_over(self, turn: Turn) -> Coroutine[Any, Any, None]:
         """Run a turn to its end, and be able to stop it from now on, also before it has taken its first step."""
-        job_id = turn.job.job_id
-        self._turns[job_id] = turn
+        self._turns[turn.job.job_id] = turn
         self._quiet.clear()
-        early = self._stopped_early.pop(job_id, None)
-        if early is not None:
-            turn.stop(early)
         return self._run(turn)
 
     async def _run(self, turn: Turn) -> None:
@@ -90,21 +82,13 @@ class Scheduler:
     def cancel(self, job_id: str, person: str, reason: str = "") -> bool:
         """Ask a running turn to end as cancelled; False if it does not run."""
         turn = self._turns.get(job_id)
-        job = self._ledger.state.jobs.get(job_id)
         if turn is not None:
             turn.stop(Cancelled(person, reason))
-        elif job is not None and job.state in {"running", "waiting"}:
-            # Its start is written, but not yet durable: it ends before it begins.
-            self._stopped_early[job_id] = Cancelled(person, reason)
-        else:
-            return False
-        return True
+        return turn is not None
 
     async def drain(self, seconds: float) -> None:
         """Start nothing more; let what runs come to its end, and after `seconds` end it as E_SHUTDOWN."""
         self._closed = True
-        async with self._starting:
-            pass  # a start that is being written becomes a turn first: it ends as one, not as unknown after a crash
         try:
             async with asyncio.timeout(seconds):
                 await self._quiet.wait()

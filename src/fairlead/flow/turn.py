@@ -77,6 +77,7 @@ class Turn:
         self._stop: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._timer = PausableTimeout(settings.time_limit_sec if runtime.capabilities.bounded_turns else None)
         self._gathered = _Gathered()
+        self._started_seq = ledger.state.seq
 
     def stop(self, outcome: Outcome) -> None:
         """Ask the turn to end like this, as soon as the agent lets go."""
@@ -160,6 +161,7 @@ class Turn:
         facts = self._directories.inspect(job.project_path)
         if facts.problem:
             raise error(Code.E_INVALID_PATH, f"Project {job.project}: {facts.problem}")
+        await self._ledger.durable(self._started_seq)  # nothing happens before its start is a fact
         prompt = job.prompt
         if job.prompt_blob:
             prompt = (await self._blobs.get(job.prompt_blob)).decode()

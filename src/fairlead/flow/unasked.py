@@ -8,7 +8,6 @@ from typing import Any, Final
 from fairlead.core.decide.starts import BeginAgentTurn
 from fairlead.core.engine import EngineEvent, Invocation, TurnEnded, TurnFailed, Unasked
 from fairlead.core.state import Job
-from fairlead.errors import FairleadError
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.turn import Turn
 from fairlead.kit.tasks import TaskOwner
@@ -59,7 +58,7 @@ class UnaskedTurns:
             while True:
                 async with aclosing(self._spoken()) as spoken:
                     async for unasked in spoken:
-                        await self._take(unasked, owner, watch_over)
+                        self._take(unasked, owner, watch_over)
                 await asyncio.sleep(LISTEN_AGAIN_SECONDS)
 
     async def _spoken(self) -> AsyncGenerator[Unasked]:
@@ -70,19 +69,18 @@ class UnaskedTurns:
         except Exception as fault:
             log_failure("a runtime broke while it was listened to", fault, runtime=self._runtime.name)
 
-    async def _take(self, unasked: Unasked, owner: TaskOwner, watch_over: WatchOver) -> None:
-        stream = self._heard.get(unasked.turn_id) or await self._begin(unasked, owner, watch_over)
+    def _take(self, unasked: Unasked, owner: TaskOwner, watch_over: WatchOver) -> None:
+        stream = self._heard.get(unasked.turn_id) or self._begin(unasked, owner, watch_over)
         if stream is None:
             return
         stream.hear(unasked.event)
         if isinstance(unasked.event, TurnEnded | TurnFailed):
             del self._heard[unasked.turn_id]
 
-    async def _begin(self, unasked: Unasked, owner: TaskOwner, watch_over: WatchOver) -> HeardStream | None:
-        try:
-            decision = await self._ledger.record(BeginAgentTurn(unasked.session_key, unasked.turn_id))
-        except FairleadError as refusal:
-            log_failure("an agent spoke unasked, and nobody is there to hear it", refusal)
+    def _begin(self, unasked: Unasked, owner: TaskOwner, watch_over: WatchOver) -> HeardStream | None:
+        decision = self._ledger.note(BeginAgentTurn(unasked.session_key, unasked.turn_id))
+        if decision.refusal is not None:
+            log_failure("an agent spoke unasked, and nobody is there to hear it", decision.refusal)
             return None
         if decision.duplicate:
             return None

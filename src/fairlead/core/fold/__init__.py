@@ -70,8 +70,8 @@ def replay(state: State, lines: Iterable[Numbered]) -> None:
                 if ts >= next_day:
                     begin_day(state, ts)
                     next_day = state.next_day
-            event = line.payload
-            kind: type[Any] = type(event)
+            event: e.JournalEvent = line.payload
+            kind = type(event)
             if kind is not silent:
                 rules[kind](state, ts, event)
     except OutOfOrder:
