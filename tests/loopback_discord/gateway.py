@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import json
 import secrets
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -71,6 +72,7 @@ class Line:
         self.compression = request.query.get("compress")
         self.session: Session | None = None
         self._squeeze = squeeze
+        self.wrote_at: dict[int, float] = {}
         self._frames: asyncio.Queue[dict[str, Any] | int] = asyncio.Queue()
 
     def put(self, frame: dict[str, Any]) -> None:
@@ -90,8 +92,11 @@ class Line:
                 await self.socket.close(code=frame)
                 return
             text = json.dumps(frame, separators=(",", ":"))
-            if self._squeeze:
-                await self.socket.send_bytes(self._squeeze(text))
+            squeezed = self._squeeze(text) if self._squeeze else None
+            if "s" in frame:
+                self.wrote_at[frame["s"]] = time.time()
+            if squeezed is not None:
+                await self.socket.send_bytes(squeezed)
             else:
                 await self.socket.send_str(text)
 

@@ -8,7 +8,6 @@ import os
 import shutil
 import statistics
 import time
-import uuid
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
@@ -18,19 +17,20 @@ from fairlead.app import House, open_house
 from fairlead.bench.agent_stream import KEY, write_stream
 from fairlead.bench.daemon import Daemon
 from fairlead.bench.model import model_on_loopback
+from fairlead.bench.punctual import Punctual
 from fairlead.bench.rows import NotMeasured, Row, at_most, seconds, side_by_side
 from fairlead.channels.http.token import read_or_make_token
 from fairlead.client.connection import Client
 from fairlead.client.wire import Done, Failed
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import AddProject, DirectoryFacts
-from fairlead.core.engine import Diagnostic, Invocation, ResumeKeyFound, TurnEnded
+from fairlead.core.engine import Invocation, ResumeKeyFound, TurnEnded
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import user_key
 from fairlead.kit.files import make_private_directory
 from fairlead.kit.process_table import system_table
 from fairlead.runtimes.claude import wire
-from fairlead.runtimes.claude.command_line import ClaudeSettings, Talk
+from fairlead.runtimes.claude.command_line import ClaudeSettings
 from fairlead.runtimes.claude.runtime import ClaudeRuntime
 from fairlead.runtimes.claude.translate import ClaudeTranslator
 from fairlead.settings import load_settings
@@ -43,8 +43,6 @@ TURNS: Final = 5
 _REST: Final = 0.03
 """Between two measurements, so that neither pays for what the other left running."""
 
-# It lives until its pipe is closed, as a long-lived agent does.
-_TRIVIAL: Final = "#!/bin/sh\necho up\nexec cat >/dev/null\n"
 _DEAF: Final = "#!/bin/sh\ntrap '' INT TERM\necho up\nsleep 1000 &\nwhile :; do sleep 1000; done\n"
 _LONG: Final = """#!/usr/bin/env python3
 import json, sys
@@ -164,52 +162,41 @@ async def _turn(runtime: ClaudeRuntime, invocation: Invocation) -> tuple[float, 
     raise RuntimeError(f"claude did not answer: {last}")
 
 
-# --- from the runtime to the first sign of life
+# --- from an accepted message to the agent's process
 
 
 async def spawn_row(home: Path) -> Row:
-    """Both are measured to the first byte that arrives from the child."""
-    program = _program(home, _TRIVIAL)
-    env = {"PATH": "/usr/bin:/bin", "HOME": str(home)}
+    """From the moment the message is acknowledged, through scheduler, turn and runtime, to the agent's own clock."""
+    agent = Punctual(home)
     ours: list[float] = []
     bare: list[float] = []
-    for number in range(SPAWNS):
-        await asyncio.sleep(_REST)
-        ours.append(await _invoked(home, program, env, number))
-        await asyncio.sleep(_REST)
-        bare.append(await _spawned(home, program, env))
+    async with _house(home, {"gemini_command": str(agent.program)}) as house:
+        for number in range(SPAWNS):
+            await asyncio.sleep(_REST)
+            accepted = await _accepted(house, number, "gemini")
+            await _all_ended(house)
+            ours.append(agent.moments()[2 * number] - accepted)
+            await asyncio.sleep(_REST)
+            began = time.time()
+            await agent.spawn_bare({"PATH": "/usr/bin:/bin"})
+            bare.append(agent.moments()[2 * number + 1] - began)
     measured, floor = statistics.median(ours) * 1e3, statistics.median(bare) * 1e3
     floor_name = "bare spawn of the same"
-    return at_most("job given → CLI runs", measured, floor, floor_name=floor_name, unit="ms", factor=1.3)
+    return at_most("job accepted → CLI runs", measured, floor, floor_name=floor_name, unit="ms", factor=1.3)
 
 
-async def _invoked(home: Path, program: str, env: Mapping[str, str], number: int) -> float:
-    log = _FirstWord()
-    runtime = ClaudeRuntime(ClaudeSettings(command=program), env, lambda _: log)
-    invocation = _invocation(home, number)
-    began = time.perf_counter()
-    async with aclosing(runtime.invoke(invocation)) as events:
-        async for event in events:
-            if isinstance(event, Diagnostic):  # its first word is no JSON
-                break
-    await runtime.aclose()
-    return log.at - began
+async def _all_ended(house: House) -> None:
+    state = house.flow.ledger.state
+    while state.running or state.ready:
+        await house.flow.ledger.changed(state.seq)
 
 
-async def _spawned(home: Path, program: str, env: Mapping[str, str]) -> float:
-    argv = (program, "-p", "--verbose", *Talk(str(uuid.uuid4()), is_new=True).flags())
-    pipe = asyncio.subprocess.PIPE
-    began = time.perf_counter()
-    process = await asyncio.create_subprocess_exec(
-        *argv, stdin=pipe, stdout=pipe, stderr=pipe, cwd=home, env=env, start_new_session=True
-    )
-    assert process.stdout is not None
-    assert process.stdin is not None
-    await process.stdout.read(1)
-    taken = time.perf_counter() - began
-    process.stdin.close()
-    await process.wait()
-    return taken
+async def _accepted(house: House, number: int, tool: str) -> float:
+    """When a message was acknowledged."""
+    place = ConversationRef("bench", "fairlead", "local")
+    key = user_key(agent_id="fairlead", user_id="local")
+    await house.flow.gate.submit(Inbound(place, key, f"m{number}", "local", "hello", vouched=True, tool=tool))
+    return time.time()
 
 
 # --- what it prints
@@ -262,24 +249,22 @@ async def long_line_row(home: Path) -> Row:
 async def cancel_row(home: Path) -> Row:
     """Until no process that carries the job's mark is found, though the agent heeds neither pipe nor signal."""
     program = _program(home, _DEAF)
-    async with _house(home, program) as house:
+    async with _house(home, {"claude_command": program}) as house:
         taken = max([await _cancelled(house, n) for n in range(3)])
     return Row("cancel → no process of the job left", taken, None, "none", "s", "≤ 2 s", taken <= 2)
 
 
 @asynccontextmanager
-async def _house(home: Path, program: str) -> AsyncGenerator[House]:
+async def _house(home: Path, commands: Mapping[str, str]) -> AsyncGenerator[House]:
     changed = {"state_dir": home / "state", "log_dir": home / "logs", "http": False, "projects": ()}
-    settings = load_settings().model_copy(update={**changed, "claude_command": program})
+    settings = load_settings().model_copy(update={**changed, **commands})
     async with open_house(settings) as house:
         await house.flow.ledger.record(AddProject(DirectoryFacts(str(home), str(home))))
         yield house
 
 
 async def _cancelled(house: House, number: int) -> float:
-    key = user_key(agent_id="fairlead", user_id="local")
-    place = ConversationRef("bench", "fairlead", "local")
-    await house.flow.gate.submit(Inbound(place, key, f"m{number}", "local", "hello", vouched=True))
+    await _accepted(house, number, "claude")
     state = house.flow.ledger.state
     while not state.running:
         await house.flow.ledger.changed(state.seq)
@@ -292,8 +277,7 @@ async def _cancelled(house: House, number: int) -> float:
     while await asyncio.to_thread(_alive, mark):  # noqa: ASYNC110 - processes announce nothing
         await asyncio.sleep(0.01)
     taken = time.perf_counter() - began
-    while job_id in state.running:
-        await house.flow.ledger.changed(state.seq)
+    await _all_ended(house)
     return taken
 
 

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from fairlead.app import open_house
 from fairlead.bench.journal import EVENT, TS, opened
+from fairlead.bench.punctual import Punctual
 from fairlead.bench.rows import Row, at_most
 from fairlead.channels.discord.status import edit_interval
 from fairlead.core.engine import EngineEvent, Invocation, TextDelta, ToolEnded, ToolStarted, TurnEnded
@@ -30,8 +31,9 @@ from fairlead.settings import load_settings
 TESTS: Final = Path("tests").resolve()
 LEAST_SEC: Final = 1.2
 LINES: Final = 8
+TIMES: Final = 30
+_REST: Final = 0.3
 _MOMENT: Final = re.compile(r"at (\d+\.\d{4})")
-_SHIM: Final = '#!/bin/sh\ncase "$1" in --version) echo 0.61.0; exit;; esac\ndate +%s%N >> "{file}"\nexit 1\n'
 _BARE: Final = """
 import asyncio, os, sys, discord, discord.http, yarl
 from discord.gateway import DiscordWebSocket
@@ -68,17 +70,14 @@ async def discord_rows(directory: Path) -> list[Row]:
 
 
 async def _frame_row(module: Any, home: Path) -> Row:
-    started = home / "started.txt"
-    shim = home / "bin" / "gemini"
-    shim.parent.mkdir(parents=True)
-    shim.write_text(_SHIM.format(file=started))
-    shim.chmod(0o755)
-    floor = await _spawns(shim, started, home / "floor")
+    """From the moment the frame is written to the socket; discord.py's reading of it is part of what is measured."""
+    agent = Punctual(home)
+    floor = await _spawns(agent, home / "floor")
     async with module.LoopbackDiscord.start() as discord:
         process = _daemon(discord, home)
         try:
             await discord.gateway.ready(timeout=30)
-            measured = [await _spawned_after_message(discord, started) for _ in range(30)]
+            measured = [await _spawned_after_message(discord, agent) for _ in range(TIMES)]
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait()
@@ -92,34 +91,28 @@ async def _frame_row(module: Any, home: Path) -> Row:
     )
 
 
-async def _spawns(shim: Path, started: Path, directory: Path) -> list[float]:
+async def _spawns(agent: Punctual, directory: Path) -> list[float]:
     taken: list[float] = []
     make_private_directory(directory)
     async with opened(directory) as journal:
-        for number in range(30):
+        for number in range(TIMES):
+            await asyncio.sleep(_REST)
             began = time.time()
             journal.append(TS, journal.appended_seq + 1, (EVENT,))
             await journal.durable(journal.appended_seq)
-            process = await asyncio.create_subprocess_exec(shim, "-p")
-            await process.wait()
-            taken.append(_started(started)[number] - began)
-    os.unlink(started)  # noqa: PTH108 - nothing else runs
+            await agent.spawn_bare({"PATH": "/usr/bin:/bin"})
+            taken.append(agent.moments()[number] - began)
     return taken
 
 
-async def _spawned_after_message(discord: Any, started: Path) -> float:
-    before = len(_started(started))
-    began = time.time()
+async def _spawned_after_message(discord: Any, agent: Punctual) -> float:
+    before = len(agent.moments())
     discord.owner.say(discord.owner.dm, "hello")
-    while len(_started(started)) <= before:  # noqa: ASYNC110 - a file announces nothing
-        await asyncio.sleep(0.001)
-    taken = _started(started)[before] - began
-    await asyncio.sleep(0.3)  # the job's end and its answer are not what is measured
-    return taken
-
-
-def _started(file: Path) -> list[float]:
-    return [int(line) / 1e9 for line in file.read_text().split()] if file.exists() else []
+    [session] = discord.gateway.connected()
+    frame = session.seq
+    ran = await agent.next_moment(before)
+    await asyncio.sleep(_REST)  # the job's end and its answer are not what is measured
+    return ran - session.line.wrote_at[frame]
 
 
 def _daemon(discord: Any, home: Path) -> subprocess.Popen[bytes]:

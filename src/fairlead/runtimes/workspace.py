@@ -1,5 +1,6 @@
 """The words a project's workspace adds to a prompt: context files at the start of a talk, the note every time."""
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -21,13 +22,22 @@ class Context(msgspec.Struct, frozen=True):
 
 def read_context(workspace: Path, *, system_prompt_is_set: bool) -> Context:
     """With an appended system prompt the files are left out: their content is in it."""
-    present = [name for name in CONTEXT_FILES if (workspace / name).is_file()]
+    present = _present(workspace)
     if not system_prompt_is_set:
         return _read(workspace, present)
     if BOOTSTRAP not in present:
         return Context()
     skipped = f"{workspace / BOOTSTRAP} is still there and is not read while CLAUDE_APPEND_SYSTEM_PROMPT is set."
     return Context(warnings=(f"{skipped} Let it be consumed first: unset the variable, or remove the file.",))
+
+
+def _present(workspace: Path) -> list[str]:
+    """In the order they are read. One look at the directory: every turn begins with it, and most have none."""
+    try:
+        there = {entry.name for entry in os.scandir(workspace) if entry.name in CONTEXT_FILES and entry.is_file()}
+    except (FileNotFoundError, NotADirectoryError):
+        return []  # nobody has put anything there
+    return [name for name in CONTEXT_FILES if name in there]
 
 
 def _read(workspace: Path, names: list[str]) -> Context:
