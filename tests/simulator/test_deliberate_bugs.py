@@ -122,7 +122,7 @@ def forget_the_dedupe_key(patch):
     patch.setattr(State, "fate_of", lambda self, at, message_id: None)
 
 
-@caught_by("was taken 2 times")
+@caught_by("was taken")
 def let_a_job_be_retried_twice(patch):
     remembered = State.fate_of
 
