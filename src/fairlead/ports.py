@@ -175,7 +175,10 @@ class ChannelCapabilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Parcel(msgspec.Struct, frozen=True, kw_only=True):
-    """One piece on its way out. The same `nonce` on every attempt makes a second arrival recognisable."""
+    """One piece on its way out. The same `nonce` on every attempt makes a second arrival recognisable.
+
+    With a `thread_name` it is a thread, to be made from the message `thread_from`, whose id it bears. Asked for again,
+    the same thread counts as made; one that can never be made takes its opening message with it."""
 
     debt_id: str
     index: int
@@ -189,6 +192,8 @@ class Parcel(msgspec.Struct, frozen=True, kw_only=True):
     question: OpenQuestion | None = None
     after_message_id: str = ""
     reply_to: str = ""
+    thread_name: str = ""
+    thread_from: str = ""
 
 
 class ChannelAway(Exception):  # noqa: N818 - a condition of the world, not a mistake

@@ -111,6 +111,39 @@ async def test_start_makes_one_thread_whatever_discord_answers(stage: Stage, fau
     assert {str(t.id) for t in stage.place.threads()} <= sessions
 
 
+@pytest.mark.parametrize("worked", [True, False])
+@pytest.mark.parametrize("at", ["messages", "messages/*/threads"])
+async def test_killed_in_the_middle_of_start_there_is_one_thread_and_one_session(
+    tmp_path: Path, at: str, *, worked: bool
+) -> None:
+    async with a_stage(tmp_path) as stage:
+        hold = Fault.hang_after_work() if worked else Fault.hang()
+        where = f"/channels/{stage.place.id}/{at}"
+        stage.discord.faults.next("POST", where, hold)
+        stage.owner.slash(stage.place, "start", project_name="api")
+        await stage.discord.wait_for_call("POST", where)
+        await stage.daemon.kill()
+        stage.discord.faults.clear()
+        stage.discord.clock.advance(3600)  # no nonce is remembered for so long
+        await stage.daemon.up()
+        [thread] = await stage.discord.wait_for(stage.place.threads, what="the thread")
+        await answer_to(thread, stage.owner.say(thread, "anybody here?"))
+        await stage.daemon.until_journalled("PieceDelivered", times=3)  # the opening, its thread, the answer
+        assert [m.id for m in stage.place.from_bot if not m.ephemeral] == [thread.id]
+        [session] = stage.daemon.journal("SessionCreated")
+        assert session["payload"]["session_id"] == str(thread.id)
+
+
+async def test_where_no_thread_may_grow_start_takes_its_opening_message_back(stage: Stage) -> None:
+    deny = Allow.CREATE_PUBLIC_THREADS
+    bare = stage.discord.text_channel(stage.place.channel.guild, "bare", deny=deny)  # type: ignore[arg-type]
+    reply = await stage.owner.slash(bare, "start", project_name="api").reply()
+    assert reply.content.startswith("E_THREAD_ACCESS_FAILED: ")
+    assert [m for m in bare.from_bot if not m.ephemeral] == []
+    ended = stage.daemon.journal("BindingEnded")[-1]["payload"]
+    assert ended["reason"] == "its thread could not be made"
+
+
 # --- gateway
 
 

@@ -87,6 +87,15 @@ class Start(msgspec.Struct, frozen=True):
     tool: str = ""
 
 
+class StartThread(msgspec.Struct, frozen=True):
+    """A new session in a thread of its own, which grows where this was asked. `asked_by` is the command's own id, the
+    same however often it is tried."""
+
+    asked_by: str
+    project: str = ""
+    tool: str = ""
+
+
 class AgentStatus(msgspec.Struct, frozen=True):
     pass
 
@@ -120,6 +129,7 @@ Request: TypeAlias = (
     | Cancel
     | Why
     | Start
+    | StartThread
     | AgentStatus
     | AgentStop
     | AgentModel

@@ -18,6 +18,7 @@ from fairlead.flow.hub import Hub
 from fairlead.flow.intake import Intake
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.looking_back import LookingBack
+from fairlead.flow.openings import Openings
 from fairlead.flow.rereading import Rereading
 from fairlead.flow.scheduler import Scheduler
 from fairlead.flow.turn import Turn, TurnSettings
@@ -69,6 +70,7 @@ class Flow:
             directories=world.directories,
             looking_back=looking_back,
             agents=AgentCommands(self.ledger, self.scheduler, world.runtimes),
+            openings=Openings(self.ledger, world.journal),
             runtimes=world.runtimes,
         )
         self.gate = FlowGate(self.ledger, Intake(self.ledger, world.blobs), commands)

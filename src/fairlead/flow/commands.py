@@ -32,6 +32,7 @@ from fairlead.flow import reports
 from fairlead.flow.agent_commands import AgentCommands
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.looking_back import LookingBack
+from fairlead.flow.openings import Openings
 from fairlead.flow.scheduler import Scheduler
 from fairlead.flow.stopping import cancel_jobs
 from fairlead.ports import Directories, Runtime
@@ -62,6 +63,7 @@ class Commands:
         directories: Directories,
         looking_back: LookingBack,
         agents: AgentCommands,
+        openings: Openings,
         runtimes: Mapping[str, Runtime],
     ) -> None:
         self._ledger = ledger
@@ -84,6 +86,7 @@ class Commands:
             ask.Cancel: self._cancel,
             ask.Why: self._why,
             ask.Start: self._start,
+            ask.StartThread: openings.start,
             ask.AgentStatus: agents.status,
             ask.AgentStop: agents.stop,
             ask.AgentModel: agents.model,

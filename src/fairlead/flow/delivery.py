@@ -16,7 +16,8 @@ import msgspec
 from fairlead.core import moments
 from fairlead.core.decide.delivery import Abandon, DeferDelivery, PayPiece, PlanDelivery
 from fairlead.core.decide.sessions import Touch
-from fairlead.core.routing import resolve_destination
+from fairlead.core.retention import is_rising
+from fairlead.core.routing import Destination, resolve_destination, where_asked
 from fairlead.core.state import Debt, Job, State
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.composing import Composer
@@ -86,17 +87,11 @@ class Delivery:
         return all_planned
 
     async def _plan(self, debt: Debt) -> bool:
-        to = resolve_destination(
-            self._state,
-            target_session_key=debt.session_key,
-            requester=debt.requester,
-            fail_closed=debt.fail_closed,
-            now=self._ledger.now(),
-        )
+        to = self._destination(debt)
         channel = self._channels.get(to.conversation.channel) if to.conversation is not None else None
         if to.conversation is not None and channel is None:
             return True  # that channel is off for now: the debt waits for it
-        if to.mode != "bound":
+        if to.mode in {"fallback", "nowhere"}:
             log.warning("delivery without a binding", debt_id=debt.debt_id, mode=to.mode, reason=to.reason)
         can = channel.capabilities if channel is not None else None
         try:
@@ -108,6 +103,17 @@ class Delivery:
             self._begun_here.add(debt.debt_id)
         await self._ledger.record(PlanDelivery(debt.debt_id, to, pieces))
         return True
+
+    def _destination(self, debt: Debt) -> Destination:
+        if debt.opening is not None:
+            return where_asked(debt.requester)
+        return resolve_destination(
+            self._state,
+            target_session_key=debt.session_key,
+            requester=debt.requester,
+            fail_closed=debt.fail_closed,
+            now=self._ledger.now(),
+        )
 
     # --- paying
 
@@ -215,11 +221,20 @@ class Delivery:
             language=self._language_of(job.person if job is not None else ""),
             files=piece.files,
             question=msgspec.structs.replace(question) if question is not None else None,
-            after_message_id=self._state.last_posts.get(
-                debt.plan.destination.address, job.message_id if job is not None else ""
-            ),  # not only after the question: an earlier answer with the same words may have come behind it
+            after_message_id=_last_known(self._state, debt, debt.plan.destination.address, job),
             reply_to=_answered_message(debt, job),
+            thread_name=piece.thread,
+            thread_from=debt.paid.get(str(index - 1), "") if piece.thread else "",
         )
+
+
+def _last_known(state: State, debt: Debt, address: str, job: Job | None) -> str:
+    """What an earlier attempt must be newer than. Not only after the question: an earlier answer with the same words
+    may have come behind it; and the next start looks just like the last."""
+    last = state.last_posts.get(address, "")
+    if debt.opening is not None:
+        return max(last, debt.opening.asked_by, key=lambda m: int(m) if is_rising(m) else -1)
+    return last or (job.message_id if job is not None else "")
 
 
 def _answered_message(debt: Debt, job: Job | None) -> str:

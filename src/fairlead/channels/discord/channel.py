@@ -25,7 +25,6 @@ from fairlead.channels.discord.people import People
 from fairlead.channels.discord.registration import Registration
 from fairlead.channels.discord.sending import MAX_FILES, TEXT_LIMIT, Sending, megabytes
 from fairlead.channels.discord.showing import Showing
-from fairlead.channels.discord.start import Starter
 from fairlead.channels.discord.status import close_left_over, left_over
 from fairlead.channels.discord.strangers import Strangers
 from fairlead.channels.discord.webhooks import Webhooks
@@ -124,9 +123,8 @@ class DiscordChannel:
             refuse=self._refuse,
             look_back=self._catching_up.missed,
         )
-        self._starter = Starter(gate, view, self._calls, self._echoes, self._places)
         self._clicking = Clicking(gate, view, self._calls, self._people)
-        self._desk = Desk(gate, view, self._people, self._calls, self._starter)
+        self._desk = Desk(gate, view, self._people, self._calls)
         self._showing = Showing(
             view,
             self._calls,
@@ -201,14 +199,13 @@ class DiscordChannel:
         self._start(self._settle_in(client), "settling in")
 
     async def _settle_in(self, client: discord.Client) -> None:
-        """What a new gateway session needs besides: commands, unfinished starts, direct messages not yet bound."""
+        """What a new gateway session needs besides: commands, direct messages not yet bound."""
         assert isinstance(client, FairleadClient)
         assert client.tree is not None
         try:
             await self._registration.bring_up_to_date(client, client.tree)
         except CONDITIONS as condition:
             log.error("commands not registered", message=repr(condition.__cause__ or condition))
-        await self._starter.finish(self._view.state)
         await self._open_direct_messages()
         while self._left_over:
             await close_left_over(self._calls, self._left_over.pop(), self._view)

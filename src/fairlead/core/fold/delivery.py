@@ -16,6 +16,7 @@ def delivery_owed(state: State, ts: str, event: e.DeliveryOwed) -> None:
         event.question_id,
         event.text,
         event.fail_closed,
+        opening=event.opening,
     )
 
 
