@@ -301,6 +301,10 @@ class Gate(Protocol):
 
     async def see_person(self, person: str, locale: str) -> None: ...
 
+    def came_back(self, channel: str) -> None:
+        """A channel that was away is there again: what is owed to it goes out now, not at the next look."""
+        ...
+
 
 class JobView(msgspec.Struct, frozen=True, omit_defaults=True):
     """A job as a client sees it, answer included once there is one."""

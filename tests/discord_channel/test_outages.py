@@ -396,6 +396,21 @@ async def test_six_hours_without_discord_cost_nothing_but_time(tmp_path: Path) -
         assert stage.discord.invalid_requests == 0
 
 
+async def test_the_moment_discord_is_back_what_was_owed_is_there(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        thread = await stage.start_thread()
+        said = stage.owner.say(thread, "before the storm\n/slow 0.4")
+        await thread.wait_for_typing()
+        await stage.discord.go_down()
+        await stage.daemon.until_journalled("JobCompleted")
+        await stage.daemon.until_journalled("DeliveryDeferred")  # it is known that Discord is away
+        await stage.discord.come_back()
+        gateway = stage.discord.gateway
+        await stage.discord.wait_for(gateway.connected, timeout=60, what="the gateway")
+        await answer_to(thread, said, timeout=3)
+        assert answers(thread) == ["before the storm"]
+
+
 async def test_a_second_daemon_on_the_token_is_noticed_and_stops_intake(tmp_path: Path) -> None:
     async with a_stage(tmp_path / "one") as stage:
         from discord_channel.daemon import Daemon

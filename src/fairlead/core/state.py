@@ -19,7 +19,7 @@ SessionState = Literal["idle", "running", "queued", "waiting", "failed", "unknow
 LIVE: Final[frozenset[str]] = frozenset({"queued", "running", "waiting"})
 RETRYABLE: Final[frozenset[str]] = frozenset({"failed", "unknown_after_crash"})
 
-FOLD_VERSION: Final = 3
+FOLD_VERSION: Final = 4
 """Raised whenever the same events would fold into another state: snapshots of another version are set aside."""
 
 

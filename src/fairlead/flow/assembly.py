@@ -20,6 +20,7 @@ from fairlead.flow.ledger import Ledger
 from fairlead.flow.looking_back import LookingBack
 from fairlead.flow.openings import Openings
 from fairlead.flow.rereading import Rereading
+from fairlead.flow.returns import Returns
 from fairlead.flow.scheduler import Scheduler
 from fairlead.flow.turn import Turn, TurnSettings
 from fairlead.flow.unasked import UnaskedTurns
@@ -61,8 +62,9 @@ class Flow:
         looking_back = LookingBack(self.ledger, world.journal, world.blobs)
         self.view = FlowView(self.ledger, self.hub, looking_back, world.runtimes, default_language=world.language)
         composer = Composer(world.state, world.blobs, self.view.language_of)
+        returns = Returns()
         self.delivery = Delivery(
-            self.ledger, world.channels, composer, random=world.random, language_of=self.view.language_of
+            self.ledger, world.channels, composer, returns, random=world.random, language_of=self.view.language_of
         )
         commands = Commands(
             self.ledger,
@@ -73,7 +75,7 @@ class Flow:
             openings=Openings(self.ledger, world.journal),
             runtimes=world.runtimes,
         )
-        self.gate = FlowGate(self.ledger, Intake(self.ledger, world.blobs), commands)
+        self.gate = FlowGate(self.ledger, Intake(self.ledger, world.blobs), commands, returns)
 
     async def run(self) -> None:
         """All workers, for ever. Cancelling it ends every turn and every delivery."""

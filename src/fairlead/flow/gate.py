@@ -13,15 +13,17 @@ from fairlead.errors import Code, FairleadError
 from fairlead.flow.commands import Commands
 from fairlead.flow.intake import Intake
 from fairlead.flow.ledger import Ledger
+from fairlead.flow.returns import Returns
 from fairlead.observe import log_failure
 from fairlead.ports import Click, Receipt
 
 
 class FlowGate:
-    def __init__(self, ledger: Ledger, intake: Intake, commands: Commands) -> None:
+    def __init__(self, ledger: Ledger, intake: Intake, commands: Commands, returns: Returns) -> None:
         self._ledger = ledger
         self._intake = intake
         self._commands = commands
+        self._returns = returns
 
     def allows(self, person: str, *, vouched: bool = False) -> bool:
         return is_allowed(self._ledger.state, person, self._ledger.limits, vouched=vouched)
@@ -72,3 +74,6 @@ class FlowGate:
 
     async def see_person(self, person: str, locale: str) -> None:
         await self._ledger.record(SeePerson(person, locale))
+
+    def came_back(self, channel: str) -> None:
+        self._returns.report(channel)

@@ -89,8 +89,8 @@ class DiscordChannel:
         self._view = view
         self._settings = settings
         self._pace = clients.IdentifyPace()
-        self.connection = Connection(token=token, make_client=self._new_client)
-        self._calls = Calls(Governor(), lambda: self.connection.client)
+        self.connection = Connection(token=token, make_client=self._new_client, came_back=self._came_back)
+        self._calls = Calls(Governor(), lambda: self.connection.client, self._came_back)
         self._echoes = Echoes(state_id)
         self._places = Places(settings.agent_id, identities, settings.discord_guild_id)
         strangers = Strangers()
@@ -140,7 +140,6 @@ class DiscordChannel:
     # --- ports.Channel, ports.Fetcher and ports.Rereader
 
     async def send(self, parcel: Parcel) -> str:
-        await self.connection.until_connected(PATIENCE_SEC)  # so that what is owed goes the moment Discord is back
         if parcel.question is not None and not self._is_open(parcel.question.question_id):
             raise DeliveryImpossible(Code.E_QUESTION_CLOSED, "settled while Discord was away")
         message_id = await self._sending.send(parcel)
@@ -159,7 +158,6 @@ class DiscordChannel:
         return question is not None and question.status == "open"
 
     async def find(self, parcel: Parcel) -> str | None:
-        await self.connection.until_connected(PATIENCE_SEC)
         return await self._sending.find(parcel)
 
     async def fetch(self, job: Job) -> tuple[Attachment, ...]:
@@ -178,6 +176,9 @@ class DiscordChannel:
             owner.start(self._showing.run(), name="showing")
             owner.start(self._intake.run(), name="intake")
             owner.start(self.connection.run(), name="connection")
+
+    def _came_back(self) -> None:
+        self._gate.came_back(self.name)
 
     def _new_client(self) -> clients.HouseClient:
         return FairleadClient(self, self._pace, self._desk, self._settings)

@@ -40,7 +40,7 @@ def piece_delivered(state: State, _ts: str, event: e.PieceDelivered) -> None:
     debt.paid[str(event.index)] = event.message_id
     if len(debt.paid) == len(plan.pieces):
         settle(state, debt)
-    elif debt.attempts:
+    elif debt.attempts or debt.due:  # what was waited for is there: the next piece need not wait for it
         debt.attempts = 0
         debt.due = ""
 
