@@ -267,6 +267,8 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Click(msgspec.Struct, frozen=True, omit_defaults=True):
+    """With `partial`, a choice from one of several lists: it is kept, and the question stays open for the others."""
+
     question_id: str
     person: str
     verdict: Verdict
@@ -274,6 +276,7 @@ class Click(msgspec.Struct, frozen=True, omit_defaults=True):
     message: str = ""
     for_session: bool = False
     vouched: bool = False
+    partial: bool = False
 
 
 class Gate(Protocol):

@@ -298,6 +298,14 @@ class QuestionAnswered(_Fact, frozen=True):
     for_session: bool = False
 
 
+class ChoiceMade(_Fact, frozen=True):
+    """One of several lists was chosen from; the question stays open until every list was."""
+
+    question_id: str
+    person: str
+    chosen: dict[str, str]
+
+
 class QuestionClosed(_Fact, frozen=True):
     """Nobody answered in time, the agent took it back, or its job ended."""
 
@@ -435,6 +443,7 @@ JournalEvent: TypeAlias = (
     | JobMarkedUnknownAfterCrash
     | QuestionAsked
     | QuestionAnswered
+    | ChoiceMade
     | QuestionClosed
     | BindingBound
     | BindingTouched

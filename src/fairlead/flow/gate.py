@@ -65,6 +65,7 @@ class FlowGate:
                 click.message,
                 click.for_session,
                 click.vouched,
+                click.partial,
             )
         )
         return decision.subject
