@@ -17,7 +17,6 @@ from fairlead.channels.discord.conversations import Place, Places, names_us
 from fairlead.channels.discord.governor import Urgency
 from fairlead.channels.discord.inbounds import inbound_of, reacted_inbound
 from fairlead.channels.discord.strangers import Strangers
-from fairlead.core.decide.messages import prompt_of
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import parse_session_key
 from fairlead.core.state import Job
@@ -199,14 +198,14 @@ class Intake:
         return self._places.of(fetched, guild_id=guild_id, channel_id=channel_id, user_id=user_id)
 
     async def _amend(self, message: discord.Message, known: Place | None = None) -> None:
-        """Link previews are edits too: only another text changes the job, and only while it is queued."""
+        """Link previews are edits too: only other words of the person change the job, and only while it is queued."""
         fate = self._view.state.fate_of(f"{self._places.ref(message.channel.id).address}:{message.id}")
         job = self._view.state.jobs.get(fate or "")
         if job is None or job.state != "queued":
             return
         inbound = await self._inbound(message, known)
         if inbound is not None:
-            await self._gate.amend(inbound.conversation, inbound.message_id, prompt_of(inbound))
+            await self._gate.amend(inbound.conversation, inbound.message_id, inbound.text)
 
     async def _point(self, channel_id: int, reacted: Reacted) -> None:
         person = self._places.person(reacted.user_id)
