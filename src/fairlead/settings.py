@@ -279,7 +279,7 @@ class Settings(BaseSettings):
         200,
         ge=0,
         validation_alias="FAIRLEAD_CATCH_UP_MESSAGES",
-        description="At most so many of the newest messages are looked at per conversation when catching up.",
+        description="At most so many of the newest messages are answered per conversation when catching up.",
     )
     reaction_emoji: str = Field(
         "🤖",

@@ -286,13 +286,51 @@ async def test_of_many_missed_messages_the_newest_are_answered(tmp_path: Path) -
         thread = await stage.start_thread()
         await answer_to(thread, stage.owner.say(thread, "before"))
         await stage.daemon.kill()
-        for n in range(5):
-            stage.owner.say(thread, f"missed {n}")
+        missed = [stage.owner.say(thread, f"missed {n}") for n in range(5)]
         await stage.daemon.up()
         await thread.wait_for_answer(lambda m: "missed 4" in m.content)
         live = stage.owner.say(thread, "live")
         await answer_to(thread, live)
         assert answers(thread) == ["before", "missed 3", "missed 4", "live"]
+        skipped = [e["payload"] for e in stage.daemon.journal("MessageSkipped")]
+        assert [s["message_id"] for s in skipped] == [str(m.id) for m in missed[:3]]
+        why = await stage.owner.slash(thread, "why", message=str(missed[0].id)).reply()
+        assert "skipped: more than FAIRLEAD_CATCH_UP_MESSAGES were missed" in why.content
+
+
+async def test_however_many_were_missed_only_so_many_are_read(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, FAIRLEAD_CATCH_UP_MESSAGES="1") as stage:
+        thread = await stage.start_thread()
+        await answer_to(thread, stage.owner.say(thread, "before"))
+        await stage.daemon.until_journalled("PieceDelivered", times=3)  # so that nothing is looked for afterwards
+        await stage.daemon.kill()
+        missed = [stage.owner.say(thread, f"missed {n}") for n in range(260)]
+        read = len(stage.discord.calls("GET", f"/channels/{thread.id}/messages"))
+        await stage.daemon.up()
+        await answer_to(thread, missed[-1])
+        skipped = [e["payload"]["message_id"] for e in stage.daemon.journal("MessageSkipped")]
+        assert skipped == [str(m.id) for m in missed[59:259]]
+        assert len(stage.discord.calls("GET", f"/channels/{thread.id}/messages")) == read + 3
+        assert await stage.daemon.until_logged("more was missed than is looked at")
+
+
+async def test_a_first_direct_message_of_long_ago_is_skipped_and_why_says_so(tmp_path: Path) -> None:
+    two_days_ago = Clock()
+    two_days_ago.advance(-48 * 3600)
+    async with a_stage(tmp_path, up=False, clock=two_days_ago, FAIRLEAD_CATCH_UP_HOURS="24") as stage:
+        stale = stage.owner.say(stage.owner.dm, "anybody home?")
+        stage.discord.clock.advance(48 * 3600)
+        for _ in range(2):
+            await stage.daemon.up()
+            [skipped] = await stage.daemon.until_journalled("MessageSkipped")
+            assert skipped["payload"]["message_id"] == str(stale.id)
+            why = await stage.owner.slash(stage.place, "why", message=str(stale.id)).reply()
+            assert "skipped: older than FAIRLEAD_CATCH_UP_HOURS" in why.content
+            await stage.daemon.kill()
+        await stage.daemon.up()
+        await answer_to(stage.owner.dm, stage.owner.say(stage.owner.dm, "and now?"))
+        assert len(stage.daemon.journal("MessageSkipped")) == 1
+        assert answers(stage.owner.dm) == ["and now?"]
 
 
 async def test_what_was_missed_too_long_ago_is_skipped_and_that_is_written_down(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import discord
 
 from fairlead.channels.discord import client as clients
 from fairlead.channels.discord.calls import CONDITIONS, Calls
-from fairlead.channels.discord.catching_up import Bounds, CatchingUp, people_to_open
+from fairlead.channels.discord.catching_up import Bounds, CatchingUp, last_seen, people_to_open
 from fairlead.channels.discord.clicking import Clicking
 from fairlead.channels.discord.commands import Tree
 from fairlead.channels.discord.connection import Connection
@@ -222,9 +222,10 @@ class DiscordChannel:
                 log.info("no direct messages with", user_id=str(user_id), message=repr(condition))
                 continue
             channel_id = int(opened["id"])
-            if self._places.ref(channel_id).address not in self._view.state.bound:
-                oldest = self._catching_up.oldest()
-                self._intake.put(channel_id, Missed(oldest, oldest))
+            address = self._places.ref(channel_id).address
+            if address not in self._view.state.bound:
+                since = last_seen(self._view.state).get(address, 0)
+                self._intake.put(channel_id, Missed(since, self._catching_up.oldest()))
 
     def heard(self, message: discord.Message) -> None:
         if message.author.id == self._intake.bot_id:
