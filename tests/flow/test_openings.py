@@ -22,7 +22,7 @@ CALLER = Caller(OWNER, TOWN, channel_key(agent_id="fairlead", space_id="1", chan
 
 
 async def start(house: FlowHouse, asked_by: str = "900") -> SessionStarted:
-    started = await house.gate.command(ask.StartThread(asked_by, "api"), CALLER)
+    started = await house.gate.command(ask.Start(asked_by, "api"), CALLER)
     assert isinstance(started, SessionStarted)
     return started
 
@@ -33,7 +33,7 @@ def sessions(house: FlowHouse) -> list[str]:
     return [s.session_id for s in house.state.sessions.values() if s.session_id in bound]
 
 
-@pytest.mark.req("A12", "D5")
+@pytest.mark.req("A5", "A12", "C1", "D5")
 @virtually
 async def test_the_session_is_named_by_its_opening_message_and_bound_before_there_is_a_thread():
     async with flow_house() as house:
@@ -41,6 +41,7 @@ async def test_the_session_is_named_by_its_opening_message_and_bound_before_ther
         [opening] = house.posts(TOWN)
         assert started.session_id == opening.message_id
         assert list(house.history.threads) == [opening.message_id]
+        assert (await house.command(ask.Status(), at=place(opening.message_id))).session_id == opening.message_id
         kinds = [type(f) for f in house.facts(e.DeliveryOwed, e.SessionCreated, e.BindingBound, e.PieceDelivered)]
         assert kinds == [e.DeliveryOwed, e.PieceDelivered, e.SessionCreated, e.BindingBound, e.PieceDelivered]
         assert house.state.debts == {}
@@ -151,9 +152,9 @@ async def test_the_same_command_asked_twice_at_once_is_one_start():
 @pytest.mark.parametrize(
     ("request_", "caller", "code"),
     [
-        (ask.StartThread("1", "nope"), CALLER, Code.E_PROJECT_NOT_FOUND),
-        (ask.StartThread("1", "api", "vim"), CALLER, Code.E_TOOL_NOT_ENABLED),
-        (ask.StartThread("1", "api"), None, Code.E_NOT_IN_TEXT_CHANNEL),
+        (ask.Start("1", "nope"), CALLER, Code.E_PROJECT_NOT_FOUND),
+        (ask.Start("1", "api", "vim"), CALLER, Code.E_TOOL_NOT_ENABLED),
+        (ask.Start("1", "api"), None, Code.E_NOT_IN_TEXT_CHANNEL),
     ],
 )
 def test_a_start_that_cannot_be_owes_nothing(request_, caller, code):

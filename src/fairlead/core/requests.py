@@ -79,15 +79,6 @@ class Why(msgspec.Struct, frozen=True):
 
 
 class Start(msgspec.Struct, frozen=True):
-    """A new session at `session_key`, in a place that the channel has made for it."""
-
-    session_key: SessionKey
-    conversation: ConversationRef
-    project: str = ""
-    tool: str = ""
-
-
-class StartThread(msgspec.Struct, frozen=True):
     """A new session in a thread of its own, which grows where this was asked. `asked_by` is the command's own id, the
     same however often it is tried."""
 
@@ -129,7 +120,6 @@ Request: TypeAlias = (
     | Cancel
     | Why
     | Start
-    | StartThread
     | AgentStatus
     | AgentStop
     | AgentModel

@@ -9,7 +9,7 @@ import msgspec
 from fairlead.core import requests as ask
 from fairlead.core.decide.messages import RetryJob, is_allowed
 from fairlead.core.decide.projects import AddProject, CreateProject, SwitchProject
-from fairlead.core.decide.sessions import ChangeTool, ResetSession, StartSession
+from fairlead.core.decide.sessions import ChangeTool, ResetSession
 from fairlead.core.replies import (
     JobQueued,
     JobsCancelled,
@@ -19,7 +19,6 @@ from fairlead.core.replies import (
     Reply,
     SessionCatalogue,
     SessionFound,
-    SessionStarted,
     SessionWasReset,
     StatusReport,
     Story,
@@ -85,8 +84,7 @@ class Commands:
             ask.Reset: self._reset,
             ask.Cancel: self._cancel,
             ask.Why: self._why,
-            ask.Start: self._start,
-            ask.StartThread: openings.start,
+            ask.Start: openings.start,
             ask.AgentStatus: agents.status,
             ask.AgentStop: agents.stop,
             ask.AgentModel: agents.model,
@@ -195,19 +193,6 @@ class Commands:
         if session is None:
             raise error(Code.E_SESSION_NOT_FOUND, f"There is no session {request.session_id[:100]!r}.")
         return SessionFound(reports.session_row(self._state, session))
-
-    async def _start(self, request: ask.Start, caller: Caller) -> SessionStarted:
-        decision = await self._ledger.record(
-            StartSession(
-                request.session_key,
-                request.conversation,
-                caller.person,
-                request.project or None,
-                request.tool or None,
-            )
-        )
-        session = self._state.sessions[decision.subject]
-        return SessionStarted(session.session_key, session.session_id, session.project, session.tool)
 
     async def _reset(self, _request: ask.Reset, caller: Caller) -> SessionWasReset:
         session = self._managed_session(caller)

@@ -6,7 +6,7 @@ from typing import Final
 from fairlead.core.decide.openings import OpenThread, thread_of
 from fairlead.core.events import DeliveryAbandoned
 from fairlead.core.replies import SessionStarted
-from fairlead.core.requests import Caller, StartThread
+from fairlead.core.requests import Caller, Start
 from fairlead.core.state import Debt
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.ledger import Ledger
@@ -21,7 +21,7 @@ class Openings:
         self._ledger = ledger
         self._journal = journal
 
-    async def start(self, request: StartThread, caller: Caller) -> SessionStarted:
+    async def start(self, request: Start, caller: Caller) -> SessionStarted:
         """Returns when the thread is there. Raises why it can never be, or that it takes longer."""
         decision = self._ledger.note(
             OpenThread(

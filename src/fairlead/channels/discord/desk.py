@@ -14,7 +14,7 @@ from fairlead.channels.discord.governor import Urgency
 from fairlead.channels.discord.people import People
 from fairlead.core.keys import parse_session_key
 from fairlead.core.replies import Reply, SessionFound, SessionRow, SessionStarted
-from fairlead.core.requests import Caller, Request, SessionOpen, StartThread
+from fairlead.core.requests import Caller, Request, SessionOpen, Start
 from fairlead.errors import Code, FairleadError, error
 from fairlead.observe import log, log_failure
 from fairlead.ports import ChoiceKind, Gate, View
@@ -74,7 +74,7 @@ class Desk(msgspec.Struct, frozen=True):
             place = self.people.place(interaction)
             if place.kind != "channel" or not _takes_threads(interaction):
                 raise error(Code.E_NOT_IN_TEXT_CHANNEL)
-            session = await self.gate.command(StartThread(str(interaction.id), project), caller)
+            session = await self.gate.command(Start(str(interaction.id), project), caller)
             assert isinstance(session, SessionStarted)
             line = say(lang, "reply.session.started", thread=f"<#{session.session_id}>")
             return Drawn(f"{line}\nsession_id: {session.session_id}")
