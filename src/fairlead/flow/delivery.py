@@ -214,7 +214,9 @@ class Delivery:
         return await channel.send(parcel)
 
     async def _defer(self, debt: Debt, code: Code, at_least: float) -> None:
-        wait = max(at_least, self._backoff.delay(debt.attempts + 1, self._random.random))
+        wait = self._backoff.delay(debt.attempts + 1, self._random.random)
+        if at_least > 0:  # what was asked for and a little more, so that not everybody is back at the same moment
+            wait = max(wait, at_least + self._random.random())
         log.warning("delivery deferred", debt_id=debt.debt_id, error_code=code, attempts=debt.attempts + 1, wait=wait)
         await self._ledger.record(DeferDelivery(debt.debt_id, wait, code))
 
