@@ -5,7 +5,7 @@ from fairlead.core.decide.delivery import Acknowledge
 from fairlead.core.decide.messages import is_allowed
 from fairlead.core.decide.questions import AnswerQuestion
 from fairlead.core.decide.sessions import SeePerson
-from fairlead.core.inbound import Inbound
+from fairlead.core.inbound import Inbound, clean_text
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
 from fairlead.core.state import answer_debt_id
@@ -61,8 +61,8 @@ class FlowGate:
                 click.question_id,
                 click.person,
                 click.verdict,
-                click.chosen,
-                click.message,
+                {question: clean_text(answer) for question, answer in click.chosen.items()},
+                clean_text(click.message),
                 click.for_session,
                 click.vouched,
                 click.partial,
