@@ -52,6 +52,24 @@ def test_the_environment_wins_over_the_file(monkeypatch: pytest.MonkeyPatch, tmp
     assert (settings.lang, settings.drain_sec, settings.projects) == ("ja", 7, ("/srv/a",))
 
 
+@pytest.mark.parametrize("too_low", ["0", "-1", "30", "41.25", "44.9", "nan"])
+def test_a_heartbeat_timeout_that_would_end_healthy_connections_is_refused(
+    monkeypatch: pytest.MonkeyPatch, too_low: str
+):
+    monkeypatch.setenv("DISCORD_HEARTBEAT_TIMEOUT_SEC", too_low)
+    refused = mistakes().message
+    assert "DISCORD_HEARTBEAT_TIMEOUT_SEC" in refused
+    assert "must be at least 45: Discord's heartbeat comes every 41 s" in refused
+
+
+def test_a_heartbeat_timeout_of_any_length_is_fine_where_another_gateway_beats(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("DISCORD_HEARTBEAT_TIMEOUT_SEC", "45")
+    assert load_settings().discord_heartbeat_timeout_sec == 45
+    monkeypatch.setenv("DISCORD_GATEWAY_URL", "ws://127.0.0.1:1/")
+    monkeypatch.setenv("DISCORD_HEARTBEAT_TIMEOUT_SEC", "1")
+    assert load_settings().discord_heartbeat_timeout_sec == 1
+
+
 def test_a_setting_that_is_left_empty_is_not_set(tmp_path: Path):
     (tmp_path / ".env").write_text("DISCORD_TOKEN=\nDISCORD_OWNER_ID=\nFAIRLEAD_HTTP_PORT=\nPROJECTS=\nSTATE_DIR=\n")
     settings = load_settings()

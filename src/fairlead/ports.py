@@ -175,7 +175,10 @@ class ChannelCapabilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Parcel(msgspec.Struct, frozen=True, kw_only=True):
-    """One piece on its way out. The same `nonce` on every attempt makes a second arrival recognisable."""
+    """One piece on its way out. The same `nonce` on every attempt makes a second arrival recognisable.
+
+    With a `thread_name` it is a thread, to be made from the message `thread_from`, whose id it bears. Asked for again,
+    the same thread counts as made; one that can never be made takes its opening message with it."""
 
     debt_id: str
     index: int
@@ -189,6 +192,8 @@ class Parcel(msgspec.Struct, frozen=True, kw_only=True):
     question: OpenQuestion | None = None
     after_message_id: str = ""
     reply_to: str = ""
+    thread_name: str = ""
+    thread_from: str = ""
 
 
 class ChannelAway(Exception):  # noqa: N818 - a condition of the world, not a mistake
@@ -262,6 +267,8 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Click(msgspec.Struct, frozen=True, omit_defaults=True):
+    """With `partial`, a choice from one of several lists: it is kept, and the question stays open for the others."""
+
     question_id: str
     person: str
     verdict: Verdict
@@ -269,6 +276,7 @@ class Click(msgspec.Struct, frozen=True, omit_defaults=True):
     message: str = ""
     for_session: bool = False
     vouched: bool = False
+    partial: bool = False
 
 
 class Gate(Protocol):
@@ -282,7 +290,9 @@ class Gate(Protocol):
 
     async def skip(self, inbound: Inbound, reason: str) -> None: ...
 
-    async def amend(self, conversation: ConversationRef, message_id: str, text: str) -> bool: ...
+    async def amend(self, conversation: ConversationRef, message_id: str, text: str) -> bool:
+        """`text` is what the person wrote, without what they quote."""
+        ...
 
     async def withdraw(self, conversation: ConversationRef, message_id: str) -> bool: ...
 
@@ -295,6 +305,10 @@ class Gate(Protocol):
     async def acknowledge(self, job_id: str) -> None: ...
 
     async def see_person(self, person: str, locale: str) -> None: ...
+
+    def came_back(self, channel: str) -> None:
+        """A channel that was away is there again: what is owed to it goes out now, not at the next look."""
+        ...
 
 
 class JobView(msgspec.Struct, frozen=True, omit_defaults=True):

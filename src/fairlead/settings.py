@@ -14,6 +14,7 @@ from fairlead.core.limits import Limits
 from fairlead.errors import Code, FairleadError, error
 
 MAX_APPENDED_PROMPT: Final = 4000
+LEAST_HEARTBEAT_TIMEOUT_SEC: Final = 45.0
 CUSTOMS: Final = Customs(numeric_channel="discord", owner_place=f"terminal:{LOCAL_USER}")
 """Which channel gives out ids of digits alone, and where the owner is at home."""
 
@@ -242,10 +243,9 @@ class Settings(BaseSettings):
     )
     discord_heartbeat_timeout_sec: float = Field(
         60,
-        gt=0,
         validation_alias="DISCORD_HEARTBEAT_TIMEOUT_SEC",
         description="A gateway that says nothing for so long is given up, and the connection made anew. "
-        "More than Discord's heartbeat of about 41 s.",
+        f"At least {LEAST_HEARTBEAT_TIMEOUT_SEC:.0f}, because Discord's heartbeat comes every 41 s.",
     )
     discord_cdn_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         ("cdn.discordapp.com", "media.discordapp.net"),
@@ -279,7 +279,7 @@ class Settings(BaseSettings):
         200,
         ge=0,
         validation_alias="FAIRLEAD_CATCH_UP_MESSAGES",
-        description="At most so many of the newest messages are looked at per conversation when catching up.",
+        description="At most so many of the newest messages are answered per conversation when catching up.",
     )
     reaction_emoji: str = Field(
         "🤖",
@@ -347,6 +347,19 @@ class Settings(BaseSettings):
             return None
         if not others.data.get("discord_owner_id"):
             raise ValueError("is set, so DISCORD_OWNER_ID is needed too: it names whom the bot obeys")
+        return value
+
+    @field_validator("discord_heartbeat_timeout_sec")
+    @classmethod
+    def _outlasts_a_heartbeat(cls, value: float, others: ValidationInfo) -> float:
+        """A quiet gateway says nothing between two heartbeats: with less, every one of them would end a healthy
+        connection, and the IDENTIFYs of a day be used up. Only a gateway of the tests' own beats faster."""
+        least = 0.1 if others.data.get("discord_gateway_url") else LEAST_HEARTBEAT_TIMEOUT_SEC
+        if not value >= least:
+            raise ValueError(
+                f"is {value:g} and must be at least {least:g}: Discord's heartbeat comes every 41 s, and a connection "
+                "that is quiet in between would be given up again and again"
+            )
         return value
 
     def people(self) -> Identities:

@@ -32,6 +32,7 @@ ABOUT_THE_GONE: list[e.JournalEvent] = [
     e.JobMarkedUnknownAfterCrash(GONE, ME),
     e.QuestionAsked("q_9", GONE, ME, "permission", "r", "t", "2026-03-01T09:00:00.000Z"),
     e.QuestionAnswered("q_9", "allow", OWNER),
+    e.ChoiceMade("q_9", OWNER, {"Which?": "red"}),
     e.QuestionClosed("q_9", "expired"),
     e.BindingTouched("bind_9", None),
     e.BindingEnded("bind_9", "done"),

@@ -111,6 +111,39 @@ async def test_start_makes_one_thread_whatever_discord_answers(stage: Stage, fau
     assert {str(t.id) for t in stage.place.threads()} <= sessions
 
 
+@pytest.mark.parametrize("worked", [True, False])
+@pytest.mark.parametrize("at", ["messages", "messages/*/threads"])
+async def test_killed_in_the_middle_of_start_there_is_one_thread_and_one_session(
+    tmp_path: Path, at: str, *, worked: bool
+) -> None:
+    async with a_stage(tmp_path) as stage:
+        hold = Fault.hang_after_work() if worked else Fault.hang()
+        where = f"/channels/{stage.place.id}/{at}"
+        stage.discord.faults.next("POST", where, hold)
+        stage.owner.slash(stage.place, "start", project_name="api")
+        await stage.discord.wait_for_call("POST", where)
+        await stage.daemon.kill()
+        stage.discord.faults.clear()
+        stage.discord.clock.advance(3600)  # no nonce is remembered for so long
+        await stage.daemon.up()
+        [thread] = await stage.discord.wait_for(stage.place.threads, what="the thread")
+        await answer_to(thread, stage.owner.say(thread, "anybody here?"))
+        await stage.daemon.until_journalled("PieceDelivered", times=3)  # the opening, its thread, the answer
+        assert [m.id for m in stage.place.from_bot if not m.ephemeral] == [thread.id]
+        [session] = stage.daemon.journal("SessionCreated")
+        assert session["payload"]["session_id"] == str(thread.id)
+
+
+async def test_where_no_thread_may_grow_start_takes_its_opening_message_back(stage: Stage) -> None:
+    deny = Allow.CREATE_PUBLIC_THREADS
+    bare = stage.discord.text_channel(stage.place.channel.guild, "bare", deny=deny)  # type: ignore[arg-type]
+    reply = await stage.owner.slash(bare, "start", project_name="api").reply()
+    assert reply.content.startswith("E_THREAD_ACCESS_FAILED: ")
+    assert [m for m in bare.from_bot if not m.ephemeral] == []
+    ended = stage.daemon.journal("BindingEnded")[-1]["payload"]
+    assert ended["reason"] == "its thread could not be made"
+
+
 # --- gateway
 
 
@@ -253,13 +286,51 @@ async def test_of_many_missed_messages_the_newest_are_answered(tmp_path: Path) -
         thread = await stage.start_thread()
         await answer_to(thread, stage.owner.say(thread, "before"))
         await stage.daemon.kill()
-        for n in range(5):
-            stage.owner.say(thread, f"missed {n}")
+        missed = [stage.owner.say(thread, f"missed {n}") for n in range(5)]
         await stage.daemon.up()
         await thread.wait_for_answer(lambda m: "missed 4" in m.content)
         live = stage.owner.say(thread, "live")
         await answer_to(thread, live)
         assert answers(thread) == ["before", "missed 3", "missed 4", "live"]
+        skipped = [e["payload"] for e in stage.daemon.journal("MessageSkipped")]
+        assert [s["message_id"] for s in skipped] == [str(m.id) for m in missed[:3]]
+        why = await stage.owner.slash(thread, "why", message=str(missed[0].id)).reply()
+        assert "skipped: more than FAIRLEAD_CATCH_UP_MESSAGES were missed" in why.content
+
+
+async def test_however_many_were_missed_only_so_many_are_read(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, FAIRLEAD_CATCH_UP_MESSAGES="1") as stage:
+        thread = await stage.start_thread()
+        await answer_to(thread, stage.owner.say(thread, "before"))
+        await stage.daemon.until_journalled("PieceDelivered", times=3)  # so that nothing is looked for afterwards
+        await stage.daemon.kill()
+        missed = [stage.owner.say(thread, f"missed {n}") for n in range(260)]
+        read = len(stage.discord.calls("GET", f"/channels/{thread.id}/messages"))
+        await stage.daemon.up()
+        await answer_to(thread, missed[-1])
+        skipped = [e["payload"]["message_id"] for e in stage.daemon.journal("MessageSkipped")]
+        assert skipped == [str(m.id) for m in missed[59:259]]
+        assert len(stage.discord.calls("GET", f"/channels/{thread.id}/messages")) == read + 3
+        assert await stage.daemon.until_logged("more was missed than is looked at")
+
+
+async def test_a_first_direct_message_of_long_ago_is_skipped_and_why_says_so(tmp_path: Path) -> None:
+    two_days_ago = Clock()
+    two_days_ago.advance(-48 * 3600)
+    async with a_stage(tmp_path, up=False, clock=two_days_ago, FAIRLEAD_CATCH_UP_HOURS="24") as stage:
+        stale = stage.owner.say(stage.owner.dm, "anybody home?")
+        stage.discord.clock.advance(48 * 3600)
+        for _ in range(2):
+            await stage.daemon.up()
+            [skipped] = await stage.daemon.until_journalled("MessageSkipped")
+            assert skipped["payload"]["message_id"] == str(stale.id)
+            why = await stage.owner.slash(stage.place, "why", message=str(stale.id)).reply()
+            assert "skipped: older than FAIRLEAD_CATCH_UP_HOURS" in why.content
+            await stage.daemon.kill()
+        await stage.daemon.up()
+        await answer_to(stage.owner.dm, stage.owner.say(stage.owner.dm, "and now?"))
+        assert len(stage.daemon.journal("MessageSkipped")) == 1
+        assert answers(stage.owner.dm) == ["and now?"]
 
 
 async def test_what_was_missed_too_long_ago_is_skipped_and_that_is_written_down(tmp_path: Path) -> None:
@@ -361,6 +432,21 @@ async def test_six_hours_without_discord_cost_nothing_but_time(tmp_path: Path) -
         assert answers(thread) == ["before the storm", "said into the dark"]
         await settled(stage, said, timeout=40)
         assert stage.discord.invalid_requests == 0
+
+
+async def test_the_moment_discord_is_back_what_was_owed_is_there(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        thread = await stage.start_thread()
+        said = stage.owner.say(thread, "before the storm\n/slow 0.4")
+        await thread.wait_for_typing()
+        await stage.discord.go_down()
+        await stage.daemon.until_journalled("JobCompleted")
+        await stage.daemon.until_journalled("DeliveryDeferred")  # it is known that Discord is away
+        await stage.discord.come_back()
+        gateway = stage.discord.gateway
+        await stage.discord.wait_for(gateway.connected, timeout=60, what="the gateway")
+        await answer_to(thread, said, timeout=3)
+        assert answers(thread) == ["before the storm"]
 
 
 async def test_a_second_daemon_on_the_token_is_noticed_and_stops_intake(tmp_path: Path) -> None:

@@ -14,6 +14,12 @@ async def question_in(place: Place, after: Message) -> Message:
     return await place.wait_for_answer(lambda m: m.components, after=after)
 
 
+def marked(asked: Message) -> list[str]:
+    """The options that the lists show as chosen."""
+    items = [item for row in asked.components for item in row["components"]]
+    return [option["label"] for item in items for option in item.get("options", ()) if option.get("default")]
+
+
 @pytest.mark.req("B4")
 async def test_a_permission_shows_the_whole_command_and_is_allowed_once(stage: Stage) -> None:
     thread = await stage.start_thread()
@@ -77,6 +83,46 @@ async def test_several_lists_are_one_answer_and_the_last_choice_from_each_counts
     assert "the answer to Which colour? is blue" in answer.content
     assert f"Answered by <@{stage.owner.id}>: blue; large" in asked.content
     assert asked.components == []
+
+
+async def test_what_is_chosen_from_a_list_stays_marked_while_the_others_are_open(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/question Which colour? | red | blue || Which size? | small | large")
+    asked = await question_in(thread, said)
+    colour, size = (i for i in asked.custom_ids() if "|pick" in i)
+    await stage.owner.select(asked, colour, "1").reply()
+    assert marked(asked) == ["blue"]
+    await stage.owner.select(asked, size, "0").reply()
+    await thread.wait_for_answer(lambda m: "the answer to Which size? is small" in m.content, after=said)
+
+
+async def test_five_lists_are_one_answer_although_four_fit(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    lists = [f"List {n}? | {n}a | {n}b" for n in range(5)]
+    said = stage.owner.say(thread, f"/question {' || '.join(lists)}")
+    asked = await question_in(thread, said)
+    for number in range(5):
+        assert len([i for i in asked.custom_ids() if "|pick" in i]) == min(4, 5 - number)
+        select = next(i for i in asked.custom_ids() if i.endswith(f"|pick{number}"))
+        await stage.owner.select(asked, select, "1").reply()
+    answer = await thread.wait_for_answer(lambda m: "the answer to List 4? is 4b" in m.content, after=said)
+    assert all(f"the answer to List {n}? is {n}b" in answer.content for n in range(5))
+    assert f"Answered by <@{stage.owner.id}>: 0b; 1b; 2b; 3b; 4b" in asked.content
+
+
+async def test_what_was_chosen_before_a_crash_counts_after_it(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        thread = await stage.start_thread()
+        said = stage.owner.say(thread, "/question Which colour? | red | blue || Which size? | small | large")
+        asked = await question_in(thread, said)
+        colour, size = (i for i in asked.custom_ids() if "|pick" in i)
+        await stage.owner.select(asked, colour, "1").reply()
+        await stage.daemon.kill()
+        await stage.daemon.up()
+        await stage.owner.select(asked, size, "0").reply()
+        answer = await thread.wait_for_answer(lambda m: "Answer: small" in m.content, after=said)
+        assert "Answer: blue" in answer.content
+        assert f"Answered by <@{stage.owner.id}>: blue; small" in asked.content
 
 
 async def test_one_answer_is_chosen_and_the_other_written(stage: Stage) -> None:

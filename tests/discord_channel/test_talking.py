@@ -103,6 +103,23 @@ async def test_an_edit_of_a_queued_message_changes_what_is_asked(stage: Stage) -
     assert len(stage.daemon.journal("JobAmended")) == 1
 
 
+async def test_a_preview_under_a_reply_is_no_edit_and_an_edit_keeps_what_is_quoted(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "the moon")
+    spoken = await thread.wait_for_answer(lambda m: "the moon" in m.content, after=said)
+    amended = len(stage.daemon.journal("JobAmended"))
+    busy = stage.owner.say(thread, "/slow 1")
+    left, edited = (stage.owner.say(thread, f"{word} it", reply_to=spoken) for word in ("see", "read"))
+    await stage.discord.wait_for(lambda: "👀" in edited.reactions, what="taken")
+    stage.owner.preview_appears(left, "https://example.org/")
+    stage.owner.edit(edited, "watch it")
+    last = await thread.wait_for_answer(lambda m: "watch it" in m.content, after=busy)
+    [after] = stage.daemon.journal("JobAmended")[amended:]
+    assert after["payload"]["prompt"].endswith("\n\nwatch it")
+    assert after["payload"]["prompt"].count("the moon") == 1
+    assert "read it" not in last.content
+
+
 async def test_a_deleted_message_that_is_still_queued_is_withdrawn(stage: Stage) -> None:
     thread = await stage.start_thread()
     stage.owner.say(thread, "/slow 1")

@@ -32,6 +32,32 @@ async def test_a_question_is_posted_with_everything_needed_to_decide():
 
 
 @virtually
+async def test_an_answer_with_characters_that_no_text_can_hold_reaches_the_agent_clean():
+    async with flow_house() as house:
+        receipt = await house.say("/question Which? | red | blue")
+        await house.click(await house.question(), chosen={"Which?": "gr\ud800y\x00"}, message="so \udfff it is")
+        job = await house.ended(receipt.job_id)
+        [answered] = house.facts(e.QuestionAnswered)
+        assert (answered.chosen, answered.message) == ({"Which?": "gr?y\u2400"}, "so ? it is")
+        assert "is gr?y\u2400" in (job.result_excerpt or "")
+
+
+@virtually
+async def test_a_choice_from_one_of_several_lists_is_kept_until_all_are_made():
+    async with flow_house() as house:
+        receipt = await house.say("/question Which? | red | blue || Where? | here | there")
+        question = await house.question()
+        await house.click(question, chosen={"Which?": "red"}, partial=True)
+        await house.click(question, chosen={"Which?": "blue"}, partial=True)
+        assert house.facts(e.QuestionAnswered) == []
+        await house.click(question, chosen={"Where?": "there"}, partial=True)
+        await house.ended(receipt.job_id)
+        [answered] = house.facts(e.QuestionAnswered)
+        assert answered.chosen == {"Which?": "blue", "Where?": "there"}
+        assert len(house.facts(e.ChoiceMade)) == 2
+
+
+@virtually
 async def test_nobody_in_time_means_no():
     async with flow_house(limits=Limits(question_timeout_sec=600)) as house:
         job = await house.answered("/ask rm -rf build")

@@ -5,10 +5,8 @@ import asyncio
 import pytest
 from flow_house import OWNER, PretendedDirectories, flow_house, place, virtually
 
-from fairlead.core import events as e
 from fairlead.core import replies as told
 from fairlead.core import requests as ask
-from fairlead.core.keys import thread_key
 from fairlead.core.limits import Limits
 from fairlead.core.requests import Request
 from fairlead.errors import Code, FairleadError
@@ -44,7 +42,6 @@ async def test_every_request_has_its_answer():
             ask.SessionList(),
             ask.SessionOpen("agent:fairlead:user:42"),
             ask.Why("job_20260105_0001"),
-            ask.Start(thread_key(agent_id="fairlead", space_id="1", thread_id="99"), place("99")),
             ask.AgentStatus(),
             ask.AgentModel("echo-2"),
             ask.AgentUsage(),
@@ -52,7 +49,12 @@ async def test_every_request_has_its_answer():
         ]
         for request in asked:
             assert isinstance(await house.command(request), told.Reply), request
-        refusing = {ask.Retry: ask.Retry("job_x"), ask.Cancel: ask.Cancel(), ask.AgentStop: ask.AgentStop()}
+        refusing = {
+            ask.Retry: ask.Retry("job_x"),
+            ask.Cancel: ask.Cancel(),
+            ask.AgentStop: ask.AgentStop(),
+            ask.Start: ask.Start("1"),
+        }
         for request in refusing.values():
             await refused(house.command(request))
         assert {type(r) for r in asked} | set(refusing) == set(Request.__args__)
@@ -98,14 +100,7 @@ async def test_a_project_is_created_with_its_tools_and_arguments():
         (ask.AgentStop(), Code.E_NO_ACTIVE_SESSION),
         (ask.AgentModel("x"), Code.E_NO_ACTIVE_SESSION),
         (ask.AgentUsage(), Code.E_NO_ACTIVE_SESSION),
-        (
-            ask.Start(thread_key(agent_id="f", space_id="1", thread_id="2"), place("2"), "nope"),
-            Code.E_PROJECT_NOT_FOUND,
-        ),
-        (
-            ask.Start(thread_key(agent_id="f", space_id="1", thread_id="2"), place("2"), "api", "vim"),
-            Code.E_TOOL_NOT_ENABLED,
-        ),
+        (ask.Start("1", "api"), Code.E_NOT_IN_TEXT_CHANNEL),
     ],
 )
 @pytest.mark.req("A18")
@@ -293,19 +288,6 @@ async def test_sessions_are_listed_by_activity_and_opened_where_they_are():
         assert (await house.command(ask.SessionList("api"))).sessions
         await house.command(ask.ProjectAdd("/srv/empty"))
         assert (await house.command(ask.SessionList("empty"))).sessions == ()
-
-
-@pytest.mark.req("A5", "C1")
-@virtually
-async def test_a_started_session_is_bound_from_the_first_moment_and_starting_twice_is_once():
-    async with flow_house() as house:
-        key = thread_key(agent_id="fairlead", space_id="1", thread_id="555")
-        start = ask.Start(key, place("555"), "api")
-        reply = await house.command(start)
-        assert reply == told.SessionStarted(str(key), "555", "api", "echo")
-        assert await house.command(start) == reply
-        assert len(house.facts(e.SessionCreated)) == 1
-        assert (await house.command(ask.Status(), at=place("555"))).session_id == "555"
 
 
 @virtually

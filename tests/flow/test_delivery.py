@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.core import events as e
+from fairlead.core import moments
 from fairlead.core import requests as ask
 from fairlead.core.engine import TurnEnded
 from fairlead.core.keys import user_key
@@ -145,6 +146,19 @@ async def test_a_rate_limit_is_waited_out_with_growing_pauses_and_then_given_up(
         assert [d.attempts for d in deferred] == [1, 2, 3, 4, 5, 6, 7]
         assert {d.error_code for d in deferred} == {Code.E_DISCORD_RATE_LIMIT}
         assert [d.error_code for d in house.facts(e.DeliveryAbandoned)] == [Code.E_DISCORD_RATE_LIMIT]
+
+
+@virtually
+async def test_a_rate_limit_is_waited_out_in_full_and_a_little_longer_by_chance():
+    channel = chat(Skies(*[Weather.REFUSED_FOR_NOW] * 2))
+    async with flow_house(channels=[channel], history=channel.history) as house:
+        for user in ("one", "two"):
+            await house.answered("hello", user=user)
+        await house.quiet()
+        found = [r for r in house.recorded() if isinstance(r.event, e.DeliveryDeferred)]
+        waits = [moments.seconds_between(r.ts, r.event.due) for r in found]
+        assert all(2.0 < wait < 3.1 for wait in waits)
+        assert len(set(waits)) == len(waits) == 2
 
 
 @pytest.mark.parametrize(

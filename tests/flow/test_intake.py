@@ -24,6 +24,15 @@ async def refusal(work) -> FairleadError:
 
 
 @virtually
+async def test_a_file_with_a_name_that_no_text_can_hold_is_taken_with_a_clean_one():
+    async with flow_house() as house:
+        odd = Attachment("a\ud800\x00.txt", "text/\udfff", 3, "https://cdn.example/\ud800")
+        await house.say("look", attachments=(odd,))
+        [taken] = house.facts(e.JobEnqueued)
+        assert taken.attachments == (Attachment("a?\u2400.txt", "text/?", 3, "https://cdn.example/?"),)
+
+
+@virtually
 async def test_a_message_is_queued_and_its_receipt_tells_its_place():
     async with flow_house() as house:
         first = await house.say("/slow 100")

@@ -13,9 +13,9 @@ from fairlead.core.engine import Option, Suggestion
 from fairlead.core.inbound import Attachment
 
 Cause = Literal["message", "retry", "agent", "answer", "child", "reaction", "schedule"]
-DebtKind = Literal["answer", "question", "notice"]
+DebtKind = Literal["answer", "question", "notice", "opening"]
 QuestionKind = Literal["permission", "question", "plan"]
-Route = Literal["bound", "fallback", "nowhere"]
+Route = Literal["bound", "asked", "fallback", "nowhere"]
 
 
 class _Fact(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -298,6 +298,14 @@ class QuestionAnswered(_Fact, frozen=True):
     for_session: bool = False
 
 
+class ChoiceMade(_Fact, frozen=True):
+    """One of several lists was chosen from; the question stays open until every list was."""
+
+    question_id: str
+    person: str
+    chosen: dict[str, str]
+
+
 class QuestionClosed(_Fact, frozen=True):
     """Nobody answered in time, the agent took it back, or its job ended."""
 
@@ -332,6 +340,18 @@ class BindingEnded(_Fact, frozen=True):
 # --- delivery ----------------------------------------------------------------------------------------------------
 
 
+class Opening(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A session that begins when its opening message stands: that message's id names its thread, and so the session.
+    `asked_by` is the id of the command: nothing of this opening is older."""
+
+    asked_by: str
+    person: str
+    project: str
+    tool: str
+    agent_id: str
+    space_id: str
+
+
 class DeliveryOwed(_Fact, frozen=True):
     """Somebody is owed words. Always in the same batch as what they are about."""
 
@@ -343,14 +363,18 @@ class DeliveryOwed(_Fact, frozen=True):
     question_id: str = ""
     text: str = ""
     fail_closed: bool = False
+    opening: Opening | None = None
 
 
 class Piece(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """One message of a delivery, as it will be sent however often it must be tried."""
+    """One message of a delivery, as it will be sent however often it must be tried.
+
+    With `thread` it is no message but a thread of that name, which grows from the piece before it."""
 
     text: str
     files: tuple[FileRef, ...] = ()
     question_id: str = ""
+    thread: str = ""
 
 
 class DeliveryPlanned(_Fact, frozen=True):
@@ -419,6 +443,7 @@ JournalEvent: TypeAlias = (
     | JobMarkedUnknownAfterCrash
     | QuestionAsked
     | QuestionAnswered
+    | ChoiceMade
     | QuestionClosed
     | BindingBound
     | BindingTouched

@@ -37,6 +37,21 @@ class Inbound(msgspec.Struct, frozen=True, omit_defaults=True):
     body_digest: str = ""
 
 
+def cleaned(inbound: Inbound) -> Inbound:
+    """Every word of it that came from outside, the names of its files among them."""
+    return msgspec.structs.replace(
+        inbound,
+        text=clean_text(inbound.text),
+        quote=clean_text(inbound.quote),
+        attachments=tuple(
+            msgspec.structs.replace(
+                a, name=clean_text(a.name), media_type=clean_text(a.media_type), url=clean_text(a.url)
+            )
+            for a in inbound.attachments
+        ),
+    )
+
+
 def clean_text(text: str) -> str:
     """Text that every file, screen and CLI can hold: lone surrogates become `?`, NUL becomes visible."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "\u2400")

@@ -79,10 +79,10 @@ class Why(msgspec.Struct, frozen=True):
 
 
 class Start(msgspec.Struct, frozen=True):
-    """A new session at `session_key`, in a place that the channel has made for it."""
+    """A new session in a thread of its own, which grows where this was asked. `asked_by` is the command's own id, the
+    same however often it is tried."""
 
-    session_key: SessionKey
-    conversation: ConversationRef
+    asked_by: str
     project: str = ""
     tool: str = ""
 

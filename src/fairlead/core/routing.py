@@ -1,18 +1,22 @@
 """Where a completion goes: the one place that decides it, always with its reason. Knows nothing of what is sent."""
 
-from typing import Literal
-
 import msgspec
 
 from fairlead.core.conversation import ConversationRef, SessionBindingRecord
+from fairlead.core.events import Route
 from fairlead.core.state import State
 
 
 class Destination(msgspec.Struct, frozen=True):
     binding: SessionBindingRecord | None
-    mode: Literal["bound", "fallback", "nowhere"]
+    mode: Route
     reason: str
     conversation: ConversationRef | None
+
+
+def where_asked(requester: ConversationRef) -> Destination:
+    """What begins a session goes before any binding there could be."""
+    return Destination(None, "asked", "a start is answered where it was asked", requester)
 
 
 def resolve_destination(

@@ -18,7 +18,9 @@ from fairlead.flow.hub import Hub
 from fairlead.flow.intake import Intake
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.looking_back import LookingBack
+from fairlead.flow.openings import Openings
 from fairlead.flow.rereading import Rereading
+from fairlead.flow.returns import Returns
 from fairlead.flow.scheduler import Scheduler
 from fairlead.flow.turn import Turn, TurnSettings
 from fairlead.flow.unasked import UnaskedTurns
@@ -60,8 +62,9 @@ class Flow:
         looking_back = LookingBack(self.ledger, world.journal, world.blobs)
         self.view = FlowView(self.ledger, self.hub, looking_back, world.runtimes, default_language=world.language)
         composer = Composer(world.state, world.blobs, self.view.language_of)
+        returns = Returns()
         self.delivery = Delivery(
-            self.ledger, world.channels, composer, random=world.random, language_of=self.view.language_of
+            self.ledger, world.channels, composer, returns, random=world.random, language_of=self.view.language_of
         )
         commands = Commands(
             self.ledger,
@@ -69,9 +72,10 @@ class Flow:
             directories=world.directories,
             looking_back=looking_back,
             agents=AgentCommands(self.ledger, self.scheduler, world.runtimes),
+            openings=Openings(self.ledger, world.journal),
             runtimes=world.runtimes,
         )
-        self.gate = FlowGate(self.ledger, Intake(self.ledger, world.blobs), commands)
+        self.gate = FlowGate(self.ledger, Intake(self.ledger, world.blobs), commands, returns)
 
     async def run(self) -> None:
         """All workers, for ever. Cancelling it ends every turn and every delivery."""

@@ -9,7 +9,7 @@ import msgspec
 from fairlead.core import requests as ask
 from fairlead.core.decide.messages import RetryJob, is_allowed
 from fairlead.core.decide.projects import AddProject, CreateProject, SwitchProject
-from fairlead.core.decide.sessions import ChangeTool, ResetSession, StartSession
+from fairlead.core.decide.sessions import ChangeTool, ResetSession
 from fairlead.core.replies import (
     JobQueued,
     JobsCancelled,
@@ -19,7 +19,6 @@ from fairlead.core.replies import (
     Reply,
     SessionCatalogue,
     SessionFound,
-    SessionStarted,
     SessionWasReset,
     StatusReport,
     Story,
@@ -32,6 +31,7 @@ from fairlead.flow import reports
 from fairlead.flow.agent_commands import AgentCommands
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.looking_back import LookingBack
+from fairlead.flow.openings import Openings
 from fairlead.flow.scheduler import Scheduler
 from fairlead.flow.stopping import cancel_jobs
 from fairlead.ports import Directories, Runtime
@@ -62,6 +62,7 @@ class Commands:
         directories: Directories,
         looking_back: LookingBack,
         agents: AgentCommands,
+        openings: Openings,
         runtimes: Mapping[str, Runtime],
     ) -> None:
         self._ledger = ledger
@@ -83,7 +84,7 @@ class Commands:
             ask.Reset: self._reset,
             ask.Cancel: self._cancel,
             ask.Why: self._why,
-            ask.Start: self._start,
+            ask.Start: openings.start,
             ask.AgentStatus: agents.status,
             ask.AgentStop: agents.stop,
             ask.AgentModel: agents.model,
@@ -192,19 +193,6 @@ class Commands:
         if session is None:
             raise error(Code.E_SESSION_NOT_FOUND, f"There is no session {request.session_id[:100]!r}.")
         return SessionFound(reports.session_row(self._state, session))
-
-    async def _start(self, request: ask.Start, caller: Caller) -> SessionStarted:
-        decision = await self._ledger.record(
-            StartSession(
-                request.session_key,
-                request.conversation,
-                caller.person,
-                request.project or None,
-                request.tool or None,
-            )
-        )
-        session = self._state.sessions[decision.subject]
-        return SessionStarted(session.session_key, session.session_id, session.project, session.tool)
 
     async def _reset(self, _request: ask.Reset, caller: Caller) -> SessionWasReset:
         session = self._managed_session(caller)

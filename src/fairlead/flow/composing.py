@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 
-from fairlead.core.events import FileRef, Piece
+from fairlead.core.events import FileRef, Opening, Piece
 from fairlead.core.state import Debt, Job, OpenQuestion, State
 from fairlead.errors import FairleadError
 from fairlead.ports import Blobs, ChannelCapabilities
 from fairlead.render.endings import ending_text
+from fairlead.render.openings import opening_text, thread_name
 from fairlead.render.pieces import ANSWER_FILE, plan_pieces
 from fairlead.render.questions import question_text
 from fairlead.render.tables import readable_tables
@@ -19,6 +20,8 @@ class Composer:
         self._language_of = language_of
 
     async def compose(self, debt: Debt, can: ChannelCapabilities) -> tuple[Piece, ...]:
+        if debt.opening is not None:
+            return self._opening(debt, debt.opening)
         job = self._state.jobs.get(debt.job_id)
         language = self._language_of(job.person if job is not None else "")
         question = self._state.questions.get(debt.question_id)
@@ -26,6 +29,10 @@ class Composer:
             return await self._question(question, can, language)
         text = debt.text if job is None or debt.kind == "notice" else await self._answer(job, language)
         return await self._pieces(text, job.files if job is not None else (), can, language)
+
+    def _opening(self, debt: Debt, opening: Opening) -> tuple[Piece, ...]:
+        text = opening_text(self._state.projects[opening.project], opening.tool)
+        return (Piece(text), Piece("", thread=thread_name(opening.project, debt.owed_at)))
 
     async def _answer(self, job: Job, language: str) -> str:
         answer = job.answer

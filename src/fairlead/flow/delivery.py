@@ -1,7 +1,7 @@
 """The outbox: what is owed is planned once, then paid piece by piece, at least once and made once by looking.
 
 Debts of one conversation are paid in the order in which they were owed; one dead conversation never delays another.
-While a channel is away its debts wait, and no attempt counts.
+While a channel is away its debts wait, and no attempt counts; when it says that it is back, they go at once.
 """
 
 import asyncio
@@ -16,11 +16,13 @@ import msgspec
 from fairlead.core import moments
 from fairlead.core.decide.delivery import Abandon, DeferDelivery, PayPiece, PlanDelivery
 from fairlead.core.decide.sessions import Touch
-from fairlead.core.routing import resolve_destination
+from fairlead.core.retention import is_rising
+from fairlead.core.routing import Destination, resolve_destination, where_asked
 from fairlead.core.state import Debt, Job, State
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.composing import Composer
 from fairlead.flow.ledger import Ledger
+from fairlead.flow.returns import Returns
 from fairlead.kit.backoff import Backoff
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log, log_failure
@@ -30,6 +32,8 @@ LOOK_AFTER_SECONDS: Final = 60.0
 """Channels recognise a repeated nonce for a few minutes only: past this, look before sending again."""
 
 AWAY_SECONDS: Final = 15.0
+"""How often it is looked whether a channel is back that did not say so."""
+
 AWAY_NOTED_SECONDS: Final = 3600.0
 
 
@@ -45,6 +49,7 @@ class Delivery:
         ledger: Ledger,
         channels: Mapping[str, Channel],
         composer: Composer,
+        returns: Returns,
         *,
         random: Random,
         language_of: Callable[[str], str],
@@ -52,6 +57,7 @@ class Delivery:
         self._ledger = ledger
         self._channels = channels
         self._composer = composer
+        self._returns = returns
         self._backoff = Backoff(first=1.0, ceiling=300.0)
         self._random = random
         self._language_of = language_of
@@ -86,17 +92,11 @@ class Delivery:
         return all_planned
 
     async def _plan(self, debt: Debt) -> bool:
-        to = resolve_destination(
-            self._state,
-            target_session_key=debt.session_key,
-            requester=debt.requester,
-            fail_closed=debt.fail_closed,
-            now=self._ledger.now(),
-        )
+        to = self._destination(debt)
         channel = self._channels.get(to.conversation.channel) if to.conversation is not None else None
         if to.conversation is not None and channel is None:
             return True  # that channel is off for now: the debt waits for it
-        if to.mode != "bound":
+        if to.mode in {"fallback", "nowhere"}:
             log.warning("delivery without a binding", debt_id=debt.debt_id, mode=to.mode, reason=to.reason)
         can = channel.capabilities if channel is not None else None
         try:
@@ -108,6 +108,17 @@ class Delivery:
             self._begun_here.add(debt.debt_id)
         await self._ledger.record(PlanDelivery(debt.debt_id, to, pieces))
         return True
+
+    def _destination(self, debt: Debt) -> Destination:
+        if debt.opening is not None:
+            return where_asked(debt.requester)
+        return resolve_destination(
+            self._state,
+            target_session_key=debt.session_key,
+            requester=debt.requester,
+            fail_closed=debt.fail_closed,
+            now=self._ledger.now(),
+        )
 
     # --- paying
 
@@ -130,31 +141,40 @@ class Delivery:
 
     async def _courier(self, address: str) -> None:
         """Pay this conversation's debts in order until there are none; a debt that must wait holds those behind it."""
+        channel = address.partition("/")[0]
+        seen = self._returns.times(channel)
         try:
             while (debt := self._first_owed(address)) is not None:
                 await self._ledger.settled()
-                await self._wait_until_due(debt)
-                await self._pay_next(debt)
+                await self._wait_until_due(debt, channel, seen)
+                seen = self._returns.times(channel)  # before the attempt: a return while it fails is not missed
+                if not await self._pay_next(debt):
+                    await self._wait_while_away(debt, channel, seen)
                 if debt.debt_id not in self._state.debts:
                     self._begun_here.discard(debt.debt_id)
         finally:
             self._couriers.discard(address)
 
-    async def _wait_until_due(self, debt: Debt) -> None:
+    async def _wait_until_due(self, debt: Debt, channel: str, seen: int) -> None:
         wait = moments.seconds_between(self._ledger.now(), debt.due) if debt.due else 0.0
-        if wait > 0:
-            await asyncio.sleep(wait)
+        if wait <= 0:
+            return
+        if debt.last_error == Code.E_DISCORD_RATE_LIMIT:
+            await asyncio.sleep(wait)  # who was told to wait waits, whatever comes back meanwhile
+        else:
+            await self._returns.within(channel, wait, since=seen)
 
-    async def _pay_next(self, debt: Debt) -> None:
+    async def _pay_next(self, debt: Debt) -> bool:
+        """False if the channel is away, and nothing was tried."""
         if self._is_moot(debt):
             await self._ledger.record(Abandon(debt.debt_id, Code.E_QUESTION_CLOSED, "settled before it could be asked"))
-            return
+            return True
         parcel = self._parcel(debt)
         channel = self._channels[parcel.destination.channel]
         try:
             message_id = await self._send_once(channel, parcel, debt)
         except ChannelAway:
-            await self._wait_while_away(debt)
+            return False
         except OutcomeUnknown:
             await self._defer(debt, Code.E_UNDELIVERABLE, 0.0)
         except DeliveryLater as later:
@@ -170,14 +190,15 @@ class Delivery:
             await self._ledger.record(PayPiece(debt.debt_id, parcel.index, message_id))
             # Whatever way it went, it is activity of that conversation.
             await self._ledger.record(Touch(self._state.bound.get(parcel.destination.address, "")))
+        return True
 
-    async def _wait_while_away(self, debt: Debt) -> None:
+    async def _wait_while_away(self, debt: Debt, channel: str, seen: int) -> None:
         """A channel may be away for days: that is worth a line of the journal once an hour, not at every look."""
         since_noted = moments.seconds_between(debt.due, self._ledger.now()) if debt.due else AWAY_NOTED_SECONDS
         if since_noted >= AWAY_NOTED_SECONDS:
             await self._ledger.record(DeferDelivery(debt.debt_id, AWAY_SECONDS, counts=False))
         else:
-            await asyncio.sleep(AWAY_SECONDS)
+            await self._returns.within(channel, AWAY_SECONDS, since=seen)
 
     def _is_moot(self, debt: Debt) -> bool:
         question = self._state.questions.get(debt.question_id)
@@ -193,7 +214,9 @@ class Delivery:
         return await channel.send(parcel)
 
     async def _defer(self, debt: Debt, code: Code, at_least: float) -> None:
-        wait = max(at_least, self._backoff.delay(debt.attempts + 1, self._random.random))
+        wait = self._backoff.delay(debt.attempts + 1, self._random.random)
+        if at_least > 0:  # what was asked for and a little more, so that not everybody is back at the same moment
+            wait = max(wait, at_least + self._random.random())
         log.warning("delivery deferred", debt_id=debt.debt_id, error_code=code, attempts=debt.attempts + 1, wait=wait)
         await self._ledger.record(DeferDelivery(debt.debt_id, wait, code))
 
@@ -215,11 +238,20 @@ class Delivery:
             language=self._language_of(job.person if job is not None else ""),
             files=piece.files,
             question=msgspec.structs.replace(question) if question is not None else None,
-            after_message_id=self._state.last_posts.get(
-                debt.plan.destination.address, job.message_id if job is not None else ""
-            ),  # not only after the question: an earlier answer with the same words may have come behind it
+            after_message_id=_last_known(self._state, debt, debt.plan.destination.address, job),
             reply_to=_answered_message(debt, job),
+            thread_name=piece.thread,
+            thread_from=debt.paid.get(str(index - 1), "") if piece.thread else "",
         )
+
+
+def _last_known(state: State, debt: Debt, address: str, job: Job | None) -> str:
+    """What an earlier attempt must be newer than. Not only after the question: an earlier answer with the same words
+    may have come behind it; and the next start looks just like the last."""
+    last = state.last_posts.get(address, "")
+    if debt.opening is not None:
+        return max(last, debt.opening.asked_by, key=lambda m: int(m) if is_rising(m) else -1)
+    return last or (job.message_id if job is not None else "")
 
 
 def _answered_message(debt: Debt, job: Job | None) -> str:

@@ -5,7 +5,7 @@ from fairlead.core.decide.delivery import Acknowledge
 from fairlead.core.decide.messages import is_allowed
 from fairlead.core.decide.questions import AnswerQuestion
 from fairlead.core.decide.sessions import SeePerson
-from fairlead.core.inbound import Inbound
+from fairlead.core.inbound import Inbound, clean_text
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
 from fairlead.core.state import answer_debt_id
@@ -13,15 +13,17 @@ from fairlead.errors import Code, FairleadError
 from fairlead.flow.commands import Commands
 from fairlead.flow.intake import Intake
 from fairlead.flow.ledger import Ledger
+from fairlead.flow.returns import Returns
 from fairlead.observe import log_failure
 from fairlead.ports import Click, Receipt
 
 
 class FlowGate:
-    def __init__(self, ledger: Ledger, intake: Intake, commands: Commands) -> None:
+    def __init__(self, ledger: Ledger, intake: Intake, commands: Commands, returns: Returns) -> None:
         self._ledger = ledger
         self._intake = intake
         self._commands = commands
+        self._returns = returns
 
     def allows(self, person: str, *, vouched: bool = False) -> bool:
         return is_allowed(self._ledger.state, person, self._ledger.limits, vouched=vouched)
@@ -59,10 +61,11 @@ class FlowGate:
                 click.question_id,
                 click.person,
                 click.verdict,
-                click.chosen,
-                click.message,
+                {question: clean_text(answer) for question, answer in click.chosen.items()},
+                clean_text(click.message),
                 click.for_session,
                 click.vouched,
+                click.partial,
             )
         )
         return decision.subject
@@ -72,3 +75,6 @@ class FlowGate:
 
     async def see_person(self, person: str, locale: str) -> None:
         await self._ledger.record(SeePerson(person, locale))
+
+    def came_back(self, channel: str) -> None:
+        self._returns.report(channel)

@@ -2,12 +2,10 @@
 
 from typing import Final
 
-import msgspec
-
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.endings import WithdrawJob
 from fairlead.core.decide.messages import AmendJob, SkipMessage, Submit, prompt_of
-from fairlead.core.inbound import Inbound, clean_text
+from fairlead.core.inbound import Inbound, clean_text, cleaned
 from fairlead.flow.ledger import Ledger
 from fairlead.ports import Blobs, Receipt
 
@@ -22,7 +20,7 @@ class Intake:
 
     async def submit(self, inbound: Inbound) -> Receipt:
         self._ledger.check_room()
-        inbound = msgspec.structs.replace(inbound, text=clean_text(inbound.text), quote=clean_text(inbound.quote))
+        inbound = cleaned(inbound)
         blob = await self._blob_for(prompt_of(inbound))
         decision = await self._ledger.record(Submit(inbound, blob))
         job = self._ledger.state.jobs.get(decision.subject)

@@ -31,6 +31,8 @@ def in_words(event: e.JournalEvent) -> str:
             return f"the agent asked ({event.kind}): {_short(event.title)} {_short(event.detail)}".rstrip()
         case e.QuestionAnswered():
             return f"{event.person} answered: {event.verdict}" + (" for this session" if event.for_session else "")
+        case e.ChoiceMade():
+            return f"{event.person} chose {_short('; '.join(event.chosen.values()))}"
         case e.QuestionClosed():
             return f"the question closed: {event.reason.replace('_', ' ')}"
         case e.DeliveryOwed():

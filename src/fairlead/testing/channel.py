@@ -57,6 +57,7 @@ class ChannelHistory:
     def __init__(self) -> None:
         self.posts: list[Post] = []
         self.closed: set[str] = set()
+        self.threads: dict[str, str] = {}
         self.on_post: Callable[[Post], None] | None = None
         self._last_id = 1000
 
@@ -84,6 +85,12 @@ class ChannelHistory:
         if self.on_post is not None:
             self.on_post(post)
         return post
+
+    def grow(self, parcel: Parcel) -> str:
+        """A thread bears the id of the message it grew from; asked for again, it is there."""
+        assert any(p.message_id == parcel.thread_from for p in self.posts), f"{parcel.debt_id} grows from nothing"
+        self.threads[parcel.thread_from] = parcel.thread_name
+        return parcel.thread_from
 
     def _remembered(self, parcel: Parcel, now: float) -> Post | None:
         recent = (p for p in self.posts if now - p.at <= NONCE_MEMORY_SEC and p.address == parcel.destination.address)
@@ -125,7 +132,9 @@ class RecordingChannel:
 
     @property
     def capabilities(self) -> ChannelCapabilities:
-        return ChannelCapabilities(text_limit=self._text_limit, edits=True, buttons=True, files=True, push=True)
+        return ChannelCapabilities(
+            text_limit=self._text_limit, edits=True, buttons=True, files=True, threads=True, push=True
+        )
 
     def unplug(self) -> None:
         """The power is lost: what is still under way here reaches nobody."""
@@ -138,14 +147,14 @@ class RecordingChannel:
             raise ChannelAway(self.name)
         await asyncio.sleep(self._latency())
         self._refuse(parcel, weather)
-        post = None if weather in {Weather.LOST_ON_THE_WAY, Weather.HANGS_AND_IS_LOST} else self._posted(parcel)
+        made = "" if weather in {Weather.LOST_ON_THE_WAY, Weather.HANGS_AND_IS_LOST} else self._made(parcel)
         if weather in {Weather.HANGS, Weather.HANGS_AND_IS_LOST}:
             await asyncio.sleep(300)
         else:
             await asyncio.sleep(self._latency())
-        if post is None or weather is not Weather.FAIR:
+        if not made or weather is not Weather.FAIR:
             raise OutcomeUnknown(f"{self.name}: {weather}")
-        return post.message_id
+        return made
 
     def _refuse(self, parcel: Parcel, weather: Weather) -> None:
         if parcel.destination.address in self.history.closed:
@@ -153,10 +162,12 @@ class RecordingChannel:
         if weather is Weather.REFUSED_FOR_NOW:
             raise DeliveryLater(Code.E_DISCORD_RATE_LIMIT, 2.0)
 
-    def _posted(self, parcel: Parcel) -> Post:
+    def _made(self, parcel: Parcel) -> str:
         if self._is_unplugged:
             raise ChannelAway("unplugged")
-        return self.history.add(parcel, asyncio.get_running_loop().time())
+        if parcel.thread_name:
+            return self.history.grow(parcel)
+        return self.history.add(parcel, asyncio.get_running_loop().time()).message_id
 
     async def find(self, parcel: Parcel) -> str | None:
         weather = self._weather()
@@ -165,5 +176,7 @@ class RecordingChannel:
             raise ChannelAway(self.name)
         if weather is not Weather.FAIR:
             raise DeliveryLater(Code.E_DISCORD_RATE_LIMIT, 2.0)
+        if parcel.thread_name:
+            return parcel.thread_from if parcel.thread_from in self.history.threads else None
         post = self.history.found(parcel)
         return None if post is None else post.message_id

@@ -163,25 +163,26 @@ class Mishaps:
         self._random = Random(f"{world.seed}/mishaps")
         self._left = self._random.choice((0, 1, 3))
 
-    async def act(self, world: World, life: Life) -> None:  # noqa: ARG002 - it happens whoever lives
+    async def act(self, world: World, life: Life) -> None:
         while self._left > 0:
             self._left -= 1
             await asyncio.sleep(self._random.expovariate(1 / 30))
-            await self._random.choice((self._rough, self._away, self._full))(world)
+            await self._random.choice((self._rough, self._away, self._full))(world, life)
 
-    async def _rough(self, world: World) -> None:
+    async def _rough(self, world: World, _life: Life) -> None:
         world.tell("the network is rough")
         world.roughness = 0.4
         await asyncio.sleep(self._random.uniform(5, 300))
         world.roughness = 0.0
 
-    async def _away(self, world: World) -> None:
+    async def _away(self, world: World, life: Life) -> None:
         world.tell("the channel is away")
         world.is_away = True
         await asyncio.sleep(self._random.uniform(5, 900))
         world.is_away = False
+        life.gate.came_back("chat")
 
-    async def _full(self, world: World) -> None:
+    async def _full(self, world: World, _life: Life) -> None:
         world.tell("the disk is nearly full")
         world.disk.capacity = world.disk.used + self._random.randint(0, 2000)
         await asyncio.sleep(self._random.uniform(1, 60))

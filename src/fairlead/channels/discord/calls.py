@@ -33,9 +33,17 @@ FAULTS: Final = (discord.DiscordException, aiohttp.ClientError, OSError, Runtime
 
 
 class Calls:
-    def __init__(self, governor: Governor, current: Callable[[], discord.Client | None]) -> None:
+    """`came_back` is called when a call works after so many failed that Discord counted as away."""
+
+    def __init__(
+        self,
+        governor: Governor,
+        current: Callable[[], discord.Client | None],
+        came_back: Callable[[], None] = lambda: None,
+    ) -> None:
         self._governor = governor
         self._current = current
+        self._came_back = came_back
         self._failures = 0
 
     async def make(self, urgency: Urgency, work: Callable[[discord.Client], Awaitable[T]]) -> T:
@@ -53,7 +61,9 @@ class Calls:
             raise self._counted(OutcomeUnknown(f"no reply within {CALL_LIMIT_SEC:.0f} s")) from late
         except FAULTS as fault:
             raise self._counted(condition_of(fault)) from fault
-        self._failures = 0
+        was_away, self._failures = self._failures >= AWAY_AFTER_FAILURES, 0
+        if was_away:
+            self._came_back()
         return done
 
     def _counted(self, condition: Exception) -> Exception:

@@ -20,9 +20,20 @@ from fairlead.observe import log
 _PAGE: Final = 100
 
 
+BEYOND: Final = 200
+"""So many messages more than are wanted are still read, so that each leaves its fact; nothing is read without end."""
+
+
 class Bounds(msgspec.Struct, frozen=True):
     hours: float
     messages: int
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What was said, oldest first: what is looked at, and before it what is too much."""
+
+    too_many: list[discord.Message] = []
+    wanted: list[discord.Message] = []
 
 
 def last_seen(state: State) -> dict[str, int]:
@@ -90,21 +101,23 @@ class CatchingUp:
             newest |= {int(t["id"]): int(t.get("last_message_id") or t["id"]) for t in listed["threads"]}
         return newest
 
-    async def missed(self, channel_id: int, since: int) -> list[discord.Message]:
-        """The newest messages after `since`, oldest first; what is more than wanted is left out, and said."""
-        limit = self._bounds.messages
+    async def missed(self, channel_id: int, since: int) -> Found:
+        """The newest messages after `since`; that there are more than can be named one by one is said."""
+        most = self._bounds.messages + BEYOND
         try:
-            if not limit or not await self._has_news(channel_id, since):
-                return []
+            if not await self._has_news(channel_id, since):
+                return Found()
             found = await self._calls.make(
-                Urgency.CATCH_UP, lambda client: _newest(client, channel_id, since, limit + 1)
+                Urgency.CATCH_UP, lambda client: _newest(client, channel_id, since, most + 1)
             )
         except CONDITIONS as condition:
             log.warning("could not catch up", conversation=str(channel_id), message=repr(condition))
-            return []
-        if len(found) > limit:
-            log.warning("more was missed than is looked at", conversation=str(channel_id), limit=limit)
-        return found[-limit:]
+            return Found()
+        if len(found) > most:
+            log.warning("more was missed than is looked at", conversation=str(channel_id), limit=most)
+        found = found[-most:]
+        beyond = max(0, len(found) - self._bounds.messages)
+        return Found(found[:beyond], found[beyond:])
 
 
 def _threads_of(state: State) -> dict[int, int]:

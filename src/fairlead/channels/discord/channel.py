@@ -9,7 +9,7 @@ import discord
 
 from fairlead.channels.discord import client as clients
 from fairlead.channels.discord.calls import CONDITIONS, Calls
-from fairlead.channels.discord.catching_up import Bounds, CatchingUp, people_to_open
+from fairlead.channels.discord.catching_up import Bounds, CatchingUp, last_seen, people_to_open
 from fairlead.channels.discord.clicking import Clicking
 from fairlead.channels.discord.commands import Tree
 from fairlead.channels.discord.connection import Connection
@@ -25,7 +25,6 @@ from fairlead.channels.discord.people import People
 from fairlead.channels.discord.registration import Registration
 from fairlead.channels.discord.sending import MAX_FILES, TEXT_LIMIT, Sending, megabytes
 from fairlead.channels.discord.showing import Showing
-from fairlead.channels.discord.start import Starter
 from fairlead.channels.discord.status import close_left_over, left_over
 from fairlead.channels.discord.strangers import Strangers
 from fairlead.channels.discord.webhooks import Webhooks
@@ -90,8 +89,8 @@ class DiscordChannel:
         self._view = view
         self._settings = settings
         self._pace = clients.IdentifyPace()
-        self.connection = Connection(token=token, make_client=self._new_client)
-        self._calls = Calls(Governor(), lambda: self.connection.client)
+        self.connection = Connection(token=token, make_client=self._new_client, came_back=self._came_back)
+        self._calls = Calls(Governor(), lambda: self.connection.client, self._came_back)
         self._echoes = Echoes(state_id)
         self._places = Places(settings.agent_id, identities, settings.discord_guild_id)
         strangers = Strangers()
@@ -124,9 +123,8 @@ class DiscordChannel:
             refuse=self._refuse,
             look_back=self._catching_up.missed,
         )
-        self._starter = Starter(gate, view, self._calls, self._echoes, self._places)
         self._clicking = Clicking(gate, view, self._calls, self._people)
-        self._desk = Desk(gate, view, self._people, self._calls, self._starter)
+        self._desk = Desk(gate, view, self._people, self._calls)
         self._showing = Showing(
             view,
             self._calls,
@@ -142,7 +140,6 @@ class DiscordChannel:
     # --- ports.Channel, ports.Fetcher and ports.Rereader
 
     async def send(self, parcel: Parcel) -> str:
-        await self.connection.until_connected(PATIENCE_SEC)  # so that what is owed goes the moment Discord is back
         if parcel.question is not None and not self._is_open(parcel.question.question_id):
             raise DeliveryImpossible(Code.E_QUESTION_CLOSED, "settled while Discord was away")
         message_id = await self._sending.send(parcel)
@@ -161,7 +158,6 @@ class DiscordChannel:
         return question is not None and question.status == "open"
 
     async def find(self, parcel: Parcel) -> str | None:
-        await self.connection.until_connected(PATIENCE_SEC)
         return await self._sending.find(parcel)
 
     async def fetch(self, job: Job) -> tuple[Attachment, ...]:
@@ -180,6 +176,9 @@ class DiscordChannel:
             owner.start(self._showing.run(), name="showing")
             owner.start(self._intake.run(), name="intake")
             owner.start(self.connection.run(), name="connection")
+
+    def _came_back(self) -> None:
+        self._gate.came_back(self.name)
 
     def _new_client(self) -> clients.HouseClient:
         return FairleadClient(self, self._pace, self._desk, self._settings)
@@ -201,14 +200,13 @@ class DiscordChannel:
         self._start(self._settle_in(client), "settling in")
 
     async def _settle_in(self, client: discord.Client) -> None:
-        """What a new gateway session needs besides: commands, unfinished starts, direct messages not yet bound."""
+        """What a new gateway session needs besides: commands, direct messages not yet bound."""
         assert isinstance(client, FairleadClient)
         assert client.tree is not None
         try:
             await self._registration.bring_up_to_date(client, client.tree)
         except CONDITIONS as condition:
             log.error("commands not registered", message=repr(condition.__cause__ or condition))
-        await self._starter.finish(self._view.state)
         await self._open_direct_messages()
         while self._left_over:
             await close_left_over(self._calls, self._left_over.pop(), self._view)
@@ -224,9 +222,10 @@ class DiscordChannel:
                 log.info("no direct messages with", user_id=str(user_id), message=repr(condition))
                 continue
             channel_id = int(opened["id"])
-            if self._places.ref(channel_id).address not in self._view.state.bound:
-                oldest = self._catching_up.oldest()
-                self._intake.put(channel_id, Missed(oldest, oldest))
+            address = self._places.ref(channel_id).address
+            if address not in self._view.state.bound:
+                since = last_seen(self._view.state).get(address, 0)
+                self._intake.put(channel_id, Missed(since, self._catching_up.oldest()))
 
     def heard(self, message: discord.Message) -> None:
         if message.author.id == self._intake.bot_id:

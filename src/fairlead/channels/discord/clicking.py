@@ -1,5 +1,6 @@
 """Clicks and filled-in forms: who pressed what, carried to the gate, and shown on the message. Waits for no agent."""
 
+import asyncio
 from typing import Any, Final
 
 import discord
@@ -36,7 +37,6 @@ class Clicking:
         self._view = view
         self._calls = calls
         self._people = people
-        self._partly: dict[str, dict[str, str]] = {}
         self._standing: dict[str, _Asked] = {}
 
     def stands(self, question_id: str, *, channel_id: int, message_id: int, text: str, lang: str) -> None:
@@ -58,26 +58,44 @@ class Clicking:
             form = questions.answer_form(question, self._view.state.state_id, lang)
             await interaction.response.send_modal(form)
         else:
-            click = self._click(interaction, question, what.verb, data)  # before any await: the last choice counts
-            await interaction.response.defer()
+            await self._answer(interaction, question, self._click(interaction, question, what.verb, data), lang)
             await self._people.see(interaction)
-            if click is not None:
-                await self._answer(interaction, question, click, lang)
 
     async def _answer(
         self, interaction: discord.Interaction[Any], question: OpenQuestion, click: Click, lang: str
     ) -> None:
         was_gone = self._is_gone(question)
         standing = self._standing.pop(question.question_id, None)
-        try:
-            await self._gate.click(click)
-        except FairleadError as refusal:
-            if standing is not None:
-                self._standing[question.question_id] = standing
-            log_failure("click refused", refusal, question_id=question.question_id)
-            await interaction.followup.send(_refusal(refusal, question, lang), ephemeral=True)
-            return
+        # Both at once: Discord waits for no disk, and of two choices from one list the later must be decided later.
+        outcome, acknowledged = await asyncio.gather(
+            self._gate.click(click), interaction.response.defer(), return_exceptions=True
+        )
+        if standing is not None and (isinstance(outcome, BaseException) or question.status == "open"):
+            self._standing[question.question_id] = standing
+        if isinstance(acknowledged, BaseException):
+            raise acknowledged
+        if isinstance(outcome, FairleadError):
+            log_failure("click refused", outcome, question_id=question.question_id)
+            await interaction.followup.send(_refusal(outcome, question, lang), ephemeral=True)
+        elif isinstance(outcome, BaseException):
+            raise outcome
+        elif question.status == "open":
+            view = questions.question_view(question, self._view.state.state_id, lang)
+            await interaction.edit_original_response(view=view)
+        else:
+            await self._close(interaction, question, click, lang, was_gone=was_gone)
+
+    async def _close(
+        self,
+        interaction: discord.Interaction[Any],
+        question: OpenQuestion,
+        click: Click,
+        lang: str,
+        *,
+        was_gone: bool,
+    ) -> None:
         line = say(lang, "question.carried_over") if was_gone else ""
+        click = msgspec.structs.replace(click, chosen=question.chosen)  # with what was chosen before
         outcome = outcome_line(lang, click, f"<@{interaction.user.id}>")
         content = interaction.message.content if interaction.message is not None else ""
         await interaction.edit_original_response(**closed(content, "\n".join(filter(None, (outcome, line)))))
@@ -86,27 +104,27 @@ class Clicking:
         job = self._view.state.jobs.get(question.job_id)
         return job is None or not job.is_live
 
-    def _click(
-        self, interaction: discord.Interaction[Any], question: OpenQuestion, verb: str, data: Any
-    ) -> Click | None:
-        """None for one of several lists: the others are still to be chosen from."""
+    def _click(self, interaction: discord.Interaction[Any], question: OpenQuestion, verb: str, data: Any) -> Click:
         person = self._people.person(interaction.user.id)
         verdict: Verdict = "deny" if verb == "deny" else "allow"
         chosen: dict[str, str] = {}
         message = ""
         if verb == "form":
-            own_words, message = questions.written(question, questions.form_fields(data))
-            chosen = self._partly.pop(question.question_id, {}) | own_words  # one from a list, the other written
+            chosen, message = questions.written(question, questions.form_fields(data))
             verdict = "deny" if question.kind == "plan" else "allow"  # words about a plan ask for another one
         elif verb.startswith("opt") and verb[3:].isdecimal():
             chosen = questions.picked(question, 0, [verb[3:]])
         elif verb.startswith("pick") and verb[4:].isdecimal():
-            so_far = self._partly.setdefault(question.question_id, {})
-            so_far |= questions.picked(question, int(verb[4:]), list(data.get("values") or ()))
-            if not questions.is_complete(question, so_far):
-                return None
-            chosen = self._partly.pop(question.question_id)
-        return Click(question.question_id, person, verdict, chosen, message, for_session=verb == "session")
+            chosen = questions.picked(question, int(verb[4:]), list(data.get("values") or ()))
+        return Click(
+            question.question_id,
+            person,
+            verdict,
+            chosen,
+            message,
+            for_session=verb == "session",
+            partial=verb.startswith("pick"),
+        )
 
     async def settled(self, event: QuestionSettled) -> None:
         """Answered elsewhere, expired or gone: the buttons go, and the message says why."""

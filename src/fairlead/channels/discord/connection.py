@@ -30,10 +30,16 @@ LOST_AFTER_SEC: Final = 45.0
 
 class Connection:
     def __init__(
-        self, *, token: Callable[[], str], make_client: Callable[[], HouseClient], random: Random | None = None
+        self,
+        *,
+        token: Callable[[], str],
+        make_client: Callable[[], HouseClient],
+        came_back: Callable[[], None],
+        random: Random | None = None,
     ) -> None:
         self._token = token
         self._make_client = make_client
+        self._came_back = came_back
         self._backoff = Backoff(first=1.0, ceiling=30.0)
         self._random = random or Random()
         self._client: HouseClient | None = None
@@ -104,6 +110,7 @@ class Connection:
                 await client.has_gateway.wait()
             self.trouble = ""
             self._connected.set()
+            self._came_back()
             await client.has_none.wait()
             self._connected.clear()
 

@@ -12,10 +12,9 @@ from fairlead.channels.discord.conversations import CHANNEL, link_to
 from fairlead.channels.discord.drawing import Drawn, drawn, refusal_line
 from fairlead.channels.discord.governor import Urgency
 from fairlead.channels.discord.people import People
-from fairlead.channels.discord.start import Starter
 from fairlead.core.keys import parse_session_key
-from fairlead.core.replies import Reply, SessionFound, SessionRow
-from fairlead.core.requests import Caller, Request, SessionOpen
+from fairlead.core.replies import Reply, SessionFound, SessionRow, SessionStarted
+from fairlead.core.requests import Caller, Request, SessionOpen, Start
 from fairlead.errors import Code, FairleadError, error
 from fairlead.observe import log, log_failure
 from fairlead.ports import ChoiceKind, Gate, View
@@ -35,7 +34,6 @@ class Desk(msgspec.Struct, frozen=True):
     view: View
     people: People
     calls: Calls
-    starter: Starter
 
     async def answer(
         self, interaction: Interaction, request: Request, draw: Draw = drawn, *, named: Named | None = None
@@ -74,16 +72,11 @@ class Desk(msgspec.Struct, frozen=True):
     async def start(self, interaction: Interaction, project: str, *, named: Named) -> None:
         async def started(caller: Caller, lang: str) -> Drawn:
             place = self.people.place(interaction)
-            if place.kind != "channel" or place.guild_id is None or not _takes_threads(interaction):
+            if place.kind != "channel" or not _takes_threads(interaction):
                 raise error(Code.E_NOT_IN_TEXT_CHANNEL)
-            session, thread_id = await self.starter.start(
-                caller,
-                guild_id=place.guild_id,
-                channel_id=int(place.conversation.conversation_id),
-                project=project,
-                mark=str(interaction.id),
-            )
-            line = say(lang, "reply.session.started", thread=f"<#{thread_id}>")
+            session = await self.gate.command(Start(str(interaction.id), project), caller)
+            assert isinstance(session, SessionStarted)
+            line = say(lang, "reply.session.started", thread=f"<#{session.session_id}>")
             return Drawn(f"{line}\nsession_id: {session.session_id}")
 
         await self.work(interaction, started, named)

@@ -13,11 +13,11 @@ import discord
 import msgspec
 
 from fairlead.channels.discord.calls import CONDITIONS, UNKNOWN_MESSAGE, Calls, code_behind
+from fairlead.channels.discord.catching_up import Found
 from fairlead.channels.discord.conversations import Place, Places, names_us
 from fairlead.channels.discord.governor import Urgency
 from fairlead.channels.discord.inbounds import inbound_of, reacted_inbound
 from fairlead.channels.discord.strangers import Strangers
-from fairlead.core.decide.messages import prompt_of
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import parse_session_key
 from fairlead.core.state import Job
@@ -56,7 +56,9 @@ class Missed(msgspec.Struct, frozen=True):
 
 Item: TypeAlias = Heard | Edited | Deleted | Reacted | Missed
 Refuse = Callable[[discord.Message, FairleadError], Awaitable[None]]
-LookBack = Callable[[int, int], Awaitable[list[discord.Message]]]
+LookBack = Callable[[int, int], Awaitable[Found]]
+_TOO_OLD: Final = "older than FAIRLEAD_CATCH_UP_HOURS"
+_TOO_MANY: Final = "more than FAIRLEAD_CATCH_UP_MESSAGES were missed"
 
 
 class Intake:
@@ -199,14 +201,14 @@ class Intake:
         return self._places.of(fetched, guild_id=guild_id, channel_id=channel_id, user_id=user_id)
 
     async def _amend(self, message: discord.Message, known: Place | None = None) -> None:
-        """Link previews are edits too: only another text changes the job, and only while it is queued."""
+        """Link previews are edits too: only other words of the person change the job, and only while it is queued."""
         fate = self._view.state.fate_of(self._places.ref(message.channel.id), str(message.id))
         job = self._view.state.jobs.get(fate or "")
         if job is None or job.state != "queued":
             return
         inbound = await self._inbound(message, known)
         if inbound is not None:
-            await self._gate.amend(inbound.conversation, inbound.message_id, prompt_of(inbound))
+            await self._gate.amend(inbound.conversation, inbound.message_id, inbound.text)
 
     async def _point(self, channel_id: int, reacted: Reacted) -> None:
         person = self._places.person(reacted.user_id)
@@ -226,22 +228,25 @@ class Intake:
     # --- what was said while nobody listened
 
     async def _catch_up(self, channel_id: int, item: Missed) -> None:
-        missed = await self._look_back(channel_id, item.since)
+        found = await self._look_back(channel_id, item.since)
         known = self._bound_place(channel_id)
-        for message in missed:  # messages read back do not say which server they are from
+        too_many = {m.id for m in found.too_many}
+        for message in (*found.too_many, *found.wanted):  # read back, they do not say which server they are from
             place = known or self._places.dm(channel_id, message.author.id)
             if message.id < item.oldest:
-                await self._leave(message, place)
+                await self._leave(message, place, _TOO_OLD)
+            elif message.id in too_many:
+                await self._leave(message, place, _TOO_MANY)
             else:
                 await self._hear(message, place)
             await self._amend(message, known)
-        await self._withdraw_deleted(channel_id, {m.id for m in missed}, item.since)
+        await self._withdraw_deleted(channel_id, too_many | {m.id for m in found.wanted}, item.since)
 
-    async def _leave(self, message: discord.Message, place: Place) -> None:
-        """Too old to be answered; but every message leaves its fact."""
+    async def _leave(self, message: discord.Message, place: Place, reason: str) -> None:
+        """Not to be answered; but every message leaves its fact."""
         inbound = await self._inbound(message, place)
-        if inbound is not None:
-            await self._gate.skip(inbound, "older than FAIRLEAD_CATCH_UP_HOURS")
+        if inbound is not None and self._view.state.fate_of(inbound.conversation, inbound.message_id) is None:
+            await self._gate.skip(inbound, reason)
 
     async def reread(self, job: Job) -> None:
         """What a queued job's message says now counts; a message that is gone takes its job with it."""

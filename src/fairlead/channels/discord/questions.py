@@ -9,6 +9,7 @@ from typing import Any, Final
 import discord
 import msgspec
 
+from fairlead.core.events import AskedItem
 from fairlead.core.state import OpenQuestion
 from fairlead.render.neutral import one_line
 from fairlead.render.words import say
@@ -24,6 +25,7 @@ _MODAL_TITLE: Final = 45
 _MODAL_LABEL: Final = 45
 _MODAL_FIELDS: Final = 5
 _ANSWER_LENGTH: Final = 2000
+_AND: Final = ", "
 
 _STYLE: Final = {
     "allow": discord.ButtonStyle.success,
@@ -77,16 +79,19 @@ def _button(state_id: str, question: OpenQuestion, verb: str, label: str) -> dis
 
 
 def _add_choices(view: discord.ui.View, question: OpenQuestion, state_id: str) -> None:
-    """A single short question is answered with one tap; everything else by choosing from lists."""
-    items = question.items[:_MAX_SELECTS]
+    """A single short question is answered with one tap; everything else by choosing from lists. What was chosen stays
+    marked; where there are more lists than fit, it makes room for the next."""
+    items = question.items
     if len(items) == 1 and not items[0].several and 0 < len(items[0].options) <= _BUTTON_OPTIONS:
         for number, option in enumerate(items[0].options):
             view.add_item(_button(state_id, question, f"opt{number}", option.label))
         return
-    for number, item in enumerate(items):
+    lists = [(number, item) for number, item in enumerate(items) if item.options]
+    if len(lists) > _MAX_SELECTS:
+        lists = [(number, item) for number, item in lists if item.text not in question.chosen]
+    for number, item in lists[:_MAX_SELECTS]:
         options = item.options[:_MAX_OPTIONS]
-        if not options:
-            continue
+        marked = _labels(item, question.chosen.get(item.text, ""))
         view.add_item(
             discord.ui.Select(
                 custom_id=custom_id(state_id, question.question_id, f"pick{number}"),
@@ -97,6 +102,7 @@ def _add_choices(view: discord.ui.View, question: OpenQuestion, state_id: str) -
                         label=one_line(o.label, _OPTION_LABEL) or str(index + 1),
                         value=str(index),
                         description=one_line(o.description, _OPTION_LABEL) or None,
+                        default=o.label in marked,
                     )
                     for index, o in enumerate(options)
                 ],
@@ -129,12 +135,12 @@ def picked(question: OpenQuestion, number: int, values: list[str]) -> dict[str, 
         return {}
     item = question.items[number]
     labels = [item.options[int(v)].label for v in values if v.isdecimal() and int(v) < len(item.options)]
-    return {item.text: ", ".join(labels)} if labels else {}
+    return {item.text: _AND.join(labels)} if labels else {}
 
 
-def is_complete(question: OpenQuestion, chosen: dict[str, str]) -> bool:
-    """Something is chosen from every list that is shown."""
-    return all(item.text in chosen for item in question.items[:_MAX_SELECTS] if item.options)
+def _labels(item: AskedItem, answer: str) -> set[str]:
+    """The options that an answer names: the reverse of `picked`."""
+    return {answer, *answer.split(_AND)} if item.several else {answer}
 
 
 def written(question: OpenQuestion, fields: dict[str, str]) -> tuple[dict[str, str], str]:

@@ -9,6 +9,7 @@ from fairlead.channels.discord.calls import Calls
 from fairlead.channels.discord.echoes import Echoes
 from fairlead.channels.discord.governor import Urgency
 from fairlead.channels.discord.questions import question_view
+from fairlead.channels.discord.threads import grow
 from fairlead.channels.discord.webhooks import Webhooks
 from fairlead.core import moments
 from fairlead.core.events import FileRef
@@ -32,6 +33,8 @@ class Sending:
 
     async def send(self, parcel: Parcel) -> str:
         channel_id = channel_id_of(parcel)
+        if parcel.thread_name:
+            return await grow(self._calls, channel_id, parcel)
         echoed = self._echoes.message_with(parcel.nonce)
         if echoed is not None:
             return echoed
@@ -51,7 +54,10 @@ class Sending:
         return str(message.id)
 
     async def find(self, parcel: Parcel) -> str | None:
-        """Our own message with this text, these files or this question, after the last one we know of."""
+        """Our own message with this text, these files or this question, after the last one we know of. A thread need
+        not be looked for: made a second time, it answers that it is there."""
+        if parcel.thread_name:
+            return None
         channel_id = channel_id_of(parcel)
         after = int(parcel.after_message_id) if parcel.after_message_id.isdecimal() else 0
 

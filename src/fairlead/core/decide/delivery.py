@@ -4,6 +4,7 @@ import msgspec
 
 from fairlead.core import moments
 from fairlead.core.decide.decision import NOTHING, Decision
+from fairlead.core.decide.openings import begun, undone
 from fairlead.core.events import (
     DeliveryAbandoned,
     DeliveryAcknowledged,
@@ -69,11 +70,13 @@ def _debt_with_piece(state: State, debt_id: str, index: int) -> Debt | None:
     return debt
 
 
-def pay_piece(state: State, command: PayPiece, _now: str, _limits: Limits) -> Decision:
+def pay_piece(state: State, command: PayPiece, now: str, _limits: Limits) -> Decision:
+    """In one batch with what the piece began: there is never an opening message whose session nobody knows."""
     debt = _debt_with_piece(state, command.debt_id, command.index)
     if debt is None or str(command.index) in debt.paid:
         return NOTHING
-    return Decision((PieceDelivered(command.debt_id, command.index, command.message_id),))
+    paid = PieceDelivered(command.debt_id, command.index, command.message_id)
+    return Decision((paid, *(begun(state, debt, command.message_id, now) if command.index == 0 else ())))
 
 
 def defer_delivery(state: State, command: DeferDelivery, now: str, limits: Limits) -> Decision:
@@ -85,7 +88,7 @@ def defer_delivery(state: State, command: DeferDelivery, now: str, limits: Limit
     age = moments.seconds_between(debt.owed_at, now)
     if attempts >= limits.max_delivery_attempts or age > limits.delivery_patience_sec:
         reason = f"given up after {attempts} attempts and {age / 3600:.1f} hours"
-        return Decision((DeliveryAbandoned(command.debt_id, code, reason),))
+        return _given_up(state, debt, code, reason)
     due = moments.plus(now, command.wait_sec)
     return Decision((DeliveryDeferred(command.debt_id, attempts, due, command.code or ""),))
 
@@ -99,6 +102,9 @@ def acknowledge(state: State, command: Acknowledge, _now: str, _limits: Limits) 
 
 
 def abandon(state: State, command: Abandon, _now: str, _limits: Limits) -> Decision:
-    if command.debt_id not in state.debts:
-        return NOTHING
-    return Decision((DeliveryAbandoned(command.debt_id, command.code, command.reason),))
+    debt = state.debts.get(command.debt_id)
+    return NOTHING if debt is None else _given_up(state, debt, command.code, command.reason)
+
+
+def _given_up(state: State, debt: Debt, code: Code, reason: str) -> Decision:
+    return Decision((*undone(state, debt), DeliveryAbandoned(debt.debt_id, code, reason)))

@@ -9,6 +9,7 @@ from fairlead.core.engine import Ask, PermissionRequested, PlanProposed, Verdict
 from fairlead.core.engine import QuestionAsked as AgentQuestion
 from fairlead.core.events import (
     AskedItem,
+    ChoiceMade,
     DeliveryOwed,
     JobEnqueued,
     JournalEvent,
@@ -28,6 +29,8 @@ class AskPerson(msgspec.Struct, frozen=True):
 
 
 class AnswerQuestion(msgspec.Struct, frozen=True):
+    """With `partial` it answers one of several lists: the question is answered when something is chosen from each."""
+
     question_id: str
     person: str
     verdict: Verdict
@@ -35,6 +38,7 @@ class AnswerQuestion(msgspec.Struct, frozen=True):
     message: str = ""
     for_session: bool = False
     vouched: bool = False
+    partial: bool = False
 
 
 class ExpireQuestion(msgspec.Struct, frozen=True):
@@ -97,6 +101,11 @@ def answer_question(state: State, command: AnswerQuestion, now: str, limits: Lim
         return refused(Code.E_QUESTION_CLOSED, _why_closed(question))
     if command.for_session and not (command.vouched or command.person == state.owner_id):
         return refused(Code.E_OWNER_ONLY, "Only the owner allows something for the whole session.")
+    if question.kind == "question" and command.verdict == "allow":
+        made = ChoiceMade(command.question_id, command.person, command.chosen)
+        command = msgspec.structs.replace(command, chosen=question.chosen | command.chosen)
+        if command.partial and not _has_all(question, command.chosen):
+            return Decision((made,), subject=question.job_id)
     job = state.jobs.get(question.job_id)
     if job is None or not job.is_live:
         known = job is not None and question.kind == "question"
@@ -113,6 +122,10 @@ def answer_question(state: State, command: AnswerQuestion, now: str, limits: Lim
     if command.for_session and command.verdict == "allow" and question.rule:
         granted = (RuleGranted(question.session_key, job.generation, question.rule, command.person),)
     return Decision((answered, *granted), subject=question.job_id)
+
+
+def _has_all(question: OpenQuestion, chosen: dict[str, str]) -> bool:
+    return all(item.text in chosen for item in question.items if item.options)
 
 
 def _why_closed(question: OpenQuestion | None) -> str:

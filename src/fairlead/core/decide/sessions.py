@@ -26,8 +26,8 @@ from fairlead.core.events import (
 )
 from fairlead.core.keys import SessionKey
 from fairlead.core.limits import Limits
-from fairlead.core.state import State
-from fairlead.errors import Code, FairleadError
+from fairlead.core.state import Project, State
+from fairlead.errors import Code, FairleadError, error
 
 
 class FoundState(msgspec.Struct, frozen=True):
@@ -115,12 +115,10 @@ def start_session(state: State, command: StartSession, now: str, _limits: Limits
     key = str(command.session_key)
     if key in state.sessions:
         return Decision(subject=key, duplicate=True)
-    project = project_to_work_in(state, session=None, person=command.person, asked_for=command.project)
-    if isinstance(project, FairleadError):
-        return Decision(refusal=project)
-    tool = command.tool or project.default_tool
-    if tool not in project.enabled_tools:
-        return refused(Code.E_TOOL_NOT_ENABLED, f"{tool} is not enabled in project {project.name}.")
+    chosen = project_and_tool(state, command.person, command.project, command.tool)
+    if isinstance(chosen, FairleadError):
+        return Decision(refusal=chosen)
+    project, tool = chosen
     created = SessionCreated(
         key,
         command.session_key.session_id,
@@ -132,6 +130,19 @@ def start_session(state: State, command: StartSession, now: str, _limits: Limits
     )
     bound = binding_events(state, key, command.conversation, now, target_kind=command.target_kind)
     return Decision((created, *bound), subject=key)
+
+
+def project_and_tool(
+    state: State, person: str, asked_for: str | None, tool: str | None
+) -> tuple[Project, str] | FairleadError:
+    """What a new session works in and with, or why it cannot begin."""
+    project = project_to_work_in(state, session=None, person=person, asked_for=asked_for)
+    if isinstance(project, FairleadError):
+        return project
+    tool = tool or project.default_tool
+    if tool not in project.enabled_tools:
+        return error(Code.E_TOOL_NOT_ENABLED, f"{tool} is not enabled in project {project.name}.")
+    return project, tool
 
 
 def change_tool(state: State, command: ChangeTool, _now: str, _limits: Limits) -> Decision:

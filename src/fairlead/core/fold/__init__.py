@@ -116,6 +116,7 @@ _RULES: Final[dict[type[e.JournalEvent], _Rule]] = {
     e.JobMarkedUnknownAfterCrash: jobs.job_marked_unknown,
     e.QuestionAsked: questions.question_asked,
     e.QuestionAnswered: questions.question_answered,
+    e.ChoiceMade: questions.choice_made,
     e.QuestionClosed: questions.question_closed,
     e.BindingBound: sessions.binding_bound,
     e.BindingTouched: sessions.binding_touched,

@@ -6,7 +6,7 @@ from fairlead.core.state import Debt, State
 
 
 def delivery_owed(state: State, ts: str, event: e.DeliveryOwed) -> None:
-    state.debts[event.debt_id] = Debt(
+    debt = state.debts[event.debt_id] = Debt(
         event.debt_id,
         event.kind,
         event.session_key,
@@ -17,6 +17,8 @@ def delivery_owed(state: State, ts: str, event: e.DeliveryOwed) -> None:
         event.text,
         event.fail_closed,
     )
+    if event.opening is not None:
+        debt.opening = event.opening
 
 
 def delivery_planned(state: State, ts: str, event: e.DeliveryPlanned) -> None:
@@ -40,7 +42,7 @@ def piece_delivered(state: State, _ts: str, event: e.PieceDelivered) -> None:
     debt.paid[str(event.index)] = event.message_id
     if len(debt.paid) == len(plan.pieces):
         settle(state, debt)
-    elif debt.attempts:
+    elif debt.attempts or debt.due:  # what was waited for is there: the next piece need not wait for it
         debt.attempts = 0
         debt.due = ""
 

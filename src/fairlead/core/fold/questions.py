@@ -46,6 +46,12 @@ def question_answered(state: State, _ts: str, event: e.QuestionAnswered) -> None
     _no_longer_to_fetch(state, event.question_id)
 
 
+def choice_made(state: State, _ts: str, event: e.ChoiceMade) -> None:
+    question = state.questions.get(event.question_id)
+    if question is not None and question.status == "open":
+        question.chosen = question.chosen | event.chosen
+
+
 def question_closed(state: State, _ts: str, event: e.QuestionClosed) -> None:
     question = state.questions.get(event.question_id)
     if question is not None and question.status == "open":

@@ -1,0 +1,40 @@
+"""A thread grows from the message that opens it, and has its id: asked for again, it is there. Binds nothing."""
+
+from typing import Final
+
+from fairlead.channels.discord.calls import CONDITIONS, THREAD_EXISTS, Calls, code_behind
+from fairlead.channels.discord.governor import Urgency
+from fairlead.observe import log
+from fairlead.ports import DeliveryImpossible, Parcel
+from fairlead.render.neutral import one_line
+
+_THREAD_NAME: Final = 100
+_ARCHIVE_AFTER_MIN: Final = 10080
+"""The longest there is: a week."""
+
+
+async def grow(calls: Calls, channel_id: int, parcel: Parcel) -> str:
+    """The thread's id. A message that no thread can grow from is taken back: it would open nothing."""
+    message_id = int(parcel.thread_from)
+    name = one_line(parcel.thread_name, _THREAD_NAME) or "session"
+    try:
+        await calls.make(
+            Urgency.ANSWER,
+            lambda client: client.http.start_thread_with_message(
+                channel_id, message_id, name=name, auto_archive_duration=_ARCHIVE_AFTER_MIN
+            ),
+        )
+    except CONDITIONS as condition:
+        if code_behind(condition) == THREAD_EXISTS:
+            return parcel.thread_from
+        if isinstance(condition, DeliveryImpossible):
+            await _take_back(calls, channel_id, message_id)
+        raise
+    return parcel.thread_from
+
+
+async def _take_back(calls: Calls, channel_id: int, message_id: int) -> None:
+    try:
+        await calls.make(Urgency.ANSWER, lambda client: client.http.delete_message(channel_id, message_id, reason=None))
+    except CONDITIONS as condition:
+        log.info("an opening message stayed", message_id=str(message_id), message=repr(condition))

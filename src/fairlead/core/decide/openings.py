@@ -1,0 +1,68 @@
+"""Deciding about sessions that begin in a thread of their own: first an opening message is owed, and what it is called
+by its channel names the session. So no thread can exist that nobody has written down."""
+
+import msgspec
+
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.decide.decision import Decision, refused
+from fairlead.core.decide.sessions import binding_events, project_and_tool
+from fairlead.core.events import BindingEnded, DeliveryOwed, JournalEvent, Opening, SessionCreated
+from fairlead.core.keys import SessionKey, thread_key
+from fairlead.core.limits import Limits
+from fairlead.core.state import Debt, State, opening_debt_id
+from fairlead.errors import Code, FairleadError
+
+
+class OpenThread(msgspec.Struct, frozen=True):
+    """`conversation` and `session_key` are those of the place that the thread shall grow in."""
+
+    asked_by: str
+    conversation: ConversationRef
+    session_key: SessionKey
+    person: str
+    project: str | None = None
+    tool: str | None = None
+
+
+def open_thread(state: State, command: OpenThread, _now: str, _limits: Limits) -> Decision:
+    debt_id = opening_debt_id(command.asked_by)
+    if debt_id in state.debts:
+        return Decision(subject=debt_id, duplicate=True)
+    key = command.session_key
+    if key.kind != "channel" or key.space_id is None:
+        return refused(Code.E_NOT_IN_TEXT_CHANNEL)
+    chosen = project_and_tool(state, command.person, command.project, command.tool)
+    if isinstance(chosen, FairleadError):
+        return Decision(refusal=chosen)
+    project, tool = chosen
+    opening = Opening(command.asked_by, command.person, project.name, tool, key.agent_id, key.space_id)
+    return Decision((DeliveryOwed(debt_id, "opening", "", command.conversation, opening=opening),), subject=debt_id)
+
+
+def thread_of(debt: Debt, message_id: str) -> SessionKey | None:
+    """The session that this message opens; None if it is not one that opens anything."""
+    opening = debt.opening
+    if opening is None:
+        return None
+    return thread_key(agent_id=opening.agent_id, space_id=opening.space_id, thread_id=message_id)
+
+
+def begun(state: State, debt: Debt, message_id: str, now: str) -> tuple[JournalEvent, ...]:
+    """The opening message stands: the session and its binding, before the thread itself is made."""
+    opening, key = debt.opening, thread_of(debt, message_id)
+    if opening is None or key is None or str(key) in state.sessions:
+        return ()
+    parent = debt.requester
+    there = ConversationRef(parent.channel, parent.account_id, message_id, parent.conversation_id)
+    created = SessionCreated(str(key), key.session_id, opening.project, opening.tool, there, opening.person)
+    return (created, *binding_events(state, str(key), there, now))
+
+
+def undone(state: State, debt: Debt) -> tuple[JournalEvent, ...]:
+    """The thread can never be made: nothing stays bound to it."""
+    key = thread_of(debt, debt.paid["0"]) if "0" in debt.paid else None
+    return tuple(
+        BindingEnded(b.binding_id, "its thread could not be made")
+        for b in state.bindings.values()
+        if key is not None and b.target_session_key == str(key)
+    )

@@ -1,0 +1,59 @@
+"""`start` as whoever asked for it sees it: done, impossible, or on its way. The outbox does the work."""
+
+import asyncio
+from typing import Final
+
+from fairlead.core.decide.openings import OpenThread, thread_of
+from fairlead.core.events import DeliveryAbandoned
+from fairlead.core.replies import SessionStarted
+from fairlead.core.requests import Caller, Start
+from fairlead.core.state import Debt
+from fairlead.errors import Code, FairleadError, error
+from fairlead.flow.ledger import Ledger
+from fairlead.ports import Journal
+
+PATIENCE_SEC: Final = 60.0
+"""How long somebody watches a start. After that the outbox goes on alone."""
+
+
+class Openings:
+    def __init__(self, ledger: Ledger, journal: Journal) -> None:
+        self._ledger = ledger
+        self._journal = journal
+
+    async def start(self, request: Start, caller: Caller) -> SessionStarted:
+        """Returns when the thread is there. Raises why it can never be, or that it takes longer."""
+        decision = self._ledger.note(
+            OpenThread(
+                request.asked_by,
+                caller.conversation,
+                caller.session_key,
+                caller.person,
+                request.project or None,
+                request.tool or None,
+            )
+        )
+        if decision.refusal is not None:
+            raise decision.refusal
+        debt = self._ledger.state.debts[decision.subject]
+        try:
+            async with asyncio.timeout(PATIENCE_SEC):
+                while debt.debt_id in self._ledger.state.debts:
+                    await self._ledger.changed(self._ledger.state.seq)
+        except TimeoutError:
+            raise error(Code.E_DISCORD_RATE_LIMIT, "The thread is made as soon as it can be.") from None
+        return await self._outcome(debt)
+
+    async def _outcome(self, debt: Debt) -> SessionStarted:
+        """A debt that has left the state stays as it was then."""
+        assert debt.plan is not None
+        if len(debt.paid) < len(debt.plan.pieces):
+            raise await self._why_not(debt.debt_id)
+        session = self._ledger.state.sessions[str(thread_of(debt, debt.paid["0"]))]
+        return SessionStarted(session.session_key, session.session_id, session.project, session.tool)
+
+    async def _why_not(self, debt_id: str) -> FairleadError:
+        await self._ledger.settled()
+        facts = [r.event for r in await self._journal.lines_about([debt_id])]
+        given_up = next(f for f in facts if isinstance(f, DeliveryAbandoned))
+        return error(Code(given_up.error_code), given_up.reason)
