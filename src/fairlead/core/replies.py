@@ -135,6 +135,7 @@ class AgentReport(_Reply, frozen=True):
     model: str
     state: str
     seconds_since_activity: float
+    models: tuple[str, ...] = ()
 
 
 class AgentStopped(_Reply, frozen=True):

@@ -54,6 +54,7 @@ class AgentCommands:
             session.models.get(session.tool) or info.model,
             "Prompting" if running and info.state == "Closed" else info.state,
             moments.seconds_between(session.last_activity_at, self._ledger.now()),
+            info.models,
         )
 
     async def stop(self, request: ask.AgentStop, caller: Caller) -> AgentStopped:
