@@ -235,7 +235,7 @@ async def test_the_permission_mode_is_switched_without_another_process(stage: Re
         turn = turn_of(stage, "hello")
         first = await run(runtime, turn)
         before = pids_of(turn)
-        await runtime.tell(turn.session_key, SetMode("acceptEdits"))
+        await runtime.tell(turn.session_key, SetMode("acceptEdits", turn.workspace_path))
         path = stage.root / "project" / "unasked.txt"
         write = turn_of(stage, f"write: {path} hello", resume_key=key_in(first), job_id="job_2")
         written = await talk(runtime, write)

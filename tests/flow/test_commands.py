@@ -1,13 +1,15 @@
 """The commands of every channel: what each answers, what each refuses, and with which code."""
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import pytest
-from flow_house import OWNER, PretendedDirectories, flow_house, place, virtually
+from flow_house import OWNER, Agent, PretendedDirectories, flow_house, place, virtually
 
 from fairlead.core import events as e
 from fairlead.core import replies as told
 from fairlead.core import requests as ask
+from fairlead.core.engine import EngineEvent, Invocation, TurnEnded
 from fairlead.core.keys import thread_key
 from fairlead.core.limits import Limits
 from fairlead.core.requests import Request
@@ -47,6 +49,7 @@ async def test_every_request_has_its_answer():
             ask.Start(thread_key(agent_id="fairlead", space_id="1", thread_id="99"), place("99")),
             ask.AgentStatus(),
             ask.AgentModel("echo-2"),
+            ask.AgentMode("plan"),
             ask.AgentUsage(),
             ask.Reset(),
         ]
@@ -96,6 +99,7 @@ async def test_a_project_is_created_with_its_tools_and_arguments():
         (ask.Why("nothing of the kind"), Code.E_MESSAGE_NOT_FOUND),
         (ask.AgentStatus(), Code.E_NO_ACTIVE_SESSION),
         (ask.AgentStop(), Code.E_NO_ACTIVE_SESSION),
+        (ask.AgentMode("x"), Code.E_NO_ACTIVE_SESSION),
         (ask.AgentModel("x"), Code.E_NO_ACTIVE_SESSION),
         (ask.AgentUsage(), Code.E_NO_ACTIVE_SESSION),
         (
@@ -343,6 +347,32 @@ async def test_agent_commands_act_on_the_session_here_or_on_the_last_one():
         usage = await house.command(ask.AgentUsage())
         assert (usage.input_tokens, usage.output_tokens, usage.cost_usd) == (10, 20, 0.5)
         assert await refused(house.command(ask.AgentStop())) is Code.E_NO_ACTIVE_SESSION
+
+
+@pytest.mark.req("E3")
+@virtually
+async def test_a_mode_is_the_owners_to_choose_and_the_runtimes_to_refuse():
+    async with flow_house(limits=Limits(allowed_people=("43",))) as house:
+        await house.answered("hello")
+        assert house.view.choices("mode", "pl", house.caller()) == ["plan"]
+        assert (await house.command(ask.AgentMode("plan"))).mode == "plan"
+        assert (await house.command(ask.AgentStatus())).mode == "plan"
+        assert await refused(house.command(ask.AgentMode("bypassPermissions"))) is Code.E_MODE_UNAVAILABLE
+        by_a_guest = house.gate.command(ask.AgentMode("default"), house.caller("43", vouched=False))
+        assert await refused(by_a_guest) is Code.E_OWNER_ONLY
+        assert (await house.command(ask.AgentStatus())).mode == "plan"
+
+
+@virtually
+async def test_a_runtime_without_modes_says_so():
+    async def play(_invocation: Invocation) -> AsyncIterator[EngineEvent]:
+        yield TurnEnded("hi")
+
+    agent = Agent(play)
+    async with flow_house(runtimes=[agent]) as house:
+        await house.answered("hello")
+        assert await refused(house.command(ask.AgentMode("plan"))) is Code.E_MODE_UNAVAILABLE
+        assert agent.told == []
 
 
 @pytest.mark.req("B5")

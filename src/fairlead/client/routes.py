@@ -49,6 +49,8 @@ def _agent_route(request: requests.Request, user: str) -> Route | None:
             return Route("GET", "/v1/agent/usage", replies.UsageReport, query={"userId": user})
         case requests.AgentModel(model):
             return Route("POST", "/v1/agent/model", replies.ModelSet, w.ModelChoice(user, model))
+        case requests.AgentMode(mode):
+            return Route("POST", "/v1/agent/mode", replies.ModeSet, w.ModeChoice(user, mode))
         case requests.AgentStop(kill):
             path = "/v1/agent/kill" if kill else "/v1/agent/stop"
             return Route("POST", path, replies.AgentStopped, w.OfUser(user))

@@ -61,6 +61,11 @@ class ModelChoice(_Asked, frozen=True):
     model: Annotated[str, msgspec.Meta(min_length=1, description="One of the `models` of /v1/agent.")]
 
 
+class ModeChoice(_Asked, frozen=True):
+    userId: UserId  # noqa: N815
+    mode: Annotated[str, msgspec.Meta(min_length=1, description="One of the `modes` of /v1/agent.")]
+
+
 class ProjectChoice(_Asked, frozen=True):
     userId: UserId  # noqa: N815
     project: str

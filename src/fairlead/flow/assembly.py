@@ -68,7 +68,7 @@ class Flow:
             self.scheduler,
             directories=world.directories,
             looking_back=looking_back,
-            agents=AgentCommands(self.ledger, self.scheduler, world.runtimes),
+            agents=AgentCommands(self.ledger, self.scheduler, world.runtimes, world.turn_settings.workspaces),
             runtimes=world.runtimes,
         )
         self.gate = FlowGate(self.ledger, Intake(self.ledger, world.blobs), commands)

@@ -46,6 +46,7 @@ _POSSIBLE_WITHOUT_ROOM: Final = (
     ask.SessionOpen,
     ask.AgentStatus,
     ask.AgentUsage,
+    ask.AgentMode,
     ask.AgentStop,
     ask.Cancel,
 )
@@ -87,6 +88,7 @@ class Commands:
             ask.AgentStatus: agents.status,
             ask.AgentStop: agents.stop,
             ask.AgentModel: agents.model,
+            ask.AgentMode: agents.mode,
             ask.AgentUsage: agents.usage,
         }
 

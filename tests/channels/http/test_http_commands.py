@@ -69,6 +69,11 @@ async def test_the_agent_of_a_session_is_looked_at_given_another_model_and_stopp
         assert (await home.get("/v1/agent?userId=alice"))[1]["model"] == "echo-2"
         refused = await home.post("/v1/agent/model", {"userId": "alice", "model": "gpt-9"})
         assert refused[1]["error"]["code"] == "E_MODEL_UNAVAILABLE"
+        assert (await home.post("/v1/agent/mode", {"userId": "alice", "mode": "plan"}))[1]["mode"] == "plan"
+        _, agent = await home.get("/v1/agent?userId=alice")
+        assert (agent["mode"], agent["modes"]) == ("plan", ["default", "plan"])
+        refused = await home.post("/v1/agent/mode", {"userId": "alice", "mode": "bypassPermissions"})
+        assert (refused[0], refused[1]["error"]["code"]) == (400, "E_MODE_UNAVAILABLE")
         _, usage = await home.get("/v1/agent/usage?userId=alice")
         assert (usage["input_tokens"], usage["output_tokens"], usage["cost_usd"]) == (10, 20, 0.5)
         for how in ("stop", "kill"):

@@ -37,6 +37,7 @@ from fairlead.errors import Code, FairleadError
         ("/session list api", r.SessionList("api")),
         ("/agent status", r.AgentStatus()),
         ("/agent model opus", r.AgentModel("opus")),
+        ("/agent mode plan", r.AgentMode("plan")),
         ("/agent usage", r.AgentUsage()),
         ("/agent stop", r.AgentStop()),
         ("/agent kill", r.AgentStop(kill=True)),
@@ -95,9 +96,11 @@ def test_completion_knows_every_command():
     assert len(help_lines()) == len(completions("/"))
 
 
-def test_the_models_that_the_agent_offers_are_completed():
-    agent = AgentReport("s", "proj", 1, "claude", "opus", "Active", 0.0, models=("opus", "sonnet"))
+def test_the_models_and_modes_that_the_agent_offers_are_completed():
+    agent = AgentReport("s", "proj", 1, "claude", "opus", "Active", 0.0, models=("opus", "sonnet"), modes=("plan",))
     assert not completed_by_agent("/agent model")
     assert completed_by_agent("/agent model so")
     assert agent_completions("/agent model so", agent) == ["/agent model sonnet"]
     assert agent_completions("/agent model sonnet", agent) == []
+    assert completed_by_agent("/agent mode ")
+    assert agent_completions("/agent mode ", agent) == ["/agent mode plan"]

@@ -118,6 +118,8 @@ def test_a_person_talks_answers_questions_and_leaves(terminal: Terminal, tmp_pat
     terminal.wait_for("echo-2")
     terminal.say("2")
     terminal.wait_for("The model is echo-2.")
+    terminal.say("/agent mode plan")
+    terminal.wait_for("The mode is plan, until Fairlead is started anew.")
     terminal.wait_for("› ")
     terminal.type(CTRL_D)
     assert terminal.end() == 0

@@ -14,6 +14,7 @@ from fairlead.client.wire import (
     Health,
     JobInfo,
     JobList,
+    ModeChoice,
     ModelChoice,
     NewDirectory,
     NewProject,
@@ -162,6 +163,11 @@ async def get_usage(call: Call) -> replies.UsageReport:
 async def post_model(call: Call) -> replies.ModelSet:
     body: ModelChoice = call.body
     return await call.service.command(requests.AgentModel(body.model), call.caller(body.userId), replies.ModelSet)
+
+
+async def post_mode(call: Call) -> replies.ModeSet:
+    body: ModeChoice = call.body
+    return await call.service.command(requests.AgentMode(body.mode), call.caller(body.userId), replies.ModeSet)
 
 
 async def post_stop(call: Call) -> replies.AgentStopped:

@@ -80,6 +80,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     _get("/v1/agent", h.get_agent, "The agent of this session.", query=w.OfUser, reply=r.AgentReport),
     _get("/v1/agent/usage", h.get_usage, "What the session used.", query=w.OfUser, reply=r.UsageReport),
     _post("/v1/agent/model", h.post_model, "Change its model.", body=w.ModelChoice, reply=r.ModelSet),
+    _post("/v1/agent/mode", h.post_mode, "Change what it may do unasked.", body=w.ModeChoice, reply=r.ModeSet),
     _post("/v1/agent/stop", h.post_stop, "End its process, in order.", body=w.OfUser, reply=r.AgentStopped),
     _post("/v1/agent/kill", h.post_kill, "End its process, by force.", body=w.OfUser, reply=r.AgentStopped),
     _get("/v1/why", h.get_why, "What became of a job or message.", query=w.WhyQuery, reply=r.Story),

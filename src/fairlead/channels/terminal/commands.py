@@ -31,6 +31,7 @@ class Command(NamedTuple):
 
 
 _MODEL: Final = "/agent model"
+_MODE: Final = "/agent mode"
 
 COMMANDS: Final[dict[str, Command]] = {
     "/status": Command("", "what this session is doing", r.Status),
@@ -49,6 +50,7 @@ COMMANDS: Final[dict[str, Command]] = {
     "/session list": Command("[PROJECT]", "all sessions", r.SessionList, 0, 1),
     "/agent status": Command("", "how the agent's process is doing", r.AgentStatus),
     _MODEL: Command("MODEL", "let the agent use another model", r.AgentModel, 1, 1),
+    _MODE: Command("MODE", "change what the agent may do without asking", r.AgentMode, 1, 1),
     "/agent usage": Command("", "what this session used", r.AgentUsage),
     "/agent stop": Command("", "end the agent's process in an orderly way", r.AgentStop),
     "/agent kill": Command("", "end the agent's process by force", lambda: r.AgentStop(kill=True)),
@@ -126,9 +128,9 @@ def completions(typed: str) -> list[str]:
 
 def completed_by_agent(typed: str) -> bool:
     """Whether the next word is one that only the session's agent knows."""
-    return typed.startswith(f"{_MODEL} ")
+    return typed.startswith((f"{_MODEL} ", f"{_MODE} "))
 
 
 def agent_completions(typed: str, agent: AgentReport) -> list[str]:
-    lines = (f"{_MODEL} {model}" for model in agent.models)
+    lines = (*(f"{_MODEL} {model}" for model in agent.models), *(f"{_MODE} {mode}" for mode in agent.modes))
     return [line for line in lines if line.startswith(typed) and line != typed]
