@@ -59,6 +59,10 @@ class Disk(Protocol):
         """What is there now, durable or not; fewer bytes than `length` only at the end of the file."""
         ...
 
+    def size_of(self, path: Path) -> int:
+        """The size of a file that nobody here has open, without reading it."""
+        ...
+
     def replace(self, source: Path, target: Path) -> None:
         """Rename within a directory, atomically: every reader, and every crash, finds the old or the new.
         Durable after sync_directory. The content must be synced before, or a crash may leave it empty."""
@@ -122,6 +126,9 @@ class RealDisk:
         with path.open("rb") as file:
             file.seek(offset)
             return file.read(-1 if length is None else length)
+
+    def size_of(self, path: Path) -> int:
+        return path.stat().st_size
 
     def replace(self, source: Path, target: Path) -> None:
         source.replace(target)
