@@ -73,6 +73,18 @@ async def test_the_text_that_is_replied_to_goes_along(stage: Stage) -> None:
     assert "is that so?" in answer.content
 
 
+@pytest.mark.req("A16")
+async def test_an_edit_of_a_reply_keeps_what_it_quotes_once(stage: Stage) -> None:
+    first = stage.owner.say(stage.owner.dm, "the sky is green")
+    await stage.owner.dm.wait_for_answer(after=first)
+    stage.owner.say(stage.owner.dm, "/slow 1")
+    queued = stage.owner.say(stage.owner.dm, "is that so?", reply_to=first)
+    await stage.discord.wait_for(lambda: "👀" in queued.reactions, what="taken")
+    stage.owner.edit(queued, "is that really so?")
+    [amended] = await stage.daemon.until_journalled("JobAmended")
+    assert amended["payload"]["prompt"] == "> the sky is green\n\nis that really so?"
+
+
 @pytest.mark.req("A13")
 async def test_a_strangers_words_do_not_come_in_as_a_quote(stage: Stage) -> None:
     eve = stage.discord.person("eve2")

@@ -193,6 +193,32 @@ async def test_a_deleted_message_takes_its_queued_job_back():
         assert len(house.agents.invoked) == 1
 
 
+@pytest.mark.req("A16", "A18")
+@virtually
+async def test_on_a_full_disk_an_edit_is_refused_a_deletion_counts_at_once_and_neither_waits():
+    async with flow_house() as house:
+        await house.gate.submit(house.inbound("/slow 5000", message_id="1"))
+        await house.until(lambda: len(house.state.running) == 1)
+        edited = await house.gate.submit(house.inbound("two", message_id="2"))
+        deleted = await house.gate.submit(house.inbound("three", message_id="3"))
+        house.disk.capacity = house.disk.used + 50
+        caught_in_it = asyncio.ensure_future(house.say("caught in it"))
+        await asyncio.sleep(10)
+        assert house.journal.is_stalled
+        async with asyncio.timeout(1):
+            assert not await house.gate.amend(place(OWNER), "2", "two"), "a link preview asks for nothing"
+            assert (await refusal(house.gate.amend(place(OWNER), "2", "TWO"))).code is Code.E_DISK_FULL
+            assert await house.gate.withdraw(place(OWNER), "3")
+        assert house.state.jobs[deleted.job_id].state == "withdrawn"
+        house.disk.capacity = None
+        await caught_in_it
+        disk = house.disk
+    async with flow_house(disk=disk) as house:
+        assert house.state.jobs[deleted.job_id].state == "withdrawn"
+        await house.ended(edited.job_id)
+        assert [i.prompt for i in house.agents.invoked if i.job_id == edited.job_id] == ["two"]
+
+
 @virtually
 async def test_a_skipped_message_leaves_its_mark_and_never_runs():
     async with flow_house() as house:

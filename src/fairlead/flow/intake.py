@@ -8,6 +8,7 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.endings import WithdrawJob
 from fairlead.core.decide.messages import AmendJob, SkipMessage, Submit, prompt_of
 from fairlead.core.inbound import Inbound, clean_text
+from fairlead.core.state import Job
 from fairlead.flow.ledger import Ledger
 from fairlead.ports import Blobs, Receipt
 
@@ -38,20 +39,32 @@ class Intake:
 
     async def amend(self, conversation: ConversationRef, message_id: str, text: str) -> bool:
         """An edited message changes its job while that is still queued."""
-        job_id = self._ledger.state.fate_of(f"{conversation.address}:{message_id}")
-        if job_id is None:
+        job = self._queued_job(conversation, message_id)
+        if job is None:
             return False
         text = clean_text(text)
-        decision = await self._ledger.record(AmendJob(job_id, text, await self._blob_for(text)))
+        if not job.prompt_blob and text == job.prompt[job.quoted :]:
+            return False  # link previews are edits too, and no reason to speak of a full disk
+        self._ledger.check_room()
+        decision = await self._ledger.record(AmendJob(job.job_id, text, await self._blob_for(text)))
         return bool(decision.events)
 
     async def withdraw(self, conversation: ConversationRef, message_id: str) -> bool:
         """A deleted message takes its job back while that is still queued."""
-        job_id = self._ledger.state.fate_of(f"{conversation.address}:{message_id}")
-        if job_id is None:
+        job = self._queued_job(conversation, message_id)
+        if job is None:
             return False
-        decision = await self._ledger.record(WithdrawJob(job_id, "message deleted"))
-        return bool(decision.events)
+        command = WithdrawJob(job.job_id, "message deleted")
+        if self._ledger.is_stalled:
+            # There is no message left to refuse it under, and nobody waits for an answer. Should the power go before
+            # there is room, the next start reads the message again and finds it gone.
+            return bool(self._ledger.note(command).events)
+        return bool((await self._ledger.record(command)).events)
+
+    def _queued_job(self, conversation: ConversationRef, message_id: str) -> Job | None:
+        job_id = self._ledger.state.fate_of(f"{conversation.address}:{message_id}")
+        job = self._ledger.state.jobs.get(job_id or "")
+        return job if job is not None and job.state == "queued" else None
 
     async def _blob_for(self, text: str) -> str:
         data = text.encode()

@@ -17,7 +17,6 @@ from fairlead.channels.discord.conversations import Place, Places, names_us
 from fairlead.channels.discord.governor import Urgency
 from fairlead.channels.discord.inbounds import inbound_of, reacted_inbound
 from fairlead.channels.discord.strangers import Strangers
-from fairlead.core.decide.messages import prompt_of
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import parse_session_key
 from fairlead.core.state import Job
@@ -205,8 +204,12 @@ class Intake:
         if job is None or job.state != "queued":
             return
         inbound = await self._inbound(message, known)
-        if inbound is not None:
-            await self._gate.amend(inbound.conversation, inbound.message_id, prompt_of(inbound))
+        if inbound is None:
+            return
+        try:
+            await self._gate.amend(inbound.conversation, inbound.message_id, inbound.text)
+        except FairleadError as refusal:
+            await self._refuse(message, refusal)
 
     async def _point(self, channel_id: int, reacted: Reacted) -> None:
         person = self._places.person(reacted.user_id)
