@@ -1,6 +1,7 @@
 """The way in: seen before, allowed, understood, room; and the code that says which of them it was."""
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 from flow_house import OWNER, flow_house, place, virtually
@@ -12,6 +13,7 @@ from fairlead.core import requests as ask
 from fairlead.core.inbound import Attachment
 from fairlead.core.limits import Limits
 from fairlead.errors import Code, FairleadError
+from fairlead.flow.intake import INLINE_TEXT_BYTES
 from fairlead.testing.clock import run_virtually
 
 pytestmark = pytest.mark.req("A8")
@@ -176,6 +178,36 @@ async def test_an_edit_counts_while_the_job_is_queued_and_only_if_the_text_diffe
         assert not await house.gate.amend(here, "999", "never seen")
         await house.ended(receipt.job_id)
         assert house.agents.invoked[1].prompt == "TWO"
+
+
+@pytest.mark.req("A16")
+@settings(max_examples=15)
+@given(lengths=st.lists(st.sampled_from((1, 2, 300_000, 400_000)), min_size=2, max_size=5))
+def test_edits_keep_what_was_quoted_however_long_the_words_become(lengths: list[int]):
+    async def story() -> None:
+        async with flow_house() as house:
+            await house.gate.submit(house.inbound("/slow 50", message_id="1"))
+            said, *edits = ("é" * length for length in lengths)
+            receipt = await house.gate.submit(house.inbound(said, message_id="2", quote="it is so"))
+            for before, words in pairwise((said, *edits)):
+                assert await house.gate.amend(place(OWNER), "2", words) is (words != before)
+                assert not await house.gate.amend(place(OWNER), "2", words), "a link preview is an edit too"
+            await house.ended(receipt.job_id)
+            assert house.agents.invoked[1].prompt == f"> it is so\n\n{[said, *edits][-1]}"
+            assert all(len(fact.prompt) < INLINE_TEXT_BYTES for fact in house.facts(e.JobEnqueued, e.JobAmended))
+
+    run_virtually(story())
+
+
+@virtually
+async def test_a_message_that_only_its_quotation_lifts_over_the_limit_is_taken_and_kept_in_a_blob():
+    limit = 1024 * 1024
+    async with flow_house(limits=Limits(max_message_bytes=limit)) as house:
+        text = "x" * (limit - 10)
+        job = await house.answered(text, quote="a long line " * 10)
+        assert job.prompt_blob
+        assert house.agents.invoked[0].prompt.endswith(f"\n\n{text}")
+        assert (await refusal(house.say("x" * (limit + 1), quote="q"))).code is Code.E_MESSAGE_TOO_LARGE
 
 
 @pytest.mark.req("A16")

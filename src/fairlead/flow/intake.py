@@ -6,7 +6,7 @@ import msgspec
 
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.endings import WithdrawJob
-from fairlead.core.decide.messages import AmendJob, SkipMessage, Submit, prompt_of
+from fairlead.core.decide.messages import AmendJob, SkipMessage, Submit, prompt_of, quotation_of
 from fairlead.core.inbound import Inbound, clean_text
 from fairlead.core.state import Job
 from fairlead.flow.ledger import Ledger
@@ -24,7 +24,7 @@ class Intake:
     async def submit(self, inbound: Inbound) -> Receipt:
         self._ledger.check_room()
         inbound = msgspec.structs.replace(inbound, text=clean_text(inbound.text), quote=clean_text(inbound.quote))
-        blob = await self._blob_for(prompt_of(inbound))
+        blob = await self._blob_for(prompt_of(inbound), own_words=inbound.text)
         decision = await self._ledger.record(Submit(inbound, blob))
         job = self._ledger.state.jobs.get(decision.subject)
         if job is None:
@@ -43,10 +43,13 @@ class Intake:
         if job is None:
             return False
         text = clean_text(text)
-        if not job.prompt_blob and text == job.prompt[job.quoted :]:
+        prompt = quotation_of(job) + text
+        if prompt == await self._prompt_of(job):
             return False  # link previews are edits too, and no reason to speak of a full disk
         self._ledger.check_room()
-        decision = await self._ledger.record(AmendJob(job.job_id, text, await self._blob_for(text)))
+        # Once beside a blob, a quotation stays there: in a line nothing would tell any more where it ends.
+        blob = await self._blob_for(prompt, own_words=text, always=bool(job.prompt_blob and job.prompt))
+        decision = await self._ledger.record(AmendJob(job.job_id, text, blob))
         return bool(decision.events)
 
     async def withdraw(self, conversation: ConversationRef, message_id: str) -> bool:
@@ -66,8 +69,13 @@ class Intake:
         job = self._ledger.state.jobs.get(job_id or "")
         return job if job is not None and job.state == "queued" else None
 
-    async def _blob_for(self, text: str) -> str:
-        data = text.encode()
-        if not INLINE_TEXT_BYTES < len(data) <= self._ledger.limits.max_message_bytes:
-            return ""
-        return await self._blobs.put(data)
+    async def _prompt_of(self, job: Job) -> str:
+        return (await self._blobs.get(job.prompt_blob)).decode() if job.prompt_blob else job.prompt
+
+    async def _blob_for(self, prompt: str, *, own_words: str, always: bool = False) -> str:
+        """Only the person's own words count against the limit, as they do where it is decided: what will be refused
+        there is not kept here, and what will be taken never stands in a line of any length."""
+        data = prompt.encode()
+        is_refused = len(own_words.encode()) > self._ledger.limits.max_message_bytes
+        is_long = len(data) > INLINE_TEXT_BYTES
+        return await self._blobs.put(data) if (is_long or always) and not is_refused else ""
