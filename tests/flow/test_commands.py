@@ -9,7 +9,7 @@ from flow_house import OWNER, Agent, PretendedDirectories, flow_house, place, vi
 from fairlead.core import events as e
 from fairlead.core import replies as told
 from fairlead.core import requests as ask
-from fairlead.core.engine import EngineEvent, Invocation, TurnEnded
+from fairlead.core.engine import EngineEvent, Invocation, TurnEnded, TurnFailed
 from fairlead.core.keys import thread_key
 from fairlead.core.limits import Limits
 from fairlead.core.requests import Request
@@ -391,6 +391,46 @@ def test_stopping_an_agent_ends_its_job_as_cancelled_and_keeps_the_queue(kill: b
             assert (await house.ended(queued.job_id)).state == "success"
 
     run_virtually(story())
+
+
+class SlowToEnd(Agent):
+    """Its process takes its time to end, and takes with it whatever turn it is in by then."""
+
+    def __init__(self) -> None:
+        super().__init__(self._say)
+        self.is_ending, self.may_end = asyncio.Event(), asyncio.Event()
+        self._turn: asyncio.Future[EngineEvent] | None = None
+
+    async def _say(self, invocation: Invocation) -> AsyncIterator[EngineEvent]:
+        self._turn = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_later(60, self._end, TurnEnded(invocation.prompt))
+        yield await self._turn
+
+    def _end(self, end: EngineEvent) -> None:
+        if self._turn is not None and not self._turn.done():
+            self._turn.set_result(end)
+
+    async def end_session(self, session_key: str, how: str) -> None:
+        self.is_ending.set()
+        await self.may_end.wait()
+        self._end(TurnFailed(Code.E_CLI_EXIT_NONZERO, "It was ended."))
+
+
+@pytest.mark.req("C4")
+@virtually
+async def test_a_reset_ends_the_old_agent_before_a_turn_of_the_new_talk_begins():
+    agent = SlowToEnd()
+    async with flow_house(runtimes=[agent]) as house:
+        await house.answered("old")
+        reset = asyncio.ensure_future(house.command(ask.Reset()))
+        await agent.is_ending.wait()
+        receipt = await house.say("new")
+        other = await house.answered("meanwhile", user="43")
+        assert other.state == "success", "other sessions do not wait"
+        assert [i.prompt for i in agent.invocations] == ["old", "meanwhile"]
+        agent.may_end.set()
+        await reset
+        assert (await house.ended(receipt.job_id)).state == "success"
 
 
 @pytest.mark.req("C4")

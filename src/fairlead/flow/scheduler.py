@@ -1,7 +1,9 @@
 """Whose turn it is. Looks at the state whenever it changes, records a start, and owns the turn until it has ended."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections import Counter
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from fairlead.core.decide.endings import Cancelled, Failed, Outcome
@@ -29,6 +31,7 @@ class Scheduler:
         self._rereading = rereading
         self._turns: dict[str, Turn] = {}
         self._stopped_early: dict[str, Outcome] = {}
+        self._resting: Counter[str] = Counter()
         self._closed = False
         self._starting = asyncio.Lock()
         self._quiet = asyncio.Event()
@@ -54,11 +57,27 @@ class Scheduler:
     async def _start_all(self, owner: TaskOwner) -> None:
         while not self._closed:
             async with self._starting:
-                decision = await self._ledger.record(StartNext(frozenset(self._rereading.held)))
+                decision = await self._ledger.record(StartNext(self._held()))
                 if not decision.events:
                     return
                 if isinstance(decision.events[0], JobStarted):
                     self._begin(decision.subject, owner)
+
+    def _held(self) -> frozenset[str]:
+        sessions = self._ledger.state.sessions
+        resting = (sessions[key].queue[:1] for key in self._resting if key in sessions)
+        return frozenset(self._rereading.held).union(*resting)
+
+    @contextmanager
+    def rest(self, session_key: str) -> Generator[None]:
+        """Nothing more of this session starts meanwhile, so that whoever ends its agent ends no later turn's."""
+        self._resting[session_key] += 1
+        try:
+            yield
+        finally:
+            self._resting[session_key] -= 1
+            self._resting += Counter()  # a count of zero goes
+            self._ledger.look_again()
 
     def _begin(self, job_id: str, owner: TaskOwner) -> None:
         job = self._ledger.state.jobs[job_id]
