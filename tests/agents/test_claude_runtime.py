@@ -245,6 +245,17 @@ async def test_the_permission_mode_is_switched_without_another_process(stage: Re
     assert path.read_text() == "hello"
 
 
+async def test_a_mode_chosen_before_there_is_a_process_is_the_one_it_starts_in(stage: RealStage):
+    async with closing(stage.runtime()) as runtime:
+        path = stage.root / "project" / "unasked.txt"
+        write = turn_of(stage, f"write: {path} hello")
+        await runtime.tell(write.session_key, SetMode("acceptEdits", write.workspace_path))
+        written = await talk(runtime, write)
+
+    assert only(PermissionRequested, written) == []
+    assert path.read_text() == "hello"
+
+
 @pytest.mark.req("E7")
 async def test_what_the_agent_does_unasked_is_a_turn_of_its_own(stage: RealStage):
     async with closing(stage.runtime()) as runtime:
