@@ -181,7 +181,7 @@ async def test_an_edit_counts_while_the_job_is_queued_and_only_if_the_text_diffe
 
 
 @pytest.mark.req("A16")
-@settings(max_examples=15)
+@settings(max_examples=15, deadline=None)
 @given(lengths=st.lists(st.sampled_from((1, 2, 300_000, 400_000)), min_size=2, max_size=5))
 def test_edits_keep_what_was_quoted_however_long_the_words_become(lengths: list[int]):
     async def story() -> None:
