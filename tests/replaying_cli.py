@@ -11,7 +11,7 @@ a daemon that builds its children's environment from an allow-list would not pas
     REPLAY_EXIT          exit with this code
     REPLAY_GARBAGE       lines that are no JSON, or JSON of no sense, before each line
     REPLAY_OVERSIZED     one line of this many bytes after the first
-    REPLAY_TOOL_CALLS    this many tool calls after the first line
+    REPLAY_TOOL_CALLS    this many tool calls after the first line of the turn
     REPLAY_CUT           `line` or `utf8`: stop in the middle of the last line, or of a character
     REPLAY_HANG          hang after this many lines
     REPLAY_CLOSE_STDOUT  close stdout after this many lines, and hang
@@ -74,6 +74,7 @@ class Output:
         self.name = name
         self.session = session
         self.lines = 0
+        self.has_begun = False
 
     def say(self, line: bytes, *, last: bool = False) -> None:
         if switch("GARBAGE"):
@@ -83,7 +84,8 @@ class Output:
             leave(recorded_code("0"))
         self._write(line + b"\n")
         self.lines += 1
-        if self.lines == 1:
+        if not self.has_begun and b'"control_response"' not in line:  # that is said to the caller, before any turn
+            self.has_begun = True
             self._add_after_the_first_line()
         self._stop_if_told()
 

@@ -50,6 +50,7 @@ class Code(StrEnum):
     E_SESSION_STATE = "E_SESSION_STATE"
     E_NO_ACTIVE_SESSION = "E_NO_ACTIVE_SESSION"
     E_MODEL_UNAVAILABLE = "E_MODEL_UNAVAILABLE"
+    E_MODE_UNAVAILABLE = "E_MODE_UNAVAILABLE"
     E_CLI_NOT_FOUND = "E_CLI_NOT_FOUND"
     E_CLI_NOT_LOGGED_IN = "E_CLI_NOT_LOGGED_IN"
     E_RESUME_GONE = "E_RESUME_GONE"
@@ -185,6 +186,11 @@ CODES: Final[dict[Code, Meaning]] = {
     Code.E_ACP_TIMEOUT: Meaning(Kind.AGENT, "The ACP agent did not answer for 30 minutes.", "Use `retry`."),
     Code.E_MODEL_UNAVAILABLE: Meaning(
         Kind.INPUT, "The agent does not offer this model.", "Choose one of those that it offers."
+    ),
+    Code.E_MODE_UNAVAILABLE: Meaning(
+        Kind.INPUT,
+        "The agent has no such mode, or the project's permissions leave no room for it.",
+        "Choose one of those that `agent mode` offers.",
     ),
     Code.E_ATTACHMENT_GONE: Meaning(
         Kind.AGENT, "An attachment could not be fetched any more.", "Attach it again in a new message."

@@ -86,6 +86,7 @@ class RuntimeCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     interrupt: bool = False
     images: bool = False
     models: bool = False
+    modes: bool = False
     unasked: bool = False
     long_lived: bool = False
     second_attempt: bool = False
@@ -113,6 +114,8 @@ class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
     state: AgentState = "Closed"
     model: str = ""
     models: tuple[str, ...] = ()
+    mode: str = ""
+    modes: tuple[str, ...] = ()
     context_used: int = 0
     context_size: int = 0
 
@@ -139,7 +142,8 @@ class Runtime(Protocol):
         ...
 
     async def tell(self, session_key: str, told: Told) -> None:
-        """An answer, an interruption or a wish for the agent of this session; ignored when there is none."""
+        """An answer, an interruption or a wish for the agent of this session; ignored when there is none, but for a
+        mode: that also holds for the next one, and is refused with E_MODE_UNAVAILABLE if it cannot be had."""
         ...
 
     def unasked(self) -> AsyncIterator[Unasked]:
@@ -291,7 +295,7 @@ class Gate(Protocol):
     async def skip(self, inbound: Inbound, reason: str) -> None: ...
 
     async def amend(self, conversation: ConversationRef, message_id: str, text: str) -> bool:
-        """`text` is what the person wrote, without what they quote."""
+        """`text` is the person's own words, without what they quote. Raises the FairleadError that refused it."""
         ...
 
     async def withdraw(self, conversation: ConversationRef, message_id: str) -> bool: ...
@@ -331,7 +335,7 @@ class JobView(msgspec.Struct, frozen=True, omit_defaults=True):
     cost_usd: float = 0.0
 
 
-ChoiceKind = Literal["project", "tool", "session", "retryable", "model"]
+ChoiceKind = Literal["project", "tool", "session", "retryable", "model", "mode"]
 
 
 class Watching(Protocol):

@@ -235,11 +235,22 @@ async def test_the_permission_mode_is_switched_without_another_process(stage: Re
         turn = turn_of(stage, "hello")
         first = await run(runtime, turn)
         before = pids_of(turn)
-        await runtime.tell(turn.session_key, SetMode("acceptEdits"))
+        await runtime.tell(turn.session_key, SetMode("acceptEdits", turn.workspace_path))
         path = stage.root / "project" / "unasked.txt"
         write = turn_of(stage, f"write: {path} hello", resume_key=key_in(first), job_id="job_2")
         written = await talk(runtime, write)
         assert pids_of(turn) == before
+
+    assert only(PermissionRequested, written) == []
+    assert path.read_text() == "hello"
+
+
+async def test_a_mode_chosen_before_there_is_a_process_is_the_one_it_starts_in(stage: RealStage):
+    async with closing(stage.runtime()) as runtime:
+        path = stage.root / "project" / "unasked.txt"
+        write = turn_of(stage, f"write: {path} hello")
+        await runtime.tell(write.session_key, SetMode("acceptEdits", write.workspace_path))
+        written = await talk(runtime, write)
 
     assert only(PermissionRequested, written) == []
     assert path.read_text() == "hello"

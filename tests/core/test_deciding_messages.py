@@ -301,9 +301,9 @@ def test_an_edit_changes_the_words_and_keeps_the_quotation(house: House):
 def test_an_edit_may_grow_past_the_line_and_shrink_again(house: House):
     job_id = house.say("is it?", quote="it is")
     house.do(AmendJob(job_id, "very long", prompt_blob="b2"))
-    assert (house.job(job_id).prompt, house.job(job_id).prompt_blob) == ("", "b2")
+    assert (house.job(job_id).prompt, house.job(job_id).prompt_blob) == ("> it is\n\n", "b2")
     house.do(AmendJob(job_id, "short"))
-    assert (house.job(job_id).prompt, house.job(job_id).prompt_blob) == ("short", "")
+    assert (house.job(job_id).prompt, house.job(job_id).prompt_blob) == ("> it is\n\nshort", "")
 
 
 def test_an_edit_that_is_too_large_is_refused(house: House):

@@ -272,6 +272,19 @@ async def test_agent_status_model_and_usage_speak_of_the_session_here(stage: Sta
     assert text.startswith("E_MODEL_UNAVAILABLE: The model gpt-99 is not available.")
 
 
+@pytest.mark.req("E3")
+async def test_agent_mode_is_chosen_from_what_the_agent_offers(stage: Stage, thread: Place) -> None:
+    said = stage.owner.say(thread, "hello")
+    await thread.wait_for_answer(after=said)
+    offered = await stage.owner.autocomplete(thread, "agent mode", "mode", "pl").choices()
+    assert [c["value"] for c in offered] == ["plan"]
+    text = await asked(stage.owner, thread, "agent mode", mode="plan")
+    assert text == "The mode is now plan, until Fairlead is started anew"
+    assert "mode: plan" in await asked(stage.owner, thread, "agent status")
+    text = await asked(stage.owner, thread, "agent mode", mode="bypassPermissions")
+    assert text.startswith("E_MODE_UNAVAILABLE: This mode cannot be used here.")
+
+
 @pytest.mark.req("B1", "B5")
 @pytest.mark.parametrize(
     ("command", "words"), [("agent stop", "The session has ended"), ("agent kill", "The session was ended by force")]

@@ -3,7 +3,7 @@
 import pytest
 
 from discord_channel.daemon import Stage
-from loopback_discord import Upload
+from loopback_discord import Message, Upload
 
 pytestmark = pytest.mark.anyio
 
@@ -64,6 +64,14 @@ async def test_a_strangers_message_is_ignored_and_logged_once(stage: Stage) -> N
     assert eve.dm.from_bot == []
 
 
+def amendments(stage: Stage, said: Message) -> list[str]:
+    """What became of the words of this message, edit by edit."""
+    enqueued = (e["payload"] for e in stage.daemon.journal("JobEnqueued"))
+    jobs = {job["job_id"] for job in enqueued if job["message_id"] == str(said.id)}
+    amended = (e["payload"] for e in stage.daemon.journal("JobAmended"))
+    return [event["prompt"] for event in amended if event["job_id"] in jobs]
+
+
 async def test_the_text_that_is_replied_to_goes_along(stage: Stage) -> None:
     first = stage.owner.say(stage.owner.dm, "the sky is green")
     await stage.owner.dm.wait_for_answer(after=first)
@@ -71,6 +79,19 @@ async def test_the_text_that_is_replied_to_goes_along(stage: Stage) -> None:
     answer = await stage.owner.dm.wait_for_answer(after=said)
     assert "> the sky is green" in answer.content
     assert "is that so?" in answer.content
+
+
+@pytest.mark.req("A16")
+async def test_an_edit_of_a_reply_keeps_what_it_quotes_once(stage: Stage) -> None:
+    first = stage.owner.say(stage.owner.dm, "the sky is green")
+    await stage.owner.dm.wait_for_answer(after=first)
+    stage.owner.say(stage.owner.dm, "/slow 1")
+    queued = stage.owner.say(stage.owner.dm, "is that so?", reply_to=first)
+    await stage.discord.wait_for(lambda: "👀" in queued.reactions, what="taken")
+    stage.owner.edit(queued, "is that really so?")
+    answer = await stage.owner.dm.wait_for_answer(lambda m: "really so" in m.content)
+    assert answer.content.count("> the sky is green") == 1
+    assert amendments(stage, queued) == ["> the sky is green\n\nis that really so?"]
 
 
 @pytest.mark.req("A13")
@@ -100,7 +121,7 @@ async def test_an_edit_of_a_queued_message_changes_what_is_asked(stage: Stage) -
     stage.owner.edit(queued, "the second wording")
     answer = await thread.wait_for_answer(lambda m: "wording" in m.content)
     assert "the second wording" in answer.content
-    assert len(stage.daemon.journal("JobAmended")) == 1
+    assert amendments(stage, queued) == ["the second wording"]
 
 
 async def test_a_preview_under_a_reply_is_no_edit_and_an_edit_keeps_what_is_quoted(stage: Stage) -> None:

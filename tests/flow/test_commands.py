@@ -1,12 +1,14 @@
 """The commands of every channel: what each answers, what each refuses, and with which code."""
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import pytest
-from flow_house import OWNER, PretendedDirectories, flow_house, place, virtually
+from flow_house import OWNER, Agent, PretendedDirectories, flow_house, place, virtually
 
 from fairlead.core import replies as told
 from fairlead.core import requests as ask
+from fairlead.core.engine import EngineEvent, Invocation, TurnEnded, TurnFailed
 from fairlead.core.limits import Limits
 from fairlead.core.requests import Request
 from fairlead.errors import Code, FairleadError
@@ -44,6 +46,7 @@ async def test_every_request_has_its_answer():
             ask.Why("job_20260105_0001"),
             ask.AgentStatus(),
             ask.AgentModel("echo-2"),
+            ask.AgentMode("plan"),
             ask.AgentUsage(),
             ask.Reset(),
         ]
@@ -98,6 +101,7 @@ async def test_a_project_is_created_with_its_tools_and_arguments():
         (ask.Why("nothing of the kind"), Code.E_MESSAGE_NOT_FOUND),
         (ask.AgentStatus(), Code.E_NO_ACTIVE_SESSION),
         (ask.AgentStop(), Code.E_NO_ACTIVE_SESSION),
+        (ask.AgentMode("x"), Code.E_NO_ACTIVE_SESSION),
         (ask.AgentModel("x"), Code.E_NO_ACTIVE_SESSION),
         (ask.AgentUsage(), Code.E_NO_ACTIVE_SESSION),
         (ask.Start("1", "api"), Code.E_NOT_IN_TEXT_CHANNEL),
@@ -327,6 +331,32 @@ async def test_agent_commands_act_on_the_session_here_or_on_the_last_one():
         assert await refused(house.command(ask.AgentStop())) is Code.E_NO_ACTIVE_SESSION
 
 
+@pytest.mark.req("E3")
+@virtually
+async def test_a_mode_is_the_owners_to_choose_and_the_runtimes_to_refuse():
+    async with flow_house(limits=Limits(allowed_people=("43",))) as house:
+        await house.answered("hello")
+        assert house.view.choices("mode", "pl", house.caller()) == ["plan"]
+        assert (await house.command(ask.AgentMode("plan"))).mode == "plan"
+        assert (await house.command(ask.AgentStatus())).mode == "plan"
+        assert await refused(house.command(ask.AgentMode("bypassPermissions"))) is Code.E_MODE_UNAVAILABLE
+        by_a_guest = house.gate.command(ask.AgentMode("default"), house.caller("43", vouched=False))
+        assert await refused(by_a_guest) is Code.E_OWNER_ONLY
+        assert (await house.command(ask.AgentStatus())).mode == "plan"
+
+
+@virtually
+async def test_a_runtime_without_modes_says_so():
+    async def play(_invocation: Invocation) -> AsyncIterator[EngineEvent]:
+        yield TurnEnded("hi")
+
+    agent = Agent(play)
+    async with flow_house(runtimes=[agent]) as house:
+        await house.answered("hello")
+        assert await refused(house.command(ask.AgentMode("plan"))) is Code.E_MODE_UNAVAILABLE
+        assert agent.told == []
+
+
 @pytest.mark.req("B5")
 @pytest.mark.parametrize("kill", [False, True])
 def test_stopping_an_agent_ends_its_job_as_cancelled_and_keeps_the_queue(kill: bool):
@@ -343,6 +373,46 @@ def test_stopping_an_agent_ends_its_job_as_cancelled_and_keeps_the_queue(kill: b
             assert (await house.ended(queued.job_id)).state == "success"
 
     run_virtually(story())
+
+
+class SlowToEnd(Agent):
+    """Its process takes its time to end, and takes with it whatever turn it is in by then."""
+
+    def __init__(self) -> None:
+        super().__init__(self._say)
+        self.is_ending, self.may_end = asyncio.Event(), asyncio.Event()
+        self._turn: asyncio.Future[EngineEvent] | None = None
+
+    async def _say(self, invocation: Invocation) -> AsyncIterator[EngineEvent]:
+        self._turn = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_later(60, self._end, TurnEnded(invocation.prompt))
+        yield await self._turn
+
+    def _end(self, end: EngineEvent) -> None:
+        if self._turn is not None and not self._turn.done():
+            self._turn.set_result(end)
+
+    async def end_session(self, session_key: str, how: str) -> None:
+        self.is_ending.set()
+        await self.may_end.wait()
+        self._end(TurnFailed(Code.E_CLI_EXIT_NONZERO, "It was ended."))
+
+
+@pytest.mark.req("C4")
+@virtually
+async def test_a_reset_ends_the_old_agent_before_a_turn_of_the_new_talk_begins():
+    agent = SlowToEnd()
+    async with flow_house(runtimes=[agent]) as house:
+        await house.answered("old")
+        reset = asyncio.ensure_future(house.command(ask.Reset()))
+        await agent.is_ending.wait()
+        receipt = await house.say("new")
+        other = await house.answered("meanwhile", user="43")
+        assert other.state == "success", "other sessions do not wait"
+        assert [i.prompt for i in agent.invocations] == ["old", "meanwhile"]
+        agent.may_end.set()
+        await reset
+        assert (await house.ended(receipt.job_id)).state == "success"
 
 
 @pytest.mark.req("C4")

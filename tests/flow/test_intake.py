@@ -1,6 +1,7 @@
 """The way in: seen before, allowed, understood, room; and the code that says which of them it was."""
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 from flow_house import OWNER, flow_house, place, virtually
@@ -12,6 +13,7 @@ from fairlead.core import requests as ask
 from fairlead.core.inbound import Attachment
 from fairlead.core.limits import Limits
 from fairlead.errors import Code, FairleadError
+from fairlead.flow.intake import INLINE_TEXT_BYTES
 from fairlead.testing.clock import run_virtually
 
 pytestmark = pytest.mark.req("A8")
@@ -188,6 +190,36 @@ async def test_an_edit_counts_while_the_job_is_queued_and_only_if_the_text_diffe
 
 
 @pytest.mark.req("A16")
+@settings(max_examples=15, deadline=None)
+@given(lengths=st.lists(st.sampled_from((1, 2, 300_000, 400_000)), min_size=2, max_size=5))
+def test_edits_keep_what_was_quoted_however_long_the_words_become(lengths: list[int]):
+    async def story() -> None:
+        async with flow_house() as house:
+            await house.gate.submit(house.inbound("/slow 50", message_id="1"))
+            said, *edits = ("é" * length for length in lengths)
+            receipt = await house.gate.submit(house.inbound(said, message_id="2", quote="it is so"))
+            for before, words in pairwise((said, *edits)):
+                assert await house.gate.amend(place(OWNER), "2", words) is (words != before)
+                assert not await house.gate.amend(place(OWNER), "2", words), "a link preview is an edit too"
+            await house.ended(receipt.job_id)
+            assert house.agents.invoked[1].prompt == f"> it is so\n\n{[said, *edits][-1]}"
+            assert all(len(fact.prompt) < INLINE_TEXT_BYTES for fact in house.facts(e.JobEnqueued, e.JobAmended))
+
+    run_virtually(story())
+
+
+@virtually
+async def test_a_message_that_only_its_quotation_lifts_over_the_limit_is_taken_and_kept_in_a_blob():
+    limit = 1024 * 1024
+    async with flow_house(limits=Limits(max_message_bytes=limit)) as house:
+        text = "x" * (limit - 10)
+        job = await house.answered(text, quote="a long line " * 10)
+        assert job.prompt_blob
+        assert house.agents.invoked[0].prompt.endswith(f"\n\n{text}")
+        assert (await refusal(house.say("x" * (limit + 1), quote="q"))).code is Code.E_MESSAGE_TOO_LARGE
+
+
+@pytest.mark.req("A16")
 @virtually
 async def test_a_deleted_message_takes_its_queued_job_back():
     async with flow_house() as house:
@@ -200,6 +232,32 @@ async def test_a_deleted_message_takes_its_queued_job_back():
         assert house.state.jobs[receipt.job_id].state == "withdrawn"
         await house.quiet()
         assert len(house.agents.invoked) == 1
+
+
+@pytest.mark.req("A16", "A18")
+@virtually
+async def test_on_a_full_disk_an_edit_is_refused_a_deletion_counts_at_once_and_neither_waits():
+    async with flow_house() as house:
+        await house.gate.submit(house.inbound("/slow 5000", message_id="1"))
+        await house.until(lambda: len(house.state.running) == 1)
+        edited = await house.gate.submit(house.inbound("two", message_id="2"))
+        deleted = await house.gate.submit(house.inbound("three", message_id="3"))
+        house.disk.capacity = house.disk.used + 50
+        caught_in_it = asyncio.ensure_future(house.say("caught in it"))
+        await asyncio.sleep(10)
+        assert house.journal.is_stalled
+        async with asyncio.timeout(1):
+            assert not await house.gate.amend(place(OWNER), "2", "two"), "a link preview asks for nothing"
+            assert (await refusal(house.gate.amend(place(OWNER), "2", "TWO"))).code is Code.E_DISK_FULL
+            assert await house.gate.withdraw(place(OWNER), "3")
+        assert house.state.jobs[deleted.job_id].state == "withdrawn"
+        house.disk.capacity = None
+        await caught_in_it
+        disk = house.disk
+    async with flow_house(disk=disk) as house:
+        assert house.state.jobs[deleted.job_id].state == "withdrawn"
+        await house.ended(edited.job_id)
+        assert [i.prompt for i in house.agents.invoked if i.job_id == edited.job_id] == ["two"]
 
 
 @virtually

@@ -164,6 +164,7 @@ def test_an_appended_file_grows_at_its_end_also_after_it_was_cut(tmp_path: Path)
     assert (disk.size(handle), disk.read(path), disk.read(path, 6), disk.read(path, 2, 3)) == (
         *(11, b"first third", b"third", b"rst"),
     )
+    assert disk.size_of(path) == 11
     disk.close(handle)
     disk.close(open_private_append(path, disk=disk))
     assert disk.story[-2:] == ["sync", f"sync_directory {tmp_path.name}"], "who made it may have died before that"

@@ -16,13 +16,12 @@ from fairlead.core.engine import (
     PermissionRequested,
     RequestWithdrawn,
     ResumeKeyFound,
-    SetMode,
     TextDelta,
     TurnEnded,
     TurnFailed,
     UsageReported,
 )
-from fairlead.errors import Code, FairleadError
+from fairlead.errors import Code
 from fairlead.ports import Runtime
 from fairlead.runtimes.claude.asking import detail_of
 from fairlead.runtimes.claude.dialogue import Dialogue
@@ -216,13 +215,6 @@ async def test_a_talk_that_never_began_is_not_resumed(stage: ReplayStage):
         await run(runtime, turn_for(stage, "s", resume_key=key_in(failed), job_id="job_2"))
 
     assert stage.runs()[0]["argv"][-2:] == ["--session-id", key_in(failed)]
-
-
-async def test_bypassing_permissions_needs_its_setting(stage: ReplayStage):
-    async with closing(stage.runtime_of(TWO_TURNS)) as runtime:
-        with pytest.raises(FairleadError) as refusal:
-            await runtime.tell("s", SetMode("bypassPermissions"))
-    assert refusal.value.code is Code.E_PERMISSION_TIER
 
 
 # --- whose turn is it -----------------------------------------------------------------------------------------------

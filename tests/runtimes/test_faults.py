@@ -140,8 +140,8 @@ async def test_a_line_of_25_megabytes_is_fine(one_turn: ReplayStage):
     assert isinstance((await outcome(one_turn, oversized=25 * 1024 * 1024))[-1], TurnEnded)
 
 
-async def test_ten_thousand_tool_calls(one_turn: ReplayStage):
-    events = await outcome(one_turn, tool_calls=10_000)
+async def test_ten_thousand_tool_calls(stage: ReplayStage):
+    events = await outcome(stage, tool_calls=10_000)
     assert len(only(ToolStarted, events)) == len(only(ToolEnded, events)) == 10_000
     assert isinstance(events[-1], TurnEnded)
 

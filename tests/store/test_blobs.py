@@ -13,7 +13,7 @@ from fairlead.core.inbound import Attachment
 from fairlead.core.state import Debt, Job, State
 from fairlead.errors import Code, FairleadError
 from fairlead.kit.files import REAL_DISK
-from fairlead.store.blobs import BLOBS_NAME, FileBlobs, named_blobs
+from fairlead.store.blobs import BLOBS_NAME, REMEMBERED, FileBlobs, named_blobs
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A7")]
 
@@ -37,6 +37,18 @@ async def test_a_name_that_was_given_out_survives_any_power_loss():
     for seed in range(50):
         after = disk.crash(Random(seed))
         assert await FileBlobs(STATE, disk=after, offload=at_once).get(name) == b"kept"
+
+
+async def test_only_the_last_names_are_remembered_and_a_forgotten_one_is_simply_written_again():
+    disk = disk_with(b"")
+    blobs = FileBlobs(STATE, disk=disk, offload=at_once)
+    names = [await blobs.put(str(n).encode()) for n in range(REMEMBERED + 1)]
+    before = disk.operations
+    assert await blobs.put(str(REMEMBERED).encode()) == names[-1]
+    assert disk.operations == before, "the newest is known to be there"
+    assert await blobs.put(b"0") == names[0]
+    assert disk.operations > before, "the oldest is not, so that memory has a bound"
+    assert await blobs.get(names[0]) == b"0"
 
 
 @pytest.mark.req("B11")

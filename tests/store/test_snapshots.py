@@ -1,6 +1,7 @@
 """The snapshot saves time and is never the truth: what does not fit is set aside, and the journal read instead."""
 
 import json
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,7 +16,7 @@ from fairlead.core.keys import thread_key, user_key
 from fairlead.core.state import State, as_data
 from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME, open_state
 from fairlead.store.lines import sealed
-from fairlead.store.reading import Position, read_lines
+from fairlead.store.reading import BLOCK, Position, read_lines
 from fairlead.store.snapshot import encode_snapshot
 from fairlead.store.verifying import verify
 from fairlead.testing.disk import SimulatedDisk
@@ -93,6 +94,29 @@ def test_a_start_with_a_snapshot_reads_only_the_tail():
     verdict = verify(STATE, with_snapshot(snapshot_of(len(RICH)), bytes(spoilt)))
     assert not verdict.ok, "but `journal verify` reads everything"
     assert "line 1" in verdict.lines[0]
+
+
+class CountingDisk(SimulatedDisk):
+    """Knows the most bytes that anybody wanted at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.most_read = 0
+
+    def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
+        data = super().read(path, offset, length)
+        self.most_read = max(self.most_read, len(data))
+        return data
+
+
+def test_a_journal_of_any_size_is_verified_a_block_at_a_time():
+    long = (*RICH, *((e.DaemonStarted("1.2", n),) for n in range(20_000)))
+    data = encoded(long)
+    disk = disk_with(snapshot_of(len(RICH)), SNAPSHOT_NAME, disk_with(data, disk=CountingDisk()))
+    verdict = verify(STATE, disk)
+    assert verdict.ok, verdict.lines
+    assert any("agrees" in line for line in verdict.lines)
+    assert disk.most_read <= BLOCK < len(data) / 4
 
 
 def assert_set_aside(disk: SimulatedDisk, why: str) -> None:

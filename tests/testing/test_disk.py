@@ -135,5 +135,7 @@ def test_files_in_the_way_and_missing_files_are_named_as_the_system_names_them()
         disk.listdir(LOG)
     with pytest.raises(FileNotFoundError):
         disk.read(HOME / "nothing")
+    with pytest.raises(FileNotFoundError):
+        disk.size_of(HOME / "nothing")
     with pytest.raises(IsADirectoryError):
         disk.open_append(HOME)

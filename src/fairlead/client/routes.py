@@ -38,7 +38,24 @@ def route_of(request: requests.Request, user: str) -> Route:
         case requests.SessionList(project):
             return Route("GET", "/v1/sessions", replies.SessionCatalogue, query={"project": project})
         case _:
-            return _project_route(request, user)
+            return _agent_route(request, user) or _project_route(request, user)
+
+
+def _agent_route(request: requests.Request, user: str) -> Route | None:
+    match request:
+        case requests.AgentStatus():
+            return Route("GET", "/v1/agent", replies.AgentReport, query={"userId": user})
+        case requests.AgentUsage():
+            return Route("GET", "/v1/agent/usage", replies.UsageReport, query={"userId": user})
+        case requests.AgentModel(model):
+            return Route("POST", "/v1/agent/model", replies.ModelSet, w.ModelChoice(user, model))
+        case requests.AgentMode(mode):
+            return Route("POST", "/v1/agent/mode", replies.ModeSet, w.ModeChoice(user, mode))
+        case requests.AgentStop(kill):
+            path = "/v1/agent/kill" if kill else "/v1/agent/stop"
+            return Route("POST", path, replies.AgentStopped, w.OfUser(user))
+        case _:
+            return None
 
 
 def _project_route(request: requests.Request, user: str) -> Route:

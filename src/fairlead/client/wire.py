@@ -56,6 +56,16 @@ class ToolChoice(_Asked, frozen=True):
     tool: str
 
 
+class ModelChoice(_Asked, frozen=True):
+    userId: UserId  # noqa: N815
+    model: Annotated[str, msgspec.Meta(min_length=1, description="One of the `models` of /v1/agent.")]
+
+
+class ModeChoice(_Asked, frozen=True):
+    userId: UserId  # noqa: N815
+    mode: Annotated[str, msgspec.Meta(min_length=1, description="One of the `modes` of /v1/agent.")]
+
+
 class ProjectChoice(_Asked, frozen=True):
     userId: UserId  # noqa: N815
     project: str

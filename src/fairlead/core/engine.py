@@ -180,7 +180,10 @@ class SetModel(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
 
 
 class SetMode(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
+    """What the agent does without asking. Refused where the permissions of the workspace leave no room for it."""
+
     mode: str
+    workspace_path: str
 
 
 Told: TypeAlias = Answer | Interrupt | SetModel | SetMode

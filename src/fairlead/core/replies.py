@@ -135,6 +135,9 @@ class AgentReport(_Reply, frozen=True):
     model: str
     state: str
     seconds_since_activity: float
+    models: tuple[str, ...] = ()
+    mode: str = ""
+    modes: tuple[str, ...] = ()
 
 
 class AgentStopped(_Reply, frozen=True):
@@ -144,6 +147,12 @@ class AgentStopped(_Reply, frozen=True):
 
 class ModelSet(_Reply, frozen=True):
     model: str
+
+
+class ModeSet(_Reply, frozen=True):
+    """Not a journal fact: it holds until Fairlead is started anew."""
+
+    mode: str
 
 
 class UsageReport(_Reply, frozen=True):
@@ -172,5 +181,6 @@ Reply: TypeAlias = (
     | AgentReport
     | AgentStopped
     | ModelSet
+    | ModeSet
     | UsageReport
 )

@@ -101,6 +101,12 @@ class AgentModel(msgspec.Struct, frozen=True):
     model: str
 
 
+class AgentMode(msgspec.Struct, frozen=True):
+    """What the agent may do without asking; never more than the project's permissions allow."""
+
+    mode: str
+
+
 class AgentUsage(msgspec.Struct, frozen=True):
     pass
 
@@ -123,5 +129,6 @@ Request: TypeAlias = (
     | AgentStatus
     | AgentStop
     | AgentModel
+    | AgentMode
     | AgentUsage
 )

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from fairlead.core import moments
 from fairlead.core import requests as ask
 from fairlead.core.decide.sessions import ChooseModel
-from fairlead.core.engine import SetModel
-from fairlead.core.replies import AgentReport, AgentStopped, ModelSet, UsageReport
+from fairlead.core.engine import SetMode, SetModel
+from fairlead.core.replies import AgentReport, AgentStopped, ModelSet, ModeSet, UsageReport
 from fairlead.core.requests import Caller
 from fairlead.core.state import Session, State
 from fairlead.errors import Code, error
@@ -17,10 +17,11 @@ from fairlead.ports import AgentInfo, Runtime
 
 
 class AgentCommands:
-    def __init__(self, ledger: Ledger, scheduler: Scheduler, runtimes: Mapping[str, Runtime]) -> None:
+    def __init__(self, ledger: Ledger, scheduler: Scheduler, runtimes: Mapping[str, Runtime], workspaces: str) -> None:
         self._ledger = ledger
         self._scheduler = scheduler
         self._runtimes = runtimes
+        self._workspaces = workspaces
 
     @property
     def _state(self) -> State:
@@ -54,6 +55,9 @@ class AgentCommands:
             session.models.get(session.tool) or info.model,
             "Prompting" if running and info.state == "Closed" else info.state,
             moments.seconds_between(session.last_activity_at, self._ledger.now()),
+            info.models,
+            info.mode,
+            info.modes,
         )
 
     async def stop(self, request: ask.AgentStop, caller: Caller) -> AgentStopped:
@@ -81,6 +85,17 @@ class AgentCommands:
         await self._ledger.record(ChooseModel(session.session_key, session.tool, request.model))
         await runtime.tell(session.session_key, SetModel(request.model))
         return ModelSet(request.model)
+
+    async def mode(self, request: ask.AgentMode, caller: Caller) -> ModeSet:
+        """A standing permission for everybody in the session, so it is the owner's to give."""
+        if not (caller.vouched or caller.person == self._state.owner_id):
+            raise error(Code.E_OWNER_ONLY, "Only the owner changes what the agent does without asking.")
+        session = self._session(caller)
+        runtime = self._runtimes.get(session.tool)
+        if runtime is None or not runtime.capabilities.modes:
+            raise error(Code.E_MODE_UNAVAILABLE, f"{session.tool} has no modes: the project's permissions decide.")
+        await runtime.tell(session.session_key, SetMode(request.mode, f"{self._workspaces}/{session.project}"))
+        return ModeSet(request.mode)
 
     async def usage(self, _request: ask.AgentUsage, caller: Caller) -> UsageReport:
         session = self._session(caller)

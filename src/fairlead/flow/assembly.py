@@ -71,7 +71,7 @@ class Flow:
             self.scheduler,
             directories=world.directories,
             looking_back=looking_back,
-            agents=AgentCommands(self.ledger, self.scheduler, world.runtimes),
+            agents=AgentCommands(self.ledger, self.scheduler, world.runtimes, world.turn_settings.workspaces),
             openings=Openings(self.ledger, world.journal),
             runtimes=world.runtimes,
         )

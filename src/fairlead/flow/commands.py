@@ -46,6 +46,7 @@ _POSSIBLE_WITHOUT_ROOM: Final = (
     ask.SessionOpen,
     ask.AgentStatus,
     ask.AgentUsage,
+    ask.AgentMode,
     ask.AgentStop,
     ask.Cancel,
 )
@@ -88,6 +89,7 @@ class Commands:
             ask.AgentStatus: agents.status,
             ask.AgentStop: agents.stop,
             ask.AgentModel: agents.model,
+            ask.AgentMode: agents.mode,
             ask.AgentUsage: agents.usage,
         }
 
@@ -197,11 +199,12 @@ class Commands:
     async def _reset(self, _request: ask.Reset, caller: Caller) -> SessionWasReset:
         session = self._managed_session(caller)
         live = [*session.queue, *filter(None, (session.running_job_id, session.agent_job_id))]
-        await self._ledger.record(ResetSession(session.session_key, caller.person))
-        await cancel_jobs(self._ledger, self._scheduler, live, caller.person, "reset")
-        runtime = self._runtimes.get(session.tool)
-        if runtime is not None:
-            await runtime.end_session(session.session_key, "stop")
+        with self._scheduler.rest(session.session_key):
+            await self._ledger.record(ResetSession(session.session_key, caller.person))
+            await cancel_jobs(self._ledger, self._scheduler, live, caller.person, "reset")
+            runtime = self._runtimes.get(session.tool)
+            if runtime is not None:
+                await runtime.end_session(session.session_key, "stop")
         return SessionWasReset(session.session_key, tuple(live))
 
     # --- jobs

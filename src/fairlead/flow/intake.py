@@ -4,8 +4,9 @@ from typing import Final
 
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.endings import WithdrawJob
-from fairlead.core.decide.messages import AmendJob, SkipMessage, Submit, prompt_of
+from fairlead.core.decide.messages import AmendJob, SkipMessage, Submit, prompt_of, quotation_of
 from fairlead.core.inbound import Inbound, clean_text, cleaned
+from fairlead.core.state import Job
 from fairlead.flow.ledger import Ledger
 from fairlead.ports import Blobs, Receipt
 
@@ -21,7 +22,7 @@ class Intake:
     async def submit(self, inbound: Inbound) -> Receipt:
         self._ledger.check_room()
         inbound = cleaned(inbound)
-        blob = await self._blob_for(prompt_of(inbound))
+        blob = await self._blob_for(prompt_of(inbound), own_words=inbound.text)
         decision = await self._ledger.record(Submit(inbound, blob))
         job = self._ledger.state.jobs.get(decision.subject)
         if job is None:
@@ -36,23 +37,43 @@ class Intake:
 
     async def amend(self, conversation: ConversationRef, message_id: str, text: str) -> bool:
         """An edited message changes its job while that is still queued."""
-        job_id = self._ledger.state.fate_of(conversation, message_id)
-        if job_id is None:
+        job = self._queued_job(conversation, message_id)
+        if job is None:
             return False
         text = clean_text(text)
-        decision = await self._ledger.record(AmendJob(job_id, text, await self._blob_for(text)))
+        prompt = quotation_of(job) + text
+        if prompt == await self._prompt_of(job):
+            return False  # link previews are edits too, and no reason to speak of a full disk
+        self._ledger.check_room()
+        # Once beside a blob, a quotation stays there: in a line nothing would tell any more where it ends.
+        blob = await self._blob_for(prompt, own_words=text, always=bool(job.prompt_blob and job.prompt))
+        decision = await self._ledger.record(AmendJob(job.job_id, text, blob))
         return bool(decision.events)
 
     async def withdraw(self, conversation: ConversationRef, message_id: str) -> bool:
         """A deleted message takes its job back while that is still queued."""
-        job_id = self._ledger.state.fate_of(conversation, message_id)
-        if job_id is None:
+        job = self._queued_job(conversation, message_id)
+        if job is None:
             return False
-        decision = await self._ledger.record(WithdrawJob(job_id, "message deleted"))
-        return bool(decision.events)
+        command = WithdrawJob(job.job_id, "message deleted")
+        if self._ledger.is_stalled:
+            # There is no message left to refuse it under, and nobody waits for an answer. Should the power go before
+            # there is room, the next start reads the message again and finds it gone.
+            return bool(self._ledger.note(command).events)
+        return bool((await self._ledger.record(command)).events)
 
-    async def _blob_for(self, text: str) -> str:
-        data = text.encode()
-        if not INLINE_TEXT_BYTES < len(data) <= self._ledger.limits.max_message_bytes:
-            return ""
-        return await self._blobs.put(data)
+    def _queued_job(self, conversation: ConversationRef, message_id: str) -> Job | None:
+        job_id = self._ledger.state.fate_of(conversation, message_id)
+        job = self._ledger.state.jobs.get(job_id or "")
+        return job if job is not None and job.state == "queued" else None
+
+    async def _prompt_of(self, job: Job) -> str:
+        return (await self._blobs.get(job.prompt_blob)).decode() if job.prompt_blob else job.prompt
+
+    async def _blob_for(self, prompt: str, *, own_words: str, always: bool = False) -> str:
+        """Only the person's own words count against the limit, as they do where it is decided: what will be refused
+        there is not kept here, and what will be taken never stands in a line of any length."""
+        data = prompt.encode()
+        is_refused = len(own_words.encode()) > self._ledger.limits.max_message_bytes
+        is_long = len(data) > INLINE_TEXT_BYTES
+        return await self._blobs.put(data) if (is_long or always) and not is_refused else ""

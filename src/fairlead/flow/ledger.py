@@ -81,6 +81,10 @@ class Ledger:
         self._sleepers.append(sleeper)
         await sleeper
 
+    def look_again(self) -> None:
+        """Wake whoever waits for a change: what they decide by besides the state has changed."""
+        self._wake()
+
     def announce_to(self, announce: Announce) -> None:
         self._announcers.append(announce)
 

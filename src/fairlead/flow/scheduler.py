@@ -1,7 +1,9 @@
 """Whose turn it is. Looks at the state whenever it changes, records a start, and owns the turn until it has ended."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections import Counter
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from fairlead.core.decide.endings import Cancelled, Failed
@@ -28,6 +30,7 @@ class Scheduler:
         self._make_turn = make_turn
         self._rereading = rereading
         self._turns: dict[str, Turn] = {}
+        self._resting: Counter[str] = Counter()
         self._closed = False
         self._quiet = asyncio.Event()
         self._quiet.set()
@@ -50,11 +53,27 @@ class Scheduler:
     def _start_all(self, owner: TaskOwner) -> None:
         """Without waiting for the disk: a turn gets ready meanwhile, and does nothing before its start is durable."""
         while not self._closed:
-            decision = self._ledger.note(StartNext(frozenset(self._rereading.held)))
+            decision = self._ledger.note(StartNext(self._held()))
             if not decision.events:
                 return
             if isinstance(decision.events[0], JobStarted):
                 self._begin(decision.subject, owner)
+
+    def _held(self) -> frozenset[str]:
+        sessions = self._ledger.state.sessions
+        resting = (sessions[key].queue[:1] for key in self._resting if key in sessions)
+        return frozenset(self._rereading.held).union(*resting)
+
+    @contextmanager
+    def rest(self, session_key: str) -> Generator[None]:
+        """Nothing more of this session starts meanwhile, so that whoever ends its agent ends no later turn's."""
+        self._resting[session_key] += 1
+        try:
+            yield
+        finally:
+            self._resting[session_key] -= 1
+            self._resting += Counter()  # a count of zero goes
+            self._ledger.look_again()
 
     def _begin(self, job_id: str, owner: TaskOwner) -> None:
         job = self._ledger.state.jobs[job_id]

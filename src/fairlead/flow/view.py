@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.requests import Caller
-from fairlead.core.state import RETRYABLE, Job, State
+from fairlead.core.state import RETRYABLE, Job, Session, State
 from fairlead.flow.hub import Hub, Watch
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.looking_back import LookingBack
-from fairlead.ports import ChoiceKind, JobView, Runtime
+from fairlead.ports import AgentInfo, ChoiceKind, JobView, Runtime
 from fairlead.render.words import pick_language
 
 
@@ -53,10 +53,13 @@ class FlowView:
                 failed.sort(key=lambda j: (here is not None and j.session_key == here.session_key, j.finished_at or ""))
                 return [j.job_id for j in reversed(failed)]
             case "model":
-                runtime = self._runtimes.get(here.tool) if here is not None else None
-                return (
-                    list(runtime.describe(here.session_key).models) if runtime is not None and here is not None else []
-                )
+                return list(self._agent(here).models)
+            case "mode":
+                return list(self._agent(here).modes)
+
+    def _agent(self, session: Session | None) -> AgentInfo:
+        runtime = self._runtimes.get(session.tool) if session is not None else None
+        return runtime.describe(session.session_key) if runtime is not None and session is not None else AgentInfo()
 
     async def job(self, job_id: str) -> JobView:
         past = await self._looking_back.job(job_id)

@@ -64,6 +64,10 @@ class Disk(Protocol):
         to put it. Fresh memory for every block costs more than the reading."""
         ...
 
+    def size_of(self, path: Path) -> int:
+        """The size of a file that nobody here has open, without reading it."""
+        ...
+
     def replace(self, source: Path, target: Path) -> None:
         """Rename within a directory, atomically: every reader, and every crash, finds the old or the new.
         Durable after sync_directory. The content must be synced before, or a crash may leave it empty."""
@@ -135,6 +139,9 @@ class RealDisk:
             while filled < len(room) and (got := file.readinto(room[filled:])):
                 filled += got
             return filled
+
+    def size_of(self, path: Path) -> int:
+        return path.stat().st_size
 
     def replace(self, source: Path, target: Path) -> None:
         source.replace(target)

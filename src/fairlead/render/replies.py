@@ -127,12 +127,14 @@ def _story(story: r.Story) -> list[str]:
 
 
 def _agent(report: r.AgentReport) -> list[str]:
+    mode = [f"mode: {report.mode}"] if report.mode else []
     return [
         "Agent Status",
         f"session: {report.session_id}",
         f"project: #{report.project_number} {report.project}",
         f"tool: {report.tool}",
         f"model: {report.model or NOTHING}",
+        *mode,
         f"state: {report.state}",
         f"last_activity: {duration(report.seconds_since_activity)} ago",
     ]
@@ -169,6 +171,7 @@ _DRAWN: Final[dict[type[r.Reply], Callable[[Any], list[str]]]] = {
     r.AgentReport: _agent,
     r.AgentStopped: lambda s: [f"The agent of {s.session_id} was {'killed' if s.killed else 'stopped'}."],
     r.ModelSet: lambda s: [f"The model is {s.model}."],
+    r.ModeSet: lambda s: [f"The mode is {s.mode}, until Fairlead is started anew."],
     r.UsageReport: _usage,
 }
 assert set(_DRAWN) == set(r.Reply.__args__), "every reply is drawn"

@@ -24,12 +24,13 @@ from fairlead.core.engine import (
     TurnFailed,
     Unasked,
 )
-from fairlead.errors import Code
+from fairlead.errors import Code, error
 from fairlead.ports import AgentInfo, Health, RuntimeCapabilities
 from fairlead.runtimes.echo_plays import AwaitAnswer, Pause, Stage, play
 from fairlead.runtimes.echo_script import read_script
 
 MODELS: Final = ("echo-1", "echo-2")
+MODES: Final = ("default", "plan")
 
 
 class _StoppedEarly(Exception):  # noqa: N818 - how a turn learns that it is over, not a mistake
@@ -88,6 +89,7 @@ class EchoRuntime:
         interrupt=True,
         images=True,
         models=True,
+        modes=True,
         unasked=True,
         second_attempt=True,
     )
@@ -97,6 +99,7 @@ class EchoRuntime:
         self._turns_of_talk: dict[str, int] = {}
         self._failed_once: set[str] = set()
         self._models: dict[str, str] = {}
+        self._modes: dict[str, str] = {}
         self._unasked: asyncio.Queue[Unasked | None] = asyncio.Queue()
 
     async def invoke(self, invocation: Invocation) -> AsyncGenerator[EngineEvent]:
@@ -123,7 +126,9 @@ class EchoRuntime:
             case SetModel():
                 self._models[session_key] = told.model
             case SetMode():
-                pass
+                if told.mode not in MODES:
+                    raise error(Code.E_MODE_UNAVAILABLE, f"{told.mode[:60]!r} is not among {', '.join(MODES)}.")
+                self._modes[session_key] = told.mode
 
     async def unasked(self) -> AsyncIterator[Unasked]:
         while (event := await self._unasked.get()) is not None:
@@ -131,7 +136,13 @@ class EchoRuntime:
 
     def describe(self, session_key: str) -> AgentInfo:
         state = "Prompting" if session_key in self._running else "Closed"
-        return AgentInfo(state=state, model=self._models.get(session_key, MODELS[0]), models=MODELS)
+        return AgentInfo(
+            state=state,
+            model=self._models.get(session_key, MODELS[0]),
+            models=MODELS,
+            mode=self._modes.get(session_key, ""),
+            modes=MODES,
+        )
 
     async def end_session(self, session_key: str, how: Literal["stop", "kill"]) -> None:
         stage, ear = self._running.get(session_key, (None, None))

@@ -12,6 +12,8 @@ from fairlead.store.appending import NO_ROOM
 from fairlead.store.journal import Offload
 
 BLOBS_NAME: Final = "blobs"
+REMEMBERED: Final = 1024
+"""So many names are known to be durable without writing them again; one that is forgotten is only written once more."""
 
 
 class FileBlobs:
@@ -19,7 +21,7 @@ class FileBlobs:
         self._directory = directory / BLOBS_NAME
         self._disk = disk
         self._offload = offload
-        self._durable: set[str] = set()
+        self._durable: dict[str, None] = {}
         make_private_directory(self._directory, disk=disk)
 
     async def put(self, data: bytes) -> str:
@@ -33,8 +35,13 @@ class FileBlobs:
                 if fault.errno not in NO_ROOM:
                     raise
                 raise error(Code.E_DISK_FULL) from fault
-            self._durable.add(name)
+            self._remember(name)
         return name
+
+    def _remember(self, name: str) -> None:
+        self._durable[name] = None
+        if len(self._durable) > REMEMBERED:
+            del self._durable[next(iter(self._durable))]
 
     async def get(self, name: str) -> bytes:
         path = self._checked(name)
@@ -53,7 +60,7 @@ class FileBlobs:
         gone = [name for name in self._disk.listdir(self._directory) if name not in kept]
         for name in gone:
             self._disk.unlink(self._directory / name)
-            self._durable.discard(name)
+            self._durable.pop(name, None)
         return len(gone)
 
     def _checked(self, name: str) -> Path:

@@ -1,4 +1,6 @@
-"""Checks every rule of a journal without changing a byte: its lines, its snapshot, and the account of its messages."""
+"""Checks every rule of a journal without changing a byte: its lines, its snapshot, and the account of its messages.
+
+It is read in blocks, so that a journal of any size is checked in the memory that its live state takes."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -23,7 +25,7 @@ def verify(directory: Path, disk: Disk) -> Verdict:
     path = directory / JOURNAL_NAME
     if not disk.exists(path):
         return Verdict(ok=True, lines=(f"{path}: there is no journal yet.",))
-    size = len(disk.read(path))
+    size = disk.size_of(path)
     end = finished_end(disk, path, size)
     state = State()
     try:
@@ -51,7 +53,7 @@ def _check_snapshot(directory: Path, disk: Disk, state: State, said: list[str]) 
     if loaded is None:
         said.append(f"{path}: there is none; the journal alone is enough.")
         return True
-    end = finished_end(disk, journal, len(disk.read(journal)))
+    end = finished_end(disk, journal, disk.size_of(journal))
     try:
         read_lines(disk, journal, loaded.position, end, lambda lines: replay(loaded.state, lines))
     except FairleadError as broken:

@@ -223,10 +223,11 @@ class SimulatedDisk:
         del self._open[handle]
 
     def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
-        node = self._node(path)
-        if isinstance(node, _Directory):
-            raise _fault(errno.EISDIR, path)
-        return bytes(node.content[offset : None if length is None else offset + length])
+        content = self._file_at(path).content
+        return bytes(content[offset : None if length is None else offset + length])
+
+    def size_of(self, path: Path) -> int:
+        return len(self._file_at(path).content)
 
     def read_into(self, path: Path, offset: int, room: memoryview) -> int:
         data = self.read(path, offset, len(room))
@@ -299,6 +300,12 @@ class SimulatedDisk:
         node: _Node | None = self._root
         for part in path.parts[1:]:
             node = node.durable.get(part) if isinstance(node, _Directory) else None
+        return node
+
+    def _file_at(self, path: Path) -> _File:
+        node = self._node(path)
+        if isinstance(node, _Directory):
+            raise _fault(errno.EISDIR, path)
         return node
 
     def _directory(self, path: Path) -> _Directory:

@@ -57,6 +57,34 @@ async def test_a_session_is_looked_at_changed_and_reset(tmp_path: Path):
     assert len(history["jobs"]) == 2
 
 
+@pytest.mark.req("B1", "B5", "C5")
+async def test_the_agent_of_a_session_is_looked_at_given_another_model_and_stopped(tmp_path: Path):
+    async with at_home(tmp_path) as home:
+        refused = await home.get("/v1/agent?userId=alice")
+        assert (refused[0], refused[1]["error"]["code"]) == (409, "E_NO_ACTIVE_SESSION")
+        await home.say("alice", "hello\n/usage 10 20 0.5")
+        _, agent = await home.get("/v1/agent?userId=alice")
+        assert (agent["model"], agent["models"], agent["state"]) == ("echo-1", ["echo-1", "echo-2"], "Closed")
+        assert (await home.post("/v1/agent/model", {"userId": "alice", "model": "echo-2"}))[1]["model"] == "echo-2"
+        assert (await home.get("/v1/agent?userId=alice"))[1]["model"] == "echo-2"
+        refused = await home.post("/v1/agent/model", {"userId": "alice", "model": "gpt-9"})
+        assert refused[1]["error"]["code"] == "E_MODEL_UNAVAILABLE"
+        assert (await home.post("/v1/agent/mode", {"userId": "alice", "mode": "plan"}))[1]["mode"] == "plan"
+        _, agent = await home.get("/v1/agent?userId=alice")
+        assert (agent["mode"], agent["modes"]) == ("plan", ["default", "plan"])
+        refused = await home.post("/v1/agent/mode", {"userId": "alice", "mode": "bypassPermissions"})
+        assert (refused[0], refused[1]["error"]["code"]) == (400, "E_MODE_UNAVAILABLE")
+        _, usage = await home.get("/v1/agent/usage?userId=alice")
+        assert (usage["input_tokens"], usage["output_tokens"], usage["cost_usd"]) == (10, 20, 0.5)
+        for how in ("stop", "kill"):
+            hanging = await home.begin("alice", "/hang")
+            await home.until(hanging, "moved", state="running")
+            _, stopped = await home.post(f"/v1/agent/{how}", {"userId": "alice"})
+            assert stopped["killed"] is (how == "kill")
+            done = await home.until(hanging, "done")
+            assert done.data["job"]["state"] == "cancelled"
+
+
 @pytest.mark.req("A12")
 async def test_why_tells_what_became_of_a_message(tmp_path: Path):
     async with at_home(tmp_path) as home:

@@ -2,8 +2,18 @@
 
 import pytest
 
-from fairlead.channels.terminal.commands import Local, completions, help_lines, is_command, message_in, parse
+from fairlead.channels.terminal.commands import (
+    Local,
+    agent_completions,
+    completed_by_agent,
+    completions,
+    help_lines,
+    is_command,
+    message_in,
+    parse,
+)
 from fairlead.core import requests as r
+from fairlead.core.replies import AgentReport
 from fairlead.errors import Code, FairleadError
 
 
@@ -25,6 +35,12 @@ from fairlead.errors import Code, FairleadError
         ("/project create api /srv/api claude,echo echo", r.ProjectCreate("api", "/srv/api", "claude,echo", "echo")),
         ("/session list", r.SessionList()),
         ("/session list api", r.SessionList("api")),
+        ("/agent status", r.AgentStatus()),
+        ("/agent model opus", r.AgentModel("opus")),
+        ("/agent mode plan", r.AgentMode("plan")),
+        ("/agent usage", r.AgentUsage()),
+        ("/agent stop", r.AgentStop()),
+        ("/agent kill", r.AgentStop(kill=True)),
         ("/help", Local("help")),
         ("/quit", Local("quit")),
     ],
@@ -42,6 +58,12 @@ def test_a_wrong_command_says_how_it_is_meant(line: str):
     with pytest.raises(FairleadError) as caught:
         parse(line)
     assert caught.value.code == Code.E_INVALID_ARGS
+
+
+def test_what_only_other_channels_need_is_told_with_what_to_do_here():
+    with pytest.raises(FairleadError, match="not needed here") as caught:
+        parse("/agent start 1")
+    assert "Your next message starts the agent" in caught.value.next_step
 
 
 def test_a_slip_of_the_fingers_is_recognised():
@@ -72,3 +94,13 @@ def test_completion_knows_every_command():
     ]
     assert completions("pro") == []
     assert len(help_lines()) == len(completions("/"))
+
+
+def test_the_models_and_modes_that_the_agent_offers_are_completed():
+    agent = AgentReport("s", "proj", 1, "claude", "opus", "Active", 0.0, models=("opus", "sonnet"), modes=("plan",))
+    assert not completed_by_agent("/agent model")
+    assert completed_by_agent("/agent model so")
+    assert agent_completions("/agent model so", agent) == ["/agent model sonnet"]
+    assert agent_completions("/agent model sonnet", agent) == []
+    assert completed_by_agent("/agent mode ")
+    assert agent_completions("/agent mode ", agent) == ["/agent mode plan"]

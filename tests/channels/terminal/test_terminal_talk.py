@@ -114,6 +114,12 @@ def test_a_person_talks_answers_questions_and_leaves(terminal: Terminal, tmp_pat
     terminal.wait_for("the answer to Which colour? is blue")
     terminal.say("/status")
     terminal.wait_for("resume_ready: yes")
+    terminal.type("/agent model echo-")
+    terminal.wait_for("echo-2")
+    terminal.say("2")
+    terminal.wait_for("The model is echo-2.")
+    terminal.say("/agent mode plan")
+    terminal.wait_for("The mode is plan, until Fairlead is started anew.")
     terminal.wait_for("› ")
     terminal.type(CTRL_D)
     assert terminal.end() == 0

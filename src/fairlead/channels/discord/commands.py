@@ -58,6 +58,10 @@ async def models(interaction: Interaction, typed: str) -> list[Choice[str]]:
     return desk_of(interaction).choices(interaction, "model", typed)
 
 
+async def modes(interaction: Interaction, typed: str) -> list[Choice[str]]:
+    return desk_of(interaction).choices(interaction, "mode", typed)
+
+
 # --- projects
 
 project = app_commands.Group(name="project", description=text("project"))
@@ -205,6 +209,13 @@ async def agent_status(interaction: Interaction) -> None:
 @app_commands.autocomplete(model_id=models)
 async def agent_model(interaction: Interaction, model_id: str) -> None:
     await desk_of(interaction).answer(interaction, ask.AgentModel(model_id), named={"model_id": model_id[:60]})
+
+
+@agent.command(name="mode", description=text("agent.mode"))
+@app_commands.describe(mode=text("agent.mode.mode"))
+@app_commands.autocomplete(mode=modes)
+async def agent_mode(interaction: Interaction, mode: str) -> None:
+    await desk_of(interaction).answer(interaction, ask.AgentMode(mode))
 
 
 @agent.command(name="usage", description=text("agent.usage"))

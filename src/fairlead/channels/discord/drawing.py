@@ -109,6 +109,7 @@ _SENTENCES: Final[dict[type[r.Reply], Callable[[Any, str], Drawn]]] = {
     r.JobsCancelled: lambda d, lang: Drawn("\n".join(_cancelled_lines((*d.stopping, *d.cancelled), lang))),
     r.AgentStopped: lambda d, lang: Drawn(say(lang, "reply.session.killed" if d.killed else "reply.session.stopped")),
     r.ModelSet: lambda d, lang: Drawn(say(lang, "reply.model.changed", model_id=d.model)),
+    r.ModeSet: lambda d, lang: Drawn(say(lang, "reply.mode.changed", mode=d.mode)),
     r.AgentReport: _report,
     r.UsageReport: _report,
 }

@@ -207,8 +207,12 @@ class Intake:
         if job is None or job.state != "queued":
             return
         inbound = await self._inbound(message, known)
-        if inbound is not None:
+        if inbound is None:
+            return
+        try:
             await self._gate.amend(inbound.conversation, inbound.message_id, inbound.text)
+        except FairleadError as refusal:
+            await self._refuse(message, refusal)
 
     async def _point(self, channel_id: int, reacted: Reacted) -> None:
         person = self._places.person(reacted.user_id)

@@ -14,6 +14,8 @@ from fairlead.client.wire import (
     Health,
     JobInfo,
     JobList,
+    ModeChoice,
+    ModelChoice,
     NewDirectory,
     NewProject,
     OfAnyUser,
@@ -143,6 +145,39 @@ async def post_cancel(call: Call) -> replies.JobsCancelled:
 async def get_why(call: Call) -> replies.Story:
     query: WhyQuery = call.query
     return await call.service.command(requests.Why(query.subject), call.caller(None), replies.Story)
+
+
+# --- the agent of a session ------------------------------------------------------------------------------------------
+
+
+async def get_agent(call: Call) -> replies.AgentReport:
+    query: OfUser = call.query
+    return await call.service.command(requests.AgentStatus(), call.caller(query.userId), replies.AgentReport)
+
+
+async def get_usage(call: Call) -> replies.UsageReport:
+    query: OfUser = call.query
+    return await call.service.command(requests.AgentUsage(), call.caller(query.userId), replies.UsageReport)
+
+
+async def post_model(call: Call) -> replies.ModelSet:
+    body: ModelChoice = call.body
+    return await call.service.command(requests.AgentModel(body.model), call.caller(body.userId), replies.ModelSet)
+
+
+async def post_mode(call: Call) -> replies.ModeSet:
+    body: ModeChoice = call.body
+    return await call.service.command(requests.AgentMode(body.mode), call.caller(body.userId), replies.ModeSet)
+
+
+async def post_stop(call: Call) -> replies.AgentStopped:
+    body: OfUser = call.body
+    return await call.service.command(requests.AgentStop(), call.caller(body.userId), replies.AgentStopped)
+
+
+async def post_kill(call: Call) -> replies.AgentStopped:
+    body: OfUser = call.body
+    return await call.service.command(requests.AgentStop(kill=True), call.caller(body.userId), replies.AgentStopped)
 
 
 # --- projects ------------------------------------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine, Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO, TypeVar
 
 from prompt_toolkit import PromptSession
@@ -16,7 +16,16 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import Output, create_output
 from rich.console import Console
 
-from fairlead.channels.terminal.commands import Local, completions, help_lines, is_command, message_in, parse
+from fairlead.channels.terminal.commands import (
+    Local,
+    agent_completions,
+    completed_by_agent,
+    completions,
+    help_lines,
+    is_command,
+    message_in,
+    parse,
+)
 from fairlead.channels.terminal.keyboard import Keyboard
 from fairlead.channels.terminal.options import ChatOptions
 from fairlead.channels.terminal.places import settle_in
@@ -39,13 +48,30 @@ class Interrupted(Exception):  # noqa: N818 - says what happened
     """Ctrl-C outside of a turn."""
 
 
+AskAgent = Callable[[], Coroutine[Any, Any, replies.AgentReport]]
+
+
 class CommandCompleter(Completer):
+    def __init__(self, ask_agent: AskAgent) -> None:
+        self._ask_agent = ask_agent
+
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:  # noqa: ARG002 - the interface's
         typed = document.text_before_cursor
-        return (Completion(name, start_position=-len(typed)) for name in completions(typed))
+        return (Completion(line, start_position=-len(typed)) for line in completions(typed))
+
+    async def get_completions_async(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> AsyncGenerator[Completion]:
+        for completion in self.get_completions(document, complete_event):
+            yield completion
+        typed = document.text_before_cursor
+        if completed_by_agent(typed):
+            with suppress(FairleadError, ServerAway):  # no agent to ask: then there is nothing to offer
+                for line in agent_completions(typed, await self._ask_agent()):
+                    yield Completion(line, start_position=-len(typed))
 
 
-def line_editor(options: ChatOptions, source: Input, sink: Output) -> PromptSession[str]:
+def line_editor(options: ChatOptions, source: Input, sink: Output, ask_agent: AskAgent) -> PromptSession[str]:
     keys = KeyBindings()
 
     @keys.add("escape", "enter")
@@ -55,7 +81,7 @@ def line_editor(options: ChatOptions, source: Input, sink: Output) -> PromptSess
     return PromptSession(
         FormattedText([("bold ansigreen", PROMPT)]),
         history=_history(options),
-        completer=CommandCompleter(),
+        completer=CommandCompleter(ask_agent),
         complete_while_typing=True,
         reserve_space_for_menu=5,
         key_bindings=keys,
@@ -227,5 +253,10 @@ def interrupts_heard_by(heard: Callable[[], None]) -> Generator[None]:
 
 
 async def talk_in_terminal(client: Client, options: ChatOptions, stdin: TextIO, stdout: TextIO) -> int:
-    editor = line_editor(options, create_input(stdin), create_output(stdout))
+    async def ask_agent() -> replies.AgentReport:
+        report = await client.command(requests.AgentStatus(), options.user)
+        assert isinstance(report, replies.AgentReport)
+        return report
+
+    editor = line_editor(options, create_input(stdin), create_output(stdout), ask_agent)
     return await Chat(client, options, Screen(Console(file=stdout)), editor).run()

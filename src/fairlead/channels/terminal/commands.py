@@ -8,6 +8,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from fairlead.core import requests as r
+from fairlead.core.replies import AgentReport
 from fairlead.errors import Code, FairleadError, error
 
 
@@ -29,6 +30,9 @@ class Command(NamedTuple):
     most: int = 0
 
 
+_MODEL: Final = "/agent model"
+_MODE: Final = "/agent mode"
+
 COMMANDS: Final[dict[str, Command]] = {
     "/status": Command("", "what this session is doing", r.Status),
     "/tool": Command("NAME", "use another tool from the next job on", r.Tool, 1, 1),
@@ -44,10 +48,21 @@ COMMANDS: Final[dict[str, Command]] = {
         "NAME PATH TOOLS DEFAULT_TOOL [ARGS_JSON]", "register one in detail", r.ProjectCreate, 4, 5
     ),
     "/session list": Command("[PROJECT]", "all sessions", r.SessionList, 0, 1),
+    "/agent status": Command("", "how the agent's process is doing", r.AgentStatus),
+    _MODEL: Command("MODEL", "let the agent use another model", r.AgentModel, 1, 1),
+    _MODE: Command("MODE", "change what the agent may do without asking", r.AgentMode, 1, 1),
+    "/agent usage": Command("", "what this session used", r.AgentUsage),
+    "/agent stop": Command("", "end the agent's process in an orderly way", r.AgentStop),
+    "/agent kill": Command("", "end the agent's process by force", lambda: r.AgentStop(kill=True)),
     "/help": Command("", "this list", lambda: Local("help")),
     "/quit": Command("", "leave (or Ctrl-D)", lambda: Local("quit")),
 }
 
+
+_ELSEWHERE: Final = {
+    "/agent start": "Your next message starts the agent; /project switch chooses where it works.",
+}
+"""Commands of other channels that a terminal has no need of, and what to do instead."""
 
 _FIRST_WORDS: Final = tuple(dict.fromkeys(name.split()[0] for name in COMMANDS))
 
@@ -87,6 +102,8 @@ def _name_in(words: Words) -> str | None:
 
 def _unknown(words: Words) -> FairleadError:
     typed = " ".join(words[:2])
+    if typed in _ELSEWHERE:
+        return error(Code.E_INVALID_ARGS, f"{typed} is not needed here.", next_step=_ELSEWHERE[typed])
     near = difflib.get_close_matches(typed, COMMANDS, 1) or _near(words[0])
     meant = f"Did you mean {near[0]}? " if near else ""
     return error(
@@ -107,3 +124,13 @@ def help_lines() -> list[str]:
 
 def completions(typed: str) -> list[str]:
     return [name for name in COMMANDS if name.startswith(typed) and name != typed] if typed.startswith("/") else []
+
+
+def completed_by_agent(typed: str) -> bool:
+    """Whether the next word is one that only the session's agent knows."""
+    return typed.startswith((f"{_MODEL} ", f"{_MODE} "))
+
+
+def agent_completions(typed: str, agent: AgentReport) -> list[str]:
+    lines = (*(f"{_MODEL} {model}" for model in agent.models), *(f"{_MODE} {mode}" for mode in agent.modes))
+    return [line for line in lines if line.startswith(typed) and line != typed]

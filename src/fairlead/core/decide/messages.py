@@ -42,6 +42,8 @@ class SkipMessage(msgspec.Struct, frozen=True):
 
 
 class AmendJob(msgspec.Struct, frozen=True):
+    """`text` is the person's own words; `prompt_blob`, where there is one, holds the whole prompt."""
+
     job_id: str
     text: str
     prompt_blob: str = ""
@@ -90,7 +92,7 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
         inbound.conversation,
         inbound.message_id,
         inbound.person,
-        "" if command.prompt_blob else prompt_of(inbound),
+        _quotation(inbound) if command.prompt_blob else prompt_of(inbound),
         command.prompt_blob,
         inbound.attachments,
         cause=_cause(inbound),
@@ -110,6 +112,11 @@ def _quotation(inbound: Inbound) -> str:
         return ""
     quoted = "\n".join(f"> {line}" for line in clean_text(inbound.quote).splitlines())
     return f"{quoted}\n\n"
+
+
+def quotation_of(job: Job) -> str:
+    """What stands before the person's own words. A prompt that is kept in a blob names it beside the blob."""
+    return job.prompt if job.prompt_blob else job.prompt[: job.quoted]
 
 
 def new_job_id(state: State, now: str) -> str:
@@ -203,7 +210,8 @@ def amend_job(state: State, command: AmendJob, _now: str, limits: Limits) -> Dec
         return NOTHING
     if len(command.text.encode("utf-8", "replace")) > limits.max_message_bytes:
         return Decision(refusal=error(Code.E_MESSAGE_TOO_LARGE))
-    prompt = "" if command.prompt_blob else job.prompt[: job.quoted] + clean_text(command.text)
+    quotation = quotation_of(job)
+    prompt = quotation if command.prompt_blob else quotation + clean_text(command.text)
     if (prompt, command.prompt_blob) == (job.prompt, job.prompt_blob):
         return NOTHING
     return Decision((JobAmended(job.job_id, prompt, command.prompt_blob),), subject=job.job_id)

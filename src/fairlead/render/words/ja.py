@@ -48,6 +48,7 @@ _ERRORS: Final = {
     "E_RUNTIME_HUNG": "エージェントが作業中に応答しなくなったため停止しました。/retry[[ {job}]] してください。",
     "E_MODEL_UNAVAILABLE": "指定されたモデルIDは利用できません[[（{model_id}）]]。"
     "/agent model の候補から選んでください。",
+    "E_MODE_UNAVAILABLE": "このモードはここでは使えません。/agent mode の候補から選んでください。",
     "E_ATTACHMENT_GONE": "添付ファイル[[ {name}]] を取得できなくなりました。新しいメッセージに添付し直してください。",
     "E_UNKNOWN_AFTER_CRASH": "実行中に Fairlead が停止し、どこまで進んだか不明です。"
     "プロジェクトを確認して /retry[[ {job}]] してください。",
@@ -114,6 +115,8 @@ _COMMANDS: Final = {
     "agent.status": "現在のセッション状態を表示する",
     "agent.model": "セッションのモデルを切り替える",
     "agent.model.model_id": "モデルID",
+    "agent.mode": "確認なしでエージェントに許す範囲を切り替える",
+    "agent.mode.mode": "モード",
     "agent.usage": "セッションの使用量情報を表示する",
     "cancel": "実行中のジョブを取り消す",
     "reset": "この会話を忘れて新しく始める（履歴は残る）",
@@ -139,6 +142,7 @@ _REPLIES: Final = {
     "session.reset": "会話を忘れました。次のメッセージから新しい会話が始まります。",
     "sessions.none": "セッションはありません",
     "model.changed": "モデルを {model_id} に変更しました",
+    "mode.changed": "モードを {mode} に変更しました（Fairlead の再起動まで有効）",
     "model.unavailable": "指定されたモデルIDは利用できません",
     "tool.changed": "ツールを {tool} に変更しました（次のジョブから有効）",
     "job.cancelled": "{job} を取り消しました",

@@ -128,6 +128,10 @@ class Dialogue:
                 self.allowed.add(narrow_rule(ask))
         return wire.answer_line(answer.request_id, response_to(ask, tool_input, answer))
 
+    def approves_plan(self, answer: Answer) -> bool:
+        ask, _ = self._asks.get(answer.request_id, (None, None))
+        return answer.verdict == "allow" and isinstance(ask, PlanProposed)
+
     def forget_job(self) -> None:
         self._job = None
         self._router.forget()

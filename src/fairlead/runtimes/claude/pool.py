@@ -30,7 +30,7 @@ class Pool:
         return len(self._processes)
 
     async def take(
-        self, session_key: str, launch: Launch, talk: Talk, *, mark: str, model: str
+        self, session_key: str, launch: Launch, talk: Talk, *, mark: str, model: str, mode: str = ""
     ) -> ClaudeProcess | None:
         """The session's process, a new one if it has none that fits; None if all are busy with other sessions."""
         async with self._one_at_a_time:
@@ -42,11 +42,13 @@ class Pool:
             if process is None:
                 if not await self._has_room():
                     return None
-                process = self._start(session_key, launch, talk, mark, model)
+                process = self._start(session_key, launch, talk, mark=mark, model=model, mode=mode)
             self._processes[session_key] = process
         if process.model != model:
             await process.tell(SetModel(model or DEFAULT_MODEL))
             process.model = model
+        if mode and process.mode != mode:
+            await process.ask_mode(mode)
         return process
 
     async def aclose(self) -> None:
@@ -57,14 +59,16 @@ class Pool:
         if waiting:
             await asyncio.wait(waiting)
 
-    def _start(self, session_key: str, launch: Launch, talk: Talk, mark: str, model: str) -> ClaudeProcess:
+    def _start(
+        self, session_key: str, launch: Launch, talk: Talk, *, mark: str, model: str, mode: str
+    ) -> ClaudeProcess:
         def on_unasked(turn_id: str, event: EngineEvent) -> None:
             self._on_unasked(session_key, turn_id, event)
 
         def on_idle() -> None:
             self._look_at(session_key, process)
 
-        process = ClaudeProcess(launch, talk, mark=mark, model=model, on_unasked=on_unasked, on_idle=on_idle)
+        process = ClaudeProcess(launch, talk, mark=mark, model=model, mode=mode, on_unasked=on_unasked, on_idle=on_idle)
         process.start()
         return process
 

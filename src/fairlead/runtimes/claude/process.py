@@ -62,6 +62,7 @@ class ClaudeProcess:
         *,
         mark: str,
         model: str,
+        mode: str = "",
         on_unasked: UnaskedHeard,
         on_idle: Callable[[], None],
     ) -> None:
@@ -72,6 +73,7 @@ class ClaudeProcess:
         self.is_in_turn = False
         self._is_interrupted = False
         self.model = model
+        self.mode = mode
         self._talk = talk
         self._on_unasked = on_unasked
         self._on_idle = on_idle
@@ -171,14 +173,18 @@ class ClaudeProcess:
                 self.model = told.model
                 await self._request({"subtype": "set_model", "model": told.model})
             case SetMode():
-                await self._request({"subtype": "set_permission_mode", "mode": told.mode})
+                await self.ask_mode(told.mode)
+
+    async def ask_mode(self, mode: str) -> None:
+        self.mode = mode
+        await self._request({"subtype": "set_permission_mode", "mode": mode})
 
     # --- the life of the process -----------------------------------------------------------------------------------
 
     async def _live(self) -> None:
         try:
             async with OwnedProcess.spawn(
-                (*self.launch.argv, *(("--model", self.model) if self.model else ()), *self._talk.flags()),
+                (*self.launch.argv, *self._chosen_flags(), *self._talk.flags()),
                 cwd=Path(self.launch.cwd),
                 env=self.launch.env,
                 mark=self.mark,
@@ -195,6 +201,13 @@ class ClaudeProcess:
         except Exception as fault:
             lost = start_failure(fault) or TurnFailed(Code.E_INTERNAL, f"{type(fault).__name__}: {fault}")
         self._die(lost)
+
+    def _chosen_flags(self) -> tuple[str, ...]:
+        """They stand behind the project's own arguments: the later word counts."""
+        return (
+            *(("--model", self.model) if self.model else ()),
+            *(("--permission-mode", self.mode) if self.mode else ()),
+        )
 
     def _die(self, lost: TurnFailed) -> None:
         was_ended, self.is_dead = self.is_dead, True

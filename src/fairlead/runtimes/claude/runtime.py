@@ -11,6 +11,7 @@ from typing import Final, Literal
 import msgspec
 
 from fairlead.core.engine import (
+    Answer,
     Diagnostic,
     EngineEvent,
     Interrupt,
@@ -31,6 +32,7 @@ from fairlead.runtimes.checks import KnownGood, Login, check_program
 from fairlead.runtimes.claude import command_line
 from fairlead.runtimes.claude.command_line import MOST_SYSTEM_PROMPT, ClaudeSettings, Talk
 from fairlead.runtimes.claude.content import Content, content_of
+from fairlead.runtimes.claude.modes import Modes
 from fairlead.runtimes.claude.pool import Pool
 from fairlead.runtimes.claude.process import ClaudeProcess, Launch, Prompt, TalkLost
 from fairlead.runtimes.claude.session_log import SessionLogTail, log_path, with_log
@@ -61,6 +63,7 @@ class Plan(msgspec.Struct, frozen=True):
     talk: Talk
     launch: Launch
     model: str
+    mode: str
     add_dirs: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -77,6 +80,7 @@ class ClaudeRuntime:
         self._env = claude_environment(environment, settings.extra_environment)
         self._job_logs = job_logs
         self._unasked: asyncio.Queue[Unasked] = asyncio.Queue()
+        self._modes = Modes(may_bypass=settings.dangerously_skip_permissions)
         self._pool = Pool(most=settings.max_processes, idle_sec=settings.idle_timeout_sec, on_unasked=self._on_unasked)
         self._alone: dict[str, ClaudeProcess] = {}
         self._one_shots: dict[str, CliTurn] = {}
@@ -100,6 +104,7 @@ class ClaudeRuntime:
             interrupt=True,
             images=True,
             models=True,
+            modes=talks,
             unasked=talks,
             long_lived=talks,
             second_attempt=True,
@@ -149,7 +154,12 @@ class ClaudeRuntime:
         process = None
         if self._settings.multi_turn:
             process = await self._pool.take(
-                invocation.session_key, plan.launch, plan.talk, mark=invocation.mark, model=plan.model
+                invocation.session_key,
+                plan.launch,
+                plan.talk,
+                mark=invocation.mark,
+                model=plan.model,
+                mode=plan.mode,
             )
         if process is None:
             async with aclosing(self._without_pool(invocation, plan)) as events:
@@ -206,6 +216,7 @@ class ClaudeRuntime:
             plan.talk,
             mark=invocation.mark,
             model=plan.model,
+            mode=plan.mode,
             on_unasked=lambda _turn, _event: None,
             on_idle=lambda: None,
         )
@@ -266,6 +277,7 @@ class ClaudeRuntime:
         is_first = invocation.resume_key is None
         content = content_of(invocation, note=surface.note, context=context.files if is_first else ())
         key = invocation.resume_key or str(uuid.uuid4())
+        mode, mode_note = self._modes.within(invocation.session_key, surface)
         add_dirs = self._directories(invocation)
         argv = command_line.conversation(settings, surface, add_dirs=add_dirs, args=invocation.args)
         return Plan(
@@ -274,9 +286,14 @@ class ClaudeRuntime:
             Talk(key, is_new=is_first or key in self._unborn),
             Launch(argv, invocation.project_path, self._env),
             invocation.model or settings.model,
+            mode,
             add_dirs,
             # What is wrong with the context is told where it would have been read: at the start of a talk.
-            tuple(note for note in (surface.warning, *(context.warnings if is_first else ()), *content.notes) if note),
+            tuple(
+                note
+                for note in (surface.warning, mode_note, *(context.warnings if is_first else ()), *content.notes)
+                if note
+            ),
         )
 
     def _directories(self, invocation: Invocation) -> tuple[str, ...]:
@@ -295,20 +312,19 @@ class ClaudeRuntime:
     # --- beside a turn ---------------------------------------------------------------------------------------------
 
     async def tell(self, session_key: str, told: Told) -> None:
-        if isinstance(told, SetMode) and told.mode == "bypassPermissions":
-            self._refuse_bypass()
+        if isinstance(told, SetMode):
+            surface = read_surface(Path(told.workspace_path), self._settings.tools)
+            self._modes.choose(session_key, told.mode, surface)
         one_shot = self._one_shots.get(session_key)
         if one_shot is not None and isinstance(told, Interrupt):
             one_shot.interrupt()
         process = self._process_of(session_key)
-        if process is not None:
-            await process.tell(told)
-
-    def _refuse_bypass(self) -> None:
-        if not self._settings.dangerously_skip_permissions:
-            raise error(
-                Code.E_PERMISSION_TIER, "The mode bypassPermissions needs CLAUDE_DANGEROUSLY_SKIP_PERMISSIONS=1."
-            )
+        if process is None:
+            return
+        if isinstance(told, Answer) and process.dialogue.approves_plan(told):
+            self._modes.leave_plan(session_key)
+            process.mode = ""
+        await process.tell(told)
 
     def _process_of(self, session_key: str) -> ClaudeProcess | None:
         return self._alone.get(session_key) or self._pool.get(session_key)
@@ -323,15 +339,22 @@ class ClaudeRuntime:
     def describe(self, session_key: str) -> AgentInfo:
         process = self._process_of(session_key)
         if process is None or process.is_dead:
-            return AgentInfo(state="Prompting" if session_key in self._one_shots else "Closed")
+            state = "Prompting" if session_key in self._one_shots else "Closed"
+            return AgentInfo(state=state, mode=self._modes.of(session_key), modes=self._offered_modes)
         known = process.dialogue.known
         return AgentInfo(
             state="Prompting" if process.is_in_turn else "Active",
             model=known.model,
             models=known.models,
+            mode=self._modes.of(session_key),
+            modes=self._offered_modes,
             context_used=known.context_used,
             context_size=known.context_size,
         )
+
+    @property
+    def _offered_modes(self) -> tuple[str, ...]:
+        return self._modes.offered if self.capabilities.modes else ()
 
     async def end_session(self, session_key: str, how: Literal["stop", "kill"]) -> None:
         one_shot = self._one_shots.get(session_key)

@@ -1,0 +1,54 @@
+"""Claude's permission modes: which a project's tier leaves room for, and which a session has chosen. Pure."""
+
+from typing import Final
+
+from fairlead.errors import Code, FairleadError, error
+from fairlead.runtimes.surface import Surface
+
+PLAN: Final = "plan"
+ACCEPT_EDITS: Final = "acceptEdits"
+BYPASS: Final = "bypassPermissions"
+_ALWAYS: Final = ("default", PLAN, ACCEPT_EDITS)
+
+
+class Modes:
+    """Kept beside the processes, which come and go: a choice holds until Fairlead is started anew. Whoever chose to
+    have plans only must not get edits because the agent's process was idle for too long."""
+
+    def __init__(self, *, may_bypass: bool) -> None:
+        self.offered: Final = (*_ALWAYS, BYPASS) if may_bypass else _ALWAYS
+        self._chosen: dict[str, str] = {}
+
+    def choose(self, session_key: str, mode: str, surface: Surface) -> None:
+        refusal = self._refusal(mode, surface)
+        if refusal is not None:
+            raise refusal
+        self._chosen[session_key] = mode
+
+    def of(self, session_key: str) -> str:
+        """Empty: the one that claude is started with."""
+        return self._chosen.get(session_key, "")
+
+    def within(self, session_key: str, surface: Surface) -> tuple[str, str]:
+        """The chosen mode, if the tier as it is now still leaves room for it; else why it is given up."""
+        mode = self.of(session_key)
+        refusal = self._refusal(mode, surface) if mode else None
+        if refusal is None:
+            return mode, ""
+        del self._chosen[session_key]
+        return "", f"The mode {mode} no longer holds: {refusal.message}"
+
+    def leave_plan(self, session_key: str) -> None:
+        """With an approved plan claude goes on in the mode it had before."""
+        if self.of(session_key) == PLAN:
+            del self._chosen[session_key]
+
+    def _refusal(self, mode: str, surface: Surface) -> FairleadError | None:
+        if mode == BYPASS and mode not in self.offered:
+            return error(Code.E_MODE_UNAVAILABLE, f"The mode {BYPASS} needs CLAUDE_DANGEROUSLY_SKIP_PERMISSIONS=1.")
+        if mode not in self.offered:
+            return error(Code.E_MODE_UNAVAILABLE, f"{mode[:60]!r} is not among {', '.join(self.offered)}.")
+        if mode == ACCEPT_EDITS and not surface.has("Edit", "Write"):
+            tier = f"The tier {surface.tier}" if surface.tier else "RUNTIME_TOOLS"
+            return error(Code.E_MODE_UNAVAILABLE, f"{tier} allows no edits, so none can be accepted unasked.")
+        return None
