@@ -16,6 +16,7 @@ from fairlead.core.state import State, as_data
 from fairlead.errors import Code, FairleadError
 from fairlead.store.journal import JOURNAL_NAME, find_lines, open_state
 from fairlead.store.reading import BLOCK
+from fairlead.store.verifying import verify
 from fairlead.testing.disk import SimulatedDisk
 
 pytestmark = pytest.mark.req("A15")
@@ -151,6 +152,29 @@ def test_what_is_no_json_stops_the_start():
     assert "line 4: this is no journal line" in refusal(disk_with(before + b"hello\n")).message
     assert named_line(refusal(disk_with(b"\n"))) == 1
     assert named_line(refusal(disk_with(before + b"\n" + encoded(STORY[2:3], first_seq=4)))) == 4
+
+
+@pytest.mark.parametrize(
+    ("odd", "what"),
+    [
+        (b"\n", "this is no journal line"),
+        (
+            b'{"seq":4,"ts":"%s","type":"JobProgress","payload":{"job":7}' % TS.encode(),
+            "JobProgress cannot be understood",
+        ),
+    ],
+    ids=["an empty line", "a sign of life in another shape"],
+)
+def test_what_changes_nothing_does_not_stop_the_start_but_is_named_by_verify(odd: bytes, what: str):
+    before = encoded(STORY[:2])
+    odd = odd if odd == b"\n" else sealed_line(odd.decode(), after=before)
+    seq = 4 if odd == b"\n" else 5
+    last = f'{{"seq":{seq},"ts":"{TS}","type":"OwnerSet","payload":{{"owner_id":"1"}}'
+    disk = disk_with(before + odd + sealed_line(last, after=before + odd))
+    assert open_state(STATE, disk).state.owner_id == "1"
+    verdict = verify(STATE, disk)
+    assert not verdict.ok
+    assert f"line 4: {what}" in verdict.lines[0]
 
 
 @pytest.mark.parametrize("crcless", ["all", "last", "middle"])

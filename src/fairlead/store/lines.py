@@ -9,13 +9,14 @@ Events that belong together are one batch: all its lines but the last say `"more
 missing never happened.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 from zlib import crc32
 
 import msgspec
 
 from fairlead.core.events import EVENT_TYPES, JournalEvent
+from fairlead.core.fold import SILENT
 
 MORE: Final = b',"more":true'
 UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError)
@@ -25,12 +26,11 @@ CRC_SUFFIX_LENGTH: Final = len(b',"crc":"00000000"}')
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
-    """A line whose payload is typed by its `type`."""
+    """A line whose payload is typed by its `type`. Its crc is not in it: that is checked on the bytes."""
 
     seq: int
     ts: str
     payload: Any
-    crc: str = ""
 
 
 class Head(msgspec.Struct, gc=False):
@@ -44,22 +44,34 @@ class Head(msgspec.Struct, gc=False):
 
 def _line_type(event_type: type[JournalEvent]) -> type[msgspec.Struct]:
     """A struct per event, so that one pass of the decoder checks envelope and payload together."""
-    return msgspec.defstruct(
-        f"{event_type.__name__}Line",
-        [("seq", int), ("ts", str), ("payload", event_type), ("crc", str, "")],
-        tag_field="type",
-        tag=event_type.__name__,
-        frozen=True,
-        gc=False,
-    )
+    return _tagged(event_type, [("seq", int), ("ts", str), ("payload", event_type)])
 
 
-_LINE_TYPES: Final = tuple(_line_type(t) for t in EVENT_TYPES)
-_AnyLine: Any = _LINE_TYPES[0]
-for _t in _LINE_TYPES[1:]:
-    _AnyLine |= _t
+def _silent_line_type(event_type: type[JournalEvent]) -> type[msgspec.Struct]:
+    """The line of an event that changes nothing: its payload is skipped, and reads as None."""
+    return _tagged(event_type, [("seq", int), ("ts", str), ("payload", None, None)], rename={"payload": "skipped"})
 
-decoder: Final[msgspec.json.Decoder[Line]] = msgspec.json.Decoder(_AnyLine)
+
+def _tagged(event_type: type[JournalEvent], fields: list[Any], **how: Any) -> type[msgspec.Struct]:
+    name = event_type.__name__
+    return msgspec.defstruct(f"{name}Line", fields, tag_field="type", tag=name, frozen=True, gc=False, **how)
+
+
+def any_of(types: Iterable[type[msgspec.Struct]]) -> Any:
+    first, *others = types
+    union: Any = first
+    for other in others:
+        union |= other
+    return union
+
+
+_LINE_TYPES: Final = {event_type: _line_type(event_type) for event_type in EVENT_TYPES}
+_FOR_REPLAY: Final = {**_LINE_TYPES, **{event_type: _silent_line_type(event_type) for event_type in SILENT}}
+
+decoder: Final[msgspec.json.Decoder[Line]] = msgspec.json.Decoder(any_of(_LINE_TYPES.values()))
+replay_decoder: Final[msgspec.json.Decoder[Line]] = msgspec.json.Decoder(any_of(_FOR_REPLAY.values()))
+"""As much of each line as a replay looks at: nearly every second one is a sign of life, and changes nothing."""
+
 head_decoder: Final = msgspec.json.Decoder(Head)
 _encoder: Final = msgspec.json.Encoder()
 

@@ -24,6 +24,7 @@ SLICE: Final = 1 << 16
 _KNOWN: Final = frozenset(t.__name__ for t in EVENT_TYPES)
 
 Take = Callable[[Iterable[Line]], None]
+Decode = Callable[[memoryview], list[Line]]
 
 
 class Position(msgspec.Struct, frozen=True):
@@ -74,14 +75,22 @@ def _finished_within(tail: bytes, *, from_start: bool) -> int | None:
     return 0 if from_start else None
 
 
-def read_lines(disk: Disk, path: Path, position: Position, end: int, take: Take) -> Position:
+def read_lines(
+    disk: Disk,
+    path: Path,
+    position: Position,
+    end: int,
+    take: Take,
+    *,
+    decode: Decode = lines.replay_decoder.decode_lines,
+) -> Position:
     """Give every line between `position` and `end` to `take`; the position after the last."""
     for buffer, length in blocks(disk, path, position.offset, end):
         chain = _checked_chain(buffer, length, position.chain)
         if chain is None:
             raise _culprit(path, buffer[:length], position)
         try:
-            seq = _take_block(buffer, length, position.seq, take)
+            seq = _take_block(buffer, length, position.seq, take, decode)
         except (*lines.UNREADABLE, OutOfOrder):
             raise _culprit(path, buffer[:length], position) from None
         except Unfit as unfit:
@@ -90,13 +99,21 @@ def read_lines(disk: Disk, path: Path, position: Position, end: int, take: Take)
     return position
 
 
-def _take_block(buffer: bytearray, length: int, seq: int, take: Take) -> int:
+def decode_strictly(view: memoryview) -> list[Line]:
+    """Also what a replay does not look at: the payload of every event, and lines with nothing in them."""
+    found = lines.decoder.decode_lines(view)
+    if len(found) != bytes(view).count(b"\n"):
+        raise OutOfOrder
+    return found
+
+
+def _take_block(buffer: bytearray, length: int, seq: int, take: Take, decode: Decode) -> int:
     """In slices that stay in the processor's cache: many lines are decoded in one call, and dropped before the next."""
     start = 0
     view = memoryview(buffer)
     while start < length:
         end = buffer.rfind(b"\n", start, min(start + SLICE, length)) + 1 or buffer.index(b"\n", start) + 1
-        some = lines.decoder.decode_lines(view[start:end])
+        some = decode(view[start:end])
         seq += len(some)
         take(some)
         del some

@@ -12,7 +12,7 @@ from fairlead.core.state import Account, State, as_data
 from fairlead.errors import FairleadError
 from fairlead.kit.files import Disk
 from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME
-from fairlead.store.reading import Position, finished_end, read_lines
+from fairlead.store.reading import Position, decode_strictly, finished_end, read_lines
 from fairlead.store.snapshot import Unusable, load_snapshot
 
 
@@ -29,7 +29,7 @@ def verify(directory: Path, disk: Disk) -> Verdict:
     end = finished_end(disk, path, size)
     state = State()
     try:
-        position = read_lines(disk, path, Position(), end, lambda lines: replay(state, lines))
+        position = read_lines(disk, path, Position(), end, lambda lines: replay(state, lines), decode=decode_strictly)
     except FairleadError as broken:
         return Verdict(ok=False, lines=(broken.full_sentence(),))
     said = [f"{path}: {position.seq} lines, numbered without a gap, every checksum right."]

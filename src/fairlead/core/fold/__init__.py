@@ -14,7 +14,7 @@ from fairlead.core.state import State
 
 
 class Numbered(Protocol):
-    """A line of the journal, as far as the fold needs it."""
+    """A line of the journal, as far as the fold needs it; a silent event may have been left out of it."""
 
     @property
     def seq(self) -> int: ...
@@ -55,7 +55,6 @@ def replay(state: State, lines: Iterable[Numbered]) -> None:
     state and each other without a gap."""
     seq = state.seq
     rules = _RULES
-    silent = e.JobProgress  # nearly every second line, and its rule is to change nothing
     highest = state.highest_ts
     next_day = state.next_day
     line = None
@@ -70,10 +69,9 @@ def replay(state: State, lines: Iterable[Numbered]) -> None:
                 if ts >= next_day:
                     begin_day(state, ts)
                     next_day = state.next_day
-            event: e.JournalEvent = line.payload
-            kind = type(event)
-            if kind is not silent:
-                rules[kind](state, ts, event)
+            event: e.JournalEvent | None = line.payload
+            if event is not None:
+                rules[type(event)](state, ts, event)
     except OutOfOrder:
         raise
     except Exception as fault:
@@ -84,10 +82,13 @@ def replay(state: State, lines: Iterable[Numbered]) -> None:
     state.highest_ts = highest
 
 
+SILENT: Final = (e.JobProgress, e.DaemonStarted)
+"""Records that something was alive or happened: they change nothing."""
+
 _Rule = Callable[[State, str, Any], None]
 _RULES: Final[dict[type[e.JournalEvent], _Rule]] = {
     e.StateFounded: sessions.state_founded,
-    e.DaemonStarted: sessions.daemon_started,
+    e.DaemonStarted: sessions.only_recorded,
     e.OwnerSet: sessions.owner_set,
     e.PersonSeen: sessions.person_seen,
     e.ProjectCreated: sessions.project_created,
@@ -107,7 +108,7 @@ _RULES: Final[dict[type[e.JournalEvent], _Rule]] = {
     e.AttachmentsStored: jobs.attachments_stored,
     e.JobWithdrawn: jobs.job_withdrawn,
     e.JobStarted: jobs.job_started,
-    e.JobProgress: jobs.job_progress,
+    e.JobProgress: sessions.only_recorded,
     e.JobTriedAgain: jobs.job_tried_again,
     e.JobContinued: jobs.job_continued,
     e.JobCompleted: jobs.job_completed,

@@ -11,8 +11,8 @@ _UNDER_WAY: Final = frozenset({"running", "waiting"})
 def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
     job_id = event.job_id
     session = state.sessions[event.session_key]
-    key = session.session_key  # the session's own words rather than copies of them, for each of its jobs
-    at = session.conversation if event.conversation == session.conversation else event.conversation
+    key = session.session_key
+    at = event.conversation
     job = state.jobs[job_id] = Job(
         job_id,
         key,
@@ -103,10 +103,6 @@ def job_started(state: State, ts: str, event: e.JobStarted) -> None:
     if event.resume_key:
         job.resume_key = event.resume_key
     state.running.append(job_id)
-
-
-def job_progress(_state: State, _ts: str, _event: e.JobProgress) -> None:
-    """Only the record that it was alive."""
 
 
 def job_tried_again(state: State, _ts: str, event: e.JobTriedAgain) -> None:

@@ -10,8 +10,8 @@ def state_founded(state: State, _ts: str, event: e.StateFounded) -> None:
     state.state_id = event.state_id
 
 
-def daemon_started(_state: State, _ts: str, _event: e.DaemonStarted) -> None:
-    """Only the record that it happened."""
+def only_recorded(_state: State, _ts: str, _event: e.JournalEvent) -> None:
+    """It happened, or was alive: nothing else follows from it."""
 
 
 def owner_set(state: State, _ts: str, event: e.OwnerSet) -> None:
