@@ -195,9 +195,10 @@ class JobLog:
     bytes are held back until more arrive or the log is closed."""
 
     def __init__(self, path: Path, redactor: Redactor) -> None:
-        self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self._path = path
+        self._fd: int | None = None
         self._redactor = redactor
-        self._written = os.fstat(self._fd).st_size
+        self._written = 0
         self._is_full = False
         self._held: dict[str, bytes] = {}
 
@@ -211,12 +212,16 @@ class JobLog:
         for rest in self._held.values():
             self._put(rest)
         self._held.clear()
-        with suppress(OSError):
-            os.close(self._fd)
+        if self._fd is not None:
+            with suppress(OSError):
+                os.close(self._fd)
 
     def _put(self, data: bytes) -> None:
         if not data or self._is_full:
             return
+        if self._fd is None:  # not before there is something to write: the agent starts sooner
+            self._fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            self._written = os.fstat(self._fd).st_size
         clean = self._redactor.bytes(data)
         room = max(0, MAX_JOB_LOG_BYTES - self._written)
         if len(clean) > room:

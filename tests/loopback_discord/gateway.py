@@ -92,13 +92,12 @@ class Line:
                 await self.socket.close(code=frame)
                 return
             text = json.dumps(frame, separators=(",", ":"))
-            squeezed = self._squeeze(text) if self._squeeze else None
-            if "s" in frame:
-                self.wrote_at[frame["s"]] = time.time()
-            if squeezed is not None:
-                await self.socket.send_bytes(squeezed)
+            if self._squeeze:
+                await self.socket.send_bytes(self._squeeze(text))
             else:
                 await self.socket.send_str(text)
+            if "s" in frame:
+                self.wrote_at[frame["s"]] = time.time()
 
 
 class Gateway:

@@ -187,10 +187,9 @@ def run_again_what_a_crash_interrupted(patch):
         async with TaskOwner("turns") as owner:
             for job_id in self._ledger.state.running:
                 self._begin(job_id, owner)
-            while True:
-                seen = self._ledger.state.seq
+            with self._ledger.followed_by(lambda: self._start_all(owner)):
                 self._start_all(owner)
-                await self._ledger.changed(seen)
+                await asyncio.get_running_loop().create_future()
 
     patch.setattr(starting, "mark_interrupted", mark_nothing)
     patch.setattr(Scheduler, "run", run)

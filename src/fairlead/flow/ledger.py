@@ -3,12 +3,15 @@
 1. `decide`, the numbering and `apply` happen in one step without an await, so that the same message arriving twice at
    once is accepted once.
 2. Effects, replies and delivery wait until everything they were computed from is durable.
-3. A change is only a wake-up: workers look at the state, never at the notification's content.
+3. A change is only a wake-up: workers look at the state, never at the notification's content. A follower looks in the
+   same step, so that what follows at once from a fact (a message taken, its job started) shares its sync.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Final
 
 from fairlead.core.decide import NOTHING, Command, Decision, decide
 from fairlead.core.events import JournalEvent
@@ -20,6 +23,9 @@ from fairlead.ports import Clock, Journal
 
 Announce = Callable[[JournalEvent], None]
 
+STEPS_BEFORE_WATCHERS: Final = 2
+"""Whoever acts on a fact goes before whoever only watches: so many steps of the loop start an agent's process."""
+
 
 class Ledger:
     def __init__(self, state: State, journal: Journal, clock: Clock, limits: Limits) -> None:
@@ -30,6 +36,7 @@ class Ledger:
         self._sleepers: list[asyncio.Future[None]] = []
         self._unannounced: deque[tuple[int, tuple[JournalEvent, ...]]] = deque()
         self._announcers: list[Announce] = []
+        self._followers: list[Callable[[], None]] = []
 
     def now(self) -> str:
         return self._clock.now()
@@ -85,6 +92,16 @@ class Ledger:
         """Wake whoever waits for a change: what they decide by besides the state has changed."""
         self._wake()
 
+    @contextmanager
+    def followed_by(self, follower: Callable[[], None]) -> Generator[None]:
+        """Meanwhile `follower` is called in the very step of every change: what it notes shares the change's sync,
+        instead of waiting for one of its own. Its own notes call it again."""
+        self._followers.append(follower)
+        try:
+            yield
+        finally:
+            self._followers.remove(follower)
+
     def announce_to(self, announce: Announce) -> None:
         self._announcers.append(announce)
 
@@ -94,6 +111,8 @@ class Ledger:
             while self._unannounced:
                 seq, events = self._unannounced[0]
                 await self._journal.durable(seq)
+                for _ in range(STEPS_BEFORE_WATCHERS):
+                    await asyncio.sleep(0)
                 self._unannounced.popleft()
                 for event in events:
                     for announce in self._announcers:
@@ -101,6 +120,8 @@ class Ledger:
             await self.changed(self.state.seq)
 
     def _wake(self) -> None:
+        for follower in self._followers:
+            follower()
         sleepers, self._sleepers = self._sleepers, []
         for sleeper in sleepers:
             if not sleeper.done():

@@ -32,6 +32,7 @@ class Scheduler:
         self._turns: dict[str, Turn] = {}
         self._resting: Counter[str] = Counter()
         self._closed = False
+        self._looking = False
         self._quiet = asyncio.Event()
         self._quiet.set()
 
@@ -40,10 +41,9 @@ class Scheduler:
         async with TaskOwner("turns") as owner:
             for queue in self._rereading.hold():
                 owner.start(self._release(queue, owner), name=f"reread {queue[0]}")
-            while True:
-                seen = self._ledger.state.seq
+            with self._ledger.followed_by(lambda: self._start_all(owner)):
                 self._start_all(owner)
-                await self._ledger.changed(seen)
+                await asyncio.get_running_loop().create_future()
 
     async def _release(self, queue: list[str], owner: TaskOwner) -> None:
         for job_id in queue:
@@ -52,12 +52,15 @@ class Scheduler:
 
     def _start_all(self, owner: TaskOwner) -> None:
         """Without waiting for the disk: a turn gets ready meanwhile, and does nothing before its start is durable."""
-        while not self._closed:
-            decision = self._ledger.note(StartNext(self._held()))
-            if not decision.events:
-                return
-            if isinstance(decision.events[0], JobStarted):
-                self._begin(decision.subject, owner)
+        if self._looking:
+            return  # called by what is noted below
+        self._looking = True
+        try:
+            while not self._closed and (decision := self._ledger.note(StartNext(self._held()))).events:
+                if isinstance(decision.events[0], JobStarted):
+                    self._begin(decision.subject, owner)
+        finally:
+            self._looking = False
 
     def _held(self) -> frozenset[str]:
         sessions = self._ledger.state.sessions

@@ -144,7 +144,6 @@ class FileJournal:
         self._durable_seq = opened.position.seq
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._watchers: list[tuple[int, asyncio.Future[None]]] = []
-        self._unsent: list[bytes] = []
         self._stalled = False
         self._broken: FairleadError | None = None
         self._loop = asyncio.get_running_loop()
@@ -171,22 +170,10 @@ class FileJournal:
         last_seq = first_seq + len(events) - 1
         self._position = Position(self._position.offset + len(data), last_seq, chain)
         self._last_line = data[data.rfind(b"\n", 0, -1) + 1 : -1]
-        if not self._unsent:
-            self._loop.call_soon(self._send_soon)
-        self._unsent.append(data)
+        self._writer.put(Batch(data, last_seq))
         for seq, watcher in self._watchers:
             if seq <= last_seq and not watcher.done():
                 watcher.set_result(None)
-
-    def _send_soon(self) -> None:
-        """One step of the loop later: what follows at once from a fact (a message taken, its job started) is appended
-        in the step after it, and so shares its sync instead of waiting for one of its own."""
-        self._loop.call_soon(self._send)
-
-    def _send(self) -> None:
-        if self._unsent:
-            self._writer.put(Batch(b"".join(self._unsent), self._position.seq))
-            self._unsent.clear()
 
     async def appended(self, seq: int) -> None:
         """Returns when line `seq` has been appended, durable or not."""
@@ -223,7 +210,6 @@ class FileJournal:
         await self._offload(lambda: write_snapshot(self._snapshot_path, data, self._disk))
 
     async def aclose(self) -> None:
-        self._send()
         await self._offload(self._writer.close)
         self._file.close()
 

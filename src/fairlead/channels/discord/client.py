@@ -100,8 +100,15 @@ class HouseClient(discord.Client):
         self.has_none.clear()
         self.has_gateway.set()
 
-    async def on_message(self, message: discord.Message) -> None:
-        self._ear.heard(message)
+    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
+        """A message is in its inbox before the next frame is read; discord.py would start a task for it first."""
+        if event != "message":
+            super().dispatch(event, *args, **kwargs)
+            return
+        try:
+            self._ear.heard(*args)
+        except Exception as fault:
+            log_failure("a Discord event was not handled", fault, event_name="on_message")
 
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
         self._ear.edited(payload.message)

@@ -9,6 +9,9 @@ from typing import Final
 CALLS_PER_SECOND: Final = 40
 """Discord allows 50; the rest is room for what discord.py sends by itself."""
 
+AGENT_FIRST_SEC: Final = 0.03
+"""What only shows that work has begun waits so long: the agent's process is to start before it."""
+
 AT_ONCE: Final = 4
 _TINY: Final = 1e-6
 

@@ -1,10 +1,11 @@
 """What became of a message, as a reaction on it: taken, then done or failed. Wanted state, not a debt."""
 
+import asyncio
 from typing import Final
 
 from fairlead.channels.discord.calls import CONDITIONS, Calls
 from fairlead.channels.discord.conversations import CHANNEL
-from fairlead.channels.discord.governor import Urgency
+from fairlead.channels.discord.governor import AGENT_FIRST_SEC, Urgency
 from fairlead.core.state import Job, State, answer_debt_id
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log
@@ -56,6 +57,7 @@ class Marks:
         channel_id, message_id = key
         shown = ""
         try:
+            await asyncio.sleep(AGENT_FIRST_SEC)
             while self._wanted[key] != shown:
                 shown = self._wanted[key]
                 await self._calls.make(

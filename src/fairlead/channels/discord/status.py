@@ -10,7 +10,7 @@ import discord
 from fairlead.channels.discord.calls import CONDITIONS, THREAD_ARCHIVED, UNKNOWN_MESSAGE, Calls, code_behind
 from fairlead.channels.discord.conversations import CHANNEL
 from fairlead.channels.discord.echoes import Echoes
-from fairlead.channels.discord.governor import Urgency
+from fairlead.channels.discord.governor import AGENT_FIRST_SEC, Urgency
 from fairlead.channels.discord.status_text import Picture, status_text
 from fairlead.core import engine, moments
 from fairlead.core.state import Job, JobState, State
@@ -112,6 +112,7 @@ class JobStatus:
 
     async def type(self) -> None:
         """Until the job has ended; while a person is asked, nobody types."""
+        await self._ends_within(AGENT_FIRST_SEC)
         while not self._ended.is_set():
             if self._state == "running":
                 await self._type_once()
