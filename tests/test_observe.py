@@ -196,3 +196,14 @@ def test_a_refusal_that_passes_several_rooms_is_told_once(tmp_path: Path):
     assert [line["event"] for line in map(json.loads, (tmp_path / "app.ndjson").read_text().splitlines())] == [
         "message refused"
     ]
+
+
+def test_a_log_is_made_with_the_first_word_or_at_the_end_and_never_stops_a_job(tmp_path: Path):
+    silent = JobLog(tmp_path / "job_1.log", Redactor([]))
+    assert not (tmp_path / "job_1.log").exists()
+    silent.close()
+    assert (tmp_path / "job_1.log").read_bytes() == b""
+    nowhere = JobLog(tmp_path / "gone" / "job_2.log", Redactor([]))
+    nowhere.write("stdout", b"words\n")
+    nowhere.close()
+    assert not (tmp_path / "gone").exists()

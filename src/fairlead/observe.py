@@ -212,23 +212,27 @@ class JobLog:
         for rest in self._held.values():
             self._put(rest)
         self._held.clear()
-        if self._fd is not None:
-            with suppress(OSError):
-                os.close(self._fd)
+        with suppress(OSError):
+            os.close(self._open())
+
+    def _open(self) -> int:
+        """Not before there is something to write, or nothing more: the agent starts sooner."""
+        if self._fd is None:
+            self._fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            self._written = os.fstat(self._fd).st_size
+        return self._fd
 
     def _put(self, data: bytes) -> None:
         if not data or self._is_full:
             return
-        if self._fd is None:  # not before there is something to write: the agent starts sooner
-            self._fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            self._written = os.fstat(self._fd).st_size
         clean = self._redactor.bytes(data)
-        room = max(0, MAX_JOB_LOG_BYTES - self._written)
-        if len(clean) > room:
-            self._is_full = True
-            clean = clean[:room] + b"\n[the log ends here: it has reached its limit]\n"
         with suppress(OSError):
-            self._written += os.write(self._fd, clean)
+            fd = self._open()
+            room = max(0, MAX_JOB_LOG_BYTES - self._written)
+            if len(clean) > room:
+                self._is_full = True
+                clean = clean[:room] + b"\n[the log ends here: it has reached its limit]\n"
+            self._written += os.write(fd, clean)
 
 
 class JobLogs:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import sys
 from collections import deque
+from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 import discord
@@ -81,18 +82,37 @@ class HouseClient(discord.Client):
         self.has_none = asyncio.Event()
         self._ear = ear
         self._pace = pace
+        self._at_once: Final[dict[str, Callable[..., None]]] = {
+            "connect": self._connected,
+            "resumed": self._found,
+            "disconnect": self._lost,
+            "message": ear.heard,
+            "raw_message_edit": self._edited,
+            "raw_message_delete": self._deleted,
+            "raw_bulk_message_delete": self._deleted_together,
+            "raw_reaction_add": ear.reacted,
+        }
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:  # noqa: ARG002 - theirs
         await self._pace.turn()
 
-    async def on_connect(self) -> None:
+    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
+        """What is only put into an inbox is put there before the next frame is read, and in the order of the frames;
+        discord.py would start a task for each first."""
+        at_once = self._at_once.get(event)
+        if at_once is None:
+            super().dispatch(event, *args, **kwargs)
+            return
+        try:
+            at_once(*args)
+        except Exception as fault:
+            log_failure("a Discord event was not handled", fault, event_name=event)
+
+    def _connected(self) -> None:
         self._found()
         self._ear.began(self)
 
-    async def on_resumed(self) -> None:
-        self._found()
-
-    async def on_disconnect(self) -> None:
+    def _lost(self) -> None:
         self.has_gateway.clear()
         self.has_none.set()
 
@@ -100,28 +120,15 @@ class HouseClient(discord.Client):
         self.has_none.clear()
         self.has_gateway.set()
 
-    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
-        """A message is in its inbox before the next frame is read; discord.py would start a task for it first."""
-        if event != "message":
-            super().dispatch(event, *args, **kwargs)
-            return
-        try:
-            self._ear.heard(*args)
-        except Exception as fault:
-            log_failure("a Discord event was not handled", fault, event_name="on_message")
-
-    async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
-        self._ear.edited(payload.message)
-
-    async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
+    def _deleted(self, payload: discord.RawMessageDeleteEvent) -> None:
         self._ear.deleted(payload.channel_id, payload.message_id)
 
-    async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
+    def _deleted_together(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
         for message_id in sorted(payload.message_ids):
             self._ear.deleted(payload.channel_id, message_id)
 
-    async def on_raw_reaction_add(self, payload: discord.RawReactionActionEvent) -> None:
-        self._ear.reacted(payload)
+    def _edited(self, payload: discord.RawMessageUpdateEvent) -> None:
+        self._ear.edited(payload.message)
 
     async def on_interaction(self, interaction: discord.Interaction[Any]) -> None:
         await self._ear.clicked(interaction)

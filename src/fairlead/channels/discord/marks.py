@@ -6,14 +6,14 @@ from typing import Final
 from fairlead.channels.discord.calls import CONDITIONS, Calls
 from fairlead.channels.discord.conversations import CHANNEL
 from fairlead.channels.discord.governor import AGENT_FIRST_SEC, Urgency
-from fairlead.core.state import Job, State, answer_debt_id
+from fairlead.core.state import Job, JobState, State, answer_debt_id
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log
 
 TAKEN: Final = "👀"
 DONE: Final = "✅"
 FAILED: Final = "❌"
-_MARK: Final = {
+_MARK: Final[dict[JobState, str]] = {
     "queued": TAKEN,
     "running": TAKEN,
     "waiting": TAKEN,
@@ -30,9 +30,9 @@ class Marks:
         self._owner = owner
         self._wanted: dict[tuple[int, int], str] = {}
 
-    def show(self, job: Job) -> None:
-        """The mark that belongs to the job's state now; messages of no Discord person get none."""
-        mark = _MARK.get(job.state)
+    def show(self, job: Job, state: JobState) -> None:
+        """The mark that belongs to this state of the job; messages of no Discord person get none."""
+        mark = _MARK.get(state)
         message_id = job.message_id.removeprefix("reaction-")
         if mark is None or job.conversation.channel != CHANNEL or not message_id.isdecimal():
             return
@@ -45,27 +45,28 @@ class Marks:
         is_working = key in self._wanted
         self._wanted[key] = mark
         if not is_working:
-            self._owner.start(self._set(key), name=f"mark {message_id}")
+            self._owner.start(self._set(key, mark), name=f"mark {message_id}")
 
     def restore(self, state: State) -> None:
         """After a reconnect or a restart: what is live, and what ended while nobody could see it."""
         for job in state.jobs.values():
             if job.is_live or answer_debt_id(job.job_id) in state.debts:
-                self.show(job)
+                self.show(job, job.state)
 
-    async def _set(self, key: tuple[int, int]) -> None:
+    async def _set(self, key: tuple[int, int], first: str) -> None:
         channel_id, message_id = key
-        shown = ""
+        shown, due = "", first
         try:
             await asyncio.sleep(AGENT_FIRST_SEC)
-            while self._wanted[key] != shown:
-                shown = self._wanted[key]
+            while due != shown:
+                shown = due
                 await self._calls.make(
                     Urgency.MARK,
                     lambda client, mark=shown: (
                         client.get_partial_messageable(channel_id).get_partial_message(message_id).add_reaction(mark)
                     ),
                 )
+                due = self._wanted[key]
         except CONDITIONS as condition:
             log.info("a mark was not set", message_id=str(message_id), message=repr(condition))
         finally:

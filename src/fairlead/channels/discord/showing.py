@@ -55,7 +55,7 @@ class Showing:
             return
         match event:
             case JobMoved():
-                marks.show(job)
+                marks.show(job, event.state)
                 self._moved(job, event, owner)
             case AgentActed():
                 status = self._statuses.get(job.job_id)
