@@ -89,7 +89,8 @@ class Line:
         while True:
             frame = await self._frames.get()
             if isinstance(frame, int):
-                await self.socket.close(code=frame)
+                # Only the frame: the client answers it, and so ends the reading. `close` would hang up before that.
+                await self.socket.send_frame(frame.to_bytes(2, "big"), WSMsgType.CLOSE)
                 return
             text = json.dumps(frame, separators=(",", ":"))
             if self._squeeze:
