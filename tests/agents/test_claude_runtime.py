@@ -159,9 +159,8 @@ async def test_the_hang_clock_stands_still_while_a_person_is_asked(stage: RealSt
             async for event in stream:
                 events.append(event)
                 if isinstance(event, PermissionRequested):
-                    await asyncio.sleep(
-                        6.0
-                    )  # a person who takes longer than the limit: a real process knows no virtual time
+                    # A person who takes longer than the limit: a real process knows no virtual time.
+                    await asyncio.sleep(6.0)
                     await runtime.tell(turn.session_key, Answer(event.request_id, "allow"))
 
     end_of(events)

@@ -439,3 +439,23 @@ async def test_a_command_that_crashes_says_so_and_ends_nothing():
     async with flow_house(directories=Broken()) as house:
         assert await refused(house.command(ask.ProjectAdd("/srv/broken"))) is Code.E_INTERNAL
         assert (await house.answered("hello")).state == "success"
+
+
+@pytest.mark.req("A18")
+@virtually
+async def test_on_a_full_disk_cancel_stops_what_runs_and_says_that_a_queued_job_stays():
+    async with flow_house() as house:
+        running = (await house.say("/hang")).job_id
+        queued = (await house.say("two")).job_id
+        house.disk.capacity = house.disk.used + 50
+        caught_in_it = asyncio.ensure_future(house.say("caught in it"))
+        await asyncio.sleep(10)
+        assert house.journal.is_stalled
+        async with asyncio.timeout(1):
+            assert await refused(house.command(ask.Cancel(queued))) is Code.E_DISK_FULL
+            assert (await house.command(ask.Cancel())) == told.JobsCancelled(stopping=(running,))
+        assert house.state.jobs[queued].state == "queued"
+        house.disk.capacity = None
+        await caught_in_it
+        assert (await house.ended(running)).state == "cancelled"
+        assert (await house.ended(queued)).state == "success"

@@ -77,7 +77,7 @@ def _raise_floors(state: State, today: date) -> None:
 
 def highest_rising(message_ids: Iterable[str]) -> int:
     """-1 if none of them is a number that rises."""
-    return max([int(i) for i in message_ids if i.isdecimal() and len(i) <= MAX_RISING_DIGITS], default=-1)
+    return max([int(i) for i in message_ids if is_rising(i)], default=-1)
 
 
 def is_rising(message_id: str) -> bool:

@@ -65,6 +65,7 @@ class Ledger:
         return decision
 
     async def durable(self, seq: int) -> None:
+        """Everything up to `seq` is on disk when this returns."""
         await self._journal.durable(seq)
 
     async def settled(self) -> None:

@@ -18,9 +18,13 @@ async def cancel_jobs(
         if scheduler.cancel(job_id, person, reason):
             stopping.append(job_id)
             continue
+        if ledger.is_stalled:
+            continue  # that it is cancelled could not be written, and it would run after all
         try:
             await ledger.record(CancelQueued(job_id, person, reason))
         except FairleadError:
             continue  # it has ended meanwhile: nothing is left to cancel
         cancelled.append(job_id)
+    if not stopping and not cancelled:
+        ledger.check_room()
     return JobsCancelled(tuple(stopping), tuple(cancelled))

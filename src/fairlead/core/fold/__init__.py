@@ -30,7 +30,7 @@ class Unfit(Exception):  # noqa: N818 - says what the line is
     """A line that can be read but does not follow from what was before it."""
 
     def __init__(self, line: Numbered, fault: Exception) -> None:
-        name = type(line.payload).__name__
+        name = "This line" if line.payload is None else type(line.payload).__name__
         super().__init__(f"{name} does not fit what was before it ({type(fault).__name__}: {fault})")
         self.seq = line.seq
 
