@@ -402,6 +402,25 @@ async def test_with_one_other_binding_it_goes_there_and_not_to_the_parent_too():
         assert (plan.route, plan.reason) == ("bound", "the session's only binding")
 
 
+@virtually
+async def test_a_debt_whose_courier_crashed_is_taken_up_again_with_the_next_fact():
+    skies = Skies()
+    skies.now = Weather.AWAY
+    channel = chat(skies)
+    async with flow_house(channels=[channel], history=channel.history) as house:
+        await house.say("hello")
+        await house.until(lambda: any(debt.plan for debt in house.state.debts.values()))
+        del house.world.channels[channel.name]
+        await asyncio.sleep(60)
+        house.world.channels[channel.name] = channel
+        skies.now = Weather.FAIR
+        await asyncio.sleep(60)
+        assert house.texts(place(OWNER)) == []
+        await house.gate.see_person(OWNER, "ja")
+        await house.quiet()
+        assert len(house.texts(place(OWNER))) == 1
+
+
 @pytest.mark.req("D2", "D3")
 @virtually
 async def test_without_a_binding_it_falls_back_to_the_requester_openly():

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 
 def moment(when: datetime) -> str:
-    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{when.microsecond // 1000:03d}Z"
+    return f"{when.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
 
 
 def from_epoch(seconds: float) -> str:

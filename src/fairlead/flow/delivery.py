@@ -62,6 +62,7 @@ class Delivery:
         self._random = random
         self._language_of = language_of
         self._couriers: set[str] = set()
+        self._has_all_couriers = True
         self._begun_here: set[str] = set()
 
     async def run(self) -> None:
@@ -76,9 +77,17 @@ class Delivery:
                         owner.start(self._courier(address), name=address)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(None if all_planned else AWAY_SECONDS):
-                        await self._ledger.changed(seen)
+                        await self._something_is_new(seen)
+
+    async def _something_is_new(self, seen: int) -> None:
+        """A debt without a plan, or one whose courier crashed. Most facts owe nobody anything: this looks quickly."""
+        await self._ledger.changed(seen)
+        while self._has_all_couriers and all(debt.plan is not None for debt in self._state.debts.values()):
+            await self._ledger.changed(self._state.seq)
+        self._has_all_couriers = True
 
     def _report_crash(self, name: str, fault: Exception) -> None:
+        self._has_all_couriers = False
         log_failure("a courier crashed; its debts stay", fault, courier=name)
 
     # --- planning

@@ -56,11 +56,17 @@ class Scheduler:
             return  # called by what is noted below
         self._looking = True
         try:
-            while not self._closed and (decision := self._ledger.note(StartNext(self._held()))).events:
+            while self._may_start and (decision := self._ledger.note(StartNext(self._held()))).events:
                 if isinstance(decision.events[0], JobStarted):
                     self._begin(decision.subject, owner)
         finally:
             self._looking = False
+
+    @property
+    def _may_start(self) -> bool:
+        """Asked at every change, most of which bring nobody anything to do."""
+        state = self._ledger.state
+        return not self._closed and bool(state.ready or state.waiting)
 
     def _held(self) -> frozenset[str]:
         sessions = self._ledger.state.sessions
