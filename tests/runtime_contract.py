@@ -15,6 +15,7 @@ from fairlead.core.engine import (
     Interrupt,
     Invocation,
     PermissionRequested,
+    Ready,
     ResumeKeyFound,
     ToolEnded,
     ToolStarted,
@@ -193,6 +194,18 @@ class RuntimeContract:
             await asyncio.wait({reading})
             await stream.aclose()
             assert processes_of(turn) == []
+
+    async def test_what_only_got_ready_has_started_nothing(self, stage: Stage):
+        turn = invocation(stage.root, stage.prompt("hangs"))
+        async with closing(stage.runtime("hangs")) as runtime:
+            if not runtime.capabilities.gets_ready:
+                return
+            stream = runtime.invoke(turn)
+            assert await anext(stream) == Ready()
+            assert processes_of(turn) == []
+            await stream.aclose()
+            assert processes_of(turn) == []
+            assert runtime.describe(turn.session_key).state == "Closed"
 
     async def test_a_timeout_around_the_stream_leaves_no_process(self, stage: Stage):
         turn = invocation(stage.root, stage.prompt("hangs"))

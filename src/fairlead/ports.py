@@ -31,6 +31,11 @@ class Directories(Protocol):
         """What is really at `path`: absolute, links resolved, an existing directory, or why not."""
         ...
 
+    def problem_at(self, real_path: str) -> str:
+        """Why nothing can be run in a directory that was resolved before; empty if something can. Asked at every
+        turn, and so quick where all is well."""
+        ...
+
     def subdirectories(self, path: str) -> list[str]: ...
 
 
@@ -91,6 +96,9 @@ class RuntimeCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     long_lived: bool = False
     second_attempt: bool = False
     bounded_turns: bool = True
+    gets_ready: bool = False
+    """A turn's stream begins with Ready, and before that nothing is touched but what is its own: so it may be asked
+    for while the turn's start is still on its way to the disk."""
 
 
 class JobLog(Protocol):

@@ -111,6 +111,9 @@ class PretendedDirectories:
     def inspect(self, path: str) -> DirectoryFacts:
         return DirectoryFacts(path, path, f"{path} does not exist." if path in self.gone else "")
 
+    def problem_at(self, real_path: str) -> str:
+        return self.inspect(real_path).problem
+
     def subdirectories(self, path: str) -> list[str]:
         return self.below.get(path, [])
 

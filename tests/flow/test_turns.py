@@ -14,6 +14,7 @@ from fairlead.core.engine import (
     ImageProduced,
     Interrupt,
     PermissionRequested,
+    Ready,
     RequestWithdrawn,
     ResumeKeyFound,
     TextDelta,
@@ -230,6 +231,53 @@ async def test_a_resume_key_is_durable_before_the_turn_goes_on():
         await house.answered("hello")
         [[learnt]] = reached
         assert (learnt.key, learnt.tool, learnt.project_path) == ("key-1", "echo", "/srv/api")
+
+
+@pytest.mark.req("A7")
+@virtually
+async def test_an_agent_gets_ready_while_its_start_is_written_and_begins_only_then():
+    reached = []
+
+    async def play(_invocation):
+        reached.append("ready")
+        yield Ready()
+        reached.append("begun")
+        yield TurnEnded("done")
+
+    async with flow_house(runtimes=[Agent(play, gets_ready=True)]) as house:
+        house.writer.held = True
+        saying = asyncio.ensure_future(house.say("hello"))
+        await asyncio.sleep(60)
+        assert reached == ["ready"]
+        house.writer.release()
+        assert (await house.ended((await saying).job_id)).state == "success"
+        assert reached == ["ready", "begun"]
+
+
+@pytest.mark.req("A7")
+@virtually
+async def test_an_agent_that_was_only_ready_is_cancelled_without_having_begun():
+    reached = []
+
+    async def play(_invocation):
+        try:
+            yield Ready()
+            reached.append("begun")
+        finally:
+            reached.append("tidied up")
+        yield TurnEnded("done")
+
+    async with flow_house(runtimes=[Agent(play, gets_ready=True)]) as house:
+        house.writer.held = True
+        saying = asyncio.ensure_future(house.say("hello"))
+        while not house.state.running:
+            await asyncio.sleep(0.0005)
+        cancelling = asyncio.ensure_future(house.command(ask.Cancel()))
+        await asyncio.sleep(60)
+        house.writer.release()
+        assert (await house.ended((await saying).job_id)).state == "cancelled"
+        await cancelling
+        assert reached == ["tidied up"]
 
 
 @pytest.mark.req("A5", "A9")

@@ -35,7 +35,7 @@ def now() -> float:
 
 
 @asynccontextmanager
-async def expiring(seconds: float) -> AsyncIterator[PausableTimeout]:
+async def expiring(seconds: float | None) -> AsyncIterator[PausableTimeout]:
     timer = PausableTimeout(seconds)
     with pytest.raises(TimeoutError):
         async with timer:
@@ -218,6 +218,21 @@ def test_a_timer_may_be_paused_before_its_block_and_touched_after_it():
         async with PausableTimeout(None) as endless:
             assert endless.remaining() is None
             await asyncio.sleep(10**6)
+
+    run(story())
+
+
+def test_a_timer_whose_time_is_up_at_once_stays_so_whoever_pauses_or_restarts_it():
+    async def story() -> None:
+        for seconds in (30, None):
+            begun = now()
+            async with expiring(seconds) as timer:
+                await asyncio.sleep(5)
+                with timer.paused():
+                    timer.expire()
+                    timer.restart()
+                await asyncio.Event().wait()
+            assert now() == begun + 5
 
     run(story())
 

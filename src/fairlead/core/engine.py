@@ -15,6 +15,10 @@ class _Engine(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind",
     pass
 
 
+class Ready(_Engine, frozen=True):
+    """The turn is prepared and nothing of it has happened: asking the stream for more begins it."""
+
+
 class TextDelta(_Engine, frozen=True):
     """The next words of the answer."""
 
@@ -138,7 +142,8 @@ class TurnFailed(_Engine, frozen=True):
 
 
 EngineEvent: TypeAlias = (
-    TextDelta
+    Ready
+    | TextDelta
     | ThinkingDelta
     | ToolStarted
     | ToolEnded

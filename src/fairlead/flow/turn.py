@@ -74,15 +74,18 @@ class Turn:
         self._directories = directories
         self._settings = settings
         self._fetcher = fetcher
-        self._stop: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._stopped: Outcome | None = None
+        self._owner: TaskOwner | None = None
         self._timer = PausableTimeout(settings.time_limit_sec if runtime.capabilities.bounded_turns else None)
         self._gathered = _Gathered()
         self._started_seq = ledger.state.seq
 
     def stop(self, outcome: Outcome) -> None:
         """Ask the turn to end like this, as soon as the agent lets go."""
-        if not self._stop.done():
-            self._stop.set_result(outcome)
+        if self._stopped is None:
+            self._stopped = outcome
+            if self._owner is not None:
+                self._owner.start(self._let_go(), name="let go")
 
     async def run(self) -> None:
         began = asyncio.get_running_loop().time()
@@ -91,9 +94,15 @@ class Turn:
         self._log_end(outcome, asyncio.get_running_loop().time() - began)
 
     async def _outcome(self) -> Outcome:
+        """What somebody asked for counts, however the agent came to its end."""
+        if self._stopped is not None:
+            return self._stopped
+        outcome = await self._own_outcome()
+        return outcome if self._stopped is None else self._stopped
+
+    async def _own_outcome(self) -> Outcome:
         try:
-            async with self._timer:
-                return await self._stoppable()
+            return await self._within_time()
         except TimeoutError:
             limit = self._settings.time_limit_sec
             return self._failed(Code.E_CLI_TIMEOUT, f"The agent was ended after {limit:.0f} s.")
@@ -103,29 +112,21 @@ class Turn:
             log_failure("turn crashed", fault, job_id=self.job.job_id)
             return self._failed(Code.E_INTERNAL, f"{type(fault).__name__}: {fault}")
 
-    async def _stoppable(self) -> Outcome:
-        if self._stop.done():
-            return self._stop.result()
-        async with TaskOwner(f"turn {self.job.job_id}") as owner:
-            attempts = owner.start(self._attempts(owner), name="attempts")
-            await asyncio.wait({attempts, self._stop}, return_when=asyncio.FIRST_COMPLETED)
-            if self._stop.done():
-                await self._let_go(attempts)
+    async def _within_time(self) -> Outcome:
+        async with self._timer, TaskOwner(f"turn {self.job.job_id}") as owner:
+            self._owner = owner
+            try:
+                return await self._attempts(owner)
+            finally:
+                self._owner = None
                 owner.cancel()
-                return self._stop.result()
-            owner.cancel()
-        outcome = attempts.result()
-        assert outcome is not None
-        return outcome
 
-    async def _let_go(self, attempts: asyncio.Task[Outcome | None]) -> None:
-        """First ask politely, so that the agent keeps its talk in order; then close the stream."""
-        if self._runtime.capabilities.interrupt and not attempts.done():
+    async def _let_go(self) -> None:
+        """First ask politely, so that the agent keeps its talk in order; then close the stream. Ends with the agent."""
+        if self._runtime.capabilities.interrupt:
             await self._runtime.tell(self.job.session_key, engine.Interrupt())
-            await asyncio.wait({attempts}, timeout=self._settings.interrupt_grace_sec)
-        attempts.cancel()
-        with contextlib.suppress(asyncio.CancelledError, Exception):  # its outcome no longer matters
-            await attempts
+            await asyncio.sleep(self._settings.interrupt_grace_sec)
+        self._timer.expire()
 
     async def _attempts(self, owner: TaskOwner) -> Outcome:
         invocation = await self._invocation()
@@ -158,14 +159,14 @@ class Turn:
     async def _invocation(self) -> Invocation:
         job, state = self.job, self._ledger.state
         session = state.sessions[job.session_key]
-        facts = self._directories.inspect(job.project_path)
-        if facts.problem:
-            raise error(Code.E_INVALID_PATH, f"Project {job.project}: {facts.problem}")
-        await self._ledger.durable(self._started_seq)  # nothing happens before its start is a fact
+        problem = self._directories.problem_at(job.project_path)
+        if problem:
+            raise error(Code.E_INVALID_PATH, f"Project {job.project}: {problem}")
         prompt = job.prompt
         if job.prompt_blob:
             prompt = (await self._blobs.get(job.prompt_blob)).decode()
         if self._fetcher is not None and any(not (a.blob or a.path) for a in job.attachments):
+            await self._start_is_a_fact()
             await self._ledger.record(StoreAttachments(job.job_id, await self._fetcher.fetch(job)))
         prompt += _not_fetched(job)
         project = state.projects.get(job.project)
@@ -193,6 +194,8 @@ class Turn:
         )
 
     async def _listen(self, invocation: Invocation, owner: TaskOwner) -> None:
+        if not self._runtime.capabilities.gets_ready:
+            await self._start_is_a_fact()
         stream = cast("AsyncGenerator[EngineEvent]", self._runtime.invoke(invocation))
         async with contextlib.aclosing(stream):
             async for event in stream:
@@ -200,9 +203,16 @@ class Turn:
                 if self._gathered.ended is not None:
                     return
 
+    async def _start_is_a_fact(self) -> None:
+        """Nothing happens before it."""
+        await self._ledger.durable(self._started_seq)
+
     async def _take(self, event: EngineEvent, owner: TaskOwner) -> None:
         gathered = self._gathered
         match event:
+            case engine.Ready():
+                await self._start_is_a_fact()
+                return
             case engine.TurnEnded() | engine.TurnFailed():
                 gathered.ended = event
                 return  # the end is shown when it is durable, not before

@@ -5,10 +5,10 @@ import errno
 import os
 import shutil
 import signal
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, Self
 
 import msgspec
 
@@ -92,8 +92,7 @@ class OwnedProcess:
         self._root: tuple[int, str] | None = None
 
     @classmethod
-    @asynccontextmanager
-    async def spawn(
+    def spawn(
         cls,
         argv: Sequence[str],
         *,
@@ -105,19 +104,24 @@ class OwnedProcess:
         on_stderr_line: Callable[[bytes], None] | None = None,
         line_limit: int = DEFAULT_LIMIT,
         grace: Grace | None = None,
-    ) -> AsyncGenerator["OwnedProcess"]:
-        """`env` is the child's whole environment, but for the mark; its PATH finds the program. `tee` gets
-        the raw bytes as they come, `on_stderr_line` lines of up to 1 MiB; neither may block."""
+    ) -> AbstractAsyncContextManager["OwnedProcess"]:
+        """Found now, started when the block is entered. `env` is the child's whole environment, but for the mark;
+        its PATH finds the program. `tee` gets the raw bytes as they come, `on_stderr_line` lines of up to 1 MiB;
+        neither may block."""
         marked = {**env, MARK_VARIABLE: checked_mark(mark)}
         program = find_program(argv[0], cwd=cwd, env=marked)
         process = cls(ChildPipes(tee, on_stderr_line), mark, line_limit)
+        return process._alive(lambda: process._start([program, *argv[1:]], cwd, marked, stdin), grace or Grace())
+
+    @asynccontextmanager
+    async def _alive(self, start: Callable[[], Coroutine[Any, Any, None]], grace: Grace) -> AsyncGenerator[Self]:
         try:
             # Shielded: asyncio ends a cancelled start by killing the child, and not what it has started.
-            await shielded(process._start([program, *argv[1:]], cwd, marked, stdin))
-            yield process
+            await shielded(start())
+            yield self
         finally:
-            if process._pid is not None:
-                await process.end(grace or Grace())
+            if self._pid is not None:
+                await self.end(grace)
 
     @property
     def pid(self) -> int:

@@ -108,6 +108,7 @@ class PausableTimeout:
         self._left = seconds
         self._pauses = 0
         self._entered = False
+        self._is_up = False
         self._timeout = asyncio.timeout(None)
 
     @property
@@ -124,6 +125,11 @@ class PausableTimeout:
         self._left = self._seconds
         if not self._pauses:
             self._run()
+
+    def expire(self) -> None:
+        """The time is up now, whatever was left of it and also while it stands still."""
+        self._schedule(asyncio.get_running_loop().time())
+        self._is_up = True
 
     @contextmanager
     def paused(self) -> Generator[None]:
@@ -158,5 +164,5 @@ class PausableTimeout:
 
     def _schedule(self, due: float | None) -> None:
         # asyncio refuses a due time before the block, after it, and once the time is up.
-        if self._entered and not self.expired:
+        if self._entered and not self._is_up and not self.expired:
             self._timeout.reschedule(due)

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import msgspec
 
-from fairlead.core.engine import EngineEvent, ToolEnded, ToolStarted, TurnFailed
+from fairlead.core.engine import EngineEvent, Ready, ToolEnded, ToolStarted, TurnFailed
 from fairlead.errors import Code
 from fairlead.kit.framing import LineTooLong
 from fairlead.kit.processes import (
@@ -93,10 +94,13 @@ class CliTurn:
             self._interrupting = asyncio.create_task(self._process.end(CANCEL_GRACE))
 
     async def events(self) -> AsyncGenerator[EngineEvent]:
-        """The end of the turn comes last, when no process of it is left. Closing early ends the processes first."""
+        """Ready comes first, before a process is there; the end of the turn last, when none of it is left. Closing
+        early ends the processes first."""
         last: list[EngineEvent] = []
         try:
-            async with self._spawned() as process:
+            spawning = self._spawning()
+            yield Ready()
+            async with spawning as process:
                 self._process = process
                 if self._is_interrupted:
                     self.interrupt()
@@ -154,7 +158,7 @@ class CliTurn:
             self._is_hung = True
             self.interrupt()
 
-    def _spawned(self):  # noqa: ANN202 - kit's context manager, named in its own signature
+    def _spawning(self) -> AbstractAsyncContextManager[OwnedProcess]:
         command = self._command
         return OwnedProcess.spawn(
             command.argv,

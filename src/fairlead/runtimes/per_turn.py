@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from fairlead.core.engine import EngineEvent, Interrupt, Invocation, Noticed, Told, TurnFailed, Unasked
+from fairlead.core.engine import EngineEvent, Interrupt, Invocation, Noticed, Ready, Told, TurnFailed, Unasked
 from fairlead.errors import FairleadError
 from fairlead.ports import AgentInfo, Health, JobLogs, RuntimeCapabilities
 from fairlead.runtimes.cli_turn import CliTurn, Command
@@ -32,7 +32,9 @@ class Adapter(Protocol):
     async def check(self) -> Health: ...
 
 
-CAPABILITIES = RuntimeCapabilities(resumes=True, interrupt=True, images=True, models=True, second_attempt=True)
+CAPABILITIES = RuntimeCapabilities(
+    resumes=True, interrupt=True, images=True, models=True, second_attempt=True, gets_ready=True
+)
 
 
 class PerTurnRuntime:
@@ -52,11 +54,12 @@ class PerTurnRuntime:
     async def invoke(self, invocation: Invocation) -> AsyncGenerator[EngineEvent]:
         try:
             async with self._adapter.prepare(invocation) as prepared:
-                for note in prepared.notes:
-                    yield Noticed(note)
                 async with aclosing(self._run(invocation, prepared)) as events:
                     async for event in events:
                         yield event
+                        if type(event) is Ready:
+                            for note in prepared.notes:
+                                yield Noticed(note)
         except FairleadError as refusal:
             yield TurnFailed(refusal.code, refusal.message)
 

@@ -18,6 +18,10 @@ class RealDirectories:
         real = os.path.realpath(expanded)
         return DirectoryFacts(str(expanded), real, _problem(Path(real), given))
 
+    def problem_at(self, real_path: str) -> str:
+        is_fine = Path(real_path).is_dir() and os.access(real_path, os.R_OK | os.X_OK)
+        return "" if is_fine else self.inspect(real_path).problem
+
     def subdirectories(self, path: str) -> list[str]:
         root = Path(path).expanduser()
         return sorted(str(p) for p in root.iterdir() if p.is_dir() and not p.name.startswith("."))

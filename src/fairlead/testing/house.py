@@ -34,6 +34,9 @@ class OneDirectory:
     def inspect(self, path: str) -> DirectoryFacts:
         return DirectoryFacts(path, path)
 
+    def problem_at(self, real_path: str) -> str:
+        return self.inspect(real_path).problem
+
     def subdirectories(self, path: str) -> list[str]:
         return [f"{path}/api"]
 
