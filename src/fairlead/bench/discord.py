@@ -108,12 +108,14 @@ async def _spawned_after_append(journal: FileJournal, agent: Punctual) -> float:
 
 
 async def _spawned_after_message(discord: Any, agent: Punctual) -> float:
+    """Into a daemon at rest: the job's end and its answer, which Discord's limits may hold back, are waited for."""
     before = len(agent.moments())
-    discord.owner.say(discord.owner.dm, "hello")
+    said = discord.owner.say(discord.owner.dm, "hello")
     [session] = discord.gateway.connected()
     frame = session.seq
     ran = await agent.next_moment(before)
-    await asyncio.sleep(_REST)  # the job's end and its answer are not what is measured
+    await discord.owner.dm.wait_for_answer(after=said, timeout=30)
+    await asyncio.sleep(_REST)
     return ran - session.line.wrote_at[frame]
 
 
