@@ -280,6 +280,29 @@ async def test_an_agent_that_was_only_ready_is_cancelled_without_having_begun():
         assert reached == ["tidied up"]
 
 
+class Deafened(Agent):
+    async def tell(self, session_key, told):
+        raise ConnectionResetError("the agent went")
+
+
+@virtually
+async def test_a_stop_while_a_crashed_turn_is_still_tidying_up_is_taken():
+    async def play(_invocation):
+        try:
+            yield PermissionRequested("r1", "Bash", "ls")
+            await asyncio.sleep(10_000)
+        finally:
+            await asyncio.sleep(30)
+
+    async with flow_house(runtimes=[Deafened(play, permissions=True, interrupt=True)], settings=SHORT) as house:
+        receipt = await house.say("hello")
+        await house.click(await house.question())
+        await asyncio.sleep(10)
+        assert (await house.command(ask.Cancel())).stopping == (receipt.job_id,)
+        assert (await house.ended(receipt.job_id)).state == "cancelled"
+        await house.quiet()
+
+
 @pytest.mark.req("A5", "A9")
 @virtually
 async def test_every_session_resumes_its_own_talk_also_after_a_restart():

@@ -84,7 +84,7 @@ class Turn:
         """Ask the turn to end like this, as soon as the agent lets go."""
         if self._stopped is None:
             self._stopped = outcome
-            if self._owner is not None:
+            if self._owner is not None and not self._owner.is_failing:
                 self._owner.start(self._let_go(), name="let go")
 
     async def run(self) -> None:

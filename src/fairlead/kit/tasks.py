@@ -22,6 +22,8 @@ class TaskOwner:
         self._on_crash = on_crash
         self._group = asyncio.TaskGroup()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self.is_failing = False
+        """One of its tasks died and ends all others: no further one can be started."""
 
     def start(self, work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T | None]:
         """The task gives None instead of a result if it crashed and `on_crash` took the report."""
@@ -63,6 +65,7 @@ class TaskOwner:
             return await work
         except Exception as crash:
             if self._on_crash is None:
+                self.is_failing = True
                 raise
             self._on_crash(full_name, crash)
             return None
