@@ -150,7 +150,7 @@ class AnyOrder(RuleBasedStateMachine):
     def agent_turn(self, name: str, turn: int):
         session = self.house.state.sessions.get(str(thread(name)))
         if session is not None and session.agent_job_id is None:  # an agent has one turn of its own at a time
-            self.house.do(BeginAgentTurn(str(thread(name)), str(turn)))
+            self.house.do(BeginAgentTurn(str(thread(name)), session.generation, str(turn)))
 
     @rule(index=which, outcome=outcomes)
     def end(self, index: int, outcome):

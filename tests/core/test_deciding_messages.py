@@ -380,7 +380,7 @@ def test_a_retry_needs_room_and_a_session():
 
 def test_what_the_agent_began_by_itself_has_no_prompt_to_retry(house: House):
     house.turn()
-    job_id = house.do(BeginAgentTurn(str(key_of()), "t1")).subject
+    job_id = house.do(BeginAgentTurn(str(key_of()), house.session().generation, "t1")).subject
     house.fail(job_id)
     assert house.refuses(RetryJob(house.job(job_id), "", OWNER)) == Code.E_JOB_NOT_RETRYABLE
 

@@ -14,6 +14,7 @@ from fairlead.core.decide.endings import (
     TryAgain,
 )
 from fairlead.core.decide.questions import AnswerQuestion
+from fairlead.core.decide.sessions import ResetSession
 from fairlead.core.decide.starts import BeginAgentTurn, ForgetResumeKey, LearnResumeKey, ReportProgress, StartNext
 from fairlead.core.events import FileRef, JobProgress, Spent
 from fairlead.core.limits import Limits
@@ -77,7 +78,7 @@ def test_an_agents_own_turn_is_a_job_that_asks_for_no_slot():
     house.turn()
     busy = house.say_in("other")
     house.start()
-    job_id = house.do(BeginAgentTurn(ME, "t1")).subject
+    job_id = house.do(BeginAgentTurn(ME, 0, "t1")).subject
     assert house.job(job_id).cause == "agent"
     assert house.state.running == [busy, job_id]
     assert house.session().agent_job_id == job_id
@@ -88,7 +89,7 @@ def test_an_agents_own_turn_is_a_job_that_asks_for_no_slot():
 
 def test_while_the_agent_speaks_by_itself_the_next_message_waits(house: House):
     house.turn()
-    agents = house.do(BeginAgentTurn(ME, "t1")).subject
+    agents = house.do(BeginAgentTurn(ME, 0, "t1")).subject
     mine = house.say()
     assert house.start() == ""
     house.complete(agents)
@@ -97,9 +98,16 @@ def test_while_the_agent_speaks_by_itself_the_next_message_waits(house: House):
 
 def test_the_same_turn_is_reported_twice_and_is_one_job(house: House):
     house.turn()
-    house.do(BeginAgentTurn(ME, "t1"))
-    assert house.do(BeginAgentTurn(ME, "t1")).duplicate
-    assert house.refuses(BeginAgentTurn(str(thread("none")), "t1")) == Code.E_SESSION_NOT_FOUND
+    house.do(BeginAgentTurn(ME, 0, "t1"))
+    assert house.do(BeginAgentTurn(ME, 0, "t1")).duplicate
+    assert house.refuses(BeginAgentTurn(str(thread("none")), 0, "t1")) == Code.E_SESSION_NOT_FOUND
+
+
+def test_an_agent_of_a_talk_that_was_reset_is_not_heard_any_more(house: House):
+    house.turn()
+    house.do(ResetSession(ME, OWNER))
+    assert house.refuses(BeginAgentTurn(ME, 0, "t1")) == Code.E_SESSION_NOT_FOUND
+    assert house.do(BeginAgentTurn(ME, 1, "t2")).subject
 
 
 def test_progress_is_recorded_while_a_job_lives(house: House):

@@ -533,7 +533,7 @@ async def test_unasked_words_while_a_message_runs_never_become_its_answer():
         receipt = await house.say("hello")
         await house.until(lambda: agent.open == 1)
         for event in (TextDelta("by"), TurnEnded("by the way")):
-            agent.spoken.put_nowait(Unasked(receipt.session_key, "t1", event))
+            agent.spoken.put_nowait(Unasked(receipt.session_key, 0, "t1", event))
         job = await house.ended(receipt.job_id)
         assert job.result_excerpt == "the answer"
         others = [j.result_excerpt for j in house.state.jobs.values() if j.cause == "agent"]
@@ -546,8 +546,8 @@ async def test_a_runtime_that_breaks_while_it_is_listened_to_is_listened_to_agai
     async with flow_house(runtimes=[agent]) as house:
         receipt = await house.say("hello")
         agent.spoken.put_nowait(RuntimeError("the pipe broke"))
-        agent.spoken.put_nowait(Unasked("agent:fairlead:user:nobody", "t0", TurnEnded("to nobody")))
-        agent.spoken.put_nowait(Unasked(receipt.session_key, "t1", TurnEnded("still here")))
+        agent.spoken.put_nowait(Unasked("agent:fairlead:user:nobody", 0, "t0", TurnEnded("to nobody")))
+        agent.spoken.put_nowait(Unasked(receipt.session_key, 0, "t1", TurnEnded("still here")))
         await house.until(lambda: any(j.result_excerpt == "still here" for j in house.state.jobs.values()))
 
 

@@ -218,8 +218,8 @@ def test_it_speaks_unasked_when_the_turn_is_over():
         return [said async for said in echo.unasked()]
 
     assert run_virtually(story()) == [
-        Unasked(KEY, "job_20260105_0001-1", TextDelta("the build is green")),
-        Unasked(KEY, "job_20260105_0001-1", TurnEnded("the build is green")),
+        Unasked(KEY, 0, "job_20260105_0001-1", TextDelta("the build is green")),
+        Unasked(KEY, 0, "job_20260105_0001-1", TurnEnded("the build is green")),
     ]
 
 

@@ -195,9 +195,11 @@ Told: TypeAlias = Answer | Interrupt | SetModel | SetMode
 
 
 class Unasked(msgspec.Struct, frozen=True):
-    """One event of a turn that the agent began by itself. Turns are told apart by `turn_id`."""
+    """One event of a turn that the agent began by itself. Turns are told apart by `turn_id`; `generation` is that of
+    the talk which the agent was started for."""
 
     session_key: str
+    generation: int
     turn_id: str
     event: EngineEvent
 

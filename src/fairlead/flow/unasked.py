@@ -5,6 +5,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import aclosing
 from typing import Any, Final
 
+import msgspec
+
 from fairlead.core.decide.starts import BeginAgentTurn
 from fairlead.core.engine import EngineEvent, Invocation, TurnEnded, TurnFailed, Unasked
 from fairlead.core.state import Job
@@ -26,7 +28,7 @@ class HeardStream:
         self._runtime = runtime
         self._events: asyncio.Queue[EngineEvent] = asyncio.Queue()
         self.name = runtime.name
-        self.capabilities = runtime.capabilities
+        self.capabilities = msgspec.structs.replace(runtime.capabilities, gets_ready=False)
         self.tell = runtime.tell
         self.unasked = runtime.unasked
         self.describe = runtime.describe
@@ -78,7 +80,7 @@ class UnaskedTurns:
             del self._heard[unasked.turn_id]
 
     def _begin(self, unasked: Unasked, owner: TaskOwner, watch_over: WatchOver) -> HeardStream | None:
-        decision = self._ledger.note(BeginAgentTurn(unasked.session_key, unasked.turn_id))
+        decision = self._ledger.note(BeginAgentTurn(unasked.session_key, unasked.generation, unasked.turn_id))
         if decision.refusal is not None:
             log_failure("an agent spoke unasked, and nobody is there to hear it", decision.refusal)
             return None

@@ -197,7 +197,8 @@ class EchoRuntime:
             self._failed_once.discard(job_id)
         for number, text in enumerate(stage.afterwards, 1):
             for event in (TextDelta(text), TurnEnded(text)):
-                self._unasked.put_nowait(Unasked(stage.invocation.session_key, f"{job_id}-{number}", event))
+                turn = stage.invocation
+                self._unasked.put_nowait(Unasked(turn.session_key, turn.generation, f"{job_id}-{number}", event))
 
 
 def talk_of(job_id: str) -> str:

@@ -21,6 +21,7 @@ class BeginAgentTurn(msgspec.Struct, frozen=True):
     """The agent began a turn by itself: it is running already and asks for no slot."""
 
     session_key: str
+    generation: int
     turn_id: str
 
 
@@ -84,6 +85,10 @@ def begin_agent_turn(state: State, command: BeginAgentTurn, now: str, _limits: L
     session = state.sessions.get(command.session_key)
     if session is None:
         return refused(Code.E_SESSION_NOT_FOUND, f"An agent spoke for {command.session_key!r}, which is not there.")
+    if command.generation != session.generation:  # its words, and its resume key, belong to the talk that was ended
+        return refused(
+            Code.E_SESSION_NOT_FOUND, f"An agent spoke for {command.session_key!r} as it was before a reset."
+        )
     message_id = f"agent-{command.turn_id}"
     conversation: ConversationRef = session.conversation
     if state.fate_of(conversation, message_id) is not None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from fairlead.core.engine import EngineEvent, SetModel
+from fairlead.core.engine import EngineEvent, Invocation, SetModel, Unasked
 from fairlead.runtimes.claude.command_line import Talk
 from fairlead.runtimes.claude.process import ClaudeProcess, Launch
 
@@ -11,9 +11,9 @@ DEFAULT_MODEL = "default"
 
 
 class Pool:
-    """`on_unasked` gets session, turn and event of what a Claude does by itself."""
+    """`on_unasked` gets what a Claude does by itself."""
 
-    def __init__(self, *, most: int, idle_sec: float, on_unasked: Callable[[str, str, EngineEvent], None]) -> None:
+    def __init__(self, *, most: int, idle_sec: float, on_unasked: Callable[[Unasked], None]) -> None:
         self._most = most
         self._idle_sec = idle_sec
         self._on_unasked = on_unasked
@@ -30,9 +30,10 @@ class Pool:
         return len(self._processes)
 
     async def take(
-        self, session_key: str, launch: Launch, talk: Talk, *, mark: str, model: str, mode: str = ""
+        self, invocation: Invocation, launch: Launch, talk: Talk, *, model: str, mode: str = ""
     ) -> ClaudeProcess | None:
         """The session's process, a new one if it has none that fits; None if all are busy with other sessions."""
+        session_key = invocation.session_key
         async with self._one_at_a_time:
             process = self._processes.pop(session_key, None)
             self._stop_timer(session_key)
@@ -42,7 +43,7 @@ class Pool:
             if process is None:
                 if not await self._has_room():
                     return None
-                process = self._start(session_key, launch, talk, mark=mark, model=model, mode=mode)
+                process = self._start(invocation, launch, talk, model=model, mode=mode)
             self._processes[session_key] = process
         if process.model != model:
             await process.tell(SetModel(model or DEFAULT_MODEL))
@@ -59,16 +60,18 @@ class Pool:
         if waiting:
             await asyncio.wait(waiting)
 
-    def _start(
-        self, session_key: str, launch: Launch, talk: Talk, *, mark: str, model: str, mode: str
-    ) -> ClaudeProcess:
+    def _start(self, invocation: Invocation, launch: Launch, talk: Talk, *, model: str, mode: str) -> ClaudeProcess:
+        session_key, generation = invocation.session_key, invocation.generation  # a reset ends the process's talk
+
         def on_unasked(turn_id: str, event: EngineEvent) -> None:
-            self._on_unasked(session_key, turn_id, event)
+            self._on_unasked(Unasked(session_key, generation, turn_id, event))
 
         def on_idle() -> None:
             self._look_at(session_key, process)
 
-        process = ClaudeProcess(launch, talk, mark=mark, model=model, mode=mode, on_unasked=on_unasked, on_idle=on_idle)
+        process = ClaudeProcess(
+            launch, talk, mark=invocation.mark, model=model, mode=mode, on_unasked=on_unasked, on_idle=on_idle
+        )
         process.start()
         return process
 

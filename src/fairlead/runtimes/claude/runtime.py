@@ -81,7 +81,9 @@ class ClaudeRuntime:
         self._job_logs = job_logs
         self._unasked: asyncio.Queue[Unasked] = asyncio.Queue()
         self._modes = Modes(may_bypass=settings.dangerously_skip_permissions)
-        self._pool = Pool(most=settings.max_processes, idle_sec=settings.idle_timeout_sec, on_unasked=self._on_unasked)
+        self._pool = Pool(
+            most=settings.max_processes, idle_sec=settings.idle_timeout_sec, on_unasked=self._unasked.put_nowait
+        )
         self._alone: dict[str, ClaudeProcess] = {}
         self._one_shots: dict[str, CliTurn] = {}
         # Ids that were given out and that claude has not yet shown to know: asked to resume one, it would refuse.
@@ -154,10 +156,9 @@ class ClaudeRuntime:
         process = None
         if self._settings.multi_turn:
             process = await self._pool.take(
-                invocation.session_key,
+                invocation,
                 plan.launch,
                 plan.talk,
-                mark=invocation.mark,
                 model=plan.model,
                 mode=plan.mode,
             )
@@ -328,9 +329,6 @@ class ClaudeRuntime:
 
     def _process_of(self, session_key: str) -> ClaudeProcess | None:
         return self._alone.get(session_key) or self._pool.get(session_key)
-
-    def _on_unasked(self, session_key: str, turn_id: str, event: EngineEvent) -> None:
-        self._unasked.put_nowait(Unasked(session_key, turn_id, event))
 
     async def unasked(self) -> AsyncIterator[Unasked]:
         while True:
