@@ -10,9 +10,9 @@ from fairlead.channels.discord.conversations import message_named
 from fairlead.channels.discord.desk import Desk, Interaction
 from fairlead.channels.discord.drawing import added_project, numbered_projects
 from fairlead.core import requests as ask
-from fairlead.errors import Code, error
+from fairlead.errors import Code
 from fairlead.observe import log_failure
-from fairlead.render.words import say
+from fairlead.render.words import error_line, say
 
 
 def text(key: str) -> locale_str:
@@ -240,6 +240,6 @@ class Tree(app_commands.CommandTree[Any]):
         if isinstance(error_, app_commands.CheckFailure):
             return
         log_failure("a command was not understood", error_, command=str(interaction.data)[:200])
-        if not interaction.response.is_done():
-            line = error(Code.E_INTERNAL).full_sentence()
+        if interaction.type is discord.InteractionType.application_command and not interaction.response.is_done():
+            line = error_line(desk_of(interaction).people.language(interaction), Code.E_INTERNAL)
             await interaction.response.send_message(line, ephemeral=True)

@@ -1,5 +1,6 @@
 """Where slash commands are answered: acknowledged at once, then asked of the gate, then drawn. Knows no command."""
 
+import io
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -7,7 +8,8 @@ import discord
 import msgspec
 from discord import app_commands
 
-from fairlead.channels.discord.calls import ALREADY_ACKNOWLEDGED, CONDITIONS, Calls
+from fairlead.channels.discord.acknowledging import acknowledge
+from fairlead.channels.discord.calls import CONDITIONS, FAULTS, Calls
 from fairlead.channels.discord.conversations import CHANNEL, link_to
 from fairlead.channels.discord.drawing import Drawn, drawn, refusal_line
 from fairlead.channels.discord.governor import Urgency
@@ -18,7 +20,7 @@ from fairlead.core.requests import Caller, Request, SessionOpen, Start
 from fairlead.errors import Code, FairleadError, error
 from fairlead.observe import log, log_failure
 from fairlead.ports import ChoiceKind, Gate, View
-from fairlead.render.pieces import plan_pieces
+from fairlead.render.pieces import ANSWER_FILE, plan_pieces
 from fairlead.render.words import say
 
 _CHOICES: Final = 25
@@ -48,7 +50,8 @@ class Desk(msgspec.Struct, frozen=True):
     async def work(
         self, interaction: Interaction, asked: Callable[[Caller, str], Awaitable[Drawn]], named: Named | None = None
     ) -> None:
-        if not await _acknowledged(interaction):
+        # before anything else: Discord waits three seconds, whatever the disk does
+        if not await acknowledge(interaction, ephemeral=True, thinking=True):
             return
         lang = self.people.language(interaction)
         try:
@@ -114,25 +117,16 @@ def _takes_threads(interaction: Interaction) -> bool:
     return getattr(interaction.channel, "type", None) in {discord.ChannelType.text, discord.ChannelType.news}
 
 
-async def _acknowledged(interaction: Interaction) -> bool:
-    """Within three seconds, whatever the disk does: so nothing comes before it."""
-    try:
-        await interaction.response.defer(ephemeral=True, thinking=True)
-    except discord.HTTPException as refused:
-        if refused.code != ALREADY_ACKNOWLEDGED:  # that one says that an earlier attempt had worked
-            log.warning("an interaction could not be acknowledged", message=str(refused))
-            return False
-    return True
-
-
 async def _shown(interaction: Interaction, answer: Drawn, lang: str) -> None:
-    first, *more = plan_pieces(answer.content, max_pieces=_PIECES, lang=lang).messages or ("",)
+    planned = plan_pieces(answer.content, max_pieces=_PIECES, lang=lang)
+    first, *more = planned.messages or ("",)
+    whole = answer.file or planned.file
+    files = [discord.File(io.BytesIO(whole), filename=ANSWER_FILE)] if whole is not None else []
     try:
-        if answer.embed is not None:
-            await interaction.edit_original_response(content=first or None, embed=answer.embed)
-        else:
-            await interaction.edit_original_response(content=first)
+        await interaction.edit_original_response(
+            content=first or None, embed=answer.embed, attachments=[] if more else files
+        )
         for piece in more:
-            await interaction.followup.send(piece, ephemeral=True)
-    except discord.HTTPException as refused:
-        log.warning("a reply was not shown", message=str(refused))
+            await interaction.followup.send(piece, ephemeral=True, files=files if piece is more[-1] else [])
+    except FAULTS as fault:
+        log.warning("a reply was not shown", message=repr(fault))
