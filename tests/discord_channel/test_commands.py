@@ -312,6 +312,8 @@ async def test_agent_status_model_and_usage_speak_of_the_session_here(stage: Sta
     assert "cost: $0.50" in usage
     offered = await stage.owner.autocomplete(thread, "agent model", "model_id", "echo").choices()
     assert [c["value"] for c in offered] == ["echo-1", "echo-2"]
+    elsewhere = stage.discord.text_channel(stage.place.channel.guild, "elsewhere")  # type: ignore[arg-type]
+    assert await stage.owner.autocomplete(elsewhere, "agent model", "model_id", "echo").choices() == offered
     assert await asked(stage.owner, thread, "agent model", model_id="echo-2") == "Switched the model to echo-2"
     text = await asked(stage.owner, thread, "agent model", model_id="gpt-99")
     assert text.startswith("E_MODEL_UNAVAILABLE: The model gpt-99 is not available.")
@@ -379,6 +381,27 @@ async def test_a_stranger_gets_nothing_but_a_code(stage: Stage, command: str) ->
     assert str(eve.id) not in str(stage.daemon.journal())
 
 
+@pytest.mark.req("A13", "C3")
+async def test_a_guest_neither_sees_nor_repeats_what_the_owner_said_alone_with_the_agent(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, up=False) as stage:
+        bob = stage.discord.person("bob")
+        stage.daemon.settings["FAIRLEAD_ALLOWED_USER_IDS"] = str(bob.id)
+        await stage.daemon.up()
+        said = stage.owner.say(stage.owner.dm, "my own words\n/fail E_AGENT_ERROR")
+        await stage.owner.dm.wait_for_answer(lambda m: "E_AGENT_ERROR" in m.content, after=said)
+        [failed] = [e["payload"]["job_id"] for e in stage.daemon.journal("JobFailed")]
+        key = f"agent:fairlead:user:{stage.owner.id}"
+        assert (await asked(bob, bob.dm, "why", message=str(said.id))).startswith("E_MESSAGE_NOT_FOUND: ")
+        assert (await asked(bob, bob.dm, "why", message=failed)).startswith("E_MESSAGE_NOT_FOUND: ")
+        assert (await asked(bob, bob.dm, "retry", job_id=failed)).startswith("E_JOB_NOT_FOUND: ")
+        assert (await asked(bob, bob.dm, "session open", session_id=key)).startswith("E_SESSION_NOT_FOUND: ")
+        assert await asked(bob, bob.dm, "session list") == "There are no sessions"
+        assert await bob.autocomplete(bob.dm, "retry", "job_id", "").choices() == []
+        assert await bob.autocomplete(bob.dm, "session open", "session_id", "").choices() == []
+        assert "my own words" in await asked(stage.owner, stage.place, "why", message=str(said.id))
+        assert (await asked(stage.owner, stage.place, "retry", job_id=failed)).startswith("Trying again as job_")
+
+
 @pytest.mark.req("A13")
 async def test_a_stranger_is_offered_no_choices(stage: Stage) -> None:
     eve = stage.discord.person("eve-choices")
@@ -405,6 +428,9 @@ async def test_choices_are_offered_for_what_can_be_known(stage: Stage) -> None:
         ("tool", "tool", "ec"): "echo",
         ("session open", "session_id", str(thread.id)): str(thread.id),
         ("agent start", "project_id", "ap"): 1,
+        ("project create", "tools_csv", "e"): "echo",
+        ("project create", "tools_csv", "x, ec"): "x,echo",
+        ("project create", "default_tool", "ec"): "echo",
     }
     for (command, focused, typed), wanted in offered.items():
         choices = await stage.owner.autocomplete(thread, command, focused, typed).choices()

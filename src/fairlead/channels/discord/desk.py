@@ -24,7 +24,7 @@ from fairlead.render.pieces import ANSWER_FILE, plan_pieces
 from fairlead.render.words import say
 
 _CHOICES: Final = 25
-_CHOICE_LENGTH: Final = 100
+CHOICE_LENGTH: Final = 100
 _PIECES: Final = 5
 Draw = Callable[[Reply, str], Drawn]
 Named = dict[str, str]
@@ -69,7 +69,7 @@ class Desk(msgspec.Struct, frozen=True):
 
     def choices(self, interaction: Interaction, kind: ChoiceKind, typed: str) -> list[app_commands.Choice[str]]:
         found = self.view.choices(kind, typed, self.people.caller(interaction))
-        fitting = [c for c in found if 0 < len(c) <= _CHOICE_LENGTH]
+        fitting = [c for c in found if 0 < len(c) <= CHOICE_LENGTH]
         return [app_commands.Choice(name=c, value=c) for c in fitting[:_CHOICES]]
 
     async def start(self, interaction: Interaction, project: str, *, named: Named) -> None:
