@@ -224,6 +224,13 @@ async def test_status_has_its_fields_in_their_order(stage: Stage, thread: Place)
     assert "resume_ready: yes" in text
 
 
+@pytest.mark.req("A3", "A12")
+async def test_a_command_in_an_archived_thread_reopens_it_to_answer(stage: Stage, thread: Place) -> None:
+    thread.archive()
+    assert "Session Status" in await asked(stage.owner, thread, "status")
+    assert not thread.thread.archived
+
+
 @pytest.mark.req("A12", "A18")
 @pytest.mark.parametrize(
     ("command", "typed"), [("status", {}), ("tool", {"tool": "echo"}), ("reset", {}), ("cancel", {})]

@@ -247,6 +247,17 @@ async def test_a_settled_question_is_said_to_be_settled(stage: Stage) -> None:
     assert late.content == f"E_QUESTION_CLOSED: Already answered by <@{stage.owner.id}>"
 
 
+@pytest.mark.req("A3", "B4")
+async def test_a_click_in_an_archived_thread_shows_too(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/question Which? | a | b")
+    asked = await question_in(thread, said)
+    thread.archive()
+    await stage.owner.click(asked, "a").reply()
+    assert asked.content.endswith(f"-# Answered by <@{stage.owner.id}>: a")
+    assert asked.components == []
+
+
 async def test_no_form_is_opened_for_a_question_that_is_settled(stage: Stage) -> None:
     thread = await stage.start_thread()
     said = stage.owner.say(thread, "/question Which colour? | red | blue")

@@ -217,10 +217,7 @@ class Commands:
         chosen = [j for j in everything if request.job_id in {"", j}]
         if not chosen:
             raise error(Code.E_NOTHING_TO_CANCEL)
-        done = await cancel_jobs(self._ledger, self._scheduler, chosen, caller.person)
-        if not done.stopping and not done.cancelled:
-            raise error(Code.E_NOTHING_TO_CANCEL)  # all of it ended by itself meanwhile
-        return done
+        return await cancel_jobs(self._ledger, self._scheduler, chosen, caller.person)
 
     async def _retry(self, request: ask.Retry, caller: Caller) -> JobQueued:
         past = await self._looking_back.job(request.job_id)

@@ -11,6 +11,7 @@ from fairlead.channels.discord.acknowledging import acknowledge
 from fairlead.channels.discord.calls import CONDITIONS, FAULTS, Calls
 from fairlead.channels.discord.governor import Urgency
 from fairlead.channels.discord.people import People
+from fairlead.channels.discord.threads import reopening
 from fairlead.core.engine import Verdict
 from fairlead.core.live import QuestionSettled
 from fairlead.core.state import OpenQuestion
@@ -99,9 +100,11 @@ class Clicking:
         """By the interaction, else as any message of ours: the click counted, so its buttons must not stay."""
         try:
             if is_acknowledged:
-                await interaction.edit_original_response(**edit)
+                await reopening(
+                    self._calls, interaction.channel_id or 0, lambda: interaction.edit_original_response(**edit)
+                )
                 return
-        except FAULTS as fault:
+        except (*FAULTS, *CONDITIONS) as fault:
             log.info("an interaction no longer edits its message", message=repr(fault))
         if interaction.message is not None and interaction.channel_id is not None:
             await self._edit(interaction.channel_id, interaction.message.id, edit)

@@ -14,6 +14,7 @@ from fairlead.channels.discord.conversations import CHANNEL, link_to
 from fairlead.channels.discord.drawing import Drawn, drawn, refusal_line
 from fairlead.channels.discord.governor import Urgency
 from fairlead.channels.discord.people import People
+from fairlead.channels.discord.threads import reopening
 from fairlead.core.keys import parse_session_key
 from fairlead.core.replies import Reply, SessionFound, SessionRow, SessionStarted
 from fairlead.core.requests import Caller, Request, SessionOpen, Start
@@ -65,7 +66,27 @@ class Desk(msgspec.Struct, frozen=True):
         except Exception as fault:  # a command that crashes is answered, and the next one works
             log_failure("a command crashed", fault)
             answer = Drawn(refusal_line(error(Code.E_INTERNAL), lang))
-        await _shown(interaction, answer, lang)
+        await self._show(interaction, answer, lang)
+
+    async def _show(self, interaction: Interaction, answer: Drawn, lang: str) -> None:
+        planned = plan_pieces(answer.content, max_pieces=_PIECES, lang=lang)
+        first, *more = planned.messages or ("",)
+        whole = answer.file or planned.file
+
+        def files(*, here: bool) -> list[discord.File]:
+            return [discord.File(io.BytesIO(whole), filename=ANSWER_FILE)] if here and whole is not None else []
+
+        async def begin() -> None:
+            await interaction.edit_original_response(
+                content=first or None, embed=answer.embed, attachments=files(here=not more)
+            )
+
+        try:
+            await reopening(self.calls, interaction.channel_id or 0, begin)
+            for piece in more:
+                await interaction.followup.send(piece, ephemeral=True, files=files(here=piece is more[-1]))
+        except (*FAULTS, *CONDITIONS) as fault:
+            log.warning("a reply was not shown", message=repr(fault))
 
     def choices(self, interaction: Interaction, kind: ChoiceKind, typed: str) -> list[app_commands.Choice[str]]:
         found = self.view.choices(kind, typed, self.people.caller(interaction))
@@ -115,18 +136,3 @@ class Desk(msgspec.Struct, frozen=True):
 
 def _takes_threads(interaction: Interaction) -> bool:
     return getattr(interaction.channel, "type", None) in {discord.ChannelType.text, discord.ChannelType.news}
-
-
-async def _shown(interaction: Interaction, answer: Drawn, lang: str) -> None:
-    planned = plan_pieces(answer.content, max_pieces=_PIECES, lang=lang)
-    first, *more = planned.messages or ("",)
-    whole = answer.file or planned.file
-    files = [discord.File(io.BytesIO(whole), filename=ANSWER_FILE)] if whole is not None else []
-    try:
-        await interaction.edit_original_response(
-            content=first or None, embed=answer.embed, attachments=[] if more else files
-        )
-        for piece in more:
-            await interaction.followup.send(piece, ephemeral=True, files=files if piece is more[-1] else [])
-    except FAULTS as fault:
-        log.warning("a reply was not shown", message=repr(fault))
