@@ -343,7 +343,7 @@ class JobView(msgspec.Struct, frozen=True, omit_defaults=True):
     cost_usd: float = 0.0
 
 
-ChoiceKind = Literal["project", "tool", "session", "retryable", "model", "mode"]
+ChoiceKind = Literal["project", "tool", "any_tool", "session", "retryable", "model", "mode"]
 
 
 class Watching(Protocol):

@@ -1,12 +1,13 @@
 """Every slash command: the way it is meant, each error it has, and a stranger who tries it."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from discord_channel.daemon import Stage
-from fairlead.render.words import en, ja
-from loopback_discord import Message, Person, Place
+from discord_channel.daemon import Stage, a_stage
+from fairlead.render.words import en, ja, say
+from loopback_discord import Fault, Message, Person, Place
 
 pytestmark = pytest.mark.anyio
 
@@ -106,6 +107,50 @@ async def test_project_add_registers_a_directory_and_refuses_what_is_none(stage:
     assert text.startswith("E_INVALID_PATH: The path /not/there does not exist")
 
 
+@pytest.mark.req("A18", "B8")
+async def test_what_is_wrong_with_a_path_is_said_and_what_may_have_been_meant(stage: Stage) -> None:
+    file = stage.daemon.home / "a-file"
+    file.touch()
+    wrong = {
+        str(file): f"({file} is not a directory.)",
+        "api": "(api is not an absolute path.)",
+        f"{stage.daemon.project}x": f"Did you mean {stage.daemon.project}?)",
+        "~nobody-of-that-name/api": "(~nobody-of-that-name/api is not an absolute path.)",
+    }
+    for path, words in wrong.items():
+        text = await asked(stage.owner, stage.place, "project add", path=path)
+        assert text.startswith("E_INVALID_PATH: ")
+        assert text.endswith(words)
+    text = await asked(stage.owner, stage.place, "project add", path="/" + "x" * 5000)
+    assert text.startswith("E_INVALID_PATH: ")
+    assert len(text) < 2000
+
+
+async def test_what_was_typed_is_shown_as_it_was_typed(stage: Stage) -> None:
+    text = await asked(stage.owner, stage.place, "session open", session_id="**@everyone**")
+    assert text == "E_SESSION_NOT_FOUND: The session `**@everyone**` was not found. /session list shows all of them."
+    path = directory(stage, "__init__ *x*")
+    assert f"(`{path}`)" in await asked(stage.owner, stage.place, "project add", path=path)
+    assert f": `{path}`" in await asked(stage.owner, stage.place, "projects")
+
+
+@pytest.mark.req("B1", "A12")
+async def test_lists_that_are_too_long_to_show_come_whole_as_a_file(tmp_path: Path) -> None:
+    paths = [tmp_path / "root" / f"{number:03}-{'x' * 80}" for number in range(150)]
+    for path in paths:
+        path.mkdir(parents=True)
+    async with a_stage(tmp_path, FAIRLEAD_PROJECT_ROOT=str(tmp_path / "root")) as stage:
+        numbered = await stage.owner.slash(stage.place, "projects").reply()
+        assert "more lines in answer.md" in read(numbered)
+        listed = stage.owner.slash(stage.place, "project list")
+        last = await listed.followup(lambda m: m.attachments)
+        for message in (numbered, last):
+            whole = stage.discord.world.attachments[message.attachments[0].id].data.decode()
+            assert [path for path in paths if str(path) not in whole] == []
+        offered = await stage.owner.autocomplete(stage.place, "start", "project_name", "").choices()
+        assert len(offered) == 25
+
+
 @pytest.mark.req("B15")
 async def test_project_switch_selects_where_direct_messages_work(stage: Stage) -> None:
     await asked(stage.owner, stage.place, "project add", path=directory(stage, "fourth"))
@@ -177,6 +222,13 @@ async def test_status_has_its_fields_in_their_order(stage: Stage, thread: Place)
     assert "queue: pending=0, running=none" in text
     assert "last_job: success" in text
     assert "resume_ready: yes" in text
+
+
+@pytest.mark.req("A3", "A12")
+async def test_a_command_in_an_archived_thread_reopens_it_to_answer(stage: Stage, thread: Place) -> None:
+    thread.archive()
+    assert "Session Status" in await asked(stage.owner, thread, "status")
+    assert not thread.thread.archived
 
 
 @pytest.mark.req("A12", "A18")
@@ -267,6 +319,8 @@ async def test_agent_status_model_and_usage_speak_of_the_session_here(stage: Sta
     assert "cost: $0.50" in usage
     offered = await stage.owner.autocomplete(thread, "agent model", "model_id", "echo").choices()
     assert [c["value"] for c in offered] == ["echo-1", "echo-2"]
+    elsewhere = stage.discord.text_channel(stage.place.channel.guild, "elsewhere")  # type: ignore[arg-type]
+    assert await stage.owner.autocomplete(elsewhere, "agent model", "model_id", "echo").choices() == offered
     assert await asked(stage.owner, thread, "agent model", model_id="echo-2") == "Switched the model to echo-2"
     text = await asked(stage.owner, thread, "agent model", model_id="gpt-99")
     assert text.startswith("E_MODEL_UNAVAILABLE: The model gpt-99 is not available.")
@@ -320,6 +374,7 @@ EVERY_COMMAND: dict[str, dict[str, Any]] = {
     "agent kill": {},
     "agent status": {},
     "agent model": {"model_id": "x"},
+    "agent mode": {"mode": "plan"},
     "agent usage": {},
 }
 
@@ -334,16 +389,21 @@ async def test_a_stranger_gets_nothing_but_a_code(stage: Stage, command: str) ->
 
 
 @pytest.mark.req("A13")
-@pytest.mark.parametrize(
-    ("command", "focused"),
-    [
-        ("start", "project_name"), ("session open", "session_id"), ("retry", "job_id"), ("tool", "tool"),
-        ("agent model", "model_id"), ("agent start", "project_id"),
-    ],
-)  # fmt: skip
-async def test_a_stranger_is_offered_no_choices(stage: Stage, command: str, focused: str) -> None:
+async def test_a_stranger_is_offered_no_choices(stage: Stage) -> None:
     eve = stage.discord.person("eve-choices")
-    assert await eve.autocomplete(stage.place, command, focused, "").choices() == []
+    described = {p: o for c in stage.discord.world.commands[None] for p, o in _options(c, c["name"]).items()}
+    completed = [path for path, option in described.items() if option.get("autocomplete")]
+    assert len(completed) >= 10
+    for path in completed:
+        *command, focused = path.split(".")
+        assert await eve.autocomplete(stage.place, " ".join(command), focused, "").choices() == [], path
+
+
+async def test_every_command_is_tried_by_a_stranger(stage: Stage) -> None:
+    described = {p: o for c in stage.discord.world.commands[None] for p, o in _options(c, c["name"]).items()}
+    subcommands = {p: [o for o in c.get("options") or () if o["type"] == 1] for p, c in described.items()}
+    callable_ = {p.replace(".", " ") for p, c in described.items() if c.get("type") == 1 and not subcommands[p]}
+    assert callable_ == set(EVERY_COMMAND)
 
 
 async def test_choices_are_offered_for_what_can_be_known(stage: Stage) -> None:
@@ -354,10 +414,33 @@ async def test_choices_are_offered_for_what_can_be_known(stage: Stage) -> None:
         ("tool", "tool", "ec"): "echo",
         ("session open", "session_id", str(thread.id)): str(thread.id),
         ("agent start", "project_id", "ap"): 1,
+        ("project create", "tools_csv", "e"): "echo",
+        ("project create", "tools_csv", "x, ec"): "x,echo",
+        ("project create", "default_tool", "ec"): "echo",
     }
     for (command, focused, typed), wanted in offered.items():
         choices = await stage.owner.autocomplete(thread, command, focused, typed).choices()
         assert wanted in [c["value"] for c in choices], command
+
+
+async def test_a_command_that_is_no_longer_there_is_refused_in_the_persons_language(stage: Stage) -> None:
+    commands = stage.discord.world.commands[None]
+    gone = next(c for c in commands if c["name"] == "status") | {"name": "gone"}
+    commands.append(gone)
+    stage.owner.user.locale = "zh-TW"
+    try:
+        text = await asked(stage.owner, stage.place, "gone")
+    finally:
+        commands.remove(gone)
+        stage.owner.user.locale = "en-US"
+    assert text == f"E_INTERNAL: {say('zh-TW', 'error.E_INTERNAL')}"
+
+
+@pytest.mark.req("A1")
+@pytest.mark.parametrize("fault", [Fault.reset(), Fault.reset_after_work()], ids=["reset", "lost"])
+async def test_a_command_is_answered_although_its_acknowledgement_was_lost(stage: Stage, fault: Fault) -> None:
+    stage.discord.faults.next("POST", "/interactions/*", fault)
+    assert "1: /" in await asked(stage.owner, stage.place, "projects")
 
 
 @pytest.mark.req("A1")

@@ -6,6 +6,7 @@ import aiohttp
 import pytest
 
 from discord_channel.daemon import Daemon, Stage, a_stage
+from discord_channel.test_commands import asked
 from loopback_discord import Fault, Message, Place, Upload
 
 pytestmark = pytest.mark.anyio
@@ -63,6 +64,27 @@ async def test_strangers_can_be_met_with_silence(tmp_path: Path) -> None:
         await stage.daemon.until_logged(str(eve.id))
         await stage.owner.slash(stage.place, "projects").reply()
         assert asked.interaction.callback_type is None
+
+
+@pytest.mark.req("A13", "C3")
+async def test_a_guest_neither_sees_nor_repeats_what_the_owner_said_alone_with_the_agent(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, up=False) as stage:
+        bob = stage.discord.person("bob")
+        stage.daemon.settings["FAIRLEAD_ALLOWED_USER_IDS"] = str(bob.id)
+        await stage.daemon.up()
+        said = stage.owner.say(stage.owner.dm, "my own words\n/fail E_AGENT_ERROR")
+        await stage.owner.dm.wait_for_answer(lambda m: "E_AGENT_ERROR" in m.content, after=said)
+        [failed] = [e["payload"]["job_id"] for e in stage.daemon.journal("JobFailed")]
+        key = f"agent:fairlead:user:{stage.owner.id}"
+        assert (await asked(bob, bob.dm, "why", message=str(said.id))).startswith("E_MESSAGE_NOT_FOUND: ")
+        assert (await asked(bob, bob.dm, "why", message=failed)).startswith("E_MESSAGE_NOT_FOUND: ")
+        assert (await asked(bob, bob.dm, "retry", job_id=failed)).startswith("E_JOB_NOT_FOUND: ")
+        assert (await asked(bob, bob.dm, "session open", session_id=key)).startswith("E_SESSION_NOT_FOUND: ")
+        assert await asked(bob, bob.dm, "session list") == "There are no sessions"
+        assert await bob.autocomplete(bob.dm, "retry", "job_id", "").choices() == []
+        assert await bob.autocomplete(bob.dm, "session open", "session_id", "").choices() == []
+        assert "my own words" in await asked(stage.owner, stage.place, "why", message=str(said.id))
+        assert (await asked(stage.owner, stage.place, "retry", job_id=failed)).startswith("Trying again as job_")
 
 
 @pytest.mark.req("D5", "D6")

@@ -1,11 +1,12 @@
 """The agent asks: buttons, choices, words of one's own; answered once, by somebody who may, also after a restart."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
-from discord_channel.daemon import Stage, a_stage
-from loopback_discord import Message, Place
+from discord_channel.daemon import Daemon, Stage, a_stage
+from loopback_discord import Fault, Message, Place
 
 pytestmark = pytest.mark.anyio
 
@@ -138,6 +139,23 @@ async def test_one_answer_is_chosen_and_the_other_written(stage: Stage) -> None:
     assert "the answer to Which colour? is red" in answer.content
 
 
+async def test_a_form_with_nothing_in_it_answers_nothing_and_one_with_a_part_waits_for_the_rest(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/question Which colour? | red | blue || Which size? | small | large")
+    asked = await question_in(thread, said)
+    pressed = stage.owner.click(asked, "Something else …")
+    await pressed.modal()
+    told = await stage.owner.submit_modal(pressed, field0=" ").reply()
+    assert told.content.startswith("E_EMPTY_MESSAGE: ")
+    pressed = stage.owner.click(asked, "Something else …")
+    await pressed.modal()
+    await stage.owner.submit_modal(pressed, field0="green").reply()
+    size = next(i for i in asked.custom_ids() if i.endswith("|pick1"))
+    await stage.owner.select(asked, size, "0").reply()
+    answer = await thread.wait_for_answer(lambda m: "the answer to Which size? is small" in m.content, after=said)
+    assert "the answer to Which colour? is green" in answer.content
+
+
 async def test_an_answer_in_ones_own_words(stage: Stage) -> None:
     thread = await stage.start_thread()
     said = stage.owner.say(thread, "/question Which colour? | red | blue")
@@ -175,6 +193,24 @@ async def test_a_strangers_click_counts_for_nothing(stage: Stage) -> None:
     await thread.wait_for_answer(lambda m: "denied: cat secrets" in m.content, after=said)
 
 
+@pytest.mark.req("A13")
+async def test_a_strangers_choice_and_form_count_for_nothing(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    eve = stage.discord.person("eve-chooses")
+    said = stage.owner.say(thread, "/question Which? | a | b | c | d | e")
+    asked = await question_in(thread, said)
+    select = next(i for i in asked.custom_ids() if i.endswith("|pick0"))
+    opened = stage.owner.click(asked, "Something else …")
+    await opened.modal()
+    tries = [eve.select(asked, select, "0"), eve.click(asked, "Something else …"), eve.submit_modal(opened, field0="x")]
+    for tried in tries:
+        told = await tried.reply()
+        assert told.ephemeral
+        assert told.content.startswith("E_OWNER_ONLY: ")
+    await stage.owner.submit_modal(opened, field0="mine").reply()
+    await thread.wait_for_answer(lambda m: "the answer to Which? is mine" in m.content, after=said)
+
+
 async def test_an_allowed_guest_may_allow_once_and_not_for_the_session(tmp_path: Path) -> None:
     async with a_stage(tmp_path, up=False) as stage:
         bob = stage.discord.person("bob")
@@ -208,22 +244,84 @@ async def test_a_settled_question_is_said_to_be_settled(stage: Stage) -> None:
     await thread.wait_for_answer(lambda m: "allowed: date" in m.content, after=said)
     asked.components = components  # a client that has not redrawn yet
     late = await stage.owner.click(asked, "Deny").followup()
-    assert late.content.startswith("E_QUESTION_CLOSED: Already answered by ")
+    assert late.content == f"E_QUESTION_CLOSED: Already answered by <@{stage.owner.id}>"
+
+
+@pytest.mark.req("A3", "B4")
+async def test_a_click_in_an_archived_thread_shows_too(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/question Which? | a | b")
+    asked = await question_in(thread, said)
+    thread.archive()
+    await stage.owner.click(asked, "a").reply()
+    assert asked.content.endswith(f"-# Answered by <@{stage.owner.id}>: a")
+    assert asked.components == []
+
+
+async def test_no_form_is_opened_for_a_question_that_is_settled(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/question Which colour? | red | blue")
+    asked = await question_in(thread, said)
+    components = list(asked.components)
+    await stage.owner.click(asked, "red").reply()
+    asked.components = components  # a client that has not redrawn yet
+    told = await stage.owner.click(asked, "Something else …").reply()
+    assert told.content == f"E_QUESTION_CLOSED: Already answered by <@{stage.owner.id}>"
+
+
+async def test_of_two_clicks_at_once_the_first_counts_and_the_second_is_told_whose_did(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/ask make twice")
+    asked = await question_in(thread, said)
+    first, second = stage.owner.click(asked, "Allow once"), stage.owner.click(asked, "Deny")
+    assert (await second.followup()).content == f"E_QUESTION_CLOSED: Already answered by <@{stage.owner.id}>"
+    await first.reply()
+    await thread.wait_for_answer(lambda m: "allowed: make twice" in m.content, after=said)
+    assert asked.content.endswith(f"-# Allowed once by <@{stage.owner.id}>")
+
+
+@pytest.mark.req("A1", "B4")
+@pytest.mark.parametrize(
+    "fault", [Fault.after_work(), Fault.reset_after_work(), Fault.reset()], ids=["500 after work", "lost", "reset"]
+)
+async def test_a_click_counts_and_shows_although_its_acknowledgement_was_lost(stage: Stage, fault: Fault) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/ask make")
+    asked = await question_in(thread, said)
+    stage.discord.faults.next("POST", "/interactions/*", fault)
+    stage.owner.click(asked, "Allow once")
+    await thread.wait_for_answer(lambda m: "allowed: make" in m.content, after=said)
+    await stage.discord.wait_for(lambda: asked.components == [], what="the buttons to go")
+    assert asked.content.endswith(f"-# Allowed once by <@{stage.owner.id}>")
+
+
+@pytest.mark.req("A1", "B4")
+async def test_a_click_that_was_heard_too_late_to_acknowledge_counts_and_shows(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/ask make")
+    asked = await question_in(thread, said)
+    stage.owner.click(asked, "Deny").interaction.created_at -= 4
+    await thread.wait_for_answer(lambda m: "denied: make" in m.content, after=said)
+    await stage.discord.wait_for(lambda: asked.components == [], what="the buttons to go")
+    assert asked.content.endswith(f"-# Denied by <@{stage.owner.id}>")
 
 
 @pytest.mark.req("B4")
-async def test_buttons_work_after_a_crash_a_question_goes_on_and_a_permission_offers_retry(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", [Daemon.kill, Daemon.stop])
+async def test_buttons_work_after_a_restart_a_question_goes_on_and_a_permission_offers_retry(
+    tmp_path: Path, end: Callable[[Daemon], Awaitable[None]]
+) -> None:
     async with a_stage(tmp_path) as stage:
         one, two = await stage.start_thread(), await stage.start_thread()
         question = await question_in(one, stage.owner.say(one, "/question Which colour? | red | blue"))
         permission = await question_in(two, stage.owner.say(two, "/ask make"))
-        await stage.daemon.kill()
+        await end(stage.daemon)
         await stage.daemon.up()
         await stage.owner.click(question, "red").reply()
         assert "goes to the agent as a new message" in question.content
         await one.wait_for_answer(lambda m: "Answer: red" in m.content)
         refused = await stage.owner.click(permission, "Allow once").followup()
-        job = stage.daemon.journal("JobMarkedUnknownAfterCrash")[-1]["payload"]["job_id"]
+        job = stage.daemon.journal("QuestionAsked")[-1]["payload"]["job_id"]
         assert refused.content == (
             f"E_QUESTION_CLOSED: The job that asked was interrupted. Use /retry {job} to run it again."
         )

@@ -16,6 +16,16 @@ from fairlead.flow.stopping import cancel_jobs
 from fairlead.ports import AgentInfo, Runtime
 
 
+def session_meant(state: State, caller: Caller, now: str) -> Session | None:
+    """The session of this conversation; elsewhere the caller's most recently active one."""
+    here = state.session_for(caller.conversation, caller.session_key, now)
+    if here is not None:
+        return here
+    theirs = {j.session_key for j in state.jobs.values() if j.person == caller.person}
+    active = [s for s in state.sessions.values() if s.session_key in theirs]
+    return max(active, key=lambda s: s.last_activity_at, default=None)
+
+
 class AgentCommands:
     def __init__(self, ledger: Ledger, scheduler: Scheduler, runtimes: Mapping[str, Runtime], workspaces: str) -> None:
         self._ledger = ledger
@@ -28,15 +38,10 @@ class AgentCommands:
         return self._ledger.state
 
     def _session(self, caller: Caller) -> Session:
-        """The session of this conversation; elsewhere the caller's most recently active one."""
-        here = self._state.session_for(caller.conversation, caller.session_key, self._ledger.now())
-        if here is not None:
-            return here
-        theirs = {j.session_key for j in self._state.jobs.values() if j.person == caller.person}
-        active = [s for s in self._state.sessions.values() if s.session_key in theirs]
-        if not active:
+        session = session_meant(self._state, caller, self._ledger.now())
+        if session is None:
             raise error(Code.E_NO_ACTIVE_SESSION)
-        return max(active, key=lambda s: s.last_activity_at)
+        return session
 
     def _info(self, session: Session) -> AgentInfo:
         runtime = self._runtimes.get(session.tool)

@@ -29,6 +29,7 @@ from fairlead.core.state import Project, Session, State
 from fairlead.errors import Code, error
 from fairlead.flow import reports
 from fairlead.flow.agent_commands import AgentCommands
+from fairlead.flow.discretion import may_see
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.looking_back import LookingBack
 from fairlead.flow.openings import Openings
@@ -184,15 +185,16 @@ class Commands:
         await self._ledger.record(ChangeTool(session.session_key, request.tool))
         return ToolSet(request.tool, from_next_job=session.running_job_id is not None)
 
-    async def _session_list(self, request: ask.SessionList, _caller: Caller) -> SessionCatalogue:
+    async def _session_list(self, request: ask.SessionList, caller: Caller) -> SessionCatalogue:
         project = self._project(request.project) if request.project else None
-        chosen = [s for s in self._state.sessions.values() if project is None or s.project == project.name]
+        seen = [s for s in self._state.sessions.values() if may_see(self._state, s.session_key, caller)]
+        chosen = [s for s in seen if project is None or s.project == project.name]
         chosen.sort(key=lambda s: s.last_activity_at, reverse=True)
         return SessionCatalogue(tuple(reports.session_row(self._state, s) for s in chosen[:SESSION_LIST_LENGTH]))
 
-    async def _session_open(self, request: ask.SessionOpen, _caller: Caller) -> SessionFound:
+    async def _session_open(self, request: ask.SessionOpen, caller: Caller) -> SessionFound:
         session = self._state.session_named(request.session_id)
-        if session is None:
+        if session is None or not may_see(self._state, session.session_key, caller):
             raise error(Code.E_SESSION_NOT_FOUND, f"There is no session {request.session_id[:100]!r}.")
         return SessionFound(reports.session_row(self._state, session))
 
@@ -219,13 +221,15 @@ class Commands:
 
     async def _retry(self, request: ask.Retry, caller: Caller) -> JobQueued:
         past = await self._looking_back.job(request.job_id)
+        if not may_see(self._state, past.job.session_key, caller):
+            raise error(Code.E_JOB_NOT_FOUND, f"There is no job {request.job_id!r}.")
         prompt = "" if past.job.prompt_blob else past.prompt
         decision = await self._ledger.record(RetryJob(past.job, prompt, caller.person, past.job.attachments))
         job = self._state.jobs[decision.subject]
         return JobQueued(job.job_id, job.attempt, job.retry_of)
 
-    async def _why(self, request: ask.Why, _caller: Caller) -> Story:
-        return await self._looking_back.story(request.subject)
+    async def _why(self, request: ask.Why, caller: Caller) -> Story:
+        return await self._looking_back.story(request.subject, caller)
 
 
 def _parsed_args(args_json: str) -> dict[str, tuple[str, ...]]:

@@ -6,8 +6,10 @@ from fairlead.core import events as e
 from fairlead.core.fold import apply
 from fairlead.core.keys import parse_session_key
 from fairlead.core.replies import Step, Story
+from fairlead.core.requests import Caller
 from fairlead.core.state import Job, Session, State, answer_debt_id
 from fairlead.errors import Code, FairleadError, error
+from fairlead.flow.discretion import may_see
 from fairlead.flow.ledger import Ledger
 from fairlead.ports import Blobs, Journal, Recorded
 from fairlead.render.story import in_words
@@ -46,8 +48,8 @@ class LookingBack:
             await self._text(told.answer, told.answer_blob),
         )
 
-    async def story(self, subject: str) -> Story:
-        """Every step of a job, or of the message that became one."""
+    async def story(self, subject: str, caller: Caller) -> Story:
+        """Every step of a job, or of the message that became one; for whoever may know of it."""
         names = [subject, answer_debt_id(subject)]
         recorded = await self._journal.lines_about(names)
         became = [r.event.job_id for r in recorded if isinstance(r.event, e.JobEnqueued)]
@@ -58,7 +60,8 @@ class LookingBack:
         if questions:
             recorded += await self._journal.lines_about(questions)
         steps = {r.seq: Step(r.seq, r.ts, type(r.event).__name__, in_words(r.event)) for r in recorded}
-        if not steps:
+        talks = {key for r in recorded if (key := getattr(r.event, "session_key", ""))}
+        if not steps or not all(may_see(self._ledger.state, key, caller) for key in talks):
             raise error(Code.E_MESSAGE_NOT_FOUND, f"The journal has no line about {subject[:80]!r}.")
         return Story(subject, tuple(steps[seq] for seq in sorted(steps)))
 

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.requests import Caller
-from fairlead.core.state import RETRYABLE, Job, Session, State
+from fairlead.core.state import RETRYABLE, Job, State
+from fairlead.flow.agent_commands import session_meant
+from fairlead.flow.discretion import may_see
 from fairlead.flow.hub import Hub, Watch
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.looking_back import LookingBack
@@ -45,19 +47,24 @@ class FlowView:
             case "tool":
                 project = state.projects.get(here.project) if here is not None else None
                 return list(project.enabled_tools if project is not None else self._ledger.limits.tools)
+            case "any_tool":
+                return list(self._ledger.limits.tools)
             case "session":
                 recent = sorted(state.sessions.values(), key=lambda s: s.last_activity_at, reverse=True)
-                return [s.session_id for s in recent]
+                return [s.session_id for s in recent if may_see(state, s.session_key, caller)]
             case "retryable":
-                failed = [j for j in state.jobs.values() if j.state in RETRYABLE]
+                failed = [
+                    j for j in state.jobs.values() if j.state in RETRYABLE and may_see(state, j.session_key, caller)
+                ]
                 failed.sort(key=lambda j: (here is not None and j.session_key == here.session_key, j.finished_at or ""))
                 return [j.job_id for j in reversed(failed)]
             case "model":
-                return list(self._agent(here).models)
+                return list(self._agent(caller).models)
             case "mode":
-                return list(self._agent(here).modes)
+                return list(self._agent(caller).modes)
 
-    def _agent(self, session: Session | None) -> AgentInfo:
+    def _agent(self, caller: Caller) -> AgentInfo:
+        session = session_meant(self.state, caller, self._ledger.now())
         runtime = self._runtimes.get(session.tool) if session is not None else None
         return runtime.describe(session.session_key) if runtime is not None and session is not None else AgentInfo()
 

@@ -12,11 +12,11 @@ class RealDirectories:
         given = path.strip()
         if not given or "\x00" in given:
             return DirectoryFacts(given, "", "The path is empty.")
-        expanded = Path(given).expanduser()
-        if not expanded.is_absolute():
+        expanded = os.path.expanduser(given)  # noqa: PTH111 - pathlib's raises for a user who is not there
+        if not Path(expanded).is_absolute():
             return DirectoryFacts(given, "", f"{given} is not an absolute path.")
         real = os.path.realpath(expanded)
-        return DirectoryFacts(str(expanded), real, _problem(Path(real), given))
+        return DirectoryFacts(str(Path(expanded)), real, _problem(Path(real), given))
 
     def problem_at(self, real_path: str) -> str:
         is_fine = Path(real_path).is_dir() and os.access(real_path, os.R_OK | os.X_OK)
@@ -28,9 +28,10 @@ class RealDirectories:
 
 
 def _problem(real: Path, given: str) -> str:
-    if real.is_dir():
+    # os.path says no to a name longer than the file system takes; pathlib raises
+    if os.path.isdir(real):  # noqa: PTH112
         return "" if os.access(real, os.R_OK | os.X_OK) else f"{given} cannot be entered: permission denied."
-    if real.exists():
+    if os.path.exists(real):  # noqa: PTH110
         return f"{given} is not a directory."
     return f"{given} does not exist.{_hint(real)}"
 

@@ -7,9 +7,11 @@ import discord
 import msgspec
 
 from fairlead.channels.discord import questions
-from fairlead.channels.discord.calls import CONDITIONS, Calls
+from fairlead.channels.discord.acknowledging import acknowledge
+from fairlead.channels.discord.calls import CONDITIONS, FAULTS, Calls
 from fairlead.channels.discord.governor import Urgency
 from fairlead.channels.discord.people import People
+from fairlead.channels.discord.threads import reopening
 from fairlead.core.engine import Verdict
 from fairlead.core.live import QuestionSettled
 from fairlead.core.state import OpenQuestion
@@ -54,9 +56,14 @@ class Clicking:
         question = self._view.state.questions.get(what.question_id)
         if question is None or not self._view.state.state_id.startswith(what.state_id):
             await interaction.response.send_message(error_line(lang, Code.E_QUESTION_CLOSED), ephemeral=True)
+        elif what.verb == "other" and not self._can_be_answered(question):
+            line = _refusal(error(Code.E_QUESTION_CLOSED), question, lang)
+            await interaction.response.send_message(line, ephemeral=True)
         elif what.verb == "other":
             form = questions.answer_form(question, self._view.state.state_id, lang)
             await interaction.response.send_modal(form)
+        elif what.verb == "form" and not any(questions.written(question, questions.form_fields(data))):
+            await interaction.response.send_message(error_line(lang, Code.E_EMPTY_MESSAGE), ephemeral=True)
         else:
             await self._answer(interaction, question, self._click(interaction, question, what.verb, data), lang)
             await self._people.see(interaction)
@@ -68,7 +75,7 @@ class Clicking:
         standing = self._standing.pop(question.question_id, None)
         # Both at once: Discord waits for no disk, and of two choices from one list the later must be decided later.
         outcome, acknowledged = await asyncio.gather(
-            self._gate.click(click), interaction.response.defer(), return_exceptions=True
+            self._gate.click(click), acknowledge(interaction), return_exceptions=True
         )
         if standing is not None and (isinstance(outcome, BaseException) or question.status == "open"):
             self._standing[question.question_id] = standing
@@ -76,29 +83,34 @@ class Clicking:
             raise acknowledged
         if isinstance(outcome, FairleadError):
             log_failure("click refused", outcome, question_id=question.question_id)
-            await interaction.followup.send(_refusal(outcome, question, lang), ephemeral=True)
+            if acknowledged:
+                await interaction.followup.send(_refusal(outcome, question, lang), ephemeral=True)
         elif isinstance(outcome, BaseException):
             raise outcome
         elif question.status == "open":
             view = questions.question_view(question, self._view.state.state_id, lang)
-            await interaction.edit_original_response(view=view)
+            await self._redraw(interaction, {"view": view}, is_acknowledged=acknowledged)
         else:
-            await self._close(interaction, question, click, lang, was_gone=was_gone)
+            edit = _answered(interaction, question, click, lang, was_gone=was_gone)
+            await self._redraw(interaction, edit, is_acknowledged=acknowledged)
 
-    async def _close(
-        self,
-        interaction: discord.Interaction[Any],
-        question: OpenQuestion,
-        click: Click,
-        lang: str,
-        *,
-        was_gone: bool,
+    async def _redraw(
+        self, interaction: discord.Interaction[Any], edit: dict[str, Any], *, is_acknowledged: bool
     ) -> None:
-        line = say(lang, "question.carried_over") if was_gone else ""
-        click = msgspec.structs.replace(click, chosen=question.chosen)  # with what was chosen before
-        outcome = outcome_line(lang, click, f"<@{interaction.user.id}>")
-        content = interaction.message.content if interaction.message is not None else ""
-        await interaction.edit_original_response(**closed(content, "\n".join(filter(None, (outcome, line)))))
+        """By the interaction, else as any message of ours: the click counted, so its buttons must not stay."""
+        try:
+            if is_acknowledged:
+                await reopening(
+                    self._calls, interaction.channel_id or 0, lambda: interaction.edit_original_response(**edit)
+                )
+                return
+        except (*FAULTS, *CONDITIONS) as fault:
+            log.info("an interaction no longer edits its message", message=repr(fault))
+        if interaction.message is not None and interaction.channel_id is not None:
+            await self._edit(interaction.channel_id, interaction.message.id, edit)
+
+    def _can_be_answered(self, question: OpenQuestion) -> bool:
+        return question.status == "open" and (question.kind == "question" or not self._is_gone(question))
 
     def _is_gone(self, question: OpenQuestion) -> bool:
         job = self._view.state.jobs.get(question.job_id)
@@ -123,7 +135,7 @@ class Clicking:
             chosen,
             message,
             for_session=verb == "session",
-            partial=verb.startswith("pick"),
+            partial=verb.startswith("pick") or verb == "form",
         )
 
     async def settled(self, event: QuestionSettled) -> None:
@@ -131,19 +143,27 @@ class Clicking:
         standing = self._standing.pop(event.question_id, None)
         if standing is None:
             return
-        line = _settled_line(event, standing.lang)
-        edit = closed(standing.text, line)
+        edit = closed(standing.text, _settled_line(event, standing.lang))
+        await self._edit(standing.channel_id, standing.message_id, edit)
+
+    async def _edit(self, channel_id: int, message_id: int, edit: dict[str, Any]) -> None:
         try:
             await self._calls.make(
                 Urgency.FINAL_STATUS,
-                lambda client: (
-                    client.get_partial_messageable(standing.channel_id)
-                    .get_partial_message(standing.message_id)
-                    .edit(**edit)
-                ),
+                lambda client: client.get_partial_messageable(channel_id).get_partial_message(message_id).edit(**edit),
             )
         except CONDITIONS as condition:
-            log.info("a settled question kept its buttons", question_id=event.question_id, message=repr(condition))
+            log.info("a settled question kept its buttons", message_id=str(message_id), message=repr(condition))
+
+
+def _answered(
+    interaction: discord.Interaction[Any], question: OpenQuestion, click: Click, lang: str, *, was_gone: bool
+) -> dict[str, Any]:
+    line = say(lang, "question.carried_over") if was_gone else ""
+    click = msgspec.structs.replace(click, chosen=question.chosen)  # with what was chosen before
+    outcome = outcome_line(lang, click, f"<@{interaction.user.id}>")
+    content = interaction.message.content if interaction.message is not None else ""
+    return closed(content, "\n".join(filter(None, (outcome, line))))
 
 
 def closed(content: str, line: str) -> dict[str, Any]:
@@ -165,7 +185,7 @@ def outcome_line(lang: str, click: Click, who: str) -> str:
 
 def _settled_line(event: QuestionSettled, lang: str) -> str:
     if event.person:
-        return say(lang, "question.already", person=event.person)
+        return say(lang, "question.already", person=_shown_person(event.person))
     if event.outcome == "expired":
         return say(lang, "question.expired")
     return error_line(lang, Code.E_QUESTION_CLOSED)
@@ -177,5 +197,10 @@ def _refusal(refusal: FairleadError, question: OpenQuestion, lang: str) -> str:
     if refusal.code == Code.E_QUESTION_CLOSED and question.status == "open":
         return f"{refusal.code}: {say(lang, 'question.job_gone', job=question.job_id)}"
     if refusal.code == Code.E_QUESTION_CLOSED and question.answered_by:
-        return f"{refusal.code}: {say(lang, 'question.already', person=question.answered_by)}"
+        return f"{refusal.code}: {say(lang, 'question.already', person=_shown_person(question.answered_by))}"
     return error_line(lang, error(refusal.code).code)
+
+
+def _shown_person(person: str) -> str:
+    """Discord shows a mention as the name; people of other channels have none here."""
+    return f"<@{person}>" if person.isdecimal() else person

@@ -7,12 +7,12 @@ from discord import app_commands
 from discord.app_commands import Choice, locale_str
 
 from fairlead.channels.discord.conversations import message_named
-from fairlead.channels.discord.desk import Desk, Interaction
+from fairlead.channels.discord.desk import CHOICE_LENGTH, Desk, Interaction
 from fairlead.channels.discord.drawing import added_project, numbered_projects
 from fairlead.core import requests as ask
-from fairlead.errors import Code, error
+from fairlead.errors import Code
 from fairlead.observe import log_failure
-from fairlead.render.words import say
+from fairlead.render.words import error_line, say
 
 
 def text(key: str) -> locale_str:
@@ -46,6 +46,19 @@ async def tools(interaction: Interaction, typed: str) -> list[Choice[str]]:
     return desk_of(interaction).choices(interaction, "tool", typed)
 
 
+async def any_tool(interaction: Interaction, typed: str) -> list[Choice[str]]:
+    return desk_of(interaction).choices(interaction, "any_tool", typed)
+
+
+async def any_tools(interaction: Interaction, typed: str) -> list[Choice[str]]:
+    """The tool that is being typed, behind those that stand there already."""
+    before, comma, last = typed.rpartition(",")
+    named = {each.strip() for each in before.split(",")}
+    fitting = [c.value for c in await any_tool(interaction, last) if c.value not in named]
+    lists = [f"{before}{comma}{tool}" for tool in fitting]
+    return [Choice(name=each, value=each) for each in lists if len(each) <= CHOICE_LENGTH]
+
+
 async def sessions(interaction: Interaction, typed: str) -> list[Choice[str]]:
     return desk_of(interaction).choices(interaction, "session", typed)
 
@@ -75,7 +88,7 @@ project = app_commands.Group(name="project", description=text("project"))
     default_tool=text("project.create.default_tool"),
     args_json=text("project.create.args_json"),
 )
-@app_commands.autocomplete(default_tool=tools)
+@app_commands.autocomplete(tools_csv=any_tools, default_tool=any_tool)
 async def project_create(  # noqa: PLR0917 - arguments of a slash command
     interaction: Interaction, name: str, path: str, tools_csv: str, default_tool: str, args_json: str = ""
 ) -> None:
@@ -240,6 +253,6 @@ class Tree(app_commands.CommandTree[Any]):
         if isinstance(error_, app_commands.CheckFailure):
             return
         log_failure("a command was not understood", error_, command=str(interaction.data)[:200])
-        if not interaction.response.is_done():
-            line = error(Code.E_INTERNAL).full_sentence()
+        if interaction.type is discord.InteractionType.application_command and not interaction.response.is_done():
+            line = error_line(desk_of(interaction).people.language(interaction), Code.E_INTERNAL)
             await interaction.response.send_message(line, ephemeral=True)

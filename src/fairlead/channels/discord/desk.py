@@ -1,5 +1,6 @@
 """Where slash commands are answered: acknowledged at once, then asked of the gate, then drawn. Knows no command."""
 
+import io
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -7,22 +8,24 @@ import discord
 import msgspec
 from discord import app_commands
 
-from fairlead.channels.discord.calls import ALREADY_ACKNOWLEDGED, CONDITIONS, Calls
+from fairlead.channels.discord.acknowledging import acknowledge
+from fairlead.channels.discord.calls import CONDITIONS, FAULTS, Calls
 from fairlead.channels.discord.conversations import CHANNEL, link_to
 from fairlead.channels.discord.drawing import Drawn, drawn, refusal_line
 from fairlead.channels.discord.governor import Urgency
 from fairlead.channels.discord.people import People
+from fairlead.channels.discord.threads import reopening
 from fairlead.core.keys import parse_session_key
 from fairlead.core.replies import Reply, SessionFound, SessionRow, SessionStarted
 from fairlead.core.requests import Caller, Request, SessionOpen, Start
 from fairlead.errors import Code, FairleadError, error
 from fairlead.observe import log, log_failure
 from fairlead.ports import ChoiceKind, Gate, View
-from fairlead.render.pieces import plan_pieces
+from fairlead.render.pieces import ANSWER_FILE, plan_pieces
 from fairlead.render.words import say
 
 _CHOICES: Final = 25
-_CHOICE_LENGTH: Final = 100
+CHOICE_LENGTH: Final = 100
 _PIECES: Final = 5
 Draw = Callable[[Reply, str], Drawn]
 Named = dict[str, str]
@@ -48,7 +51,8 @@ class Desk(msgspec.Struct, frozen=True):
     async def work(
         self, interaction: Interaction, asked: Callable[[Caller, str], Awaitable[Drawn]], named: Named | None = None
     ) -> None:
-        if not await _acknowledged(interaction):
+        # before anything else: Discord waits three seconds, whatever the disk does
+        if not await acknowledge(interaction, ephemeral=True, thinking=True):
             return
         lang = self.people.language(interaction)
         try:
@@ -62,11 +66,31 @@ class Desk(msgspec.Struct, frozen=True):
         except Exception as fault:  # a command that crashes is answered, and the next one works
             log_failure("a command crashed", fault)
             answer = Drawn(refusal_line(error(Code.E_INTERNAL), lang))
-        await _shown(interaction, answer, lang)
+        await self._show(interaction, answer, lang)
+
+    async def _show(self, interaction: Interaction, answer: Drawn, lang: str) -> None:
+        planned = plan_pieces(answer.content, max_pieces=_PIECES, lang=lang)
+        first, *more = planned.messages or ("",)
+        whole = answer.file or planned.file
+
+        def files(*, here: bool) -> list[discord.File]:
+            return [discord.File(io.BytesIO(whole), filename=ANSWER_FILE)] if here and whole is not None else []
+
+        async def begin() -> None:
+            await interaction.edit_original_response(
+                content=first or None, embed=answer.embed, attachments=files(here=not more)
+            )
+
+        try:
+            await reopening(self.calls, interaction.channel_id or 0, begin)
+            for piece in more:
+                await interaction.followup.send(piece, ephemeral=True, files=files(here=piece is more[-1]))
+        except (*FAULTS, *CONDITIONS) as fault:
+            log.warning("a reply was not shown", message=repr(fault))
 
     def choices(self, interaction: Interaction, kind: ChoiceKind, typed: str) -> list[app_commands.Choice[str]]:
         found = self.view.choices(kind, typed, self.people.caller(interaction))
-        fitting = [c for c in found if 0 < len(c) <= _CHOICE_LENGTH]
+        fitting = [c for c in found if 0 < len(c) <= CHOICE_LENGTH]
         return [app_commands.Choice(name=c, value=c) for c in fitting[:_CHOICES]]
 
     async def start(self, interaction: Interaction, project: str, *, named: Named) -> None:
@@ -112,27 +136,3 @@ class Desk(msgspec.Struct, frozen=True):
 
 def _takes_threads(interaction: Interaction) -> bool:
     return getattr(interaction.channel, "type", None) in {discord.ChannelType.text, discord.ChannelType.news}
-
-
-async def _acknowledged(interaction: Interaction) -> bool:
-    """Within three seconds, whatever the disk does: so nothing comes before it."""
-    try:
-        await interaction.response.defer(ephemeral=True, thinking=True)
-    except discord.HTTPException as refused:
-        if refused.code != ALREADY_ACKNOWLEDGED:  # that one says that an earlier attempt had worked
-            log.warning("an interaction could not be acknowledged", message=str(refused))
-            return False
-    return True
-
-
-async def _shown(interaction: Interaction, answer: Drawn, lang: str) -> None:
-    first, *more = plan_pieces(answer.content, max_pieces=_PIECES, lang=lang).messages or ("",)
-    try:
-        if answer.embed is not None:
-            await interaction.edit_original_response(content=first or None, embed=answer.embed)
-        else:
-            await interaction.edit_original_response(content=first)
-        for piece in more:
-            await interaction.followup.send(piece, ephemeral=True)
-    except discord.HTTPException as refused:
-        log.warning("a reply was not shown", message=str(refused))

@@ -9,15 +9,26 @@ import msgspec
 from fairlead.channels.discord.conversations import CHANNEL, link_to
 from fairlead.core import replies as r
 from fairlead.core.keys import parse_session_key
-from fairlead.errors import CODES, FairleadError
-from fairlead.render.neutral import code_block
+from fairlead.errors import CODES, Code, FairleadError
+from fairlead.render.neutral import code_block, one_line, quoted
+from fairlead.render.pieces import plan_pieces
 from fairlead.render.replies import reply_lines
 from fairlead.render.words import error_line, say
 
+_DESCRIPTION: Final = 4000
+_PATH: Final = 1000
+_TYPED: Final = 200
+_OWN_WORDS: Final = 600
+_NAMED_IS_ALL: Final = frozenset({Code.E_PROJECT_NOT_FOUND, Code.E_SESSION_NOT_FOUND, Code.E_JOB_NOT_FOUND})
+"""Where the error's own words only repeat what was typed."""
+
 
 class Drawn(msgspec.Struct, frozen=True):
+    """`file` is the whole text where content or embed hold only a part of it."""
+
     content: str = ""
     embed: discord.Embed | None = None
+    file: bytes | None = None
 
 
 def drawn(reply: r.Reply, lang: str) -> Drawn:
@@ -28,14 +39,18 @@ def drawn(reply: r.Reply, lang: str) -> Drawn:
 
 
 def refusal_line(problem: FairleadError, lang: str, **named: str) -> str:
-    """`CODE: sentence`. What was typed fills the sentence's gaps; else the error's own words stand behind it."""
-    own_words = "" if problem.message == CODES[problem.code].what else problem.message
-    return error_line(lang, problem.code, **named, detail="" if named else own_words)
+    """`CODE: sentence`. What was typed fills the sentence's gaps; the error's own words stand behind it where they
+    say more."""
+    fields = {name: quoted(typed, _TYPED) for name, typed in named.items()}
+    line = error_line(lang, problem.code, **fields)
+    own_words = "" if problem.message == CODES[problem.code].what else one_line(problem.message, _OWN_WORDS)
+    says_all = not own_words or own_words in line or (named and problem.code in _NAMED_IS_ALL)
+    return line if says_all else error_line(lang, problem.code, **fields, detail=own_words)
 
 
 def _numbered(catalogue: r.ProjectCatalogue, lang: str) -> Drawn:
-    lines = [f"{p.number}: {p.path}" for p in catalogue.projects]
-    return _embed("\n".join(lines)) if lines else Drawn(say(lang, "reply.project.none"))
+    lines = [f"{p.number}: {quoted(p.path, _PATH)}" for p in catalogue.projects]
+    return _embed("\n".join(lines), lang) if lines else Drawn(say(lang, "reply.project.none"))
 
 
 def numbered_projects(reply: r.Reply, lang: str) -> Drawn:
@@ -51,7 +66,7 @@ def _projects(catalogue: r.ProjectCatalogue, lang: str) -> Drawn:
 
 def _project(project: r.ProjectInfo, lang: str) -> Drawn:
     return Drawn(
-        say(lang, "reply.project.created", project=project.name, path=project.path)
+        say(lang, "reply.project.created", project=project.name, path=quoted(project.path, _PATH))
         + "\n"
         + code_block(f"default_tool: {project.default_tool}\nenabled_tools: {', '.join(project.enabled_tools)}")
     )
@@ -59,7 +74,7 @@ def _project(project: r.ProjectInfo, lang: str) -> Drawn:
 
 def added_project(reply: r.Reply, lang: str) -> Drawn:
     assert isinstance(reply, r.ProjectInfo)
-    return Drawn(say(lang, "reply.project.added", id=reply.number, path=reply.path))
+    return Drawn(say(lang, "reply.project.added", id=reply.number, path=quoted(reply.path, _PATH)))
 
 
 def _sessions(catalogue: r.SessionCatalogue, lang: str) -> Drawn:
@@ -81,13 +96,14 @@ def where(row: r.SessionRow) -> str:
     return link_to(guild_id, row.conversation.conversation_id)
 
 
-def _embed(text: str, title: str = "") -> Drawn:
-    return Drawn(embed=discord.Embed(title=title or None, description=text[:4000]))
+def _embed(text: str, lang: str, title: str = "") -> Drawn:
+    planned = plan_pieces(text, _DESCRIPTION, 1, lang=lang)
+    return Drawn(embed=discord.Embed(title=title or None, description=planned.messages[0]), file=planned.file)
 
 
-def _report(reply: r.Reply, _lang: str) -> Drawn:
+def _report(reply: r.Reply, lang: str) -> Drawn:
     title, *lines = reply_lines(reply)
-    return _embed("\n".join(lines), title)
+    return _embed("\n".join(lines), lang, title)
 
 
 def _reset(done: r.SessionWasReset, lang: str) -> Drawn:

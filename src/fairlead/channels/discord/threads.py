@@ -1,8 +1,11 @@
 """A thread grows from the message that opens it, and has its id: asked for again, it is there. Binds nothing."""
 
+from collections.abc import Awaitable, Callable
 from typing import Final
 
-from fairlead.channels.discord.calls import CONDITIONS, THREAD_EXISTS, Calls, code_behind
+import discord
+
+from fairlead.channels.discord.calls import CONDITIONS, THREAD_ARCHIVED, THREAD_EXISTS, Calls, code_behind
 from fairlead.channels.discord.governor import Urgency
 from fairlead.observe import log
 from fairlead.ports import DeliveryImpossible, Parcel
@@ -31,6 +34,17 @@ async def grow(calls: Calls, channel_id: int, parcel: Parcel) -> str:
             await _take_back(calls, channel_id, message_id)
         raise
     return parcel.thread_from
+
+
+async def reopening(calls: Calls, channel_id: int, edit: Callable[[], Awaitable[object]]) -> None:
+    """Sending reopens an archived thread by itself; editing in it is refused until somebody does."""
+    try:
+        await edit()
+    except discord.HTTPException as refused:
+        if refused.code != THREAD_ARCHIVED:
+            raise
+        await calls.make(Urgency.ANSWER, lambda client: client.http.edit_channel(channel_id, archived=False))
+        await edit()
 
 
 async def _take_back(calls: Calls, channel_id: int, message_id: int) -> None:

@@ -78,12 +78,21 @@ def end_job(state: State, command: EndJob, _now: str, limits: Limits) -> Decisio
     job = state.jobs.get(command.job_id)
     if job is None or job.state not in {"running", "waiting"}:
         return NOTHING
-    closed = [
+    closed = () if _is_asked_across_a_restart(command.outcome) else _closed_questions(state, job)
+    return Decision((*closed, _end_event(job, command.outcome, limits), owed(job)), subject=job.job_id)
+
+
+def _is_asked_across_a_restart(outcome: Outcome) -> bool:
+    """A restart ends the job, in good order or not; its buttons are there afterwards, and mean what they mean then."""
+    return isinstance(outcome, Failed) and outcome.code == Code.E_SHUTDOWN
+
+
+def _closed_questions(state: State, job: Job) -> tuple[JournalEvent, ...]:
+    return tuple(
         QuestionClosed(q.question_id, "job_ended")
         for q in state.questions.values()
         if q.job_id == job.job_id and q.status == "open"
-    ]
-    return Decision((*closed, _end_event(job, command.outcome, limits), owed(job)), subject=job.job_id)
+    )
 
 
 def _end_event(job: Job, outcome: Outcome, limits: Limits) -> JournalEvent:
