@@ -23,10 +23,11 @@ from fairlead.testing.clock import run_virtually
 pytestmark = pytest.mark.anyio
 
 
-@given(st.text(max_size=300))
+@given(st.text(max_size=300) | st.text("\u6e2f\u1112\u1161\u200d ab.-", min_size=90, max_size=130))
 def test_a_cleaned_name_stays_in_its_directory_and_can_be_seen(name: str) -> None:
     clean = clean_name(name)
     assert 1 <= len(clean) <= 100
+    assert len(clean.encode()) <= 200
     assert "/" not in clean
     assert "\\" not in clean
     assert not clean.startswith((".", "-"))
