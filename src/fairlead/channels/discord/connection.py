@@ -43,6 +43,7 @@ class Connection:
         self._backoff = Backoff(first=1.0, ceiling=30.0)
         self._random = random or Random()
         self._client: HouseClient | None = None
+        self._tried = ""
         self.trouble = ""
         self._connected = asyncio.Event()
 
@@ -91,7 +92,8 @@ class Connection:
     async def _one_life(self) -> None:
         client = self._make_client()
         try:
-            await client.login(self._token())
+            self._tried = self._token()
+            await client.login(self._tried)
             self._client = client
             async with TaskOwner("gateway") as owner:
                 owner.start(self._watch_over(client), name="watch")
@@ -120,11 +122,13 @@ class Connection:
             log.error("discord", message=f"{trouble}. It is tried again; everything else goes on.")
 
     async def _until_token_changes(self) -> None:
-        refused = self._token()
+        """What was refused is what was tried: the settings may already have the new one."""
+        if self._token() != self._tried:
+            return
         self._complain(
             "Discord refuses DISCORD_TOKEN (it was reset, or mistyped). Put the new one into .env: no restart is needed"
         )
-        while self._token() == refused:  # noqa: ASYNC110 - a file that somebody edits announces nothing
+        while self._token() == self._tried:  # noqa: ASYNC110 - a file that somebody edits announces nothing
             await asyncio.sleep(LOOK_AGAIN_SEC)
 
     async def _until_intents_are_given(self) -> None:

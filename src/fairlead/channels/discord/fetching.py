@@ -168,7 +168,7 @@ def clean_name(name: str) -> str:
     flat = name.replace("\\", "/").rpartition("/")[2]
     visible = unicodedata.normalize("NFC", "".join(char for char in flat if char.isprintable()))
     stem = _UNSAFE.sub("_", visible).strip(" .-")
-    head, dot, extension = stem.rpartition(".")
+    _, dot, extension = stem.rpartition(".")
     keep = f"{dot}{extension}" if dot and len(extension) <= 10 else ""
     room = _MAX_NAME_BYTES - len(keep.encode())
     short = stem.removesuffix(keep)[: _MAX_NAME - len(keep)].encode()[:room].decode(errors="ignore")
