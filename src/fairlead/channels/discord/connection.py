@@ -108,8 +108,11 @@ class Connection:
     async def _watch_over(self, client: HouseClient) -> None:
         """Begin anew when discord.py has been without its gateway for too long."""
         while True:
-            async with asyncio.timeout(LOST_AFTER_SEC):
-                await client.has_gateway.wait()
+            try:
+                async with asyncio.timeout(LOST_AFTER_SEC):
+                    await client.has_gateway.wait()
+            except TimeoutError:
+                raise TimeoutError(f"no gateway session for {LOST_AFTER_SEC:.0f} s") from None
             self.trouble = ""
             self._connected.set()
             self._came_back()
