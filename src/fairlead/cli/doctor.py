@@ -3,10 +3,12 @@
 import asyncio
 import os
 import sys
+from pathlib import Path
 
 import click
 
 from fairlead.app import take_lock
+from fairlead.cli.env_file import ENV_FILE
 from fairlead.cli.health import checked, in_words
 from fairlead.errors import FairleadError
 from fairlead.kit.files import REAL_DISK
@@ -100,8 +102,16 @@ async def _check_discord(settings: Settings, token: str) -> bool:
         seen,
         owner_id=settings.discord_owner_id,
         guild_id=settings.discord_guild_id,
+        application_id=settings.discord_app_id,
         webhook_identity=settings.webhook_identity,
     )
     for finding in found:
         _tell("Discord", f"{finding.text} {finding.next_step}".rstrip(), ok=finding.ok)
-    return all(finding.ok for finding in found)
+    return _check_env_file(ENV_FILE.absolute()) and all(finding.ok for finding in found)
+
+
+def _check_env_file(path: Path) -> bool:
+    """Whoever reads the token is the bot."""
+    if not path.exists() or not path.stat().st_mode & 0o077:
+        return True
+    return _tell("Discord", f"{path} can be read by others, and tokens stand in it. Run: chmod 600 {path}", ok=False)
