@@ -200,3 +200,15 @@ async def test_what_is_past_the_limit_for_all_files_together_is_told_as_that(sta
     await submitted(stage, *files)
     told = await stage.owner.dm.wait_for_answer(lambda m: "3.bin" in m.content and "50" in m.content)
     assert "20.0 MiB" not in told.content
+
+
+@pytest.mark.req("E9")
+async def test_a_picture_whose_file_somebody_removed_does_not_take_the_answer_with_it(stage: Stage) -> None:
+    order = stage.discord.faults.always("POST", "/channels/*/messages", Fault.status(503))
+    said = stage.owner.say(stage.owner.dm, "words with it\n/image")
+    await stage.daemon.until_journalled("DeliveryDeferred")
+    for blob in (stage.daemon.home / "state" / "blobs").iterdir():
+        blob.unlink()
+    order.lift()
+    answer = await stage.owner.dm.wait_for_answer(lambda m: "words with it" in m.content, after=said, timeout=20)
+    assert "image-1.png" in answer.embeds[0]["description"]
