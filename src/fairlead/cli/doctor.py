@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -18,6 +19,8 @@ from fairlead.settings import Settings, load_settings
 from fairlead.store.config_file import CONFIG_NAME, read_config
 from fairlead.store.directories import RealDirectories
 from fairlead.store.verifying import verify
+
+_TO_HAVE_IT: Final = "To have this agent, install it, or add its directory to PATH."
 
 
 @click.command()
@@ -66,7 +69,7 @@ def _check_projects(settings: Settings) -> bool:
         return _tell("projects", "none named in the settings; `fairlead chat` registers its own directory.", ok=True)
     problems = [facts.problem for facts in map(directories.inspect, named) if facts.problem]
     for problem in problems:
-        _tell("projects", problem, ok=False)
+        _tell("projects", f"{problem} Make it, or correct PROJECTS or FAIRLEAD_PROJECT_ROOT.", ok=False)
     return not problems and _tell("projects", f"{len(named)} named in the settings, all there.", ok=True)
 
 
@@ -79,7 +82,7 @@ async def _check_agents(settings: Settings) -> bool:
     for runtime in runtimes.values():
         await runtime.aclose()
     for program in missing_programs(settings):
-        click.echo(f"  {program:<8} -    not found on PATH ({os.environ.get('PATH', '')}).")
+        click.echo(f"  {program:<8} -    not found on PATH ({os.environ.get('PATH', '')}). {_TO_HAVE_IT}")
     return healthy
 
 

@@ -129,7 +129,8 @@ class Connection:
         if self._token() != self._tried:
             return
         self._complain(
-            "Discord refuses DISCORD_TOKEN (it was reset, or mistyped). Put the new one into .env: no restart is needed"
+            "Discord refuses DISCORD_TOKEN (it was reset, or mistyped). Put the new one into .env: no restart is "
+            "needed, unless the environment sets it"
         )
         while self._token() == self._tried:  # noqa: ASYNC110 - a file that somebody edits announces nothing
             await asyncio.sleep(LOOK_AGAIN_SEC)
