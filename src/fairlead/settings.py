@@ -351,6 +351,13 @@ class Settings(BaseSettings):
             raise ValueError("is set, so DISCORD_OWNER_ID must be a Discord user id, a number: nobody else is obeyed")
         return value
 
+    @field_validator("discord_guild_id", "discord_app_id")
+    @classmethod
+    def _is_an_id(cls, value: str) -> str:
+        if value and not value.isdecimal():
+            raise ValueError("must be an id of Discord's, a number: with developer mode on, it is copied from the menu")
+        return value
+
     @field_validator("discord_heartbeat_timeout_sec")
     @classmethod
     def _outlasts_a_heartbeat(cls, value: float, others: ValidationInfo) -> float:

@@ -68,7 +68,7 @@ async def test_the_token_may_come_through_a_pipe_and_the_choice_of_all_servers_t
         code, said = await fairlead(tmp_path, discord, "init", said=f"{discord.token}\nalice\n77\n0\n")
         assert code == 0, said
         assert "Warning" not in said
-        assert "alice is no user id" in said
+        assert "alice is no id" in said
         assert f"permissions={needed_permissions(webhook_identity=True).value}" in said
         lines = (tmp_path / ".env").read_text().splitlines()
         assert lines[:2] == ["DISCORD_GUILD_ID=", "FAIRLEAD_WEBHOOK_IDENTITY=1"]

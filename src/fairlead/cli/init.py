@@ -15,7 +15,7 @@ from fairlead.settings import load_settings
 @click.option("--guild", default="", help="Serve this server only: its id.")
 def command(*, token: str | None, guild: str) -> None:
     """Turn on Discord: ask for the token, find out the rest, write .env."""
-    settings = load_settings(DISCORD_TOKEN="")  # which is what is asked for
+    settings = load_settings(DISCORD_TOKEN="", DISCORD_GUILD_ID="", DISCORD_APP_ID="")  # these are about to change
     if not token:
         click.echo("Make an application at https://discord.com/developers/applications, and under Bot reset its token.")
         # Hidden input is read from the terminal, and would leave unread what comes through a pipe.
@@ -23,18 +23,18 @@ def command(*, token: str | None, guild: str) -> None:
     with_webhooks = settings.webhook_identity
     seen = asyncio.run(look(token.strip(), api_base=settings.discord_api_base, webhook_identity=with_webhooks))
     click.echo(f"This is {seen.bot_name}, application {seen.application_id}, owned by {seen.owner_name}.")
-    owner = click.prompt("The Discord user id of the owner", default=seen.owner_id, value_proc=_user_id)
-    guild = guild or _chosen_guild(seen)
+    owner = click.prompt("The Discord user id of the owner", default=seen.owner_id, value_proc=_an_id)
+    guild = _an_id(guild) if guild else _chosen_guild(seen)
     values = {"DISCORD_TOKEN": token.strip(), "DISCORD_APP_ID": seen.application_id, "DISCORD_OWNER_ID": owner}
     write_env(ENV_FILE, values | {"DISCORD_GUILD_ID": guild})
     click.echo(f"Written to {ENV_FILE.absolute()}, readable by you alone.\n")
     _tell_what_is_left(seen, owner, guild, with_webhooks=with_webhooks)
 
 
-def _user_id(typed: str) -> str:
+def _an_id(typed: str) -> str:
     if not typed.strip().isdecimal():
         raise click.UsageError(
-            f"{typed.strip()} is no user id: with Discord's developer mode on, copy it from your name."
+            f"{typed.strip()} is no id: with Discord's developer mode on, it is copied from the menu."
         )
     return typed.strip()
 
