@@ -205,8 +205,9 @@ async def test_what_is_past_the_limit_for_all_files_together_is_told_as_that(sta
 @pytest.mark.req("E9")
 async def test_a_picture_whose_file_somebody_removed_does_not_take_the_answer_with_it(stage: Stage) -> None:
     order = stage.discord.faults.always("POST", "/channels/*/messages", Fault.status(503))
+    plans = len(stage.daemon.journal("DeliveryPlanned"))
     said = stage.owner.say(stage.owner.dm, "words with it\n/image")
-    await stage.daemon.until_journalled("DeliveryDeferred")
+    await stage.daemon.until_journalled("DeliveryPlanned", times=plans + 1)
     for blob in (stage.daemon.home / "state" / "blobs").iterdir():
         blob.unlink()
     order.lift()
