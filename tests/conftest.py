@@ -1,6 +1,8 @@
 """What every test shares: asynchronous tests run on asyncio, and no test's logging reaches the next."""
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import structlog
@@ -15,3 +17,12 @@ def anyio_backend() -> str:
 def _logging_as_before() -> Iterator[None]:
     yield
     structlog.reset_defaults()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A check that was not made is said where the result is read; a log of tests that passed is read by nobody."""
+    if not Path(os.environ.get("FAIRLEAD_DISCORD_OPENAPI") or "/nowhere").is_file():
+        terminalreporter.write_line(
+            "FAIRLEAD_DISCORD_OPENAPI names no file: nothing was checked against Discord's OpenAPI document.",
+            yellow=True,
+        )

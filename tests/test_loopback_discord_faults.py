@@ -218,6 +218,27 @@ async def test_a_wrong_shape_is_caught_on_either_side(server: LoopbackDiscord) -
 
 
 @pytest.mark.skipif(NO_DOCUMENT, reason="FAIRLEAD_DISCORD_OPENAPI names no document")
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [
+        ({"limit": 101}, "limit=101: at /: 101 is greater"),
+        ({"before": "yesterday"}, 'before=yesterday: at /: "yesterday" does not match'),
+        ({"newest": "true"}, "this operation takes no parameter newest"),
+    ],
+)
+async def test_what_stands_in_the_address_is_checked_like_a_body(
+    server: LoopbackDiscord, query: dict[str, int | str], problem: str
+) -> None:
+    place = server.text_channel(server.guild())
+    async with connected(server) as client:
+        route = discord.http.Route("GET", "/channels/{channel_id}/messages", channel_id=place.id)
+        with pytest.raises(discord.HTTPException, match="Invalid Form Body"):
+            await client.http.request(route, params=query)
+        (found,) = taken_out(server)
+        assert found.problem.startswith(problem)
+
+
+@pytest.mark.skipif(NO_DOCUMENT, reason="FAIRLEAD_DISCORD_OPENAPI names no document")
 def test_a_fault_deep_in_a_union_is_named_where_it_is() -> None:
     body = {"components": [{"type": 1, "components": [button("fine"), {**button("a"), "label": 7}]}]}
     template = "/channels/{channel_id}/messages"
@@ -316,7 +337,8 @@ async def test_a_bug_of_the_loopback_itself_is_a_violation(server: LoopbackDisco
     place = server.text_channel(server.guild())
     headers = {"Authorization": f"Bot {server.token}"}
     async with aiohttp.ClientSession(headers=headers) as session:
-        async with session.get(f"{server.api}/channels/{place.id}/messages?before=yesterday") as response:
+        place.channel.messages = None  # type: ignore[assignment]
+        async with session.get(f"{server.api}/channels/{place.id}/messages") as response:
             assert response.status == 500
     assert [each.side for each in taken_out(server)] == ["loopback"]
 

@@ -117,6 +117,18 @@ def test_a_token_without_an_owner_is_refused(monkeypatch: pytest.MonkeyPatch):
     assert TOKEN not in told.message
 
 
+@pytest.mark.parametrize("name", ["DISCORD_GUILD_ID", "DISCORD_APP_ID"])
+def test_a_name_where_discord_has_numbers_is_refused(monkeypatch: pytest.MonkeyPatch, name: str):
+    monkeypatch.setenv(name, "harbour")
+    assert f"{name}: must be an id of Discord's" in mistakes().message
+
+
+def test_an_owner_who_is_no_discord_user_is_refused_before_nobody_is_obeyed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("DISCORD_TOKEN", "t")
+    monkeypatch.setenv("DISCORD_OWNER_ID", "alice")
+    assert "DISCORD_OWNER_ID must be a Discord user id" in mistakes().message
+
+
 @pytest.mark.req("B14")
 def test_the_token_does_not_show_itself(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("DISCORD_TOKEN", TOKEN)

@@ -347,6 +347,15 @@ class Settings(BaseSettings):
             return None
         if not others.data.get("discord_owner_id"):
             raise ValueError("is set, so DISCORD_OWNER_ID is needed too: it names whom the bot obeys")
+        if not others.data["discord_owner_id"].isdecimal():
+            raise ValueError("is set, so DISCORD_OWNER_ID must be a Discord user id, a number: nobody else is obeyed")
+        return value
+
+    @field_validator("discord_guild_id", "discord_app_id")
+    @classmethod
+    def _is_an_id(cls, value: str) -> str:
+        if value and not value.isdecimal():
+            raise ValueError("must be an id of Discord's, a number: with developer mode on, it is copied from the menu")
         return value
 
     @field_validator("discord_heartbeat_timeout_sec")
@@ -399,7 +408,11 @@ def load_settings(**overrides: Any) -> Settings:
             next_step="Correct them in the environment or in .env; .env.example explains each.",
         ) from None
     except Exception as mistake:
-        raise error(Code.E_CONFIG, f"The settings cannot be read: {mistake}") from None
+        raise error(
+            Code.E_CONFIG,
+            f"The settings cannot be read: {mistake}.",
+            next_step=f"Correct them in the environment or in {Path('.env').absolute()}; .env.example explains each.",
+        ) from None
 
 
 def _name_of(location: tuple[int | str, ...]) -> str:

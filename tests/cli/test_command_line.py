@@ -154,7 +154,7 @@ def test_doctor_fails_on_what_is_broken_and_says_what(tmp_path: Path):
     done = run(tmp_path, "doctor", PROJECTS=f'["{tmp_path}/nowhere"]')
     assert done.returncode == 1
     assert "journal    FAIL" in done.stdout
-    assert f"projects   FAIL {tmp_path}/nowhere does not exist." in done.stdout
+    assert f"projects   FAIL {tmp_path}/nowhere does not exist. Make it, or correct PROJECTS" in done.stdout
 
 
 def test_journal_commands_without_a_journal_say_what_to_do(tmp_path: Path):
@@ -169,4 +169,4 @@ def test_journal_commands_without_a_journal_say_what_to_do(tmp_path: Path):
 @pytest.mark.req("A21")
 def test_doctor_names_the_agents_that_are_not_there_and_where_it_looked(tmp_path: Path):
     done = run(tmp_path, "doctor", PATH="/usr/bin:/bin", CLAUDE_COMMAND="claude-of-mine")
-    assert "claude-of-mine -    not found on PATH (/usr/bin:/bin)." in done.stdout
+    assert "claude-of-mine -    not found on PATH (/usr/bin:/bin). To have this agent, install it" in done.stdout

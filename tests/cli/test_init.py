@@ -59,7 +59,59 @@ async def test_a_token_that_discord_refuses_is_said_and_nothing_is_written(tmp_p
         assert not (tmp_path / ".env").exists()
 
 
-@given(st.text(alphabet="AB=#\n x", max_size=60))
+@pytest.mark.req("A22")
+async def test_the_token_may_come_through_a_pipe_and_the_choice_of_all_servers_takes_an_old_one_out(tmp_path: Path):
+    async with LoopbackDiscord.start() as discord:
+        for name in ("harbour", "lighthouse"):
+            discord.guild(name).bot_permissions = needed_permissions(webhook_identity=True).value
+        (tmp_path / ".env").write_text("DISCORD_GUILD_ID=42\nFAIRLEAD_WEBHOOK_IDENTITY=1\n")
+        code, said = await fairlead(tmp_path, discord, "init", said=f"{discord.token}\nalice\n77\n0\n")
+        assert code == 0, said
+        assert "Warning" not in said
+        assert "alice is no id" in said
+        assert f"permissions={needed_permissions(webhook_identity=True).value}" in said
+        lines = (tmp_path / ".env").read_text().splitlines()
+        assert lines[:2] == ["DISCORD_GUILD_ID=", "FAIRLEAD_WEBHOOK_IDENTITY=1"]
+        assert "DISCORD_OWNER_ID=77" in lines
+        code, checked = await fairlead(tmp_path, discord, "doctor")
+        assert code == 0, checked
+
+
+@pytest.mark.req("A22")
+async def test_doctor_sees_what_no_longer_fits_the_token_and_who_else_could_read_it(tmp_path: Path):
+    async with LoopbackDiscord.start() as discord:
+        discord.guild("harbour").bot_permissions = needed_permissions().value
+        env = tmp_path / ".env"
+        env.write_text(f"DISCORD_TOKEN={discord.token}\nDISCORD_OWNER_ID={discord.owner.id}\nDISCORD_APP_ID=42\n")
+        env.chmod(0o644)
+        code, checked = await fairlead(tmp_path, discord, "doctor")
+        assert code == 1
+        assert (
+            f"Discord    FAIL DISCORD_APP_ID is 42, and the token is application {discord.world.application.id}'s."
+            in (checked)
+        )
+        assert f"chmod 600 {env}" in checked
+        env.chmod(0o600)
+        env.write_text(env.read_text().replace("=42", "="))
+        code, checked = await fairlead(tmp_path, discord, "doctor")
+        assert code == 0, checked
+
+
+@pytest.mark.req("A22")
+async def test_an_env_file_that_cannot_be_kept_is_named_and_stays_as_it_is(tmp_path: Path):
+    async with LoopbackDiscord.start() as discord:
+        (tmp_path / ".env").write_bytes(b"# caf\xe9\n")
+        code, said = await fairlead(tmp_path, discord, "init", said="\n", DISCORD_TOKEN=discord.token)
+        assert (code, "Traceback" in said) == (78, False)
+        assert str(tmp_path / ".env") in said
+        assert (tmp_path / ".env").read_bytes() == b"# caf\xe9\n"
+
+
+@given(st.text(alphabet="AB=#\n\f\u2028 x", max_size=60))
 def test_lines_that_are_not_asked_for_stay_as_they_are(text: str):
     after = with_values(text, {"TOKEN": "t"})
-    assert after.splitlines() == [*text.splitlines(), "TOKEN=t"]
+    assert after == (f"{text}\n" if text and not text.endswith("\n") else text) + "TOKEN=t\n"
+
+
+def test_what_is_taken_out_stays_out_and_what_was_never_there_is_not_added():
+    assert with_values("A=1\nB=2\n", {"A": "", "C": ""}) == "A=\nB=2\n"

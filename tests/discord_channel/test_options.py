@@ -202,3 +202,37 @@ async def test_a_file_that_is_gone_fails_the_job_with_its_code(tmp_path: Path) -
         await stage.owner.slash(thread, "cancel").reply()
         answer = await stage.owner.dm.wait_for_answer(lambda m: "E_ATTACHMENT_GONE" in m.content, after=said)
         assert "gone.png" in answer.content
+
+
+@pytest.mark.req("E8")
+async def test_two_files_of_one_name_are_two_files_and_a_long_name_in_any_script_is_kept_short(stage: Stage) -> None:
+    """`message.txt` is what Discord calls every long paste; three bytes a character are more than a disk takes."""
+    long = "\u6e2f" * 120 + ".txt"
+    files = [Upload(name, data, "text/plain") for name, data in (("message.txt", b"one"), ("message.txt", b"two"))]
+    await submitted(stage, *files, Upload(long, b"three", "text/plain"))
+    stored = stage.daemon.journal("AttachmentsStored")[-1]["payload"]["attachments"]
+    assert [Path(each["path"]).read_bytes() for each in stored] == [b"one", b"two", b"three"]
+    assert stored[2]["path"].endswith("\u6e2f.txt")
+
+
+@pytest.mark.req("E8")
+async def test_what_is_past_the_limit_for_all_files_together_is_told_as_that(stage: Stage) -> None:
+    megabyte = 1024 * 1024
+    files = [Upload(f"{n}.bin", b"x" * 18 * megabyte, "application/x-thing") for n in (1, 2, 3)]
+    await submitted(stage, *files)
+    told = await stage.owner.dm.wait_for_answer(lambda m: m.content.startswith("3.bin"))
+    assert "18.0 MiB" in told.content
+    assert "together may have 50.0 MiB" in told.content
+
+
+@pytest.mark.req("E9")
+async def test_a_picture_whose_file_somebody_removed_does_not_take_the_answer_with_it(stage: Stage) -> None:
+    order = stage.discord.faults.always("POST", "/channels/*/messages", Fault.status(503))
+    plans = len(stage.daemon.journal("DeliveryPlanned"))
+    said = stage.owner.say(stage.owner.dm, "words with it\n/image")
+    await stage.daemon.until_journalled("DeliveryPlanned", times=plans + 1)
+    for blob in (stage.daemon.home / "state" / "blobs").iterdir():
+        blob.unlink()
+    order.lift()
+    answer = await stage.owner.dm.wait_for_answer(lambda m: "words with it" in m.content, after=said, timeout=20)
+    assert "image-1.png" in answer.embeds[0]["description"]

@@ -237,6 +237,22 @@ async def test_a_rotated_token_is_picked_up_from_the_env_file_and_nothing_is_los
         assert fresh not in (tmp_path / "logs" / "app.ndjson").read_text()
 
 
+@pytest.mark.req("D5")
+async def test_a_token_that_was_changed_before_the_old_one_is_refused_is_used_at_once(tmp_path: Path) -> None:
+    """Discord may let an old session live on for a while after its token was reset."""
+    async with a_stage(tmp_path, up=False, DISCORD_TOKEN="-") as stage:
+        dotenv = tmp_path / ".env"
+        dotenv.write_text(f"DISCORD_TOKEN={stage.discord.token}\n")
+        await stage.daemon.up()
+        thread = await stage.start_thread()
+        fresh = stage.discord.world.token = "fresh.token"
+        dotenv.write_text(f"DISCORD_TOKEN={fresh}\n")
+        stage.discord.gateway.forget_sessions()
+        stage.discord.gateway.close(4004)
+        await stage.discord.gateway.ready(identifies=2, timeout=30)
+        await answer_to(thread, stage.owner.say(thread, "still here?"), timeout=30)
+
+
 async def test_a_missing_intent_is_named_and_costs_no_identifies(tmp_path: Path) -> None:
     async with a_stage(tmp_path, up=False) as stage:
         stage.discord.world.application.message_content_intent = False

@@ -23,10 +23,11 @@ from fairlead.testing.clock import run_virtually
 pytestmark = pytest.mark.anyio
 
 
-@given(st.text(max_size=300))
+@given(st.text(max_size=300) | st.text("\u6e2f\u1112\u1161\u200d ab.-", min_size=90, max_size=130))
 def test_a_cleaned_name_stays_in_its_directory_and_can_be_seen(name: str) -> None:
     clean = clean_name(name)
     assert 1 <= len(clean) <= 100
+    assert len(clean.encode()) <= 200
     assert "/" not in clean
     assert "\\" not in clean
     assert not clean.startswith((".", "-"))
@@ -145,5 +146,20 @@ def test_identifies_are_five_seconds_apart_and_four_a_minute() -> None:
         gaps = [b - a for a, b in itertools.pairwise(times)]
         assert min(gaps) >= 5.0
         assert all(b - a >= 60.0 for a, b in zip(times, times[4:], strict=False))
+
+    run_virtually(story())
+
+
+@pytest.mark.req("A1")
+def test_a_gateway_that_throws_us_out_for_days_never_costs_the_thousand_identifies_of_a_day() -> None:
+    """Past them Discord resets the bot's token."""
+
+    async def story() -> None:
+        pace, times = IdentifyPace(), []
+        while not times or times[-1] - times[0] < 3 * 86400:
+            await pace.turn()
+            times.append(asyncio.get_running_loop().time())
+        assert all(b - a >= 86400 for a, b in zip(times, times[999:], strict=False))
+        assert max(b - a for a, b in itertools.pairwise(times)) <= 300  # and never away for long
 
     run_virtually(story())

@@ -3,7 +3,7 @@
 import pytest
 
 from discord_channel.daemon import Stage
-from loopback_discord import Message, Upload
+from loopback_discord import Fault, Message, Upload
 
 pytestmark = pytest.mark.anyio
 
@@ -224,6 +224,48 @@ async def test_a_reaction_sends_any_message_with_its_pictures_to_the_agent(stage
     assert "> a strange error" in answer.content
     caused = [e for e in stage.daemon.journal("JobEnqueued") if e["payload"].get("cause") == "reaction"]
     assert [e["payload"]["person"] for e in caused] == [str(stage.owner.id)]
+
+
+@pytest.mark.req("E10")
+async def test_a_reaction_counts_once_wherever_it_is_and_however_often_it_is_set(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    seen = stage.owner.say(thread, "/echo first")
+    await thread.wait_for_answer(after=seen)
+    thread.archive()
+    before = len(stage.daemon.journal("JobEnqueued"))
+    stage.owner.react(seen, "🤖")
+    await stage.daemon.until_journalled("JobEnqueued", times=before + 1)
+    stage.owner.unreact(seen, "🤖")
+    stage.owner.react(seen, "🤖")
+    stage.owner.say(thread, "and then")
+    await thread.wait_for_answer(lambda m: "and then" in m.content)
+    assert len(stage.daemon.journal("JobEnqueued")) == before + 2
+
+
+@pytest.mark.req("E10")
+@pytest.mark.parametrize("fault", [Fault.status(503), Fault.reset()])
+@pytest.mark.parametrize("path", ["/channels/*", "/channels/*/messages/*"])
+async def test_a_reaction_is_not_lost_to_a_call_that_fails(stage: Stage, fault: Fault, path: str) -> None:
+    words = f"seen through {fault.kind} at {path}"
+    seen = stage.discord.person("carol").say(stage.place, words)
+    order = stage.discord.faults.next("GET", path, fault)
+    stage.owner.react(seen, "🤖")
+    await stage.place.wait_for_answer(lambda m: words in m.content, after=seen)
+    assert order.struck == 1
+
+
+@pytest.mark.req("E10")
+async def test_a_reaction_on_a_message_that_is_gone_is_no_crash(stage: Stage) -> None:
+    bob = stage.discord.person("dave")
+    seen = bob.say(stage.place, "soon gone")
+    hold = Fault.hang()
+    stage.discord.faults.next("GET", "/channels/*", hold)
+    stage.owner.react(seen, "🤖")
+    await stage.discord.wait_for_call("GET", f"/channels/{stage.place.id}")
+    bob.delete(seen)
+    hold.release()
+    told = await stage.daemon.until_logged("could not be read")
+    assert told["level"] == "warning"
 
 
 async def test_bots_and_webhooks_are_never_prompts(stage: Stage) -> None:

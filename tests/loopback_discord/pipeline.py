@@ -149,7 +149,8 @@ class Pipeline:
             raise
 
     def _check_request(self, call: Call) -> None:
-        problem = self._server.schema.request_problem(call.method, call.template, call.body)
+        given = {**call.params, **call.query}
+        problem = self._server.schema.request_problem(call.method, call.template, call.body, given)
         if problem:
             self._violated("request", call, problem, call.body)
             raise errors.invalid_form("body", "SCHEMA", problem)

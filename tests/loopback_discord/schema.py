@@ -6,6 +6,7 @@ Knows operations and schemas, not what they are for.
 import json
 import logging
 import os
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,10 @@ import msgspec
 log = logging.getLogger("loopback_discord")
 VARIABLE = "FAIRLEAD_DISCORD_OPENAPI"
 ROOT = "urn:discord-openapi"
+
+
+Given = Mapping[str, str]
+NOTHING: Given = {}
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -45,7 +50,7 @@ class Unchecked:
     def event_problem(self, name: str, data: object) -> str | None:
         return None
 
-    def request_problem(self, method: str, template: str, body: object) -> str | None:
+    def request_problem(self, method: str, template: str, body: object, given: Given = NOTHING) -> str | None:
         return None
 
     def response_problem(self, method: str, template: str, status: int, body: object) -> str | None:
@@ -68,10 +73,25 @@ class OpenApi:
             return None
         return self._problem({"$ref": f"#/components/schemas/{EVENTS[name]}"}, data)
 
-    def request_problem(self, method: str, template: str, body: object) -> str | None:
+    def request_problem(self, method: str, template: str, body: object, given: Given = NOTHING) -> str | None:
         operation = self._paths.get(template, {}).get(method.lower())
         if operation is None:
             return f"{method} {template} is not in Discord's document"
+        listed = [*self._paths[template].get("parameters", []), *operation.get("parameters", [])]
+        return self._parameter_problem(listed, given) or self._body_problem(operation, body)
+
+    def _parameter_problem(self, listed: list[dict[str, Any]], given: Given) -> str | None:
+        """What stands in the address, and behind it."""
+        known = {each["name"]: each["schema"] for each in listed if each["in"] in ("path", "query")}
+        for name, text in given.items():
+            if name not in known:
+                return f"this operation takes no parameter {name}"
+            problem = self._problem(known[name], typed(text, known[name].get("type")))
+            if problem:
+                return f"{name}={text}: {problem}"
+        return None
+
+    def _body_problem(self, operation: dict[str, Any], body: object) -> str | None:
         content = operation.get("requestBody", {}).get("content")
         if content is None:
             return None if body is None else "this operation takes no body"
@@ -100,6 +120,13 @@ class OpenApi:
             return None
         culprit = at_fault(wrong)
         return f"at /{'/'.join(map(str, culprit.instance_path))}: {str(culprit.message)[:500]}"
+
+
+def typed(text: str, kind: object) -> object:
+    """An address knows only text; what is no number or no truth stays text, and is a fault by that."""
+    if kind == "integer" and text.removeprefix("-").isdecimal():
+        return int(text)
+    return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text) if kind == "boolean" else text
 
 
 def at_fault(wrong: Any) -> Any:

@@ -3,10 +3,13 @@
 import asyncio
 import os
 import sys
+from pathlib import Path
+from typing import Final
 
 import click
 
 from fairlead.app import take_lock
+from fairlead.cli.env_file import ENV_FILE
 from fairlead.cli.health import checked, in_words
 from fairlead.errors import FairleadError
 from fairlead.kit.files import REAL_DISK
@@ -16,6 +19,8 @@ from fairlead.settings import Settings, load_settings
 from fairlead.store.config_file import CONFIG_NAME, read_config
 from fairlead.store.directories import RealDirectories
 from fairlead.store.verifying import verify
+
+_TO_HAVE_IT: Final = "To have this agent, install it, or add its directory to PATH."
 
 
 @click.command()
@@ -64,7 +69,7 @@ def _check_projects(settings: Settings) -> bool:
         return _tell("projects", "none named in the settings; `fairlead chat` registers its own directory.", ok=True)
     problems = [facts.problem for facts in map(directories.inspect, named) if facts.problem]
     for problem in problems:
-        _tell("projects", problem, ok=False)
+        _tell("projects", f"{problem} Make it, or correct PROJECTS or FAIRLEAD_PROJECT_ROOT.", ok=False)
     return not problems and _tell("projects", f"{len(named)} named in the settings, all there.", ok=True)
 
 
@@ -77,7 +82,7 @@ async def _check_agents(settings: Settings) -> bool:
     for runtime in runtimes.values():
         await runtime.aclose()
     for program in missing_programs(settings):
-        click.echo(f"  {program:<8} -    not found on PATH ({os.environ.get('PATH', '')}).")
+        click.echo(f"  {program:<8} -    not found on PATH ({os.environ.get('PATH', '')}). {_TO_HAVE_IT}")
     return healthy
 
 
@@ -100,8 +105,16 @@ async def _check_discord(settings: Settings, token: str) -> bool:
         seen,
         owner_id=settings.discord_owner_id,
         guild_id=settings.discord_guild_id,
+        application_id=settings.discord_app_id,
         webhook_identity=settings.webhook_identity,
     )
     for finding in found:
         _tell("Discord", f"{finding.text} {finding.next_step}".rstrip(), ok=finding.ok)
-    return all(finding.ok for finding in found)
+    return _check_env_file(ENV_FILE.absolute()) and all(finding.ok for finding in found)
+
+
+def _check_env_file(path: Path) -> bool:
+    """Whoever reads the token is the bot."""
+    if not path.exists() or not path.stat().st_mode & 0o077:
+        return True
+    return _tell("Discord", f"{path} can be read by others, and tokens stand in it. Run: chmod 600 {path}", ok=False)

@@ -43,6 +43,7 @@ class Connection:
         self._backoff = Backoff(first=1.0, ceiling=30.0)
         self._random = random or Random()
         self._client: HouseClient | None = None
+        self._tried = ""
         self.trouble = ""
         self._connected = asyncio.Event()
 
@@ -91,7 +92,8 @@ class Connection:
     async def _one_life(self) -> None:
         client = self._make_client()
         try:
-            await client.login(self._token())
+            self._tried = self._token()
+            await client.login(self._tried)
             self._client = client
             async with TaskOwner("gateway") as owner:
                 owner.start(self._watch_over(client), name="watch")
@@ -106,8 +108,11 @@ class Connection:
     async def _watch_over(self, client: HouseClient) -> None:
         """Begin anew when discord.py has been without its gateway for too long."""
         while True:
-            async with asyncio.timeout(LOST_AFTER_SEC):
-                await client.has_gateway.wait()
+            try:
+                async with asyncio.timeout(LOST_AFTER_SEC):
+                    await client.has_gateway.wait()
+            except TimeoutError:
+                raise TimeoutError(f"no gateway session for {LOST_AFTER_SEC:.0f} s") from None
             self.trouble = ""
             self._connected.set()
             self._came_back()
@@ -120,11 +125,14 @@ class Connection:
             log.error("discord", message=f"{trouble}. It is tried again; everything else goes on.")
 
     async def _until_token_changes(self) -> None:
-        refused = self._token()
+        """What was refused is what was tried: the settings may already have the new one."""
+        if self._token() != self._tried:
+            return
         self._complain(
-            "Discord refuses DISCORD_TOKEN (it was reset, or mistyped). Put the new one into .env: no restart is needed"
+            "Discord refuses DISCORD_TOKEN (it was reset, or mistyped). Put the new one into .env: no restart is "
+            "needed, unless the environment sets it"
         )
-        while self._token() == refused:  # noqa: ASYNC110 - a file that somebody edits announces nothing
+        while self._token() == self._tried:  # noqa: ASYNC110 - a file that somebody edits announces nothing
             await asyncio.sleep(LOOK_AGAIN_SEC)
 
     async def _until_intents_are_given(self) -> None:

@@ -17,6 +17,7 @@ import msgspec
 
 from fairlead.channels.discord.calls import CONDITIONS, Calls
 from fairlead.channels.discord.governor import Urgency
+from fairlead.channels.discord.sending import megabytes
 from fairlead.core.inbound import Attachment
 from fairlead.core.state import Job
 from fairlead.errors import Code, error
@@ -29,6 +30,8 @@ MAX_TOTAL_BYTES: Final = 50 * 1024 * 1024
 MAX_IMAGES: Final = 10
 TIME_LIMIT_SEC: Final = 10.0
 _MAX_NAME: Final = 100
+_MAX_NAME_BYTES: Final = 200
+"""A disk takes 255 bytes, and the job's id stands before the name; most scripts need three for a character."""
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _TYPES: Final = {
     "png": "image/png",
@@ -37,6 +40,7 @@ _TYPES: Final = {
     "webp": "image/webp",
     "gif": "image/gif",
 }
+_TOGETHER: Final = f"all files of one message together may have {megabytes(MAX_TOTAL_BYTES)}"
 _UNSAFE: Final = re.compile(r"[^\w.\-+ ()]+")
 
 
@@ -65,7 +69,7 @@ class Fetching:
         total = images = 0
         fresh: dict[str, str] | None = None
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=TIME_LIMIT_SEC)) as web:
-            for attachment in job.attachments:
+            for number, attachment in enumerate(job.attachments, 1):
                 if attachment.blob or attachment.path:
                     got.append(attachment)
                     continue
@@ -87,7 +91,7 @@ class Fetching:
                     await self._tell(job, clean_name(attachment.name), refused)
                     continue
                 total += len(data)
-                got.append(await self._kept(job, attachment, kind, data))
+                got.append(await self._kept(f"{job.job_id}-{number}", job, attachment, kind, data))
         return tuple(got)
 
     async def _download(self, web: aiohttp.ClientSession, url: str, claimed: int, room: int) -> bytes | None:
@@ -95,8 +99,10 @@ class Fetching:
         if not url:
             return None
         self._check(url)
+        if claimed > MAX_FILE_BYTES:
+            raise Refused(f"{claimed} bytes are more than the {MAX_FILE_BYTES} that are taken", claimed)
         if claimed > room:
-            raise Refused(f"{claimed} bytes are more than the {room} that are taken", claimed)
+            raise Refused(f"it has {megabytes(claimed)}, and {_TOGETHER}")
         try:
             async with web.get(url, allow_redirects=False) as response:
                 if 300 <= response.status < 400:
@@ -105,14 +111,14 @@ class Fetching:
                     return None
                 if response.status != 200:
                     raise error(Code.E_ATTACHMENT_GONE, f"the server answered {response.status}")
-                data = await response.content.read(room + 1) if room else b""
+                data = bytearray()
                 while len(data) <= room and (more := await response.content.read(room + 1 - len(data))):
                     data += more
         except (aiohttp.ClientError, TimeoutError, OSError) as fault:
             raise error(Code.E_ATTACHMENT_GONE, f"{type(fault).__name__} while fetching") from fault
         if len(data) > room:
-            raise Refused(f"more than the {room} bytes that are taken", len(data))
-        return data
+            raise Refused(f"it has more than {megabytes(room)}, which is not what it said of itself")
+        return bytes(data)
 
     def _check(self, url: str) -> None:
         try:
@@ -139,12 +145,13 @@ class Fetching:
             return {}
         return {_address(a.url): a.url for a in message.attachments}
 
-    async def _kept(self, job: Job, attachment: Attachment, kind: str, data: bytes) -> Attachment:
+    async def _kept(self, mark: str, job: Job, attachment: Attachment, kind: str, data: bytes) -> Attachment:
+        """`mark` tells two files of one name apart."""
         name = clean_name(attachment.name)
         if kind:
             blob = await self._blobs.put(data)
             return Attachment(name, kind, len(data), attachment.url, blob)
-        path = await asyncio.to_thread(_laid_down, self._inbox / inbox_name(job.session_key), job.job_id, name, data)
+        path = await asyncio.to_thread(_laid_down, self._inbox / inbox_name(job.session_key), f"{mark}-{name}", data)
         return Attachment(name, attachment.media_type, len(data), attachment.url, path=str(path))
 
 
@@ -158,14 +165,14 @@ def media_type(attachment: Attachment) -> str:
 
 def clean_name(name: str) -> str:
     """A name that can neither leave its directory, nor hide, nor be read as an option."""
-    flat = unicodedata.normalize("NFC", name).replace("\\", "/").rpartition("/")[2]
-    visible = "".join(char for char in flat if char.isprintable())
+    flat = name.replace("\\", "/").rpartition("/")[2]
+    visible = unicodedata.normalize("NFC", "".join(char for char in flat if char.isprintable()))
     stem = _UNSAFE.sub("_", visible).strip(" .-")
-    if len(stem) > _MAX_NAME:
-        head, dot, extension = stem.rpartition(".")
-        keep = f"{dot}{extension}" if dot and len(extension) <= 10 else ""
-        stem = (head if keep else stem)[: _MAX_NAME - len(keep)] + keep
-    return stem or "file"
+    _, dot, extension = stem.rpartition(".")
+    keep = f"{dot}{extension}" if dot and len(extension) <= 10 else ""
+    room = _MAX_NAME_BYTES - len(keep.encode())
+    short = stem.removesuffix(keep)[: _MAX_NAME - len(keep)].encode()[:room].decode(errors="ignore")
+    return f"{short}{keep}".strip(" .-") or "file"
 
 
 def inbox_name(session_key: str) -> str:
@@ -174,9 +181,9 @@ def inbox_name(session_key: str) -> str:
     return f"{re.sub(r'[^A-Za-z0-9_-]+', '-', session_key)[:80]}-{digest}"
 
 
-def _laid_down(directory: Path, job_id: str, name: str, data: bytes) -> Path:
+def _laid_down(directory: Path, name: str, data: bytes) -> Path:
     make_private_directory(directory)
-    path = directory / f"{job_id}-{name}"
+    path = directory / name
     path.write_bytes(data)
     path.chmod(0o600)
     return path

@@ -7,6 +7,7 @@ listened is put there first, so that live messages wait behind it.
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
+from random import Random
 from typing import Final, TypeAlias
 
 import discord
@@ -22,9 +23,10 @@ from fairlead.core.inbound import Inbound
 from fairlead.core.keys import parse_session_key
 from fairlead.core.state import Job
 from fairlead.errors import FairleadError
+from fairlead.kit.backoff import Backoff
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log, log_failure
-from fairlead.ports import Gate, View
+from fairlead.ports import DeliveryImpossible, Gate, View
 
 _PROMPTS: Final = frozenset({discord.MessageType.default, discord.MessageType.reply})
 
@@ -57,6 +59,7 @@ class Missed(msgspec.Struct, frozen=True):
 Item: TypeAlias = Heard | Edited | Deleted | Reacted | Missed
 Refuse = Callable[[discord.Message, FairleadError], Awaitable[None]]
 LookBack = Callable[[int, int], Awaitable[Found]]
+_LOOKS: Final = 4
 _TOO_OLD: Final = "older than FAIRLEAD_CATCH_UP_HOURS"
 _TOO_MANY: Final = "more than FAIRLEAD_CATCH_UP_MESSAGES were missed"
 
@@ -80,6 +83,8 @@ class Intake:
         self._strangers = strangers
         self._refuse = refuse
         self._look_back = look_back
+        self._backoff = Backoff()
+        self._random = Random()
         self._inboxes: dict[int, deque[Item]] = {}
         self._owner: TaskOwner | None = None
         self.bot_id = 0
@@ -216,11 +221,13 @@ class Intake:
 
     async def _point(self, channel_id: int, reacted: Reacted) -> None:
         person = self._places.person(reacted.user_id)
-        channel = await self._calls.make(Urgency.ANSWER, lambda client: client.fetch_channel(channel_id))
-        place = await self._place(channel, reacted.guild_id, channel_id, reacted.user_id)
-        if place is None or not isinstance(channel, discord.abc.Messageable):
+        found = await self._pointed_at(channel_id, reacted.message_id)
+        if found is None:
             return
-        message = await self._calls.make(Urgency.ANSWER, lambda _: channel.fetch_message(reacted.message_id))
+        channel, message = found
+        place = await self._place(channel, reacted.guild_id, channel_id, reacted.user_id)
+        if place is None:
+            return
         inbound = reacted_inbound(message, place, person=person, is_own=message.author.id == reacted.user_id)
         if self._view.state.fate_of(inbound.conversation, inbound.message_id) is not None:
             return
@@ -228,6 +235,23 @@ class Intake:
             await self._gate.submit(inbound)
         except FairleadError as refusal:
             await self._refuse(message, refusal)
+
+    async def _pointed_at(self, channel_id: int, message_id: int) -> tuple[object, discord.Message] | None:
+        """No catch-up brings a reaction back: a call that fails is made again, a few times."""
+        for attempt in range(1, _LOOKS + 1):
+            try:
+                channel = await self._calls.make(Urgency.ANSWER, lambda client: client.fetch_channel(channel_id))
+                if not isinstance(channel, discord.abc.Messageable):
+                    return None
+                message = await self._calls.make(Urgency.ANSWER, lambda _, c=channel: c.fetch_message(message_id))
+            except CONDITIONS as condition:
+                if isinstance(condition, DeliveryImpossible) or attempt == _LOOKS:
+                    log.warning("a message could not be read", message_id=str(message_id), message=repr(condition))
+                    return None
+                await asyncio.sleep(self._backoff.delay(attempt, self._random.random))
+            else:
+                return channel, message
+        return None
 
     # --- what was said while nobody listened
 

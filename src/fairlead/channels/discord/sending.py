@@ -13,7 +13,7 @@ from fairlead.channels.discord.threads import grow
 from fairlead.channels.discord.webhooks import Webhooks
 from fairlead.core import moments
 from fairlead.core.events import FileRef
-from fairlead.errors import Code
+from fairlead.errors import Code, FairleadError
 from fairlead.ports import Blobs, DeliveryImpossible, OutcomeUnknown, Parcel
 from fairlead.render.words import say
 
@@ -86,17 +86,7 @@ class Sending:
 
     async def _said(self, parcel: Parcel) -> dict[str, Any]:
         text = parcel.text
-        files, too_large = await self._files(parcel.files)
-        notes = [
-            say(
-                parcel.language,
-                "reply.file.too_large",
-                name=name,
-                size=megabytes(size),
-                limit=megabytes(MAX_FILE_BYTES),
-            )
-            for name, size in too_large
-        ]
+        files, notes = await self._files(parcel.files, parcel.language)
         embeds = [discord.Embed(description="\n".join(notes))] if notes else []
         view = question_view(parcel.question, self._state_id, parcel.language) if parcel.question is not None else None
         if parcel.question is not None:
@@ -106,16 +96,22 @@ class Sending:
             text = "…"  # Discord takes no empty message, and a piece that is owed is sent
         return {"content": text, "files": files, "embeds": embeds, "view": view}
 
-    async def _files(self, refs: tuple[FileRef, ...]) -> tuple[list[discord.File], list[tuple[str, int]]]:
+    async def _files(self, refs: tuple[FileRef, ...], lang: str) -> tuple[list[discord.File], list[str]]:
+        """What can be attached, and a line on each file that cannot: none of them takes the answer with it."""
         files: list[discord.File] = []
-        too_large: list[tuple[str, int]] = []
+        notes: list[str] = []
         for ref in refs[:MAX_FILES]:
-            data = await self._blobs.get(ref.blob)
+            try:
+                data = await self._blobs.get(ref.blob)
+            except FairleadError as gone:
+                notes.append(say(lang, "reply.file.refused", name=ref.name, reason=gone.message))
+                continue
             if len(data) > MAX_FILE_BYTES:
-                too_large.append((ref.name, len(data)))
+                size, limit = megabytes(len(data)), megabytes(MAX_FILE_BYTES)
+                notes.append(say(lang, "reply.file.too_large", name=ref.name, size=size, limit=limit))
             else:
                 files.append(discord.File(io.BytesIO(data), filename=ref.name))
-        return files, too_large
+        return files, notes
 
 
 def channel_id_of(parcel: Parcel) -> int:

@@ -122,11 +122,19 @@ def _seen(client: discord.Client, application: discord.AppInfo, guilds: tuple[Gu
 
 
 def findings(
-    seen: ApplicationSeen, *, owner_id: str, guild_id: str = "", webhook_identity: bool = False
+    seen: ApplicationSeen,
+    *,
+    owner_id: str,
+    guild_id: str = "",
+    application_id: str = "",
+    webhook_identity: bool = False,
 ) -> list[Finding]:
     """What is right and what is not, each with what to do."""
     link = invite_link(seen.application_id, webhook_identity=webhook_identity, guild_id=guild_id)
     found = [Finding(ok=True, text=f"The token is {seen.bot_name}'s (application {seen.application_id}).")]
+    if application_id not in {"", seen.application_id}:
+        told = f"DISCORD_APP_ID is {application_id}, and the token is application {seen.application_id}'s."
+        found.append(Finding(ok=False, text=told, next_step="Take DISCORD_APP_ID out: it is found by the token."))
     found.append(_intent(seen))
     if owner_id and owner_id != seen.owner_id:
         note = f"DISCORD_OWNER_ID is {owner_id}; the application belongs to {seen.owner_name} ({seen.owner_id})."

@@ -1,0 +1,119 @@
+"""The controls on what is fetched: hosts, TLS, number and time, against a web server that means no good."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from fairlead.channels.discord import fetching
+from fairlead.channels.discord.calls import Calls
+from fairlead.channels.discord.fetching import Fetching, Refused
+from fairlead.channels.discord.governor import Governor
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.inbound import Attachment
+from fairlead.core.state import Job
+from fairlead.errors import Code, FairleadError
+from fairlead.kit.files import REAL_DISK
+from fairlead.store.blobs import FileBlobs
+
+pytestmark = pytest.mark.anyio
+
+CDN = ("cdn.discordapp.com", "media.discordapp.net")
+
+
+def a_job(*attachments: Attachment) -> Job:
+    return Job(
+        job_id="job_20260105_0001", session_key="agent:fairlead:user:1", session_id="7",
+        conversation=ConversationRef("discord", "main", "7"), message_id="9", person="1", state="running",
+        prompt="", enqueued_at="2026-01-05T08:00:00.000Z", attachments=attachments,
+    )  # fmt: skip
+
+
+class Door:
+    """Fetches what a job brings, and keeps what was refused, with its reason."""
+
+    def __init__(self, home: Path, hosts: tuple[str, ...]) -> None:
+        self.refused: list[str] = []
+        calls = Calls(Governor(), lambda: None)
+        blobs = FileBlobs(home, disk=REAL_DISK, offload=asyncio.to_thread)
+        self._fetching = Fetching(calls, blobs, hosts=hosts, inbox=home / "inbox", tell=self._tell)
+
+    async def _tell(self, _job: Job, name: str, refused: Refused) -> None:
+        self.refused.append(f"{name}: {refused}")
+
+    async def fetch(self, *attachments: Attachment) -> tuple[Attachment, ...]:
+        return await self._fetching.fetch(a_job(*attachments))
+
+
+@asynccontextmanager
+async def a_server(handler: object) -> AsyncIterator[str]:
+    app = web.Application()
+    app.router.add_get("/{name}", handler)  # type: ignore[arg-type]
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+@pytest.mark.req("E8")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://cdn.discordapp.com.evil.example/a.png", "https://cdn.discordapp.com@evil.example/a.png",
+        "https://evil.example/cdn.discordapp.com/a.png", "https://evil.example#@cdn.discordapp.com/a.png",
+        "https://evil.example?@cdn.discordapp.com/a.png", "https://xcdn.discordapp.com/a.png",
+        "https://127.0.0.1/a.png", "http://127.0.0.1/a.png", "https://[::1]/a.png", "https://169.254.169.254/a.png",
+        "https://[cdn.discordapp.com]/a.png", "//evil.example/a.png", "file:///etc/passwd",
+        "http://cdn.discordapp.com/a.png", "HTTP://CDN.DISCORDAPP.COM/a.png", "ftp://cdn.discordapp.com/a.png",
+        "//cdn.discordapp.com/a.png",
+    ],
+)  # fmt: skip
+async def test_only_the_named_hosts_are_asked_and_only_by_tls(tmp_path: Path, url: str) -> None:
+    door = Door(tmp_path, CDN)
+    promised = Attachment("a.png", "image/png", 4, url)
+    assert await door.fetch(promised) == (promised,)
+    assert len(door.refused) == 1
+
+
+@pytest.mark.req("E8")
+async def test_of_eleven_pictures_ten_are_taken_and_the_other_is_named(tmp_path: Path) -> None:
+    async def a_picture(request: web.Request) -> web.Response:
+        return web.Response(body=request.match_info["name"].encode())
+
+    async with a_server(a_picture) as base:
+        door = Door(tmp_path, ("127.0.0.1",))
+        got = await door.fetch(*(Attachment(f"{n}.png", "image/png", 6, f"{base}/{n}.png") for n in range(11)))
+    assert [bool(each.blob) for each in got] == [True] * 10 + [False]
+    assert door.refused == ["10.png: only 10 pictures go with one message"]
+
+
+@pytest.mark.req("E8")
+async def test_a_file_that_comes_in_drops_is_given_up_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching, "TIME_LIMIT_SEC", 0.2)
+    hung_up = asyncio.Event()
+
+    async def drops(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Length": "1000000"})
+        await response.prepare(request)
+        try:
+            for _ in range(1000):
+                await response.write(b"x")
+                await asyncio.sleep(0.01)
+        except (ConnectionError, asyncio.CancelledError):
+            hung_up.set()
+            raise
+        return response
+
+    async with a_server(drops) as base:
+        door = Door(tmp_path, ("127.0.0.1",))
+        with pytest.raises(FairleadError) as given_up:
+            await door.fetch(Attachment("a.png", "image/png", 6, f"{base}/a.png"))
+        assert given_up.value.code == Code.E_ATTACHMENT_GONE
+        async with asyncio.timeout(5):
+            await hung_up.wait()
