@@ -296,7 +296,7 @@ class DiscordChannel:
 
     def _name_of(self, parcel: Parcel) -> str:
         session = self._view.state.sessions.get(parcel.session_key)
-        return f"{session.project} · {session.tool}"[:80] if session is not None else "Fairlead"
+        return f"{session.project} · {session.tool}" if session is not None else "Fairlead"
 
 
 def _report(name: str, fault: Exception) -> None:
