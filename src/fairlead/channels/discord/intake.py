@@ -194,7 +194,7 @@ class Intake:
         if place is not None:
             return place
         try:
-            fetched = await self._calls.make(Urgency.ANSWER, lambda client: client.fetch_channel(channel_id))
+            fetched = await self._calls.insist(Urgency.ANSWER, lambda client: client.fetch_channel(channel_id))
         except CONDITIONS as condition:
             log.warning("unknown place", conversation=str(channel_id), message=repr(condition))
             return None
@@ -216,11 +216,11 @@ class Intake:
 
     async def _point(self, channel_id: int, reacted: Reacted) -> None:
         person = self._places.person(reacted.user_id)
-        channel = await self._calls.make(Urgency.ANSWER, lambda client: client.fetch_channel(channel_id))
+        channel = await self._calls.insist(Urgency.ANSWER, lambda client: client.fetch_channel(channel_id))
         place = await self._place(channel, reacted.guild_id, channel_id, reacted.user_id)
         if place is None or not isinstance(channel, discord.abc.Messageable):
             return
-        message = await self._calls.make(Urgency.ANSWER, lambda _: channel.fetch_message(reacted.message_id))
+        message = await self._calls.insist(Urgency.ANSWER, lambda _: channel.fetch_message(reacted.message_id))
         inbound = reacted_inbound(message, place, person=person, is_own=message.author.id == reacted.user_id)
         if self._view.state.fate_of(inbound.conversation, inbound.message_id) is not None:
             return
