@@ -58,6 +58,15 @@ async def test_a_call_that_fails_while_catching_up_loses_no_message(tmp_path: Pa
         assert answers(thread) == ["before", "missed", "live"]
 
 
+async def test_settling_in_outlasts_a_call_that_fails(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, up=False) as stage:
+        stage.discord.faults.next("PUT", "/applications/*/commands", Fault.status(503))
+        stage.discord.faults.next("POST", "/users/@me/channels", Fault.status(503))
+        said = stage.owner.say(stage.owner.dm, "anybody home?")
+        await stage.daemon.up()
+        await answer_to(stage.owner.dm, said)
+
+
 async def test_however_much_was_said_since_a_piece_that_went_out_is_found(tmp_path: Path) -> None:
     async with a_stage(tmp_path) as stage:
         thread = await stage.start_thread()
