@@ -85,6 +85,17 @@ async def test_however_much_was_said_since_a_piece_that_went_out_is_found(tmp_pa
         assert answers(thread) == ["exactly once", "and then?"]
 
 
+# --- commands
+
+
+@pytest.mark.req("A1")
+@pytest.mark.parametrize("fault", [Fault.reset(), Fault.reset_after_work()])
+async def test_a_command_whose_acknowledgement_was_cut_off_is_answered(stage: Stage, fault: Fault) -> None:
+    stage.discord.faults.next("POST", "/interactions/*/callback", fault)
+    reply = await stage.owner.slash(stage.place, "projects").reply()
+    assert "api" in str(reply.embeds)
+
+
 # --- marks and status
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+import aiohttp
 import discord
 import msgspec
 from discord import app_commands
@@ -24,6 +25,7 @@ from fairlead.render.words import say
 _CHOICES: Final = 25
 _CHOICE_LENGTH: Final = 100
 _PIECES: Final = 5
+_ACKNOWLEDGE_TRIES: Final = 2
 Draw = Callable[[Reply, str], Drawn]
 Named = dict[str, str]
 Interaction = discord.Interaction[Any]
@@ -115,14 +117,21 @@ def _takes_threads(interaction: Interaction) -> bool:
 
 
 async def _acknowledged(interaction: Interaction) -> bool:
-    """Within three seconds, whatever the disk does: so nothing comes before it."""
-    try:
-        await interaction.response.defer(ephemeral=True, thinking=True)
-    except discord.HTTPException as refused:
-        if refused.code != ALREADY_ACKNOWLEDGED:  # that one says that an earlier attempt had worked
+    """Within three seconds, whatever the disk does: so nothing comes before it. Asked again where the reply was lost:
+    whoever was acknowledged without knowing it would leave somebody waiting for an answer."""
+    for _ in range(_ACKNOWLEDGE_TRIES):
+        try:
+            await interaction.response.defer(ephemeral=True, thinking=True)
+        except discord.HTTPException as refused:
+            if refused.code == ALREADY_ACKNOWLEDGED:  # that one says that an earlier attempt had worked
+                return True
             log.warning("an interaction could not be acknowledged", message=str(refused))
             return False
-    return True
+        except (aiohttp.ClientError, OSError) as lost:
+            log.warning("an interaction was perhaps not acknowledged", message=repr(lost))
+        else:
+            return True
+    return False
 
 
 async def _shown(interaction: Interaction, answer: Drawn, lang: str) -> None:

@@ -201,6 +201,7 @@ class JobStatus:
         message = await self._calls.make(urgency, posted)
         self._posts += 1  # not before: whoever tries again says the same nonce, and Discord knows it
         self._message_id, self._posted_at = message.id, self._now()
+        self._keep_distance()
         if older is not None:
             await self._calls.make(
                 Urgency.STATUS, lambda client: client.http.delete_message(self._channel_id, older, reason=None)
@@ -222,6 +223,9 @@ class JobStatus:
             await place.get_partial_message(message_id).edit(content=text)
 
         await self._calls.make(urgency, edited)
+        self._keep_distance()
+
+    def _keep_distance(self) -> None:
         if self._now() - self._edited_at > HELD_BACK_SEC:
             self._edited_at = self._now()
 
