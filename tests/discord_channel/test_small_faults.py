@@ -58,6 +58,22 @@ async def test_a_call_that_fails_while_catching_up_loses_no_message(tmp_path: Pa
         assert answers(thread) == ["before", "missed", "live"]
 
 
+async def test_a_queued_message_is_read_again_although_the_first_look_fails(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        thread = await stage.start_thread()
+        stage.owner.say(thread, "/hang")
+        await thread.wait_for_typing()
+        edited = stage.owner.say(thread, "old words")
+        await stage.daemon.until_journalled("JobEnqueued", times=2)
+        await stage.daemon.kill()
+        stage.owner.edit(edited, "new words")
+        stage.discord.faults.next("GET", f"/channels/{thread.id}/messages/{edited.id}", Fault.status(503))
+        stage.discord.faults.next("GET", f"/channels/{thread.id}/messages", Fault.status(503))
+        await stage.daemon.up()
+        await stage.discord.wait_for(lambda: answers(thread), what="the answer")
+        assert answers(thread) == ["new words"]
+
+
 async def test_settling_in_outlasts_a_call_that_fails(tmp_path: Path) -> None:
     async with a_stage(tmp_path, up=False) as stage:
         stage.discord.faults.next("PUT", "/applications/*/commands", Fault.status(503))

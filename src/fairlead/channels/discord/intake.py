@@ -258,7 +258,7 @@ class Intake:
             return
         channel_id, message_id = int(job.conversation.conversation_id), int(job.message_id)
         try:
-            message = await self._calls.make(
+            message = await self._calls.insist(
                 Urgency.CATCH_UP, lambda c: c.get_partial_messageable(channel_id).fetch_message(message_id)
             )
         except CONDITIONS as condition:
