@@ -107,18 +107,19 @@ async def test_06_after_a_kill_the_running_job_is_unknown_after_crash(tmp_path: 
 async def test_07_retry_runs_a_failed_job_again_and_it_succeeds(tmp_path: Path) -> None:
     async with a_stage(tmp_path) as stage:
         thread = await stage.start_thread()
-        stage.owner.say(thread, "/hang")
+        stage.owner.say(thread, "once more\n/slow 1")
         await thread.wait_for_typing()
-        await stage.daemon.kill()
+        await stage.daemon.stop()
         await stage.daemon.up()
-        job = stage.daemon.journal("JobMarkedUnknownAfterCrash")[0]["payload"]["job_id"]
+        [failed] = stage.daemon.journal("JobFailed")
+        job = failed["payload"]["job_id"]
+        told = await thread.wait_for_answer(lambda m: "E_SHUTDOWN" in m.content)
         reply = await stage.owner.slash(thread, "retry", job_id=job).reply()
         assert reply.content.startswith("Trying again as job_")
         again = stage.daemon.journal("JobEnqueued")[-1]["payload"]
-        assert (again["attempt"], again["retry_of"], again["prompt"]) == (2, job, "/hang")
-        await stage.owner.slash(thread, "cancel").reply()
-        said = stage.owner.say(thread, "/transient")
-        assert "the second attempt worked" in await answer_to(thread, said)
+        assert (again["attempt"], again["retry_of"], again["prompt"]) == (2, job, "once more\n/slow 1")
+        await thread.wait_for_answer(lambda m: "once more" in m.content, after=told)
+        assert [e["payload"]["job_id"] for e in stage.daemon.journal("JobCompleted")] == [again["job_id"]]
 
 
 @pytest.mark.req("A11")

@@ -205,6 +205,53 @@ async def test_an_agent_that_does_not_listen_is_ended_after_the_grace():
         assert agent.open == 0
 
 
+@pytest.mark.req("A16")
+@virtually
+async def test_a_turn_that_was_told_to_stop_makes_no_second_attempt():
+    agent: Agent
+
+    async def play(_invocation):
+        await agent.heard.wait()
+        yield TurnFailed(Code.E_AGENT_ERROR, "the line was cut", transient=True)
+
+    agent = Agent(play, interrupt=True, second_attempt=True)
+    async with flow_house(runtimes=[agent], settings=SHORT) as house:
+        receipt = await house.say("hello")
+        await house.until(lambda: agent.open == 1)
+        await house.command(ask.Cancel())
+        assert (await house.ended(receipt.job_id)).state == "cancelled"
+        assert len(agent.invocations) == 1
+
+
+@pytest.mark.req("A16", "B10")
+@virtually
+async def test_a_turn_that_is_ending_of_a_crash_can_be_told_to_stop():
+    """Its agent died of the answer it was told, and takes its time to go."""
+
+    class Fragile(Agent):
+        async def tell(self, session_key, told):
+            await super().tell(session_key, told)
+            raise BrokenPipeError("nobody there to be told")
+
+    async def play(_invocation):
+        try:
+            yield PermissionRequested("r1", "Bash", "Run ls", "ls")
+            await asyncio.sleep(10_000)
+        finally:
+            await asyncio.sleep(20)
+
+    agent = Fragile(play)
+    async with flow_house(runtimes=[agent], settings=SHORT) as house:
+        receipt = await house.say("hello")
+        await house.click(await house.question())
+        await agent.heard.wait()
+        await asyncio.sleep(5)
+        began = asyncio.get_running_loop().time()
+        await house.flow.scheduler.drain(1)
+        assert asyncio.get_running_loop().time() - began < 20
+        assert house.state.jobs[receipt.job_id].error_code == Code.E_SHUTDOWN
+
+
 @virtually
 async def test_a_job_that_waits_for_a_person_can_be_cancelled():
     async with flow_house() as house:

@@ -19,8 +19,7 @@ async def create_webhook(call: Call) -> Reply:
         raise errors.wrong_channel_type()
     need(channel, Allow.MANAGE_WEBHOOKS)
     name = call.body["name"]
-    if "discord" in name.lower() or "clyde" in name.lower():
-        raise errors.invalid_form("name", "USERNAME_INVALID_CONTAINS", 'Username cannot contain "discord"')
+    check_name("name", name)
     if sum(each.channel_id == channel.id for each in call.world.webhooks.values()) >= 15:
         raise errors.too_many_webhooks()
     hook = Webhook(
@@ -29,6 +28,11 @@ async def create_webhook(call: Call) -> Reply:
     )  # fmt: skip
     call.world.webhooks[hook.id] = hook
     return Reply(200, wire.webhook_json(hook, call.server.api))
+
+
+def check_name(field: str, name: str) -> None:
+    if "discord" in name.lower() or "clyde" in name.lower():
+        raise errors.invalid_form(field, "USERNAME_INVALID_CONTAINS", 'Username cannot contain "discord"')
 
 
 @routes.on("GET", CHANNEL + "/webhooks")
@@ -88,6 +92,7 @@ def speak(call: Call, hook: Webhook) -> Message:
     if channel.thread and channel.thread.locked:
         raise errors.thread_locked()
     name = call.body.get("username") or hook.name
+    check_name("username", name)
     author = User(hook.id, name, global_name=None, bot=True)
     body = {key: value for key, value in call.body.items() if key != "nonce"}
     return posting.post(

@@ -140,10 +140,10 @@ class Turn:
         return await self._result()
 
     async def _may_try_again(self, failed: engine.TurnFailed) -> bool:
-        """At most once, and only if the agent cannot have done anything yet."""
+        """At most once, and only if the agent cannot have done anything yet and nobody has had enough."""
         gathered = self._gathered
         may_have_acted = gathered.tools_started or gathered.permission_granted
-        if may_have_acted or self.job.tried_again or self.job.state != "running":
+        if self._stopped is not None or may_have_acted or self.job.tried_again or self.job.state != "running":
             return False
         if failed.code is Code.E_RESUME_GONE:
             forgotten = await self._ledger.record(ForgetResumeKey(self.job.job_id))

@@ -5,6 +5,7 @@ Three failures in a row whose outcome nobody knows mean that Discord is away, wh
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from random import random
 from typing import Final, TypeVar
 
 import aiohttp
@@ -12,6 +13,7 @@ import discord
 
 from fairlead.channels.discord.governor import Governor, Urgency
 from fairlead.errors import Code
+from fairlead.kit.backoff import Backoff
 from fairlead.ports import ChannelAway, DeliveryImpossible, DeliveryLater, OutcomeUnknown
 
 T = TypeVar("T")
@@ -19,6 +21,7 @@ T = TypeVar("T")
 CALL_LIMIT_SEC: Final = 30.0
 AWAY_AFTER_FAILURES: Final = 3
 RATE_LIMIT_WAIT_SEC: Final = 5.0
+INSIST: Final = Backoff(first=1.0, ceiling=30.0)
 
 UNKNOWN_MESSAGE: Final = 10008
 UNKNOWN_CHANNEL: Final = 10003
@@ -65,6 +68,20 @@ class Calls:
         if was_away:
             self._came_back()
         return done
+
+    async def insist(self, urgency: Urgency, work: Callable[[discord.Client], Awaitable[T]]) -> T:
+        """As `make`, for what is lost if it is not done: again and again until it is, or can never be."""
+        attempt = 0
+        while True:
+            attempt += 1
+            wait = INSIST.delay(attempt, random)
+            try:
+                return await self.make(urgency, work)
+            except DeliveryLater as later:
+                wait = max(wait, later.wait_sec)
+            except (ChannelAway, OutcomeUnknown):
+                pass
+            await asyncio.sleep(wait)
 
     def _counted(self, condition: Exception) -> Exception:
         """An outage shows itself in many ways; while it lasts, no attempt of a delivery may be used up by it."""

@@ -84,30 +84,32 @@ class CatchingUp:
         return self._asked
 
     async def _has_news(self, channel_id: int, since: int) -> bool:
-        """One call for all threads of a server tells which are worth a call of their own."""
+        """One call for all threads of a server tells which are worth a call of their own. Those that sleep are not
+        among them, and may have fallen asleep behind a message that nobody heard."""
         if channel_id not in self._threads:
             return True
         async with self._asking:
             if self._news is None:
                 self._news = await self._newest_in_threads()
-        return not self._news or self._news.get(channel_id, 0) > since
+        return self._news.get(channel_id, since + 1) > since
 
     async def _newest_in_threads(self) -> dict[int, int]:
         newest: dict[int, int] = {}
         for guild_id in set(self._threads.values()):
-            listed: Any = await self._calls.make(
+            listed: Any = await self._calls.insist(
                 Urgency.CATCH_UP, lambda client, g=guild_id: client.http.get_active_threads(g)
             )
             newest |= {int(t["id"]): int(t.get("last_message_id") or t["id"]) for t in listed["threads"]}
         return newest
 
     async def missed(self, channel_id: int, since: int) -> Found:
-        """The newest messages after `since`; that there are more than can be named one by one is said."""
+        """The newest messages after `since`, however long Discord takes to tell: live ones wait behind them. That
+        there are more than can be named one by one is said."""
         most = self._bounds.messages + BEYOND
         try:
             if not await self._has_news(channel_id, since):
                 return Found()
-            found = await self._calls.make(
+            found = await self._calls.insist(
                 Urgency.CATCH_UP, lambda client: _newest(client, channel_id, since, most + 1)
             )
         except CONDITIONS as condition:

@@ -200,14 +200,14 @@ class DiscordChannel:
         self._start(self._settle_in(client), "settling in")
 
     async def _settle_in(self, client: discord.Client) -> None:
-        """What a new gateway session needs besides: commands, direct messages not yet bound."""
+        """What a new gateway session needs besides: direct messages not yet bound, commands."""
         assert isinstance(client, FairleadClient)
         assert client.tree is not None
+        await self._open_direct_messages()
         try:
             await self._registration.bring_up_to_date(client, client.tree)
         except CONDITIONS as condition:
             log.error("commands not registered", message=repr(condition.__cause__ or condition))
-        await self._open_direct_messages()
         while self._left_over:
             await close_left_over(self._calls, self._left_over.pop(), self._view)
 
@@ -215,7 +215,7 @@ class DiscordChannel:
         settings = self._settings
         for user_id in people_to_open(settings.discord_owner_id, settings.allowed_user_ids):
             try:
-                opened: Any = await self._calls.make(
+                opened: Any = await self._calls.insist(
                     Urgency.CATCH_UP, lambda c, u=user_id: c.http.start_private_message(u)
                 )
             except CONDITIONS as condition:
@@ -296,7 +296,7 @@ class DiscordChannel:
 
     def _name_of(self, parcel: Parcel) -> str:
         session = self._view.state.sessions.get(parcel.session_key)
-        return f"{session.project} · {session.tool}"[:80] if session is not None else "Fairlead"
+        return f"{session.project} · {session.tool}" if session is not None else "Fairlead"
 
 
 def _report(name: str, fault: Exception) -> None:

@@ -7,7 +7,6 @@ listened is put there first, so that live messages wait behind it.
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from random import Random
 from typing import Final, TypeAlias
 
 import discord
@@ -23,10 +22,9 @@ from fairlead.core.inbound import Inbound
 from fairlead.core.keys import parse_session_key
 from fairlead.core.state import Job
 from fairlead.errors import FairleadError
-from fairlead.kit.backoff import Backoff
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log, log_failure
-from fairlead.ports import DeliveryImpossible, Gate, View
+from fairlead.ports import Gate, View
 
 _PROMPTS: Final = frozenset({discord.MessageType.default, discord.MessageType.reply})
 
@@ -59,7 +57,6 @@ class Missed(msgspec.Struct, frozen=True):
 Item: TypeAlias = Heard | Edited | Deleted | Reacted | Missed
 Refuse = Callable[[discord.Message, FairleadError], Awaitable[None]]
 LookBack = Callable[[int, int], Awaitable[Found]]
-_LOOKS: Final = 4
 _TOO_OLD: Final = "older than FAIRLEAD_CATCH_UP_HOURS"
 _TOO_MANY: Final = "more than FAIRLEAD_CATCH_UP_MESSAGES were missed"
 
@@ -83,8 +80,6 @@ class Intake:
         self._strangers = strangers
         self._refuse = refuse
         self._look_back = look_back
-        self._backoff = Backoff()
-        self._random = Random()
         self._inboxes: dict[int, deque[Item]] = {}
         self._owner: TaskOwner | None = None
         self.bot_id = 0
@@ -199,7 +194,7 @@ class Intake:
         if place is not None:
             return place
         try:
-            fetched = await self._calls.make(Urgency.ANSWER, lambda client: client.fetch_channel(channel_id))
+            fetched = await self._calls.insist(Urgency.ANSWER, lambda client: client.fetch_channel(channel_id))
         except CONDITIONS as condition:
             log.warning("unknown place", conversation=str(channel_id), message=repr(condition))
             return None
@@ -237,21 +232,15 @@ class Intake:
             await self._refuse(message, refusal)
 
     async def _pointed_at(self, channel_id: int, message_id: int) -> tuple[object, discord.Message] | None:
-        """No catch-up brings a reaction back: a call that fails is made again, a few times."""
-        for attempt in range(1, _LOOKS + 1):
-            try:
-                channel = await self._calls.make(Urgency.ANSWER, lambda client: client.fetch_channel(channel_id))
-                if not isinstance(channel, discord.abc.Messageable):
-                    return None
-                message = await self._calls.make(Urgency.ANSWER, lambda _, c=channel: c.fetch_message(message_id))
-            except CONDITIONS as condition:
-                if isinstance(condition, DeliveryImpossible) or attempt == _LOOKS:
-                    log.warning("a message could not be read", message_id=str(message_id), message=repr(condition))
-                    return None
-                await asyncio.sleep(self._backoff.delay(attempt, self._random.random))
-            else:
-                return channel, message
-        return None
+        """No catch-up brings a reaction back, so what it points at is insisted on."""
+        try:
+            channel = await self._calls.insist(Urgency.ANSWER, lambda client: client.fetch_channel(channel_id))
+            if not isinstance(channel, discord.abc.Messageable):
+                return None
+            return channel, await self._calls.insist(Urgency.ANSWER, lambda _: channel.fetch_message(message_id))
+        except CONDITIONS as condition:
+            log.warning("a message could not be read", message_id=str(message_id), message=repr(condition))
+            return None
 
     # --- what was said while nobody listened
 
@@ -282,7 +271,7 @@ class Intake:
             return
         channel_id, message_id = int(job.conversation.conversation_id), int(job.message_id)
         try:
-            message = await self._calls.make(
+            message = await self._calls.insist(
                 Urgency.CATCH_UP, lambda c: c.get_partial_messageable(channel_id).fetch_message(message_id)
             )
         except CONDITIONS as condition:

@@ -60,7 +60,7 @@ class Marks:
             await asyncio.sleep(AGENT_FIRST_SEC)
             while due != shown:
                 shown = due
-                await self._calls.make(
+                await self._calls.insist(
                     Urgency.MARK,
                     lambda client, mark=shown: (
                         client.get_partial_messageable(channel_id).get_partial_message(message_id).add_reaction(mark)

@@ -59,9 +59,11 @@ class Registration:
         application_id = client.application_id or 0
         everywhere, here = ([], payload) if self._guild_id else (payload, [])
         guilds = [int(self._guild_id)] if self._guild_id else self._guilds_to_clear(client)
-        await self._calls.make(Urgency.ANSWER, lambda c: c.http.bulk_upsert_global_commands(application_id, everywhere))
+        await self._calls.insist(
+            Urgency.ANSWER, lambda c: c.http.bulk_upsert_global_commands(application_id, everywhere)
+        )
         for guild_id in guilds:
-            await self._calls.make(
+            await self._calls.insist(
                 Urgency.ANSWER, lambda c, g=guild_id: c.http.bulk_upsert_guild_commands(application_id, g, here)
             )
         replace_durably(self._file, msgspec.json.encode(wanted))

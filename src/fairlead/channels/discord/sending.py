@@ -20,7 +20,8 @@ from fairlead.render.words import say
 TEXT_LIMIT: Final = 2000
 MAX_FILES: Final = 10
 MAX_FILE_BYTES: Final = 10 * 1024 * 1024
-_LOOKED_AT: Final = 200
+_LOOKED_AT: Final = 1000
+"""What people said behind a piece that may have gone out must not hide it."""
 
 
 class Sending:
@@ -30,6 +31,7 @@ class Sending:
         self._echoes = echoes
         self._state_id = state_id
         self._webhooks = webhooks
+        self._doubtful: set[str] = set()
 
     async def send(self, parcel: Parcel) -> str:
         channel_id = channel_id_of(parcel)
@@ -41,7 +43,7 @@ class Sending:
         said = await self._said(parcel)
         try:
             if self._webhooks is not None and parcel.destination.parent_conversation_id is not None:
-                return await self._webhooks.send(parcel, **said)
+                return await self._send_by(self._webhooks, parcel, said)
             said |= {"nonce": parcel.nonce, "reference": _reference(parcel, channel_id)}
             message = await self._calls.make(
                 Urgency.ANSWER, lambda client: client.get_partial_messageable(channel_id).send(**_given(said))
@@ -53,19 +55,25 @@ class Sending:
             return echoed
         return str(message.id)
 
+    async def _send_by(self, webhooks: Webhooks, parcel: Parcel, said: dict[str, Any]) -> str:
+        """Webhooks know no nonce: what may have gone out is looked for, however short a time ago that was."""
+        found = await self.find(parcel) if parcel.nonce in self._doubtful else None
+        self._doubtful.add(parcel.nonce)
+        message_id = found or await webhooks.send(parcel, **said)
+        self._doubtful.discard(parcel.nonce)
+        return message_id
+
     async def find(self, parcel: Parcel) -> str | None:
         """Our own message with this text, these files or this question, after the last one we know of. A thread need
         not be looked for: made a second time, it answers that it is there."""
         if parcel.thread_name:
             return None
         channel_id = channel_id_of(parcel)
-        after = int(parcel.after_message_id) if parcel.after_message_id.isdecimal() else 0
+        after = discord.Object(int(parcel.after_message_id)) if parcel.after_message_id.isdecimal() else None
 
         async def looked(client: discord.Client) -> str | None:
             own = {client.application_id, client.user.id if client.user is not None else 0}
-            async for message in client.get_partial_messageable(channel_id).history(limit=_LOOKED_AT):
-                if message.id <= after:
-                    return None
+            async for message in client.get_partial_messageable(channel_id).history(limit=_LOOKED_AT, after=after):
                 if ({message.author.id, message.application_id} & own) and self._is_it(message, parcel):
                     return str(message.id)
             return None

@@ -26,6 +26,10 @@ FIRST_AFTER_SEC: Final = 0.8
 ANEW_AFTER_SEC: Final = 50 * 60.0
 """Messages older than an hour accept few edits."""
 
+HELD_BACK_SEC: Final = 0.1
+"""A call that took longer was told to wait, and went out later than it began: the next edit keeps its distance."""
+
+ENDED_LATELY_SEC: Final = 60.0
 TICK_SEC: Final = 15.0
 _LAST_TRIES: Final = 60
 _LOOKED_AT: Final = 50
@@ -155,6 +159,7 @@ class JobStatus:
 
     async def _draw_last(self) -> None:
         """However long Discord is away: a job must not look as if it still ran."""
+        self._adopt()
         if self._message_id is None:
             return
         picture = Picture(self._job_id, self._state)
@@ -171,6 +176,7 @@ class JobStatus:
         if self._is_gone:
             return True
         text = status_text(picture, self._now() - self._began if seconds is None else seconds, self._lang)
+        self._adopt()
         is_old = self._message_id is not None and self._now() - self._posted_at > ANEW_AFTER_SEC
         if text == self._text and not is_old:
             return True
@@ -185,8 +191,7 @@ class JobStatus:
         return True
 
     async def _post(self, text: str, urgency: Urgency) -> None:
-        self._posts += 1
-        nonce = self._echoes.nonce(f"status {self._job_id} {self._posts}")
+        nonce = self._nonce()
 
         async def posted(client: discord.Client) -> discord.Message:
             self._edited_at = self._now()
@@ -194,11 +199,22 @@ class JobStatus:
 
         older = self._message_id
         message = await self._calls.make(urgency, posted)
+        self._posts += 1  # not before: whoever tries again says the same nonce, and Discord knows it
         self._message_id, self._posted_at = message.id, self._now()
+        self._keep_distance()
         if older is not None:
             await self._calls.make(
                 Urgency.STATUS, lambda client: client.http.delete_message(self._channel_id, older, reason=None)
             )
+
+    def _nonce(self) -> str:
+        return self._echoes.nonce(f"status {self._job_id} {self._posts + 1}")
+
+    def _adopt(self) -> None:
+        """Posted, though the reply to that was lost: the gateway showed it."""
+        echoed = self._echoes.message_with(self._nonce())
+        if self._message_id is None and echoed is not None:
+            self._message_id, self._posted_at, self._posts = int(echoed), self._edited_at, self._posts + 1
 
     async def _edit(self, message_id: int, text: str, urgency: Urgency) -> None:
         async def edited(client: discord.Client) -> None:
@@ -207,6 +223,11 @@ class JobStatus:
             await place.get_partial_message(message_id).edit(content=text)
 
         await self._calls.make(urgency, edited)
+        self._keep_distance()
+
+    def _keep_distance(self) -> None:
+        if self._now() - self._edited_at > HELD_BACK_SEC:
+            self._edited_at = self._now()
 
     async def _cope(self, condition: BaseException) -> bool:
         """True if there is nothing left to show it on."""
@@ -230,8 +251,23 @@ class JobStatus:
 
 def left_over(state: State) -> list[Job]:
     """Jobs that ended with the process before this one: their status messages may still say that they run."""
-    owed = [state.jobs[d.job_id] for d in state.debts.values() if d.kind == "answer" and d.job_id in state.jobs]
-    return [j for j in owed if j.conversation.channel == CHANNEL and j.conversation.conversation_id.isdecimal()]
+    owed = {d.job_id for d in state.debts.values() if d.kind == "answer"}
+    ended = (job for job in state.jobs.values() if job.state != "unknown_after_crash")  # those end with our start
+    newest = max((job.finished_at or "" for job in ended), default="")
+    return [
+        job
+        for job in state.jobs.values()
+        if job.conversation.channel == CHANNEL and job.conversation.conversation_id.isdecimal()
+        if job.job_id in owed or _ended_lately(job, newest)
+    ]
+
+
+def _ended_lately(job: Job, newest: str) -> bool:
+    """Among the last to end, and shown: the answer may have been quicker than the last edit, and our end than both."""
+    if not job.started_at or not job.finished_at:
+        return False
+    is_shown = moments.seconds_between(job.started_at, job.finished_at) >= FIRST_AFTER_SEC
+    return is_shown and moments.seconds_between(job.finished_at, newest) <= ENDED_LATELY_SEC
 
 
 async def close_left_over(calls: Calls, job: Job, view: View) -> None:
@@ -244,10 +280,11 @@ async def close_left_over(calls: Calls, job: Job, view: View) -> None:
         own = client.user.id if client.user is not None else 0
         async for message in client.get_partial_messageable(channel_id).history(limit=_LOOKED_AT):
             if message.author.id == own and f"-# {job.job_id}" in message.content.splitlines():
-                await message.edit(content=text)
+                if message.content[:1] != text[:1]:
+                    await message.edit(content=text)
                 return
 
     try:
-        await calls.make(Urgency.FINAL_STATUS, closed)
+        await calls.insist(Urgency.FINAL_STATUS, closed)
     except CONDITIONS as condition:
         log.info("an old status stayed", job_id=job.job_id, message=repr(condition))

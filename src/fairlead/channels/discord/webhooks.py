@@ -1,8 +1,13 @@
 """Answers under another name than the bot's: one webhook per channel, made when first needed. Off by default."""
 
-from collections.abc import Callable
-from typing import Any, Final
+import asyncio
+import re
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Final, cast
 
+import aiohttp
 import discord
 
 from fairlead.channels.discord.calls import Calls
@@ -11,6 +16,32 @@ from fairlead.ports import Parcel
 
 WEBHOOK_NAME: Final = "Fairlead"
 _UNKNOWN_WEBHOOK: Final = 10015
+_LONGEST_NAME: Final = 80
+_INSIDE_FORBIDDEN_WORDS: Final = re.compile(r"(?i)(?<=dis)(?=cord)|(?<=cly)(?=de)")
+
+
+def allowed_name(name: str) -> str:
+    """Discord refuses names with its own in them, and a project may well be called so."""
+    return _INSIDE_FORBIDDEN_WORDS.sub("·", name)[:_LONGEST_NAME]
+
+
+class _Once:
+    """A session that asks once: discord.py would post again after a 500, and webhooks know no nonce."""
+
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
+
+    @asynccontextmanager
+    async def request(self, method: str, url: str, **given: Any) -> AsyncGenerator[aiohttp.ClientResponse]:
+        try:
+            async with self._session.request(method, url, **given) as response:
+                if response.status >= 500:
+                    raise discord.DiscordServerError(response, await response.text())
+                yield response
+        except aiohttp.ClientConnectorError:
+            raise  # nobody there: nothing was posted
+        except aiohttp.ClientOSError as lost:
+            raise aiohttp.ServerDisconnectedError(str(lost)) from lost
 
 
 class Webhooks:
@@ -19,6 +50,7 @@ class Webhooks:
         self._name_of = name_of
         self._known: dict[int, int] = {}
         self._tokens: dict[int, str] = {}
+        self._looking: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def send(self, parcel: Parcel, **said: Any) -> str:
         """Into the thread, never into its parent: a webhook lives in the parent and must be told the thread."""
@@ -27,14 +59,15 @@ class Webhooks:
         given = {name: value for name, value in said.items() if value not in (None, [])}
 
         async def sent(client: discord.Client) -> discord.WebhookMessage:
-            name = self._name_of(parcel)
+            name = allowed_name(self._name_of(parcel))
             webhook = await self._webhook(client, parent)
             try:
                 return await webhook.send(**given, thread=thread, username=name, wait=True)
             except discord.NotFound as gone:
                 if gone.code != _UNKNOWN_WEBHOOK:
                     raise
-                del self._known[parent]  # somebody deleted it: make another
+                if self._known.get(parent) == webhook.id:  # somebody deleted it: make another, unless another did
+                    del self._known[parent]
                 webhook = await self._webhook(client, parent)
                 return await webhook.send(**given, thread=thread, username=name, wait=True)
 
@@ -42,10 +75,16 @@ class Webhooks:
         return str(message.id)
 
     async def _webhook(self, client: discord.Client, channel_id: int) -> discord.Webhook:
-        if channel_id not in self._known:
-            found = [w for w in await client.http.channel_webhooks(channel_id) if w.get("token")]
-            ours = [w for w in found if str(w.get("application_id")) == str(client.application_id)]
-            made = ours[0] if ours else await client.http.create_webhook(channel_id, name=WEBHOOK_NAME)
-            self._known[channel_id] = int(made["id"])
-            self._tokens[channel_id] = str(made.get("token"))
-        return discord.Webhook.partial(self._known[channel_id], self._tokens[channel_id], client=client)
+        async with self._looking[channel_id]:  # two threads of one channel at once need one
+            if channel_id not in self._known:
+                await self._find_or_make(client, channel_id)
+        webhook = discord.Webhook.partial(self._known[channel_id], self._tokens[channel_id], client=client)
+        webhook.session = cast("aiohttp.ClientSession", _Once(webhook.session))
+        return webhook
+
+    async def _find_or_make(self, client: discord.Client, channel_id: int) -> None:
+        found = [w for w in await client.http.channel_webhooks(channel_id) if w.get("token")]
+        ours = [w for w in found if str(w.get("application_id")) == str(client.application_id)]
+        made = ours[0] if ours else await client.http.create_webhook(channel_id, name=WEBHOOK_NAME)
+        self._known[channel_id] = int(made["id"])
+        self._tokens[channel_id] = str(made.get("token"))
