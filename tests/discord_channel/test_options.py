@@ -151,6 +151,17 @@ async def _say_over_http(daemon: Daemon, text: str) -> str:
             return await response.text()
 
 
+async def test_who_was_never_seen_in_an_interaction_reads_the_language_of_the_server(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, up=False) as stage:
+        for guild in stage.discord.world.guilds.values():
+            guild.locale = "ja"
+        await stage.daemon.up()
+        for text in ("hello", "/fail E_AGENT_ERROR"):
+            said = stage.owner.tell_bot(stage.place, text)
+            answer = await stage.place.wait_for_answer(lambda m: "-# job_" not in m.content, after=said)
+        assert "エージェントがエラーを報告しました" in answer.content
+
+
 # --- files that come in
 
 

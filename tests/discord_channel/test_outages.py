@@ -198,6 +198,7 @@ async def test_a_refused_first_connect_is_tried_again_while_http_serves(tmp_path
         await stage.daemon.launch()
         await stage.daemon.until_logged("Discord cannot be reached")
         assert "HTTP      on" in stage.daemon.printed()
+        assert "voice" not in stage.daemon.printed()
         stage.discord.gateway.refuse_sockets = False
         await stage.discord.gateway.ready(timeout=30)
         await answer_to(stage.owner.dm, stage.owner.say(stage.owner.dm, "there you are"))

@@ -235,6 +235,39 @@ async def test_two_threads_at_once_share_one_webhook_also_when_it_is_made_again(
         assert [e for e in stage.daemon.log() if e.get("event") == "delivery failed"] == []
 
 
+@pytest.mark.req("A6", "D5")
+@pytest.mark.parametrize("what", ["archive", "lock", "delete"])
+@pytest.mark.parametrize("webhook", ["0", "1"])
+async def test_a_thread_that_closes_between_two_pieces_of_an_answer(tmp_path: Path, what: str, webhook: str) -> None:
+    """Archived, it is reopened, the answer whole; locked or deleted, it is given up in the open. Nobody else waits."""
+    async with a_stage(tmp_path, FAIRLEAD_WEBHOOK_IDENTITY=webhook) as stage:
+        thread, other = await stage.start_thread(), await stage.start_thread()
+        where = "/webhooks/*" if webhook == "1" else f"/channels/{thread.id}/messages"
+        hold = Fault.hang()
+        stage.discord.faults.next("POST", where, Fault.slow(0), when=_is_piece)
+        stage.discord.faults.next("POST", where, hold, when=_is_piece)
+        said = stage.owner.say(thread, "/long 5500")
+        await stage.discord.wait_for(lambda: len(_pieces(thread, said)) == 1)
+        await stage.discord.wait_for(lambda: sum(_is_piece(c.body) for c in stage.discord.calls("POST", where)) > 1)
+        getattr(thread, what)()
+        hold.release()
+        if what == "archive":
+            await stage.discord.wait_for(lambda: len(_pieces(thread, said)) == 3, what="the whole answer")
+        else:
+            [given_up] = await stage.daemon.until_journalled("DeliveryAbandoned")
+            assert given_up["payload"]["error_code"] == "E_THREAD_ACCESS_FAILED"
+        alive = stage.owner.say(other, "alive")
+        await other.wait_for_answer(lambda m: m.content.startswith("echo"), after=alive)
+
+
+def _is_piece(body: object) -> bool:
+    return "Every word" in str(body) and "-# job_" not in str(body)
+
+
+def _pieces(thread: Place, said: Message) -> list[Message]:
+    return [m for m in thread.from_bot if m.id > said.id and _is_piece(m.content)]
+
+
 @pytest.mark.req("D5")
 async def test_a_project_named_after_discord_speaks_through_a_webhook_too(tmp_path: Path) -> None:
     project = tmp_path / "discord-bot"

@@ -332,6 +332,22 @@ class Deafened(Agent):
         raise ConnectionResetError("the agent went")
 
 
+class Stuck(Agent):
+    async def tell(self, session_key, told):
+        await asyncio.sleep(10_000)
+
+
+@virtually
+async def test_an_agent_that_takes_no_word_is_stopped_when_its_grace_is_over():
+    async with flow_house(runtimes=[Stuck(playing(10_000)._play, interrupt=True)], settings=SHORT) as house:
+        receipt = await house.say("hello")
+        await asyncio.sleep(1)
+        began = asyncio.get_running_loop().time()
+        await house.command(ask.Cancel())
+        assert (await house.ended(receipt.job_id)).state == "cancelled"
+        assert asyncio.get_running_loop().time() - began < SHORT.interrupt_grace_sec + 1
+
+
 @virtually
 async def test_a_stop_while_a_crashed_turn_is_still_tidying_up_is_taken():
     async def play(_invocation):

@@ -206,7 +206,7 @@ class Person:
         if guild is None:
             return body | {"user": wire.user_json(self.user)}
         member = wire.member_json(guild.members[self.id], guild) | {"permissions": str(Allow.PERSON)}
-        about = {"id": str(guild.id), "locale": guild.locale, "features": []}
+        about = {"id": str(guild.id), "locale": guild.locale, "features": wire.features(guild)}
         return body | {
             "guild_id": str(guild.id),
             "guild": about,

@@ -53,7 +53,7 @@ async def my_guilds(call: Call) -> Reply:
 def my_guild_json(guild: Guild) -> dict[str, Any]:
     return {
         "id": str(guild.id), "name": guild.name, "icon": None, "banner": None, "owner": False,
-        "permissions": str(guild.bot_permissions), "features": [],
+        "permissions": str(guild.bot_permissions), "features": wire.features(guild),
         "approximate_member_count": len(guild.members), "approximate_presence_count": 1,
     }  # fmt: skip
 

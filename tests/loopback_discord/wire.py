@@ -64,10 +64,15 @@ def role_json(role_id: int, name: str, permissions: int, *, position: int, manag
     }  # fmt: skip
 
 
+def features(guild: Guild) -> list[str]:
+    """Only a community can choose its language."""
+    return ["COMMUNITY"] if guild.locale != "en-US" else []
+
+
 def guild_json(guild: Guild) -> dict[str, Any]:
     return {
         "id": str(guild.id), "name": guild.name, "icon": None, "description": None, "home_header": None,
-        "splash": None, "discovery_splash": None, "features": [], "banner": None,
+        "splash": None, "discovery_splash": None, "features": features(guild), "banner": None,
         "owner_id": str(guild.owner_id),
         "application_id": None, "region": "us-central", "afk_channel_id": None, "afk_timeout": 300,
         "system_channel_id": None, "system_channel_flags": 0, "widget_enabled": False,

@@ -124,8 +124,10 @@ class Turn:
     async def _let_go(self) -> None:
         """First ask politely, so that the agent keeps its talk in order; then close the stream. Ends with the agent."""
         if self._runtime.capabilities.interrupt:
-            await self._runtime.tell(self.job.session_key, engine.Interrupt())
-            await asyncio.sleep(self._settings.interrupt_grace_sec)
+            with contextlib.suppress(TimeoutError):  # also of the telling: a stuck agent takes no word
+                async with asyncio.timeout(self._settings.interrupt_grace_sec):
+                    await self._runtime.tell(self.job.session_key, engine.Interrupt())
+                    await asyncio.get_running_loop().create_future()
         self._timer.expire()
 
     async def _attempts(self, owner: TaskOwner) -> Outcome:

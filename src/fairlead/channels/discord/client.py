@@ -151,7 +151,9 @@ class _IntoOurLog(logging.Handler):
 
 
 def keep_their_log() -> None:
-    """What discord.py has to say goes where everything goes, redacted, instead of to standard error."""
+    """What discord.py has to say goes where everything goes, redacted, instead of to standard error; that it can do
+    without voices nobody needs to know."""
+    discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
     theirs = logging.getLogger("discord")
     if not any(isinstance(handler, _IntoOurLog) for handler in theirs.handlers):
         theirs.addHandler(_IntoOurLog(logging.WARNING))

@@ -142,6 +142,17 @@ class Intake:
             await self._gate.submit(inbound)
         except FairleadError as refusal:
             await self._refuse(message, refusal)
+        else:
+            await self._guess_language(inbound.person, message.guild)
+
+    async def _guess_language(self, person: str, guild: discord.Guild | None) -> None:
+        """Messages carry no locale. Until an interaction does, the server's is taken; only a community chooses one."""
+        if guild is not None and "COMMUNITY" in guild.features and not self._knows_locale(person):
+            await self._gate.see_person(person, guild.preferred_locale.value)
+
+    def _knows_locale(self, person: str) -> bool:
+        known = self._view.state.people.get(person)
+        return known is not None and bool(known.locale)
 
     async def _inbound(self, message: discord.Message, known: Place | None = None) -> Inbound | None:
         """None for everything that is not meant for the agent, or not by somebody who may talk to it."""

@@ -108,7 +108,7 @@ _COMMANDS: Final = {
     "agent.mode": "Change what the agent may do without asking",
     "agent.mode.mode": "The mode",
     "agent.usage": "Show the usage of the session",
-    "cancel": "Cancel the running job",
+    "cancel": "Cancel what runs here and what waits",
     "reset": "Forget this talk and begin afresh; history stays",
     "why": "Tell what became of a message, step by step",
     "why.message": "Link to the message",

@@ -99,7 +99,7 @@ _COMMANDS: Final = {
     "agent.mode": "切换智能体无需询问即可执行的范围",
     "agent.mode.mode": "模式",
     "agent.usage": "显示会话的用量信息",
-    "cancel": "取消执行中的任务",
+    "cancel": "取消执行中和等待中的任务",
     "reset": "忘记这段对话并重新开始；记录会保留",
     "why": "逐步说明一条消息的处理经过",
     "why.message": "消息的链接",

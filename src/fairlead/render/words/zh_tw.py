@@ -99,7 +99,7 @@ _COMMANDS: Final = {
     "agent.mode": "切換代理程式無需詢問即可執行的範圍",
     "agent.mode.mode": "模式",
     "agent.usage": "顯示 session 的用量資訊",
-    "cancel": "取消執行中的工作",
+    "cancel": "取消執行中和等候中的工作",
     "reset": "忘記這段對話並重新開始；記錄會保留",
     "why": "逐步說明一則訊息的處理經過",
     "why.message": "訊息的連結",
