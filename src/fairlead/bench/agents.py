@@ -219,7 +219,7 @@ def stream_row(path: Path) -> Row:
                 decode(line)
 
     count = translate()
-    measured, floor = side_by_side(lambda: seconds(translate), lambda: seconds(decode_only), 3)
+    measured, floor = side_by_side(lambda: seconds(translate), lambda: seconds(decode_only), 5)
     name, floor_name = "engine events from 100 MB of stream-json", "msgspec decoding the same lines"
     return Row(name, count / measured, count / floor, floor_name, "/s", "≥ 0.5x", measured <= floor * 2)
 
