@@ -13,4 +13,5 @@ def ending_text(job: Job, answer: str, lang: str) -> str:
         case _:
             line = error_line(lang, job.error_code or "E_INTERNAL", job=job.job_id, detail=job.error_message or "")
             hint = say(lang, "status.retry_hint", job=job.job_id)
-            return "\n".join(part for part in (answer.strip(), line, hint) if part)
+            is_said = f"/retry {job.job_id}" in line
+            return "\n".join(part for part in (answer.strip(), line, "" if is_said else hint) if part)

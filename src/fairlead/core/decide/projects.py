@@ -172,7 +172,7 @@ def project_to_work_in(
     if usable:
         names = ", ".join(p.name for p in usable[:10])
         return error(Code.E_PROJECT_NOT_SELECTED, f"There are several projects ({names}) and none is selected.")
-    return error(Code.E_PROJECT_NOT_SELECTED, "No project is registered yet.")
+    return error(Code.E_PROJECT_NOT_SELECTED, "No project is registered yet: `/project add PATH` makes one.")
 
 
 def free_name(state: State, path: str) -> str:
