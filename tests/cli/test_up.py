@@ -107,6 +107,20 @@ def test_a_signal_gives_running_jobs_their_time_then_ends_them_and_queued_ones_s
         assert verdict.returncode == 0, verdict.stdout
 
 
+@pytest.mark.req("B10")
+@pytest.mark.parametrize("stuck", ["/hang deaf", "/ask ls"])
+def test_a_second_signal_waits_for_running_jobs_no_longer(tmp_path: Path, project: str, stuck: str):
+    with Daemon(tmp_path, PROJECTS=project, FAIRLEAD_DRAIN_SEC="600") as daemon:
+        daemon.is_up()
+        _, reply = daemon.call("/v1/messages", {"userId": "alice", "message": stuck})
+        while daemon.call(f"/v1/jobs/{reply['job_id']}")[1]["state"] not in {"running", "waiting"}:
+            pass
+        daemon.process.send_signal(signal.SIGINT)
+        assert "1 running job(s) have 600 s" in daemon.wait_for("Stopping")
+        assert daemon.stop(signal.SIGINT) == 0
+    assert [e["payload"]["error_code"] for e in facts(tmp_path) if e["type"] == "JobFailed"] == ["E_SHUTDOWN"]
+
+
 @pytest.mark.req("A8")
 def test_after_kill_nine_the_next_start_says_what_was_interrupted(tmp_path: Path, project: str):
     with Daemon(tmp_path, PROJECTS=project) as daemon:

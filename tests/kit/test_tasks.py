@@ -233,6 +233,12 @@ def test_a_timer_whose_time_is_up_at_once_stays_so_whoever_pauses_or_restarts_it
                     timer.restart()
                 await asyncio.Event().wait()
             assert now() == begun + 5
+            late = PausableTimeout(seconds)
+            late.expire()
+            with pytest.raises(TimeoutError):
+                async with late:
+                    await asyncio.Event().wait()
+            assert now() == begun + 5
 
     run(story())
 

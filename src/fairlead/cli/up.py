@@ -15,6 +15,8 @@ from fairlead.settings import load_settings
 CHECKS_BEFORE_CHAT_SEC = 1.0
 """For the self-checks to be shown before the talk takes the screen; everything else is served meanwhile."""
 
+_STOPPING = (signal.SIGTERM, signal.SIGINT)
+
 
 @click.command()
 @click.option("--no-chat", is_flag=True, help="Only serve, even with a terminal.")
@@ -44,12 +46,20 @@ async def _up(*, interactive: bool) -> int:
                     await task
         if house.broken.done():
             raise house.broken.result()
-        running = len(house.flow.ledger.state.running)
-        if running:
-            wait = settings.drain_sec
-            click.echo(f"Stopping: {running} running job(s) have {wait:.0f} s to finish; queued ones stay queued.")
+        _tell_what_is_waited_for(house)
     click.echo("Stopped. Everything that was accepted is written.")
     return 0
+
+
+def _tell_what_is_waited_for(house: House) -> None:
+    """And take a second signal for a wish to wait no longer."""
+    for number in _STOPPING:
+        asyncio.get_running_loop().add_signal_handler(number, house.flow.scheduler.hurry)
+    state = house.flow.ledger.state
+    unfinished = len(state.running) + len(state.waiting)
+    if unfinished:
+        time = f"{house.settings.drain_sec:.0f} s to finish; queued ones stay queued"
+        click.echo(f"Stopping: {unfinished} running job(s) have {time}. Ctrl-C ends them at once.")
 
 
 async def _tell_of_agents(house: House) -> None:
@@ -62,7 +72,7 @@ async def _tell_of_agents(house: House) -> None:
 def _stop_on_signals() -> "asyncio.Future[None]":
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[None] = loop.create_future()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _STOPPING:
         loop.add_signal_handler(number, lambda: None if stop.done() else stop.set_result(None))
     return stop
 

@@ -15,7 +15,7 @@ from fairlead.flow.ledger import Ledger
 from fairlead.flow.missing import MissingRuntime
 from fairlead.flow.rereading import Rereading
 from fairlead.flow.turn import Turn
-from fairlead.kit.tasks import TaskOwner
+from fairlead.kit.tasks import PausableTimeout, TaskOwner
 from fairlead.ports import Runtime
 
 MakeTurn = Callable[[Job, Runtime], Turn]
@@ -33,6 +33,8 @@ class Scheduler:
         self._resting: Counter[str] = Counter()
         self._closed = False
         self._looking = False
+        self._patience: PausableTimeout | None = None
+        self._is_hurried = False
         self._quiet = asyncio.Event()
         self._quiet.set()
 
@@ -115,12 +117,23 @@ class Scheduler:
         return turn is not None
 
     async def drain(self, seconds: float) -> None:
-        """Start nothing more; let what runs come to its end, and after `seconds` end it as E_SHUTDOWN."""
+        """Start nothing more; let what runs come to its end, and after `seconds`, or `hurry`, end it as E_SHUTDOWN."""
         self._closed = True
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         try:
-            async with asyncio.timeout(seconds):
+            async with PausableTimeout(seconds) as self._patience:
+                if self._is_hurried:
+                    self._patience.expire()
                 await self._quiet.wait()
         except TimeoutError:
+            had = loop.time() - began
             for turn in list(self._turns.values()):
-                turn.stop(Failed(Code.E_SHUTDOWN, f"Fairlead was shut down; the job had {seconds:.0f} s to finish."))
+                turn.stop(Failed(Code.E_SHUTDOWN, f"Fairlead was shut down; the job had {had:.0f} s to finish."))
             await self._quiet.wait()
+
+    def hurry(self) -> None:
+        """What is being drained, or will be, has had time enough."""
+        self._is_hurried = True
+        if self._patience is not None:
+            self._patience.expire()

@@ -130,7 +130,7 @@ class PausableTimeout:
             self._run()
 
     def expire(self) -> None:
-        """The time is up now, whatever was left of it and also while it stands still."""
+        """The time is up now, or as soon as the block is entered: whatever was left, and also while it stands still."""
         self._schedule(asyncio.get_running_loop().time())
         self._is_up = True
 
@@ -151,7 +151,9 @@ class PausableTimeout:
     async def __aenter__(self) -> Self:
         await self._timeout.__aenter__()
         self._entered = True
-        if not self._pauses:
+        if self._is_up:
+            self._timeout.reschedule(asyncio.get_running_loop().time())
+        elif not self._pauses:
             self._run()
         return self
 
