@@ -134,7 +134,7 @@ class Chat:
             if (await self._client.job(question.job_id)).state in LIVE:
                 self._screen.say(f"{question.job_id} waits for your answer.", "yellow")
                 await self._follow(question.job_id)
-            elif question.kind == "question":  # a permission died with the process that asked
+            else:
                 await self._ask_late(question)
 
     async def _ask_late(self, question: w.QuestionInfo) -> None:
