@@ -10,6 +10,8 @@ from fairlead.core import requests as ask
 from fairlead.core.limits import Limits
 from fairlead.errors import Code, FairleadError
 from fairlead.ports import Click
+from fairlead.testing.channel import ChannelHistory, RecordingChannel, Weather
+from fairlead.testing.clock import run_virtually
 
 pytestmark = pytest.mark.req("B4")
 
@@ -204,8 +206,6 @@ async def test_after_a_restart_a_permission_says_that_its_job_is_gone():
 
 @virtually
 async def test_a_question_that_was_settled_before_it_could_be_posted_is_not_asked():
-    from fairlead.testing.channel import ChannelHistory, RecordingChannel, Weather
-
     away = {"is": True}
     history = ChannelHistory()
     channel = RecordingChannel(history, weather=lambda: Weather.AWAY if away["is"] else Weather.FAIR)
@@ -214,3 +214,26 @@ async def test_a_question_that_was_settled_before_it_could_be_posted_is_not_aske
         away["is"] = False
         await house.quiet()
         assert [p.question_id for p in history.posts] == [""]
+
+
+@pytest.mark.parametrize(
+    ("asked", "posted"), [("/ask ls", ["answer"]), ("/question Which? | red", ["question", "answer"])]
+)
+@pytest.mark.parametrize("orderly", [True, False])
+def test_what_could_not_be_posted_before_a_restart_is_asked_only_if_it_can_be_answered(
+    asked: str, posted: list[str], orderly: bool
+):
+    async def story() -> None:
+        history = ChannelHistory()
+        away = RecordingChannel(history, weather=lambda: Weather.AWAY)
+        async with flow_house(channels=[away], history=history) as house:
+            await house.say(asked)
+            await house.question()
+            if orderly:
+                await house.flow.scheduler.drain(1)
+            disk = house.disk
+        async with flow_house(disk=disk, history=history, life=1) as house:
+            await house.quiet()
+            assert ["question" if p.question_id else "answer" for p in history.posts] == posted
+
+    run_virtually(story())

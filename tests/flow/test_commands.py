@@ -12,6 +12,7 @@ from fairlead.core.engine import EngineEvent, Invocation, TurnEnded, TurnFailed
 from fairlead.core.limits import Limits
 from fairlead.core.requests import Request
 from fairlead.errors import Code, FairleadError
+from fairlead.testing.clock import run_virtually
 from fairlead.testing.runtime import AgentLog, ScriptedRuntime
 
 pytestmark = pytest.mark.req("A12")
@@ -459,3 +460,22 @@ async def test_on_a_full_disk_cancel_stops_what_runs_and_says_that_a_queued_job_
         await caught_in_it
         assert (await house.ended(running)).state == "cancelled"
         assert (await house.ended(queued)).state == "success"
+
+
+@pytest.mark.req("A13")
+@pytest.mark.parametrize("subject", ["ChoiceMade", "QuestionAnswered", "allow", "my secret", "900900", OWNER])
+def test_a_guest_learns_by_no_word_what_the_owner_said_alone_with_the_agent(subject: str):
+    async def story() -> None:
+        async with flow_house(limits=Limits(allowed_people=("43",))) as house:
+            await house.say("/question Which? | red || Where? | here")
+            question = await house.question()
+            await house.click(question, chosen={"Which?": "my secret"}, partial=True)
+            await house.click(question, chosen={"Where?": "there"}, partial=True)
+            with pytest.raises(FairleadError) as empty:
+                await house.say("", message_id="900900")
+            guest = house.caller("43", vouched=False)
+            with pytest.raises(FairleadError) as told:
+                await house.gate.command(ask.Why(subject), guest)
+            assert (empty.value.code, told.value.code) == (Code.E_EMPTY_MESSAGE, Code.E_MESSAGE_NOT_FOUND)
+
+    run_virtually(story())

@@ -614,6 +614,26 @@ async def test_a_runtime_that_breaks_while_it_is_listened_to_is_listened_to_agai
         await house.until(lambda: any(j.result_excerpt == "still here" for j in house.state.jobs.values()))
 
 
+@pytest.mark.req("B4", "B10")
+@virtually
+async def test_a_request_that_the_agent_takes_back_because_of_a_shutdown_can_be_answered_after_it():
+    """As Claude does: what it had asked falls with the turn that is interrupted."""
+    agent = Agent(lambda _invocation: play(), interrupt=True)
+
+    async def play():
+        yield engine.QuestionAsked("r1", (engine.Question("Which?", (engine.Option("red"),)),))
+        await agent.heard.wait()
+        yield RequestWithdrawn("r1")
+        yield TurnFailed(Code.E_INTERNAL, "interrupted")
+
+    async with flow_house(runtimes=[agent], settings=SHORT) as house:
+        receipt = await house.say("hello")
+        question = await house.question()
+        await house.flow.scheduler.drain(1)
+        assert house.state.jobs[receipt.job_id].error_code == Code.E_SHUTDOWN
+        assert house.state.questions[question].status == "open"
+
+
 @pytest.mark.req("B4")
 @virtually
 async def test_a_request_that_the_agent_takes_back_closes_its_question():

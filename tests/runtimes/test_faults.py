@@ -10,8 +10,20 @@ from typing import Any
 import pytest
 from replay_stage import CASTS, Cast, ReplayStage
 
-from fairlead.core.engine import Diagnostic, EngineEvent, Invocation, ToolEnded, ToolStarted, TurnEnded, TurnFailed
+from fairlead.core.engine import (
+    Diagnostic,
+    EngineEvent,
+    Invocation,
+    Ready,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    TurnFailed,
+)
 from fairlead.errors import CODES, Code
+from fairlead.runtimes.cli_turn import CliTurn, Command
+from fairlead.runtimes.codex.translate import CodexTranslator
+from fairlead.runtimes.codex.wire import Usage
 from runtime_contract import closing, invocation, only, processes_of, run, until_it_runs
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A18", "A10")]
@@ -302,3 +314,24 @@ async def test_no_shell_reads_what_a_person_wrote(stage: ReplayStage):
     [seen] = stage.runs()
     assert f"--note={evil}" in seen["argv"]
     assert [path.name for path in stage.root.rglob("made")] == []
+
+
+class _NoLog:
+    def write(self, stream: str, data: bytes) -> None:
+        raise AssertionError(f"{stream}: {data!r}")
+
+    def close(self) -> None:
+        pass
+
+
+async def test_a_turn_that_is_interrupted_while_its_start_is_written_starts_no_process(tmp_path: Path):
+    """The directory is gone by then: only a start would notice."""
+    project = tmp_path / "project"
+    project.mkdir()
+    command = Command(("sh", "-c", "echo here"), str(project), dict(os.environ), "abcd:job_1")
+    turn = CliTurn(command, CodexTranslator(None, Usage()), _NoLog())
+    async with aclosing(turn.events()) as events:
+        assert await anext(events) == Ready()
+        project.rmdir()
+        turn.interrupt()
+        assert [event async for event in events] == [TurnEnded("", "interrupted")]

@@ -264,6 +264,17 @@ class State:
         number = name.removeprefix("#")
         return next((p for p in self.projects.values() if str(p.number) == number), None)
 
+    def open_questions(self) -> list[OpenQuestion]:
+        """Those that somebody can still answer: a permission dies with its job, a question is taken up by another."""
+        return [q for q in self.questions.values() if self.can_be_answered(q.question_id)]
+
+    def can_be_answered(self, question_id: str) -> bool:
+        question = self.questions.get(question_id)
+        if question is None or question.status != "open":
+            return False
+        job = self.jobs.get(question.job_id)
+        return job is not None and (job.is_live or question.kind == "question")
+
     def live_counts(self) -> dict[str, int]:
         counts = {"queued": 0, "running": len(self.running), "waiting": len(self.waiting)}
         counts["queued"] = sum(len(self.sessions[key].queue) for key in self.ready)

@@ -210,8 +210,7 @@ class Delivery:
             await self._returns.within(channel, AWAY_SECONDS, since=seen)
 
     def _is_moot(self, debt: Debt) -> bool:
-        question = self._state.questions.get(debt.question_id)
-        return debt.kind == "question" and (question is None or question.status != "open") and not debt.paid
+        return debt.kind == "question" and not self._state.can_be_answered(debt.question_id) and not debt.paid
 
     async def _send_once(self, channel: Channel, parcel: Parcel, debt: Debt) -> str:
         """A piece that may have gone out more than a minute ago, or before a crash, is looked for first."""

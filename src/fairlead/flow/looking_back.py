@@ -1,5 +1,7 @@
 """Jobs and messages as the journal tells them, also when the state has forgotten them."""
 
+from typing import Final
+
 import msgspec
 
 from fairlead.core import events as e
@@ -13,6 +15,8 @@ from fairlead.flow.discretion import may_see
 from fairlead.flow.ledger import Ledger
 from fairlead.ports import Blobs, Journal, Recorded
 from fairlead.render.story import in_words
+
+_NAMING: Final = ("message_id", "job_id", "retry_of", "debt_id", "question_id")
 
 
 class PastJob(msgspec.Struct, frozen=True):
@@ -50,20 +54,31 @@ class LookingBack:
 
     async def story(self, subject: str, caller: Caller) -> Story:
         """Every step of a job, or of the message that became one; for whoever may know of it."""
-        names = [subject, answer_debt_id(subject)]
-        recorded = await self._journal.lines_about(names)
+        recorded = await self._lines_naming([subject, answer_debt_id(subject)])
         became = [r.event.job_id for r in recorded if isinstance(r.event, e.JobEnqueued)]
         if not subject.startswith("job_") and became:
             job_id = became[-1]
-            recorded = await self._journal.lines_about([subject, job_id, answer_debt_id(job_id)])
+            recorded = await self._lines_naming([subject, job_id, answer_debt_id(job_id)])
         questions = [r.event.question_id for r in recorded if isinstance(r.event, e.QuestionAsked)]
         if questions:
-            recorded += await self._journal.lines_about(questions)
+            recorded += await self._lines_naming(questions)
         steps = {r.seq: Step(r.seq, r.ts, type(r.event).__name__, in_words(r.event)) for r in recorded}
-        talks = {key for r in recorded if (key := getattr(r.event, "session_key", ""))}
+        talks = {key for r in recorded if (key := self._talk_of(r.event))}
         if not steps or not all(may_see(self._ledger.state, key, caller) for key in talks):
             raise error(Code.E_MESSAGE_NOT_FOUND, f"The journal has no line about {subject[:80]!r}.")
         return Story(subject, tuple(steps[seq] for seq in sorted(steps)))
+
+    async def _lines_naming(self, names: list[str]) -> list[Recorded]:
+        """By what names them alone. The journal finds any word of theirs: with the kind of a fact, or with what
+        somebody said, lines would come of which nobody could tell whose talk they are."""
+        recorded = await self._journal.lines_about(names)
+        return [r for r in recorded if any(getattr(r.event, name, None) in names for name in _NAMING)]
+
+    def _talk_of(self, event: e.JournalEvent) -> str:
+        if isinstance(event, e.MessageRefused | e.MessageSkipped):
+            here = self._ledger.state.session_at(event.conversation, self._ledger.now())
+            return here.session_key if here is not None else ""
+        return getattr(event, "session_key", "")
 
     async def _text(self, inline: str, blob: str) -> str:
         """Long texts leave with their job: what is no longer kept is said in their place."""

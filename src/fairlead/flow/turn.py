@@ -223,6 +223,8 @@ class Turn:
             case engine.PermissionRequested() | engine.QuestionAsked() | engine.PlanProposed():
                 owner.start(self._ask(event), name=f"ask {event.request_id}")
                 return  # shown as a question, once it is durable
+            case engine.RequestWithdrawn() if self._stopped is not None:
+                pass  # it falls with the turn, whose end says what becomes of its questions
             case engine.RequestWithdrawn():
                 await self._approvals.withdraw(self.job.job_id, event.request_id)
             case engine.ToolStarted():

@@ -100,6 +100,10 @@ class CliTurn:
         try:
             spawning = self._spawning()
             yield Ready()
+            if self._is_interrupted:  # while its start was on its way to the disk
+                for event in self._translator.finish(Exit(None, interrupted=True)):
+                    yield event
+                return
             async with spawning as process:
                 self._process = process
                 if self._is_interrupted:

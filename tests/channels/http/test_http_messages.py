@@ -257,6 +257,20 @@ async def test_what_an_agent_says_of_its_file_cannot_write_into_the_header(tmp_p
             assert "Set-Cookie" not in response.headers
 
 
+@pytest.mark.req("C5", "B4")
+async def test_after_a_restart_only_what_can_still_be_answered_is_an_open_question(tmp_path: Path):
+    async with at_home(tmp_path) as home:
+        for user, words in (("alice", "/question Which? | red | blue"), ("bob", "/ask rm -rf build")):
+            await home.until(await home.begin(user, words), "question")
+        _, listed = await home.get("/v1/questions")
+        assert [q["kind"] for q in listed["questions"]] == ["question", "permission"]
+    async with at_home(tmp_path) as home:
+        _, listed = await home.get("/v1/questions")
+        assert [q["kind"] for q in listed["questions"]] == ["question"]
+        _, metrics = await home.get("/v1/metrics")
+        assert b"fairlead_questions_open 1\n" in metrics
+
+
 @pytest.mark.req("C5", "A16")
 async def test_a_question_answered_after_a_crash_leaves_the_story_of_its_job_ended(tmp_path: Path):
     before, after = tmp_path / "before", tmp_path / "after"

@@ -176,3 +176,52 @@ def test_an_agent_cannot_write_escape_sequences_to_the_terminal(terminal: Termin
     terminal.wait_for("<U+001B>]0;owned<U+0007>")
     terminal.say("/quit")
     assert terminal.end() == 0
+
+
+@pytest.mark.req("C6", "B4")
+def test_a_question_from_before_a_restart_is_asked_again_and_its_answer_begins_a_job(tmp_path: Path):
+    before = Terminal(tmp_path)
+    before.wait_for("Fairlead · local")
+    before.say("/question Which colour? | red | blue")
+    before.wait_for("or your own words")
+    before.close()
+    after = Terminal(tmp_path)
+    try:
+        after.wait_for("while you were away")
+        after.wait_for("asked this before a restart")
+        after.wait_for("? Which colour?")
+        after.wait_for("or your own words")
+        after.type("2")
+        after.wait_for("Answer: blue")
+        after.wait_for("› ")
+        after.type(CTRL_D)
+        assert after.end() == 0
+    finally:
+        after.close()
+
+
+@pytest.mark.req("C6", "B4")
+def test_a_question_from_before_a_restart_may_be_left_open_and_a_permission_is_not_asked_again(tmp_path: Path):
+    before = Terminal(tmp_path)
+    before.wait_for("Fairlead · local")
+    before.say("/ask rm -rf build")
+    before.wait_for("[y] allow once")
+    before.close()
+    between = Terminal(tmp_path)
+    between.wait_for("while you were away")
+    between.wait_for("› ")
+    assert "waits for your answer" not in between.seen
+    between.say("/question Which colour? | red | blue")
+    between.wait_for("or your own words")
+    between.close()
+    after = Terminal(tmp_path)
+    try:
+        after.wait_for("? Which colour?")
+        after.wait_for("or your own words")
+        after.type(CTRL_C)
+        after.wait_for("stays open")
+        after.wait_for("› ")
+        after.type(CTRL_D)
+        assert after.end() == 0
+    finally:
+        after.close()

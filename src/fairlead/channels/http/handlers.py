@@ -217,8 +217,7 @@ async def post_switch(call: Call) -> replies.ProjectSelected:
 async def get_questions(call: Call) -> QuestionList:
     query: OfAnyUser = call.query
     key = "" if query.userId is None else str(call.caller(query.userId).session_key)
-    questions = call.service.view.state.questions.values()
-    wanted = (q for q in questions if q.status == "open" and (not key or q.session_key == key))
+    wanted = (q for q in call.service.view.state.open_questions() if not key or q.session_key == key)
     return QuestionList(tuple(map(question_info, wanted)))
 
 

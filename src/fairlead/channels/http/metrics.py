@@ -38,7 +38,7 @@ def _live(state: State) -> Iterator[str]:
     queues = {f'session="{_escaped(s.session_key)}"': len(s.queue) for s in state.sessions.values() if s.queue}
     yield from _metric("fairlead_queue_length", "gauge", "Jobs that wait, per session.", queues)
     yield from _metric("fairlead_sessions", "gauge", "Sessions known.", {"": len(state.sessions)})
-    open_now = sum(1 for q in state.questions.values() if q.status == "open")
+    open_now = len(state.open_questions())
     yield from _metric("fairlead_questions_open", "gauge", "Questions that wait for a person.", {"": open_now})
     yield from _metric("fairlead_deliveries_owed", "gauge", "Answers and questions owed.", {"": len(state.debts)})
     spent = sum(s.cost_usd for s in state.sessions.values())

@@ -35,6 +35,7 @@ from fairlead.client import Client, ServerAway
 from fairlead.client import wire as w
 from fairlead.core import replies, requests
 from fairlead.core.inbound import clean_text
+from fairlead.core.state import LIVE
 from fairlead.errors import Code, FairleadError, sentence
 from fairlead.render.replies import reply_lines
 
@@ -130,8 +131,19 @@ class Chat:
         for job in await self._client.unfetched(self._options.user):
             await self._show_unread(job)
         for question in await self._client.questions(self._options.user):
-            self._screen.say(f"{question.job_id} waits for your answer.", "yellow")
-            await self._follow(question.job_id)
+            if (await self._client.job(question.job_id)).state in LIVE:
+                self._screen.say(f"{question.job_id} waits for your answer.", "yellow")
+                await self._follow(question.job_id)
+            else:
+                await self._ask_late(question)
+
+    async def _ask_late(self, question: w.QuestionInfo) -> None:
+        self._screen.say(f"{question.job_id} asked this before a restart; your answer begins a new job.", "yellow")
+        turn = Turn(self._client, self._screen, self._options.user)
+        begun = await turn.ask_late(question, self._keyboard)
+        self._typed_ahead += turn.typed_ahead
+        if begun is not None:
+            await self._follow(begun)
 
     async def _show_unread(self, job: w.JobInfo) -> None:
         self._screen.rule(f"while you were away: {job.job_id}")

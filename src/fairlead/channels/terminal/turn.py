@@ -1,7 +1,8 @@
 """One turn in the terminal: events come in, keys come in, and both are handled one after the other."""
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 from typing import Final, Literal, NamedTuple, assert_never
 
 from fairlead.channels.terminal.asking import Asking, Decided
@@ -46,18 +47,28 @@ class Turn:
         self._inbox: asyncio.Queue[Happening] = asyncio.Queue()
 
     async def follow(self, job_id: str, keyboard: Keyboard) -> Ending:
-        self._screen.begin("thinking …")
+        async with self._on_screen(keyboard, "thinking …") as owner:
+            owner.start(self._hear(job_id), name="events")
+            return await self._until_over(job_id)
+
+    async def ask_late(self, question: w.QuestionInfo, keyboard: Keyboard) -> str | None:
+        """A question whose job a restart has ended: the job that its answer began, None if it was left open."""
+        async with self._on_screen(keyboard, ""):
+            self._question(question)
+            return await self._until_answered()
+
+    @asynccontextmanager
+    async def _on_screen(self, keyboard: Keyboard, note: str) -> AsyncGenerator[TaskOwner]:
+        self._screen.begin(note)
         try:
             with keyboard.listening(lambda name: self._inbox.put_nowait(Key(name))):
                 async with TaskOwner("turn") as owner:
-                    owner.start(self._hear(job_id), name="events")
                     owner.start(self._keep_drawing(), name="drawing")
-                    ending = await self._until_over(job_id)
+                    yield owner
                     owner.cancel()
         finally:
             self._screen.end()
         self._keep_late_keys()
-        return ending
 
     async def _hear(self, job_id: str) -> None:
         try:
@@ -92,6 +103,18 @@ class Turn:
                 case _:
                     ending = await self._see(happening)
         return ending
+
+    async def _until_answered(self) -> str | None:
+        asking = self._asking
+        while asking is not None:
+            happening = await self._inbox.get()
+            if happening == Key("ctrl-c"):
+                self._screen.say("The question stays open.", "yellow")
+                return None
+            if isinstance(happening, Key) and (begun := await self._press_in_question(asking, happening.name)):
+                return begun
+            asking = self._asking
+        return None
 
     def _lost_sight(self) -> None:
         if not self._away:
@@ -201,18 +224,20 @@ class Turn:
             if isinstance(late, Key):
                 self._type_ahead(late.name)
 
-    async def _press_in_question(self, asking: Asking, key: str) -> None:
+    async def _press_in_question(self, asking: Asking, key: str) -> str | None:
+        """The job that goes on, or begins, once this key has made the answer complete."""
         item = asking.item_number
         decided = asking.press(key)
         if decided is not None:
-            await self._answer(asking.question, decided)
-        elif asking.item_number != item:
+            return await self._answer(asking.question, decided)
+        if asking.item_number != item:
             self._screen.question(asking.question, asking.item_number)
+        return None
 
-    async def _answer(self, question: w.QuestionInfo, decided: Decided) -> None:
+    async def _answer(self, question: w.QuestionInfo, decided: Decided) -> str | None:
         self._stop_asking()
         try:
-            await self._client.answer(
+            job_id = await self._client.answer(
                 question.question_id,
                 decided.verdict,
                 user=self._user,
@@ -224,6 +249,9 @@ class Turn:
             self._screen.fault(problem.full_sentence())
         except ServerAway as away:
             self._screen.fault(f"The answer did not get through. {away}")
+        else:
+            return job_id
+        return None
 
     async def _cancel_or_leave(self, job_id: str) -> Ending | None:
         if self._cancelling:

@@ -107,9 +107,10 @@ def answer_question(state: State, command: AnswerQuestion, now: str, limits: Lim
         if command.partial and not _has_all(question, command.chosen):
             return Decision((made,), subject=question.job_id)
     job = state.jobs.get(question.job_id)
-    if job is None or not job.is_live:
-        known = job is not None and question.kind == "question"
-        return _answer_after_crash(state, question, command, now, limits) if known else _job_is_gone(question)
+    if job is None or not state.can_be_answered(question.question_id):
+        return _job_is_gone(question)
+    if not job.is_live:
+        return _answer_after_crash(state, question, command, now, limits)
     answered = QuestionAnswered(
         command.question_id,
         command.verdict,
