@@ -617,7 +617,7 @@ async def test_a_runtime_that_breaks_while_it_is_listened_to_is_listened_to_agai
 @pytest.mark.req("B4", "B10")
 @virtually
 async def test_a_request_that_the_agent_takes_back_because_of_a_shutdown_can_be_answered_after_it():
-    """As Claude does: what it had asked falls with the turn that is interrupted."""
+    """As agents may: what it had asked falls with the turn that is interrupted."""
     agent = Agent(lambda _invocation: play(), interrupt=True)
 
     async def play():
