@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from discord_channel.daemon import COMMANDS, a_stage
+from discord_channel.test_questions import question_in
 from discord_channel.test_small_faults import answer_to, answers
 from loopback_discord import Fault
 
@@ -94,3 +95,13 @@ async def test_however_many_sessions_begin_while_discord_tells_nothing_it_is_ask
         await answer_to(dm, stage.owner.say(dm, "live"))
         told = len(stage.discord.calls("GET", where, status=200)) - before
         assert told <= 2, "what was being asked for, and once more for all sessions since"
+
+
+async def test_the_buttons_of_an_expired_question_go_although_the_first_edit_fails(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, FAIRLEAD_QUESTION_TIMEOUT_SEC="1") as stage:
+        thread = await stage.start_thread()
+        asked = await question_in(thread, stage.owner.say(thread, "/ask make"))
+        where = f"/channels/{thread.id}/messages/{asked.id}"
+        order = stage.discord.faults.next("PATCH", where, Fault.status(503))
+        await stage.discord.wait_for(lambda: asked.components == [], what="the buttons to go")
+        assert order.struck == 1
