@@ -3,11 +3,15 @@
 import asyncio
 import itertools
 import unicodedata
+from types import SimpleNamespace
+from typing import Any
 
+import discord
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.channels.discord.calls import Calls
 from fairlead.channels.discord.client import IdentifyPace
 from fairlead.channels.discord.conversations import message_named, without_mention
 from fairlead.channels.discord.echoes import Echoes
@@ -161,5 +165,31 @@ def test_a_gateway_that_throws_us_out_for_days_never_costs_the_thousand_identifi
             times.append(asyncio.get_running_loop().time())
         assert all(b - a >= 86400 for a, b in zip(times, times[999:], strict=False))
         assert max(b - a for a, b in itertools.pairwise(times)) <= 300  # and never away for long
+
+    run_virtually(story())
+
+
+def test_whoever_insists_while_the_token_is_refused_costs_a_handful_of_requests_a_minute() -> None:
+    async def story() -> None:
+        is_refused = True
+        asked: list[float] = []
+        returns: list[float] = []
+        loop = asyncio.get_running_loop()
+        client: Any = SimpleNamespace()
+        calls = Calls(Governor(), lambda: client, lambda: returns.append(loop.time()))
+
+        async def work(_: discord.Client) -> str:
+            asked.append(loop.time())
+            if is_refused:
+                response: Any = SimpleNamespace(status=401, reason="Unauthorized")
+                raise discord.HTTPException(response, {"code": 0, "message": "401: Unauthorized"})
+            return "done"
+
+        waiting = [asyncio.ensure_future(calls.insist(Urgency.MARK, work)) for _ in range(50)]
+        await asyncio.sleep(600)
+        assert 20 <= len(asked) <= 45
+        is_refused = False
+        assert set(await asyncio.gather(*waiting)) == {"done"}
+        assert len(returns) == 1
 
     run_virtually(story())

@@ -5,6 +5,8 @@ import itertools
 from types import SimpleNamespace
 from typing import Any
 
+import aiohttp
+
 from fairlead.channels.discord.calls import Calls
 from fairlead.channels.discord.echoes import Echoes
 from fairlead.channels.discord.governor import Governor
@@ -24,6 +26,9 @@ class Board:
         self.edited: list[tuple[int, float]] = []
         self.standing: dict[int, str] = {}
         self.nonces: list[str] = []
+        self.echoes = Echoes("abcd")
+        self.is_away = False
+        self.lost_replies = self.failing_deletions = 0
         self.http = SimpleNamespace(delete_message=self._delete)
 
     def get_partial_messageable(self, _channel_id: int) -> Any:
@@ -34,6 +39,10 @@ class Board:
         self.posted[message_id] = asyncio.get_running_loop().time()
         self.standing[message_id] = text
         self.nonces.append(nonce)
+        self.echoes.heard(nonce, message_id)
+        if self.lost_replies:
+            self.lost_replies -= 1
+            raise aiohttp.ServerDisconnectedError
         return SimpleNamespace(id=message_id)
 
     def _message(self, message_id: int) -> Any:
@@ -46,6 +55,9 @@ class Board:
 
     async def _delete(self, _channel_id: int, message_id: int, *, reason: str | None) -> None:
         assert reason is None
+        if self.failing_deletions:
+            self.failing_deletions -= 1
+            raise aiohttp.ServerDisconnectedError
         del self.standing[message_id]
 
 
@@ -61,8 +73,8 @@ def a_status(board: Board) -> JobStatus:
         prompt="",
         enqueued_at="2026-01-05T08:00:00.000Z",
     )
-    calls = Calls(Governor(), lambda: board)  # type: ignore[arg-type,return-value]
-    return JobStatus(job, calls, Echoes("abcd"), lang="en", interval=lambda: 1.2, tool_aware=True)
+    calls = Calls(Governor(), lambda: None if board.is_away else board)  # type: ignore[arg-type,return-value]
+    return JobStatus(job, calls, board.echoes, lang="en", interval=lambda: 1.2, tool_aware=True)
 
 
 def test_a_status_message_older_than_fifty_minutes_is_posted_anew_and_the_old_one_goes() -> None:
@@ -94,5 +106,54 @@ def test_a_short_job_leaves_no_status_message() -> None:
         status.moved("success")
         await shown
         assert board.posted == {}
+
+    run_virtually(story())
+
+
+def test_six_hours_without_discord_do_not_leave_a_job_looking_as_if_it_ran() -> None:
+    async def story() -> None:
+        board = Board()
+        status = a_status(board)
+        shown = asyncio.ensure_future(status.show())
+        await asyncio.sleep(2)
+        board.is_away = True
+        status.moved("success")
+        await asyncio.sleep(6 * 3600)
+        board.is_away = False
+        await shown
+        [left] = board.standing.values()
+        assert "Done in" in left
+
+    run_virtually(story())
+
+
+def test_an_outdated_status_that_could_not_be_taken_away_at_once_goes_later() -> None:
+    async def story() -> None:
+        board = Board()
+        board.failing_deletions = 2
+        status = a_status(board)
+        shown = asyncio.ensure_future(status.show())
+        await asyncio.sleep(1.5 * ANEW)
+        assert list(board.standing) == [2]
+        status.moved("success")
+        await shown
+
+    run_virtually(story())
+
+
+def test_a_status_posted_anew_whose_reply_was_lost_is_the_one_that_is_edited() -> None:
+    """The nonce is known to Discord for minutes only, so a second post much later would stand beside the first."""
+
+    async def story() -> None:
+        board = Board()
+        status = a_status(board)
+        shown = asyncio.ensure_future(status.show())
+        await asyncio.sleep(2)
+        board.lost_replies = 1
+        await asyncio.sleep(1.5 * ANEW)
+        status.moved("success")
+        await shown
+        assert list(board.standing) == [2]
+        assert "Done in" in board.standing[2]
 
     run_virtually(story())

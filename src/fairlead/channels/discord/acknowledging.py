@@ -1,5 +1,6 @@
-"""The first word to an interaction: said within three seconds, said again where the line broke. Decides nothing."""
+"""The first word to an interaction: within three seconds, and again where the line broke or was silent. No more."""
 
+import asyncio
 from typing import Any, Final
 
 import aiohttp
@@ -8,15 +9,18 @@ import discord
 from fairlead.channels.discord.calls import ALREADY_ACKNOWLEDGED
 from fairlead.observe import log
 
-_ATTEMPTS: Final = 2
+_LIMITS_SEC: Final = (2.0, 10.0)
+"""The second attempt still comes within Discord's three seconds; it may take longer, for its reply at least tells
+whether the first was heard."""
 
 
 async def acknowledge(interaction: discord.Interaction[Any], **how: bool) -> bool:
     """Whether Discord knows that we are at it. What it refuses because an earlier attempt had worked, has worked."""
     problem: Exception | None = None
-    for _ in range(_ATTEMPTS):
+    for limit in _LIMITS_SEC:
         try:
-            await interaction.response.defer(**how)
+            async with asyncio.timeout(limit):
+                await interaction.response.defer(**how)
         except discord.HTTPException as refused:
             if refused.code == ALREADY_ACKNOWLEDGED:
                 return True

@@ -22,6 +22,8 @@ CALL_LIMIT_SEC: Final = 30.0
 AWAY_AFTER_FAILURES: Final = 3
 RATE_LIMIT_WAIT_SEC: Final = 5.0
 INSIST: Final = Backoff(first=1.0, ceiling=30.0)
+REFUSED_LOOK_SEC: Final = 15.0
+"""While our token is refused one call in so long a time looks whether it still is: Discord counts invalid requests."""
 
 UNKNOWN_MESSAGE: Final = 10008
 UNKNOWN_CHANNEL: Final = 10003
@@ -48,6 +50,8 @@ class Calls:
         self._current = current
         self._came_back = came_back
         self._failures = 0
+        self._refused: discord.Client | None = None
+        self._look_at = 0.0
 
     async def make(self, urgency: Urgency, work: Callable[[discord.Client], Awaitable[T]]) -> T:
         """What `work` gives; raises one of the four conditions of delivery, with Discord's own words as its cause."""
@@ -55,7 +59,7 @@ class Calls:
             raise ChannelAway
         await self._governor.turn(urgency)
         client = self._current()
-        if client is None:
+        if client is None or self._is_refused(client):
             raise ChannelAway
         try:
             async with asyncio.timeout(CALL_LIMIT_SEC):
@@ -63,8 +67,11 @@ class Calls:
         except TimeoutError as late:
             raise self._counted(OutcomeUnknown(f"no reply within {CALL_LIMIT_SEC:.0f} s")) from late
         except FAULTS as fault:
+            if _is_our_token_refused(fault):
+                self._refused, self._look_at = client, asyncio.get_running_loop().time() + REFUSED_LOOK_SEC
             raise self._counted(condition_of(fault)) from fault
-        was_away, self._failures = self._failures >= AWAY_AFTER_FAILURES, 0
+        was_away = self._failures >= AWAY_AFTER_FAILURES or self._refused is not None
+        self._failures, self._refused = 0, None
         if was_away:
             self._came_back()
         return done
@@ -82,6 +89,16 @@ class Calls:
             except (ChannelAway, OutcomeUnknown):
                 pass
             await asyncio.sleep(wait)
+
+    def _is_refused(self, client: discord.Client) -> bool:
+        """Of all that wait, one may look; another client has another token."""
+        now = asyncio.get_running_loop().time()
+        if client is not self._refused:
+            return False
+        is_early = now < self._look_at
+        if not is_early:
+            self._look_at = now + REFUSED_LOOK_SEC
+        return is_early
 
     def _counted(self, condition: Exception) -> Exception:
         """An outage shows itself in many ways; while it lasts, no attempt of a delivery may be used up by it."""
@@ -105,8 +122,13 @@ def condition_of(fault: BaseException) -> Exception:
             return OutcomeUnknown(repr(fault))
 
 
+def _is_our_token_refused(fault: BaseException) -> bool:
+    """A webhook's or an interaction's token (50027) is not ours."""
+    return isinstance(fault, discord.HTTPException) and fault.status == 401 and fault.code != 50027
+
+
 def _http_condition(fault: discord.HTTPException) -> Exception:
-    if fault.status == 401 and fault.code != 50027:
+    if _is_our_token_refused(fault):
         return ChannelAway()
     if fault.status == 429:
         return DeliveryLater(Code.E_DISCORD_RATE_LIMIT, RATE_LIMIT_WAIT_SEC)

@@ -16,6 +16,7 @@ from fairlead.core.keys import parse_session_key
 from fairlead.core.retention import highest_rising
 from fairlead.core.state import State
 from fairlead.observe import log
+from fairlead.ports import DeliveryImpossible
 
 _PAGE: Final = 100
 
@@ -96,9 +97,13 @@ class CatchingUp:
     async def _newest_in_threads(self) -> dict[int, int]:
         newest: dict[int, int] = {}
         for guild_id in set(self._threads.values()):
-            listed: Any = await self._calls.insist(
-                Urgency.CATCH_UP, lambda client, g=guild_id: client.http.get_active_threads(g)
-            )
+            try:
+                listed: Any = await self._calls.insist(
+                    Urgency.CATCH_UP, lambda client, g=guild_id: client.http.get_active_threads(g)
+                )
+            except DeliveryImpossible as refused:  # thrown out of one server, we still listen in the others
+                log.info("a server lists no threads", guild_id=str(guild_id), message=repr(refused))
+                continue
             newest |= {int(t["id"]): int(t.get("last_message_id") or t["id"]) for t in listed["threads"]}
         return newest
 

@@ -1,7 +1,7 @@
 """Discord as a channel of the house: the parts put together, started and stopped as one."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Final
 
@@ -136,6 +136,7 @@ class DiscordChannel:
         self._registration = Registration(self._calls, Path(settings.state_dir), settings.discord_guild_id)
         self._owner: TaskOwner | None = None
         self._left_over = left_over(view.state)
+        self._settling: list[asyncio.Task[None]] = []
 
     # --- ports.Channel, ports.Fetcher and ports.Rereader
 
@@ -183,9 +184,9 @@ class DiscordChannel:
     def _new_client(self) -> clients.HouseClient:
         return FairleadClient(self, self._pace, self._desk, self._settings)
 
-    def _start(self, work: Any, name: str) -> None:
+    def _start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         assert self._owner is not None, "clients exist only while we run"
-        self._owner.start(work, name=name)
+        return self._owner.start(work, name=name)
 
     # --- clients.Ear
 
@@ -197,19 +198,31 @@ class DiscordChannel:
             self._intake.put(channel_id, Missed(since, oldest))
         if self._showing.marks is not None:
             self._showing.marks.restore(self._view.state)
-        self._start(self._settle_in(client), "settling in")
+        self._settle_in(client)
 
-    async def _settle_in(self, client: discord.Client) -> None:
-        """What a new gateway session needs besides: direct messages not yet bound, commands."""
+    def _settle_in(self, client: discord.Client) -> None:
+        """What a new gateway session needs besides. Each insists, so none waits for another; and what the session
+        before it still insists on, is asked for anew."""
+        for task in self._settling:
+            task.cancel()
+        self._settling = [
+            self._start(self._open_direct_messages(), "direct messages"),
+            self._start(self._register(client), "commands"),
+            self._start(self._close_left_over(), "old statuses"),
+        ]
+
+    async def _register(self, client: discord.Client) -> None:
         assert isinstance(client, FairleadClient)
         assert client.tree is not None
-        await self._open_direct_messages()
         try:
             await self._registration.bring_up_to_date(client, client.tree)
         except CONDITIONS as condition:
             log.error("commands not registered", message=repr(condition.__cause__ or condition))
+
+    async def _close_left_over(self) -> None:
         while self._left_over:
-            await close_left_over(self._calls, self._left_over.pop(), self._view)
+            await close_left_over(self._calls, self._left_over[-1], self._view)
+            self._left_over.pop()
 
     async def _open_direct_messages(self) -> None:
         settings = self._settings

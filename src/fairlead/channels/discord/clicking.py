@@ -148,7 +148,7 @@ class Clicking:
 
     async def _edit(self, channel_id: int, message_id: int, edit: dict[str, Any]) -> None:
         try:
-            await self._calls.make(
+            await self._calls.insist(
                 Urgency.FINAL_STATUS,
                 lambda client: client.get_partial_messageable(channel_id).get_partial_message(message_id).edit(**edit),
             )

@@ -7,6 +7,7 @@ listened is put there first, so that live messages wait behind it.
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
+from itertools import islice
 from typing import Final, TypeAlias
 
 import discord
@@ -99,7 +100,8 @@ class Intake:
             return
         inbox = self._inboxes.get(channel_id)
         if inbox is not None:
-            inbox.append(item)
+            if not _is_asked_already(item, inbox):
+                inbox.append(item)
             return
         self._inboxes[channel_id] = deque((item,))
         if self._owner is not None:
@@ -244,11 +246,15 @@ class Intake:
 
     async def _pointed_at(self, channel_id: int, message_id: int) -> tuple[object, discord.Message] | None:
         """No catch-up brings a reaction back, so what it points at is insisted on."""
-        try:
-            channel = await self._calls.insist(Urgency.ANSWER, lambda client: client.fetch_channel(channel_id))
+
+        async def read(client: discord.Client) -> tuple[object, discord.Message] | None:
+            channel = await client.fetch_channel(channel_id)  # anew each time: it speaks by the client that fetched it
             if not isinstance(channel, discord.abc.Messageable):
                 return None
-            return channel, await self._calls.insist(Urgency.ANSWER, lambda _: channel.fetch_message(message_id))
+            return channel, await channel.fetch_message(message_id)
+
+        try:
+            return await self._calls.insist(Urgency.ANSWER, read)
         except CONDITIONS as condition:
             log.warning("a message could not be read", message_id=str(message_id), message=repr(condition))
             return None
@@ -300,6 +306,14 @@ class Intake:
             is_here = job.conversation.address == address and job.state == "queued" and job.message_id.isdecimal()
             if is_here and _is_missing(int(job.message_id), there, since):
                 await self._gate.withdraw(job.conversation, job.message_id)
+
+
+def _is_asked_already(item: Item, inbox: deque[Item]) -> bool:
+    """While Discord tells nothing, sessions come and go: one question that still waits its turn asks for all of them.
+    The first of the inbox may have been answered already."""
+    if not isinstance(item, Missed):
+        return False
+    return any(isinstance(each, Missed) and each.since <= item.since for each in islice(inbox, 1, None))
 
 
 def _is_missing(message_id: int, there: set[int], since: int) -> bool:

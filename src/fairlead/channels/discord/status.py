@@ -3,11 +3,13 @@ last edit is never lost. Typing shows while the agent works, and ends with the j
 
 import asyncio
 from collections.abc import Callable
+from itertools import count
+from random import random
 from typing import Final
 
 import discord
 
-from fairlead.channels.discord.calls import CONDITIONS, THREAD_ARCHIVED, UNKNOWN_MESSAGE, Calls, code_behind
+from fairlead.channels.discord.calls import CONDITIONS, INSIST, THREAD_ARCHIVED, UNKNOWN_MESSAGE, Calls, code_behind
 from fairlead.channels.discord.conversations import CHANNEL
 from fairlead.channels.discord.echoes import Echoes
 from fairlead.channels.discord.governor import AGENT_FIRST_SEC, Urgency
@@ -31,7 +33,6 @@ HELD_BACK_SEC: Final = 0.1
 
 ENDED_LATELY_SEC: Final = 60.0
 TICK_SEC: Final = 15.0
-_LAST_TRIES: Final = 60
 _LOOKED_AT: Final = 50
 _STREAMS_A_SECOND: Final = 25.0
 
@@ -68,6 +69,7 @@ class JobStatus:
         self._posted_at = 0.0
         self._posts = 0
         self._edited_at = 0.0
+        self._outdated: int | None = None
         self._is_gone = False
         self._text = ""
 
@@ -164,15 +166,15 @@ class JobStatus:
             return
         picture = Picture(self._job_id, self._state)
         seconds = self._now() - self._began
-        for attempt in range(_LAST_TRIES):
+        for attempt in count(1):
             await asyncio.sleep(max(0.0, self._edited_at + self._interval() - self._now()))
-            if self._is_gone or await self._draw(picture, Urgency.FINAL_STATUS, seconds):
+            if await self._draw(picture, Urgency.FINAL_STATUS, seconds) and not self._outdated:
                 return
-            await asyncio.sleep(min(60.0, 2.0**attempt))
-        log.warning("the last status could not be shown", job_id=self._job_id)
+            await asyncio.sleep(INSIST.delay(attempt, random))
 
     async def _draw(self, picture: Picture, urgency: Urgency, seconds: float | None = None) -> bool:
         """True if it stands now. One that was deleted under us stays deleted."""
+        await self._take_away_outdated()
         if self._is_gone:
             return True
         text = status_text(picture, self._now() - self._began if seconds is None else seconds, self._lang)
@@ -197,15 +199,30 @@ class JobStatus:
             self._edited_at = self._now()
             return await client.get_partial_messageable(self._channel_id).send(text, nonce=nonce)
 
-        older = self._message_id
         message = await self._calls.make(urgency, posted)
-        self._posts += 1  # not before: whoever tries again says the same nonce, and Discord knows it
-        self._message_id, self._posted_at = message.id, self._now()
+        self._stands(message.id, self._now())
         self._keep_distance()
-        if older is not None:
+        await self._take_away_outdated()
+
+    def _stands(self, message_id: int, posted_at: float) -> None:
+        self._posts += 1  # not before: whoever tries again says the same nonce, and Discord knows it
+        self._outdated = self._message_id
+        self._message_id, self._posted_at = message_id, posted_at
+
+    async def _take_away_outdated(self) -> None:
+        """The status that was posted anew stands once: what it replaces goes, if not at once then with the next."""
+        older = self._outdated
+        if older is None:
+            return
+        try:
             await self._calls.make(
                 Urgency.STATUS, lambda client: client.http.delete_message(self._channel_id, older, reason=None)
             )
+        except DeliveryImpossible as refused:
+            log.info("an outdated status stayed", job_id=self._job_id, message=repr(refused))
+        except CONDITIONS:
+            return
+        self._outdated = None
 
     def _nonce(self) -> str:
         return self._echoes.nonce(f"status {self._job_id} {self._posts + 1}")
@@ -213,8 +230,9 @@ class JobStatus:
     def _adopt(self) -> None:
         """Posted, though the reply to that was lost: the gateway showed it."""
         echoed = self._echoes.message_with(self._nonce())
-        if self._message_id is None and echoed is not None:
-            self._message_id, self._posted_at, self._posts = int(echoed), self._edited_at, self._posts + 1
+        if echoed is not None:
+            self._stands(int(echoed), self._edited_at)
+            self._text = ""  # what it says is what was tried, not what was known to stand
 
     async def _edit(self, message_id: int, text: str, urgency: Urgency) -> None:
         async def edited(client: discord.Client) -> None:
