@@ -51,6 +51,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
         self._writable.set()
         self._write_turn = asyncio.Lock()
         self._transport: asyncio.SubprocessTransport | None = None
+        self._tap: _Tap | None = None
 
     @property
     def stderr_tail(self) -> bytes:
@@ -59,7 +60,8 @@ class ChildPipes(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.SubprocessTransport", transport)
         if (output := self._transport.get_pipe_transport(1)) is not None:
-            self.stdout.set_transport(output)
+            self._tap = _Tap(cast("asyncio.ReadTransport", output))
+            self.stdout.set_transport(cast("asyncio.BaseTransport", self._tap))
             _widen(output)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
@@ -121,10 +123,8 @@ class ChildPipes(asyncio.SubprocessProtocol):
     def drop_stdout(self) -> None:
         """Nobody reads any more: go on emptying the pipe (and feeding the tee), so that the child can end."""
         self._is_dropping = True
-        assert self._transport is not None
-        pipe = cast("asyncio.ReadTransport | None", self._transport.get_pipe_transport(1))
-        if pipe is not None and not pipe.is_closing():
-            pipe.resume_reading()
+        if self._tap is not None:
+            self._tap.resume_reading()
 
     async def close(self, *, patience: float) -> None:
         """Take what is still in the pipes, then close them, whoever else may hold their other ends."""
@@ -180,8 +180,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
         """After the child's exit, a grandchild may hold its pipes for ever. They are closed when nothing
         comes out of them any more; while the reader is behind, they wait for it."""
         assert self._transport is not None
-        pipe = cast("asyncio.ReadTransport | None", self._transport.get_pipe_transport(1))
-        is_reader_behind = pipe is not None and not pipe.is_closing() and not pipe.is_reading()
+        is_reader_behind = self._tap is not None and self._tap.is_turned_off
         is_quiet = not self._received_since_look and looks_left < _LINGER_LOOKS
         self._received_since_look = False
         if is_reader_behind:
@@ -192,6 +191,28 @@ class ChildPipes(asyncio.SubprocessProtocol):
         if self._open_outputs:
             loop = asyncio.get_running_loop()
             loop.call_later(_LINGER, self._look_for_lingerers, looks_left - 1)
+
+
+class _Tap:
+    """The reading end as its reader turns it off and on. A pipe of Python 3.11.2, which Debian 12 has, cannot say
+    whether it is read, and takes up its old number again although that may be another's by now."""
+
+    def __init__(self, pipe: asyncio.ReadTransport) -> None:
+        self._pipe = pipe
+        self._is_paused = False
+
+    @property
+    def is_turned_off(self) -> bool:
+        return self._is_paused and not self._pipe.is_closing()
+
+    def pause_reading(self) -> None:
+        self._pipe.pause_reading()
+        self._is_paused = True
+
+    def resume_reading(self) -> None:
+        if self.is_turned_off:
+            self._pipe.resume_reading()
+        self._is_paused = False
 
 
 def _widen(output: asyncio.BaseTransport) -> None:
