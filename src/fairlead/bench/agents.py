@@ -18,7 +18,7 @@ from fairlead.bench.agent_stream import KEY, write_stream
 from fairlead.bench.daemon import Daemon
 from fairlead.bench.model import model_on_loopback
 from fairlead.bench.punctual import Punctual
-from fairlead.bench.rows import NotMeasured, Row, at_most, seconds, side_by_side
+from fairlead.bench.rows import NotMeasured, Row, at_most, forget_earlier_rows, seconds, side_by_side
 from fairlead.channels.http.token import read_or_make_token
 from fairlead.client.connection import Client
 from fairlead.client.wire import Done, Failed
@@ -206,6 +206,7 @@ def stream_row(path: Path) -> Row:
     """Both read the same file line by line; the floor decodes each line into the same typed events, and no more."""
     make_private_directory(path.parent)
     write_stream(path, STREAM_BYTES)
+    forget_earlier_rows()
 
     def translate() -> int:
         feed = ClaudeTranslator(KEY).feed

@@ -21,7 +21,7 @@ from typing import Any, Final
 from fairlead.app import open_house
 from fairlead.bench.journal import EVENT, TS, opened
 from fairlead.bench.punctual import Punctual
-from fairlead.bench.rows import Row, at_most
+from fairlead.bench.rows import Row, at_most, forget_earlier_rows
 from fairlead.channels.discord.status import edit_interval
 from fairlead.core.engine import EngineEvent, Invocation, TextDelta, ToolEnded, ToolStarted, TurnEnded
 from fairlead.kit.files import make_private_directory
@@ -203,6 +203,7 @@ class _Chatterer(EchoRuntime):
 
 async def _stream_rows(module: Any, home: Path, sessions: int) -> list[Row]:
     interval = edit_interval(sessions, LEAST_SEC)
+    forget_earlier_rows()
     async with module.LoopbackDiscord.start() as discord:
         talker = _Talker()
         lags, _ = await _played(discord, home, talker, sessions)

@@ -1,5 +1,6 @@
 """One row of the table: what was measured, its floor from the same run, and how far it was to reach."""
 
+import gc
 import time
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -62,6 +63,12 @@ def seconds(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
+
+
+def forget_earlier_rows() -> None:
+    """What other rows left in this process is no part of the next one: in life it has a process of its own."""
+    gc.collect()
+    gc.freeze()
 
 
 def side_by_side(ours: Callable[[], float], floor: Callable[[], float], times: int) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """Engine events: what an agent just said or did. Shown, and mostly forgotten; journal events are something else.
 
 A turn is a stream of these that ends with exactly one `TurnEnded` or `TurnFailed`. Everything here can be serialised,
-so that a runtime may one day run on another machine.
+so that a runtime may one day run on another machine; so nothing here can refer back to itself (`gc=False`).
 """
 
 from typing import Any, Literal, TypeAlias
@@ -11,7 +11,7 @@ import msgspec
 from fairlead.errors import Code
 
 
-class _Engine(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=True):
+class _Engine(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=True, gc=False):
     pass
 
 

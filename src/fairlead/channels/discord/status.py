@@ -28,7 +28,7 @@ FIRST_AFTER_SEC: Final = 0.8
 ANEW_AFTER_SEC: Final = 50 * 60.0
 """Messages older than an hour accept few edits."""
 
-HELD_BACK_SEC: Final = 0.1
+HELD_BACK_SEC: Final = 0.25
 """A call that took longer was told to wait, and went out later than it began: the next edit keeps its distance."""
 
 ENDED_LATELY_SEC: Final = 60.0
