@@ -124,6 +124,20 @@ async def test_the_last_edit_is_never_lost(stage: Stage) -> None:
     await until_done(stage, thread, said)
 
 
+@pytest.mark.req("A7", "A14")
+async def test_a_house_whose_only_job_was_interrupted_starts_again_and_again(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        hung = stage.owner.say(stage.owner.dm, "/hang")
+        await stage.discord.wait_for(lambda: status_of(stage.owner.dm, hung), what="a status message")
+        await stage.daemon.kill()
+        await stage.daemon.up()
+        await stage.daemon.until_journalled("PieceDelivered")
+        await stage.daemon.kill()
+        await stage.daemon.up()
+        said = stage.owner.say(stage.owner.dm, "still there?")
+        await stage.owner.dm.wait_for_answer(lambda m: "still there?" in m.content, after=said)
+
+
 @pytest.mark.req("A14")
 async def test_a_status_left_over_by_a_crash_does_not_say_that_it_runs(tmp_path: Path) -> None:
     async with a_stage(tmp_path) as stage:

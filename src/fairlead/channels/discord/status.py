@@ -282,7 +282,7 @@ def left_over(state: State) -> list[Job]:
 
 def _ended_lately(job: Job, newest: str) -> bool:
     """Among the last to end, and shown: the answer may have been quicker than the last edit, and our end than both."""
-    if not job.started_at or not job.finished_at:
+    if not (job.started_at and job.finished_at and newest):
         return False
     is_shown = moments.seconds_between(job.started_at, job.finished_at) >= FIRST_AFTER_SEC
     return is_shown and moments.seconds_between(job.finished_at, newest) <= ENDED_LATELY_SEC
