@@ -14,7 +14,7 @@ from fairlead.channels.discord.conversations import CHANNEL, link_to
 from fairlead.channels.discord.drawing import Drawn, drawn, refusal_line
 from fairlead.channels.discord.governor import Urgency
 from fairlead.channels.discord.people import People
-from fairlead.channels.discord.threads import reopening
+from fairlead.channels.discord.threads import reopening, unarchive
 from fairlead.core.keys import parse_session_key
 from fairlead.core.replies import Reply, SessionFound, SessionRow, SessionStarted
 from fairlead.core.requests import Caller, Request, SessionOpen, Start
@@ -128,7 +128,7 @@ class Desk(msgspec.Struct, frozen=True):
             if state.get("locked"):
                 raise error(Code.E_THREAD_ACCESS_FAILED, "The thread is locked.")
             if state.get("archived"):
-                await self.calls.make(Urgency.ANSWER, lambda c: c.http.edit_channel(thread_id, archived=False))
+                await unarchive(self.calls, thread_id, Urgency.ANSWER)
         except CONDITIONS as condition:
             raise error(Code.E_THREAD_ACCESS_FAILED, str(condition.__cause__ or condition)) from condition
         return f"<#{thread_id}> {link_to(int(thread.get('guild_id') or 0) or None, thread_id)}"

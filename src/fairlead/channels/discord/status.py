@@ -14,6 +14,7 @@ from fairlead.channels.discord.conversations import CHANNEL
 from fairlead.channels.discord.echoes import Echoes
 from fairlead.channels.discord.governor import AGENT_FIRST_SEC, Urgency
 from fairlead.channels.discord.status_text import Picture, status_text
+from fairlead.channels.discord.threads import unarchive
 from fairlead.core import engine, moments
 from fairlead.core.state import Job, JobState, State
 from fairlead.observe import log
@@ -259,9 +260,7 @@ class JobStatus:
 
     async def _reopen(self) -> None:
         try:
-            await self._calls.make(
-                Urgency.STATUS, lambda client: client.http.edit_channel(self._channel_id, archived=False)
-            )
+            await unarchive(self._calls, self._channel_id, Urgency.STATUS)
         except CONDITIONS as condition:
             log.info("thread not reopened", conversation=str(self._channel_id), message=repr(condition))
             self._is_gone = isinstance(condition, DeliveryImpossible)

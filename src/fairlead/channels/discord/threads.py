@@ -43,8 +43,12 @@ async def reopening(calls: Calls, channel_id: int, edit: Callable[[], Awaitable[
     except discord.HTTPException as refused:
         if refused.code != THREAD_ARCHIVED:
             raise
-        await calls.make(Urgency.ANSWER, lambda client: client.http.edit_channel(channel_id, archived=False))
+        await unarchive(calls, channel_id, Urgency.ANSWER)
         await edit()
+
+
+async def unarchive(calls: Calls, channel_id: int, urgency: Urgency) -> None:
+    await calls.make(urgency, lambda client: client.http.edit_channel(channel_id, archived=False))
 
 
 async def _take_back(calls: Calls, channel_id: int, message_id: int) -> None:
