@@ -22,7 +22,7 @@ check: $(DEV_READY)
 	@$(BIN)/lint-imports --no-cache --verbose >.venv/layers.txt || { cat .venv/layers.txt; exit 1; }
 
 bench: $(DEV_READY)
-	@$(BIN)/python -m fairlead.bench
+	@$(BIN)/python -m benchmarks
 
 torture: $(DEV_READY)
 	@$(BIN)/python -m pytest -m torture

@@ -8,7 +8,6 @@ from pathlib import Path
 import aiohttp
 import discord
 import pytest
-
 from loopback_discord import Fault, LoopbackDiscord, Rule, WaitedInVain, schema
 from loopback_discord.bare_client import BareClient, connected, point_at
 from loopback_discord.server import ROUTES

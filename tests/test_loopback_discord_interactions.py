@@ -6,7 +6,6 @@ from typing import Any
 import discord
 import pytest
 from discord import app_commands
-
 from loopback_discord import CannotType, LoopbackDiscord, Place, Upload
 from loopback_discord.bare_client import BareClient, connected
 

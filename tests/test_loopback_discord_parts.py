@@ -5,7 +5,6 @@ import zlib
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from loopback_discord import Clock, Rule
 from loopback_discord.clock import Snowflakes, time_of
 from loopback_discord.compression import zlib_stream, zstd_stream

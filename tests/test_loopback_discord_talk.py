@@ -9,7 +9,6 @@ from pathlib import Path
 import aiohttp
 import discord
 import pytest
-
 from loopback_discord import Allow, Fault, LoopbackDiscord, Upload
 from loopback_discord.bare_client import BareClient, connected
 

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from loopback_discord import Fault, Message, Place
 
 from discord_channel.daemon import Stage, a_stage
-from loopback_discord import Fault, Message, Place
 from replaying_cli import write_shim
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A20")]

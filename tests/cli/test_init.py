@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from loopback_discord import LoopbackDiscord
 
 from fairlead.channels.discord.setup import needed_permissions
 from fairlead.cli.env_file import with_values
-from loopback_discord import LoopbackDiscord
 
 pytestmark = pytest.mark.anyio
 

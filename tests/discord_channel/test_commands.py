@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loopback_discord import Fault, Message, Person, Place
 
 from discord_channel.daemon import Stage, a_stage
 from fairlead.render.words import en, ja, say
-from loopback_discord import Fault, Message, Person, Place
 
 pytestmark = pytest.mark.anyio
 

@@ -4,11 +4,11 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from loopback_discord import Fault
 
 from discord_channel.daemon import COMMANDS, a_stage
 from discord_channel.test_questions import question_in
 from discord_channel.test_small_faults import answer_to, answers
-from loopback_discord import Fault
 
 pytestmark = pytest.mark.anyio
 

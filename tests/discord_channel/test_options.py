@@ -4,10 +4,10 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from loopback_discord import Fault, Message, Place, Upload
 
 from discord_channel.daemon import Daemon, Stage, a_stage
 from discord_channel.test_commands import asked
-from loopback_discord import Fault, Message, Place, Upload
 
 pytestmark = pytest.mark.anyio
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from loopback_discord import Allow, Clock, Fault, Message, Place
 
 from discord_channel.daemon import Stage, a_stage
-from loopback_discord import Allow, Clock, Fault, Message, Place
 
 pytestmark = pytest.mark.anyio
 

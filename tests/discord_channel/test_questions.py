@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from loopback_discord import Fault, Message, Place
 
 from discord_channel.daemon import Daemon, Stage, a_stage
-from loopback_discord import Fault, Message, Place
 
 pytestmark = pytest.mark.anyio
 

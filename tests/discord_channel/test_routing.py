@@ -4,12 +4,12 @@ the bindings are made directly."""
 from pathlib import Path
 
 import pytest
+from loopback_discord import LoopbackDiscord, Place
 
 from discord_channel.daemon import without_pace
 from fairlead.app import open_house
 from fairlead.core.conversation import ConversationRef
 from fairlead.settings import load_settings
-from loopback_discord import LoopbackDiscord, Place
 
 pytestmark = pytest.mark.anyio
 

@@ -4,11 +4,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import discord
 import pytest
+from loopback_discord import Allow, LoopbackDiscord
 
 from fairlead.channels.discord import client
 from fairlead.channels.discord.setup import findings, invite_link, look
 from fairlead.errors import Code, FairleadError
-from loopback_discord import Allow, LoopbackDiscord
 
 pytestmark = pytest.mark.anyio
 

@@ -4,9 +4,9 @@ import itertools
 from pathlib import Path
 
 import pytest
+from loopback_discord import Fault, Message, Place
 
 from discord_channel.daemon import Stage, a_stage
-from loopback_discord import Fault, Message, Place
 
 pytestmark = pytest.mark.anyio
 

@@ -1,9 +1,9 @@
 """A person talks, the agent answers: in direct messages, in a channel, in a thread. Strangers hear nothing."""
 
 import pytest
+from loopback_discord import Fault, Message, Upload
 
 from discord_channel.daemon import Stage
-from loopback_discord import Fault, Message, Upload
 
 pytestmark = pytest.mark.anyio
 

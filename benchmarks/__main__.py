@@ -4,8 +4,8 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from fairlead.bench import agents, daemon, discord, journal, latency, memory
-from fairlead.bench.rows import NotMeasured, Row, table
+from benchmarks import agents, daemon, discord, journal, latency, memory
+from benchmarks.rows import NotMeasured, Row, table
 
 LARGE, SMALL = 1_000_000, 10_000
 

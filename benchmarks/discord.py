@@ -1,10 +1,6 @@
-"""Rows about Discord, on the loopback Discord of the tests: from a frame to the agent, from the agent to an edit.
-
-The loopback lives beside the tests; where they are not there (an installed wheel), there are no such rows.
-"""
+"""Rows about Discord, on the loopback Discord: from a frame to the agent, from the agent to an edit."""
 
 import asyncio
-import importlib
 import json
 import os
 import re
@@ -18,10 +14,12 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+from loopback_discord import LoopbackDiscord
+
+from benchmarks.journal import EVENT, TS, opened
+from benchmarks.punctual import Punctual
+from benchmarks.rows import Row, at_most, forget_earlier_rows
 from fairlead.app import open_house
-from fairlead.bench.journal import EVENT, TS, opened
-from fairlead.bench.punctual import Punctual
-from fairlead.bench.rows import Row, at_most, forget_earlier_rows
 from fairlead.channels.discord.status import edit_interval
 from fairlead.core.engine import EngineEvent, Invocation, TextDelta, ToolEnded, ToolStarted, TurnEnded
 from fairlead.kit.files import make_private_directory
@@ -29,7 +27,6 @@ from fairlead.runtimes.echo import EchoRuntime
 from fairlead.settings import load_settings
 from fairlead.store.journal import FileJournal
 
-TESTS: Final = Path("tests").resolve()
 LEAST_SEC: Final = 1.2
 LINES: Final = 8
 TIMES: Final = 40
@@ -49,34 +46,23 @@ Client(intents=discord.Intents(guilds=True, guild_messages=True, message_content
 """
 
 
-def loopback() -> Any:
-    """The loopback Discord's module; None where there are no tests."""
-    if not (TESTS / "loopback_discord").is_dir():
-        return None
-    sys.path.insert(0, str(TESTS))
-    return importlib.import_module("loopback_discord")
-
-
 async def discord_rows(directory: Path) -> list[Row]:
-    module = loopback()
-    if module is None:
-        return []
-    rows = [await _frame_row(module, directory / "frame"), await _memory_row(module, directory / "memory")]
+    rows = [await _frame_row(directory / "frame"), await _memory_row(directory / "memory")]
     for sessions in (1, 10, 50):
-        rows += await _stream_rows(module, directory / f"streams-{sessions}", sessions)
-    return [*rows, await _calls_row(module, directory / "calls")]
+        rows += await _stream_rows(directory / f"streams-{sessions}", sessions)
+    return [*rows, await _calls_row(directory / "calls")]
 
 
 # --- a frame, and the agent's process
 
 
-async def _frame_row(module: Any, home: Path) -> Row:
+async def _frame_row(home: Path) -> Row:
     """From the moment the frame is in the socket; discord.py's reading of it is part of what is measured."""
     agent = Punctual(home)
     measured: list[float] = []
     floor: list[float] = []
     make_private_directory(home / "floor")
-    async with opened(home / "floor") as journal, module.LoopbackDiscord.start() as discord:
+    async with opened(home / "floor") as journal, LoopbackDiscord.start() as discord:
         process = _daemon(discord, home)
         try:
             await discord.gateway.ready(timeout=30)
@@ -137,8 +123,8 @@ def _daemon(discord: Any, home: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(argv, env=environment, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-async def _memory_row(module: Any, home: Path) -> Row:
-    async with module.LoopbackDiscord.start() as discord:
+async def _memory_row(home: Path) -> Row:
+    async with LoopbackDiscord.start() as discord:
         discord.guild()
         process = _daemon(discord, home)
         try:
@@ -201,10 +187,10 @@ class _Chatterer(EchoRuntime):
         yield TurnEnded("ok")
 
 
-async def _stream_rows(module: Any, home: Path, sessions: int) -> list[Row]:
+async def _stream_rows(home: Path, sessions: int) -> list[Row]:
     interval = edit_interval(sessions, LEAST_SEC)
     forget_earlier_rows()
-    async with module.LoopbackDiscord.start() as discord:
+    async with LoopbackDiscord.start() as discord:
         talker = _Talker()
         lags, _ = await _played(discord, home, talker, sessions)
         delays = _delays(talker.moments, _shown_moments(discord))
@@ -219,8 +205,8 @@ async def _stream_rows(module: Any, home: Path, sessions: int) -> list[Row]:
     return rows
 
 
-async def _calls_row(module: Any, home: Path) -> Row:
-    async with module.LoopbackDiscord.start() as discord:
+async def _calls_row(home: Path) -> Row:
+    async with LoopbackDiscord.start() as discord:
         _, taken = await _played(discord, home, _Chatterer(), 1)
         edits = len(discord.calls("PATCH", "/channels/*/messages/*"))
         refused = discord.count(429)

@@ -13,12 +13,12 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Final, Literal
 
+from benchmarks.agent_stream import KEY, write_stream
+from benchmarks.daemon import Daemon
+from benchmarks.model import model_on_loopback
+from benchmarks.punctual import Punctual
+from benchmarks.rows import NotMeasured, Row, at_most, forget_earlier_rows, seconds, side_by_side
 from fairlead.app import House, open_house
-from fairlead.bench.agent_stream import KEY, write_stream
-from fairlead.bench.daemon import Daemon
-from fairlead.bench.model import model_on_loopback
-from fairlead.bench.punctual import Punctual
-from fairlead.bench.rows import NotMeasured, Row, at_most, forget_earlier_rows, seconds, side_by_side
 from fairlead.channels.http.token import read_or_make_token
 from fairlead.client.connection import Client
 from fairlead.client.wire import Done, Failed

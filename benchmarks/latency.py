@@ -7,9 +7,9 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from benchmarks.journal import EVENT, TS, opened
+from benchmarks.rows import Row, at_most, seconds, side_by_side
 from fairlead.app import open_house
-from fairlead.bench.journal import EVENT, TS, opened
-from fairlead.bench.rows import Row, at_most, seconds, side_by_side
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import AddProject, DirectoryFacts
 from fairlead.core.engine import EngineEvent, Invocation, TurnEnded

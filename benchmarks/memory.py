@@ -5,16 +5,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-from fairlead.bench.daemon import Daemon
-from fairlead.bench.history import write_history
-from fairlead.bench.rows import Row, at_most
+from benchmarks.daemon import Daemon
+from benchmarks.history import write_history
+from benchmarks.rows import Row, at_most
 from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME
 
 _RSS = "print([int(l.split()[1]) for l in open('/proc/self/status') if l.startswith('VmRSS')][0])"
 
 _OPEN = f"""
 import sys, pathlib, gc
-from fairlead.bench.journal import write_snapshot_beside
+from benchmarks.journal import write_snapshot_beside
 state = write_snapshot_beside(pathlib.Path(sys.argv[1]))
 gc.collect()
 {_RSS}
@@ -36,7 +36,7 @@ import asyncio, aiohttp.web, click, msgspec, pydantic_settings, structlog
 
 _SESSIONS = f"""
 import sys, gc
-from fairlead.bench.sessions import state_with
+from benchmarks.sessions import state_with
 count = int(sys.argv[1])
 state = state_with(count)
 gc.collect()

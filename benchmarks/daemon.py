@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from fairlead.bench.rows import Row, at_most, side_by_side
+from benchmarks.rows import Row, at_most, side_by_side
 
 
 class Daemon:

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from fairlead.bench.history import write_history
-from fairlead.bench.rows import Row, at_most, seconds, side_by_side
+from benchmarks.history import write_history
+from benchmarks.rows import Row, at_most, seconds, side_by_side
 from fairlead.core.events import EVENT_TYPES, JobProgress
 from fairlead.core.state import State
 from fairlead.kit.files import REAL_DISK
