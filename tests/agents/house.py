@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from fairlead.client import Client
-from fairlead.client.wire import Done, Failed, JobInfo, QuestionInfo
+from fairlead.api import Client
+from fairlead.api.wire import Done, Failed, JobInfo, QuestionInfo
 
 from .environment import AgentName, agent_environment, prepare_home
 from .model_server import ModelServer

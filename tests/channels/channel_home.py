@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import aiohttp
 
+from fairlead.api import Client
+from fairlead.api import wire as w
 from fairlead.app import House, open_house
-from fairlead.client import Client
-from fairlead.client import wire as w
 from fairlead.kit.files import REAL_DISK, Disk
 from fairlead.settings import Settings
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
+from fairlead.api import Client
 from fairlead.app import ADDRESS_NAME, open_house
 from fairlead.channels.http.token import read_token
 from fairlead.channels.terminal import run_chat
 from fairlead.channels.terminal.options import ChatOptions
-from fairlead.client import Client
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import read_if_there
 from fairlead.settings import Settings, load_settings

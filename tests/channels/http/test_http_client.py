@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from channel_home import a_client, at_home
 
-from fairlead.client import Client, ServerAway
-from fairlead.client import wire as w
-from fairlead.client.events import EventReader
+from fairlead.api import Client, ServerAway
+from fairlead.api import wire as w
+from fairlead.api.events import EventReader
 from fairlead.core import replies, requests
 from fairlead.errors import Code, FairleadError
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from fairlead.api.wire import QuestionInfo
 from fairlead.channels.terminal.asking import Asking, Decided
-from fairlead.client.wire import QuestionInfo
 from fairlead.core.engine import Option
 from fairlead.core.events import AskedItem, QuestionKind
 

@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from fairlead.client.wire import EVENT_NAMES, Delta, Image, Moved, StreamEvent, ToolUse, question_info
+from fairlead.api.wire import EVENT_NAMES, Delta, Image, Moved, StreamEvent, ToolUse, question_info
 from fairlead.core.engine import ImageProduced, TextDelta, ToolEnded, ToolStarted
 from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionOpened, QuestionSettled
 from fairlead.core.state import LIVE, State

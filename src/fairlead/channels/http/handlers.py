@@ -7,8 +7,7 @@ import msgspec
 from aiohttp import web
 
 from fairlead import __version__
-from fairlead.channels.http.service import Call, job_info
-from fairlead.client.wire import (
+from fairlead.api.wire import (
     Acknowledged,
     Answered,
     Health,
@@ -29,6 +28,7 @@ from fairlead.client.wire import (
     WhyQuery,
     question_info,
 )
+from fairlead.channels.http.service import Call, job_info
 from fairlead.core import replies, requests
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import shielded

@@ -6,8 +6,8 @@ from typing import Any, Final
 import msgspec
 
 from fairlead import __version__
+from fairlead.api import wire as w
 from fairlead.channels.http.table import ENDPOINTS, Endpoint
-from fairlead.client import wire as w
 
 _REF: Final = "#/components/schemas/{name}"
 _PATH_PARAMETER: Final = re.compile(r"{(\w+)}")

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from fairlead.client.wire import Fault, FaultBody, JobInfo
+from fairlead.api.wire import Fault, FaultBody, JobInfo
 from fairlead.errors import CODES, Code, FairleadError, Kind, error
 
 _STATUS_OF_KIND: Final[dict[Kind, int]] = {

@@ -6,9 +6,9 @@ from urllib.parse import quote
 import msgspec
 from aiohttp import web
 
+from fairlead.api.wire import CHANNEL_HEADER, FileInfo, JobInfo
 from fairlead.channels.http.feed import Feeds
 from fairlead.channels.http.refusals import fault_of_job
-from fairlead.client.wire import CHANNEL_HEADER, FileInfo, JobInfo
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.identity import LOCAL_USER, Identities
 from fairlead.core.keys import user_key

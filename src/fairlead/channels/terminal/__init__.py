@@ -3,9 +3,9 @@
 import sys
 from typing import TextIO
 
+from fairlead.api import Client
 from fairlead.channels.terminal.options import ChatOptions
 from fairlead.channels.terminal.piped import run_piped
-from fairlead.client import Client
 
 
 async def run_chat(

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from fairlead.client.wire import QuestionInfo
+from fairlead.api.wire import QuestionInfo
 from fairlead.core.engine import Verdict
 
 

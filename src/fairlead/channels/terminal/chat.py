@@ -16,6 +16,8 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import Output, create_output
 from rich.console import Console
 
+from fairlead.api import Client, ServerAway
+from fairlead.api import wire as w
 from fairlead.channels.terminal.commands import (
     Local,
     agent_completions,
@@ -31,8 +33,6 @@ from fairlead.channels.terminal.options import ChatOptions
 from fairlead.channels.terminal.places import settle_in
 from fairlead.channels.terminal.screen import Screen
 from fairlead.channels.terminal.turn import Ending, Turn
-from fairlead.client import Client, ServerAway
-from fairlead.client import wire as w
 from fairlead.core import replies, requests
 from fairlead.core.inbound import clean_text
 from fairlead.core.state import LIVE

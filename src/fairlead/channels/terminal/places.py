@@ -1,7 +1,7 @@
 """Where a terminal works: the project asked for, else the one at hand, else its own directory, registered for it."""
 
+from fairlead.api import Client
 from fairlead.channels.terminal.options import ChatOptions
-from fairlead.client import Client
 from fairlead.core import replies, requests
 
 

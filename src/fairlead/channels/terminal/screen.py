@@ -17,8 +17,8 @@ from rich.spinner import Spinner
 from rich.syntax import Syntax
 from rich.text import Text
 
+from fairlead.api.wire import QuestionInfo
 from fairlead.channels.terminal.asking import Asking
-from fairlead.client.wire import QuestionInfo
 from fairlead.render.neutral import visible_lines
 
 

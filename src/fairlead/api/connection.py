@@ -18,9 +18,9 @@ from urllib.parse import quote
 import aiohttp
 import msgspec
 
-from fairlead.client import wire as w
-from fairlead.client.events import EventReader, Heard
-from fairlead.client.routes import query_of, route_of
+from fairlead.api import wire as w
+from fairlead.api.events import EventReader, Heard
+from fairlead.api.routes import query_of, route_of
 from fairlead.core.engine import Verdict
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Request

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fairlead.client.wire import EVENT_TYPES, StreamEvent
+from fairlead.api.wire import EVENT_TYPES, StreamEvent
 
 
 class Heard(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from fairlead.client import wire as w
+from fairlead.api import wire as w
 from fairlead.core import replies, requests
 from fairlead.errors import Code, error
 
