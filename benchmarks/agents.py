@@ -18,7 +18,7 @@ from benchmarks.daemon import Daemon
 from benchmarks.model import model_on_loopback
 from benchmarks.punctual import Punctual
 from benchmarks.rows import NotMeasured, Row, at_most, forget_earlier_rows, seconds, side_by_side
-from fairlead.api.connection import Client
+from fairlead.api.client import Client
 from fairlead.api.wire import Done, Failed
 from fairlead.app import House, open_house
 from fairlead.channels.http.token import read_or_make_token
