@@ -19,8 +19,8 @@ import aiohttp
 import msgspec
 
 from fairlead.api import wire as w
-from fairlead.api.events import EventReader, Heard
 from fairlead.api.routes import query_of, route_of
+from fairlead.api.sse import EventReader, Heard
 from fairlead.core.engine import Verdict
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Request

@@ -10,7 +10,7 @@ from channel_home import a_client, at_home
 
 from fairlead.api import Client, ServerAway
 from fairlead.api import wire as w
-from fairlead.api.events import EventReader
+from fairlead.api.sse import EventReader
 from fairlead.core import replies, requests
 from fairlead.errors import Code, FairleadError
 
