@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from fairlead.core import moments
+from fairlead.core import timestamps
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.events import (
     BindingBound,
@@ -33,14 +33,14 @@ from fairlead.store.lines import encode_batch
 THREADS = 10
 SECONDS_BETWEEN_JOBS = 1200
 SIGNS_OF_LIFE = 4
-_BEGAN = moments.to_epoch("2020-01-01T00:00:00.000Z")
+_BEGAN = timestamps.to_epoch("2020-01-01T00:00:00.000Z")
 _ANSWER = "All tests pass again; the fixture had kept a stale clock. " * 3
 
 Batch = tuple[str, tuple[JournalEvent, ...]]
 
 
 def batches() -> Iterator[Batch]:
-    ts = moments.from_epoch(_BEGAN)
+    ts = timestamps.from_epoch(_BEGAN)
     yield ts, (StateFounded("beef", "bench"),)
     yield ts, (ProjectCreated(1, "api", "/srv/api", ("echo",), "echo"),)
     places = [ConversationRef("bench", "fairlead", str(7000 + n), "6000") for n in range(THREADS)]
@@ -51,7 +51,7 @@ def batches() -> Iterator[Batch]:
     number = 0
     while True:
         number += 1
-        ts = moments.from_epoch(_BEGAN + number * SECONDS_BETWEEN_JOBS)
+        ts = timestamps.from_epoch(_BEGAN + number * SECONDS_BETWEEN_JOBS)
         yield from _job(number, ts, str(keys[number % THREADS]), places[number % THREADS])
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from fairlead import __version__
-from fairlead.core import moments
+from fairlead.core import timestamps
 from fairlead.core.state import State
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow import starting
@@ -44,7 +44,7 @@ STOP_SECONDS: Final = 8.0
 
 class SystemClock:
     def now(self) -> str:
-        return moments.moment(datetime.now(UTC))
+        return timestamps.moment(datetime.now(UTC))
 
 
 class House(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from fairlead.core import moments
+from fairlead.core import timestamps
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide import Command, Decision, decide
 from fairlead.core.decide.delivery import PayPiece, PlanDelivery
@@ -95,7 +95,7 @@ class House:
         return decision.refusal.code
 
     def later(self, *, days: float = 0, seconds: float = 0) -> None:
-        self.now = moments.plus(self.now, days * 86400 + seconds)
+        self.now = timestamps.plus(self.now, days * 86400 + seconds)
 
     # --- what people do
 

@@ -3,7 +3,7 @@
 import pytest
 from core_house import FRIEND, OWNER, STRANGER, House, colour_question, key_of, permission, place
 
-from fairlead.core import moments
+from fairlead.core import timestamps
 from fairlead.core.decide.endings import MarkInterrupted
 from fairlead.core.decide.questions import AnswerQuestion, AskPerson, ExpireQuestion, WithdrawQuestion
 from fairlead.core.engine import PlanProposed, QuestionAsked
@@ -26,7 +26,7 @@ def test_asking_frees_the_slot_and_owes_the_question(house: House):
     question = house.state.questions[asked]
     assert (house.job(job_id).state, house.state.running, house.state.waiting) == ("waiting", [], [job_id])
     assert (question.kind, question.detail, question.rule) == ("permission", "rm -rf build", "Bash(rm -rf build)")
-    assert question.deadline == moments.plus(house.now, 600)
+    assert question.deadline == timestamps.plus(house.now, 600)
     debt = house.state.debts[question_debt_id(asked)]
     assert (debt.kind, debt.requester, debt.question_id) == ("question", place(), asked)
 

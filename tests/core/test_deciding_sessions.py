@@ -3,7 +3,7 @@
 import pytest
 from core_house import BEGINNING, OWNER, House, key_of, place, thread
 
-from fairlead.core import moments
+from fairlead.core import timestamps
 from fairlead.core.decide.endings import Cancelled, Completed, EndJob, MarkInterrupted
 from fairlead.core.decide.questions import AnswerQuestion
 from fairlead.core.decide.sessions import (
@@ -269,7 +269,7 @@ def test_a_binding_has_all_its_fields(bound: House):
     record = bound.state.bindings[binding_id]
     assert (record.target_session_key, record.target_kind, record.status) == (str(thread("one")), "session", "active")
     assert (record.conversation, record.metadata, record.ttl_ms) == (place("porch"), {"colour": "red"}, HOUR)
-    assert (record.bound_at, record.expires_at) == (BEGINNING, moments.plus(BEGINNING, 3600))
+    assert (record.bound_at, record.expires_at) == (BEGINNING, timestamps.plus(BEGINNING, 3600))
 
 
 @pytest.mark.req("D1")
@@ -300,16 +300,16 @@ def test_a_touch_moves_the_expiry_by_the_whole_time_to_live(bound: House):
     binding_id = bind(bound, "one", "porch", ttl_ms=HOUR)
     bound.later(seconds=1800)
     bound.do(Touch(binding_id))
-    assert bound.state.bindings[binding_id].expires_at == moments.plus(bound.now, 3600)
-    bound.do(Touch(binding_id, at=moments.plus(bound.now, 60)))
-    assert bound.state.bindings[binding_id].expires_at == moments.plus(bound.now, 3660)
+    assert bound.state.bindings[binding_id].expires_at == timestamps.plus(bound.now, 3600)
+    bound.do(Touch(binding_id, at=timestamps.plus(bound.now, 60)))
+    assert bound.state.bindings[binding_id].expires_at == timestamps.plus(bound.now, 3660)
 
 
 @pytest.mark.req("D1")
 def test_a_touch_neither_shortens_nor_revives_nor_limits(bound: House):
     binding_id = bind(bound, "one", "porch", ttl_ms=HOUR)
     for_good = bound.state.bound[place("one").address]
-    assert bound.do(Touch(binding_id, at=moments.plus(bound.now, -60))).events == ()
+    assert bound.do(Touch(binding_id, at=timestamps.plus(bound.now, -60))).events == ()
     assert bound.do(Touch(for_good)).events == ()
     assert bound.do(Touch("bind_none")).events == ()
     bound.later(seconds=3600)

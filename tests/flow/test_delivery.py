@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.core import events as e
-from fairlead.core import moments
 from fairlead.core import requests as ask
+from fairlead.core import timestamps
 from fairlead.core.engine import TurnEnded
 from fairlead.core.keys import user_key
 from fairlead.core.limits import Limits
@@ -156,7 +156,7 @@ async def test_a_rate_limit_is_waited_out_in_full_and_a_little_longer_by_chance(
             await house.answered("hello", user=user)
         await house.quiet()
         found = [r for r in house.recorded() if isinstance(r.event, e.DeliveryDeferred)]
-        waits = [moments.seconds_between(r.ts, r.event.due) for r in found]
+        waits = [timestamps.seconds_between(r.ts, r.event.due) for r in found]
         assert all(2.0 < wait < 3.1 for wait in waits)
         assert len(set(waits)) == len(waits) == 2
 

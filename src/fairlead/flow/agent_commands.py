@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from fairlead.core import moments
 from fairlead.core import requests as ask
+from fairlead.core import timestamps
 from fairlead.core.decide.sessions import ChooseModel
 from fairlead.core.engine import SetMode, SetModel
 from fairlead.core.replies import AgentReport, AgentStopped, ModelSet, ModeSet, UsageReport
@@ -59,7 +59,7 @@ class AgentCommands:
             session.tool,
             session.models.get(session.tool) or info.model,
             "Prompting" if running and info.state == "Closed" else info.state,
-            moments.seconds_between(session.last_activity_at, self._ledger.now()),
+            timestamps.seconds_between(session.last_activity_at, self._ledger.now()),
             info.models,
             info.mode,
             info.modes,

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from fairlead.core import moments
+from fairlead.core import timestamps
 from fairlead.core.decide.questions import AskPerson, ExpireQuestion, WithdrawQuestion, narrow_rule
 from fairlead.core.engine import Answer, Ask, PermissionRequested
 from fairlead.core.state import OpenQuestion
@@ -38,7 +38,7 @@ class Approvals:
         return narrow_rule(ask) in session.rules
 
     async def _until_settled(self, question: OpenQuestion) -> None:
-        left = moments.seconds_between(self._ledger.now(), question.deadline)
+        left = timestamps.seconds_between(self._ledger.now(), question.deadline)
         try:
             async with asyncio.timeout(max(left, 0)):
                 while question.status == "open":

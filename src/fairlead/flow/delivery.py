@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from fairlead.core import moments
+from fairlead.core import timestamps
 from fairlead.core.decide.delivery import Abandon, DeferDelivery, PayPiece, PlanDelivery
 from fairlead.core.decide.sessions import Touch
 from fairlead.core.retention import is_rising
@@ -165,7 +165,7 @@ class Delivery:
             self._couriers.discard(address)
 
     async def _wait_until_due(self, debt: Debt, channel: str, seen: int) -> None:
-        wait = moments.seconds_between(self._ledger.now(), debt.due) if debt.due else 0.0
+        wait = timestamps.seconds_between(self._ledger.now(), debt.due) if debt.due else 0.0
         if wait <= 0:
             return
         if debt.last_error == Code.E_DISCORD_RATE_LIMIT:
@@ -203,7 +203,7 @@ class Delivery:
 
     async def _wait_while_away(self, debt: Debt, channel: str, seen: int) -> None:
         """A channel may be away for days: that is worth a line of the journal once an hour, not at every look."""
-        since_noted = moments.seconds_between(debt.due, self._ledger.now()) if debt.due else AWAY_NOTED_SECONDS
+        since_noted = timestamps.seconds_between(debt.due, self._ledger.now()) if debt.due else AWAY_NOTED_SECONDS
         if since_noted >= AWAY_NOTED_SECONDS:
             await self._ledger.record(DeferDelivery(debt.debt_id, AWAY_SECONDS, counts=False))
         else:
@@ -214,7 +214,7 @@ class Delivery:
 
     async def _send_once(self, channel: Channel, parcel: Parcel, debt: Debt) -> str:
         """A piece that may have gone out more than a minute ago, or before a crash, is looked for first."""
-        age = moments.seconds_between(debt.planned_at, self._ledger.now())
+        age = timestamps.seconds_between(debt.planned_at, self._ledger.now())
         if age > LOOK_AFTER_SECONDS or debt.debt_id not in self._begun_here:
             found = await channel.find(parcel)
             if found is not None:

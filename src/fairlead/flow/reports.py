@@ -1,6 +1,6 @@
 """What can be told of sessions and projects, as facts drawn from the state."""
 
-from fairlead.core import moments
+from fairlead.core import timestamps
 from fairlead.core.replies import LastJob, ProjectReport, SessionRow, StatusReport
 from fairlead.core.state import RETRYABLE, Job, Project, Session, State, resume_slot, session_state
 
@@ -28,14 +28,14 @@ def status_report(state: State, session: Session, *, can_ask: bool) -> StatusRep
 
 def _last_job(job: Job) -> LastJob:
     finished = job.finished_at or job.enqueued_at
-    seconds = moments.seconds_between(job.started_at, finished) if job.started_at else 0.0
+    seconds = timestamps.seconds_between(job.started_at, finished) if job.started_at else 0.0
     return LastJob(job.job_id, job.state, seconds, finished)
 
 
 def project_report(state: State, project: Project, now: str) -> ProjectReport:
     sessions = [s for s in state.sessions.values() if s.project == project.name]
     ended = [state.jobs[j] for s in sessions for j in s.ended if j in state.jobs]
-    since = moments.plus(now, -24 * 3600)
+    since = timestamps.plus(now, -24 * 3600)
     failed = [j for j in ended if j.state in RETRYABLE]
     failed.sort(key=lambda j: j.finished_at or "")
     return ProjectReport(

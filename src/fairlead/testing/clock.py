@@ -13,11 +13,11 @@ from collections.abc import Callable, Coroutine, Generator
 from itertools import count
 from typing import Any, Final, TypeVar
 
-from fairlead.core import moments
+from fairlead.core import timestamps
 
 T = TypeVar("T")
 
-EPOCH: Final = moments.to_epoch("2026-01-05T08:00:00.000Z")
+EPOCH: Final = timestamps.to_epoch("2026-01-05T08:00:00.000Z")
 """The wall time at which every virtual loop begins: a Monday morning."""
 
 
@@ -212,7 +212,7 @@ class VirtualClock:
         self.offset = epoch
 
     def now(self) -> str:
-        return moments.from_epoch(self.offset + self._loop.time())
+        return timestamps.from_epoch(self.offset + self._loop.time())
 
 
 def run_virtually(main: Coroutine[Any, Any, T]) -> T:

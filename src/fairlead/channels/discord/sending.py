@@ -11,7 +11,7 @@ from fairlead.channels.discord.governor import Urgency
 from fairlead.channels.discord.questions import question_view
 from fairlead.channels.discord.threads import grow
 from fairlead.channels.discord.webhooks import Webhooks
-from fairlead.core import moments
+from fairlead.core import timestamps
 from fairlead.core.events import FileRef
 from fairlead.errors import Code, FairleadError
 from fairlead.ports import Blobs, DeliveryImpossible, OutcomeUnknown, Parcel
@@ -98,7 +98,7 @@ class Sending:
         embeds = [discord.Embed(description="\n".join(notes))] if notes else []
         view = question_view(parcel.question, self._state_id, parcel.language) if parcel.question is not None else None
         if parcel.question is not None:
-            until = f"\n-# ⏳ <t:{int(moments.to_epoch(parcel.question.deadline))}:R>"
+            until = f"\n-# ⏳ <t:{int(timestamps.to_epoch(parcel.question.deadline))}:R>"
             text += until if len(text) + len(until) <= TEXT_LIMIT else ""
         if not text.strip() and not files and not embeds:
             text = "…"  # Discord takes no empty message, and a piece that is owed is sent

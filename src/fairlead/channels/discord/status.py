@@ -15,7 +15,7 @@ from fairlead.channels.discord.echoes import Echoes
 from fairlead.channels.discord.governor import AGENT_FIRST_SEC, Urgency
 from fairlead.channels.discord.status_text import Picture, status_text
 from fairlead.channels.discord.threads import unarchive
-from fairlead.core import engine, moments
+from fairlead.core import engine, timestamps
 from fairlead.core.state import Job, JobState, State
 from fairlead.observe import log
 from fairlead.ports import DeliveryImpossible, View
@@ -283,14 +283,14 @@ def _ended_lately(job: Job, newest: str) -> bool:
     """Among the last to end, and shown: the answer may have been quicker than the last edit, and our end than both."""
     if not (job.started_at and job.finished_at and newest):
         return False
-    is_shown = moments.seconds_between(job.started_at, job.finished_at) >= FIRST_AFTER_SEC
-    return is_shown and moments.seconds_between(job.finished_at, newest) <= ENDED_LATELY_SEC
+    is_shown = timestamps.seconds_between(job.started_at, job.finished_at) >= FIRST_AFTER_SEC
+    return is_shown and timestamps.seconds_between(job.finished_at, newest) <= ENDED_LATELY_SEC
 
 
 async def close_left_over(calls: Calls, job: Job, view: View) -> None:
     """Found by the job's id, which every status message bears; its last edit is made up for."""
     channel_id = int(job.conversation.conversation_id)
-    seconds = moments.seconds_between(job.started_at, job.finished_at) if job.started_at and job.finished_at else 0.0
+    seconds = timestamps.seconds_between(job.started_at, job.finished_at) if job.started_at and job.finished_at else 0.0
     text = status_text(Picture(job.job_id, job.state), seconds, view.language_of(job.person))
 
     async def closed(client: discord.Client) -> None:

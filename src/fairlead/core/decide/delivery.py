@@ -2,7 +2,7 @@
 
 import msgspec
 
-from fairlead.core import moments
+from fairlead.core import timestamps
 from fairlead.core.decide.decision import NOTHING, Decision
 from fairlead.core.decide.openings import begun, undone
 from fairlead.core.events import (
@@ -85,11 +85,11 @@ def defer_delivery(state: State, command: DeferDelivery, now: str, limits: Limit
         return NOTHING
     attempts = debt.attempts + (1 if command.counts else 0)
     code = command.code or Code.E_UNDELIVERABLE
-    age = moments.seconds_between(debt.owed_at, now)
+    age = timestamps.seconds_between(debt.owed_at, now)
     if attempts >= limits.max_delivery_attempts or age > limits.delivery_patience_sec:
         reason = f"given up after {attempts} attempts and {age / 3600:.1f} hours"
         return _given_up(state, debt, code, reason)
-    due = moments.plus(now, command.wait_sec)
+    due = timestamps.plus(now, command.wait_sec)
     return Decision((DeliveryDeferred(command.debt_id, attempts, due, command.code or ""),))
 
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from fairlead.core import moments
+from fairlead.core import timestamps
 from fairlead.core.decide.decision import NOTHING, Decision, refused
 from fairlead.core.decide.messages import is_allowed, new_job_id
 from fairlead.core.engine import Ask, PermissionRequested, PlanProposed, Verdict
@@ -62,7 +62,7 @@ def ask_person(state: State, command: AskPerson, now: str, limits: Limits) -> De
     if job.state == "running" and len(state.waiting) >= limits.max_waiting:
         return refused(Code.E_SESSION_STATE, f"{limits.max_waiting} jobs already wait for an answer.")
     question_id = f"q_{state.questions_made + 1}"
-    asked = _asked(question_id, job, command.ask, moments.plus(now, limits.question_timeout_sec))
+    asked = _asked(question_id, job, command.ask, timestamps.plus(now, limits.question_timeout_sec))
     debt = DeliveryOwed(
         question_debt_id(question_id), "question", job.session_key, job.conversation, job.job_id, question_id
     )

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from fairlead.core import moments
+from fairlead.core import timestamps
 from fairlead.core.conversation import BindingTargetKind, ConversationRef
 from fairlead.core.decide.decision import NOTHING, Decision, refused
 from fairlead.core.decide.endings import cancel_queued
@@ -223,7 +223,7 @@ def binding_events(
         target_kind,
         conversation,
         now,
-        None if ttl_ms is None else moments.plus(now, ttl_ms / 1000),
+        None if ttl_ms is None else timestamps.plus(now, ttl_ms / 1000),
         ttl_ms,
         metadata or {},
     )
@@ -236,7 +236,7 @@ def touch(state: State, command: Touch, now: str, _limits: Limits) -> Decision:
     binding = state.bindings.get(command.binding_id)
     if binding is None or binding.ttl_ms is None or not binding.is_live(now):
         return NOTHING
-    expiry = moments.plus(command.at or now, binding.ttl_ms / 1000)
+    expiry = timestamps.plus(command.at or now, binding.ttl_ms / 1000)
     if expiry <= (binding.expires_at or ""):
         return NOTHING
     return Decision((BindingTouched(command.binding_id, expiry),), subject=command.binding_id)
