@@ -26,10 +26,10 @@ from fairlead.core.replies import (
 )
 from fairlead.core.requests import Caller, Request
 from fairlead.core.state import Project, Session, State
+from fairlead.core.visibility import may_see
 from fairlead.errors import Code, error
 from fairlead.flow import reports
 from fairlead.flow.agent_commands import AgentCommands
-from fairlead.flow.discretion import may_see
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.looking_back import LookingBack
 from fairlead.flow.openings import Openings

@@ -10,8 +10,8 @@ from fairlead.core.keys import parse_session_key
 from fairlead.core.replies import Step, Story
 from fairlead.core.requests import Caller
 from fairlead.core.state import Job, Session, State, answer_debt_id
+from fairlead.core.visibility import may_see
 from fairlead.errors import Code, FairleadError, error
-from fairlead.flow.discretion import may_see
 from fairlead.flow.ledger import Ledger
 from fairlead.ports import Blobs, Journal, Recorded
 from fairlead.render.story import in_words
