@@ -5,7 +5,7 @@ from fairlead.core.decide import Command, decide
 from fairlead.core.decide.endings import Completed, EndJob
 from fairlead.core.decide.messages import Submit
 from fairlead.core.decide.projects import AddProject, DirectoryFacts
-from fairlead.core.decide.starts import StartNext
+from fairlead.core.decide.scheduling import StartNext
 from fairlead.core.fold import apply
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import thread_key

@@ -12,8 +12,8 @@ from fairlead.core.decide.endings import Cancelled, Completed, EndJob, Failed, O
 from fairlead.core.decide.messages import RetryJob, Submit
 from fairlead.core.decide.projects import AddProject, CreateProject, DirectoryFacts
 from fairlead.core.decide.questions import AskPerson
+from fairlead.core.decide.scheduling import StartNext
 from fairlead.core.decide.sessions import BeginService, FoundState, StartSession
-from fairlead.core.decide.starts import StartNext
 from fairlead.core.engine import Ask, Option, PermissionRequested, Question, QuestionAsked
 from fairlead.core.events import JournalEvent, Piece
 from fairlead.core.fold import apply

@@ -32,8 +32,8 @@ from fairlead.core.decide.endings import (
 from fairlead.core.decide.messages import AmendJob, RetryJob, SkipMessage
 from fairlead.core.decide.projects import SwitchProject, UpdateProject
 from fairlead.core.decide.questions import AnswerQuestion, AskPerson, ExpireQuestion, WithdrawQuestion
+from fairlead.core.decide.scheduling import BeginAgentTurn, LearnResumeKey, ReportProgress, StartNext
 from fairlead.core.decide.sessions import Bind, ChangeTool, ResetSession, Touch, Unbind
-from fairlead.core.decide.starts import BeginAgentTurn, LearnResumeKey, ReportProgress, StartNext
 from fairlead.core.events import JobEnqueued
 from fairlead.core.fold import replay
 from fairlead.core.limits import Limits

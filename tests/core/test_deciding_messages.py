@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from fairlead.core.decide.endings import CancelQueued, MarkInterrupted, WithdrawJob
 from fairlead.core.decide.messages import AmendJob, RetryJob, SkipMessage, Submit, prompt_of
 from fairlead.core.decide.projects import UpdateProject
+from fairlead.core.decide.scheduling import BeginAgentTurn
 from fairlead.core.decide.sessions import ResetSession
-from fairlead.core.decide.starts import BeginAgentTurn
 from fairlead.core.events import JobEnqueued, JobWithdrawn, MessageRefused, ProjectSwitched, SessionCreated, ToolChanged
 from fairlead.core.inbound import Attachment, clean_text
 from fairlead.core.limits import Limits

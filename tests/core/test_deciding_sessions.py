@@ -6,6 +6,7 @@ from core_house import BEGINNING, OWNER, House, key_of, place, thread
 from fairlead.core import timestamps
 from fairlead.core.decide.endings import Cancelled, Completed, EndJob, MarkInterrupted
 from fairlead.core.decide.questions import AnswerQuestion
+from fairlead.core.decide.scheduling import LearnResumeKey
 from fairlead.core.decide.sessions import (
     BeginService,
     Bind,
@@ -17,7 +18,6 @@ from fairlead.core.decide.sessions import (
     Touch,
     Unbind,
 )
-from fairlead.core.decide.starts import LearnResumeKey
 from fairlead.core.events import BindingEnded, PersonSeen
 from fairlead.core.state import session_state
 from fairlead.errors import Code

@@ -14,8 +14,8 @@ from fairlead.core.decide.endings import (
     TryAgain,
 )
 from fairlead.core.decide.questions import AnswerQuestion
+from fairlead.core.decide.scheduling import BeginAgentTurn, ForgetResumeKey, LearnResumeKey, ReportProgress, StartNext
 from fairlead.core.decide.sessions import ResetSession
-from fairlead.core.decide.starts import BeginAgentTurn, ForgetResumeKey, LearnResumeKey, ReportProgress, StartNext
 from fairlead.core.events import FileRef, JobProgress, Spent
 from fairlead.core.limits import Limits
 from fairlead.core.state import answer_debt_id

@@ -12,7 +12,7 @@ import pytest
 
 from fairlead.core import decide as deciding
 from fairlead.core.conversation import ConversationRef
-from fairlead.core.decide import decide, endings, starts
+from fairlead.core.decide import decide, endings, scheduling
 from fairlead.core.decide.decision import Decision
 from fairlead.core.events import DeliveryOwed, JobStarted
 from fairlead.core.fold import apply
@@ -154,7 +154,7 @@ def ignore_the_slots(patch):
     def boundless(right, state, command, now, limits):
         return right(state, command, now, msgspec.structs.replace(limits, global_max_running=99))
 
-    instead(patch, starts.StartNext, boundless)
+    instead(patch, scheduling.StartNext, boundless)
 
 
 @caught_by("began after")
@@ -167,7 +167,7 @@ def last_in_first_out(patch):
             return Decision((started,), subject=last)
         return decision
 
-    instead(patch, starts.StartNext, newest)
+    instead(patch, scheduling.StartNext, newest)
 
 
 @caught_by("while")
@@ -175,7 +175,7 @@ def two_turns_at_once_in_one_session(patch):
     def anybody(state, _held):
         return next((state.sessions[key] for key in state.ready), None)
 
-    patch.setattr(starts, "_longest_unserved", anybody)
+    patch.setattr(scheduling, "_longest_unserved", anybody)
 
 
 @caught_by("was invoked 2 times")

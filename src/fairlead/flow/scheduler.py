@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fairlead.core.decide.endings import Cancelled, Failed
-from fairlead.core.decide.starts import StartNext
+from fairlead.core.decide.scheduling import StartNext
 from fairlead.core.events import JobStarted
 from fairlead.core.state import Job
 from fairlead.errors import Code

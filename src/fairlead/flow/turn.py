@@ -14,7 +14,7 @@ import msgspec
 from fairlead.core import engine
 from fairlead.core.decide.endings import Cancelled, Completed, EndJob, Failed, Outcome, TryAgain
 from fairlead.core.decide.messages import StoreAttachments
-from fairlead.core.decide.starts import ForgetResumeKey, LearnResumeKey, ReportProgress
+from fairlead.core.decide.scheduling import ForgetResumeKey, LearnResumeKey, ReportProgress
 from fairlead.core.engine import EngineEvent, InputFile, Invocation
 from fairlead.core.events import FileRef, Spent
 from fairlead.core.inbound import clean_text

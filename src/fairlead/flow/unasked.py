@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from fairlead.core.decide.starts import BeginAgentTurn
+from fairlead.core.decide.scheduling import BeginAgentTurn
 from fairlead.core.engine import EngineEvent, Invocation, TurnEnded, TurnFailed, Unasked
 from fairlead.core.state import Job
 from fairlead.flow.ledger import Ledger

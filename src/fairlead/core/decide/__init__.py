@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from fairlead.core.decide import delivery, endings, messages, openings, projects, questions, sessions, starts
+from fairlead.core.decide import delivery, endings, messages, openings, projects, questions, scheduling, sessions
 from fairlead.core.decide.decision import NOTHING, Decision
 from fairlead.core.limits import Limits
 from fairlead.core.state import State
@@ -29,11 +29,11 @@ Command: TypeAlias = (
     | messages.AmendJob
     | messages.StoreAttachments
     | messages.RetryJob
-    | starts.StartNext
-    | starts.BeginAgentTurn
-    | starts.LearnResumeKey
-    | starts.ForgetResumeKey
-    | starts.ReportProgress
+    | scheduling.StartNext
+    | scheduling.BeginAgentTurn
+    | scheduling.LearnResumeKey
+    | scheduling.ForgetResumeKey
+    | scheduling.ReportProgress
     | endings.EndJob
     | endings.MarkInterrupted
     | endings.TryAgain
@@ -71,11 +71,11 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     messages.AmendJob: messages.amend_job,
     messages.StoreAttachments: messages.store_attachments,
     messages.RetryJob: messages.retry_job,
-    starts.StartNext: starts.start_next,
-    starts.BeginAgentTurn: starts.begin_agent_turn,
-    starts.LearnResumeKey: starts.learn_resume_key,
-    starts.ForgetResumeKey: starts.forget_resume_key,
-    starts.ReportProgress: starts.report_progress,
+    scheduling.StartNext: scheduling.start_next,
+    scheduling.BeginAgentTurn: scheduling.begin_agent_turn,
+    scheduling.LearnResumeKey: scheduling.learn_resume_key,
+    scheduling.ForgetResumeKey: scheduling.forget_resume_key,
+    scheduling.ReportProgress: scheduling.report_progress,
     endings.EndJob: endings.end_job,
     endings.MarkInterrupted: endings.mark_interrupted,
     endings.TryAgain: endings.try_again,
