@@ -3,7 +3,7 @@
 import asyncio
 from typing import Final
 
-from fairlead.core.decide.openings import OpenThread, thread_of
+from fairlead.core.decide.thread_start import OpenThread, thread_of
 from fairlead.core.events import DeliveryAbandoned
 from fairlead.core.replies import SessionStarted
 from fairlead.core.requests import Caller, Start

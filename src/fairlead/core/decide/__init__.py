@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from fairlead.core.decide import delivery, endings, messages, openings, projects, questions, scheduling, sessions
+from fairlead.core.decide import delivery, endings, messages, projects, questions, scheduling, sessions, thread_start
 from fairlead.core.decide.decision import NOTHING, Decision
 from fairlead.core.limits import Limits
 from fairlead.core.state import State
@@ -13,7 +13,7 @@ Command: TypeAlias = (
     | sessions.BeginService
     | sessions.SeePerson
     | sessions.StartSession
-    | openings.OpenThread
+    | thread_start.OpenThread
     | sessions.ChangeTool
     | sessions.ChooseModel
     | sessions.ResetSession
@@ -55,7 +55,7 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     sessions.BeginService: sessions.begin_service,
     sessions.SeePerson: sessions.see_person,
     sessions.StartSession: sessions.start_session,
-    openings.OpenThread: openings.open_thread,
+    thread_start.OpenThread: thread_start.open_thread,
     sessions.ChangeTool: sessions.change_tool,
     sessions.ChooseModel: sessions.choose_model,
     sessions.ResetSession: sessions.reset_session,

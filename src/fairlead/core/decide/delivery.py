@@ -4,7 +4,7 @@ import msgspec
 
 from fairlead.core import timestamps
 from fairlead.core.decide.decision import NOTHING, Decision
-from fairlead.core.decide.openings import begun, undone
+from fairlead.core.decide.thread_start import begun, undone
 from fairlead.core.events import (
     DeliveryAbandoned,
     DeliveryAcknowledged,
