@@ -2,7 +2,7 @@
 
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide import Command, decide
-from fairlead.core.decide.endings import Completed, EndJob
+from fairlead.core.decide.job_ends import Completed, EndJob
 from fairlead.core.decide.messages import Submit
 from fairlead.core.decide.projects import AddProject, DirectoryFacts
 from fairlead.core.decide.scheduling import StartNext

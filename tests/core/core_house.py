@@ -8,7 +8,7 @@ from fairlead.core import timestamps
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide import Command, Decision, decide
 from fairlead.core.decide.delivery import PayPiece, PlanDelivery
-from fairlead.core.decide.endings import Cancelled, Completed, EndJob, Failed, Outcome
+from fairlead.core.decide.job_ends import Cancelled, Completed, EndJob, Failed, Outcome
 from fairlead.core.decide.messages import RetryJob, Submit
 from fairlead.core.decide.projects import AddProject, CreateProject, DirectoryFacts
 from fairlead.core.decide.questions import AskPerson

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from fairlead.core.decide.delivery import Abandon, Acknowledge, DeferDelivery, PayPiece
-from fairlead.core.decide.endings import (
+from fairlead.core.decide.job_ends import (
     Cancelled,
     CancelQueued,
     Completed,

@@ -5,7 +5,7 @@ from core_house import BEGINNING, FRIEND, LIMITS, OWNER, STRANGER, House, direct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.core.decide.endings import CancelQueued, MarkInterrupted, WithdrawJob
+from fairlead.core.decide.job_ends import CancelQueued, MarkInterrupted, WithdrawJob
 from fairlead.core.decide.messages import AmendJob, RetryJob, SkipMessage, Submit, prompt_of
 from fairlead.core.decide.projects import UpdateProject
 from fairlead.core.decide.scheduling import BeginAgentTurn

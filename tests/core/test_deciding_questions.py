@@ -4,7 +4,7 @@ import pytest
 from core_house import FRIEND, OWNER, STRANGER, House, colour_question, key_of, permission, place
 
 from fairlead.core import timestamps
-from fairlead.core.decide.endings import MarkInterrupted
+from fairlead.core.decide.job_ends import MarkInterrupted
 from fairlead.core.decide.questions import AnswerQuestion, AskPerson, ExpireQuestion, WithdrawQuestion
 from fairlead.core.engine import PlanProposed, QuestionAsked
 from fairlead.core.events import JobContinued, JobEnqueued, QuestionAnswered, QuestionClosed

@@ -4,7 +4,7 @@ import pytest
 from core_house import BEGINNING, OWNER, House, key_of, place, thread
 
 from fairlead.core import timestamps
-from fairlead.core.decide.endings import Cancelled, Completed, EndJob, MarkInterrupted
+from fairlead.core.decide.job_ends import Cancelled, Completed, EndJob, MarkInterrupted
 from fairlead.core.decide.questions import AnswerQuestion
 from fairlead.core.decide.scheduling import LearnResumeKey
 from fairlead.core.decide.sessions import (

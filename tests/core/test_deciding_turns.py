@@ -3,7 +3,7 @@
 import pytest
 from core_house import LIMITS, OWNER, House, key_of, place, thread
 
-from fairlead.core.decide.endings import (
+from fairlead.core.decide.job_ends import (
     MAX_ERROR_CHARS,
     Cancelled,
     CancelQueued,

@@ -12,7 +12,7 @@ import pytest
 
 from fairlead.core import decide as deciding
 from fairlead.core.conversation import ConversationRef
-from fairlead.core.decide import decide, endings, scheduling
+from fairlead.core.decide import decide, job_ends, scheduling
 from fairlead.core.decide.decision import Decision
 from fairlead.core.events import DeliveryOwed, JobStarted
 from fairlead.core.fold import apply
@@ -146,7 +146,7 @@ def end_without_a_debt(patch):
         decision = right(*given)
         return Decision(tuple(e for e in decision.events if not isinstance(e, DeliveryOwed)), subject=decision.subject)
 
-    instead(patch, endings.EndJob, without_debt)
+    instead(patch, job_ends.EndJob, without_debt)
 
 
 @caught_by("active turns")

@@ -3,7 +3,7 @@
 from typing import Final
 
 from fairlead.core.conversation import ConversationRef
-from fairlead.core.decide.endings import WithdrawJob
+from fairlead.core.decide.job_ends import WithdrawJob
 from fairlead.core.decide.messages import AmendJob, SkipMessage, Submit, prompt_of, quotation_of
 from fairlead.core.inbound import Inbound, clean_text, cleaned
 from fairlead.core.state import Job

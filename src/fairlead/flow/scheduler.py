@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from fairlead.core.decide.endings import Cancelled, Failed
+from fairlead.core.decide.job_ends import Cancelled, Failed
 from fairlead.core.decide.scheduling import StartNext
 from fairlead.core.events import JobStarted
 from fairlead.core.state import Job

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from fairlead.core.decide.endings import MarkInterrupted
+from fairlead.core.decide.job_ends import MarkInterrupted
 from fairlead.core.decide.projects import AddProject, UpdateProject
 from fairlead.core.decide.sessions import BeginService, FoundState
 from fairlead.core.events import JobMarkedUnknownAfterCrash

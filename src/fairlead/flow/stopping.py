@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fairlead.core.decide.endings import CancelQueued
+from fairlead.core.decide.job_ends import CancelQueued
 from fairlead.core.replies import JobsCancelled
 from fairlead.errors import FairleadError
 from fairlead.flow.ledger import Ledger

@@ -12,7 +12,7 @@ from typing import Final, cast
 import msgspec
 
 from fairlead.core import engine
-from fairlead.core.decide.endings import Cancelled, Completed, EndJob, Failed, Outcome, TryAgain
+from fairlead.core.decide.job_ends import Cancelled, Completed, EndJob, Failed, Outcome, TryAgain
 from fairlead.core.decide.messages import StoreAttachments
 from fairlead.core.decide.scheduling import ForgetResumeKey, LearnResumeKey, ReportProgress
 from fairlead.core.engine import EngineEvent, InputFile, Invocation

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from fairlead.core.decide import delivery, endings, messages, projects, questions, scheduling, sessions, thread_start
+from fairlead.core.decide import delivery, job_ends, messages, projects, questions, scheduling, sessions, thread_start
 from fairlead.core.decide.decision import NOTHING, Decision
 from fairlead.core.limits import Limits
 from fairlead.core.state import State
@@ -34,11 +34,11 @@ Command: TypeAlias = (
     | scheduling.LearnResumeKey
     | scheduling.ForgetResumeKey
     | scheduling.ReportProgress
-    | endings.EndJob
-    | endings.MarkInterrupted
-    | endings.TryAgain
-    | endings.CancelQueued
-    | endings.WithdrawJob
+    | job_ends.EndJob
+    | job_ends.MarkInterrupted
+    | job_ends.TryAgain
+    | job_ends.CancelQueued
+    | job_ends.WithdrawJob
     | questions.AskPerson
     | questions.AnswerQuestion
     | questions.ExpireQuestion
@@ -76,11 +76,11 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     scheduling.LearnResumeKey: scheduling.learn_resume_key,
     scheduling.ForgetResumeKey: scheduling.forget_resume_key,
     scheduling.ReportProgress: scheduling.report_progress,
-    endings.EndJob: endings.end_job,
-    endings.MarkInterrupted: endings.mark_interrupted,
-    endings.TryAgain: endings.try_again,
-    endings.CancelQueued: endings.cancel_queued_job,
-    endings.WithdrawJob: endings.withdraw_job,
+    job_ends.EndJob: job_ends.end_job,
+    job_ends.MarkInterrupted: job_ends.mark_interrupted,
+    job_ends.TryAgain: job_ends.try_again,
+    job_ends.CancelQueued: job_ends.cancel_queued_job,
+    job_ends.WithdrawJob: job_ends.withdraw_job,
     questions.AskPerson: questions.ask_person,
     questions.AnswerQuestion: questions.answer_question,
     questions.ExpireQuestion: questions.expire_question,

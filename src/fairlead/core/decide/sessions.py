@@ -7,7 +7,7 @@ import msgspec
 from fairlead.core import timestamps
 from fairlead.core.conversation import BindingTargetKind, ConversationRef
 from fairlead.core.decide.decision import NOTHING, Decision, refused
-from fairlead.core.decide.endings import cancel_queued
+from fairlead.core.decide.job_ends import cancel_queued
 from fairlead.core.decide.projects import project_to_work_in
 from fairlead.core.events import (
     BindingBound,
