@@ -7,10 +7,10 @@ from fairlead.core.state import Debt, Job, OpenQuestion, State
 from fairlead.errors import FairleadError
 from fairlead.ports import Blobs, ChannelCapabilities
 from fairlead.render.endings import ending_text
-from fairlead.render.openings import opening_text, thread_name
 from fairlead.render.pieces import ANSWER_FILE, plan_pieces
 from fairlead.render.questions import question_text
 from fairlead.render.tables import readable_tables
+from fairlead.render.thread_start import opening_text, thread_name
 
 
 class Composer:
