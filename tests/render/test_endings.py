@@ -5,7 +5,7 @@ import pytest
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.state import Job, JobState
 from fairlead.errors import Code
-from fairlead.render.endings import ending_text
+from fairlead.render.job_end import ending_text
 from fairlead.render.words import LANGUAGES, say
 
 HERE = ConversationRef("chat", "acc", "42")

@@ -6,7 +6,7 @@ from fairlead.core.events import FileRef, Opening, Piece
 from fairlead.core.state import Debt, Job, OpenQuestion, State
 from fairlead.errors import FairleadError
 from fairlead.ports import Blobs, ChannelCapabilities
-from fairlead.render.endings import ending_text
+from fairlead.render.job_end import ending_text
 from fairlead.render.pieces import ANSWER_FILE, plan_pieces
 from fairlead.render.questions import question_text
 from fairlead.render.tables import readable_tables
