@@ -19,7 +19,7 @@ from fairlead.core.state import State
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow import starting
 from fairlead.flow.assembly import Flow, World
-from fairlead.flow.turn import TurnSettings
+from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.files import REAL_DISK, AlreadyLocked, Disk, Lock, lock_file, make_private_directory, replace_durably
 from fairlead.kit.sweeping import sweep
 from fairlead.kit.tasks import TaskOwner

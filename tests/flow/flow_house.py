@@ -25,7 +25,7 @@ from fairlead.core.requests import Caller
 from fairlead.core.state import Job
 from fairlead.flow import starting
 from fairlead.flow.assembly import Flow, World
-from fairlead.flow.turn import TurnSettings
+from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import AgentInfo, Channel, Click, Health, Receipt, Recorded, Runtime, RuntimeCapabilities
 from fairlead.store.appending import RETRY_SECONDS, AppendFile, Batch, NoRoom, Progress

@@ -11,7 +11,7 @@ from fairlead.core import events as e
 from fairlead.core import requests as ask
 from fairlead.core.limits import Limits
 from fairlead.errors import Code
-from fairlead.flow.turn import TurnSettings
+from fairlead.flow.turns.turn import TurnSettings
 from fairlead.testing.clock import run_virtually
 from fairlead.testing.runtime import AgentLog
 

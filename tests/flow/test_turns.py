@@ -28,7 +28,7 @@ from fairlead.core.inbound import Attachment
 from fairlead.core.limits import Limits
 from fairlead.core.live import AgentActed
 from fairlead.errors import Code, error
-from fairlead.flow.turn import TurnSettings
+from fairlead.flow.turns.turn import TurnSettings
 from fairlead.testing.clock import run_virtually
 
 pytestmark = pytest.mark.req("E1")

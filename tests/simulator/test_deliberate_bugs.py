@@ -20,7 +20,7 @@ from fairlead.core.state import State
 from fairlead.flow import delivery, starting
 from fairlead.flow.delivery import Delivery
 from fairlead.flow.ledger import Ledger
-from fairlead.flow.scheduler import Scheduler
+from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.kit.files import write_all
 from fairlead.kit.tasks import TaskOwner
 from fairlead.store import journal, snapshot

@@ -11,8 +11,8 @@ from fairlead.core.requests import Caller
 from fairlead.core.state import Session, State
 from fairlead.errors import Code, error
 from fairlead.flow.ledger import Ledger
-from fairlead.flow.scheduler import Scheduler
-from fairlead.flow.stopping import cancel_jobs
+from fairlead.flow.turns.cancellation import cancel_jobs
+from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.ports import AgentInfo, Runtime
 
 

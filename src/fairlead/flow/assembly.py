@@ -8,7 +8,6 @@ import msgspec
 from fairlead.core.limits import Limits
 from fairlead.core.state import Job, State
 from fairlead.flow.agent_commands import AgentCommands
-from fairlead.flow.approvals import Approvals
 from fairlead.flow.bindings import Bindings
 from fairlead.flow.commands import Commands
 from fairlead.flow.composing import Composer
@@ -19,11 +18,12 @@ from fairlead.flow.intake import Intake
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.looking_back import LookingBack
 from fairlead.flow.openings import Openings
-from fairlead.flow.rereading import Rereading
 from fairlead.flow.returns import Returns
-from fairlead.flow.scheduler import Scheduler
-from fairlead.flow.turn import Turn, TurnSettings
-from fairlead.flow.unasked import UnaskedTurns
+from fairlead.flow.turns.agent_turns import UnaskedTurns
+from fairlead.flow.turns.approvals import Approvals
+from fairlead.flow.turns.queued_recheck import Rereading
+from fairlead.flow.turns.scheduler import Scheduler
+from fairlead.flow.turns.turn import Turn, TurnSettings
 from fairlead.flow.view import FlowView
 from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import Blobs, Channel, Clock, Directories, Fetcher, Journal, Rereader, Runtime

@@ -33,8 +33,8 @@ from fairlead.flow.agent_commands import AgentCommands
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.looking_back import LookingBack
 from fairlead.flow.openings import Openings
-from fairlead.flow.scheduler import Scheduler
-from fairlead.flow.stopping import cancel_jobs
+from fairlead.flow.turns.cancellation import cancel_jobs
+from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.ports import Directories, Runtime
 
 SESSION_LIST_LENGTH: Final = 20

@@ -14,7 +14,7 @@ from fairlead.errors import FairleadError
 from fairlead.flow import starting
 from fairlead.flow.assembly import Flow
 from fairlead.flow.assembly import World as Ports
-from fairlead.flow.turn import TurnSettings
+from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.files import make_private_directory
 from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import ChannelCapabilities, Gate, Parcel, View

@@ -11,7 +11,7 @@ from fairlead.core.decide.scheduling import BeginAgentTurn
 from fairlead.core.engine import EngineEvent, Invocation, TurnEnded, TurnFailed, Unasked
 from fairlead.core.state import Job
 from fairlead.flow.ledger import Ledger
-from fairlead.flow.turn import Turn
+from fairlead.flow.turns.turn import Turn
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log_failure
 from fairlead.ports import Runtime

@@ -6,7 +6,7 @@ from fairlead.core.decide.job_ends import CancelQueued
 from fairlead.core.replies import JobsCancelled
 from fairlead.errors import FairleadError
 from fairlead.flow.ledger import Ledger
-from fairlead.flow.scheduler import Scheduler
+from fairlead.flow.turns.scheduler import Scheduler
 
 
 async def cancel_jobs(

@@ -12,9 +12,9 @@ from fairlead.core.events import JobStarted
 from fairlead.core.state import Job
 from fairlead.errors import Code
 from fairlead.flow.ledger import Ledger
-from fairlead.flow.missing import MissingRuntime
-from fairlead.flow.rereading import Rereading
-from fairlead.flow.turn import Turn
+from fairlead.flow.turns.missing_runtime import MissingRuntime
+from fairlead.flow.turns.queued_recheck import Rereading
+from fairlead.flow.turns.turn import Turn
 from fairlead.kit.tasks import PausableTimeout, TaskOwner
 from fairlead.ports import Runtime
 
