@@ -15,7 +15,7 @@ from fairlead.core.engine import TurnEnded
 from fairlead.core.keys import user_key
 from fairlead.core.limits import Limits
 from fairlead.errors import Code
-from fairlead.flow.delivery import nonce_of
+from fairlead.flow.outbox.outbox import nonce_of
 from fairlead.ports import ChannelCapabilities
 from fairlead.testing.channel import ChannelHistory, RecordingChannel, Weather
 from fairlead.testing.clock import run_virtually

@@ -17,9 +17,10 @@ from fairlead.core.decide.decision import Decision
 from fairlead.core.events import DeliveryOwed, JobStarted
 from fairlead.core.fold import apply
 from fairlead.core.state import State
-from fairlead.flow import delivery, starting
-from fairlead.flow.delivery import Delivery
+from fairlead.flow import starting
 from fairlead.flow.ledger import Ledger
+from fairlead.flow.outbox import outbox
+from fairlead.flow.outbox.outbox import Delivery
 from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.kit.files import write_all
 from fairlead.kit.tasks import TaskOwner
@@ -231,7 +232,7 @@ def record_as_paid_before_sending(patch):
 
     async def hasty(self, debt):
         parcel = self._parcel(debt)
-        await self._ledger.record(delivery.PayPiece(debt.debt_id, parcel.index, "1"))
+        await self._ledger.record(outbox.PayPiece(debt.debt_id, parcel.index, "1"))
         await self._channels[parcel.destination.channel].send(parcel)
 
     assert pay
@@ -241,12 +242,12 @@ def record_as_paid_before_sending(patch):
 @caught_by("twice or out of order")
 def make_up_a_new_nonce_for_every_attempt(patch):
     attempts = count()
-    patch.setattr(delivery, "nonce_of", lambda *_: f"{next(attempts)}")
+    patch.setattr(outbox, "nonce_of", lambda *_: f"{next(attempts)}")
 
 
 @caught_by("twice or out of order")
 def never_look_before_sending_again(patch):
-    patch.setattr(delivery, "LOOK_AFTER_SECONDS", float("inf"))
+    patch.setattr(outbox, "LOOK_AFTER_SECONDS", float("inf"))
 
 
 @caught_by("pieces, and")

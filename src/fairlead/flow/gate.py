@@ -13,7 +13,7 @@ from fairlead.errors import Code, FairleadError
 from fairlead.flow.commands import Commands
 from fairlead.flow.intake import Intake
 from fairlead.flow.ledger import Ledger
-from fairlead.flow.returns import Returns
+from fairlead.flow.outbox.channel_reconnects import Returns
 from fairlead.observe import log_failure
 from fairlead.ports import Click, Receipt
 

@@ -20,9 +20,9 @@ from fairlead.core.retention import is_rising
 from fairlead.core.routing import Destination, resolve_destination, where_asked
 from fairlead.core.state import Debt, Job, State
 from fairlead.errors import Code, FairleadError
-from fairlead.flow.composing import Composer
 from fairlead.flow.ledger import Ledger
-from fairlead.flow.returns import Returns
+from fairlead.flow.outbox.channel_reconnects import Returns
+from fairlead.flow.outbox.composer import Composer
 from fairlead.kit.backoff import Backoff
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log, log_failure
