@@ -13,7 +13,7 @@ from fairlead.core import requests as ask
 from fairlead.core.inbound import Attachment
 from fairlead.core.limits import Limits
 from fairlead.errors import Code, FairleadError
-from fairlead.flow.intake import INLINE_TEXT_BYTES
+from fairlead.flow.intake.messages import INLINE_TEXT_BYTES
 from fairlead.testing.clock import run_virtually
 
 pytestmark = pytest.mark.req("A8")

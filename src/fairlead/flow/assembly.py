@@ -12,7 +12,7 @@ from fairlead.flow.bindings import Bindings
 from fairlead.flow.commands import Commands
 from fairlead.flow.gate import FlowGate
 from fairlead.flow.hub import Hub
-from fairlead.flow.intake import Intake
+from fairlead.flow.intake.messages import Intake
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.looking_back import LookingBack
 from fairlead.flow.openings import Openings

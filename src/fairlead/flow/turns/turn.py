@@ -21,7 +21,7 @@ from fairlead.core.inbound import clean_text
 from fairlead.core.state import Job, resume_slot
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.hub import Hub
-from fairlead.flow.intake import INLINE_TEXT_BYTES
+from fairlead.flow.intake.messages import INLINE_TEXT_BYTES
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.turns.approvals import Approvals
 from fairlead.kit.tasks import PausableTimeout, TaskOwner

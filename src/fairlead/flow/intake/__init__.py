@@ -1,0 +1,1 @@
+"""What people send, on its way into the journal."""
