@@ -7,15 +7,15 @@ import msgspec
 
 from fairlead.core.limits import Limits
 from fairlead.core.state import Job, State
-from fairlead.flow.agent_commands import AgentCommands
 from fairlead.flow.bindings import Bindings
-from fairlead.flow.commands import Commands
+from fairlead.flow.commands.agents import AgentCommands
+from fairlead.flow.commands.handlers import Commands
+from fairlead.flow.commands.thread_start import Openings
 from fairlead.flow.gate import FlowGate
 from fairlead.flow.hub import Hub
 from fairlead.flow.intake.messages import Intake
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.looking_back import LookingBack
-from fairlead.flow.openings import Openings
 from fairlead.flow.outbox.channel_reconnects import Returns
 from fairlead.flow.outbox.composer import Composer
 from fairlead.flow.outbox.outbox import Delivery

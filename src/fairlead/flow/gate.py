@@ -10,7 +10,7 @@ from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
 from fairlead.core.state import answer_debt_id
 from fairlead.errors import Code, FairleadError
-from fairlead.flow.commands import Commands
+from fairlead.flow.commands.handlers import Commands
 from fairlead.flow.intake.messages import Intake
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.outbox.channel_reconnects import Returns

@@ -6,7 +6,7 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.requests import Caller
 from fairlead.core.state import RETRYABLE, Job, State
 from fairlead.core.visibility import may_see
-from fairlead.flow.agent_commands import session_meant
+from fairlead.flow.commands.agents import session_meant
 from fairlead.flow.hub import Hub, Watch
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.looking_back import LookingBack

@@ -1,0 +1,1 @@
+"""What every channel's commands do, each of them once."""
