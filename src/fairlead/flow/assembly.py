@@ -12,19 +12,19 @@ from fairlead.flow.commands.agents import AgentCommands
 from fairlead.flow.commands.handlers import Commands
 from fairlead.flow.commands.thread_start import Openings
 from fairlead.flow.gate import FlowGate
-from fairlead.flow.hub import Hub
 from fairlead.flow.intake.messages import Intake
 from fairlead.flow.ledger import Ledger
-from fairlead.flow.looking_back import LookingBack
 from fairlead.flow.outbox.channel_reconnects import Returns
 from fairlead.flow.outbox.composer import Composer
 from fairlead.flow.outbox.outbox import Delivery
+from fairlead.flow.queries.job_history import LookingBack
+from fairlead.flow.queries.live_events import Hub
+from fairlead.flow.queries.view import FlowView
 from fairlead.flow.turns.agent_turns import UnaskedTurns
 from fairlead.flow.turns.approvals import Approvals
 from fairlead.flow.turns.queued_recheck import Rereading
 from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.flow.turns.turn import Turn, TurnSettings
-from fairlead.flow.view import FlowView
 from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import Blobs, Channel, Clock, Directories, Fetcher, Journal, Rereader, Runtime
 

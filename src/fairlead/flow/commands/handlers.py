@@ -28,11 +28,11 @@ from fairlead.core.requests import Caller, Request
 from fairlead.core.state import Project, Session, State
 from fairlead.core.visibility import may_see
 from fairlead.errors import Code, error
-from fairlead.flow import reports
 from fairlead.flow.commands.agents import AgentCommands
 from fairlead.flow.commands.thread_start import Openings
 from fairlead.flow.ledger import Ledger
-from fairlead.flow.looking_back import LookingBack
+from fairlead.flow.queries import reports
+from fairlead.flow.queries.job_history import LookingBack
 from fairlead.flow.turns.cancellation import cancel_jobs
 from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.ports import Directories, Runtime

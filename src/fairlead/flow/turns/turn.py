@@ -20,9 +20,9 @@ from fairlead.core.events import FileRef, Spent
 from fairlead.core.inbound import clean_text
 from fairlead.core.state import Job, resume_slot
 from fairlead.errors import Code, FairleadError, error
-from fairlead.flow.hub import Hub
 from fairlead.flow.intake.messages import INLINE_TEXT_BYTES
 from fairlead.flow.ledger import Ledger
+from fairlead.flow.queries.live_events import Hub
 from fairlead.flow.turns.approvals import Approvals
 from fairlead.kit.tasks import PausableTimeout, TaskOwner
 from fairlead.observe import log, log_failure

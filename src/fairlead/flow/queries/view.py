@@ -7,9 +7,9 @@ from fairlead.core.requests import Caller
 from fairlead.core.state import RETRYABLE, Job, State
 from fairlead.core.visibility import may_see
 from fairlead.flow.commands.agents import session_meant
-from fairlead.flow.hub import Hub, Watch
 from fairlead.flow.ledger import Ledger
-from fairlead.flow.looking_back import LookingBack
+from fairlead.flow.queries.job_history import LookingBack
+from fairlead.flow.queries.live_events import Hub, Watch
 from fairlead.ports import AgentInfo, ChoiceKind, JobView, Runtime
 from fairlead.render.words import pick_language
 

@@ -1,0 +1,1 @@
+"""Looking: what channels may know, what happens now, what happened before. Changes nothing."""
