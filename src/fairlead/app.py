@@ -17,8 +17,8 @@ from fairlead import __version__
 from fairlead.core import timestamps
 from fairlead.core.state import State
 from fairlead.errors import Code, FairleadError, error
-from fairlead.flow import starting
 from fairlead.flow.assembly import Flow, World
+from fairlead.flow.startup import recovery
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.files import REAL_DISK, AlreadyLocked, Disk, Lock, lock_file, make_private_directory, replace_durably
 from fairlead.kit.sweeping import sweep
@@ -165,7 +165,7 @@ async def _begin(settings: Settings, flow: Flow, world: World, disk: Disk) -> li
     ledger, state = flow.ledger, world.state
     config_path = settings.state_dir / CONFIG_NAME
     edits = config_import.read_edits(config_path, state, world.directories, disk)
-    await starting.found_and_begin(
+    await recovery.found_and_begin(
         ledger,
         state_id=state.state_id or secrets.token_hex(2),
         version=__version__,
@@ -178,9 +178,9 @@ async def _begin(settings: Settings, flow: Flow, world: World, disk: Disk) -> li
             await ledger.record(command)
         except FairleadError as problem:
             raise refused_edit(config_path, disk, command.name, problem) from None
-    sources = starting.ProjectSources(settings.projects, settings.project_root)
-    notes += await starting.register_projects(ledger, sources, world.directories)
-    interrupted = await starting.mark_interrupted(ledger)
+    sources = recovery.ProjectSources(settings.projects, settings.project_root)
+    notes += await recovery.register_projects(ledger, sources, world.directories)
+    interrupted = await recovery.mark_interrupted(ledger)
     if interrupted:
         notes.append(f"Interrupted by the last stop: {', '.join(interrupted)}. `/retry JOB` runs one again.")
     assert isinstance(world.blobs, FileBlobs)

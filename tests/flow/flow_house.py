@@ -23,8 +23,8 @@ from fairlead.core.limits import Limits
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller
 from fairlead.core.state import Job
-from fairlead.flow import starting
 from fairlead.flow.assembly import Flow, World
+from fairlead.flow.startup import recovery
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import AgentInfo, Channel, Click, Health, Receipt, Recorded, Runtime, RuntimeCapabilities
@@ -295,9 +295,9 @@ async def flow_house(
     house = FlowHouse(Flow(world), journal, blobs, writer, world)
     house.disk, house.agents, house.history, house.broken = disk, agents, history, broken
     ledger = house.flow.ledger
-    await starting.found_and_begin(ledger, state_id="abcd", version="test", pid=1, owner_id=OWNER)
-    await starting.register_projects(ledger, starting.ProjectSources(projects), world.directories)
-    await starting.mark_interrupted(ledger)
+    await recovery.found_and_begin(ledger, state_id="abcd", version="test", pid=1, owner_id=OWNER)
+    await recovery.register_projects(ledger, recovery.ProjectSources(projects), world.directories)
+    await recovery.mark_interrupted(ledger)
     async with TaskOwner("house") as owner:
         owner.start(house.flow.run(), name="flow")
         try:

@@ -17,10 +17,10 @@ from fairlead.core.decide.decision import Decision
 from fairlead.core.events import DeliveryOwed, JobStarted
 from fairlead.core.fold import apply
 from fairlead.core.state import State
-from fairlead.flow import starting
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.outbox import outbox
 from fairlead.flow.outbox.outbox import Delivery
+from fairlead.flow.startup import recovery
 from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.kit.files import write_all
 from fairlead.kit.tasks import TaskOwner
@@ -192,7 +192,7 @@ def run_again_what_a_crash_interrupted(patch):
                 self._start_all(owner)
                 await asyncio.get_running_loop().create_future()
 
-    patch.setattr(starting, "mark_interrupted", mark_nothing)
+    patch.setattr(recovery, "mark_interrupted", mark_nothing)
     patch.setattr(Scheduler, "run", run)
 
 

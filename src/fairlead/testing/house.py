@@ -11,9 +11,9 @@ from typing import Any
 
 from fairlead.core.decide.projects import DirectoryFacts
 from fairlead.errors import FairleadError
-from fairlead.flow import starting
 from fairlead.flow.assembly import Flow
 from fairlead.flow.assembly import World as Ports
+from fairlead.flow.startup import recovery
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.files import make_private_directory
 from fairlead.kit.tasks import TaskOwner
@@ -106,10 +106,10 @@ class House:
     async def start(self) -> None:
         """In the order of the application: nothing may run before it is known what was running."""
         ledger = self.flow.ledger
-        await starting.found_and_begin(ledger, state_id="simu", version="0", pid=self.number, owner_id=OWNER)
-        sources = starting.ProjectSources(root="/srv")
-        await starting.register_projects(ledger, sources, OneDirectory())
-        await starting.mark_interrupted(ledger)
+        await recovery.found_and_begin(ledger, state_id="simu", version="0", pid=self.number, owner_id=OWNER)
+        sources = recovery.ProjectSources(root="/srv")
+        await recovery.register_projects(ledger, sources, OneDirectory())
+        await recovery.mark_interrupted(ledger)
         self._blobs.forget_unnamed(named_blobs(ledger.state))
 
     async def run(self) -> None:

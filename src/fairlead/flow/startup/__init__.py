@@ -1,0 +1,1 @@
+"""What a start does, in order, before any job may run."""
