@@ -16,7 +16,7 @@ from fairlead.channels.discord.client import IdentifyPace
 from fairlead.channels.discord.conversations import message_named, without_mention
 from fairlead.channels.discord.echoes import Echoes
 from fairlead.channels.discord.fetching import clean_name, inbox_name, media_type
-from fairlead.channels.discord.governor import Governor, Urgency
+from fairlead.channels.push.rate_limit import Governor, Urgency
 from fairlead.channels.discord.questions import custom_id, pressed
 from fairlead.channels.discord.status import edit_interval
 from fairlead.channels.discord.status_text import Picture, newest_part, status_text

@@ -9,7 +9,7 @@ import aiohttp
 
 from fairlead.channels.discord.calls import Calls
 from fairlead.channels.discord.echoes import Echoes
-from fairlead.channels.discord.governor import Governor
+from fairlead.channels.push.rate_limit import Governor
 from fairlead.channels.discord.status import ANEW_AFTER_SEC, JobStatus
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.state import Job

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 import aiohttp
 import discord
 
-from fairlead.channels.discord.governor import Governor, Urgency
+from fairlead.channels.push.rate_limit import Governor, Urgency
 from fairlead.errors import Code
 from fairlead.kit.backoff import Backoff
 from fairlead.ports import ChannelAway, DeliveryImpossible, DeliveryLater, OutcomeUnknown

@@ -18,7 +18,7 @@ from fairlead.channels.discord.desk import Desk
 from fairlead.channels.discord.drawing import refusal_line
 from fairlead.channels.discord.echoes import Echoes
 from fairlead.channels.discord.fetching import MAX_FILE_BYTES, Fetching, Refused
-from fairlead.channels.discord.governor import Governor, Urgency
+from fairlead.channels.push.rate_limit import Governor, Urgency
 from fairlead.channels.discord.intake import Deleted, Edited, Heard, Intake, Missed, Reacted
 from fairlead.channels.discord.marks import FAILED
 from fairlead.channels.discord.people import People

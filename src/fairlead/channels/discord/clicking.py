@@ -9,7 +9,7 @@ import msgspec
 from fairlead.channels.discord import questions
 from fairlead.channels.discord.acknowledging import acknowledge
 from fairlead.channels.discord.calls import CONDITIONS, FAULTS, Calls
-from fairlead.channels.discord.governor import Urgency
+from fairlead.channels.push.rate_limit import Urgency
 from fairlead.channels.discord.people import People
 from fairlead.channels.discord.threads import reopening
 from fairlead.core.engine import Verdict

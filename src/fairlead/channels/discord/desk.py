@@ -12,7 +12,7 @@ from fairlead.channels.discord.acknowledging import acknowledge
 from fairlead.channels.discord.calls import CONDITIONS, FAULTS, Calls
 from fairlead.channels.discord.conversations import CHANNEL, link_to
 from fairlead.channels.discord.drawing import Drawn, drawn, refusal_line
-from fairlead.channels.discord.governor import Urgency
+from fairlead.channels.push.rate_limit import Urgency
 from fairlead.channels.discord.people import People
 from fairlead.channels.discord.threads import reopening, unarchive
 from fairlead.core.keys import parse_session_key

@@ -16,7 +16,7 @@ import aiohttp
 import msgspec
 
 from fairlead.channels.discord.calls import CONDITIONS, Calls
-from fairlead.channels.discord.governor import Urgency
+from fairlead.channels.push.rate_limit import Urgency
 from fairlead.channels.discord.sending import megabytes
 from fairlead.core.inbound import Attachment
 from fairlead.core.state import Job

@@ -16,7 +16,7 @@ import msgspec
 from fairlead.channels.discord.calls import CONDITIONS, UNKNOWN_MESSAGE, Calls, code_behind
 from fairlead.channels.discord.catching_up import Found
 from fairlead.channels.discord.conversations import Place, Places, names_us
-from fairlead.channels.discord.governor import Urgency
+from fairlead.channels.push.rate_limit import Urgency
 from fairlead.channels.discord.inbounds import inbound_of, reacted_inbound
 from fairlead.channels.discord.strangers import Strangers
 from fairlead.core.inbound import Inbound

@@ -5,7 +5,7 @@ from typing import Final
 
 from fairlead.channels.discord.calls import CONDITIONS, Calls
 from fairlead.channels.discord.conversations import CHANNEL
-from fairlead.channels.discord.governor import AGENT_FIRST_SEC, Urgency
+from fairlead.channels.push.rate_limit import AGENT_FIRST_SEC, Urgency
 from fairlead.core.state import Job, JobState, State, answer_debt_id
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log

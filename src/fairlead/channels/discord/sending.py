@@ -7,7 +7,7 @@ import discord
 
 from fairlead.channels.discord.calls import Calls
 from fairlead.channels.discord.echoes import Echoes
-from fairlead.channels.discord.governor import Urgency
+from fairlead.channels.push.rate_limit import Urgency
 from fairlead.channels.discord.questions import question_view
 from fairlead.channels.discord.threads import grow
 from fairlead.channels.discord.webhooks import Webhooks

@@ -12,7 +12,7 @@ import discord
 from fairlead.channels.discord.calls import CONDITIONS, INSIST, THREAD_ARCHIVED, UNKNOWN_MESSAGE, Calls, code_behind
 from fairlead.channels.discord.conversations import CHANNEL
 from fairlead.channels.discord.echoes import Echoes
-from fairlead.channels.discord.governor import AGENT_FIRST_SEC, Urgency
+from fairlead.channels.push.rate_limit import AGENT_FIRST_SEC, Urgency
 from fairlead.channels.discord.status_text import Picture, status_text
 from fairlead.channels.discord.threads import unarchive
 from fairlead.core import engine, timestamps

@@ -11,7 +11,7 @@ import aiohttp
 import discord
 
 from fairlead.channels.discord.calls import Calls
-from fairlead.channels.discord.governor import Urgency
+from fairlead.channels.push.rate_limit import Urgency
 from fairlead.ports import Parcel
 
 WEBHOOK_NAME: Final = "Fairlead"
