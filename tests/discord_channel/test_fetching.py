@@ -9,8 +9,8 @@ import pytest
 from aiohttp import web
 
 from fairlead.channels.discord import fetching
-from fairlead.channels.discord.calls import Calls
 from fairlead.channels.discord.fetching import Fetching, Refused
+from fairlead.channels.discord.outbound.rest import Calls
 from fairlead.channels.push.rate_limit import Governor
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.inbound import Attachment

@@ -7,10 +7,10 @@ from typing import Any
 
 import aiohttp
 
-from fairlead.channels.discord.calls import Calls
-from fairlead.channels.discord.echoes import Echoes
-from fairlead.channels.push.rate_limit import Governor
+from fairlead.channels.discord.outbound.rest import Calls
+from fairlead.channels.discord.outbound.sent_nonces import Echoes
 from fairlead.channels.discord.status import ANEW_AFTER_SEC, JobStatus
+from fairlead.channels.push.rate_limit import Governor
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.state import Job
 from fairlead.testing.clock import run_virtually

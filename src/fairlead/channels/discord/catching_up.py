@@ -9,8 +9,8 @@ import discord
 import msgspec
 from discord.utils import time_snowflake, utcnow
 
-from fairlead.channels.discord.calls import CONDITIONS, Calls
 from fairlead.channels.discord.conversations import CHANNEL, Places
+from fairlead.channels.discord.outbound.rest import CONDITIONS, Calls
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.keys import parse_session_key
 from fairlead.core.retention import highest_rising

@@ -6,12 +6,12 @@ from typing import Any, Final
 import discord
 import msgspec
 
-from fairlead.channels.discord import questions
-from fairlead.channels.discord.acknowledging import acknowledge
-from fairlead.channels.discord.calls import CONDITIONS, FAULTS, Calls
-from fairlead.channels.push.rate_limit import Urgency
+from fairlead.channels.discord.outbound import question_buttons
+from fairlead.channels.discord.outbound.acknowledge import acknowledge
+from fairlead.channels.discord.outbound.rest import CONDITIONS, FAULTS, Calls
+from fairlead.channels.discord.outbound.threads import reopening
 from fairlead.channels.discord.people import People
-from fairlead.channels.discord.threads import reopening
+from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.engine import Verdict
 from fairlead.core.live import QuestionSettled
 from fairlead.core.state import OpenQuestion
@@ -46,7 +46,7 @@ class Clicking:
 
     async def clicked(self, interaction: discord.Interaction[Any]) -> None:
         data: Any = interaction.data or {}
-        what = questions.pressed(str(data.get("custom_id", "")))
+        what = question_buttons.pressed(str(data.get("custom_id", "")))
         is_ours = interaction.type in {discord.InteractionType.component, discord.InteractionType.modal_submit}
         if what is None or not is_ours:
             return
@@ -60,9 +60,9 @@ class Clicking:
             line = _refusal(error(Code.E_QUESTION_CLOSED), question, lang)
             await interaction.response.send_message(line, ephemeral=True)
         elif what.verb == "other":
-            form = questions.answer_form(question, self._view.state.state_id, lang)
+            form = question_buttons.answer_form(question, self._view.state.state_id, lang)
             await interaction.response.send_modal(form)
-        elif what.verb == "form" and not any(questions.written(question, questions.form_fields(data))):
+        elif what.verb == "form" and not any(question_buttons.written(question, question_buttons.form_fields(data))):
             await interaction.response.send_message(error_line(lang, Code.E_EMPTY_MESSAGE), ephemeral=True)
         else:
             await self._answer(interaction, question, self._click(interaction, question, what.verb, data), lang)
@@ -88,7 +88,7 @@ class Clicking:
         elif isinstance(outcome, BaseException):
             raise outcome
         elif question.status == "open":
-            view = questions.question_view(question, self._view.state.state_id, lang)
+            view = question_buttons.question_view(question, self._view.state.state_id, lang)
             await self._redraw(interaction, {"view": view}, is_acknowledged=acknowledged)
         else:
             edit = _answered(interaction, question, click, lang, was_gone=was_gone)
@@ -122,12 +122,12 @@ class Clicking:
         chosen: dict[str, str] = {}
         message = ""
         if verb == "form":
-            chosen, message = questions.written(question, questions.form_fields(data))
+            chosen, message = question_buttons.written(question, question_buttons.form_fields(data))
             verdict = "deny" if question.kind == "plan" else "allow"  # words about a plan ask for another one
         elif verb.startswith("opt") and verb[3:].isdecimal():
-            chosen = questions.picked(question, 0, [verb[3:]])
+            chosen = question_buttons.picked(question, 0, [verb[3:]])
         elif verb.startswith("pick") and verb[4:].isdecimal():
-            chosen = questions.picked(question, int(verb[4:]), list(data.get("values") or ()))
+            chosen = question_buttons.picked(question, int(verb[4:]), list(data.get("values") or ()))
         return Click(
             question.question_id,
             person,

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 
-from fairlead.channels.discord.calls import CONDITIONS, Calls
+from fairlead.channels.discord.outbound.messages import megabytes
+from fairlead.channels.discord.outbound.rest import CONDITIONS, Calls
 from fairlead.channels.push.rate_limit import Urgency
-from fairlead.channels.discord.sending import megabytes
 from fairlead.core.inbound import Attachment
 from fairlead.core.state import Job
 from fairlead.errors import Code, error

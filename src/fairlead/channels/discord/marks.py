@@ -3,8 +3,8 @@
 import asyncio
 from typing import Final
 
-from fairlead.channels.discord.calls import CONDITIONS, Calls
 from fairlead.channels.discord.conversations import CHANNEL
+from fairlead.channels.discord.outbound.rest import CONDITIONS, Calls
 from fairlead.channels.push.rate_limit import AGENT_FIRST_SEC, Urgency
 from fairlead.core.state import Job, JobState, State, answer_debt_id
 from fairlead.kit.tasks import TaskOwner

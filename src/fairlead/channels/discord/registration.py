@@ -9,7 +9,7 @@ import msgspec
 from discord import app_commands
 from discord.app_commands import TranslationContextTypes, locale_str
 
-from fairlead.channels.discord.calls import Calls
+from fairlead.channels.discord.outbound.rest import Calls
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.kit.files import replace_durably
 from fairlead.observe import log

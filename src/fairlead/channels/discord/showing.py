@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Callable
 
-from fairlead.channels.discord.calls import Calls
 from fairlead.channels.discord.clicking import Clicking
 from fairlead.channels.discord.conversations import CHANNEL
-from fairlead.channels.discord.echoes import Echoes
 from fairlead.channels.discord.marks import Marks
+from fairlead.channels.discord.outbound.rest import Calls
+from fairlead.channels.discord.outbound.sent_nonces import Echoes
 from fairlead.channels.discord.status import JobStatus, edit_interval
 from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionSettled
 from fairlead.core.state import Job

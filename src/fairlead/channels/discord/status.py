@@ -9,12 +9,19 @@ from typing import Final
 
 import discord
 
-from fairlead.channels.discord.calls import CONDITIONS, INSIST, THREAD_ARCHIVED, UNKNOWN_MESSAGE, Calls, code_behind
 from fairlead.channels.discord.conversations import CHANNEL
-from fairlead.channels.discord.echoes import Echoes
-from fairlead.channels.push.rate_limit import AGENT_FIRST_SEC, Urgency
+from fairlead.channels.discord.outbound.rest import (
+    CONDITIONS,
+    INSIST,
+    THREAD_ARCHIVED,
+    UNKNOWN_MESSAGE,
+    Calls,
+    code_behind,
+)
+from fairlead.channels.discord.outbound.sent_nonces import Echoes
+from fairlead.channels.discord.outbound.threads import unarchive
 from fairlead.channels.discord.status_text import Picture, status_text
-from fairlead.channels.discord.threads import unarchive
+from fairlead.channels.push.rate_limit import AGENT_FIRST_SEC, Urgency
 from fairlead.core import engine, timestamps
 from fairlead.core.state import Job, JobState, State
 from fairlead.observe import log

@@ -5,7 +5,7 @@ from typing import Final
 
 import discord
 
-from fairlead.channels.discord.calls import CONDITIONS, THREAD_ARCHIVED, THREAD_EXISTS, Calls, code_behind
+from fairlead.channels.discord.outbound.rest import CONDITIONS, THREAD_ARCHIVED, THREAD_EXISTS, Calls, code_behind
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.observe import log
 from fairlead.ports import DeliveryImpossible, Parcel

@@ -5,12 +5,12 @@ from typing import Any, Final
 
 import discord
 
-from fairlead.channels.discord.calls import Calls
-from fairlead.channels.discord.echoes import Echoes
+from fairlead.channels.discord.outbound.question_buttons import question_view
+from fairlead.channels.discord.outbound.rest import Calls
+from fairlead.channels.discord.outbound.sent_nonces import Echoes
+from fairlead.channels.discord.outbound.threads import grow
+from fairlead.channels.discord.outbound.webhooks import Webhooks
 from fairlead.channels.push.rate_limit import Urgency
-from fairlead.channels.discord.questions import question_view
-from fairlead.channels.discord.threads import grow
-from fairlead.channels.discord.webhooks import Webhooks
 from fairlead.core import timestamps
 from fairlead.core.events import FileRef
 from fairlead.errors import Code, FairleadError

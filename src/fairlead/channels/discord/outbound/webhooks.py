@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 import aiohttp
 import discord
 
-from fairlead.channels.discord.calls import Calls
+from fairlead.channels.discord.outbound.rest import Calls
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.ports import Parcel
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import aiohttp
 import discord
 
-from fairlead.channels.discord.calls import ALREADY_ACKNOWLEDGED
+from fairlead.channels.discord.outbound.rest import ALREADY_ACKNOWLEDGED
 from fairlead.observe import log
 
 _LIMITS_SEC: Final = (2.0, 10.0)

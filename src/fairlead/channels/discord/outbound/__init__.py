@@ -1,0 +1,1 @@
+"""From the outbox to Discord: REST calls, messages, threads, webhooks, nonces."""
