@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from fairlead.channels.discord import fetching
-from fairlead.channels.discord.fetching import Fetching, Refused
+from fairlead.channels.discord.inbound import attachments
+from fairlead.channels.discord.inbound.attachments import Fetching, Refused
 from fairlead.channels.discord.outbound.rest import Calls
 from fairlead.channels.push.rate_limit import Governor
 from fairlead.core.conversation import ConversationRef
@@ -95,7 +95,7 @@ async def test_of_eleven_pictures_ten_are_taken_and_the_other_is_named(tmp_path:
 
 @pytest.mark.req("E8")
 async def test_a_file_that_comes_in_drops_is_given_up_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetching, "TIME_LIMIT_SEC", 0.2)
+    monkeypatch.setattr(attachments, "TIME_LIMIT_SEC", 0.2)
     hung_up = asyncio.Event()
 
     async def drops(request: web.Request) -> web.StreamResponse:

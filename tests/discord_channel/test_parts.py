@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.channels.discord.client import IdentifyPace
-from fairlead.channels.discord.conversations import message_named, without_mention
-from fairlead.channels.discord.fetching import clean_name, inbox_name, media_type
+from fairlead.channels.discord.inbound.attachments import clean_name, inbox_name, media_type
+from fairlead.channels.discord.inbound.places import message_named, without_mention
 from fairlead.channels.discord.outbound.question_buttons import custom_id, pressed
 from fairlead.channels.discord.outbound.rest import Calls
 from fairlead.channels.discord.outbound.sent_nonces import Echoes

@@ -6,11 +6,11 @@ from typing import Any, Final
 import discord
 import msgspec
 
+from fairlead.channels.discord.inbound.callers import People
 from fairlead.channels.discord.outbound import question_buttons
 from fairlead.channels.discord.outbound.acknowledge import acknowledge
 from fairlead.channels.discord.outbound.rest import CONDITIONS, FAULTS, Calls
 from fairlead.channels.discord.outbound.threads import reopening
-from fairlead.channels.discord.people import People
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.engine import Verdict
 from fairlead.core.live import QuestionSettled

@@ -8,12 +8,12 @@ import discord
 import msgspec
 from discord import app_commands
 
-from fairlead.channels.discord.conversations import CHANNEL, link_to
 from fairlead.channels.discord.drawing import Drawn, drawn, refusal_line
+from fairlead.channels.discord.inbound.callers import People
+from fairlead.channels.discord.inbound.places import CHANNEL, link_to
 from fairlead.channels.discord.outbound.acknowledge import acknowledge
 from fairlead.channels.discord.outbound.rest import CONDITIONS, FAULTS, Calls
 from fairlead.channels.discord.outbound.threads import reopening, unarchive
-from fairlead.channels.discord.people import People
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.keys import parse_session_key
 from fairlead.core.replies import Reply, SessionFound, SessionRow, SessionStarted

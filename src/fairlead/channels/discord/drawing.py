@@ -6,7 +6,7 @@ from typing import Any, Final
 import discord
 import msgspec
 
-from fairlead.channels.discord.conversations import CHANNEL, link_to
+from fairlead.channels.discord.inbound.places import CHANNEL, link_to
 from fairlead.core import replies as r
 from fairlead.core.keys import parse_session_key
 from fairlead.errors import CODES, Code, FairleadError

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Final
 
-from fairlead.channels.discord.conversations import CHANNEL
+from fairlead.channels.discord.inbound.places import CHANNEL
 from fairlead.channels.discord.outbound.rest import CONDITIONS, Calls
 from fairlead.channels.push.rate_limit import AGENT_FIRST_SEC, Urgency
 from fairlead.core.state import Job, JobState, State, answer_debt_id

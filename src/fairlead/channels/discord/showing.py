@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from fairlead.channels.discord.clicking import Clicking
-from fairlead.channels.discord.conversations import CHANNEL
+from fairlead.channels.discord.inbound.places import CHANNEL
 from fairlead.channels.discord.marks import Marks
 from fairlead.channels.discord.outbound.rest import Calls
 from fairlead.channels.discord.outbound.sent_nonces import Echoes

@@ -9,7 +9,7 @@ from typing import Final
 
 import discord
 
-from fairlead.channels.discord.conversations import CHANNEL
+from fairlead.channels.discord.inbound.places import CHANNEL
 from fairlead.channels.discord.outbound.rest import (
     CONDITIONS,
     INSIST,

@@ -13,11 +13,11 @@ from typing import Final, TypeAlias
 import discord
 import msgspec
 
-from fairlead.channels.discord.catching_up import Found
-from fairlead.channels.discord.conversations import Place, Places, names_us
-from fairlead.channels.discord.inbounds import inbound_of, reacted_inbound
+from fairlead.channels.discord.inbound.catch_up import Found
+from fairlead.channels.discord.inbound.inbound_message import inbound_of, reacted_inbound
+from fairlead.channels.discord.inbound.places import Place, Places, names_us
+from fairlead.channels.discord.inbound.stranger_log import Strangers
 from fairlead.channels.discord.outbound.rest import CONDITIONS, UNKNOWN_MESSAGE, Calls, code_behind
-from fairlead.channels.discord.strangers import Strangers
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import parse_session_key

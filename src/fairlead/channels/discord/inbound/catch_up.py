@@ -9,7 +9,7 @@ import discord
 import msgspec
 from discord.utils import time_snowflake, utcnow
 
-from fairlead.channels.discord.conversations import CHANNEL, Places
+from fairlead.channels.discord.inbound.places import CHANNEL, Places
 from fairlead.channels.discord.outbound.rest import CONDITIONS, Calls
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.keys import parse_session_key

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import discord
 
-from fairlead.channels.discord.conversations import Place, without_mention
+from fairlead.channels.discord.inbound.places import Place, without_mention
 from fairlead.core.inbound import Attachment, Inbound
 
 LEFT_OUT = "(The quoted message is by somebody who may not talk to you; it was left out.)"

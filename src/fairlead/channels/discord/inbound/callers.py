@@ -4,8 +4,8 @@ from typing import Any
 
 import discord
 
-from fairlead.channels.discord.conversations import Place, Places
-from fairlead.channels.discord.strangers import Strangers
+from fairlead.channels.discord.inbound.places import Place, Places
+from fairlead.channels.discord.inbound.stranger_log import Strangers
 from fairlead.core.requests import Caller
 from fairlead.errors import Code, FairleadError
 from fairlead.observe import log_failure
