@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.channels.discord.client import IdentifyPace
+from fairlead.channels.discord.gateway.client import IdentifyPace
 from fairlead.channels.discord.inbound.attachments import clean_name, inbox_name, media_type
 from fairlead.channels.discord.inbound.places import message_named, without_mention
 from fairlead.channels.discord.outbound.question_buttons import custom_id, pressed

@@ -6,7 +6,7 @@ import discord
 import pytest
 from loopback_discord import Allow, LoopbackDiscord
 
-from fairlead.channels.discord import client
+from fairlead.channels.discord.gateway import client
 from fairlead.channels.discord.setup import findings, invite_link, look
 from fairlead.errors import Code, FairleadError
 

@@ -7,12 +7,13 @@ from typing import Any, Final
 
 import discord
 
-from fairlead.channels.discord import client as clients
 from fairlead.channels.discord.clicking import Clicking
 from fairlead.channels.discord.commands import Tree
-from fairlead.channels.discord.connection import Connection
 from fairlead.channels.discord.desk import Desk
 from fairlead.channels.discord.drawing import refusal_line
+from fairlead.channels.discord.gateway import client as clients
+from fairlead.channels.discord.gateway.connection import Connection
+from fairlead.channels.discord.gateway.registration import Registration
 from fairlead.channels.discord.inbound.attachments import MAX_FILE_BYTES, Fetching, Refused
 from fairlead.channels.discord.inbound.callers import People
 from fairlead.channels.discord.inbound.catch_up import Bounds, CatchingUp, last_seen, people_to_open
@@ -24,7 +25,6 @@ from fairlead.channels.discord.outbound.messages import MAX_FILES, TEXT_LIMIT, S
 from fairlead.channels.discord.outbound.rest import CONDITIONS, Calls
 from fairlead.channels.discord.outbound.sent_nonces import Echoes
 from fairlead.channels.discord.outbound.webhooks import Webhooks
-from fairlead.channels.discord.registration import Registration
 from fairlead.channels.discord.showing import Showing
 from fairlead.channels.discord.status import close_left_over, left_over
 from fairlead.channels.push.rate_limit import Governor, Urgency

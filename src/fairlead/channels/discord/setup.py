@@ -8,7 +8,7 @@ import aiohttp
 import discord
 import msgspec
 
-from fairlead.channels.discord.client import point_at
+from fairlead.channels.discord.gateway.client import point_at
 from fairlead.errors import Code, error
 
 APPLICATIONS: Final = "https://discord.com/developers/applications"

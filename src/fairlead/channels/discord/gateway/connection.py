@@ -15,7 +15,7 @@ from typing import Final
 import aiohttp
 import discord
 
-from fairlead.channels.discord.client import HouseClient
+from fairlead.channels.discord.gateway.client import HouseClient
 from fairlead.kit.backoff import Backoff
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log

@@ -1,0 +1,1 @@
+"""The connection to Discord: the client, keeping it connected, registering commands."""
