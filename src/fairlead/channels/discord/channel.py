@@ -8,9 +8,9 @@ from typing import Any, Final
 import discord
 
 from fairlead.channels.discord.clicking import Clicking
-from fairlead.channels.discord.commands import Tree
-from fairlead.channels.discord.desk import Desk
-from fairlead.channels.discord.drawing import refusal_line
+from fairlead.channels.discord.commands.reply_format import refusal_line
+from fairlead.channels.discord.commands.runner import Desk
+from fairlead.channels.discord.commands.tree import Tree
 from fairlead.channels.discord.gateway import client as clients
 from fairlead.channels.discord.gateway.connection import Connection
 from fairlead.channels.discord.gateway.registration import Registration

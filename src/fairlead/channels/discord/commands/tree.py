@@ -6,8 +6,8 @@ import discord
 from discord import app_commands
 from discord.app_commands import Choice, locale_str
 
-from fairlead.channels.discord.desk import CHOICE_LENGTH, Desk, Interaction
-from fairlead.channels.discord.drawing import added_project, numbered_projects
+from fairlead.channels.discord.commands.reply_format import added_project, numbered_projects
+from fairlead.channels.discord.commands.runner import CHOICE_LENGTH, Desk, Interaction
 from fairlead.channels.discord.inbound.places import message_named
 from fairlead.core import requests as ask
 from fairlead.errors import Code

@@ -8,7 +8,7 @@ import discord
 import msgspec
 from discord import app_commands
 
-from fairlead.channels.discord.drawing import Drawn, drawn, refusal_line
+from fairlead.channels.discord.commands.reply_format import Drawn, drawn, refusal_line
 from fairlead.channels.discord.inbound.callers import People
 from fairlead.channels.discord.inbound.places import CHANNEL, link_to
 from fairlead.channels.discord.outbound.acknowledge import acknowledge

@@ -1,0 +1,1 @@
+"""Slash commands: the tree, who calls, the acknowledgement, the reply."""
