@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from fairlead.channels.discord.gateway.client import IdentifyPace
 from fairlead.channels.discord.inbound.attachments import clean_name, inbox_name, media_type
 from fairlead.channels.discord.inbound.places import message_named, without_mention
+from fairlead.channels.discord.live.status import edit_interval
+from fairlead.channels.discord.live.status_text import Picture, newest_part, status_text
 from fairlead.channels.discord.outbound.question_buttons import custom_id, pressed
 from fairlead.channels.discord.outbound.rest import Calls
 from fairlead.channels.discord.outbound.sent_nonces import Echoes
-from fairlead.channels.discord.status import edit_interval
-from fairlead.channels.discord.status_text import Picture, newest_part, status_text
 from fairlead.channels.push.rate_limit import Governor, Urgency
 from fairlead.core.inbound import Attachment
 from fairlead.render.streaming import Shown

@@ -9,8 +9,8 @@ from typing import get_args
 import pytest
 
 import fairlead.channels.discord
+from fairlead.channels.discord.live.status_text import Picture, status_text
 from fairlead.channels.discord.outbound.question_buttons import answer_form, question_view
-from fairlead.channels.discord.status_text import Picture, status_text
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.state import JobState, OpenQuestion
 from fairlead.render.words import LANGUAGES, MISSING

@@ -7,9 +7,9 @@ from typing import Any
 
 import aiohttp
 
+from fairlead.channels.discord.live.status import ANEW_AFTER_SEC, JobStatus
 from fairlead.channels.discord.outbound.rest import Calls
 from fairlead.channels.discord.outbound.sent_nonces import Echoes
-from fairlead.channels.discord.status import ANEW_AFTER_SEC, JobStatus
 from fairlead.channels.push.rate_limit import Governor
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.state import Job

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import discord
 
-from fairlead.channels.discord.clicking import Clicking
 from fairlead.channels.discord.commands.reply_format import refusal_line
 from fairlead.channels.discord.commands.runner import Desk
 from fairlead.channels.discord.commands.tree import Tree
@@ -20,13 +19,14 @@ from fairlead.channels.discord.inbound.catch_up import Bounds, CatchingUp, last_
 from fairlead.channels.discord.inbound.messages import Deleted, Edited, Heard, Intake, Missed, Reacted
 from fairlead.channels.discord.inbound.places import CHANNEL, Places
 from fairlead.channels.discord.inbound.stranger_log import Strangers
-from fairlead.channels.discord.marks import FAILED
+from fairlead.channels.discord.live.button_clicks import Clicking
+from fairlead.channels.discord.live.live_view import Showing
+from fairlead.channels.discord.live.marks import FAILED
+from fairlead.channels.discord.live.status import close_left_over, left_over
 from fairlead.channels.discord.outbound.messages import MAX_FILES, TEXT_LIMIT, Sending, megabytes
 from fairlead.channels.discord.outbound.rest import CONDITIONS, Calls
 from fairlead.channels.discord.outbound.sent_nonces import Echoes
 from fairlead.channels.discord.outbound.webhooks import Webhooks
-from fairlead.channels.discord.showing import Showing
-from fairlead.channels.discord.status import close_left_over, left_over
 from fairlead.channels.push.rate_limit import Governor, Urgency
 from fairlead.core.identity import Identities
 from fairlead.core.inbound import Attachment

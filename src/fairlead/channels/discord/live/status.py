@@ -10,6 +10,7 @@ from typing import Final
 import discord
 
 from fairlead.channels.discord.inbound.places import CHANNEL
+from fairlead.channels.discord.live.status_text import Picture, status_text
 from fairlead.channels.discord.outbound.rest import (
     CONDITIONS,
     INSIST,
@@ -20,7 +21,6 @@ from fairlead.channels.discord.outbound.rest import (
 )
 from fairlead.channels.discord.outbound.sent_nonces import Echoes
 from fairlead.channels.discord.outbound.threads import unarchive
-from fairlead.channels.discord.status_text import Picture, status_text
 from fairlead.channels.push.rate_limit import AGENT_FIRST_SEC, Urgency
 from fairlead.core import engine, timestamps
 from fairlead.core.state import Job, JobState, State

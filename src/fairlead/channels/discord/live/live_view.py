@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Callable
 
-from fairlead.channels.discord.clicking import Clicking
 from fairlead.channels.discord.inbound.places import CHANNEL
-from fairlead.channels.discord.marks import Marks
+from fairlead.channels.discord.live.button_clicks import Clicking
+from fairlead.channels.discord.live.marks import Marks
+from fairlead.channels.discord.live.status import JobStatus, edit_interval
 from fairlead.channels.discord.outbound.rest import Calls
 from fairlead.channels.discord.outbound.sent_nonces import Echoes
-from fairlead.channels.discord.status import JobStatus, edit_interval
 from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionSettled
 from fairlead.core.state import Job
 from fairlead.kit.tasks import TaskOwner

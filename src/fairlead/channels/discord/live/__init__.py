@@ -1,0 +1,1 @@
+"""What Discord shows while a job lives: its status message, marks, questions with buttons."""
