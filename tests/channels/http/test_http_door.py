@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.channels.http.door import Door
+from fairlead.channels.http.guard import Door
 from fairlead.channels.http.refusals import HttpRefusal
 
 TOKEN = "t" * 43
