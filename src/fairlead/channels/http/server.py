@@ -7,8 +7,8 @@ from typing import Any, Final, NoReturn
 import msgspec
 from aiohttp import web
 
-from fairlead.channels.http.feed import Feeds
 from fairlead.channels.http.guard import Door
+from fairlead.channels.http.job_stream import Feeds
 from fairlead.channels.http.openapi import openapi_document
 from fairlead.channels.http.refusals import HttpRefusal, json_reply, refusal
 from fairlead.channels.http.service import PULL_CHANNELS, Call, Service, Vitals, channel_of
