@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from fairlead import settings
 from fairlead.channels.http.refusals import status_of
-from fairlead.channels.http.table import ENDPOINTS
+from fairlead.channels.http.routes import ENDPOINTS
 from fairlead.channels.terminal.commands import COMMANDS
 from fairlead.cli import main as cli
 from fairlead.core.events import EVENT_TYPES

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fairlead.channels.http.table import ENDPOINTS
+from fairlead.channels.http.routes import ENDPOINTS
 from fairlead.channels.terminal.commands import COMMANDS
 from fairlead.cli import main as cli
 from fairlead.core import requests

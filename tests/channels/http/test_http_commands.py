@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from channel_home import at_home
 
-from fairlead.channels.http.table import ENDPOINTS
+from fairlead.channels.http.routes import ENDPOINTS
 
 pytestmark = pytest.mark.anyio
 

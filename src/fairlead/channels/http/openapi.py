@@ -7,7 +7,7 @@ import msgspec
 
 from fairlead import __version__
 from fairlead.api import wire as w
-from fairlead.channels.http.table import ENDPOINTS, Endpoint
+from fairlead.channels.http.routes import ENDPOINTS, Endpoint
 
 _REF: Final = "#/components/schemas/{name}"
 _PATH_PARAMETER: Final = re.compile(r"{(\w+)}")
