@@ -16,7 +16,7 @@ import click
 from click.testing import CliRunner
 
 from fairlead import settings
-from fairlead.channels.http.refusals import status_of
+from fairlead.channels.http.errors import status_of
 from fairlead.channels.http.routes import ENDPOINTS
 from fairlead.channels.terminal.commands import COMMANDS
 from fairlead.cli import main as cli

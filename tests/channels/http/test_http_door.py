@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.channels.http.errors import HttpRefusal
 from fairlead.channels.http.guard import Door
-from fairlead.channels.http.refusals import HttpRefusal
 
 TOKEN = "t" * 43
 AUTH = {"Authorization": f"Bearer {TOKEN}"}

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from fairlead.channels.http.refusals import HttpRefusal
+from fairlead.channels.http.errors import HttpRefusal
 from fairlead.channels.http.token import is_bearer
 from fairlead.errors import Code, error
 

@@ -7,8 +7,8 @@ import msgspec
 from aiohttp import web
 
 from fairlead.api.wire import CHANNEL_HEADER, FileInfo, JobInfo
+from fairlead.channels.http.errors import fault_of_job
 from fairlead.channels.http.job_stream import Feeds
-from fairlead.channels.http.refusals import fault_of_job
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.identity import LOCAL_USER, Identities
 from fairlead.core.keys import user_key
