@@ -28,7 +28,7 @@ from fairlead.api.wire import (
     WhyQuery,
     question_info,
 )
-from fairlead.channels.http.service import Call, job_info
+from fairlead.channels.http.call import Call, job_info
 from fairlead.core import replies, requests
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import shielded

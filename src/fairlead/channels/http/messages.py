@@ -9,8 +9,8 @@ import msgspec
 from aiohttp import web
 
 from fairlead.api.wire import KEY_HEADER, Accepted, Done, Failed, FaultBody, MessageQuery, NewMessage
+from fairlead.channels.http.call import Call, Service
 from fairlead.channels.http.errors import json_reply, status_of
-from fairlead.channels.http.service import Call, Service
 from fairlead.channels.http.sse import acknowledge_if_wanted, send_events, until_over
 from fairlead.core.inbound import Inbound, clean_text
 from fairlead.core.state import JobState

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from fairlead import __version__
-from fairlead.channels.http.service import Service
+from fairlead.channels.http.call import Service
 from fairlead.core.state import State
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

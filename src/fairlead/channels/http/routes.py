@@ -8,9 +8,9 @@ from aiohttp import web
 
 from fairlead.api import wire as w
 from fairlead.channels.http import handlers as h
+from fairlead.channels.http.call import Call
 from fairlead.channels.http.messages import post_message
 from fairlead.channels.http.metrics import CONTENT_TYPE, metrics_text
-from fairlead.channels.http.service import Call
 from fairlead.channels.http.sse import get_events
 from fairlead.core import replies as r
 

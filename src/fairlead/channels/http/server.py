@@ -7,12 +7,12 @@ from typing import Any, Final, NoReturn
 import msgspec
 from aiohttp import web
 
+from fairlead.channels.http.call import PULL_CHANNELS, Call, Service, Vitals, channel_of
 from fairlead.channels.http.errors import HttpRefusal, json_reply, refusal
 from fairlead.channels.http.guard import Door
 from fairlead.channels.http.job_stream import Feeds
 from fairlead.channels.http.openapi import openapi_document
 from fairlead.channels.http.routes import ENDPOINTS, Endpoint
-from fairlead.channels.http.service import PULL_CHANNELS, Call, Service, Vitals, channel_of
 from fairlead.core.identity import Identities
 from fairlead.core.inbound import clean_text
 from fairlead.errors import Code, FairleadError, error

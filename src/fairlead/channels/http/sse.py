@@ -4,9 +4,9 @@ import msgspec
 from aiohttp import web
 
 from fairlead.api.wire import ACK_HEADER, MANUAL, Accepted, Done, Failed
+from fairlead.channels.http.call import Call, Service, job_info
 from fairlead.channels.http.errors import fault_of
 from fairlead.channels.http.job_stream import HEARTBEAT, JobFeed, frame_of
-from fairlead.channels.http.service import Call, Service, job_info
 from fairlead.core.state import JobState
 from fairlead.errors import Code, error
 
