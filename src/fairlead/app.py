@@ -258,7 +258,7 @@ def _token(settings: Settings) -> str:
 
 
 async def _serve_http(stack: AsyncExitStack, house: House, world: World, journal: FileJournal, token: str) -> House:
-    from fairlead.channels.http.server import HttpChannel
+    from fairlead.channels.http.channel import HttpChannel
 
     settings = house.settings
     channel = HttpChannel(
