@@ -30,7 +30,7 @@ from fairlead.channels.terminal.commands import (
 )
 from fairlead.channels.terminal.keyboard import Keyboard
 from fairlead.channels.terminal.options import ChatOptions
-from fairlead.channels.terminal.places import settle_in
+from fairlead.channels.terminal.project_choice import settle_in
 from fairlead.channels.terminal.screen import Screen
 from fairlead.channels.terminal.turn import Ending, Turn
 from fairlead.core import replies, requests

@@ -8,7 +8,7 @@ from fairlead.api import Client, ServerAway
 from fairlead.api import wire as w
 from fairlead.channels.terminal.commands import Local, help_lines, is_command, message_in, parse
 from fairlead.channels.terminal.options import ChatOptions
-from fairlead.channels.terminal.places import settle_in
+from fairlead.channels.terminal.project_choice import settle_in
 from fairlead.core.inbound import clean_text
 from fairlead.core.requests import Cancel
 from fairlead.errors import Code, FairleadError, error, sentence
