@@ -3,7 +3,7 @@
 import pytest
 
 from fairlead.api.wire import QuestionInfo
-from fairlead.channels.terminal.asking import Asking, Decided
+from fairlead.channels.terminal.questions import Asking, Decided
 from fairlead.core.engine import Option
 from fairlead.core.events import AskedItem, QuestionKind
 

@@ -18,7 +18,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from fairlead.api.wire import QuestionInfo
-from fairlead.channels.terminal.asking import Asking
+from fairlead.channels.terminal.questions import Asking
 from fairlead.render.neutral import visible_lines
 
 
