@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.channels.terminal.flowing import Flowing
+from fairlead.channels.terminal.markdown_stream import Flowing
 
 ANSWER = "First.\n\n```python\na = 1\n\nb = 2\n```\n\nLast"
 

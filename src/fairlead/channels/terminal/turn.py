@@ -7,8 +7,8 @@ from typing import Final, Literal, NamedTuple, assert_never
 
 from fairlead.api import Client, ServerAway
 from fairlead.api import wire as w
-from fairlead.channels.terminal.flowing import Flowing
 from fairlead.channels.terminal.keyboard import Keyboard
+from fairlead.channels.terminal.markdown_stream import Flowing
 from fairlead.channels.terminal.questions import Asking, Decided
 from fairlead.channels.terminal.screen import Screen
 from fairlead.core.requests import Cancel
