@@ -29,10 +29,10 @@ from fairlead.channels.terminal.commands import (
     parse,
 )
 from fairlead.channels.terminal.keyboard import Keyboard
+from fairlead.channels.terminal.live_view import Ending, Turn
 from fairlead.channels.terminal.options import ChatOptions
 from fairlead.channels.terminal.project_choice import settle_in
 from fairlead.channels.terminal.screen import Screen
-from fairlead.channels.terminal.turn import Ending, Turn
 from fairlead.core import replies, requests
 from fairlead.core.inbound import clean_text
 from fairlead.core.state import LIVE
