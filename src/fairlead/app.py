@@ -34,7 +34,7 @@ from fairlead.store.blobs import FileBlobs, named_blobs
 from fairlead.store.config_file import CONFIG_NAME, encode_config, refused_edit, was_edited, write_config
 from fairlead.store.directories import RealDirectories
 from fairlead.store.journal import FileJournal, Opened, open_state
-from fairlead.store.keeping import SnapshotPace, keep_snapshots
+from fairlead.store.snapshot_schedule import SnapshotPace, keep_snapshots
 
 LOCK_NAME: Final = "lock"
 ADDRESS_NAME: Final = "http-address"

@@ -15,7 +15,7 @@ from fairlead.errors import Code, FairleadError
 from fairlead.kit.files import REAL_DISK, read_if_there
 from fairlead.store.appending import AppendFile, Batch, NoRoom, ThreadedWriter
 from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME, open_state
-from fairlead.store.keeping import SnapshotPace, keep_snapshots
+from fairlead.store.snapshot_schedule import SnapshotPace, keep_snapshots
 from fairlead.testing.clock import run_virtually
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A7")]

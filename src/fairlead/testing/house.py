@@ -20,7 +20,7 @@ from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import ChannelCapabilities, Gate, Parcel, View
 from fairlead.store.blobs import FileBlobs, named_blobs
 from fairlead.store.journal import FileJournal, Opened, open_state
-from fairlead.store.keeping import SnapshotPace, keep_snapshots
+from fairlead.store.snapshot_schedule import SnapshotPace, keep_snapshots
 from fairlead.testing.channel import RecordingChannel
 from fairlead.testing.clock import VirtualClock
 from fairlead.testing.runtime import ScriptedRuntime
