@@ -27,7 +27,7 @@ from fairlead.kit.tasks import TaskOwner
 from fairlead.store import journal, snapshot
 from fairlead.store.appending import AppendFile, NoRoom
 from fairlead.store.journal import FileJournal
-from fairlead.store.reading import finished_end
+from fairlead.store.reader import finished_end
 from fairlead.testing.simulator import simulate
 
 MOST_SEEDS = 200

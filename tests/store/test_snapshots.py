@@ -16,7 +16,7 @@ from fairlead.core.keys import thread_key, user_key
 from fairlead.core.state import State, as_data
 from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME, open_state
 from fairlead.store.lines import sealed
-from fairlead.store.reading import BLOCK, Position, read_lines
+from fairlead.store.reader import BLOCK, Position, read_lines
 from fairlead.store.snapshot import encode_snapshot
 from fairlead.store.verifying import verify
 from fairlead.testing.disk import SimulatedDisk

@@ -15,7 +15,7 @@ from fairlead.render.story import in_words
 from fairlead.settings import load_settings
 from fairlead.store.blobs import BLOBS_NAME
 from fairlead.store.journal import JOURNAL_NAME, find_lines
-from fairlead.store.reading import blocks, finished_end
+from fairlead.store.reader import blocks, finished_end
 from fairlead.store.verifying import verify
 
 

@@ -22,7 +22,7 @@ from fairlead.observe import log
 from fairlead.ports import Recorded
 from fairlead.store import lines
 from fairlead.store.appending import AppendFile, Batch, Writer
-from fairlead.store.reading import BLOCK, Position, finished_end, read_lines
+from fairlead.store.reader import BLOCK, Position, finished_end, read_lines
 from fairlead.store.snapshot import Unusable, encode_snapshot, load_snapshot, write_snapshot
 
 JOURNAL_NAME: Final = "events.ndjson"

@@ -13,7 +13,7 @@ import msgspec
 from fairlead.core.state import FOLD_VERSION, State, resume_slot
 from fairlead.kit.files import Disk, read_if_there, replace_durably
 from fairlead.store import lines
-from fairlead.store.reading import Position
+from fairlead.store.reader import Position
 
 FORMAT_VERSION: Final = 1
 _SESSION_NAMES: Final = {"session_id": "thread_id", "project": "project_name"}

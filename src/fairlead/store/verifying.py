@@ -12,7 +12,7 @@ from fairlead.core.state import Account, State, as_data
 from fairlead.errors import FairleadError
 from fairlead.kit.files import Disk
 from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME
-from fairlead.store.reading import Position, decode_strictly, finished_end, read_lines
+from fairlead.store.reader import Position, decode_strictly, finished_end, read_lines
 from fairlead.store.snapshot import Unusable, load_snapshot
 
 
