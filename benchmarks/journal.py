@@ -17,9 +17,9 @@ from fairlead.core.events import EVENT_TYPES, JobProgress
 from fairlead.core.state import State
 from fairlead.kit.files import REAL_DISK
 from fairlead.store import lines
-from fairlead.store.appending import ThreadedWriter
 from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME, FileJournal, open_state
 from fairlead.store.snapshot import encode_snapshot
+from fairlead.store.writer import ThreadedWriter
 
 TS = "2026-01-01T00:00:00.000Z"
 EVENT = JobProgress("job_20260101_0001" + "x" * 200, 3)

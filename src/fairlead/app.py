@@ -29,12 +29,12 @@ from fairlead.runtimes.catalogue import available_runtimes
 from fairlead.runtimes.environment import secret_values
 from fairlead.settings import Settings, load_settings
 from fairlead.store import config_import
-from fairlead.store.appending import ThreadedWriter
 from fairlead.store.blobs import FileBlobs, named_blobs
 from fairlead.store.config_file import CONFIG_NAME, encode_config, refused_edit, was_edited, write_config
 from fairlead.store.directories import RealDirectories
 from fairlead.store.journal import FileJournal, Opened, open_state
 from fairlead.store.snapshot_schedule import SnapshotPace, keep_snapshots
+from fairlead.store.writer import ThreadedWriter
 
 LOCK_NAME: Final = "lock"
 ADDRESS_NAME: Final = "http-address"

@@ -28,9 +28,9 @@ from fairlead.flow.startup import recovery
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import AgentInfo, Channel, Click, Health, Receipt, Recorded, Runtime, RuntimeCapabilities
-from fairlead.store.appending import RETRY_SECONDS, AppendFile, Batch, NoRoom, Progress
 from fairlead.store.blobs import FileBlobs
 from fairlead.store.journal import JOURNAL_NAME, FileJournal, find_lines, open_state
+from fairlead.store.writer import RETRY_SECONDS, AppendFile, Batch, NoRoom, Progress
 from fairlead.testing.channel import ChannelHistory, Post, RecordingChannel
 from fairlead.testing.clock import VirtualClock, run_virtually
 from fairlead.testing.disk import SimulatedDisk

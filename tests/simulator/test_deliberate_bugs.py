@@ -25,9 +25,9 @@ from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.kit.files import write_all
 from fairlead.kit.tasks import TaskOwner
 from fairlead.store import journal, snapshot
-from fairlead.store.appending import AppendFile, NoRoom
 from fairlead.store.journal import FileJournal
 from fairlead.store.reader import finished_end
+from fairlead.store.writer import AppendFile, NoRoom
 from fairlead.testing.simulator import simulate
 
 MOST_SEEDS = 200

@@ -5,8 +5,8 @@ from random import Random
 
 from fairlead.core.events import OwnerSet, StateFounded
 from fairlead.kit.files import make_private_directory
-from fairlead.store.appending import AppendFile
 from fairlead.store.journal import FileJournal, open_state
+from fairlead.store.writer import AppendFile
 from fairlead.testing.clock import run_virtually
 from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.stepped_writer import SteppedWriter

@@ -13,9 +13,9 @@ from fairlead.core.events import PersonSeen, StateFounded
 from fairlead.core.fold import apply
 from fairlead.errors import Code, FairleadError
 from fairlead.kit.files import REAL_DISK, read_if_there
-from fairlead.store.appending import AppendFile, Batch, NoRoom, ThreadedWriter
 from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME, open_state
 from fairlead.store.snapshot_schedule import SnapshotPace, keep_snapshots
+from fairlead.store.writer import AppendFile, Batch, NoRoom, ThreadedWriter
 from fairlead.testing.clock import run_virtually
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A7")]

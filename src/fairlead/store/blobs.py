@@ -8,8 +8,8 @@ from typing import Final
 from fairlead.core.state import State
 from fairlead.errors import Code, error
 from fairlead.kit.files import Disk, make_private_directory, remove_leftovers, replace_durably
-from fairlead.store.appending import NO_ROOM
 from fairlead.store.journal import Offload
+from fairlead.store.writer import NO_ROOM
 
 BLOBS_NAME: Final = "blobs"
 REMEMBERED: Final = 1024

@@ -21,9 +21,9 @@ from fairlead.kit.files import Disk, open_private_append, write_all
 from fairlead.observe import log
 from fairlead.ports import Recorded
 from fairlead.store import lines
-from fairlead.store.appending import AppendFile, Batch, Writer
 from fairlead.store.reader import BLOCK, Position, finished_end, read_lines
 from fairlead.store.snapshot import Unusable, encode_snapshot, load_snapshot, write_snapshot
+from fairlead.store.writer import AppendFile, Batch, Writer
 
 JOURNAL_NAME: Final = "events.ndjson"
 SNAPSHOT_NAME: Final = "snapshot.json"

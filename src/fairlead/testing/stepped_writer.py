@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from fairlead.store.appending import RETRY_SECONDS, AppendFile, Batch, NoRoom, Progress
+from fairlead.store.writer import RETRY_SECONDS, AppendFile, Batch, NoRoom, Progress
 
 
 class SteppedWriter:
