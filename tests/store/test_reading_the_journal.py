@@ -16,7 +16,7 @@ from fairlead.core.state import State, as_data
 from fairlead.errors import Code, FairleadError
 from fairlead.store.journal import JOURNAL_NAME, find_lines, open_state
 from fairlead.store.reader import BLOCK
-from fairlead.store.verifying import verify
+from fairlead.store.verification import verify
 from fairlead.testing.disk import SimulatedDisk
 
 pytestmark = pytest.mark.req("A15")

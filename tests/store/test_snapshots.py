@@ -18,7 +18,7 @@ from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME, open_state
 from fairlead.store.lines import sealed
 from fairlead.store.reader import BLOCK, Position, read_lines
 from fairlead.store.snapshot import encode_snapshot
-from fairlead.store.verifying import verify
+from fairlead.store.verification import verify
 from fairlead.testing.disk import SimulatedDisk
 
 pytestmark = pytest.mark.req("A7")

@@ -18,7 +18,7 @@ from fairlead.runtimes.catalogue import available_runtimes, missing_programs
 from fairlead.settings import Settings, load_settings
 from fairlead.store.config_file import CONFIG_NAME, read_config
 from fairlead.store.directories import RealDirectories
-from fairlead.store.verifying import verify
+from fairlead.store.verification import verify
 
 _TO_HAVE_IT: Final = "To have this agent, install it, or add its directory to PATH."
 

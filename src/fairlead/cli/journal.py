@@ -16,7 +16,7 @@ from fairlead.settings import load_settings
 from fairlead.store.blobs import BLOBS_NAME
 from fairlead.store.journal import JOURNAL_NAME, find_lines
 from fairlead.store.reader import blocks, finished_end
-from fairlead.store.verifying import verify
+from fairlead.store.verification import verify
 
 
 @click.group()

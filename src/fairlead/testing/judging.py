@@ -15,7 +15,7 @@ from fairlead.errors import FairleadError
 from fairlead.kit.files import read_if_there
 from fairlead.store import lines
 from fairlead.store.journal import SNAPSHOT_NAME, open_state
-from fairlead.store.verifying import Verdict, verify
+from fairlead.store.verification import Verdict, verify
 from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.world import JOURNAL, STATE, World
 
