@@ -21,7 +21,7 @@ from fairlead.flow.assembly import Flow, World
 from fairlead.flow.startup import recovery
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.files import REAL_DISK, AlreadyLocked, Disk, Lock, lock_file, make_private_directory, replace_durably
-from fairlead.kit.sweeping import sweep
+from fairlead.kit.process_sweep import sweep
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import JobLogs, Redactor, RotatingFile, log, start_logging
 from fairlead.ports import Channel, Runtime

@@ -14,8 +14,8 @@ import msgspec
 
 from fairlead.kit.framing import DEFAULT_LIMIT, LineFramer, LineTooLong, read_lines_with
 from fairlead.kit.process_pipes import ChildPipes, OutputName, StdinClosed, StdinStuck, Tee
+from fairlead.kit.process_sweep import Family, SweptProcess, kill_until_gone, sweep
 from fairlead.kit.process_table import MARK_VARIABLE, checked_mark, system_table
-from fairlead.kit.sweeping import Family, SweptProcess, kill_until_gone, sweep
 from fairlead.kit.tasks import shielded
 
 __all__ = [
