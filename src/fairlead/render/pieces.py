@@ -4,8 +4,8 @@ from typing import Final
 
 import msgspec
 
-from fairlead.render.cutting import Measure
 from fairlead.render.fences import Line, scan
+from fairlead.render.line_cut import Measure
 from fairlead.render.split import DISCORD_LIMIT, SMALLEST_LIMIT, Piece, discord_length, split_lines
 from fairlead.render.words import say
 

@@ -10,7 +10,6 @@
 
 import msgspec
 
-from fairlead.render.cutting import Measure, cut_at
 from fairlead.render.fences import (
     MAX_INDENT,
     MAX_MARK,
@@ -23,6 +22,7 @@ from fairlead.render.fences import (
     scan,
     step,
 )
+from fairlead.render.line_cut import Measure, cut_at
 
 DISCORD_LIMIT = 2000
 SMALLEST_LIMIT = 200  # leaves more than half a piece for text, however long the fences
