@@ -1,7 +1,7 @@
 """A question as a person must see it to decide: the tool, the whole command or path, the diff, the choices."""
 
 from fairlead.core.state import OpenQuestion
-from fairlead.render.neutral import code_block, one_line
+from fairlead.render.safe_text import code_block, one_line
 from fairlead.render.words import say
 
 

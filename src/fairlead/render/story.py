@@ -1,7 +1,7 @@
 """One fact of the journal as a sentence, for `why` and `journal show`. English: it is read beside the raw lines."""
 
 from fairlead.core import events as e
-from fairlead.render.neutral import one_line
+from fairlead.render.safe_text import one_line
 
 
 def in_words(event: e.JournalEvent) -> str:

@@ -1,7 +1,7 @@
 """What stands at the head of a session's thread. The same in every language: names and a path."""
 
 from fairlead.core.state import Project
-from fairlead.render.neutral import one_line
+from fairlead.render.safe_text import one_line
 
 
 def opening_text(project: Project, tool: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 from urllib.parse import urlsplit
 
-from fairlead.render.neutral import one_line, quoted
+from fairlead.render.safe_text import one_line, quoted
 from fairlead.render.words import say
 
 LABEL_LIMIT: Final = 120

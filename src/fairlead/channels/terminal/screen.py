@@ -19,7 +19,7 @@ from rich.text import Text
 
 from fairlead.api.wire import QuestionInfo
 from fairlead.channels.terminal.questions import Asking
-from fairlead.render.neutral import visible_lines
+from fairlead.render.safe_text import visible_lines
 
 
 class Tail:

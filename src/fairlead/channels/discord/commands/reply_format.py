@@ -10,9 +10,9 @@ from fairlead.channels.discord.inbound.places import CHANNEL, link_to
 from fairlead.core import replies as r
 from fairlead.core.keys import parse_session_key
 from fairlead.errors import CODES, Code, FairleadError
-from fairlead.render.neutral import code_block, one_line, quoted
 from fairlead.render.pieces import plan_pieces
 from fairlead.render.replies import reply_lines
+from fairlead.render.safe_text import code_block, one_line, quoted
 from fairlead.render.words import error_line, say
 
 _DESCRIPTION: Final = 4000

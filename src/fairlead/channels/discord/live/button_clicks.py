@@ -18,7 +18,7 @@ from fairlead.core.state import OpenQuestion
 from fairlead.errors import Code, FairleadError, error
 from fairlead.observe import log, log_failure
 from fairlead.ports import Click, Gate, View
-from fairlead.render.neutral import one_line
+from fairlead.render.safe_text import one_line
 from fairlead.render.words import error_line, say
 
 _TEXT_LIMIT: Final = 2000

@@ -11,7 +11,7 @@ import msgspec
 
 from fairlead.core.events import AskedItem
 from fairlead.core.state import OpenQuestion
-from fairlead.render.neutral import one_line
+from fairlead.render.safe_text import one_line
 from fairlead.render.words import say
 
 PREFIX: Final = "fl"

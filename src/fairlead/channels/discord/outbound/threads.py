@@ -9,7 +9,7 @@ from fairlead.channels.discord.outbound.rest import CONDITIONS, THREAD_ARCHIVED,
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.observe import log
 from fairlead.ports import DeliveryImpossible, Parcel
-from fairlead.render.neutral import one_line
+from fairlead.render.safe_text import one_line
 
 _THREAD_NAME: Final = 100
 _ARCHIVE_AFTER_MIN: Final = 10080
