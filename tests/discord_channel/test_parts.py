@@ -21,7 +21,7 @@ from fairlead.channels.discord.outbound.rest import Calls
 from fairlead.channels.discord.outbound.sent_nonces import Echoes
 from fairlead.channels.push.rate_limit import Governor, Urgency
 from fairlead.core.inbound import Attachment
-from fairlead.render.streaming import Shown
+from fairlead.render.live_text import Shown
 from fairlead.testing.clock import run_virtually
 
 pytestmark = pytest.mark.anyio

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.render.streaming import Shown, Streaming
+from fairlead.render.live_text import Shown, Streaming
 
 
 @pytest.mark.req("E5")

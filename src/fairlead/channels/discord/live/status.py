@@ -26,7 +26,7 @@ from fairlead.core import engine, timestamps
 from fairlead.core.state import Job, JobState, State
 from fairlead.observe import log
 from fairlead.ports import DeliveryImpossible, View
-from fairlead.render.streaming import Streaming
+from fairlead.render.live_text import Streaming
 from fairlead.render.tools import tool_label
 
 TYPING_EVERY_SEC: Final = 8.0

@@ -5,9 +5,9 @@ from typing import Final
 import msgspec
 
 from fairlead.core.state import JobState
+from fairlead.render.live_text import Shown
 from fairlead.render.replies import duration
 from fairlead.render.split import discord_length, split_lines
-from fairlead.render.streaming import Shown
 from fairlead.render.words import say
 
 _TEXT_ROOM: Final = 1500
