@@ -18,7 +18,7 @@ from fairlead.kit.tasks import TaskOwner
 from fairlead.testing.clock import PowerLost, VirtualLoop
 from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.house import House
-from fairlead.testing.judging import judge, judge_snapshot
+from fairlead.testing.invariants import judge, judge_snapshot
 from fairlead.testing.people import everybody
 from fairlead.testing.world import ActorMaker, World
 
