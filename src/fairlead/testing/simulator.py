@@ -17,9 +17,9 @@ from fairlead.errors import FairleadError
 from fairlead.kit.tasks import TaskOwner
 from fairlead.testing.clock import PowerLost, VirtualLoop
 from fairlead.testing.disk import SimulatedDisk
-from fairlead.testing.house import House
 from fairlead.testing.invariants import judge, judge_snapshot
 from fairlead.testing.people import everybody
+from fairlead.testing.simulated_daemon import House
 from fairlead.testing.world import ActorMaker, World
 
 MOST_VIRTUAL_SECONDS = 3 * 86400.0
