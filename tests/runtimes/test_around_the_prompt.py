@@ -16,7 +16,7 @@ from fairlead.runtimes.claude.runtime import ClaudeRuntime, claude_environment
 from fairlead.runtimes.environment import child_environment, secret_values
 from fairlead.runtimes.images import MAX_BASE64_OUT, MAX_IMAGES, NewImages, media_type_of, split_images
 from fairlead.runtimes.prompts import without_outside_mentions
-from fairlead.runtimes.surface import Surface
+from fairlead.runtimes.tool_policy import Surface
 from fairlead.runtimes.workspace import read_context
 from runtime_contract import closing, invocation, key_in, only, run
 

@@ -13,7 +13,7 @@ from fairlead.errors import Code, FairleadError
 from fairlead.ports import Runtime
 from fairlead.runtimes.claude.dialogue import Dialogue
 from fairlead.runtimes.claude.modes import Modes
-from fairlead.runtimes.surface import FULL, READONLY, STANDARD, Surface
+from fairlead.runtimes.tool_policy import FULL, READONLY, STANDARD, Surface
 from replaying_cli import write_shim
 from runtime_contract import closing, invocation, key_in, only, run
 

@@ -13,7 +13,7 @@ from fairlead.core.engine import Noticed, TurnFailed
 from fairlead.errors import Code, FairleadError
 from fairlead.runtimes.codex.runtime import sandbox_for
 from fairlead.runtimes.gemini.policy import policy_for
-from fairlead.runtimes.surface import FULL, READONLY, STANDARD, Surface, read_surface, surface_from
+from fairlead.runtimes.tool_policy import FULL, READONLY, STANDARD, Surface, read_surface, surface_from
 from runtime_contract import closing, invocation, only, run
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("E3")]

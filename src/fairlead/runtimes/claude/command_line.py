@@ -4,7 +4,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from fairlead.runtimes.surface import DEFAULT_TOOLS, Surface
+from fairlead.runtimes.tool_policy import DEFAULT_TOOLS, Surface
 
 MOST_SYSTEM_PROMPT: Final = 4000
 # They reach the person through us, and do nothing by themselves.

@@ -3,7 +3,7 @@
 from typing import Final
 
 from fairlead.errors import Code, FairleadError, error
-from fairlead.runtimes.surface import Surface
+from fairlead.runtimes.tool_policy import Surface
 
 PLAN: Final = "plan"
 ACCEPT_EDITS: Final = "acceptEdits"

@@ -39,7 +39,7 @@ from fairlead.runtimes.claude.session_log import SessionLogTail, log_path, with_
 from fairlead.runtimes.claude.translate import ClaudeTranslator, TextTranslator
 from fairlead.runtimes.cli_turn import CliTurn, Command, start_failure
 from fairlead.runtimes.environment import child_environment
-from fairlead.runtimes.surface import Surface, read_surface
+from fairlead.runtimes.tool_policy import Surface, read_surface
 from fairlead.runtimes.translator import INTERRUPTED, Translator
 from fairlead.runtimes.workspace import read_context
 

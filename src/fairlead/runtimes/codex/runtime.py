@@ -19,7 +19,7 @@ from fairlead.runtimes.environment import child_environment
 from fairlead.runtimes.images import split_images
 from fairlead.runtimes.per_turn import PerTurnRuntime, Prepared
 from fairlead.runtimes.prompts import compose
-from fairlead.runtimes.surface import DEFAULT_TOOLS, Surface, read_surface
+from fairlead.runtimes.tool_policy import DEFAULT_TOOLS, Surface, read_surface
 from fairlead.runtimes.workspace import read_context
 
 MOST_CHARACTERS: Final = 1_048_576

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from fairlead.runtimes.surface import FULL, Surface
+from fairlead.runtimes.tool_policy import FULL, Surface
 
 _TOOLS: Final[dict[str, tuple[str, ...]]] = {
     "Bash": ("run_shell_command", "list_background_processes", "read_background_output"),

@@ -20,7 +20,7 @@ from fairlead.runtimes.gemini.translate import JsonTranslator, StreamTranslator
 from fairlead.runtimes.images import split_images
 from fairlead.runtimes.per_turn import PerTurnRuntime, Prepared
 from fairlead.runtimes.prompts import compose, without_outside_mentions
-from fairlead.runtimes.surface import DEFAULT_TOOLS, Surface, read_surface
+from fairlead.runtimes.tool_policy import DEFAULT_TOOLS, Surface, read_surface
 from fairlead.runtimes.workspace import ContextFile, read_context
 
 MOST_STDIN: Final = 8 * 1024 * 1024
