@@ -25,7 +25,7 @@ from fairlead.core.engine import (
 )
 from fairlead.errors import Code
 from fairlead.runtimes.claude import wire
-from fairlead.runtimes.claude.asking import response_to
+from fairlead.runtimes.claude.agent_requests import response_to
 from fairlead.runtimes.claude.routing import Router
 from fairlead.runtimes.claude.translate import ClaudeTranslator
 from fairlead.runtimes.lines import UNREADABLE, why_unread

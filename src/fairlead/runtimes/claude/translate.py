@@ -18,7 +18,7 @@ from fairlead.core.engine import (
 )
 from fairlead.errors import Code
 from fairlead.runtimes.claude import wire
-from fairlead.runtimes.claude.asking import ask_of
+from fairlead.runtimes.claude.agent_requests import ask_of
 from fairlead.runtimes.faults import failed
 from fairlead.runtimes.images import NewImages
 from fairlead.runtimes.lines import UNREADABLE, Unread, diagnostics, excerpt, why_unread
