@@ -20,7 +20,7 @@ from benchmarks.punctual import Punctual
 from benchmarks.rows import NotMeasured, Row, at_most, forget_earlier_rows, seconds, side_by_side
 from fairlead.api.client import Client
 from fairlead.api.wire import Done, Failed
-from fairlead.app import House, open_house
+from fairlead.app import House, run_daemon
 from fairlead.channels.http.token import read_or_make_token
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import AddProject, DirectoryFacts
@@ -259,7 +259,7 @@ async def cancel_row(home: Path) -> Row:
 async def _house(home: Path, commands: Mapping[str, str]) -> AsyncGenerator[House]:
     changed = {"state_dir": home / "state", "log_dir": home / "logs", "http": False, "projects": ()}
     settings = load_settings().model_copy(update={**changed, **commands})
-    async with open_house(settings) as house:
+    async with run_daemon(settings) as house:
         await house.flow.ledger.record(AddProject(DirectoryFacts(str(home), str(home))))
         yield house
 

@@ -19,7 +19,7 @@ from loopback_discord import LoopbackDiscord
 from benchmarks.journal import EVENT, TS, opened
 from benchmarks.punctual import Punctual
 from benchmarks.rows import Row, at_most, forget_earlier_rows
-from fairlead.app import open_house
+from fairlead.app import run_daemon
 from fairlead.channels.discord.live.status import edit_interval
 from fairlead.core.engine import EngineEvent, Invocation, TextDelta, ToolEnded, ToolStarted, TurnEnded
 from fairlead.kit.files import make_private_directory
@@ -256,7 +256,7 @@ async def _played(discord: Any, home: Path, runtime: EchoRuntime, sessions: int)
     os.environ["DISCORD_TOKEN"] = discord.token
     os.environ["DISCORD_OWNER_ID"] = str(discord.owner.id)
     settings = settings.model_copy(update={"discord_token": load_settings().discord_token})
-    async with open_house(settings) as house:
+    async with run_daemon(settings) as house:
         house.runtimes["echo"].invoke = runtime.invoke  # pyright: ignore[reportAttributeAccessIssue]
         for project in house.flow.ledger.state.projects.values():
             project.default_tool = "echo"

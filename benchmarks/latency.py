@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.journal import EVENT, TS, opened
 from benchmarks.rows import Row, at_most, seconds, side_by_side
-from fairlead.app import open_house
+from fairlead.app import run_daemon
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import AddProject, DirectoryFacts
 from fairlead.core.engine import EngineEvent, Invocation, TurnEnded
@@ -57,7 +57,7 @@ async def _invocations(directory: Path) -> list[float]:
         update={"state_dir": directory / "state", "log_dir": directory / "logs", "http": False, "projects": ()}
     )
     taken: list[float] = []
-    async with open_house(settings) as house:
+    async with run_daemon(settings) as house:
         house.runtimes["echo"].invoke = _Stopwatch().invoke  # pyright: ignore[reportAttributeAccessIssue]
         await house.flow.ledger.record(AddProject(DirectoryFacts(str(directory), str(directory))))
         place = ConversationRef("bench", "fairlead", "local")

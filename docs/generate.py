@@ -34,7 +34,7 @@ WHOSE: Final[dict[Kind, str]] = {
     Kind.STATE: "it can be, but not now or not here",
     Kind.AGENT: "the agent, its process or its output",
     Kind.CHANNEL: "the way to the person",
-    Kind.HOUSE: "Fairlead itself: disk, shutdown, a bug",
+    Kind.INTERNAL: "Fairlead itself: disk, shutdown, a bug",
 }
 
 GROUPS: Final = frozenset({"project", "session", "agent"})

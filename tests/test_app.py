@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.app import House, open_house
+from fairlead.app import House, run_daemon
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import user_key
@@ -43,7 +43,7 @@ async def house_at(place: Path, disk: RealDisk | None = None, **more):
     settings = Settings(
         STATE_DIR=place / "state", LOG_DIR=place / "logs", PROJECTS=(str(place / "api"),), FAIRLEAD_HTTP=False, **more
     )
-    async with open_house(settings, disk=disk or RealDisk()) as house:
+    async with run_daemon(settings, disk=disk or RealDisk()) as house:
         yield house
 
 

@@ -143,10 +143,10 @@ def test_a_failure_is_logged_at_the_level_of_its_kind(code: Code, tmp_path: Path
         Kind.STATE: "warning",
         Kind.AGENT: "error",
         Kind.CHANNEL: "error",
-        Kind.HOUSE: "error",
+        Kind.INTERNAL: "error",
     }[CODES[code].kind]
     assert (line["level"], line["error_code"], line["job_id"]) == (expected, code, "job_1")
-    assert ("stack" in line) is (CODES[code].kind is Kind.HOUSE)
+    assert ("stack" in line) is (CODES[code].kind is Kind.INTERNAL)
 
 
 @pytest.mark.req("B8")

@@ -80,7 +80,7 @@ def take_lock(state_dir: Path) -> Lock:
 
 
 @asynccontextmanager
-async def open_house(
+async def run_daemon(
     settings: Settings, *, echo_warnings: bool = False, disk: Disk = REAL_DISK
 ) -> AsyncGenerator[House]:
     """Start in order; leaving the block stops in reverse: nobody comes in, what runs may finish, the journal closes."""

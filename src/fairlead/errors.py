@@ -78,7 +78,7 @@ class Kind(StrEnum):
     STATE = "state"
     AGENT = "agent"
     CHANNEL = "channel"
-    HOUSE = "house"
+    INTERNAL = "house"
 
 
 class Meaning(NamedTuple):
@@ -252,23 +252,23 @@ CODES: Final[dict[Code, Meaning]] = {
     Code.E_NO_ACTIVE_SESSION: Meaning(
         Kind.STATE, "There is no active session.", "Say something, or start one with /start."
     ),
-    Code.E_SHUTDOWN: Meaning(Kind.HOUSE, "Fairlead was shut down while the job ran.", "Use `retry`."),
+    Code.E_SHUTDOWN: Meaning(Kind.INTERNAL, "Fairlead was shut down while the job ran.", "Use `retry`."),
     Code.E_DISK_FULL: Meaning(
-        Kind.HOUSE,
+        Kind.INTERNAL,
         "The disk is full; nothing new is accepted and nothing accepted is lost.",
         "Make room, send again.",
     ),
     Code.E_JOURNAL_BROKEN: Meaning(
-        Kind.HOUSE,
+        Kind.INTERNAL,
         "The journal cannot be trusted.",
         "`fairlead journal verify` names the line; restore a backup.",
     ),
     Code.E_STATE_LOCKED: Meaning(
-        Kind.HOUSE, "Another process holds the state directory.", "Stop it, or use another STATE_DIR."
+        Kind.INTERNAL, "Another process holds the state directory.", "Stop it, or use another STATE_DIR."
     ),
-    Code.E_CONFIG: Meaning(Kind.HOUSE, "The settings are wrong.", "Correct them; `fairlead doctor` checks them."),
+    Code.E_CONFIG: Meaning(Kind.INTERNAL, "The settings are wrong.", "Correct them; `fairlead doctor` checks them."),
     Code.E_INTERNAL: Meaning(
-        Kind.HOUSE,
+        Kind.INTERNAL,
         "Something unexpected happened inside Fairlead.",
         "logs/app.ndjson has the details; then `retry`.",
     ),
@@ -318,7 +318,7 @@ class ChannelError(FairleadError):
     pass
 
 
-class HouseError(FairleadError):
+class InternalError(FairleadError):
     pass
 
 
@@ -328,7 +328,7 @@ _CLASS_OF: Final[dict[Kind, type[FairleadError]]] = {
     Kind.STATE: StateError,
     Kind.AGENT: AgentError,
     Kind.CHANNEL: ChannelError,
-    Kind.HOUSE: HouseError,
+    Kind.INTERNAL: InternalError,
 }
 
 

@@ -36,7 +36,7 @@ _LEVEL_OF: Final[dict[Kind, Level]] = {
     Kind.STATE: "warning",
     Kind.AGENT: "error",
     Kind.CHANNEL: "error",
-    Kind.HOUSE: "error",
+    Kind.INTERNAL: "error",
 }
 
 log: Final[structlog.stdlib.BoundLogger] = structlog.get_logger("fairlead")
@@ -177,7 +177,7 @@ def log_failure(event: str, fault: BaseException, **fields: Any) -> None:
             return  # told where it arose: whoever it passes on its way out need not tell it again
         fault.is_logged = True
         level = _LEVEL_OF[fault.kind]
-        stack = {"fault": fault} if fault.kind is Kind.HOUSE else {}
+        stack = {"fault": fault} if fault.kind is Kind.INTERNAL else {}
         getattr(log, level)(event, error_code=str(fault.code), message=fault.message, **stack, **fields)
     else:
         log.error(event, error_code="E_INTERNAL", message=repr(fault), fault=fault, **fields)

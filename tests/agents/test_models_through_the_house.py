@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.app import House as Open
-from fairlead.app import open_house
+from fairlead.app import run_daemon
 from fairlead.core import requests as ask
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.inbound import Inbound
@@ -62,7 +62,7 @@ async def test_a_chosen_model_is_used_by_the_living_process_and_after_a_restart(
     tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ):
     surround(monkeypatch, tmp_path, server)
-    async with open_house(load_settings()) as house:
+    async with run_daemon(load_settings()) as house:
         await say(house, 1)
         assert "haiku" in house.flow.view.choices("model", "", ALICE)
         await house.flow.gate.command(ask.AgentModel("haiku"), ALICE)
@@ -70,7 +70,7 @@ async def test_a_chosen_model_is_used_by_the_living_process_and_after_a_restart(
             await house.flow.gate.command(ask.AgentModel("no-such-model"), ALICE)
         await say(house, 2)
         usage = await house.flow.gate.command(ask.AgentUsage(), ALICE)
-    async with open_house(load_settings()) as house:
+    async with run_daemon(load_settings()) as house:
         await say(house, 3)
 
     assert refusal.value.code is Code.E_MODEL_UNAVAILABLE

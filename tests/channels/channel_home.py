@@ -12,7 +12,7 @@ import aiohttp
 
 from fairlead.api import Client
 from fairlead.api import wire as w
-from fairlead.app import House, open_house
+from fairlead.app import House, run_daemon
 from fairlead.kit.files import REAL_DISK, Disk
 from fairlead.settings import Settings
 
@@ -108,7 +108,7 @@ def settings_in(directory: Path, **more: Any) -> Settings:
 
 @asynccontextmanager
 async def at_home(directory: Path, *, disk: Disk = REAL_DISK, **more: Any) -> AsyncGenerator[Home]:
-    async with open_house(settings_in(directory, **more), disk=disk) as house:
+    async with run_daemon(settings_in(directory, **more), disk=disk) as house:
         headers = {"Authorization": f"Bearer {house.token}"}
         async with aiohttp.ClientSession(headers=headers) as http, asyncio.timeout(PATIENCE_SEC):
             yield Home(house, http)

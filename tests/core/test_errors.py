@@ -68,7 +68,7 @@ CLASSES = {
     Kind.STATE: errors.StateError,
     Kind.AGENT: errors.AgentError,
     Kind.CHANNEL: errors.ChannelError,
-    Kind.HOUSE: errors.HouseError,
+    Kind.INTERNAL: errors.InternalError,
 }
 
 

@@ -7,7 +7,7 @@ import pytest
 from loopback_discord import LoopbackDiscord, Place
 
 from discord_channel.daemon import without_pace
-from fairlead.app import open_house
+from fairlead.app import run_daemon
 from fairlead.core.conversation import ConversationRef
 from fairlead.settings import load_settings
 
@@ -37,7 +37,7 @@ async def test_two_bound_sessions_of_one_channel_never_post_twice_or_into_it(
             discord_token=discord.token, discord_owner_id=str(discord.owner.id), discord_api_base=discord.api,
             discord_gateway_url=discord.gateway_url,
         )  # fmt: skip
-        async with open_house(settings) as house:
+        async with run_daemon(settings) as house:
             await discord.gateway.ready(timeout=20)
             await discord.wait_for(lambda: discord.world.commands[None], what="commands")
             for name in ("one", "two"):

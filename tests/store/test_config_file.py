@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.app import House, open_house
+from fairlead.app import House, run_daemon
 from fairlead.core import requests as ask
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.keys import user_key
@@ -30,7 +30,7 @@ def place(tmp_path: Path) -> Path:
 @asynccontextmanager
 async def house_at(place: Path, *, disk=None, **more):
     settings = Settings(STATE_DIR=place / "state", LOG_DIR=place / "logs", FAIRLEAD_HTTP=False, **more)
-    async with open_house(settings, **({"disk": disk} if disk else {})) as house:
+    async with run_daemon(settings, **({"disk": disk} if disk else {})) as house:
         yield house
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from fairlead.api import Client
-from fairlead.app import ADDRESS_NAME, open_house
+from fairlead.app import ADDRESS_NAME, run_daemon
 from fairlead.channels.http.token import read_token
 from fairlead.channels.terminal import run_chat
 from fairlead.channels.terminal.options import ChatOptions
@@ -35,7 +35,7 @@ def command(*, user: str | None, project: str | None, tool: str | None) -> None:
 
 async def _chat(settings: Settings, options: ChatOptions) -> int:
     try:
-        async with open_house(_private(settings)) as house:
+        async with run_daemon(_private(settings)) as house:
             return await chat_with(house.http_url, house.token, options)
     except FairleadError as fault:
         if fault.code is not Code.E_STATE_LOCKED:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from fairlead.app import House, open_house
+from fairlead.app import House, run_daemon
 from fairlead.cli.health import checked, in_words
 from fairlead.settings import load_settings
 
@@ -29,7 +29,7 @@ def command(*, no_chat: bool) -> None:
 async def _up(*, interactive: bool) -> int:
     settings = load_settings()
     stop = _stop_on_signals()
-    async with open_house(settings, echo_warnings=not interactive) as house:
+    async with run_daemon(settings, echo_warnings=not interactive) as house:
         for line in welcome(house):
             click.echo(line)
         checks = asyncio.ensure_future(_tell_of_agents(house))

@@ -11,7 +11,7 @@ from channel_home import settings_in
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import checks
 
-from fairlead.app import House, open_house
+from fairlead.app import House, run_daemon
 
 EXAMPLES = 6
 _RUN = settings(
@@ -45,7 +45,7 @@ class HouseInAThread:
         self._thread.join(20)
 
     async def _live(self) -> None:
-        async with open_house(settings_in(self._directory)) as self._house:
+        async with run_daemon(settings_in(self._directory)) as self._house:
             self._loop = asyncio.get_running_loop()
             self._leave = asyncio.Event()
             self._is_up.set()

@@ -42,7 +42,7 @@ INBOX_NAME: Final = "inbox"
 PATIENCE_SEC: Final = 20.0
 
 
-class FairleadClient(clients.HouseClient):
+class BotClient(clients.GatewayClient):
     """The client with its desk, where commands find it."""
 
     def __init__(self, ear: clients.Ear, pace: clients.IdentifyPace, desk: Desk, settings: Settings) -> None:
@@ -181,8 +181,8 @@ class DiscordChannel:
     def _came_back(self) -> None:
         self._gate.came_back(self.name)
 
-    def _new_client(self) -> clients.HouseClient:
-        return FairleadClient(self, self._pace, self._desk, self._settings)
+    def _new_client(self) -> clients.GatewayClient:
+        return BotClient(self, self._pace, self._desk, self._settings)
 
     def _start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         assert self._owner is not None, "clients exist only while we run"
@@ -212,7 +212,7 @@ class DiscordChannel:
         ]
 
     async def _register(self, client: discord.Client) -> None:
-        assert isinstance(client, FairleadClient)
+        assert isinstance(client, BotClient)
         assert client.tree is not None
         try:
             await self._registration.bring_up_to_date(client, client.tree)

@@ -14,7 +14,7 @@ _STATUS_OF_KIND: Final[dict[Kind, int]] = {
     Kind.STATE: 409,
     Kind.AGENT: 502,
     Kind.CHANNEL: 502,
-    Kind.HOUSE: 500,
+    Kind.INTERNAL: 500,
 }
 _STATUS_OF_CODE: Final[dict[Code, int]] = {
     Code.E_UNAUTHORIZED: 401,

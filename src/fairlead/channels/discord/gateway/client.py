@@ -69,7 +69,7 @@ class IdentifyPace:
         return max(due, made[-IDENTIFIES_A_MINUTE] + 60.0) if len(made) >= IDENTIFIES_A_MINUTE else due
 
 
-class HouseClient(discord.Client):
+class GatewayClient(discord.Client):
     def __init__(
         self, ear: Ear, pace: IdentifyPace, application_id: str = "", *, heartbeat_timeout_sec: float = 60.0
     ) -> None:

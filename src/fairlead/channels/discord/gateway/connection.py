@@ -15,7 +15,7 @@ from typing import Final
 import aiohttp
 import discord
 
-from fairlead.channels.discord.gateway.client import HouseClient
+from fairlead.channels.discord.gateway.client import GatewayClient
 from fairlead.kit.backoff import Backoff
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log
@@ -33,7 +33,7 @@ class Connection:
         self,
         *,
         token: Callable[[], str],
-        make_client: Callable[[], HouseClient],
+        make_client: Callable[[], GatewayClient],
         came_back: Callable[[], None],
         random: Random | None = None,
     ) -> None:
@@ -42,13 +42,13 @@ class Connection:
         self._came_back = came_back
         self._backoff = Backoff(first=1.0, ceiling=30.0)
         self._random = random or Random()
-        self._client: HouseClient | None = None
+        self._client: GatewayClient | None = None
         self._tried = ""
         self.trouble = ""
         self._connected = asyncio.Event()
 
     @property
-    def client(self) -> HouseClient | None:
+    def client(self) -> GatewayClient | None:
         """The client to call REST with: logged in, whether its gateway is connected or not."""
         return self._client
 
@@ -105,7 +105,7 @@ class Connection:
             with suppress(aiohttp.ClientError, OSError, RuntimeError):
                 await client.close()
 
-    async def _watch_over(self, client: HouseClient) -> None:
+    async def _watch_over(self, client: GatewayClient) -> None:
         """Begin anew when discord.py has been without its gateway for too long."""
         while True:
             try:
