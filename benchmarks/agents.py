@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Final, Literal
 
 from benchmarks.agent_stream import KEY, write_stream
-from benchmarks.daemon import Daemon
+from benchmarks.daemon import DaemonProcess
 from benchmarks.model import model_on_loopback
 from benchmarks.punctual import Punctual
 from benchmarks.rows import NotMeasured, Row, at_most, forget_earlier_rows, seconds, side_by_side
 from fairlead.api.client import Client
 from fairlead.api.wire import Done, Failed
-from fairlead.app import House, run_daemon
+from fairlead.app import Daemon, run_daemon
 from fairlead.channels.http.token import read_or_make_token
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import AddProject, DirectoryFacts
@@ -170,11 +170,11 @@ async def spawn_row(home: Path) -> Row:
     agent = Punctual(home)
     ours: list[float] = []
     bare: list[float] = []
-    async with _house(home, {"gemini_command": str(agent.program)}) as house:
+    async with _daemon(home, {"gemini_command": str(agent.program)}) as daemon:
         for number in range(SPAWNS):
             await asyncio.sleep(_REST)
-            accepted = await _accepted(house, number, "gemini")
-            await _all_ended(house)
+            accepted = await _accepted(daemon, number, "gemini")
+            await _all_ended(daemon)
             ours.append(agent.moments()[2 * number] - accepted)
             await asyncio.sleep(_REST)
             began = time.time()
@@ -185,17 +185,17 @@ async def spawn_row(home: Path) -> Row:
     return at_most("job accepted → CLI runs", measured, floor, floor_name=floor_name, unit="ms", factor=1.3)
 
 
-async def _all_ended(house: House) -> None:
-    state = house.flow.ledger.state
+async def _all_ended(daemon: Daemon) -> None:
+    state = daemon.flow.ledger.state
     while state.running or state.ready:
-        await house.flow.ledger.changed(state.seq)
+        await daemon.flow.ledger.changed(state.seq)
 
 
-async def _accepted(house: House, number: int, tool: str) -> float:
+async def _accepted(daemon: Daemon, number: int, tool: str) -> float:
     """When a message was acknowledged."""
     place = ConversationRef("bench", "fairlead", "local")
     key = user_key(agent_id="fairlead", user_id="local")
-    await house.flow.gate.submit(Inbound(place, key, f"m{number}", "local", "hello", vouched=True, tool=tool))
+    await daemon.flow.gate.submit(Inbound(place, key, f"m{number}", "local", "hello", vouched=True, tool=tool))
     return time.time()
 
 
@@ -231,7 +231,7 @@ def stream_row(path: Path) -> Row:
 async def long_line_row(home: Path) -> Row:
     """The most the daemon ever held, before the job and after it."""
     program = _program(home, _LONG % LONG_LINE)
-    with Daemon(home, home / "state", {"CLAUDE_COMMAND": program, "PROJECTS": f'["{home}"]'}) as daemon:
+    with DaemonProcess(home, home / "state", {"CLAUDE_COMMAND": program, "PROJECTS": f'["{home}"]'}) as daemon:
         address = (home / "state" / "http-address").read_text().strip()
         idle = daemon.peak_rss_kib()
         async with Client(address, read_or_make_token(home / "state")) as client:
@@ -250,35 +250,35 @@ async def long_line_row(home: Path) -> Row:
 async def cancel_row(home: Path) -> Row:
     """Until no process that carries the job's mark is found, though the agent heeds neither pipe nor signal."""
     program = _program(home, _DEAF)
-    async with _house(home, {"claude_command": program}) as house:
-        taken = max([await _cancelled(house, n) for n in range(3)])
+    async with _daemon(home, {"claude_command": program}) as daemon:
+        taken = max([await _cancelled(daemon, n) for n in range(3)])
     return Row("cancel → no process of the job left", taken, None, "none", "s", "≤ 2 s", taken <= 2)
 
 
 @asynccontextmanager
-async def _house(home: Path, commands: Mapping[str, str]) -> AsyncGenerator[House]:
+async def _daemon(home: Path, commands: Mapping[str, str]) -> AsyncGenerator[Daemon]:
     changed = {"state_dir": home / "state", "log_dir": home / "logs", "http": False, "projects": ()}
     settings = load_settings().model_copy(update={**changed, **commands})
-    async with run_daemon(settings) as house:
-        await house.flow.ledger.record(AddProject(DirectoryFacts(str(home), str(home))))
-        yield house
+    async with run_daemon(settings) as daemon:
+        await daemon.flow.ledger.record(AddProject(DirectoryFacts(str(home), str(home))))
+        yield daemon
 
 
-async def _cancelled(house: House, number: int) -> float:
-    await _accepted(house, number, "claude")
-    state = house.flow.ledger.state
+async def _cancelled(daemon: Daemon, number: int) -> float:
+    await _accepted(daemon, number, "claude")
+    state = daemon.flow.ledger.state
     while not state.running:
-        await house.flow.ledger.changed(state.seq)
+        await daemon.flow.ledger.changed(state.seq)
     job_id = next(iter(state.running))
     mark = f"{state.state_id}:{job_id}"
     while len(await asyncio.to_thread(_alive, mark)) < 3:  # noqa: ASYNC110 - processes announce nothing
         await asyncio.sleep(0.01)
     began = time.perf_counter()
-    house.flow.scheduler.cancel(job_id, "local")
+    daemon.flow.scheduler.cancel(job_id, "local")
     while await asyncio.to_thread(_alive, mark):  # noqa: ASYNC110 - processes announce nothing
         await asyncio.sleep(0.01)
     taken = time.perf_counter() - began
-    await _all_ended(house)
+    await _all_ended(daemon)
     return taken
 
 

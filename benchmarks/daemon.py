@@ -13,7 +13,7 @@ from typing import Self
 from benchmarks.rows import Row, at_most, side_by_side
 
 
-class Daemon:
+class DaemonProcess:
     """Up when the block is entered; `started_in` says how long that took."""
 
     def __init__(self, home: Path, state: Path | None = None, more: Mapping[str, str] | None = None) -> None:
@@ -54,7 +54,7 @@ def start_row(home: Path, large: Path, empty: Path) -> Row:
     """From the command to «is up». A snapshot lies beside the million lines."""
 
     def start(state: Path) -> float:
-        with Daemon(home, state) as daemon:
+        with DaemonProcess(home, state) as daemon:
             return daemon.started_in
 
     measured, floor = side_by_side(lambda: start(large), lambda: start(empty), 5)

@@ -256,15 +256,15 @@ async def _played(discord: Any, home: Path, runtime: EchoRuntime, sessions: int)
     os.environ["DISCORD_TOKEN"] = discord.token
     os.environ["DISCORD_OWNER_ID"] = str(discord.owner.id)
     settings = settings.model_copy(update={"discord_token": load_settings().discord_token})
-    async with run_daemon(settings) as house:
-        house.runtimes["echo"].invoke = runtime.invoke  # pyright: ignore[reportAttributeAccessIssue]
-        for project in house.flow.ledger.state.projects.values():
+    async with run_daemon(settings) as daemon:
+        daemon.runtimes["echo"].invoke = runtime.invoke  # pyright: ignore[reportAttributeAccessIssue]
+        for project in daemon.flow.ledger.state.projects.values():
             project.default_tool = "echo"
         await discord.gateway.ready(timeout=30)
         began = time.perf_counter()
         for person in people:
             person.say(person.dm, "go")
-        lags = await _until_over(house.flow.ledger.state, sessions)
+        lags = await _until_over(daemon.flow.ledger.state, sessions)
         taken = time.perf_counter() - began
     return lags, taken
 

@@ -57,19 +57,19 @@ async def _invocations(directory: Path) -> list[float]:
         update={"state_dir": directory / "state", "log_dir": directory / "logs", "http": False, "projects": ()}
     )
     taken: list[float] = []
-    async with run_daemon(settings) as house:
-        house.runtimes["echo"].invoke = _Stopwatch().invoke  # pyright: ignore[reportAttributeAccessIssue]
-        await house.flow.ledger.record(AddProject(DirectoryFacts(str(directory), str(directory))))
+    async with run_daemon(settings) as daemon:
+        daemon.runtimes["echo"].invoke = _Stopwatch().invoke  # pyright: ignore[reportAttributeAccessIssue]
+        await daemon.flow.ledger.record(AddProject(DirectoryFacts(str(directory), str(directory))))
         place = ConversationRef("bench", "fairlead", "local")
         key = user_key(agent_id="fairlead", user_id="local")
         for n in range(200):
             began = time.perf_counter()
-            await house.flow.gate.submit(Inbound(place, key, f"m{n}", "local", "hello", vouched=True))
-            state = house.flow.ledger.state
+            await daemon.flow.gate.submit(Inbound(place, key, f"m{n}", "local", "hello", vouched=True))
+            state = daemon.flow.ledger.state
             while state.running or state.ready:
-                await house.flow.ledger.changed(state.seq)
+                await daemon.flow.ledger.changed(state.seq)
             taken.append(_Stopwatch.invoked_at - began)
-            await house.flow.ledger.settled()  # the next message finds a house at rest, as a person's would
+            await daemon.flow.ledger.settled()  # the next message finds a house at rest, as a person's would
     return taken
 
 

@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.daemon import Daemon
+from benchmarks.daemon import DaemonProcess
 from benchmarks.history import write_history
 from benchmarks.rows import Row, at_most
 from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME
@@ -63,7 +63,7 @@ def history_rows(small: Path, large: Path, small_count: int) -> list[Row]:
 
 
 def idle_row() -> Row:
-    with tempfile.TemporaryDirectory() as home, Daemon(Path(home)) as daemon:
+    with tempfile.TemporaryDirectory() as home, DaemonProcess(Path(home)) as daemon:
         measured = daemon.rss_kib()
     floor = _rss_kib(_LIBRARIES)
     name = "idle daemon, HTTP on"

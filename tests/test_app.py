@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.app import House, run_daemon
+from fairlead.app import Daemon, run_daemon
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import user_key
@@ -43,31 +43,31 @@ async def house_at(place: Path, disk: RealDisk | None = None, **more):
     settings = Settings(
         STATE_DIR=place / "state", LOG_DIR=place / "logs", PROJECTS=(str(place / "api"),), FAIRLEAD_HTTP=False, **more
     )
-    async with run_daemon(settings, disk=disk or RealDisk()) as house:
-        yield house
+    async with run_daemon(settings, disk=disk or RealDisk()) as daemon:
+        yield daemon
 
 
-async def say(house: House, text: str, message_id: str) -> Receipt:
+async def say(daemon: Daemon, text: str, message_id: str) -> Receipt:
     here = ConversationRef("http", "local", "me")
     key = user_key(agent_id="fairlead", user_id="me")
-    return await house.flow.gate.submit(Inbound(here, key, message_id, "me", text, vouched=True))
+    return await daemon.flow.gate.submit(Inbound(here, key, message_id, "me", text, vouched=True))
 
 
-async def until(house: House, condition) -> None:
+async def until(daemon: Daemon, condition) -> None:
     async with asyncio.timeout(30):
         while not condition():
-            await house.flow.ledger.changed(house.flow.ledger.state.seq)
+            await daemon.flow.ledger.changed(daemon.flow.ledger.state.seq)
 
 
 @pytest.mark.req("A8")
 async def test_what_was_accepted_is_there_after_the_next_start(tmp_path: Path):
-    async with house_at(tmp_path) as house:
-        receipt = await say(house, "hello", "1")
-        await until(house, lambda: not house.flow.ledger.state.jobs[receipt.job_id].is_live)
-    async with house_at(tmp_path) as house:
-        again = await say(house, "hello", "1")
+    async with house_at(tmp_path) as daemon:
+        receipt = await say(daemon, "hello", "1")
+        await until(daemon, lambda: not daemon.flow.ledger.state.jobs[receipt.job_id].is_live)
+    async with house_at(tmp_path) as daemon:
+        again = await say(daemon, "hello", "1")
         assert (again.job_id, again.duplicate) == (receipt.job_id, True)
-        assert "echo agent:fairlead:user:me: hello" in (await house.flow.view.job(receipt.job_id)).answer
+        assert "echo agent:fairlead:user:me: hello" in (await daemon.flow.view.job(receipt.job_id)).answer
 
 
 @pytest.mark.req("B10")
@@ -75,17 +75,17 @@ async def test_a_stop_on_a_full_disk_comes_to_its_end(tmp_path: Path, monkeypatc
     monkeypatch.setattr("fairlead.app.STOP_SECONDS", 0.5)
     disk = FailingDisk()
     began = time.monotonic()
-    async with house_at(tmp_path, disk, FAIRLEAD_DRAIN_SEC=0.2) as house:
-        receipt = await say(house, "/hang", "1")
-        await until(house, lambda: house.flow.ledger.state.jobs[receipt.job_id].state == "running")
+    async with house_at(tmp_path, disk, FAIRLEAD_DRAIN_SEC=0.2) as daemon:
+        receipt = await say(daemon, "/hang", "1")
+        await until(daemon, lambda: daemon.flow.ledger.state.jobs[receipt.job_id].state == "running")
         disk.full = True
-        pending = asyncio.ensure_future(say(house, "never written", "2"))
+        pending = asyncio.ensure_future(say(daemon, "never written", "2"))
         await asyncio.wait({pending}, timeout=0.05)
     assert time.monotonic() - began < 15
     pending.cancel()
     disk.full = False
-    async with house_at(tmp_path) as house:
-        state = house.flow.ledger.state
+    async with house_at(tmp_path) as daemon:
+        state = daemon.flow.ledger.state
         assert state.jobs[receipt.job_id].state == "unknown_after_crash"
         assert len(state.jobs) == 1, "what was never acknowledged never happened"
 
@@ -96,13 +96,13 @@ async def test_a_disk_that_no_longer_syncs_ends_the_house_at_once_and_says_so(tm
     began = time.monotonic()
 
     async def live() -> None:
-        async with house_at(tmp_path, disk) as house:
-            receipt = await say(house, "/hang deaf", "1")
-            await until(house, lambda: house.flow.ledger.state.jobs[receipt.job_id].state == "running")
+        async with house_at(tmp_path, disk) as daemon:
+            receipt = await say(daemon, "/hang deaf", "1")
+            await until(daemon, lambda: daemon.flow.ledger.state.jobs[receipt.job_id].state == "running")
             disk.broken = True
             with pytest.raises(FairleadError):
-                await say(house, "hello", "2")
-            raise await house.broken
+                await say(daemon, "hello", "2")
+            raise await daemon.broken
 
     with pytest.raises(FairleadError) as caught:
         await live()
@@ -128,5 +128,5 @@ async def test_a_start_that_fails_half_way_lets_go_of_everything(tmp_path: Path)
         async with house_at(tmp_path):
             pass
     (tmp_path / "state" / "config.json").unlink()
-    async with house_at(tmp_path) as house:
-        assert house.flow.ledger.state.state_id
+    async with house_at(tmp_path) as daemon:
+        assert daemon.flow.ledger.state.state_id

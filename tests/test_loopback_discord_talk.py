@@ -13,7 +13,7 @@ from loopback_discord import Allow, Fault, LoopbackDiscord, Upload
 from loopback_discord.bare_client import BareClient, connected
 
 pytestmark = pytest.mark.anyio
-ECHO_BOT = Path(__file__).parent / "loopback_discord" / "echo_bot.py"
+ECHO_BOT = Path(__file__).parents[1] / "loopback_discord" / "echo_bot.py"
 
 
 @pytest.fixture

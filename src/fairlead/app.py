@@ -47,7 +47,7 @@ class SystemClock:
         return timestamps.moment(datetime.now(UTC))
 
 
-class House(msgspec.Struct, frozen=True, kw_only=True):
+class Daemon(msgspec.Struct, frozen=True, kw_only=True):
     """A Fairlead that is up. `notes` is what a person should be told about this start."""
 
     settings: Settings
@@ -82,7 +82,7 @@ def take_lock(state_dir: Path) -> Lock:
 @asynccontextmanager
 async def run_daemon(
     settings: Settings, *, echo_warnings: bool = False, disk: Disk = REAL_DISK
-) -> AsyncGenerator[House]:
+) -> AsyncGenerator[Daemon]:
     """Start in order; leaving the block stops in reverse: nobody comes in, what runs may finish, the journal closes."""
     async with AsyncExitStack() as stack:
         stack.enter_context(take_lock(settings.state_dir))
@@ -111,12 +111,12 @@ async def run_daemon(
         world = _world(settings, opened.state, journal, runtimes, disk)
         flow = Flow(world)
         notes = [*opened.reports, *await _begin(settings, flow, world, disk)]
-        house = House(settings=settings, flow=flow, runtimes=runtimes, notes=tuple(notes), broken=broken)
+        daemon = Daemon(settings=settings, flow=flow, runtimes=runtimes, notes=tuple(notes), broken=broken)
         discord = _join_discord(settings, flow, world, redactor)
-        await _start_workers(stack, house, world, journal, disk, *discord)
+        await _start_workers(stack, daemon, world, journal, disk, *discord)
         if settings.http:
-            house = await _serve_http(stack, house, world, journal, token)
-        yield house
+            daemon = await _serve_http(stack, daemon, world, journal, token)
+        yield daemon
 
 
 def _opened(state_dir: Path, disk: Disk) -> Opened:
@@ -231,21 +231,21 @@ def current_token(settings: Settings, redactor: Redactor) -> str:
 
 async def _start_workers(
     stack: AsyncExitStack,
-    house: House,
+    daemon: Daemon,
     world: World,
     journal: FileJournal,
     disk: Disk,
     *more: Coroutine[Any, Any, None],
 ) -> None:
-    settings = house.settings
-    owner = await stack.enter_async_context(TaskOwner("house"))
-    stack.push_async_callback(_stop, owner, house, journal, disk)
+    settings = daemon.settings
+    owner = await stack.enter_async_context(TaskOwner("daemon"))
+    stack.push_async_callback(_stop, owner, daemon, journal, disk)
     pace = SnapshotPace(settings.snapshot_every_events, settings.snapshot_every_seconds)
-    owner.start(house.flow.run(), name="flow")
+    owner.start(daemon.flow.run(), name="flow")
     for number, work in enumerate(more):
         owner.start(work, name=f"channel {number}")
     owner.start(keep_snapshots(journal, world.state, pace), name="snapshots")
-    owner.start(_keep_config(house.flow, settings.state_dir / CONFIG_NAME, disk), name="config")
+    owner.start(_keep_config(daemon.flow, settings.state_dir / CONFIG_NAME, disk), name="config")
 
 
 def _token(settings: Settings) -> str:
@@ -257,13 +257,13 @@ def _token(settings: Settings) -> str:
     return read_or_make_token(settings.state_dir)
 
 
-async def _serve_http(stack: AsyncExitStack, house: House, world: World, journal: FileJournal, token: str) -> House:
+async def _serve_http(stack: AsyncExitStack, daemon: Daemon, world: World, journal: FileJournal, token: str) -> Daemon:
     from fairlead.channels.http.channel import HttpChannel
 
-    settings = house.settings
+    settings = daemon.settings
     channel = HttpChannel(
-        house.flow.gate,
-        house.flow.view,
+        daemon.flow.gate,
+        daemon.flow.view,
         token=token,
         identities=settings.people(),
         agent_id=settings.agent_id,
@@ -278,7 +278,7 @@ async def _serve_http(stack: AsyncExitStack, house: House, world: World, journal
     address = settings.state_dir / ADDRESS_NAME
     replace_durably(address, f"{url}\n".encode())
     stack.callback(address.unlink, missing_ok=True)
-    return msgspec.structs.replace(house, http_url=url, token=token)
+    return msgspec.structs.replace(daemon, http_url=url, token=token)
 
 
 async def _keep_config(flow: Flow, path: Path, disk: Disk) -> None:
@@ -312,15 +312,15 @@ def _config_stamps(state: State) -> tuple[str, tuple[tuple[str, str], ...]]:
     return state.owner_id, tuple((p.name, p.updated_at) for p in state.projects.values())
 
 
-async def _stop(owner: TaskOwner, house: House, journal: FileJournal, disk: Disk) -> None:
+async def _stop(owner: TaskOwner, daemon: Daemon, journal: FileJournal, disk: Disk) -> None:
     """Bounded, come what may: on a full disk the end of a job, or the snapshot, would wait for room for ever."""
-    limit = house.settings.drain_sec + STOP_SECONDS
+    limit = daemon.settings.drain_sec + STOP_SECONDS
     try:
         async with asyncio.timeout(limit):
-            await house.flow.scheduler.drain(house.settings.drain_sec)
+            await daemon.flow.scheduler.drain(daemon.settings.drain_sec)
             # Whoever edits the copy after a stop must not bring back what was so before it.
-            await _follow_with_config(house.flow, house.settings.state_dir / CONFIG_NAME, disk)
-            await journal.snapshot(house.flow.ledger.state)
+            await _follow_with_config(daemon.flow, daemon.settings.state_dir / CONFIG_NAME, disk)
+            await journal.snapshot(daemon.flow.ledger.state)
     except TimeoutError:
         print(f"fairlead: not everything ended within {limit:.0f} s; the next start says what.", file=sys.stderr)  # noqa: T201
     except (FairleadError, OSError) as fault:

@@ -6,7 +6,7 @@
     ├── StateError      it can be, but not now or not here           logged WARNING, answered with the way there
     ├── AgentError      the agent, its process or its output         logged ERROR, ends one job
     ├── ChannelError    the way to the person                        logged ERROR, delays or ends one delivery
-    └── HouseError      Fairlead itself: disk, shutdown, a bug       logged ERROR with a stack
+    └── InternalError   Fairlead itself: disk, shutdown, a bug       logged ERROR with a stack
 
 Which class a code belongs to is written once, in `CODES`; `error(code, …)` builds the right class.
 """
@@ -78,7 +78,7 @@ class Kind(StrEnum):
     STATE = "state"
     AGENT = "agent"
     CHANNEL = "channel"
-    INTERNAL = "house"
+    INTERNAL = "internal"
 
 
 class Meaning(NamedTuple):

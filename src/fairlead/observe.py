@@ -1,4 +1,4 @@
-"""What the house writes about itself: `logs/app.ndjson`, and `logs/job/<job_id>.log` with an agent's own words.
+"""What Fairlead writes about itself: `logs/app.ndjson`, and `logs/job/<job_id>.log` with an agent's own words.
 
 Known secret values read `[redacted]` wherever they turn up. Logs are bounded in size and age; a log that cannot be
 written is no reason for a job to fail.
@@ -171,7 +171,7 @@ def silence_logging() -> None:
 
 
 def log_failure(event: str, fault: BaseException, **fields: Any) -> None:
-    """Every failure with its code, at the level of its kind; the house's own faults with their stack."""
+    """Every failure with its code, at the level of its kind; Fairlead's own faults with their stack."""
     if isinstance(fault, FairleadError):
         if fault.is_logged:
             return  # told where it arose: whoever it passes on its way out need not tell it again

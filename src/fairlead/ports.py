@@ -1,4 +1,4 @@
-"""The seams of the house. Driven: what the flow needs (Journal, Runtime, Channel, Blobs, Directories, Clock).
+"""The seams of Fairlead. Driven: what the flow needs (Journal, Runtime, Channel, Blobs, Directories, Clock).
 Driving: what the world may ask of the flow (Gate, View). No implementation lives here."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -347,7 +347,7 @@ ChoiceKind = Literal["project", "tool", "any_tool", "session", "retryable", "mod
 
 
 class Watching(Protocol):
-    """Events to iterate over; whoever stops earlier than the house closes it, or it goes on collecting."""
+    """Events to iterate over; a watcher that stops earlier than the daemon must close it, or it goes on collecting."""
 
     def __aiter__(self) -> AsyncIterator[LiveEvent]: ...
 

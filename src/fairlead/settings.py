@@ -375,7 +375,7 @@ class Settings(BaseSettings):
         return linked(self.identities, CUSTOMS, owner_id=self.discord_owner_id)
 
     def person_with(self, discord_id: str) -> str:
-        """Who is served is named by Discord id; who they are to the house, a link may say otherwise."""
+        """Who is served is named by Discord id; who they are to Fairlead, a link may say otherwise."""
         return self.people().person_of(CUSTOMS.numeric_channel, discord_id) if discord_id else ""
 
     def limits(self, tools: tuple[str, ...]) -> Limits:

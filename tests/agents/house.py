@@ -18,7 +18,7 @@ from .model_server import ModelServer
 BOT_TOKEN = "a-discord-token-nobody-may-see"
 
 
-class House:
+class Daemon:
     """`fairlead up` as a user runs it, in front of one CLI and the model server."""
 
     def __init__(self, name: AgentName, home: Path, server: ModelServer, **settings: str) -> None:

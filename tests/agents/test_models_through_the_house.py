@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.app import House as Open
+from fairlead.app import Daemon as Open
 from fairlead.app import run_daemon
 from fairlead.core import requests as ask
 from fairlead.core.conversation import ConversationRef
@@ -41,18 +41,18 @@ def surround(monkeypatch: pytest.MonkeyPatch, home: Path, server: ModelServer) -
         monkeypatch.setenv(name, value)
 
 
-async def say(house: Open, number: int) -> None:
+async def say(daemon: Open, number: int) -> None:
     text = f"say: {number}"
     inbound = Inbound(
         conversation=HERE, message_id=f"m{number}", person="alice", text=text, session_key=KEY, vouched=True
     )
-    receipt = await house.flow.gate.submit(inbound)
-    await until(house, lambda: not house.flow.ledger.state.jobs[receipt.job_id].is_live)
-    assert (await house.flow.view.job(receipt.job_id)).answer == str(number)
+    receipt = await daemon.flow.gate.submit(inbound)
+    await until(daemon, lambda: not daemon.flow.ledger.state.jobs[receipt.job_id].is_live)
+    assert (await daemon.flow.view.job(receipt.job_id)).answer == str(number)
 
 
-async def until(house: Open, holds: Callable[[], bool]) -> None:
-    ledger = house.flow.ledger
+async def until(daemon: Open, holds: Callable[[], bool]) -> None:
+    ledger = daemon.flow.ledger
     async with asyncio.timeout(60):
         while not holds():
             await ledger.changed(ledger.state.seq)
@@ -62,16 +62,16 @@ async def test_a_chosen_model_is_used_by_the_living_process_and_after_a_restart(
     tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ):
     surround(monkeypatch, tmp_path, server)
-    async with run_daemon(load_settings()) as house:
-        await say(house, 1)
-        assert "haiku" in house.flow.view.choices("model", "", ALICE)
-        await house.flow.gate.command(ask.AgentModel("haiku"), ALICE)
+    async with run_daemon(load_settings()) as daemon:
+        await say(daemon, 1)
+        assert "haiku" in daemon.flow.view.choices("model", "", ALICE)
+        await daemon.flow.gate.command(ask.AgentModel("haiku"), ALICE)
         with pytest.raises(FairleadError) as refusal:
-            await house.flow.gate.command(ask.AgentModel("no-such-model"), ALICE)
-        await say(house, 2)
-        usage = await house.flow.gate.command(ask.AgentUsage(), ALICE)
-    async with run_daemon(load_settings()) as house:
-        await say(house, 3)
+            await daemon.flow.gate.command(ask.AgentModel("no-such-model"), ALICE)
+        await say(daemon, 2)
+        usage = await daemon.flow.gate.command(ask.AgentUsage(), ALICE)
+    async with run_daemon(load_settings()) as daemon:
+        await say(daemon, 3)
 
     assert refusal.value.code is Code.E_MODEL_UNAVAILABLE
     models = [seen.body["model"] for seen in server.turns]

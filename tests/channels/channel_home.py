@@ -12,7 +12,7 @@ import aiohttp
 
 from fairlead.api import Client
 from fairlead.api import wire as w
-from fairlead.app import House, run_daemon
+from fairlead.app import Daemon, run_daemon
 from fairlead.kit.files import REAL_DISK, Disk
 from fairlead.settings import Settings
 
@@ -26,10 +26,10 @@ class Heard(NamedTuple):
 
 
 class Home:
-    def __init__(self, house: House, http: aiohttp.ClientSession) -> None:
-        self.house = house
+    def __init__(self, daemon: Daemon, http: aiohttp.ClientSession) -> None:
+        self.daemon = daemon
         self.http = http
-        self.url = house.http_url
+        self.url = daemon.http_url
 
     async def ask(
         self,
@@ -108,13 +108,13 @@ def settings_in(directory: Path, **more: Any) -> Settings:
 
 @asynccontextmanager
 async def at_home(directory: Path, *, disk: Disk = REAL_DISK, **more: Any) -> AsyncGenerator[Home]:
-    async with run_daemon(settings_in(directory, **more), disk=disk) as house:
-        headers = {"Authorization": f"Bearer {house.token}"}
+    async with run_daemon(settings_in(directory, **more), disk=disk) as daemon:
+        headers = {"Authorization": f"Bearer {daemon.token}"}
         async with aiohttp.ClientSession(headers=headers) as http, asyncio.timeout(PATIENCE_SEC):
-            yield Home(house, http)
+            yield Home(daemon, http)
 
 
 @asynccontextmanager
 async def a_client(home: Home, *, channel: str = "terminal", url: str = "") -> AsyncGenerator[Client]:
-    async with Client(url or home.url, home.house.token, channel=channel) as client:
+    async with Client(url or home.url, home.daemon.token, channel=channel) as client:
         yield client

@@ -32,14 +32,14 @@ def test_it_knows_nothing_but_ports_core_and_render():
 @virtually
 async def test_letters_go_in_and_answers_come_back_to_the_same_box():
     office = PostOffice()
-    async with flow_house(channels=[office]) as house:
+    async with flow_house(channels=[office]) as daemon:
         channel: Channel = office
-        gate: Gate = house.gate
-        view: View = house.view
+        gate: Gate = daemon.gate
+        view: View = daemon.view
         assert channel.name == "post"
         assert await office.receive(gate, box="12", sender="alice", letter="hello") == "queued as job_20260105_0001"
         await office.receive(gate, box="34", sender="bob", letter="/long 500")
-        await house.quiet()
+        await daemon.quiet()
         assert office.boxes["12"] == ["echo agent:fairlead:user:alice: hello"]
         assert len(office.boxes["34"]) > 1, "long answers come in pieces that fit into an envelope"
         assert all(len(letter) <= 250 for letter in office.boxes["34"])
@@ -50,25 +50,25 @@ async def test_letters_go_in_and_answers_come_back_to_the_same_box():
 @virtually
 async def test_commands_and_refusals_are_words():
     office = PostOffice()
-    async with flow_house(channels=[office]) as house:
-        assert "E_NOT_IN_MANAGED_THREAD" in await office.receive(house.gate, box="1", sender="alice", letter="STATUS")
-        await office.receive(house.gate, box="1", sender="alice", letter="hello")
-        await house.quiet()
-        assert "project: api" in await office.receive(house.gate, box="1", sender="alice", letter="STATUS")
-        assert "E_EMPTY_MESSAGE" in await office.receive(house.gate, box="1", sender="alice", letter="  ")
+    async with flow_house(channels=[office]) as daemon:
+        assert "E_NOT_IN_MANAGED_THREAD" in await office.receive(daemon.gate, box="1", sender="alice", letter="STATUS")
+        await office.receive(daemon.gate, box="1", sender="alice", letter="hello")
+        await daemon.quiet()
+        assert "project: api" in await office.receive(daemon.gate, box="1", sender="alice", letter="STATUS")
+        assert "E_EMPTY_MESSAGE" in await office.receive(daemon.gate, box="1", sender="alice", letter="  ")
 
 
 @pytest.mark.req("B4")
 @virtually
 async def test_a_question_is_answered_by_letter():
     office = PostOffice()
-    async with flow_house(channels=[office]) as house:
-        watch = house.view.watch()
-        await office.receive(house.gate, box="1", sender="alice", letter="/ask rm -rf build")
-        await house.until(lambda: bool(office.questions))
+    async with flow_house(channels=[office]) as daemon:
+        watch = daemon.view.watch()
+        await office.receive(daemon.gate, box="1", sender="alice", letter="/ask rm -rf build")
+        await daemon.until(lambda: bool(office.questions))
         assert "rm -rf build" in office.boxes["1"][0]
-        await office.receive(house.gate, box="1", sender="alice", letter="YES")
-        await house.quiet()
+        await office.receive(daemon.gate, box="1", sender="alice", letter="YES")
+        await daemon.quiet()
         assert "allowed: rm -rf build" in office.boxes["1"][-1]
         states = []
         while "success" not in states:
@@ -82,12 +82,12 @@ async def test_a_question_is_answered_by_letter():
 async def test_what_was_owed_at_a_restart_is_delivered_by_the_next_postman():
     office = PostOffice()
     office.is_open = False
-    async with flow_house(channels=[office]) as house:
-        await office.receive(house.gate, box="1", sender="alice", letter="hello")
-        await house.until(lambda: bool(house.state.debts))
+    async with flow_house(channels=[office]) as daemon:
+        await office.receive(daemon.gate, box="1", sender="alice", letter="hello")
+        await daemon.until(lambda: bool(daemon.state.debts))
         await asyncio.sleep(100)
-        disk = house.disk
+        disk = daemon.disk
     later = PostOffice()
-    async with flow_house(disk=disk, channels=[later]) as house:
-        await house.quiet()
+    async with flow_house(disk=disk, channels=[later]) as daemon:
+        await daemon.quiet()
         assert later.boxes["1"] == ["echo agent:fairlead:user:alice: hello"]

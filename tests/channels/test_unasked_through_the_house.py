@@ -26,7 +26,7 @@ def talk_with_a_subagent(directory: Path) -> str:
 
 async def agents_own_job(home: Home) -> Job:
     """The job that nobody asked for, once it has ended."""
-    ledger = home.house.flow.ledger
+    ledger = home.daemon.flow.ledger
     while True:
         own = [job for job in ledger.state.jobs.values() if job.cause == "agent" and not job.is_live]
         if own:

@@ -1,5 +1,5 @@
 import pytest
-from core_house import House
+from core_house import CoreHarness
 from hypothesis import settings
 
 # For runs under coverage, where every step is slow and the first examples already go everywhere.
@@ -7,5 +7,5 @@ settings.register_profile("brief", max_examples=5, deadline=None)
 
 
 @pytest.fixture
-def house() -> House:
-    return House()
+def core() -> CoreHarness:
+    return CoreHarness()

@@ -61,7 +61,7 @@ def colour_question(request_id: str = "r1") -> QuestionAsked:
     return QuestionAsked(request_id, (Question("Which colour?", (Option("red"), Option("blue"))),))
 
 
-class House:
+class CoreHarness:
     def __init__(self, *, limits: Limits = LIMITS, projects: tuple[str, ...] = ("/srv/api",)) -> None:
         self.state = State()
         self.limits = limits

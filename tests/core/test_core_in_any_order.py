@@ -6,8 +6,8 @@ from core_house import (
     FRIEND,
     OWNER,
     STRANGER,
+    CoreHarness,
     Entry,
-    House,
     colour_question,
     directory,
     encoded,
@@ -64,7 +64,7 @@ def pick(things, index: int) -> str:
 class AnyOrder(RuleBasedStateMachine):
     @initialize()
     def build(self):
-        self.house = House(limits=SMALL, projects=("/srv/api", "/srv/web"))
+        self.core = CoreHarness(limits=SMALL, projects=("/srv/api", "/srv/web"))
         self.snapshot_at = 0
         self.snapshot = State()
 
@@ -73,170 +73,170 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(name=names, person=people, text=st.sampled_from(["SECRET prompt", " "]), tool=st.none() | tools)
     def say(self, name: str, person: str, text: str, tool: str | None):
         where = {"conversation": place(name), "session_key": thread(name)}
-        decision = self.house.submit(text, person=person, project="api", tool=tool, **where)
+        decision = self.core.submit(text, person=person, project="api", tool=tool, **where)
         keyed = [e for e in decision.events if hasattr(e, "message_id")]
         assert len(keyed) == (0 if person == STRANGER or decision.duplicate else 1)
 
     @rule(name=names, number=st.integers(1000, 1040))
     def say_again(self, name: str, number: int):
-        self.house.submit(conversation=place(name), session_key=thread(name), message_id=str(number), project="1")
+        self.core.submit(conversation=place(name), session_key=thread(name), message_id=str(number), project="1")
 
     @rule(name=names)
     def skip(self, name: str):
-        self.house.do(SkipMessage(self.house.inbound(conversation=place(name), session_key=thread(name)), "old"))
+        self.core.do(SkipMessage(self.core.inbound(conversation=place(name), session_key=thread(name)), "old"))
 
     @rule(index=which, text=st.sampled_from(["SECRET edit", "", "SECRET prompt"]))
     def amend(self, index: int, text: str):
-        self.house.do(AmendJob(pick(self.house.state.jobs, index), text))
+        self.core.do(AmendJob(pick(self.core.state.jobs, index), text))
 
     @rule(index=which)
     def withdraw(self, index: int):
-        self.house.do(WithdrawJob(pick(self.house.state.jobs, index), "deleted"))
+        self.core.do(WithdrawJob(pick(self.core.state.jobs, index), "deleted"))
 
     @rule(index=which)
     def cancel_queued(self, index: int):
-        self.house.do(CancelQueued(pick(self.house.state.jobs, index), OWNER))
+        self.core.do(CancelQueued(pick(self.core.state.jobs, index), OWNER))
 
-    @precondition(lambda self: self.house.state.jobs)
+    @precondition(lambda self: self.core.state.jobs)
     @rule(index=which)
     def retry(self, index: int):
-        job = self.house.state.jobs.get(pick(self.house.state.jobs, index))
+        job = self.core.state.jobs.get(pick(self.core.state.jobs, index))
         if job is not None:
-            self.house.do(RetryJob(job, "SECRET again", OWNER))
+            self.core.do(RetryJob(job, "SECRET again", OWNER))
 
     @rule(name=names, tool=tools)
     def change_tool(self, name: str, tool: str):
-        self.house.do(ChangeTool(str(thread(name)), tool))
+        self.core.do(ChangeTool(str(thread(name)), tool))
 
     @rule(name=names, project=projects)
     def switch(self, name: str, project: str):
-        self.house.do(SwitchProject(project, thread(name), place(name), OWNER))
+        self.core.do(SwitchProject(project, thread(name), place(name), OWNER))
 
     @rule(problem=st.sampled_from(["", "gone"]), tool=st.sampled_from(["echo", "claude"]))
     def edit_project(self, problem: str, tool: str):
-        self.house.do(UpdateProject("api", directory("/srv/api", problem), ("echo", tool), tool))
+        self.core.do(UpdateProject("api", directory("/srv/api", problem), ("echo", tool), tool))
 
     @rule(name=names)
     def reset(self, name: str):
-        self.house.do(ResetSession(str(thread(name)), OWNER))
+        self.core.do(ResetSession(str(thread(name)), OWNER))
 
     @rule(name=names, where=names, ttl=st.sampled_from([None, 1000, 86_400_000]))
     def bind(self, name: str, where: str, ttl: int | None):
-        self.house.do(Bind(str(thread(name)), "session", place(where), ttl_ms=ttl))
+        self.core.do(Bind(str(thread(name)), "session", place(where), ttl_ms=ttl))
 
     @rule(index=which)
     def touch(self, index: int):
-        self.house.do(Touch(pick(self.house.state.bindings, index)))
+        self.core.do(Touch(pick(self.core.state.bindings, index)))
 
     @rule(index=which, name=names, whole=st.booleans())
     def unbind(self, index: int, name: str, whole: bool):
-        binding = None if whole else pick(self.house.state.bindings, index)
-        self.house.do(Unbind("done", binding, str(thread(name)) if whole else None))
+        binding = None if whole else pick(self.core.state.bindings, index)
+        self.core.do(Unbind("done", binding, str(thread(name)) if whole else None))
 
     @rule(index=which, person=people, verdict=st.sampled_from(["allow", "deny"]), for_session=st.booleans())
     def answer(self, index: int, person: str, verdict, for_session: bool):
-        question = pick(self.house.state.questions, index)
-        self.house.do(AnswerQuestion(question, person, verdict, for_session=for_session))
+        question = pick(self.core.state.questions, index)
+        self.core.do(AnswerQuestion(question, person, verdict, for_session=for_session))
 
     # --- agents
 
     @rule()
     def start(self):
-        before = len(self.house.state.running)
-        if self.house.do(StartNext()).events:
+        before = len(self.core.state.running)
+        if self.core.do(StartNext()).events:
             assert before < SMALL.global_max_running
 
     @rule(name=names, turn=st.integers(0, 3))
     def agent_turn(self, name: str, turn: int):
-        session = self.house.state.sessions.get(str(thread(name)))
+        session = self.core.state.sessions.get(str(thread(name)))
         if session is not None and session.agent_job_id is None:  # an agent has one turn of its own at a time
-            self.house.do(BeginAgentTurn(str(thread(name)), session.generation, str(turn)))
+            self.core.do(BeginAgentTurn(str(thread(name)), session.generation, str(turn)))
 
     @rule(index=which, outcome=outcomes)
     def end(self, index: int, outcome):
-        live = [*self.house.state.running, *self.house.state.waiting]
-        self.house.end(pick(live, index), outcome)
+        live = [*self.core.state.running, *self.core.state.waiting]
+        self.core.end(pick(live, index), outcome)
 
     @rule(index=which, key=st.sampled_from(["k1", "k2"]))
     def learn(self, index: int, key: str):
-        job_id = pick(self.house.state.jobs, index)
-        self.house.do(LearnResumeKey(job_id, key))
-        self.house.do(ReportProgress(job_id, 1))
+        job_id = pick(self.core.state.jobs, index)
+        self.core.do(LearnResumeKey(job_id, key))
+        self.core.do(ReportProgress(job_id, 1))
 
     @rule(index=which)
     def try_again(self, index: int):
-        self.house.do(TryAgain(pick(self.house.state.running, index), Code.E_AGENT_ERROR, "why"))
+        self.core.do(TryAgain(pick(self.core.state.running, index), Code.E_AGENT_ERROR, "why"))
 
     @rule(index=which, ask=st.sampled_from([permission(), colour_question()]))
     def ask(self, index: int, ask):
-        live = [*self.house.state.running, *self.house.state.waiting]
-        self.house.do(AskPerson(pick(live, index), ask))
+        live = [*self.core.state.running, *self.core.state.waiting]
+        self.core.do(AskPerson(pick(live, index), ask))
 
     @rule(index=which, expire=st.booleans())
     def nobody_answers(self, index: int, expire: bool):
-        question_id = pick(self.house.state.questions, index)
-        question = self.house.state.questions.get(question_id)
+        question_id = pick(self.core.state.questions, index)
+        question = self.core.state.questions.get(question_id)
         if expire or question is None:
-            self.house.do(ExpireQuestion(question_id))
+            self.core.do(ExpireQuestion(question_id))
         else:
-            self.house.do(WithdrawQuestion(question.job_id, question.request_id))
+            self.core.do(WithdrawQuestion(question.job_id, question.request_id))
 
     # --- channels
 
     @rule(index=which, pieces=st.integers(0, 3))
     def plan(self, index: int, pieces: int):
-        debt_id = pick(self.house.state.debts, index)
-        if debt_id in self.house.state.debts:
-            self.house.plan(debt_id, pieces)
+        debt_id = pick(self.core.state.debts, index)
+        if debt_id in self.core.state.debts:
+            self.core.plan(debt_id, pieces)
 
     @rule(index=which, piece=st.integers(0, 3))
     def pay(self, index: int, piece: int):
-        debt_id = pick(self.house.state.debts, index)
-        self.house.do(PayPiece(debt_id, piece, "m"))
+        debt_id = pick(self.core.state.debts, index)
+        self.core.do(PayPiece(debt_id, piece, "m"))
 
     @rule(index=which)
     def settle(self, index: int):
-        debt_id = pick(self.house.state.debts, index)
-        debt = self.house.state.debts.get(debt_id)
+        debt_id = pick(self.core.state.debts, index)
+        debt = self.core.state.debts.get(debt_id)
         if debt is not None and debt.plan is None:
-            self.house.pay_in_full(debt_id)
-        self.house.do(Acknowledge(debt_id))
+            self.core.pay_in_full(debt_id)
+        self.core.do(Acknowledge(debt_id))
 
     @rule(index=which, counts=st.booleans(), give_up=st.booleans())
     def fail_delivery(self, index: int, counts: bool, give_up: bool):
-        debt_id = pick(self.house.state.debts, index)
-        self.house.do(DeferDelivery(debt_id, 5, counts=counts))
+        debt_id = pick(self.core.state.debts, index)
+        self.core.do(DeferDelivery(debt_id, 5, counts=counts))
         if give_up:
-            self.house.do(Abandon(debt_id, Code.E_UNDELIVERABLE, "locked"))
+            self.core.do(Abandon(debt_id, Code.E_UNDELIVERABLE, "locked"))
 
     # --- the world
 
     @rule(days=st.sampled_from([0.0, 0.3, 1, 8, 15, -2]))
     def time_passes(self, days: float):
-        self.house.later(days=days, seconds=1)
+        self.core.later(days=days, seconds=1)
 
     @rule()
     def crash(self):
-        self.house.do(MarkInterrupted())
-        assert (self.house.state.running, self.house.state.waiting) == ([], [])
+        self.core.do(MarkInterrupted())
+        assert (self.core.state.running, self.core.state.waiting) == ([], [])
 
     @rule()
     def take_a_snapshot(self):
-        self.snapshot = msgspec.json.decode(encoded(self.house.state), type=State)
-        self.snapshot_at = len(self.house.journal)
+        self.snapshot = msgspec.json.decode(encoded(self.core.state), type=State)
+        self.snapshot_at = len(self.core.journal)
 
     # --- what always holds
 
     @invariant()
     def the_account_adds_up(self):
-        state = self.house.state
+        state = self.core.state
         live = [job for job in state.jobs.values() if job.is_live]
         assert state.account.received == state.account.settled + len(live)
         assert sum(state.live_counts().values()) == len(live)
 
     @invariant()
     def running_and_waiting_are_what_the_jobs_say(self):
-        state = self.house.state
+        state = self.core.state
         for name, listed in (("running", state.running), ("waiting", state.waiting)):
             assert sorted(listed) == sorted(j.job_id for j in state.jobs.values() if j.state == name)
         own = [job_id for job_id in state.running if state.jobs[job_id].cause != "agent"]
@@ -245,7 +245,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @invariant()
     def a_session_runs_one_message_at_a_time_in_the_order_they_came(self):
-        state = self.house.state
+        state = self.core.state
         for session in state.sessions.values():
             mine = [j for j in state.jobs.values() if j.session_key == session.session_key]
             under_way = [j.job_id for j in mine if j.state in {"running", "waiting"} and j.cause != "agent"]
@@ -258,20 +258,20 @@ class AnyOrder(RuleBasedStateMachine):
 
     @invariant()
     def the_indexes_agree_with_what_they_index(self):
-        state = self.house.state
+        state = self.core.state
         assert set(state.ready) == {s.session_key for s in state.sessions.values() if s.queue}
         assert {b.conversation.address: b.binding_id for b in state.bindings.values()} == state.bound
         assert all(b.target_session_key in state.sessions for b in state.bindings.values())
 
     @invariant()
     def job_numbers_are_unique_and_rise(self):
-        made = [e.payload.job_id for e in self.house.journal if isinstance(e.payload, JobEnqueued)]
+        made = [e.payload.job_id for e in self.core.journal if isinstance(e.payload, JobEnqueued)]
         assert [_number(job_id) for job_id in made] == list(range(1, len(made) + 1))
 
     @invariant()
     def every_ended_job_was_owed_an_answer_until_that_was_settled(self):
-        state = self.house.state
-        owed, settled = _owed_and_settled(self.house.journal)
+        state = self.core.state
+        owed, settled = _owed_and_settled(self.core.journal)
         for job in state.jobs.values():
             if job.state not in {*LIVE, "withdrawn"}:
                 assert job.job_id in owed
@@ -285,7 +285,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @invariant()
     def ended_and_settled_jobs_have_no_text(self):
-        state = self.house.state
+        state = self.core.state
         for job in state.jobs.values():
             if not job.is_live:
                 assert job.prompt == ""
@@ -297,13 +297,13 @@ class AnyOrder(RuleBasedStateMachine):
             assert b"SECRET" not in encoded(without_excerpts)
 
     def teardown(self):
-        if not hasattr(self, "house"):
+        if not hasattr(self, "core"):
             return
-        whole = encoded(self.house.state)
+        whole = encoded(self.core.state)
         prefix = State()
-        replay(prefix, self.house.journal)
+        replay(prefix, self.core.journal)
         assert encoded(prefix) == whole
-        replay(self.snapshot, self.house.journal[self.snapshot_at :])
+        replay(self.snapshot, self.core.journal[self.snapshot_at :])
         assert encoded(self.snapshot) == whole
 
 

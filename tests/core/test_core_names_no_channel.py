@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from core_house import House, key_of, place
+from core_house import CoreHarness, key_of, place
 
 import fairlead.core
 from fairlead.core.conversation import ConversationRef
@@ -29,13 +29,13 @@ def test_no_core_module_names_a_channel(source: Path):
 
 
 @pytest.mark.req("D1", "D2")
-def test_a_message_by_pigeon_is_answered_by_pigeon(house: House):
+def test_a_message_by_pigeon_is_answered_by_pigeon(core: CoreHarness):
     loft = ConversationRef("pigeon", "fairlead", "loft/3", "roof")
-    job_id = house.turn("coo", conversation=loft, session_key=key_of("bert"), vouched=True, person="bert")
-    planned = next(e.payload for e in house.journal if type(e.payload).__name__ == "DeliveryPlanned")
+    job_id = core.turn("coo", conversation=loft, session_key=key_of("bert"), vouched=True, person="bert")
+    planned = next(e.payload for e in core.journal if type(e.payload).__name__ == "DeliveryPlanned")
     assert (planned.destination, planned.route) == (loft, "bound")
-    assert house.job(job_id).state == "success"
-    assert answer_debt_id(job_id) not in house.state.debts
+    assert core.job(job_id).state == "success"
+    assert answer_debt_id(job_id) not in core.state.debts
 
 
 @pytest.mark.req("D1")

@@ -1,7 +1,7 @@
 """What is owed: where it goes and why, planned once, paid piece by piece, deferred, or given up openly."""
 
 import pytest
-from core_house import House, key_of, place, thread
+from core_house import CoreHarness, key_of, place, thread
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,26 +18,26 @@ ME = str(key_of())
 # --- where it goes
 
 
-def route(house: House, requester=None, *, fail_closed: bool = False) -> Destination:
+def route(core: CoreHarness, requester=None, *, fail_closed: bool = False) -> Destination:
     return resolve_destination(
-        house.state, target_session_key=ME, requester=requester, fail_closed=fail_closed, now=house.now
+        core.state, target_session_key=ME, requester=requester, fail_closed=fail_closed, now=core.now
     )
 
 
-def routed(house: House, requester=None, *, fail_closed: bool = False) -> tuple:
-    to = route(house, requester, fail_closed=fail_closed)
+def routed(core: CoreHarness, requester=None, *, fail_closed: bool = False) -> tuple:
+    to = route(core, requester, fail_closed=fail_closed)
     return (to.mode, to.conversation, to.reason)
 
 
 @pytest.fixture
-def two_places(house: House) -> House:
-    house.say()
-    house.do(Bind(ME, "session", place("porch"), ttl_ms=1000))
-    return house
+def two_places(core: CoreHarness) -> CoreHarness:
+    core.say()
+    core.do(Bind(ME, "session", place("porch"), ttl_ms=1000))
+    return core
 
 
 @pytest.mark.req("D2")
-def test_the_requesters_own_binding_comes_first(two_places: House):
+def test_the_requesters_own_binding_comes_first(two_places: CoreHarness):
     assert routed(two_places, place()) == ("bound", place(), "the requester's own binding")
     assert routed(two_places, place("porch"), fail_closed=True) == (
         "bound",
@@ -47,7 +47,7 @@ def test_the_requesters_own_binding_comes_first(two_places: House):
 
 
 @pytest.mark.req("D2")
-def test_else_the_only_binding_whoever_asked(two_places: House):
+def test_else_the_only_binding_whoever_asked(two_places: CoreHarness):
     two_places.later(seconds=1)
     only = ("bound", place(), "the session's only binding")
     assert routed(two_places, place("porch")) == only
@@ -55,7 +55,7 @@ def test_else_the_only_binding_whoever_asked(two_places: House):
 
 
 @pytest.mark.req("D2", "D3")
-def test_else_openly_back_to_the_requester(two_places: House):
+def test_else_openly_back_to_the_requester(two_places: CoreHarness):
     several = "several bindings, none of them the requester's; back to the requester"
     assert routed(two_places, place("attic")) == ("fallback", place("attic"), several)
     two_places.do(Unbind("done", target_session_key=ME))
@@ -67,7 +67,7 @@ def test_else_openly_back_to_the_requester(two_places: House):
 
 
 @pytest.mark.req("D2", "D3")
-def test_with_fail_closed_or_without_a_requester_nowhere_and_the_reason_says_why(two_places: House):
+def test_with_fail_closed_or_without_a_requester_nowhere_and_the_reason_says_why(two_places: CoreHarness):
     closed = "several bindings, none of them the requester's; fail_closed forbids a fallback"
     assert routed(two_places, place("attic"), fail_closed=True) == ("nowhere", None, closed)
     alone = "several bindings, none of them the requester's, and no requester to fall back to"
@@ -77,14 +77,14 @@ def test_with_fail_closed_or_without_a_requester_nowhere_and_the_reason_says_why
 
 
 @pytest.mark.req("D3")
-def test_a_bound_thread_is_never_left_for_its_parent(house: House):
-    house.start_thread("child")
+def test_a_bound_thread_is_never_left_for_its_parent(core: CoreHarness):
+    core.start_thread("child")
     to = resolve_destination(
-        house.state,
+        core.state,
         target_session_key=str(thread("child")),
         requester=place("parent"),
         fail_closed=False,
-        now=house.now,
+        now=core.now,
     )
     assert (to.mode, to.conversation) == ("bound", place("child"))
 
@@ -93,39 +93,39 @@ def test_a_bound_thread_is_never_left_for_its_parent(house: House):
 
 
 @pytest.fixture
-def debt(house: House) -> str:
-    job_id = house.say()
-    house.start()
-    house.complete(job_id, "the answer")
+def debt(core: CoreHarness) -> str:
+    job_id = core.say()
+    core.start()
+    core.complete(job_id, "the answer")
     return answer_debt_id(job_id)
 
 
 @pytest.mark.req("D3")
-def test_a_plan_is_made_once_and_later_attempts_follow_it(house: House, debt: str):
-    planned = house.plan(debt, pieces=2).events[0]
+def test_a_plan_is_made_once_and_later_attempts_follow_it(core: CoreHarness, debt: str):
+    planned = core.plan(debt, pieces=2).events[0]
     assert isinstance(planned, DeliveryPlanned)
     assert (planned.destination, planned.route, planned.reason) == (place(), "bound", "the requester's own binding")
-    assert house.plan(debt, pieces=5).events == ()
-    assert house.state.debts[debt].plan == planned
+    assert core.plan(debt, pieces=5).events == ()
+    assert core.state.debts[debt].plan == planned
 
 
-def test_pieces_are_paid_one_by_one_and_the_last_settles_the_debt(house: House, debt: str):
-    house.plan(debt, pieces=2)
-    house.do(PayPiece(debt, 0, "m0"))
-    assert (house.state.debts[debt].next_index, house.job("job_20260301_0001").answer) == (1, "the answer")
-    assert house.do(PayPiece(debt, 0, "m0 again")).events == ()
-    house.do(PayPiece(debt, 1, "m1"))
-    assert debt not in house.state.debts
-    assert house.job("job_20260301_0001").answer == ""
-    assert house.do(PayPiece(debt, 1, "m1 again")).events == ()
+def test_pieces_are_paid_one_by_one_and_the_last_settles_the_debt(core: CoreHarness, debt: str):
+    core.plan(debt, pieces=2)
+    core.do(PayPiece(debt, 0, "m0"))
+    assert (core.state.debts[debt].next_index, core.job("job_20260301_0001").answer) == (1, "the answer")
+    assert core.do(PayPiece(debt, 0, "m0 again")).events == ()
+    core.do(PayPiece(debt, 1, "m1"))
+    assert debt not in core.state.debts
+    assert core.job("job_20260301_0001").answer == ""
+    assert core.do(PayPiece(debt, 1, "m1 again")).events == ()
 
 
-def test_what_is_not_in_the_plan_is_not_paid(house: House, debt: str):
-    assert house.do(PayPiece(debt, 0, "before the plan")).events == ()
-    house.plan(debt, pieces=1)
-    assert house.do(PayPiece(debt, 1, "beyond")).events == ()
-    assert house.do(PayPiece(debt, -1, "before")).events == ()
-    assert debt in house.state.debts
+def test_what_is_not_in_the_plan_is_not_paid(core: CoreHarness, debt: str):
+    assert core.do(PayPiece(debt, 0, "before the plan")).events == ()
+    core.plan(debt, pieces=1)
+    assert core.do(PayPiece(debt, 1, "beyond")).events == ()
+    assert core.do(PayPiece(debt, -1, "before")).events == ()
+    assert debt in core.state.debts
 
 
 @given(st.permutations(range(4)))
@@ -137,70 +137,70 @@ def test_pieces_paid_in_any_order_leave_the_first_unpaid_one_next(order: list[in
         assert paid.next_index == missing[0]
 
 
-def test_the_time_of_the_plan_tells_how_old_a_piece_may_be(house: House, debt: str):
-    house.plan(debt)
-    assert house.state.debts[debt].planned_at == house.now
+def test_the_time_of_the_plan_tells_how_old_a_piece_may_be(core: CoreHarness, debt: str):
+    core.plan(debt)
+    assert core.state.debts[debt].planned_at == core.now
 
 
 # --- deferred and given up
 
 
 @pytest.mark.req("A2")
-def test_a_failed_attempt_is_due_again_later_and_counts(house: House, debt: str):
-    house.plan(debt, pieces=2)
-    deferred = house.do(DeferDelivery(debt, 2.5, Code.E_DISCORD_RATE_LIMIT)).events
+def test_a_failed_attempt_is_due_again_later_and_counts(core: CoreHarness, debt: str):
+    core.plan(debt, pieces=2)
+    deferred = core.do(DeferDelivery(debt, 2.5, Code.E_DISCORD_RATE_LIMIT)).events
     assert deferred == (DeliveryDeferred(debt, 1, "2026-03-01T08:00:02.500Z", "E_DISCORD_RATE_LIMIT"),)
-    house.do(PayPiece(debt, 0, "m0"))
-    assert (house.state.debts[debt].attempts, house.state.debts[debt].due) == (0, "")
+    core.do(PayPiece(debt, 0, "m0"))
+    assert (core.state.debts[debt].attempts, core.state.debts[debt].due) == (0, "")
 
 
 @pytest.mark.req("A2", "A18")
-def test_after_eight_attempts_it_is_given_up_with_its_reason(house: House, debt: str):
+def test_after_eight_attempts_it_is_given_up_with_its_reason(core: CoreHarness, debt: str):
     for _ in range(7):
-        house.do(DeferDelivery(debt, 1))
-    (given_up,) = house.do(DeferDelivery(debt, 1)).events
+        core.do(DeferDelivery(debt, 1))
+    (given_up,) = core.do(DeferDelivery(debt, 1)).events
     assert given_up == DeliveryAbandoned(debt, "E_UNDELIVERABLE", "given up after 8 attempts and 0.0 hours")
-    assert debt not in house.state.debts
-    assert house.do(DeferDelivery(debt, 1)).events == ()
+    assert debt not in core.state.debts
+    assert core.do(DeferDelivery(debt, 1)).events == ()
 
 
-def test_while_the_channel_is_away_no_attempt_counts_but_patience_ends_after_seven_days(house: House, debt: str):
+def test_while_the_channel_is_away_no_attempt_counts_but_patience_ends_after_seven_days(core: CoreHarness, debt: str):
     for _ in range(20):
-        house.do(DeferDelivery(debt, 1, counts=False))
-    assert house.state.debts[debt].attempts == 0
-    house.later(days=7, seconds=1)
-    (given_up,) = house.do(DeferDelivery(debt, 1, Code.E_THREAD_ACCESS_FAILED, counts=False)).events
+        core.do(DeferDelivery(debt, 1, counts=False))
+    assert core.state.debts[debt].attempts == 0
+    core.later(days=7, seconds=1)
+    (given_up,) = core.do(DeferDelivery(debt, 1, Code.E_THREAD_ACCESS_FAILED, counts=False)).events
     assert isinstance(given_up, DeliveryAbandoned)
     assert given_up.error_code == "E_THREAD_ACCESS_FAILED"
 
 
 @pytest.mark.req("D2")
-def test_what_may_go_nowhere_is_recorded_as_undeliverable(house: House, debt: str):
+def test_what_may_go_nowhere_is_recorded_as_undeliverable(core: CoreHarness, debt: str):
     nowhere = Destination(None, "nowhere", "no active binding; fail_closed forbids a fallback", None)
-    planned, abandoned = house.do(PlanDelivery(debt, nowhere)).events
+    planned, abandoned = core.do(PlanDelivery(debt, nowhere)).events
     assert isinstance(planned, DeliveryPlanned)
     assert abandoned == DeliveryAbandoned(debt, "E_UNDELIVERABLE", nowhere.reason)
-    assert house.state.debts == {}
+    assert core.state.debts == {}
 
 
-def test_a_debt_is_abandoned_once(house: House, debt: str):
-    assert house.do(Abandon(debt, Code.E_THREAD_ACCESS_FAILED, "locked")).events
-    assert house.do(Abandon(debt, Code.E_THREAD_ACCESS_FAILED, "locked")).events == ()
+def test_a_debt_is_abandoned_once(core: CoreHarness, debt: str):
+    assert core.do(Abandon(debt, Code.E_THREAD_ACCESS_FAILED, "locked")).events
+    assert core.do(Abandon(debt, Code.E_THREAD_ACCESS_FAILED, "locked")).events == ()
 
 
-def test_a_client_that_fetches_pays_by_acknowledging(house: House, debt: str):
-    house.plan(debt, pieces=0)
-    assert house.state.debts[debt].awaits_fetching
-    house.do(Acknowledge(debt))
-    assert debt not in house.state.debts
-    assert house.do(Acknowledge(debt)).events == ()
+def test_a_client_that_fetches_pays_by_acknowledging(core: CoreHarness, debt: str):
+    core.plan(debt, pieces=0)
+    assert core.state.debts[debt].awaits_fetching
+    core.do(Acknowledge(debt))
+    assert debt not in core.state.debts
+    assert core.do(Acknowledge(debt)).events == ()
 
 
-def test_a_client_may_be_quicker_than_the_plan(house: House, debt: str):
-    house.do(Acknowledge(debt))
-    assert debt not in house.state.debts
+def test_a_client_may_be_quicker_than_the_plan(core: CoreHarness, debt: str):
+    core.do(Acknowledge(debt))
+    assert debt not in core.state.debts
 
 
-def test_pushed_pieces_cannot_be_acknowledged_away(house: House, debt: str):
-    house.plan(debt, pieces=1)
-    assert house.do(Acknowledge(debt)).events == ()
+def test_pushed_pieces_cannot_be_acknowledged_away(core: CoreHarness, debt: str):
+    core.plan(debt, pieces=1)
+    assert core.do(Acknowledge(debt)).events == ()

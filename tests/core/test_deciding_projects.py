@@ -1,7 +1,7 @@
 """Projects: names, numbers, tools, and which one is worked in."""
 
 import pytest
-from core_house import LIMITS, OWNER, House, directory, key_of, place, thread
+from core_house import LIMITS, OWNER, CoreHarness, directory, key_of, place, thread
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,9 +24,9 @@ def creating(name: str = "web", **more) -> CreateProject:
 
 
 @pytest.mark.req("A12", "A15")
-def test_a_project_is_created_with_its_name_number_tools_and_arguments(house: House):
-    house.do(creating(args={"claude": ("--verbose",)}))
-    project = house.state.projects["web"]
+def test_a_project_is_created_with_its_name_number_tools_and_arguments(core: CoreHarness):
+    core.do(creating(args={"claude": ("--verbose",)}))
+    project = core.state.projects["web"]
     assert (project.number, project.path, project.enabled_tools) == (2, "/srv/web", ("echo", "claude"))
     assert (project.default_tool, project.default_args) == ("claude", {"claude": ("--verbose",)})
 
@@ -36,8 +36,8 @@ BAD_NAMES = ["", "Web", "web site", "a" * 41, "wéb", "web\n", "../web"]
 
 @pytest.mark.req("A12", "A15", "A18")
 @pytest.mark.parametrize("name", BAD_NAMES)
-def test_a_name_outside_the_pattern_is_refused(house: House, name: str):
-    assert house.refuses(creating(name)) == Code.E_INVALID_NAME
+def test_a_name_outside_the_pattern_is_refused(core: CoreHarness, name: str):
+    assert core.refuses(creating(name)) == Code.E_INVALID_NAME
 
 
 @pytest.mark.req("A12", "A15", "A18")
@@ -52,23 +52,23 @@ def test_a_name_outside_the_pattern_is_refused(house: House, name: str):
         ({"args": {"codex": ("-x",)}}, Code.E_INVALID_ARGS),
     ],
 )
-def test_what_cannot_be_a_project_is_refused(house: House, given: dict, code: Code):
-    assert house.refuses(creating(**given)) == code
-    assert list(house.state.projects) == ["api"]
+def test_what_cannot_be_a_project_is_refused(core: CoreHarness, given: dict, code: Code):
+    assert core.refuses(creating(**given)) == code
+    assert list(core.state.projects) == ["api"]
 
 
 @pytest.mark.req("B2")
-def test_an_added_directory_is_named_after_itself_with_all_tools(house: House):
-    house.do(AddProject(directory("/home/me/My Project!/"), source="scan"))
-    project = house.state.projects["my-project-"]
+def test_an_added_directory_is_named_after_itself_with_all_tools(core: CoreHarness):
+    core.do(AddProject(directory("/home/me/My Project!/"), source="scan"))
+    project = core.state.projects["my-project-"]
     assert (project.enabled_tools, project.default_tool, project.source) == (LIMITS.tools, "echo", "scan")
 
 
 @pytest.mark.req("B2")
-def test_clashing_names_get_a_number_behind_them(house: House):
-    names = [house.do(AddProject(directory(f"/{n}/api"))).subject for n in "abc"]
+def test_clashing_names_get_a_number_behind_them(core: CoreHarness):
+    names = [core.do(AddProject(directory(f"/{n}/api"))).subject for n in "abc"]
     assert names == ["api-2", "api-3", "api-4"]
-    long = [house.do(AddProject(directory(f"/{n}/{'x' * 50}"))).subject for n in "ab"]
+    long = [core.do(AddProject(directory(f"/{n}/{'x' * 50}"))).subject for n in "ab"]
     assert long == ["x" * 40, "x" * 38 + "-2"]
 
 
@@ -83,52 +83,52 @@ def test_every_directory_finds_a_fitting_name_of_its_own(names: list[str]):
         state.projects[name] = Project(number, name, "/x", ("echo",), "echo")
 
 
-def test_a_directory_that_is_registered_is_no_error(house: House):
-    again = house.do(AddProject(directory("/srv/api")))
+def test_a_directory_that_is_registered_is_no_error(core: CoreHarness):
+    again = core.do(AddProject(directory("/srv/api")))
     assert (again.events, again.subject, again.duplicate) == ((), "api", True)
-    assert house.refuses(AddProject(directory("/gone", "/gone does not exist."))) == Code.E_INVALID_PATH
+    assert core.refuses(AddProject(directory("/gone", "/gone does not exist."))) == Code.E_INVALID_PATH
 
 
 @pytest.mark.req("B2")
-def test_names_and_numbers_both_lead_to_a_project_and_the_name_wins(house: House):
-    house.create("1")
-    assert house.state.project_named("api").number == 1
-    assert house.state.project_named("1").name == "1"
-    assert house.state.project_named("#1").name == "api"
-    assert house.state.project_named("2").name == "1"
-    assert house.state.project_named("3") is None
+def test_names_and_numbers_both_lead_to_a_project_and_the_name_wins(core: CoreHarness):
+    core.create("1")
+    assert core.state.project_named("api").number == 1
+    assert core.state.project_named("1").name == "1"
+    assert core.state.project_named("#1").name == "api"
+    assert core.state.project_named("2").name == "1"
+    assert core.state.project_named("3") is None
 
 
 @pytest.mark.req("A15")
-def test_a_hand_edit_is_taken_over_once(house: House):
+def test_a_hand_edit_is_taken_over_once(core: CoreHarness):
     edit = UpdateProject("api", directory("/srv/moved"), ("claude",), "claude")
-    assert house.do(edit).events == (ProjectUpdated("api", "/srv/moved", ("claude",), "claude"),)
-    assert house.do(edit).events == ()
-    assert house.state.projects["api"].number == 1
+    assert core.do(edit).events == (ProjectUpdated("api", "/srv/moved", ("claude",), "claude"),)
+    assert core.do(edit).events == ()
+    assert core.state.projects["api"].number == 1
 
 
 @pytest.mark.req("A15", "A18")
-def test_a_hand_edit_that_cannot_be_is_refused(house: House):
+def test_a_hand_edit_that_cannot_be_is_refused(core: CoreHarness):
     where = directory("/srv/api")
-    assert house.refuses(UpdateProject("web", where, ("echo",), "echo")) == Code.E_PROJECT_NOT_FOUND
-    assert house.refuses(UpdateProject("api", where, ("emacs",), "emacs")) == Code.E_INVALID_TOOLSET
+    assert core.refuses(UpdateProject("web", where, ("echo",), "echo")) == Code.E_PROJECT_NOT_FOUND
+    assert core.refuses(UpdateProject("api", where, ("emacs",), "emacs")) == Code.E_INVALID_TOOLSET
 
 
-def test_a_tool_that_is_not_installed_today_may_stay_enabled(house: House):
-    house.limits = type(LIMITS)(tools=("echo",))
-    assert house.do(UpdateProject("api", directory("/srv/api"), ("echo", "claude"), "echo")).refusal is None
+def test_a_tool_that_is_not_installed_today_may_stay_enabled(core: CoreHarness):
+    core.limits = type(LIMITS)(tools=("echo",))
+    assert core.do(UpdateProject("api", directory("/srv/api"), ("echo", "claude"), "echo")).refusal is None
 
 
 @pytest.mark.req("A15")
-def test_a_project_whose_path_is_gone_is_disabled_and_comes_back_with_it(house: House):
-    house.do(UpdateProject("api", directory("", "/srv/api is gone"), LIMITS.tools, "echo"))
-    assert house.state.projects["api"].path == "/srv/api"
-    refusal = house.submit(project="api").refusal
+def test_a_project_whose_path_is_gone_is_disabled_and_comes_back_with_it(core: CoreHarness):
+    core.do(UpdateProject("api", directory("", "/srv/api is gone"), LIMITS.tools, "echo"))
+    assert core.state.projects["api"].path == "/srv/api"
+    refusal = core.submit(project="api").refusal
     assert refusal is not None
     assert (refusal.code, "is gone" in refusal.message) == (Code.E_INVALID_PATH, True)
-    assert house.submit().refusal.code == Code.E_PROJECT_NOT_SELECTED
-    house.do(UpdateProject("api", directory("/srv/api"), LIMITS.tools, "echo"))
-    assert house.say()
+    assert core.submit().refusal.code == Code.E_PROJECT_NOT_SELECTED
+    core.do(UpdateProject("api", directory("/srv/api"), LIMITS.tools, "echo"))
+    assert core.say()
 
 
 # --- which one is worked in
@@ -140,40 +140,40 @@ def switch(project: str, session_key=None) -> SwitchProject:
 
 @pytest.mark.req("B15")
 def test_the_project_asked_for_wins_then_the_sessions_then_the_persons_then_the_only_one():
-    house = House(projects=("/srv/api",))
-    assert house.job(house.say()).session_key == str(key_of())
-    assert house.session().project == "api"
-    house.create("web")
-    house.create("cli")
-    assert house.submit(session_key=thread("t"), conversation=place("t")).refusal.code == Code.E_PROJECT_NOT_SELECTED
-    house.do(switch("web"))
-    house.say_in("t")
-    assert house.session(thread("t")).project == "web"
-    house.do(switch("cli"))
-    assert (house.session().project, house.session(thread("t")).project) == ("cli", "web")
-    house.say(project="api")
-    assert house.session().project == "api"
+    core = CoreHarness(projects=("/srv/api",))
+    assert core.job(core.say()).session_key == str(key_of())
+    assert core.session().project == "api"
+    core.create("web")
+    core.create("cli")
+    assert core.submit(session_key=thread("t"), conversation=place("t")).refusal.code == Code.E_PROJECT_NOT_SELECTED
+    core.do(switch("web"))
+    core.say_in("t")
+    assert core.session(thread("t")).project == "web"
+    core.do(switch("cli"))
+    assert (core.session().project, core.session(thread("t")).project) == ("cli", "web")
+    core.say(project="api")
+    assert core.session().project == "api"
 
 
 @pytest.mark.req("B15")
 def test_when_several_could_be_meant_the_refusal_names_them():
-    refusal = House(projects=("/srv/api", "/srv/web")).submit().refusal
+    refusal = CoreHarness(projects=("/srv/api", "/srv/web")).submit().refusal
     assert refusal is not None
     assert refusal.code == Code.E_PROJECT_NOT_SELECTED
     assert "api, web" in refusal.message
 
 
 @pytest.mark.req("B15")
-def test_switching_before_the_first_message_makes_the_session(house: House):
-    house.create("web", tools=("codex",), default="codex")
-    house.do(switch("2"))
-    assert (house.session().project, house.session().tool) == ("web", "codex")
-    assert house.journal[-1].payload == ProjectSwitched(str(key_of()), OWNER, "web", "codex")
-    assert house.say()
+def test_switching_before_the_first_message_makes_the_session(core: CoreHarness):
+    core.create("web", tools=("codex",), default="codex")
+    core.do(switch("2"))
+    assert (core.session().project, core.session().tool) == ("web", "codex")
+    assert core.journal[-1].payload == ProjectSwitched(str(key_of()), OWNER, "web", "codex")
+    assert core.say()
 
 
 @pytest.mark.req("B15", "A18")
-def test_switching_to_what_is_not_there_is_refused(house: House):
-    assert house.refuses(switch("nowhere")) == Code.E_PROJECT_NOT_FOUND
-    house.do(UpdateProject("api", directory("", "gone"), LIMITS.tools, "echo"))
-    assert house.refuses(switch("api")) == Code.E_INVALID_PATH
+def test_switching_to_what_is_not_there_is_refused(core: CoreHarness):
+    assert core.refuses(switch("nowhere")) == Code.E_PROJECT_NOT_FOUND
+    core.do(UpdateProject("api", directory("", "gone"), LIMITS.tools, "echo"))
+    assert core.refuses(switch("api")) == Code.E_INVALID_PATH

@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from core_house import OWNER, House, encoded, folded, key_of, place
+from core_house import OWNER, CoreHarness, encoded, folded, key_of, place
 
 from fairlead.core import events as e
 from fairlead.core import fold
@@ -52,12 +52,12 @@ def without_position(state: State) -> dict:
 
 @pytest.mark.req("A16")
 @pytest.mark.parametrize("event", ABOUT_THE_GONE, ids=lambda event: type(event).__name__)
-def test_a_fact_about_what_is_not_there_changes_nothing(house: House, event: e.JournalEvent):
-    house.turn()
-    house.say()
-    before = without_position(house.state)
-    house.take(event)
-    assert without_position(house.state) == before
+def test_a_fact_about_what_is_not_there_changes_nothing(core: CoreHarness, event: e.JournalEvent):
+    core.turn()
+    core.say()
+    before = without_position(core.state)
+    core.take(event)
+    assert without_position(core.state) == before
 
 
 ABOUT_THE_ENDED = [event for event in ABOUT_THE_GONE if getattr(event, "job_id", "") == GONE]
@@ -65,67 +65,67 @@ ABOUT_THE_ENDED = [event for event in ABOUT_THE_GONE if getattr(event, "job_id",
 
 @pytest.mark.req("A16")
 @pytest.mark.parametrize("event", ABOUT_THE_ENDED, ids=lambda event: type(event).__name__)
-def test_of_an_ended_job_nothing_changes_any_more(house: House, event: e.JournalEvent):
-    job_id = house.turn()
-    before = without_position(house.state)
-    house.take(msgspec.structs.replace(event, job_id=job_id))
-    assert without_position(house.state) == before
+def test_of_an_ended_job_nothing_changes_any_more(core: CoreHarness, event: e.JournalEvent):
+    job_id = core.turn()
+    before = without_position(core.state)
+    core.take(msgspec.structs.replace(event, job_id=job_id))
+    assert without_position(core.state) == before
 
 
 @pytest.mark.req("C4")
-def test_facts_of_another_generation_change_nothing(house: House):
-    house.turn()
-    house.take(e.SessionReset(ME, 2, OWNER))
-    before = without_position(house.state)
-    house.take(e.SessionReset(ME, 1, OWNER))
-    house.take(e.ResumeKeyLearnt(ME, 1, "echo", "/srv/api", "late"))
-    house.take(e.RuleGranted(ME, 1, "Bash(ls)", OWNER))
-    now = without_position(house.state)
+def test_facts_of_another_generation_change_nothing(core: CoreHarness):
+    core.turn()
+    core.take(e.SessionReset(ME, 2, OWNER))
+    before = without_position(core.state)
+    core.take(e.SessionReset(ME, 1, OWNER))
+    core.take(e.ResumeKeyLearnt(ME, 1, "echo", "/srv/api", "late"))
+    core.take(e.RuleGranted(ME, 1, "Bash(ls)", OWNER))
+    now = without_position(core.state)
     assert now == before
 
 
-def test_a_session_is_created_once(house: House):
-    house.turn()
-    before = without_position(house.state)
-    house.take(e.SessionCreated(ME, ME, "other", "codex", place("elsewhere"), "9"))
-    assert without_position(house.state) == before
+def test_a_session_is_created_once(core: CoreHarness):
+    core.turn()
+    before = without_position(core.state)
+    core.take(e.SessionCreated(ME, ME, "other", "codex", place("elsewhere"), "9"))
+    assert without_position(core.state) == before
 
 
-def test_a_closed_question_stays_closed_and_an_answered_one_answered(house: House):
-    job_id = house.say()
-    house.start()
-    asked = house.ask(job_id)
-    house.do(AnswerQuestion(asked, OWNER, "allow"))
-    house.take(e.QuestionClosed(asked, "expired"))
-    assert house.state.questions[asked].status == "answered"
-    late = house.ask(job_id)
-    house.take(e.QuestionClosed(late, "expired"))
-    house.take(e.QuestionAnswered(late, "allow", OWNER))
-    assert (house.state.questions[late].status, house.state.questions[late].verdict) == ("closed", "")
+def test_a_closed_question_stays_closed_and_an_answered_one_answered(core: CoreHarness):
+    job_id = core.say()
+    core.start()
+    asked = core.ask(job_id)
+    core.do(AnswerQuestion(asked, OWNER, "allow"))
+    core.take(e.QuestionClosed(asked, "expired"))
+    assert core.state.questions[asked].status == "answered"
+    late = core.ask(job_id)
+    core.take(e.QuestionClosed(late, "expired"))
+    core.take(e.QuestionAnswered(late, "allow", OWNER))
+    assert (core.state.questions[late].status, core.state.questions[late].verdict) == ("closed", "")
 
 
-def test_a_rule_is_granted_once(house: House):
-    house.turn()
+def test_a_rule_is_granted_once(core: CoreHarness):
+    core.turn()
     for _ in range(2):
-        house.take(e.RuleGranted(ME, 0, "Bash(ls)", OWNER))
-    assert house.session().rules == ["Bash(ls)"]
+        core.take(e.RuleGranted(ME, 0, "Bash(ls)", OWNER))
+    assert core.session().rules == ["Bash(ls)"]
 
 
-def test_resume_keys_are_kept_by_tool_and_path(house: House):
-    house.turn()
-    house.take(e.ResumeKeyLearnt(ME, 0, "claude", "/srv/api", "k1"))
-    house.take(e.ResumeKeyLearnt(ME, 0, "claude", "/srv/web", "k2"))
-    house.take(e.ResumeKeyLearnt(ME, 0, "claude", "/srv/api", "k3"))
-    assert house.session().resume_keys == {
+def test_resume_keys_are_kept_by_tool_and_path(core: CoreHarness):
+    core.turn()
+    core.take(e.ResumeKeyLearnt(ME, 0, "claude", "/srv/api", "k1"))
+    core.take(e.ResumeKeyLearnt(ME, 0, "claude", "/srv/web", "k2"))
+    core.take(e.ResumeKeyLearnt(ME, 0, "claude", "/srv/api", "k3"))
+    assert core.session().resume_keys == {
         resume_slot("claude", "/srv/api"): "k3",
         resume_slot("claude", "/srv/web"): "k2",
     }
 
 
-def test_project_numbers_are_never_reused(house: House):
-    house.take(e.ProjectCreated(9, "nine", "/srv/nine", ("echo",), "echo"))
-    house.create("ten")
-    assert house.state.projects["ten"].number == 10
+def test_project_numbers_are_never_reused(core: CoreHarness):
+    core.take(e.ProjectCreated(9, "nine", "/srv/nine", ("echo",), "echo"))
+    core.create("ten")
+    assert core.state.projects["ten"].number == 10
 
 
 def test_every_event_has_a_rule():
@@ -133,22 +133,22 @@ def test_every_event_has_a_rule():
 
 
 @pytest.fixture
-def long_story(house: House) -> House:
+def long_story(core: CoreHarness) -> CoreHarness:
     for day in range(20):
-        house.turn(f"day {day}")
-        asking = house.say_in("asks")
-        house.start()
-        house.ask(asking)
-        house.failed_job()
-        house.submit(" ")
-        house.later(days=1.1)
-    house.later(days=-3)
-    house.say("a late clock")
-    return house
+        core.turn(f"day {day}")
+        asking = core.say_in("asks")
+        core.start()
+        core.ask(asking)
+        core.failed_job()
+        core.submit(" ")
+        core.later(days=1.1)
+    core.later(days=-3)
+    core.say("a late clock")
+    return core
 
 
 @pytest.mark.req("A7")
-def test_replaying_in_blocks_is_the_same_as_applying_one_by_one(long_story: House):
+def test_replaying_in_blocks_is_the_same_as_applying_one_by_one(long_story: CoreHarness):
     replayed = State()
     for start in range(0, len(long_story.journal), 7):
         fold.replay(replayed, long_story.journal[start : start + 7])
@@ -156,12 +156,12 @@ def test_replaying_in_blocks_is_the_same_as_applying_one_by_one(long_story: Hous
 
 
 @pytest.mark.req("A7")
-def test_the_journal_alone_gives_the_same_state(long_story: House):
+def test_the_journal_alone_gives_the_same_state(long_story: CoreHarness):
     assert encoded(folded(long_story.journal)) == encoded(long_story.state)
 
 
 @pytest.mark.req("A7", "A15")
-def test_a_snapshot_anywhere_and_the_tail_give_the_same_state(long_story: House):
+def test_a_snapshot_anywhere_and_the_tail_give_the_same_state(long_story: CoreHarness):
     journal = long_story.journal
     for cut in range(0, len(journal), 5):
         snapshot = msgspec.json.decode(encoded(folded(journal[:cut])), type=State)
@@ -169,25 +169,25 @@ def test_a_snapshot_anywhere_and_the_tail_give_the_same_state(long_story: House)
         assert encoded(snapshot) == encoded(long_story.state)
 
 
-def test_live_jobs_are_counted(house: House):
+def test_live_jobs_are_counted(core: CoreHarness):
     for name in ("one", "two", "two", "three"):
-        house.say_in(name)
-    house.ask(house.start())
-    house.start()
-    assert house.state.live_counts() == {"queued": 2, "running": 1, "waiting": 1}
+        core.say_in(name)
+    core.ask(core.start())
+    core.start()
+    assert core.state.live_counts() == {"queued": 2, "running": 1, "waiting": 1}
 
 
-def test_a_plan_is_never_replaced(house: House):
-    job_id = house.say()
-    house.start()
-    house.complete(job_id)
+def test_a_plan_is_never_replaced(core: CoreHarness):
+    job_id = core.say()
+    core.start()
+    core.complete(job_id)
     debt_id = answer_debt_id(job_id)
-    house.plan(debt_id, pieces=1)
-    planned = house.state.debts[debt_id].plan
-    house.take(e.DeliveryPlanned(debt_id, None, "nowhere", "another"))
-    assert house.state.debts[debt_id].plan is planned
+    core.plan(debt_id, pieces=1)
+    planned = core.state.debts[debt_id].plan
+    core.take(e.DeliveryPlanned(debt_id, None, "nowhere", "another"))
+    assert core.state.debts[debt_id].plan is planned
 
 
-def test_a_disabled_project_is_remembered_as_such(house: House):
-    house.take(e.ProjectUpdated("api", "/srv/api", ("echo",), "echo", disabled="gone"))
-    assert house.state.projects["api"].disabled == "gone"
+def test_a_disabled_project_is_remembered_as_such(core: CoreHarness):
+    core.take(e.ProjectUpdated("api", "/srv/api", ("echo",), "echo", disabled="gone"))
+    assert core.state.projects["api"].disabled == "gone"

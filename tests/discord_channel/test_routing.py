@@ -37,7 +37,7 @@ async def test_two_bound_sessions_of_one_channel_never_post_twice_or_into_it(
             discord_token=discord.token, discord_owner_id=str(discord.owner.id), discord_api_base=discord.api,
             discord_gateway_url=discord.gateway_url,
         )  # fmt: skip
-        async with run_daemon(settings) as house:
+        async with run_daemon(settings) as daemon:
             await discord.gateway.ready(timeout=20)
             await discord.wait_for(lambda: discord.world.commands[None], what="commands")
             for name in ("one", "two"):
@@ -47,8 +47,8 @@ async def test_two_bound_sessions_of_one_channel_never_post_twice_or_into_it(
             one, two = parent.threads()
             said = discord.owner.tell_bot(parent, "the channel's own")
             await parent.wait_for_answer(after=said)
-            sessions = {s.conversation.conversation_id: s for s in house.flow.ledger.state.sessions.values()}
-            await house.flow.bindings.bind(
+            sessions = {s.conversation.conversation_id: s for s in daemon.flow.ledger.state.sessions.values()}
+            await daemon.flow.bindings.bind(
                 target_session_key=sessions[str(one.id)].session_key, target_kind="session", conversation=ref(two)
             )
             said = discord.owner.say(two, "which session hears this?")

@@ -18,7 +18,7 @@ from fairlead.render.words.en import WORDS
 
 pytestmark = pytest.mark.anyio
 
-SOURCES = sorted(Path(fairlead.channels.discord.__path__[0]).glob("*.py"))
+SOURCES = sorted(Path(fairlead.channels.discord.__path__[0]).rglob("*.py"))
 
 
 def spoken() -> Iterator[tuple[str, str, set[str]]]:

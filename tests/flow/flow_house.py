@@ -165,7 +165,7 @@ class Agent:
         pass
 
 
-class FlowHouse:
+class FlowHarness:
     def __init__(self, flow: Flow, journal: FileJournal, blobs: FileBlobs, writer: LoopWriter, world: World) -> None:
         self.flow = flow
         self.journal = journal
@@ -260,7 +260,7 @@ async def flow_house(
     fetchers: dict[str, Any] | None = None,
     rereaders: dict[str, Any] | None = None,
     life: int = 0,
-) -> AsyncIterator[FlowHouse]:
+) -> AsyncIterator[FlowHarness]:
     """From an open journal to running workers. Leaving it is the end of the process: nothing drains."""
     disk = disk or SimulatedDisk()
     if not disk.exists(STATE):
@@ -292,16 +292,16 @@ async def flow_house(
         random=Random(7),
         turn_settings=settings or TurnSettings(workspaces="/state/workspaces"),
     )
-    house = FlowHouse(Flow(world), journal, blobs, writer, world)
-    house.disk, house.agents, house.history, house.broken = disk, agents, history, broken
-    ledger = house.flow.ledger
+    flow = FlowHarness(Flow(world), journal, blobs, writer, world)
+    flow.disk, flow.agents, flow.history, flow.broken = disk, agents, history, broken
+    ledger = flow.flow.ledger
     await recovery.found_and_begin(ledger, state_id="abcd", version="test", pid=1, owner_id=OWNER)
     await recovery.register_projects(ledger, recovery.ProjectSources(projects), world.directories)
     await recovery.mark_interrupted(ledger)
-    async with TaskOwner("house") as owner:
-        owner.start(house.flow.run(), name="flow")
+    async with TaskOwner("daemon") as owner:
+        owner.start(flow.flow.run(), name="flow")
         try:
-            yield house
+            yield flow
         finally:
             owner.cancel()
     await journal.aclose()

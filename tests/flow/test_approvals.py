@@ -24,50 +24,50 @@ async def refused(work) -> FairleadError:
 
 @virtually
 async def test_a_question_is_posted_with_everything_needed_to_decide():
-    async with flow_house() as house:
-        await house.say("/ask rm -rf build")
-        question = await house.question()
-        await house.until(lambda: bool(house.posts(place(OWNER))))
-        [post] = house.posts(place(OWNER))
+    async with flow_house() as flow:
+        await flow.say("/ask rm -rf build")
+        question = await flow.question()
+        await flow.until(lambda: bool(flow.posts(place(OWNER))))
+        [post] = flow.posts(place(OWNER))
         assert post.question_id == question
         assert "rm -rf build" in post.text
 
 
 @virtually
 async def test_an_answer_with_characters_that_no_text_can_hold_reaches_the_agent_clean():
-    async with flow_house() as house:
-        receipt = await house.say("/question Which? | red | blue")
-        await house.click(await house.question(), chosen={"Which?": "gr\ud800y\x00"}, message="so \udfff it is")
-        job = await house.ended(receipt.job_id)
-        [answered] = house.facts(e.QuestionAnswered)
+    async with flow_house() as flow:
+        receipt = await flow.say("/question Which? | red | blue")
+        await flow.click(await flow.question(), chosen={"Which?": "gr\ud800y\x00"}, message="so \udfff it is")
+        job = await flow.ended(receipt.job_id)
+        [answered] = flow.facts(e.QuestionAnswered)
         assert (answered.chosen, answered.message) == ({"Which?": "gr?y\u2400"}, "so ? it is")
         assert "is gr?y\u2400" in (job.result_excerpt or "")
 
 
 @virtually
 async def test_a_choice_from_one_of_several_lists_is_kept_until_all_are_made():
-    async with flow_house() as house:
-        receipt = await house.say("/question Which? | red | blue || Where? | here | there")
-        question = await house.question()
-        await house.click(question, chosen={"Which?": "red"}, partial=True)
-        await house.click(question, chosen={"Which?": "blue"}, partial=True)
-        assert house.facts(e.QuestionAnswered) == []
-        await house.click(question, chosen={"Where?": "there"}, partial=True)
-        await house.ended(receipt.job_id)
-        [answered] = house.facts(e.QuestionAnswered)
+    async with flow_house() as flow:
+        receipt = await flow.say("/question Which? | red | blue || Where? | here | there")
+        question = await flow.question()
+        await flow.click(question, chosen={"Which?": "red"}, partial=True)
+        await flow.click(question, chosen={"Which?": "blue"}, partial=True)
+        assert flow.facts(e.QuestionAnswered) == []
+        await flow.click(question, chosen={"Where?": "there"}, partial=True)
+        await flow.ended(receipt.job_id)
+        [answered] = flow.facts(e.QuestionAnswered)
         assert answered.chosen == {"Which?": "blue", "Where?": "there"}
-        assert len(house.facts(e.ChoiceMade)) == 2
+        assert len(flow.facts(e.ChoiceMade)) == 2
 
 
 @virtually
 async def test_nobody_in_time_means_no():
-    async with flow_house(limits=Limits(question_timeout_sec=600)) as house:
-        job = await house.answered("/ask rm -rf build")
+    async with flow_house(limits=Limits(question_timeout_sec=600)) as flow:
+        job = await flow.answered("/ask rm -rf build")
         assert "denied: rm -rf build" in (job.result_excerpt or "")
         assert 600 <= asyncio.get_running_loop().time() < 610
-        [closed] = house.facts(e.QuestionClosed)
+        [closed] = flow.facts(e.QuestionClosed)
         assert closed.reason == "expired"
-        assert (await refused(house.click(closed.question_id))).code is Code.E_QUESTION_CLOSED
+        assert (await refused(flow.click(closed.question_id))).code is Code.E_QUESTION_CLOSED
 
 
 @pytest.mark.parametrize(("verdict", "words"), [("allow", "allowed: ls"), ("deny", "denied: ls")])
@@ -75,131 +75,131 @@ def test_the_answer_reaches_the_agent(verdict: str, words: str):
     from fairlead.testing.clock import run_virtually
 
     async def story() -> None:
-        async with flow_house() as house:
-            receipt = await house.say("/ask ls")
-            assert await house.click(await house.question(), verdict) == receipt.job_id
-            assert words in ((await house.ended(receipt.job_id)).result_excerpt or "")
+        async with flow_house() as flow:
+            receipt = await flow.say("/ask ls")
+            assert await flow.click(await flow.question(), verdict) == receipt.job_id
+            assert words in ((await flow.ended(receipt.job_id)).result_excerpt or "")
 
     run_virtually(story())
 
 
 @virtually
 async def test_of_two_clicks_the_first_counts_and_the_second_is_told_whose():
-    async with flow_house() as house:
-        await house.say("/ask ls")
-        question = await house.question()
-        await house.click(question, "deny")
-        late = await refused(house.click(question, "allow"))
+    async with flow_house() as flow:
+        await flow.say("/ask ls")
+        question = await flow.question()
+        await flow.click(question, "deny")
+        late = await refused(flow.click(question, "allow"))
         assert late.code is Code.E_QUESTION_CLOSED
         assert "42 has already answered: deny" in late.message
 
 
 @virtually
 async def test_of_two_people_who_answer_in_the_same_moment_one_is_told_that_it_was_the_other():
-    async with flow_house() as house:
-        job = await house.say("/ask ls")
-        question = await house.question()
-        house.writer.held = True
+    async with flow_house() as flow:
+        job = await flow.say("/ask ls")
+        question = await flow.question()
+        flow.writer.held = True
         clicks = asyncio.gather(
-            house.click(question, "deny"), house.click(question, "allow", person="43"), return_exceptions=True
+            flow.click(question, "deny"), flow.click(question, "allow", person="43"), return_exceptions=True
         )
         await asyncio.sleep(1)
-        house.writer.release()
+        flow.writer.release()
         first, second = await clicks
         assert first == job.job_id
         assert isinstance(second, FairleadError)
         assert second.code is Code.E_QUESTION_CLOSED
-        assert "denied" in ((await house.ended(job.job_id)).result_excerpt or "")
-        assert [f.verdict for f in house.facts(e.QuestionAnswered)] == ["deny"]
+        assert "denied" in ((await flow.ended(job.job_id)).result_excerpt or "")
+        assert [f.verdict for f in flow.facts(e.QuestionAnswered)] == ["deny"]
 
 
 @pytest.mark.req("C4")
 @virtually
 async def test_a_reset_while_a_person_is_asked_ends_the_job_and_its_question():
-    async with flow_house() as house:
-        job = await house.say("/ask ls")
-        question = await house.question()
-        reset = await house.command(ask.Reset())
+    async with flow_house() as flow:
+        job = await flow.say("/ask ls")
+        question = await flow.question()
+        reset = await flow.command(ask.Reset())
         assert reset.cancelled == (job.job_id,)
-        assert (await house.ended(job.job_id)).state == "cancelled"
-        assert (await refused(house.click(question))).code is Code.E_QUESTION_CLOSED
-        assert house.state.waiting == []
-        assert (await house.answered("a new talk")).generation == 1
+        assert (await flow.ended(job.job_id)).state == "cancelled"
+        assert (await refused(flow.click(question))).code is Code.E_QUESTION_CLOSED
+        assert flow.state.waiting == []
+        assert (await flow.answered("a new talk")).generation == 1
 
 
 @virtually
 async def test_for_this_session_covers_this_command_and_nothing_wider():
-    async with flow_house() as house:
-        await house.say("/ask ls")
-        await house.click(await house.question(), for_session=True)
-        await house.quiet()
-        assert house.state.sessions["agent:fairlead:user:42"].rules == ["Bash(ls)"]
-        assert "allowed: ls" in ((await house.answered("/ask ls")).result_excerpt or "")
-        assert len(house.facts(e.QuestionAsked)) == 1
-        await house.say("/ask ls -la")
-        assert await house.question()
-        other = await house.say("/ask ls", user="43")
-        await house.until(lambda: house.state.jobs[other.job_id].state == "waiting")
+    async with flow_house() as flow:
+        await flow.say("/ask ls")
+        await flow.click(await flow.question(), for_session=True)
+        await flow.quiet()
+        assert flow.state.sessions["agent:fairlead:user:42"].rules == ["Bash(ls)"]
+        assert "allowed: ls" in ((await flow.answered("/ask ls")).result_excerpt or "")
+        assert len(flow.facts(e.QuestionAsked)) == 1
+        await flow.say("/ask ls -la")
+        assert await flow.question()
+        other = await flow.say("/ask ls", user="43")
+        await flow.until(lambda: flow.state.jobs[other.job_id].state == "waiting")
 
 
 @virtually
 async def test_a_rule_goes_with_a_reset():
-    async with flow_house() as house:
-        await house.say("/ask ls")
-        await house.click(await house.question(), for_session=True)
-        await house.quiet()
-        await house.command(ask.Reset())
-        await house.say("/ask ls")
-        assert await house.question()
+    async with flow_house() as flow:
+        await flow.say("/ask ls")
+        await flow.click(await flow.question(), for_session=True)
+        await flow.quiet()
+        await flow.command(ask.Reset())
+        await flow.say("/ask ls")
+        assert await flow.question()
 
 
 @pytest.mark.req("A13")
 @virtually
 async def test_strangers_answer_nothing_and_only_the_owner_allows_for_the_session():
-    async with flow_house(limits=Limits(allowed_people=("43",))) as house:
-        await house.say("/ask ls")
-        question = await house.question()
-        assert (await refused(house.gate.click(Click(question, "666", "allow")))).code is Code.E_OWNER_ONLY
-        wide = await refused(house.gate.click(Click(question, "43", "allow", for_session=True)))
+    async with flow_house(limits=Limits(allowed_people=("43",))) as flow:
+        await flow.say("/ask ls")
+        question = await flow.question()
+        assert (await refused(flow.gate.click(Click(question, "666", "allow")))).code is Code.E_OWNER_ONLY
+        wide = await refused(flow.gate.click(Click(question, "43", "allow", for_session=True)))
         assert wide.code is Code.E_OWNER_ONLY
-        await house.gate.click(Click(question, "43", "allow"))
-        await house.quiet()
-        assert house.state.sessions["agent:fairlead:user:42"].rules == []
+        await flow.gate.click(Click(question, "43", "allow"))
+        await flow.quiet()
+        assert flow.state.sessions["agent:fairlead:user:42"].rules == []
 
 
 @virtually
 async def test_a_choice_and_words_of_ones_own_reach_the_agent():
-    async with flow_house() as house:
-        first = await house.say("/question Which colour? | red | blue")
-        await house.click(await house.question(), chosen={"Which colour?": "blue"})
-        assert "is blue" in ((await house.ended(first.job_id)).result_excerpt or "")
-        second = await house.say("/question Which colour? | red | blue")
-        await house.click(await house.question(), message="green, please")
-        assert "green, please" in ((await house.ended(second.job_id)).result_excerpt or "")
+    async with flow_house() as flow:
+        first = await flow.say("/question Which colour? | red | blue")
+        await flow.click(await flow.question(), chosen={"Which colour?": "blue"})
+        assert "is blue" in ((await flow.ended(first.job_id)).result_excerpt or "")
+        second = await flow.say("/question Which colour? | red | blue")
+        await flow.click(await flow.question(), message="green, please")
+        assert "green, please" in ((await flow.ended(second.job_id)).result_excerpt or "")
 
 
 @virtually
 async def test_after_a_restart_the_buttons_of_a_question_still_answer_as_a_new_job():
-    async with flow_house() as house:
-        receipt = await house.say("/question Which colour? | red | blue")
-        question = await house.question()
-        disk, history = house.disk, house.history
-    async with flow_house(disk=disk, history=history, life=1) as house:
-        assert house.state.jobs[receipt.job_id].state == "unknown_after_crash"
-        job_id = await house.click(question, chosen={"Which colour?": "blue"})
-        job = await house.ended(job_id)
+    async with flow_house() as flow:
+        receipt = await flow.say("/question Which colour? | red | blue")
+        question = await flow.question()
+        disk, history = flow.disk, flow.history
+    async with flow_house(disk=disk, history=history, life=1) as flow:
+        assert flow.state.jobs[receipt.job_id].state == "unknown_after_crash"
+        job_id = await flow.click(question, chosen={"Which colour?": "blue"})
+        job = await flow.ended(job_id)
         assert (job.cause, job.session_key) == ("answer", receipt.session_key)
-        assert "Answer: blue" in house.agents.invoked[-1].prompt
+        assert "Answer: blue" in flow.agents.invoked[-1].prompt
 
 
 @virtually
 async def test_after_a_restart_a_permission_says_that_its_job_is_gone():
-    async with flow_house() as house:
-        receipt = await house.say("/ask ls")
-        question = await house.question()
-        disk = house.disk
-    async with flow_house(disk=disk, life=1) as house:
-        gone = await refused(house.click(question))
+    async with flow_house() as flow:
+        receipt = await flow.say("/ask ls")
+        question = await flow.question()
+        disk = flow.disk
+    async with flow_house(disk=disk, life=1) as flow:
+        gone = await refused(flow.click(question))
         assert gone.code is Code.E_QUESTION_CLOSED
         assert f"retry {receipt.job_id}" in gone.next_step
 
@@ -209,10 +209,10 @@ async def test_a_question_that_was_settled_before_it_could_be_posted_is_not_aske
     away = {"is": True}
     history = ChannelHistory()
     channel = RecordingChannel(history, weather=lambda: Weather.AWAY if away["is"] else Weather.FAIR)
-    async with flow_house(channels=[channel], history=history, limits=Limits(question_timeout_sec=60)) as house:
-        await house.answered("/ask ls")
+    async with flow_house(channels=[channel], history=history, limits=Limits(question_timeout_sec=60)) as flow:
+        await flow.answered("/ask ls")
         away["is"] = False
-        await house.quiet()
+        await flow.quiet()
         assert [p.question_id for p in history.posts] == [""]
 
 
@@ -226,14 +226,14 @@ def test_what_could_not_be_posted_before_a_restart_is_asked_only_if_it_can_be_an
     async def story() -> None:
         history = ChannelHistory()
         away = RecordingChannel(history, weather=lambda: Weather.AWAY)
-        async with flow_house(channels=[away], history=history) as house:
-            await house.say(asked)
-            await house.question()
+        async with flow_house(channels=[away], history=history) as flow:
+            await flow.say(asked)
+            await flow.question()
             if orderly:
-                await house.flow.scheduler.drain(1)
-            disk = house.disk
-        async with flow_house(disk=disk, history=history, life=1) as house:
-            await house.quiet()
+                await flow.flow.scheduler.drain(1)
+            disk = flow.disk
+        async with flow_house(disk=disk, history=history, life=1) as flow:
+            await flow.quiet()
             assert ["question" if p.question_id else "answer" for p in history.posts] == posted
 
     run_virtually(story())

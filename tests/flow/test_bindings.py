@@ -16,9 +16,9 @@ KEY = "agent:fairlead:user:42"
 
 @virtually
 async def test_a_binding_has_every_field_and_survives_a_restart():
-    async with flow_house() as house:
-        await house.answered("hello")
-        made = await house.flow.bindings.bind(
+    async with flow_house() as flow:
+        await flow.answered("hello")
+        made = await flow.flow.bindings.bind(
             target_session_key=KEY,
             target_kind="subagent",
             conversation=place("thread"),
@@ -37,16 +37,16 @@ async def test_a_binding_has_every_field_and_survives_a_restart():
             None,
             {"by": "/spawn", "n": 1},
         )
-        disk, kept = house.disk, made
-    async with flow_house(disk=disk) as house:
-        assert house.state.bindings[kept.binding_id] == kept
+        disk, kept = flow.disk, made
+    async with flow_house(disk=disk) as flow:
+        assert flow.state.bindings[kept.binding_id] == kept
 
 
 @virtually
 async def test_bindings_are_found_by_session_and_by_conversation():
-    async with flow_house() as house:
-        await house.answered("hello")
-        bindings = house.flow.bindings
+    async with flow_house() as flow:
+        await flow.answered("hello")
+        bindings = flow.flow.bindings
         assert [b.conversation for b in bindings.list_by_session(KEY)] == [place("42")]
         found = bindings.resolve_by_conversation(place("42"))
         assert found is not None
@@ -57,25 +57,23 @@ async def test_bindings_are_found_by_session_and_by_conversation():
 
 @virtually
 async def test_binding_a_bound_conversation_ends_the_older_binding_as_rebound():
-    async with flow_house() as house:
-        await house.answered("hello")
-        await house.answered("hello", user="43")
-        older = house.flow.bindings.resolve_by_conversation(place("42"))
+    async with flow_house() as flow:
+        await flow.answered("hello")
+        await flow.answered("hello", user="43")
+        older = flow.flow.bindings.resolve_by_conversation(place("42"))
         other = "agent:fairlead:user:43"
-        newer = await house.flow.bindings.bind(
-            target_session_key=other, target_kind="session", conversation=place("42")
-        )
-        assert house.flow.bindings.resolve_by_conversation(place("42")) == newer
+        newer = await flow.flow.bindings.bind(target_session_key=other, target_kind="session", conversation=place("42"))
+        assert flow.flow.bindings.resolve_by_conversation(place("42")) == newer
         assert older is not None
-        assert [(f.binding_id, f.reason) for f in house.facts(e.BindingEnded)] == [(older.binding_id, "rebound")]
-        assert (await house.answered("now here", user="42")).session_key == other
+        assert [(f.binding_id, f.reason) for f in flow.facts(e.BindingEnded)] == [(older.binding_id, "rebound")]
+        assert (await flow.answered("now here", user="42")).session_key == other
 
 
 @virtually
 async def test_a_touch_moves_the_expiry_by_the_whole_time_to_live():
-    async with flow_house() as house:
-        await house.answered("hello")
-        bindings = house.flow.bindings
+    async with flow_house() as flow:
+        await flow.answered("hello")
+        bindings = flow.flow.bindings
         made = await bindings.bind(
             target_session_key=KEY, target_kind="session", conversation=place("t"), ttl_ms=60_000
         )
@@ -90,21 +88,21 @@ async def test_a_touch_moves_the_expiry_by_the_whole_time_to_live():
 
 @virtually
 async def test_a_binding_for_good_needs_no_touch():
-    async with flow_house() as house:
-        await house.answered("hello")
-        before = house.state.seq
-        [binding] = house.flow.bindings.list_by_session(KEY)
-        await house.flow.bindings.touch(binding.binding_id)
-        await house.flow.bindings.touch("bind_999")
-        assert house.facts(e.BindingTouched) == []
-        assert house.state.seq >= before
+    async with flow_house() as flow:
+        await flow.answered("hello")
+        before = flow.state.seq
+        [binding] = flow.flow.bindings.list_by_session(KEY)
+        await flow.flow.bindings.touch(binding.binding_id)
+        await flow.flow.bindings.touch("bind_999")
+        assert flow.facts(e.BindingTouched) == []
+        assert flow.state.seq >= before
 
 
 @virtually
 async def test_unbinding_gives_back_what_it_ended():
-    async with flow_house() as house:
-        await house.answered("hello")
-        bindings = house.flow.bindings
+    async with flow_house() as flow:
+        await flow.answered("hello")
+        bindings = flow.flow.bindings
         for name in ("a", "b"):
             await bindings.bind(target_session_key=KEY, target_kind="session", conversation=place(name))
         first = bindings.resolve_by_conversation(place("a"))
@@ -119,9 +117,9 @@ async def test_unbinding_gives_back_what_it_ended():
 
 @virtually
 async def test_a_session_that_is_not_there_cannot_be_bound():
-    async with flow_house() as house:
+    async with flow_house() as flow:
         with pytest.raises(FairleadError) as caught:
-            await house.flow.bindings.bind(
+            await flow.flow.bindings.bind(
                 target_session_key="agent:fairlead:user:nobody", target_kind="session", conversation=place("x")
             )
         assert caught.value.code is Code.E_SESSION_NOT_FOUND
@@ -130,16 +128,16 @@ async def test_a_session_that_is_not_there_cannot_be_bound():
 @pytest.mark.req("D5")
 @virtually
 async def test_whatever_is_delivered_to_a_conversation_moves_the_expiry_of_its_binding():
-    async with flow_house() as house:
-        await house.answered("hello", user="42")
-        made = await house.flow.bindings.bind(
+    async with flow_house() as flow:
+        await flow.answered("hello", user="42")
+        made = await flow.flow.bindings.bind(
             target_session_key=KEY, target_kind="session", conversation=place("42"), ttl_ms=60_000
         )
         before = made.expires_at
         await asyncio.sleep(30)
-        await house.answered("again", user="42")
-        await house.until(lambda: not house.state.debts)
-        after = house.flow.bindings.resolve_by_conversation(place("42"))
+        await flow.answered("again", user="42")
+        await flow.until(lambda: not flow.state.debts)
+        after = flow.flow.bindings.resolve_by_conversation(place("42"))
         assert after is not None
         assert before is not None
         assert (after.expires_at or "") > before

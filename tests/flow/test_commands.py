@@ -32,8 +32,8 @@ def two_tools() -> list:
 @virtually
 async def test_every_request_has_its_answer():
     """A new request that nobody handles would fail here, not in front of a person."""
-    async with flow_house() as house:
-        await house.answered("hello")
+    async with flow_house() as flow:
+        await flow.answered("hello")
         asked: list[ask.Request] = [
             ask.ProjectCreate("web", "/srv/web", "echo", "echo"),
             ask.ProjectAdd("/srv/more"),
@@ -52,7 +52,7 @@ async def test_every_request_has_its_answer():
             ask.Reset(),
         ]
         for request in asked:
-            assert isinstance(await house.command(request), told.Reply), request
+            assert isinstance(await flow.command(request), told.Reply), request
         refusing = {
             ask.Retry: ask.Retry("job_x"),
             ask.Cancel: ask.Cancel(),
@@ -60,17 +60,17 @@ async def test_every_request_has_its_answer():
             ask.Start: ask.Start("1"),
         }
         for request in refusing.values():
-            await refused(house.command(request))
+            await refused(flow.command(request))
         assert {type(r) for r in asked} | set(refusing) == set(Request.__args__)
 
 
 @virtually
 async def test_a_project_is_created_with_its_tools_and_arguments():
-    async with flow_house(runtimes=two_tools()) as house:
+    async with flow_house(runtimes=two_tools()) as flow:
         request = ask.ProjectCreate("web-2", "/srv/web", "other, echo,other", "echo", '{"echo": ["--model", "x y"]}')
-        info = await house.command(request)
+        info = await flow.command(request)
         assert info == told.ProjectInfo(2, "web-2", "/srv/web", ("other", "echo"), "echo", created=True)
-        assert house.state.projects["web-2"].default_args == {"echo": ("--model", "x y")}
+        assert flow.state.projects["web-2"].default_args == {"echo": ("--model", "x y")}
 
 
 @pytest.mark.parametrize(
@@ -115,10 +115,10 @@ def test_what_cannot_be_is_refused_with_its_code_and_changes_nothing(request_: R
     async def story() -> None:
         directories = PretendedDirectories()
         directories.gone.add("/srv/gone")
-        async with flow_house(directories=directories) as house:
-            before = house.state.seq
-            assert await refused(house.command(request_)) is code
-            assert house.state.seq == before
+        async with flow_house(directories=directories) as flow:
+            before = flow.state.seq
+            assert await refused(flow.command(request_)) is code
+            assert flow.state.seq == before
 
     run_virtually(story())
 
@@ -126,51 +126,51 @@ def test_what_cannot_be_is_refused_with_its_code_and_changes_nothing(request_: R
 @pytest.mark.req("A13")
 @virtually
 async def test_strangers_may_ask_nothing_at_all():
-    async with flow_house(limits=Limits(allowed_people=("43",))) as house:
-        stranger = house.caller("666", vouched=False)
+    async with flow_house(limits=Limits(allowed_people=("43",))) as flow:
+        stranger = flow.caller("666", vouched=False)
         for request in (ask.Status(), ask.ProjectList(), ask.Why("x"), ask.Reset(), ask.AgentStop(kill=True)):
-            assert await refused(house.gate.command(request, stranger)) is Code.E_OWNER_ONLY
-        assert await house.gate.command(ask.ProjectList(), house.caller("43", vouched=False))
-        assert await house.gate.command(ask.ProjectList(), house.caller(OWNER, vouched=False))
+            assert await refused(flow.gate.command(request, stranger)) is Code.E_OWNER_ONLY
+        assert await flow.gate.command(ask.ProjectList(), flow.caller("43", vouched=False))
+        assert await flow.gate.command(ask.ProjectList(), flow.caller(OWNER, vouched=False))
 
 
 @pytest.mark.req("B2", "B15")
 @virtually
 async def test_projects_are_listed_with_numbers_and_the_active_one_is_marked():
-    async with flow_house(projects=("/srv/api", "/srv/Web App", "/srv/other/api")) as house:
-        catalogue = await house.command(ask.ProjectList())
+    async with flow_house(projects=("/srv/api", "/srv/Web App", "/srv/other/api")) as flow:
+        catalogue = await flow.command(ask.ProjectList())
         assert [(p.number, p.name) for p in catalogue.projects] == [(1, "api"), (2, "web-app"), (3, "api-2")]
-        selected = await house.command(ask.ProjectSwitch("2"))
+        selected = await flow.command(ask.ProjectSwitch("2"))
         assert (selected.name, selected.path) == ("web-app", "/srv/Web App")
-        catalogue = await house.command(ask.ProjectList())
+        catalogue = await flow.command(ask.ProjectList())
         assert [p.active for p in catalogue.projects] == [False, True, False]
-        again = await house.command(ask.ProjectAdd("/srv/api"))
+        again = await flow.command(ask.ProjectAdd("/srv/api"))
         assert (again.name, again.created) == ("api", False)
-        assert (await house.answered("hello")).project == "web-app"
+        assert (await flow.answered("hello")).project == "web-app"
 
 
 @virtually
 async def test_project_status_counts_what_happens_in_it():
-    async with flow_house() as house:
-        await house.answered("/fail E_AGENT_ERROR", user="a")
-        await house.say("/hang", user="b")
-        await house.until(lambda: len(house.state.running) == 1)
-        await house.say("waits", user="b")
-        failed = next(j for j in house.state.jobs.values() if j.state == "failed")
-        report = await house.command(ask.ProjectStatus("1"))
+    async with flow_house() as flow:
+        await flow.answered("/fail E_AGENT_ERROR", user="a")
+        await flow.say("/hang", user="b")
+        await flow.until(lambda: len(flow.state.running) == 1)
+        await flow.say("waits", user="b")
+        failed = next(j for j in flow.state.jobs.values() if j.state == "failed")
+        report = await flow.command(ask.ProjectStatus("1"))
         assert report == told.ProjectReport("api", 2, 1, 1, 1, f"E_AGENT_ERROR ({failed.job_id})")
         await asyncio.sleep(25 * 3600)
-        assert (await house.command(ask.ProjectStatus("api"))).failed_jobs_24h <= 1
+        assert (await flow.command(ask.ProjectStatus("api"))).failed_jobs_24h <= 1
 
 
 @pytest.mark.req("A20")
 @virtually
 async def test_status_tells_every_field():
-    async with flow_house() as house:
-        first = await house.answered("hello\n/usage 10 20 0.5")
-        await house.quiet()
-        status = await house.command(ask.Status())
-        session = house.state.sessions[first.session_key]
+    async with flow_house() as flow:
+        first = await flow.answered("hello\n/usage 10 20 0.5")
+        await flow.quiet()
+        status = await flow.command(ask.Status())
+        session = flow.state.sessions[first.session_key]
         assert status == told.StatusReport(
             session_id="agent:fairlead:user:42",
             session_key_name="agent:fairlead:user:42",
@@ -186,123 +186,123 @@ async def test_status_tells_every_field():
             can_ask=True,
             cost_usd=0.5,
         )
-        failed = await house.answered("/fail E_AGENT_ERROR")
-        status = await house.command(ask.Status())
+        failed = await flow.answered("/fail E_AGENT_ERROR")
+        status = await flow.command(ask.Status())
         assert (status.state, status.retry_job_id) == ("failed", failed.job_id)
-        running = await house.say("/hang")
-        await house.until(lambda: len(house.state.running) == 1)
-        await house.say("one more")
-        status = await house.command(ask.Status())
+        running = await flow.say("/hang")
+        await flow.until(lambda: len(flow.state.running) == 1)
+        await flow.say("one more")
+        status = await flow.command(ask.Status())
         assert (status.state, status.pending, status.running_job_id) == ("running", 1, running.job_id)
 
 
 @virtually
 async def test_the_tool_changes_from_the_next_job_on():
-    async with flow_house(runtimes=two_tools()) as house:
-        running = await house.say("/slow 30")
-        await house.until(lambda: len(house.state.running) == 1)
-        reply = await house.command(ask.Tool("other"))
+    async with flow_house(runtimes=two_tools()) as flow:
+        running = await flow.say("/slow 30")
+        await flow.until(lambda: len(flow.state.running) == 1)
+        reply = await flow.command(ask.Tool("other"))
         assert reply == told.ToolSet("other", from_next_job=True)
-        assert (await house.answered("next")).tool == "other"
-        assert house.state.jobs[running.job_id].tool == "echo"
-        assert await refused(house.command(ask.Tool("vim"))) is Code.E_TOOL_NOT_ENABLED
+        assert (await flow.answered("next")).tool == "other"
+        assert flow.state.jobs[running.job_id].tool == "echo"
+        assert await refused(flow.command(ask.Tool("vim"))) is Code.E_TOOL_NOT_ENABLED
 
 
 @pytest.mark.req("A16")
 @virtually
 async def test_a_failed_job_is_tried_again_as_a_new_one_with_the_same_words():
-    async with flow_house() as house:
-        failed = await house.answered("/fail E_AGENT_ERROR\nthese very words")
-        reply = await house.command(ask.Retry(failed.job_id))
+    async with flow_house() as flow:
+        failed = await flow.answered("/fail E_AGENT_ERROR\nthese very words")
+        reply = await flow.command(ask.Retry(failed.job_id))
         assert (reply.attempt, reply.retry_of) == (2, failed.job_id)
         assert reply.job_id != failed.job_id
-        again = await house.ended(reply.job_id)
+        again = await flow.ended(reply.job_id)
         assert again.cause == "retry"
-        assert [i.prompt for i in house.agents.invoked] == ["/fail E_AGENT_ERROR\nthese very words"] * 2
-        assert await refused(house.command(ask.Retry(failed.job_id))) is Code.E_JOB_NOT_RETRYABLE
-        third = await house.command(ask.Retry(reply.job_id))
+        assert [i.prompt for i in flow.agents.invoked] == ["/fail E_AGENT_ERROR\nthese very words"] * 2
+        assert await refused(flow.command(ask.Retry(failed.job_id))) is Code.E_JOB_NOT_RETRYABLE
+        third = await flow.command(ask.Retry(reply.job_id))
         assert third.attempt == 3
 
 
 @pytest.mark.req("A16")
 @virtually
 async def test_a_double_click_on_retry_is_one_new_job():
-    async with flow_house() as house:
-        failed = await house.answered("/fail E_AGENT_ERROR")
-        clicks = [house.command(ask.Retry(failed.job_id)) for _ in range(2)]
+    async with flow_house() as flow:
+        failed = await flow.answered("/fail E_AGENT_ERROR")
+        clicks = [flow.command(ask.Retry(failed.job_id)) for _ in range(2)]
         first, second = await asyncio.gather(*clicks, return_exceptions=True)
         assert first.attempt == 2
         assert second.code is Code.E_JOB_NOT_RETRYABLE
         assert first.job_id in second.message
-        await house.ended(first.job_id)
-        assert len(house.agents.invoked) == 2
+        await flow.ended(first.job_id)
+        assert len(flow.agents.invoked) == 2
 
 
 @pytest.mark.req("A16", "A18")
 @virtually
 async def test_only_what_failed_can_be_retried():
-    async with flow_house() as house:
-        done = await house.answered("hello")
-        running = await house.say("/hang")
-        queued = await house.say("waits")
-        await house.until(lambda: len(house.state.running) == 1)
+    async with flow_house() as flow:
+        done = await flow.answered("hello")
+        running = await flow.say("/hang")
+        queued = await flow.say("waits")
+        await flow.until(lambda: len(flow.state.running) == 1)
         for job_id in (done.job_id, running.job_id, queued.job_id):
-            assert await refused(house.command(ask.Retry(job_id))) is Code.E_JOB_NOT_RETRYABLE
-        await house.command(ask.Cancel())
+            assert await refused(flow.command(ask.Retry(job_id))) is Code.E_JOB_NOT_RETRYABLE
+        await flow.command(ask.Cancel())
         for job_id in (running.job_id, queued.job_id):
-            assert (await house.ended(job_id)).state == "cancelled"
-            assert await refused(house.command(ask.Retry(job_id))) is Code.E_JOB_NOT_RETRYABLE
+            assert (await flow.ended(job_id)).state == "cancelled"
+            assert await refused(flow.command(ask.Retry(job_id))) is Code.E_JOB_NOT_RETRYABLE
 
 
 @virtually
 async def test_a_long_prompt_is_retried_whole():
-    async with flow_house() as house:
-        failed = await house.answered("/fail E_AGENT_ERROR\n" + "x" * 300_000)
-        reply = await house.command(ask.Retry(failed.job_id))
-        await house.ended(reply.job_id)
-        first, second = (i.prompt for i in house.agents.invoked)
+    async with flow_house() as flow:
+        failed = await flow.answered("/fail E_AGENT_ERROR\n" + "x" * 300_000)
+        reply = await flow.command(ask.Retry(failed.job_id))
+        await flow.ended(reply.job_id)
+        first, second = (i.prompt for i in flow.agents.invoked)
         assert first == second
 
 
 @virtually
 async def test_cancel_takes_one_job_or_all():
-    async with flow_house() as house:
-        running = await house.say("/hang")
-        await house.until(lambda: len(house.state.running) == 1)
-        second, third = await house.say("second"), await house.say("third")
-        reply = await house.command(ask.Cancel(third.job_id))
+    async with flow_house() as flow:
+        running = await flow.say("/hang")
+        await flow.until(lambda: len(flow.state.running) == 1)
+        second, third = await flow.say("second"), await flow.say("third")
+        reply = await flow.command(ask.Cancel(third.job_id))
         assert reply == told.JobsCancelled((), (third.job_id,))
-        assert await refused(house.command(ask.Cancel("job_20260105_7777"))) is Code.E_NOTHING_TO_CANCEL
-        reply = await house.command(ask.Cancel())
+        assert await refused(flow.command(ask.Cancel("job_20260105_7777"))) is Code.E_NOTHING_TO_CANCEL
+        reply = await flow.command(ask.Cancel())
         assert reply == told.JobsCancelled((running.job_id,), (second.job_id,))
-        await house.quiet()
-        assert await refused(house.command(ask.Cancel())) is Code.E_NOTHING_TO_CANCEL
+        await flow.quiet()
+        assert await refused(flow.command(ask.Cancel())) is Code.E_NOTHING_TO_CANCEL
 
 
 @pytest.mark.req("A6")
 @virtually
 async def test_sessions_are_listed_by_activity_and_opened_where_they_are():
-    async with flow_house() as house:
+    async with flow_house() as flow:
         for number in range(25):
-            await house.answered("hello", user=f"u{number}")
+            await flow.answered("hello", user=f"u{number}")
             await asyncio.sleep(1)
-        catalogue = await house.command(ask.SessionList())
+        catalogue = await flow.command(ask.SessionList())
         assert [row.session_id.rpartition(":")[2] for row in catalogue.sessions] == [f"u{n}" for n in range(24, 4, -1)]
-        found = await house.command(ask.SessionOpen("agent:fairlead:user:u3"))
+        found = await flow.command(ask.SessionOpen("agent:fairlead:user:u3"))
         assert found.session.conversation == place("u3")
-        assert (await house.command(ask.SessionList("api"))).sessions
-        await house.command(ask.ProjectAdd("/srv/empty"))
-        assert (await house.command(ask.SessionList("empty"))).sessions == ()
+        assert (await flow.command(ask.SessionList("api"))).sessions
+        await flow.command(ask.ProjectAdd("/srv/empty"))
+        assert (await flow.command(ask.SessionList("empty"))).sessions == ()
 
 
 @virtually
 async def test_why_tells_the_story_of_a_job_and_of_a_message():
-    async with flow_house() as house:
-        inbound = house.inbound("/ask ls", message_id="700700")
-        receipt = await house.gate.submit(inbound)
-        await house.click(await house.question())
-        await house.quiet()
-        story = await house.command(ask.Why(receipt.job_id))
+    async with flow_house() as flow:
+        inbound = flow.inbound("/ask ls", message_id="700700")
+        receipt = await flow.gate.submit(inbound)
+        await flow.click(await flow.question())
+        await flow.quiet()
+        story = await flow.command(ask.Why(receipt.job_id))
         kinds = [step.type for step in story.steps]
         assert kinds[0] == "JobEnqueued"
         for kind in ("JobStarted", "QuestionAsked", "QuestionAnswered", "JobCompleted", "DeliveryPlanned"):
@@ -310,40 +310,40 @@ async def test_why_tells_the_story_of_a_job_and_of_a_message():
         assert kinds[-1] == "PieceDelivered"
         assert all(step.words for step in story.steps)
         assert [s.seq for s in story.steps] == sorted(s.seq for s in story.steps)
-        by_message = await house.command(ask.Why("700700"))
+        by_message = await flow.command(ask.Why("700700"))
         assert by_message.steps == story.steps
         with pytest.raises(FairleadError):
-            await house.say(" ", message_id="800800")
-        assert [s.type for s in (await house.command(ask.Why("800800"))).steps] == ["MessageRefused"]
+            await flow.say(" ", message_id="800800")
+        assert [s.type for s in (await flow.command(ask.Why("800800"))).steps] == ["MessageRefused"]
 
 
 @pytest.mark.req("B1", "B5")
 @virtually
 async def test_agent_commands_act_on_the_session_here_or_on_the_last_one():
-    async with flow_house() as house:
-        await house.answered("hello\n/usage 10 20 0.5", at=place("dm"))
-        report = await house.command(ask.AgentStatus(), at=place("elsewhere"))
+    async with flow_house() as flow:
+        await flow.answered("hello\n/usage 10 20 0.5", at=place("dm"))
+        report = await flow.command(ask.AgentStatus(), at=place("elsewhere"))
         assert (report.project, report.project_number, report.tool, report.model) == ("api", 1, "echo", "echo-1")
-        assert (await house.command(ask.AgentModel("echo-2"))).model == "echo-2"
-        assert (await house.command(ask.AgentStatus())).model == "echo-2"
-        assert await refused(house.command(ask.AgentModel("gpt-9"))) is Code.E_MODEL_UNAVAILABLE
-        usage = await house.command(ask.AgentUsage())
+        assert (await flow.command(ask.AgentModel("echo-2"))).model == "echo-2"
+        assert (await flow.command(ask.AgentStatus())).model == "echo-2"
+        assert await refused(flow.command(ask.AgentModel("gpt-9"))) is Code.E_MODEL_UNAVAILABLE
+        usage = await flow.command(ask.AgentUsage())
         assert (usage.input_tokens, usage.output_tokens, usage.cost_usd) == (10, 20, 0.5)
-        assert await refused(house.command(ask.AgentStop())) is Code.E_NO_ACTIVE_SESSION
+        assert await refused(flow.command(ask.AgentStop())) is Code.E_NO_ACTIVE_SESSION
 
 
 @pytest.mark.req("E3")
 @virtually
 async def test_a_mode_is_the_owners_to_choose_and_the_runtimes_to_refuse():
-    async with flow_house(limits=Limits(allowed_people=("43",))) as house:
-        await house.answered("hello")
-        assert house.view.choices("mode", "pl", house.caller()) == ["plan"]
-        assert (await house.command(ask.AgentMode("plan"))).mode == "plan"
-        assert (await house.command(ask.AgentStatus())).mode == "plan"
-        assert await refused(house.command(ask.AgentMode("bypassPermissions"))) is Code.E_MODE_UNAVAILABLE
-        by_a_guest = house.gate.command(ask.AgentMode("default"), house.caller("43", vouched=False))
+    async with flow_house(limits=Limits(allowed_people=("43",))) as flow:
+        await flow.answered("hello")
+        assert flow.view.choices("mode", "pl", flow.caller()) == ["plan"]
+        assert (await flow.command(ask.AgentMode("plan"))).mode == "plan"
+        assert (await flow.command(ask.AgentStatus())).mode == "plan"
+        assert await refused(flow.command(ask.AgentMode("bypassPermissions"))) is Code.E_MODE_UNAVAILABLE
+        by_a_guest = flow.gate.command(ask.AgentMode("default"), flow.caller("43", vouched=False))
         assert await refused(by_a_guest) is Code.E_OWNER_ONLY
-        assert (await house.command(ask.AgentStatus())).mode == "plan"
+        assert (await flow.command(ask.AgentStatus())).mode == "plan"
 
 
 @virtually
@@ -352,9 +352,9 @@ async def test_a_runtime_without_modes_says_so():
         yield TurnEnded("hi")
 
     agent = Agent(play)
-    async with flow_house(runtimes=[agent]) as house:
-        await house.answered("hello")
-        assert await refused(house.command(ask.AgentMode("plan"))) is Code.E_MODE_UNAVAILABLE
+    async with flow_house(runtimes=[agent]) as flow:
+        await flow.answered("hello")
+        assert await refused(flow.command(ask.AgentMode("plan"))) is Code.E_MODE_UNAVAILABLE
         assert agent.told == []
 
 
@@ -364,14 +364,14 @@ def test_stopping_an_agent_ends_its_job_as_cancelled_and_keeps_the_queue(kill: b
     from fairlead.testing.clock import run_virtually
 
     async def story() -> None:
-        async with flow_house() as house:
-            running = await house.say("/hang")
-            queued = await house.say("next")
-            await house.until(lambda: len(house.state.running) == 1)
-            reply = await house.command(ask.AgentStop(kill=kill))
+        async with flow_house() as flow:
+            running = await flow.say("/hang")
+            queued = await flow.say("next")
+            await flow.until(lambda: len(flow.state.running) == 1)
+            reply = await flow.command(ask.AgentStop(kill=kill))
             assert reply.killed is kill
-            assert (await house.ended(running.job_id)).state == "cancelled"
-            assert (await house.ended(queued.job_id)).state == "success"
+            assert (await flow.ended(running.job_id)).state == "cancelled"
+            assert (await flow.ended(queued.job_id)).state == "success"
 
     run_virtually(story())
 
@@ -403,30 +403,30 @@ class SlowToEnd(Agent):
 @virtually
 async def test_a_reset_ends_the_old_agent_before_a_turn_of_the_new_talk_begins():
     agent = SlowToEnd()
-    async with flow_house(runtimes=[agent]) as house:
-        await house.answered("old")
-        reset = asyncio.ensure_future(house.command(ask.Reset()))
+    async with flow_house(runtimes=[agent]) as flow:
+        await flow.answered("old")
+        reset = asyncio.ensure_future(flow.command(ask.Reset()))
         await agent.is_ending.wait()
-        receipt = await house.say("new")
-        other = await house.answered("meanwhile", user="43")
+        receipt = await flow.say("new")
+        other = await flow.answered("meanwhile", user="43")
         assert other.state == "success", "other sessions do not wait"
         assert [i.prompt for i in agent.invocations] == ["old", "meanwhile"]
         agent.may_end.set()
         await reset
-        assert (await house.ended(receipt.job_id)).state == "success"
+        assert (await flow.ended(receipt.job_id)).state == "success"
 
 
 @pytest.mark.req("C4")
 @virtually
 async def test_a_reset_forgets_the_talk_and_keeps_the_history():
-    async with flow_house() as house:
-        await house.answered("hello")
-        await house.answered("hello")
-        assert house.agents.invoked[1].resume_key is not None
-        await house.command(ask.Reset())
-        await house.answered("hello")
-        assert house.agents.invoked[2].resume_key is None
-        assert len(house.view.history("agent:fairlead:user:42")) == 3
+    async with flow_house() as flow:
+        await flow.answered("hello")
+        await flow.answered("hello")
+        assert flow.agents.invoked[1].resume_key is not None
+        await flow.command(ask.Reset())
+        await flow.answered("hello")
+        assert flow.agents.invoked[2].resume_key is None
+        assert len(flow.view.history("agent:fairlead:user:42")) == 3
 
 
 @virtually
@@ -437,45 +437,45 @@ async def test_a_command_that_crashes_says_so_and_ends_nothing():
                 raise RuntimeError("a bug")
             return super().inspect(path)
 
-    async with flow_house(directories=Broken()) as house:
-        assert await refused(house.command(ask.ProjectAdd("/srv/broken"))) is Code.E_INTERNAL
-        assert (await house.answered("hello")).state == "success"
+    async with flow_house(directories=Broken()) as flow:
+        assert await refused(flow.command(ask.ProjectAdd("/srv/broken"))) is Code.E_INTERNAL
+        assert (await flow.answered("hello")).state == "success"
 
 
 @pytest.mark.req("A18")
 @virtually
 async def test_on_a_full_disk_cancel_stops_what_runs_and_says_that_a_queued_job_stays():
-    async with flow_house() as house:
-        running = (await house.say("/hang")).job_id
-        queued = (await house.say("two")).job_id
-        house.disk.capacity = house.disk.used + 50
-        caught_in_it = asyncio.ensure_future(house.say("caught in it"))
+    async with flow_house() as flow:
+        running = (await flow.say("/hang")).job_id
+        queued = (await flow.say("two")).job_id
+        flow.disk.capacity = flow.disk.used + 50
+        caught_in_it = asyncio.ensure_future(flow.say("caught in it"))
         await asyncio.sleep(10)
-        assert house.journal.is_stalled
+        assert flow.journal.is_stalled
         async with asyncio.timeout(1):
-            assert await refused(house.command(ask.Cancel(queued))) is Code.E_DISK_FULL
-            assert (await house.command(ask.Cancel())) == told.JobsCancelled(stopping=(running,))
-        assert house.state.jobs[queued].state == "queued"
-        house.disk.capacity = None
+            assert await refused(flow.command(ask.Cancel(queued))) is Code.E_DISK_FULL
+            assert (await flow.command(ask.Cancel())) == told.JobsCancelled(stopping=(running,))
+        assert flow.state.jobs[queued].state == "queued"
+        flow.disk.capacity = None
         await caught_in_it
-        assert (await house.ended(running)).state == "cancelled"
-        assert (await house.ended(queued)).state == "success"
+        assert (await flow.ended(running)).state == "cancelled"
+        assert (await flow.ended(queued)).state == "success"
 
 
 @pytest.mark.req("A13")
 @pytest.mark.parametrize("subject", ["ChoiceMade", "QuestionAnswered", "allow", "my secret", "900900", OWNER])
 def test_a_guest_learns_by_no_word_what_the_owner_said_alone_with_the_agent(subject: str):
     async def story() -> None:
-        async with flow_house(limits=Limits(allowed_people=("43",))) as house:
-            await house.say("/question Which? | red || Where? | here")
-            question = await house.question()
-            await house.click(question, chosen={"Which?": "my secret"}, partial=True)
-            await house.click(question, chosen={"Where?": "there"}, partial=True)
+        async with flow_house(limits=Limits(allowed_people=("43",))) as flow:
+            await flow.say("/question Which? | red || Where? | here")
+            question = await flow.question()
+            await flow.click(question, chosen={"Which?": "my secret"}, partial=True)
+            await flow.click(question, chosen={"Where?": "there"}, partial=True)
             with pytest.raises(FairleadError) as empty:
-                await house.say("", message_id="900900")
-            guest = house.caller("43", vouched=False)
+                await flow.say("", message_id="900900")
+            guest = flow.caller("43", vouched=False)
             with pytest.raises(FairleadError) as told:
-                await house.gate.command(ask.Why(subject), guest)
+                await flow.gate.command(ask.Why(subject), guest)
             assert (empty.value.code, told.value.code) == (Code.E_EMPTY_MESSAGE, Code.E_MESSAGE_NOT_FOUND)
 
     run_virtually(story())

@@ -51,25 +51,25 @@ def saying(*answers: str) -> Agent:
 
 @virtually
 async def test_answers_of_one_conversation_are_posted_in_their_order():
-    async with flow_house(runtimes=[saying(*(f"answer {n}" for n in range(10)))]) as house:
+    async with flow_house(runtimes=[saying(*(f"answer {n}" for n in range(10)))]) as flow:
         for n in range(10):
-            await house.say(f"message {n}")
-        await house.quiet()
-        assert house.texts(place(OWNER)) == [f"answer {n}" for n in range(10)]
+            await flow.say(f"message {n}")
+        await flow.quiet()
+        assert flow.texts(place(OWNER)) == [f"answer {n}" for n in range(10)]
 
 
 @pytest.mark.req("A16")
 @virtually
 async def test_every_end_owes_at_least_a_line():
-    async with flow_house() as house:
-        await house.answered("/fail E_AGENT_ERROR the model is on holiday", user="a")
-        receipt = await house.say("/hang", user="b")
-        await house.until(lambda: house.state.jobs[receipt.job_id].state == "running")
-        disk, history = house.disk, house.history
-        await house.until(lambda: len(house.posts(place("a"))) == 1)
-    async with flow_house(disk=disk, history=history, life=1) as house:
-        await house.quiet()
-        [failed], [unknown] = house.texts(place("a")), house.texts(place("b"))
+    async with flow_house() as flow:
+        await flow.answered("/fail E_AGENT_ERROR the model is on holiday", user="a")
+        receipt = await flow.say("/hang", user="b")
+        await flow.until(lambda: flow.state.jobs[receipt.job_id].state == "running")
+        disk, history = flow.disk, flow.history
+        await flow.until(lambda: len(flow.posts(place("a"))) == 1)
+    async with flow_house(disk=disk, history=history, life=1) as flow:
+        await flow.quiet()
+        [failed], [unknown] = flow.texts(place("a")), flow.texts(place("b"))
         assert "E_AGENT_ERROR" in failed
         assert "the model is on holiday" in failed
         assert "E_UNKNOWN_AFTER_CRASH" in unknown
@@ -80,11 +80,11 @@ async def test_a_dead_conversation_delays_no_other():
     channel = chat()
     channel.history.closed.add(place("dead").address)
     slow = Skies()
-    async with flow_house(channels=[channel], history=channel.history) as house:
+    async with flow_house(channels=[channel], history=channel.history) as flow:
         slow.now = Weather.HANGS
-        await house.say("hello", user="dead")
-        await house.answered("hello", user="alive")
-        await house.until(lambda: len(house.posts(place("alive"))) == 1, seconds=10)
+        await flow.say("hello", user="dead")
+        await flow.answered("hello", user="alive")
+        await flow.until(lambda: len(flow.posts(place("alive"))) == 1, seconds=10)
 
 
 @virtually
@@ -96,11 +96,11 @@ async def test_one_conversation_that_hangs_holds_up_only_itself():
             return await super().send(parcel)
 
     channel = HalfDead(ChannelHistory())
-    async with flow_house(channels=[channel], history=channel.history) as house:
-        await house.answered("hello", user="stuck")
+    async with flow_house(channels=[channel], history=channel.history) as flow:
+        await flow.answered("hello", user="stuck")
         for _ in range(3):
-            await house.answered("hello", user="alive")
-        await house.until(lambda: len(house.posts(place("alive"))) == 3, seconds=10)
+            await flow.answered("hello", user="alive")
+        await flow.until(lambda: len(flow.posts(place("alive"))) == 3, seconds=10)
 
 
 @virtually
@@ -108,15 +108,15 @@ async def test_while_the_channel_is_away_debts_wait_and_no_attempt_counts():
     skies = Skies()
     skies.now = Weather.AWAY
     channel = chat(skies)
-    async with flow_house(channels=[channel], history=channel.history) as house:
-        await house.answered("hello")
+    async with flow_house(channels=[channel], history=channel.history) as flow:
+        await flow.answered("hello")
         await asyncio.sleep(6 * 86400)
-        [debt] = house.state.debts.values()
+        [debt] = flow.state.debts.values()
         assert debt.attempts == 0
-        assert len(house.facts(e.DeliveryDeferred)) < 150, "waiting must not fill the journal"
+        assert len(flow.facts(e.DeliveryDeferred)) < 150, "waiting must not fill the journal"
         skies.now = Weather.FAIR
-        await house.quiet()
-        assert len(house.posts(place(OWNER))) == 1
+        await flow.quiet()
+        assert len(flow.posts(place(OWNER))) == 1
 
 
 @virtually
@@ -124,14 +124,14 @@ async def test_after_seven_days_away_it_is_given_up_in_the_open():
     skies = Skies()
     skies.now = Weather.AWAY
     channel = chat(skies)
-    async with flow_house(channels=[channel], history=channel.history) as house:
-        job = await house.answered("hello")
+    async with flow_house(channels=[channel], history=channel.history) as flow:
+        job = await flow.answered("hello")
         await asyncio.sleep(7.1 * 86400)
-        assert not house.state.debts
-        [given_up] = house.facts(e.DeliveryAbandoned)
+        assert not flow.state.debts
+        [given_up] = flow.facts(e.DeliveryAbandoned)
         assert given_up.error_code == Code.E_UNDELIVERABLE
         assert "168" in given_up.reason
-        assert (await house.view.job(job.job_id)).answer, "the answer itself is not lost"
+        assert (await flow.view.job(job.job_id)).answer, "the answer itself is not lost"
 
 
 @virtually
@@ -139,23 +139,23 @@ async def test_a_rate_limit_is_waited_out_with_growing_pauses_and_then_given_up(
     skies = Skies()
     skies.now = Weather.REFUSED_FOR_NOW
     channel = chat(skies)
-    async with flow_house(channels=[channel], history=channel.history, limits=Limits(max_delivery_attempts=8)) as house:
-        await house.answered("hello")
-        await house.until(lambda: not house.state.debts)
-        deferred = house.facts(e.DeliveryDeferred)
+    async with flow_house(channels=[channel], history=channel.history, limits=Limits(max_delivery_attempts=8)) as flow:
+        await flow.answered("hello")
+        await flow.until(lambda: not flow.state.debts)
+        deferred = flow.facts(e.DeliveryDeferred)
         assert [d.attempts for d in deferred] == [1, 2, 3, 4, 5, 6, 7]
         assert {d.error_code for d in deferred} == {Code.E_DISCORD_RATE_LIMIT}
-        assert [d.error_code for d in house.facts(e.DeliveryAbandoned)] == [Code.E_DISCORD_RATE_LIMIT]
+        assert [d.error_code for d in flow.facts(e.DeliveryAbandoned)] == [Code.E_DISCORD_RATE_LIMIT]
 
 
 @virtually
 async def test_a_rate_limit_is_waited_out_in_full_and_a_little_longer_by_chance():
     channel = chat(Skies(*[Weather.REFUSED_FOR_NOW] * 2))
-    async with flow_house(channels=[channel], history=channel.history) as house:
+    async with flow_house(channels=[channel], history=channel.history) as flow:
         for user in ("one", "two"):
-            await house.answered("hello", user=user)
-        await house.quiet()
-        found = [r for r in house.recorded() if isinstance(r.event, e.DeliveryDeferred)]
+            await flow.answered("hello", user=user)
+        await flow.quiet()
+        found = [r for r in flow.recorded() if isinstance(r.event, e.DeliveryDeferred)]
         waits = [timestamps.seconds_between(r.ts, r.event.due) for r in found]
         assert all(2.0 < wait < 3.1 for wait in waits)
         assert len(set(waits)) == len(waits) == 2
@@ -167,10 +167,10 @@ async def test_a_rate_limit_is_waited_out_in_full_and_a_little_longer_by_chance(
 def test_a_piece_of_unknown_outcome_arrives_once(weather: Weather):
     async def story() -> None:
         channel = chat(Skies(weather, weather))
-        async with flow_house(channels=[channel], history=channel.history) as house:
-            await house.answered("hello")
-            await house.quiet()
-            assert len(house.posts(place(OWNER))) == 1
+        async with flow_house(channels=[channel], history=channel.history) as flow:
+            await flow.answered("hello")
+            await flow.quiet()
+            assert len(flow.posts(place(OWNER))) == 1
 
     run_virtually(story())
 
@@ -192,12 +192,12 @@ def test_whatever_the_weather_every_answer_arrives_once_and_in_order(forecast, p
             channels=[channel],
             history=channel.history,
             limits=Limits(max_delivery_attempts=100),
-        ) as house:
+        ) as flow:
             for number, person in enumerate(people):
-                await house.say(f"message {number}", user=f"u{person}")
-            await house.quiet()
+                await flow.say(f"message {number}", user=f"u{person}")
+            await flow.quiet()
             for person in range(3):
-                posts = house.posts(place(f"u{person}"))
+                posts = flow.posts(place(f"u{person}"))
                 expected = [n for n, p in enumerate(people) if p == person]
                 firsts = [p.text.splitlines()[0] for p in posts if p.index == 0]
                 assert firsts == [f"answer to message {n}" for n in expected]
@@ -212,14 +212,14 @@ def test_whatever_the_weather_every_answer_arrives_once_and_in_order(forecast, p
 async def test_what_can_never_arrive_is_abandoned_and_can_be_seen():
     channel = chat()
     channel.history.closed.add(place(OWNER).address)
-    async with flow_house(channels=[channel], history=channel.history) as house:
-        job = await house.answered("hello")
-        await house.until(lambda: not house.state.debts)
-        [abandoned] = house.facts(e.DeliveryAbandoned)
+    async with flow_house(channels=[channel], history=channel.history) as flow:
+        job = await flow.answered("hello")
+        await flow.until(lambda: not flow.state.debts)
+        [abandoned] = flow.facts(e.DeliveryAbandoned)
         assert abandoned.error_code == Code.E_THREAD_ACCESS_FAILED
         from fairlead.core import requests as ask
 
-        story = await house.command(ask.Why(job.job_id))
+        story = await flow.command(ask.Why(job.job_id))
         assert "DeliveryAbandoned" in [s.type for s in story.steps]
 
 
@@ -235,11 +235,11 @@ async def test_a_channel_that_breaks_in_an_unforeseen_way_is_tried_again():
             return await super().send(parcel)
 
     channel = Breaking(ChannelHistory())
-    async with flow_house(channels=[channel], history=channel.history) as house:
-        await house.answered("hello")
-        await house.quiet()
-        assert len(house.posts(place(OWNER))) == 1
-        assert {d.error_code for d in house.facts(e.DeliveryDeferred)} == {Code.E_INTERNAL}
+    async with flow_house(channels=[channel], history=channel.history) as flow:
+        await flow.answered("hello")
+        await flow.quiet()
+        assert len(flow.posts(place(OWNER))) == 1
+        assert {d.error_code for d in flow.facts(e.DeliveryDeferred)} == {Code.E_INTERNAL}
 
 
 @virtually
@@ -249,17 +249,17 @@ async def test_a_half_sent_answer_follows_its_plan_after_a_restart():
     fair_then_away = Skies(Weather.FAIR, Weather.FAIR)
     fair_then_away.now = Weather.AWAY
     channel = RecordingChannel(history, weather=fair_then_away)
-    async with flow_house(runtimes=[saying(answer)], channels=[channel], history=history) as house:
-        await house.answered("hello")
-        await house.until(lambda: bool(house.facts(e.DeliveryDeferred)))
-        [plan] = house.facts(e.DeliveryPlanned)
-        assert len(house.posts(place(OWNER))) == 2
-        disk = house.disk
+    async with flow_house(runtimes=[saying(answer)], channels=[channel], history=history) as flow:
+        await flow.answered("hello")
+        await flow.until(lambda: bool(flow.facts(e.DeliveryDeferred)))
+        [plan] = flow.facts(e.DeliveryPlanned)
+        assert len(flow.posts(place(OWNER))) == 2
+        disk = flow.disk
     # A later version that would split otherwise:
-    async with flow_house(disk=disk, channels=[RecordingChannel(history, text_limit=2000)], history=history) as house:
-        await house.quiet()
-        assert house.facts(e.DeliveryPlanned) == [plan]
-        assert house.texts(place(OWNER)) == [piece.text for piece in plan.pieces]
+    async with flow_house(disk=disk, channels=[RecordingChannel(history, text_limit=2000)], history=history) as flow:
+        await flow.quiet()
+        assert flow.facts(e.DeliveryPlanned) == [plan]
+        assert flow.texts(place(OWNER)) == [piece.text for piece in plan.pieces]
 
 
 @virtually
@@ -272,15 +272,15 @@ async def test_a_piece_that_went_out_before_the_crash_is_found_and_not_sent_agai
             await asyncio.sleep(10_000)
             return ""
 
-    async with flow_house(channels=[Dying(history)], history=history) as house:
-        await house.answered("hello")
-        await house.until(lambda: len(history.posts) == 1)
-        disk = house.disk
+    async with flow_house(channels=[Dying(history)], history=history) as flow:
+        await flow.answered("hello")
+        await flow.until(lambda: len(history.posts) == 1)
+        disk = flow.disk
     await asyncio.sleep(3600)  # Discord has forgotten the nonce by now
-    async with flow_house(disk=disk, channels=[RecordingChannel(history)], history=history) as house:
-        await house.quiet()
+    async with flow_house(disk=disk, channels=[RecordingChannel(history)], history=history) as flow:
+        await flow.quiet()
         assert len(history.posts) == 1
-        [paid] = house.facts(e.PieceDelivered)
+        [paid] = flow.facts(e.PieceDelivered)
         assert paid.message_id == history.posts[0].message_id
 
 
@@ -289,34 +289,34 @@ async def test_a_debt_of_a_channel_that_is_off_waits_for_it_and_disturbs_nobody(
     skies = Skies()
     skies.now = Weather.AWAY
     history = ChannelHistory()
-    async with flow_house(channels=[RecordingChannel(history, weather=skies)], history=history) as house:
-        await house.answered("hello")
-        await house.until(lambda: bool(house.facts(e.DeliveryDeferred)))
-        disk = house.disk
+    async with flow_house(channels=[RecordingChannel(history, weather=skies)], history=history) as flow:
+        await flow.answered("hello")
+        await flow.until(lambda: bool(flow.facts(e.DeliveryDeferred)))
+        disk = flow.disk
     other = RecordingChannel(history, name="other")
-    async with flow_house(disk=disk, channels=[other], history=history) as house:
-        await house.answered("hi", at=place("x", "other"))
-        await house.answered("unplanned")
+    async with flow_house(disk=disk, channels=[other], history=history) as flow:
+        await flow.answered("hi", at=place("x", "other"))
+        await flow.answered("unplanned")
         await asyncio.sleep(100)
-        assert house.texts(place("x", "other"))
-        assert not house.facts(e.DeliveryAbandoned)
-    async with flow_house(disk=disk, channels=[RecordingChannel(history)], history=history) as house:
-        await house.quiet()
-        assert len(house.texts(place(OWNER))) == 2
+        assert flow.texts(place("x", "other"))
+        assert not flow.facts(e.DeliveryAbandoned)
+    async with flow_house(disk=disk, channels=[RecordingChannel(history)], history=history) as flow:
+        await flow.quiet()
+        assert len(flow.texts(place(OWNER))) == 2
 
 
 @virtually
 async def test_a_long_answer_whose_file_was_removed_says_so_and_ends_nothing():
     skies = Skies()
-    async with flow_house(runtimes=[saying("z" * 400_000)], channels=[]) as house:
-        job = await house.answered("hello")
-        house.disk.unlink(house.blobs._directory / job.answer_blob)
-        disk = house.disk
+    async with flow_house(runtimes=[saying("z" * 400_000)], channels=[]) as flow:
+        job = await flow.answered("hello")
+        flow.disk.unlink(flow.blobs._directory / job.answer_blob)
+        disk = flow.disk
     channel = chat(skies)
-    async with flow_house(disk=disk, channels=[channel], history=channel.history) as house:
-        await house.quiet()
-        assert Code.E_ATTACHMENT_GONE in "".join(house.texts(place(OWNER)))
-        assert (await house.answered("next")).state == "success"
+    async with flow_house(disk=disk, channels=[channel], history=channel.history) as flow:
+        await flow.quiet()
+        assert Code.E_ATTACHMENT_GONE in "".join(flow.texts(place(OWNER)))
+        assert (await flow.answered("next")).state == "success"
 
 
 @virtually
@@ -327,14 +327,14 @@ async def test_an_answer_for_which_there_is_no_room_to_compose_is_composed_later
             return ChannelCapabilities(text_limit=400, max_pieces=2, files=True, push=True)
 
     channel = Filing(ChannelHistory(), text_limit=400)
-    async with flow_house(runtimes=[saying("word " * 20_000)], channels=[channel], history=channel.history) as house:
-        await house.say("hello")
-        await house.until(lambda: bool(house.state.debts))
-        house.disk.capacity = house.disk.used + 5000
+    async with flow_house(runtimes=[saying("word " * 20_000)], channels=[channel], history=channel.history) as flow:
+        await flow.say("hello")
+        await flow.until(lambda: bool(flow.state.debts))
+        flow.disk.capacity = flow.disk.used + 5000
         await asyncio.sleep(1)
-        house.disk.capacity = None
-        await house.quiet()
-        assert len(house.posts(place(OWNER))) == 2
+        flow.disk.capacity = None
+        await flow.quiet()
+        assert len(flow.posts(place(OWNER))) == 2
 
 
 def test_a_nonce_names_the_state_directory_and_is_the_same_for_ever():
@@ -357,12 +357,12 @@ async def test_the_nonce_of_a_piece_does_not_change_between_attempts_and_lives()
     history = ChannelHistory()
     skies = Skies()
     skies.now = Weather.REFUSED_FOR_NOW
-    async with flow_house(channels=[Noting(history, weather=skies)], history=history) as house:
-        await house.answered("hello")
-        await house.until(lambda: len(sent) >= 3)
-        disk = house.disk
-    async with flow_house(disk=disk, channels=[Noting(history)], history=history) as house:
-        await house.quiet()
+    async with flow_house(channels=[Noting(history, weather=skies)], history=history) as flow:
+        await flow.answered("hello")
+        await flow.until(lambda: len(sent) >= 3)
+        disk = flow.disk
+    async with flow_house(disk=disk, channels=[Noting(history)], history=history) as flow:
+        await flow.quiet()
     assert len(set(sent)) == 1
     assert sent[0] == nonce_of("abcd", "debt_job_20260105_0001", 0)
 
@@ -373,32 +373,32 @@ async def test_the_nonce_of_a_piece_does_not_change_between_attempts_and_lives()
 @pytest.mark.req("D2", "D3")
 @virtually
 async def test_an_answer_goes_to_the_requesters_own_binding_and_nowhere_else():
-    async with flow_house() as house:
+    async with flow_house() as flow:
         here, there = place("here"), place("there")
         key = user_key(agent_id="fairlead", user_id=OWNER)
-        await house.answered("first", at=here)
-        await house.flow.bindings.bind(target_session_key=str(key), target_kind="session", conversation=there)
-        await house.answered("second", at=there)
-        await house.answered("third", at=here)
-        await house.quiet()
-        assert [len(house.posts(p)) for p in (here, there)] == [2, 1]
-        assert {p.route for p in house.facts(e.DeliveryPlanned)} == {"bound"}
-        assert {p.reason for p in house.facts(e.DeliveryPlanned)} == {"the requester's own binding"}
+        await flow.answered("first", at=here)
+        await flow.flow.bindings.bind(target_session_key=str(key), target_kind="session", conversation=there)
+        await flow.answered("second", at=there)
+        await flow.answered("third", at=here)
+        await flow.quiet()
+        assert [len(flow.posts(p)) for p in (here, there)] == [2, 1]
+        assert {p.route for p in flow.facts(e.DeliveryPlanned)} == {"bound"}
+        assert {p.reason for p in flow.facts(e.DeliveryPlanned)} == {"the requester's own binding"}
 
 
 @pytest.mark.req("D2", "D3", "D6")
 @virtually
 async def test_with_one_other_binding_it_goes_there_and_not_to_the_parent_too():
-    async with flow_house() as house:
+    async with flow_house() as flow:
         parent, thread = place("parent"), place("thread")
-        receipt = await house.say("/slow 10", at=parent)
-        await house.flow.bindings.unbind(reason="moved", target_session_key=receipt.session_key)
-        await house.flow.bindings.bind(
+        receipt = await flow.say("/slow 10", at=parent)
+        await flow.flow.bindings.unbind(reason="moved", target_session_key=receipt.session_key)
+        await flow.flow.bindings.bind(
             target_session_key=receipt.session_key, target_kind="session", conversation=thread
         )
-        await house.quiet()
-        assert [len(house.posts(p)) for p in (parent, thread)] == [0, 1]
-        [plan] = house.facts(e.DeliveryPlanned)
+        await flow.quiet()
+        assert [len(flow.posts(p)) for p in (parent, thread)] == [0, 1]
+        [plan] = flow.facts(e.DeliveryPlanned)
         assert (plan.route, plan.reason) == ("bound", "the session's only binding")
 
 
@@ -407,65 +407,65 @@ async def test_a_debt_whose_courier_crashed_is_taken_up_again_with_the_next_fact
     skies = Skies()
     skies.now = Weather.AWAY
     channel = chat(skies)
-    async with flow_house(channels=[channel], history=channel.history) as house:
-        await house.say("hello")
-        await house.until(lambda: any(debt.plan for debt in house.state.debts.values()))
-        del house.world.channels[channel.name]
+    async with flow_house(channels=[channel], history=channel.history) as flow:
+        await flow.say("hello")
+        await flow.until(lambda: any(debt.plan for debt in flow.state.debts.values()))
+        del flow.world.channels[channel.name]
         await asyncio.sleep(60)
-        house.world.channels[channel.name] = channel
+        flow.world.channels[channel.name] = channel
         skies.now = Weather.FAIR
         await asyncio.sleep(60)
-        assert house.texts(place(OWNER)) == []
-        await house.gate.see_person(OWNER, "ja")
-        await house.quiet()
-        assert len(house.texts(place(OWNER))) == 1
+        assert flow.texts(place(OWNER)) == []
+        await flow.gate.see_person(OWNER, "ja")
+        await flow.quiet()
+        assert len(flow.texts(place(OWNER))) == 1
 
 
 @pytest.mark.req("D2", "D3")
 @virtually
 async def test_without_a_binding_it_falls_back_to_the_requester_openly():
-    async with flow_house() as house:
-        receipt = await house.say("/slow 10")
-        await house.flow.bindings.unbind(reason="gone", target_session_key=receipt.session_key)
-        await house.quiet()
-        [plan] = house.facts(e.DeliveryPlanned)
+    async with flow_house() as flow:
+        receipt = await flow.say("/slow 10")
+        await flow.flow.bindings.unbind(reason="gone", target_session_key=receipt.session_key)
+        await flow.quiet()
+        [plan] = flow.facts(e.DeliveryPlanned)
         assert (plan.route, plan.destination) == ("fallback", place(OWNER))
         assert "no active binding" in plan.reason
-        assert len(house.posts(place(OWNER))) == 1
+        assert len(flow.posts(place(OWNER))) == 1
 
 
 @pytest.mark.req("D2")
 @virtually
 async def test_an_expired_binding_is_no_binding():
-    async with flow_house() as house:
-        receipt = await house.say("/slow 100")
-        await house.flow.bindings.bind(
+    async with flow_house() as flow:
+        receipt = await flow.say("/slow 100")
+        await flow.flow.bindings.bind(
             target_session_key=receipt.session_key, target_kind="session", conversation=place(OWNER), ttl_ms=50_000
         )
-        await house.quiet()
-        [plan] = house.facts(e.DeliveryPlanned)
+        await flow.quiet()
+        [plan] = flow.facts(e.DeliveryPlanned)
         assert plan.route == "fallback"
 
 
 @pytest.mark.req("D2")
 @virtually
 async def test_with_fail_closed_it_goes_nowhere_and_is_recorded_as_undeliverable():
-    async with flow_house() as house:
-        receipt = await house.say("/slow 10")
-        await house.flow.bindings.unbind(reason="gone", target_session_key=receipt.session_key)
-        await house.until(lambda: bool(house.state.running))
+    async with flow_house() as flow:
+        receipt = await flow.say("/slow 10")
+        await flow.flow.bindings.unbind(reason="gone", target_session_key=receipt.session_key)
+        await flow.until(lambda: bool(flow.state.running))
         owed = e.DeliveryOwed("debt_x", "notice", receipt.session_key, place(OWNER), text="secret", fail_closed=True)
-        seq = house.state.seq + 1
-        house.journal.append("2026-01-05T08:00:05.000Z", seq, [owed])
+        seq = flow.state.seq + 1
+        flow.journal.append("2026-01-05T08:00:05.000Z", seq, [owed])
         from fairlead.core.fold import apply
 
-        apply(house.state, seq, "2026-01-05T08:00:05.000Z", owed)
-        await house.quiet()
-        [plan] = [p for p in house.facts(e.DeliveryPlanned) if p.debt_id == "debt_x"]
+        apply(flow.state, seq, "2026-01-05T08:00:05.000Z", owed)
+        await flow.quiet()
+        [plan] = [p for p in flow.facts(e.DeliveryPlanned) if p.debt_id == "debt_x"]
         assert (plan.route, plan.destination) == ("nowhere", None)
-        [abandoned] = house.facts(e.DeliveryAbandoned)
+        [abandoned] = flow.facts(e.DeliveryAbandoned)
         assert abandoned.error_code == Code.E_UNDELIVERABLE
-        assert "secret" not in json.dumps(house.texts(place(OWNER)))
+        assert "secret" not in json.dumps(flow.texts(place(OWNER)))
 
 
 class Pulling:
@@ -482,24 +482,24 @@ class Pulling:
 @pytest.mark.req("C5")
 @virtually
 async def test_an_answer_on_a_pull_channel_is_paid_when_it_is_durable_and_fetched():
-    async with flow_house(channels=[Pulling()]) as house:
+    async with flow_house(channels=[Pulling()]) as flow:
         here = place("me", "http")
-        job = await house.answered("hello", at=here)
-        await house.until(lambda: house.view.unfetched(here) == [job.job_id])
-        await house.gate.acknowledge(job.job_id)
-        assert house.view.unfetched(here) == []
-        await house.gate.acknowledge(job.job_id)
-        assert len(house.facts(e.DeliveryAcknowledged)) == 1
-        assert (await house.view.job(job.job_id)).answer
-        assert await house.command(ask.Status(), at=here)
+        job = await flow.answered("hello", at=here)
+        await flow.until(lambda: flow.view.unfetched(here) == [job.job_id])
+        await flow.gate.acknowledge(job.job_id)
+        assert flow.view.unfetched(here) == []
+        await flow.gate.acknowledge(job.job_id)
+        assert len(flow.facts(e.DeliveryAcknowledged)) == 1
+        assert (await flow.view.job(job.job_id)).answer
+        assert await flow.command(ask.Status(), at=here)
 
 
 @virtually
 async def test_what_is_delivered_or_fetched_leaves_nothing_behind_in_memory():
     history = ChannelHistory()
-    async with flow_house(channels=[RecordingChannel(history), Pulling()], history=history) as house:
-        await house.answered("posted")
-        job = await house.answered("fetched", user="me", at=place("me", "http"))
-        await house.quiet()
-        await house.gate.acknowledge(job.job_id)
-        assert house.flow.delivery._begun_here == set()
+    async with flow_house(channels=[RecordingChannel(history), Pulling()], history=history) as flow:
+        await flow.answered("posted")
+        job = await flow.answered("fetched", user="me", at=place("me", "http"))
+        await flow.quiet()
+        await flow.gate.acknowledge(job.job_id)
+        assert flow.flow.delivery._begun_here == set()

@@ -27,89 +27,89 @@ async def refusal(work) -> FairleadError:
 
 @virtually
 async def test_a_file_with_a_name_that_no_text_can_hold_is_taken_with_a_clean_one():
-    async with flow_house() as house:
+    async with flow_house() as flow:
         odd = Attachment("a\ud800\x00.txt", "text/\udfff", 3, "https://cdn.example/\ud800")
-        await house.say("look", attachments=(odd,))
-        [taken] = house.facts(e.JobEnqueued)
+        await flow.say("look", attachments=(odd,))
+        [taken] = flow.facts(e.JobEnqueued)
         assert taken.attachments == (Attachment("a?\u2400.txt", "text/?", 3, "https://cdn.example/?"),)
 
 
 @virtually
 async def test_a_message_is_queued_and_its_receipt_tells_its_place():
-    async with flow_house() as house:
-        first = await house.say("/slow 100")
-        await house.until(lambda: len(house.state.running) == 1)
-        second, third = await house.say("two"), await house.say("three")
+    async with flow_house() as flow:
+        first = await flow.say("/slow 100")
+        await flow.until(lambda: len(flow.state.running) == 1)
+        second, third = await flow.say("two"), await flow.say("three")
         assert (first.position, second.position, third.position) == (0, 0, 1)
         assert first.session_key == "agent:fairlead:user:42"
 
 
 @virtually
 async def test_a_message_that_comes_again_much_later_is_the_same_job_and_runs_once():
-    async with flow_house() as house:
-        inbound = house.inbound("hello")
-        first = await house.gate.submit(inbound)
-        await house.ended(first.job_id)
+    async with flow_house() as flow:
+        inbound = flow.inbound("hello")
+        first = await flow.gate.submit(inbound)
+        await flow.ended(first.job_id)
         await asyncio.sleep(86400 * 3)
-        again = await house.gate.submit(inbound)
+        again = await flow.gate.submit(inbound)
         assert (again.job_id, again.duplicate) == (first.job_id, True)
-        assert len(house.agents.invoked) == 1
+        assert len(flow.agents.invoked) == 1
 
 
 @virtually
 async def test_a_refused_message_that_comes_again_is_refused_again_and_leaves_one_mark():
-    async with flow_house(limits=Limits(max_queue_per_session=1)) as house:
-        await house.say("/slow 100")
-        await house.until(lambda: len(house.state.running) == 1)
-        await house.say("waits")
-        full = house.inbound("too much")
+    async with flow_house(limits=Limits(max_queue_per_session=1)) as flow:
+        await flow.say("/slow 100")
+        await flow.until(lambda: len(flow.state.running) == 1)
+        await flow.say("waits")
+        full = flow.inbound("too much")
         for _ in range(3):
-            assert (await refusal(house.gate.submit(full))).code is Code.E_QUEUE_FULL
-        assert len(house.facts(e.MessageRefused)) == 1
-        await house.quiet()
-        assert (await refusal(house.gate.submit(full))).code is Code.E_QUEUE_FULL, "not even when there is room again"
+            assert (await refusal(flow.gate.submit(full))).code is Code.E_QUEUE_FULL
+        assert len(flow.facts(e.MessageRefused)) == 1
+        await flow.quiet()
+        assert (await refusal(flow.gate.submit(full))).code is Code.E_QUEUE_FULL, "not even when there is room again"
 
 
 @pytest.mark.req("A13")
 @virtually
 async def test_a_stranger_leaves_no_trace():
-    async with flow_house() as house:
-        before = house.state.seq
-        stranger = house.inbound("let me in", user="666")
+    async with flow_house() as flow:
+        before = flow.state.seq
+        stranger = flow.inbound("let me in", user="666")
         stranger = stranger.__class__(stranger.conversation, stranger.session_key, "1", "666", "let me in")
-        assert (await refusal(house.gate.submit(stranger))).code is Code.E_OWNER_ONLY
-        caller = house.caller("666", vouched=False)
-        assert (await refusal(house.gate.command(ask.Status(), caller))).code is Code.E_OWNER_ONLY
-        assert not house.gate.allows("666")
-        assert house.gate.allows(OWNER)
-        assert house.state.seq == before
+        assert (await refusal(flow.gate.submit(stranger))).code is Code.E_OWNER_ONLY
+        caller = flow.caller("666", vouched=False)
+        assert (await refusal(flow.gate.command(ask.Status(), caller))).code is Code.E_OWNER_ONLY
+        assert not flow.gate.allows("666")
+        assert flow.gate.allows(OWNER)
+        assert flow.state.seq == before
 
 
 @pytest.mark.req("A17")
 @virtually
 async def test_empty_and_oversized_messages_are_refused_with_their_codes():
-    async with flow_house(limits=Limits(max_message_bytes=4 * 1024 * 1024)) as house:
-        assert (await refusal(house.say(""))).code is Code.E_EMPTY_MESSAGE
-        assert (await refusal(house.say(" \n\t "))).code is Code.E_EMPTY_MESSAGE
-        too_large = await refusal(house.say("x" * 10_000_000))
+    async with flow_house(limits=Limits(max_message_bytes=4 * 1024 * 1024)) as flow:
+        assert (await refusal(flow.say(""))).code is Code.E_EMPTY_MESSAGE
+        assert (await refusal(flow.say(" \n\t "))).code is Code.E_EMPTY_MESSAGE
+        too_large = await refusal(flow.say("x" * 10_000_000))
         assert too_large.code is Code.E_MESSAGE_TOO_LARGE
         assert "10,000,000" in too_large.message
         many = tuple(Attachment(f"{n}.png") for n in range(11))
-        assert (await refusal(house.say("look", attachments=many))).code is Code.E_INVALID_ARGS
-        assert house.state.account.refused == 4
-        assert (await house.answered("still fine")).state == "success"
+        assert (await refusal(flow.say("look", attachments=many))).code is Code.E_INVALID_ARGS
+        assert flow.state.account.refused == 4
+        assert (await flow.answered("still fine")).state == "success"
 
 
 @virtually
 async def test_a_message_too_long_for_a_line_is_kept_in_a_blob_and_reaches_the_agent_whole():
-    async with flow_house() as house:
+    async with flow_house() as flow:
         text = "é" * 300_000
-        job = await house.answered(text)
+        job = await flow.answered(text)
         assert job.prompt_blob
-        assert house.agents.invoked[0].prompt == text
-        [enqueued] = house.facts(e.JobEnqueued)
+        assert flow.agents.invoked[0].prompt == text
+        [enqueued] = flow.facts(e.JobEnqueued)
         assert (enqueued.prompt, enqueued.prompt_blob) == ("", job.prompt_blob)
-        seen = await house.view.job(job.job_id)
+        seen = await flow.view.job(job.job_id)
         assert seen.prompt == text
 
 
@@ -117,15 +117,15 @@ async def test_a_message_too_long_for_a_line_is_kept_in_a_blob_and_reaches_the_a
 @given(text=st.text(st.characters(exclude_categories=()), min_size=1).filter(lambda t: t.strip()))
 def test_any_text_reaches_the_agent_and_survives_the_journal(text: str):
     async def story() -> None:
-        async with flow_house() as house:
-            await house.say("/slow 1\n" + text)
-            await house.quiet()
-            prompt = house.agents.invoked[0].prompt
+        async with flow_house() as flow:
+            await flow.say("/slow 1\n" + text)
+            await flow.quiet()
+            prompt = flow.agents.invoked[0].prompt
             assert "\x00" not in prompt
             assert prompt == prompt.encode().decode()
-            disk = house.disk
-        async with flow_house(disk=disk) as house:
-            assert house.state.account.answered == 1
+            disk = flow.disk
+        async with flow_house(disk=disk) as flow:
+            assert flow.state.account.answered == 1
 
     run_virtually(story())
 
@@ -133,60 +133,60 @@ def test_any_text_reaches_the_agent_and_survives_the_journal(text: str):
 @pytest.mark.req("A18")
 @virtually
 async def test_a_full_disk_refuses_what_is_new_keeps_what_was_taken_and_recovers():
-    async with flow_house() as house:
-        await house.answered("before")
-        house.disk.capacity = house.disk.used + 50
-        caught_in_it = asyncio.ensure_future(house.say("caught in it"))
+    async with flow_house() as flow:
+        await flow.answered("before")
+        flow.disk.capacity = flow.disk.used + 50
+        caught_in_it = asyncio.ensure_future(flow.say("caught in it"))
         await asyncio.sleep(10)
-        assert house.journal.is_stalled
+        assert flow.journal.is_stalled
         assert not caught_in_it.done(), "it is neither accepted nor refused yet"
         for work in (
-            house.say("refused"),
-            house.say("x" * 400_000),
-            house.command(ask.Tool("echo")),
-            house.command(ask.Reset()),
-            house.click("q_1"),
-            house.gate.skip(house.inbound("old"), "too old"),
+            flow.say("refused"),
+            flow.say("x" * 400_000),
+            flow.command(ask.Tool("echo")),
+            flow.command(ask.Reset()),
+            flow.click("q_1"),
+            flow.gate.skip(flow.inbound("old"), "too old"),
         ):
             assert (await refusal(work)).code is Code.E_DISK_FULL
-        assert (await house.command(ask.Status())).state in {"queued", "idle", "running"}
-        assert [p.name for p in (await house.command(ask.ProjectList())).projects] == ["api"]
-        assert len((await house.command(ask.SessionList())).sessions) == 1
-        house.disk.capacity = None
-        job = await house.ended((await caught_in_it).job_id)
+        assert (await flow.command(ask.Status())).state in {"queued", "idle", "running"}
+        assert [p.name for p in (await flow.command(ask.ProjectList())).projects] == ["api"]
+        assert len((await flow.command(ask.SessionList())).sessions) == 1
+        flow.disk.capacity = None
+        job = await flow.ended((await caught_in_it).job_id)
         assert job.state == "success"
-        assert (await house.answered("after")).state == "success"
-        disk = house.disk
-    async with flow_house(disk=disk) as house:
-        assert house.state.account.answered == 3
-        assert house.state.account.refused == 0
+        assert (await flow.answered("after")).state == "success"
+        disk = flow.disk
+    async with flow_house(disk=disk) as flow:
+        assert flow.state.account.answered == 3
+        assert flow.state.account.refused == 0
 
 
 @virtually
 async def test_a_long_message_for_which_there_is_no_room_is_refused_as_such():
-    async with flow_house() as house:
-        house.disk.capacity = house.disk.used + 1000
-        assert (await refusal(house.say("x" * 400_000))).code is Code.E_DISK_FULL
-        house.disk.capacity = None
-        assert (await house.answered("small")).state == "success"
+    async with flow_house() as flow:
+        flow.disk.capacity = flow.disk.used + 1000
+        assert (await refusal(flow.say("x" * 400_000))).code is Code.E_DISK_FULL
+        flow.disk.capacity = None
+        assert (await flow.answered("small")).state == "success"
 
 
 @pytest.mark.req("A16")
 @virtually
 async def test_an_edit_counts_while_the_job_is_queued_and_only_if_the_text_differs():
-    async with flow_house() as house:
-        running = house.inbound("/slow 50", message_id="1")
-        queued = house.inbound("two", message_id="2")
-        await house.gate.submit(running)
-        await house.until(lambda: len(house.state.running) == 1)
-        receipt = await house.gate.submit(queued)
+    async with flow_house() as flow:
+        running = flow.inbound("/slow 50", message_id="1")
+        queued = flow.inbound("two", message_id="2")
+        await flow.gate.submit(running)
+        await flow.until(lambda: len(flow.state.running) == 1)
+        receipt = await flow.gate.submit(queued)
         here = place(OWNER)
-        assert not await house.gate.amend(here, "2", "two"), "a link preview is an edit too"
-        assert await house.gate.amend(here, "2", "TWO")
-        assert not await house.gate.amend(here, "1", "late")
-        assert not await house.gate.amend(here, "999", "never seen")
-        await house.ended(receipt.job_id)
-        assert house.agents.invoked[1].prompt == "TWO"
+        assert not await flow.gate.amend(here, "2", "two"), "a link preview is an edit too"
+        assert await flow.gate.amend(here, "2", "TWO")
+        assert not await flow.gate.amend(here, "1", "late")
+        assert not await flow.gate.amend(here, "999", "never seen")
+        await flow.ended(receipt.job_id)
+        assert flow.agents.invoked[1].prompt == "TWO"
 
 
 @pytest.mark.req("A16")
@@ -194,16 +194,16 @@ async def test_an_edit_counts_while_the_job_is_queued_and_only_if_the_text_diffe
 @given(lengths=st.lists(st.sampled_from((1, 2, 300_000, 400_000)), min_size=2, max_size=5))
 def test_edits_keep_what_was_quoted_however_long_the_words_become(lengths: list[int]):
     async def story() -> None:
-        async with flow_house() as house:
-            await house.gate.submit(house.inbound("/slow 50", message_id="1"))
+        async with flow_house() as flow:
+            await flow.gate.submit(flow.inbound("/slow 50", message_id="1"))
             said, *edits = ("é" * length for length in lengths)
-            receipt = await house.gate.submit(house.inbound(said, message_id="2", quote="it is so"))
+            receipt = await flow.gate.submit(flow.inbound(said, message_id="2", quote="it is so"))
             for before, words in pairwise((said, *edits)):
-                assert await house.gate.amend(place(OWNER), "2", words) is (words != before)
-                assert not await house.gate.amend(place(OWNER), "2", words), "a link preview is an edit too"
-            await house.ended(receipt.job_id)
-            assert house.agents.invoked[1].prompt == f"> it is so\n\n{[said, *edits][-1]}"
-            assert all(len(fact.prompt) < INLINE_TEXT_BYTES for fact in house.facts(e.JobEnqueued, e.JobAmended))
+                assert await flow.gate.amend(place(OWNER), "2", words) is (words != before)
+                assert not await flow.gate.amend(place(OWNER), "2", words), "a link preview is an edit too"
+            await flow.ended(receipt.job_id)
+            assert flow.agents.invoked[1].prompt == f"> it is so\n\n{[said, *edits][-1]}"
+            assert all(len(fact.prompt) < INLINE_TEXT_BYTES for fact in flow.facts(e.JobEnqueued, e.JobAmended))
 
     run_virtually(story())
 
@@ -211,75 +211,75 @@ def test_edits_keep_what_was_quoted_however_long_the_words_become(lengths: list[
 @virtually
 async def test_a_message_that_only_its_quotation_lifts_over_the_limit_is_taken_and_kept_in_a_blob():
     limit = 1024 * 1024
-    async with flow_house(limits=Limits(max_message_bytes=limit)) as house:
+    async with flow_house(limits=Limits(max_message_bytes=limit)) as flow:
         text = "x" * (limit - 10)
-        job = await house.answered(text, quote="a long line " * 10)
+        job = await flow.answered(text, quote="a long line " * 10)
         assert job.prompt_blob
-        assert house.agents.invoked[0].prompt.endswith(f"\n\n{text}")
-        assert (await refusal(house.say("x" * (limit + 1), quote="q"))).code is Code.E_MESSAGE_TOO_LARGE
+        assert flow.agents.invoked[0].prompt.endswith(f"\n\n{text}")
+        assert (await refusal(flow.say("x" * (limit + 1), quote="q"))).code is Code.E_MESSAGE_TOO_LARGE
 
 
 @pytest.mark.req("A16")
 @virtually
 async def test_a_deleted_message_takes_its_queued_job_back():
-    async with flow_house() as house:
-        await house.gate.submit(house.inbound("/slow 50", message_id="1"))
-        await house.until(lambda: len(house.state.running) == 1)
-        receipt = await house.gate.submit(house.inbound("two", message_id="2"))
-        assert await house.gate.withdraw(place(OWNER), "2")
-        assert not await house.gate.withdraw(place(OWNER), "2")
-        assert not await house.gate.withdraw(place(OWNER), "1")
-        assert house.state.jobs[receipt.job_id].state == "withdrawn"
-        await house.quiet()
-        assert len(house.agents.invoked) == 1
+    async with flow_house() as flow:
+        await flow.gate.submit(flow.inbound("/slow 50", message_id="1"))
+        await flow.until(lambda: len(flow.state.running) == 1)
+        receipt = await flow.gate.submit(flow.inbound("two", message_id="2"))
+        assert await flow.gate.withdraw(place(OWNER), "2")
+        assert not await flow.gate.withdraw(place(OWNER), "2")
+        assert not await flow.gate.withdraw(place(OWNER), "1")
+        assert flow.state.jobs[receipt.job_id].state == "withdrawn"
+        await flow.quiet()
+        assert len(flow.agents.invoked) == 1
 
 
 @pytest.mark.req("A16", "A18")
 @virtually
 async def test_on_a_full_disk_an_edit_is_refused_a_deletion_counts_at_once_and_neither_waits():
-    async with flow_house() as house:
-        await house.gate.submit(house.inbound("/slow 5000", message_id="1"))
-        await house.until(lambda: len(house.state.running) == 1)
-        edited = await house.gate.submit(house.inbound("two", message_id="2"))
-        deleted = await house.gate.submit(house.inbound("three", message_id="3"))
-        house.disk.capacity = house.disk.used + 50
-        caught_in_it = asyncio.ensure_future(house.say("caught in it"))
+    async with flow_house() as flow:
+        await flow.gate.submit(flow.inbound("/slow 5000", message_id="1"))
+        await flow.until(lambda: len(flow.state.running) == 1)
+        edited = await flow.gate.submit(flow.inbound("two", message_id="2"))
+        deleted = await flow.gate.submit(flow.inbound("three", message_id="3"))
+        flow.disk.capacity = flow.disk.used + 50
+        caught_in_it = asyncio.ensure_future(flow.say("caught in it"))
         await asyncio.sleep(10)
-        assert house.journal.is_stalled
+        assert flow.journal.is_stalled
         async with asyncio.timeout(1):
-            assert not await house.gate.amend(place(OWNER), "2", "two"), "a link preview asks for nothing"
-            assert (await refusal(house.gate.amend(place(OWNER), "2", "TWO"))).code is Code.E_DISK_FULL
-            assert await house.gate.withdraw(place(OWNER), "3")
-        assert house.state.jobs[deleted.job_id].state == "withdrawn"
-        house.disk.capacity = None
+            assert not await flow.gate.amend(place(OWNER), "2", "two"), "a link preview asks for nothing"
+            assert (await refusal(flow.gate.amend(place(OWNER), "2", "TWO"))).code is Code.E_DISK_FULL
+            assert await flow.gate.withdraw(place(OWNER), "3")
+        assert flow.state.jobs[deleted.job_id].state == "withdrawn"
+        flow.disk.capacity = None
         await caught_in_it
-        disk = house.disk
-    async with flow_house(disk=disk) as house:
-        assert house.state.jobs[deleted.job_id].state == "withdrawn"
-        await house.ended(edited.job_id)
-        assert [i.prompt for i in house.agents.invoked if i.job_id == edited.job_id] == ["two"]
+        disk = flow.disk
+    async with flow_house(disk=disk) as flow:
+        assert flow.state.jobs[deleted.job_id].state == "withdrawn"
+        await flow.ended(edited.job_id)
+        assert [i.prompt for i in flow.agents.invoked if i.job_id == edited.job_id] == ["two"]
 
 
 @virtually
 async def test_a_skipped_message_leaves_its_mark_and_never_runs():
-    async with flow_house() as house:
-        old = house.inbound("from last week")
-        await house.gate.skip(old, "too old")
-        receipt = await house.gate.submit(old)
+    async with flow_house() as flow:
+        old = flow.inbound("from last week")
+        await flow.gate.skip(old, "too old")
+        receipt = await flow.gate.submit(old)
         assert receipt.duplicate
-        assert house.state.account.skipped == 1
-        assert house.agents.invoked == []
+        assert flow.state.account.skipped == 1
+        assert flow.agents.invoked == []
 
 
 @pytest.mark.req("A12", "B15")
 @virtually
 async def test_what_a_message_asks_for_must_be_there():
-    async with flow_house(projects=("/srv/api", "/srv/web")) as house:
-        none = await refusal(house.say("hello"))
+    async with flow_house(projects=("/srv/api", "/srv/web")) as flow:
+        none = await refusal(flow.say("hello"))
         assert none.code is Code.E_PROJECT_NOT_SELECTED
         assert "project switch" in none.next_step
-        assert (await refusal(house.say("hello", project="nope"))).code is Code.E_PROJECT_NOT_FOUND
-        assert (await refusal(house.say("hello", project="api", tool="gemini"))).code is Code.E_TOOL_NOT_ENABLED
-        job = await house.answered("hello", project="2")
+        assert (await refusal(flow.say("hello", project="nope"))).code is Code.E_PROJECT_NOT_FOUND
+        assert (await refusal(flow.say("hello", project="api", tool="gemini"))).code is Code.E_TOOL_NOT_ENABLED
+        job = await flow.answered("hello", project="2")
         assert job.project == "web"
-        assert (await house.answered("again")).project == "web", "it stays selected"
+        assert (await flow.answered("again")).project == "web", "it stays selected"

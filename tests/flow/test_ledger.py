@@ -15,28 +15,28 @@ pytestmark = pytest.mark.req("A7")
 @pytest.mark.req("A8")
 @virtually
 async def test_the_same_message_twice_at_once_is_accepted_once():
-    async with flow_house() as house:
+    async with flow_house() as flow:
         for number in range(20):
-            inbound = house.inbound(f"hello {number}")
-            receipts = await asyncio.gather(*(house.gate.submit(inbound) for _ in range(5)))
+            inbound = flow.inbound(f"hello {number}")
+            receipts = await asyncio.gather(*(flow.gate.submit(inbound) for _ in range(5)))
             assert len({r.job_id for r in receipts}) == 1
             assert [r.duplicate for r in receipts] == [False, True, True, True, True]
-        await house.quiet()
-        assert len(house.facts(e.JobEnqueued)) == 20
-        assert len(house.agents.invoked) == 20
+        await flow.quiet()
+        assert len(flow.facts(e.JobEnqueued)) == 20
+        assert len(flow.agents.invoked) == 20
 
 
 @virtually
 async def test_nothing_is_acknowledged_before_it_is_durable():
-    async with flow_house() as house:
-        house.writer.held = True
-        waiting = asyncio.ensure_future(house.say("hello"))
-        again = asyncio.ensure_future(house.gate.submit(house.inbound("hello", message_id="77")))
+    async with flow_house() as flow:
+        flow.writer.held = True
+        waiting = asyncio.ensure_future(flow.say("hello"))
+        again = asyncio.ensure_future(flow.gate.submit(flow.inbound("hello", message_id="77")))
         await asyncio.sleep(60)
         assert not waiting.done()
         assert not again.done()
-        assert house.agents.invoked == [], "no agent works for a message that might be lost"
-        house.writer.release()
+        assert flow.agents.invoked == [], "no agent works for a message that might be lost"
+        flow.writer.release()
         assert (await waiting).job_id.startswith("job_20260105_")
         await again
 
@@ -44,36 +44,36 @@ async def test_nothing_is_acknowledged_before_it_is_durable():
 @pytest.mark.req("A8")
 @virtually
 async def test_a_duplicate_is_answered_only_when_the_original_is_durable():
-    async with flow_house() as house:
-        house.writer.held = True
-        inbound = house.inbound("hello")
-        first = asyncio.ensure_future(house.gate.submit(inbound))
+    async with flow_house() as flow:
+        flow.writer.held = True
+        inbound = flow.inbound("hello")
+        first = asyncio.ensure_future(flow.gate.submit(inbound))
         await asyncio.sleep(1)
-        second = asyncio.ensure_future(house.gate.submit(inbound))
+        second = asyncio.ensure_future(flow.gate.submit(inbound))
         await asyncio.sleep(1)
         assert not second.done()
-        house.writer.release()
+        flow.writer.release()
         assert (await first).job_id == (await second).job_id
 
 
 @virtually
 async def test_a_refusal_too_is_said_only_when_it_is_written():
-    async with flow_house() as house:
-        house.writer.held = True
-        waiting = asyncio.ensure_future(house.say("   "))
+    async with flow_house() as flow:
+        flow.writer.held = True
+        waiting = asyncio.ensure_future(flow.say("   "))
         await asyncio.sleep(60)
         assert not waiting.done()
-        house.writer.release()
+        flow.writer.release()
         with pytest.raises(FairleadError) as caught:
             await waiting
         assert caught.value.code is Code.E_EMPTY_MESSAGE
-        assert [f.error_code for f in house.facts(e.MessageRefused)] == ["E_EMPTY_MESSAGE"]
+        assert [f.error_code for f in flow.facts(e.MessageRefused)] == ["E_EMPTY_MESSAGE"]
 
 
 @virtually
 async def test_watchers_see_only_what_is_durable_and_in_order():
-    async with flow_house() as house:
-        watch = house.view.watch()
+    async with flow_house() as flow:
+        watch = flow.view.watch()
         seen: list[str] = []
 
         async def look() -> None:
@@ -81,12 +81,12 @@ async def test_watchers_see_only_what_is_durable_and_in_order():
                 seen.extend([event.state] if isinstance(event, JobMoved) else [])
 
         looking = asyncio.ensure_future(look())
-        house.writer.held = True
-        waiting = asyncio.ensure_future(house.say("hello"))
+        flow.writer.held = True
+        waiting = asyncio.ensure_future(flow.say("hello"))
         await asyncio.sleep(60)
         assert seen == []
-        house.writer.release()
-        await house.ended((await waiting).job_id)
+        flow.writer.release()
+        await flow.ended((await waiting).job_id)
         await asyncio.sleep(1)
         assert seen == ["queued", "running", "success"]
         looking.cancel()
@@ -96,9 +96,9 @@ async def test_watchers_see_only_what_is_durable_and_in_order():
 @pytest.mark.req("A8", "D3")
 @virtually
 async def test_the_end_of_a_job_and_the_debt_for_it_are_one_batch():
-    async with flow_house() as house:
-        await house.answered("hello")
-        raw = house.disk.read(house.journal._path).splitlines()
+    async with flow_house() as flow:
+        await flow.answered("hello")
+        raw = flow.disk.read(flow.journal._path).splitlines()
         ended = next(line for line in raw if b'"JobCompleted"' in line)
         assert b'"more":true' in ended
         assert b'"DeliveryOwed"' in raw[raw.index(ended) + 1]
@@ -107,10 +107,10 @@ async def test_the_end_of_a_job_and_the_debt_for_it_are_one_batch():
 @virtually
 async def test_a_journal_that_breaks_ends_the_flow_and_names_the_file():
     async def story() -> None:
-        async with flow_house() as house:
-            await house.answered("before")
-            house.disk.fail_sync()
-            await house.say("after")
+        async with flow_house() as flow:
+            await flow.answered("before")
+            flow.disk.fail_sync()
+            await flow.say("after")
 
     with pytest.raises(FairleadError) as caught:
         await story()
@@ -120,11 +120,11 @@ async def test_a_journal_that_breaks_ends_the_flow_and_names_the_file():
 
 @virtually
 async def test_facts_nobody_waits_for_are_written_all_the_same():
-    async with flow_house() as house:
-        await house.gate.see_person(OWNER, "ja")
-        seq = house.state.seq
-        await house.gate.see_person(OWNER, "ja")
-        assert house.state.seq == seq, "what is known needs no second line"
-        assert house.view.language_of(OWNER) == "ja"
-        assert house.view.language_of("somebody else") == "en"
+    async with flow_house() as flow:
+        await flow.gate.see_person(OWNER, "ja")
+        seq = flow.state.seq
+        await flow.gate.see_person(OWNER, "ja")
+        assert flow.state.seq == seq, "what is known needs no second line"
+        assert flow.view.language_of(OWNER) == "ja"
+        assert flow.view.language_of("somebody else") == "en"
         assert place().address == "chat/acc/dm"

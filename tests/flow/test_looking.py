@@ -20,20 +20,20 @@ DAY = 86400
 @virtually
 async def test_choices_are_those_that_fit_what_was_typed():
     runtimes = [ScriptedRuntime(AgentLog(), name=name) for name in ("echo", "other")]
-    async with flow_house(projects=("/srv/api", "/srv/web"), runtimes=runtimes) as house:
-        caller = house.caller()
-        choices = house.view.choices
+    async with flow_house(projects=("/srv/api", "/srv/web"), runtimes=runtimes) as flow:
+        caller = flow.caller()
+        choices = flow.view.choices
         assert choices("project", "", caller) == ["api", "web"]
         assert choices("project", " WE ", caller) == ["web"]
         assert choices("tool", "", caller) == ["echo", "other"]
         assert choices("session", "", caller) == []
         assert choices("model", "", caller) == []
-        await house.answered("hello", project="api")
-        first = await house.answered("/fail E_AGENT_ERROR")
+        await flow.answered("hello", project="api")
+        first = await flow.answered("/fail E_AGENT_ERROR")
         await asyncio.sleep(5)
-        second = await house.answered("/fail E_AGENT_ERROR", user="other", project="web")
+        second = await flow.answered("/fail E_AGENT_ERROR", user="other", project="web")
         assert choices("retryable", "", caller) == [first.job_id, second.job_id], "those of this session first"
-        assert choices("retryable", "", house.caller("other")) == [second.job_id, first.job_id]
+        assert choices("retryable", "", flow.caller("other")) == [second.job_id, first.job_id]
         assert choices("session", "", caller) == ["agent:fairlead:user:other", "agent:fairlead:user:42"]
         assert choices("model", "2", caller) == ["echo-2"]
 
@@ -44,28 +44,28 @@ async def test_a_disabled_project_is_no_choice():
     from flow_house import PretendedDirectories
 
     directories = PretendedDirectories()
-    async with flow_house(projects=("/srv/api", "/srv/web"), directories=directories) as house:
-        disk = house.disk
+    async with flow_house(projects=("/srv/api", "/srv/web"), directories=directories) as flow:
+        disk = flow.disk
     directories.gone.add("/srv/web")
-    async with flow_house(disk=disk, projects=(), directories=directories) as house:
-        assert house.view.choices("project", "", house.caller()) == ["api"]
+    async with flow_house(disk=disk, projects=(), directories=directories) as flow:
+        assert flow.view.choices("project", "", flow.caller()) == ["api"]
         with pytest.raises(FairleadError) as caught:
-            await house.command(ask.ProjectSwitch("web"))
+            await flow.command(ask.ProjectSwitch("web"))
         assert caught.value.code is Code.E_INVALID_PATH
     directories.gone.clear()
-    async with flow_house(disk=disk, projects=(), directories=directories) as house:
-        assert house.view.choices("project", "", house.caller()) == ["api", "web"]
+    async with flow_house(disk=disk, projects=(), directories=directories) as flow:
+        assert flow.view.choices("project", "", flow.caller()) == ["api", "web"]
 
 
 @virtually
 async def test_a_job_is_seen_whole_while_it_lives_and_after():
-    async with flow_house() as house:
-        receipt = await house.say("/slow 10\nwords")
-        live = await house.view.job(receipt.job_id)
+    async with flow_house() as flow:
+        receipt = await flow.say("/slow 10\nwords")
+        live = await flow.view.job(receipt.job_id)
         assert live.state in {"queued", "running"}
         assert (live.prompt, live.answer) == ("/slow 10\nwords", "")
-        await house.quiet()
-        seen = await house.view.job(receipt.job_id)
+        await flow.quiet()
+        seen = await flow.view.job(receipt.job_id)
         assert (seen.state, seen.prompt) == ("success", "/slow 10\nwords")
         assert seen.answer.endswith("words")
         assert (seen.started_at or "") < (seen.finished_at or "")
@@ -73,58 +73,58 @@ async def test_a_job_is_seen_whole_while_it_lives_and_after():
 
 @virtually
 async def test_a_job_older_than_the_states_memory_is_read_back_from_the_journal():
-    async with flow_house() as house:
-        old = await house.answered("/fail E_AGENT_ERROR\nan old question")
-        long_answer = await house.answered("hello\n/long 300000")
+    async with flow_house() as flow:
+        old = await flow.answered("/fail E_AGENT_ERROR\nan old question")
+        long_answer = await flow.answered("hello\n/long 300000")
         for _ in range(60):
-            await house.answered("hello")
+            await flow.answered("hello")
         await asyncio.sleep(9 * DAY)
-        await house.answered("a new day")
-        assert old.job_id not in house.state.jobs
-        seen = await house.view.job(old.job_id)
+        await flow.answered("a new day")
+        assert old.job_id not in flow.state.jobs
+        seen = await flow.view.job(old.job_id)
         assert (seen.state, seen.error_code, seen.attempt) == ("failed", "E_AGENT_ERROR", 1)
         assert seen.prompt == "/fail E_AGENT_ERROR\nan old question"
-        assert len((await house.view.job(long_answer.job_id)).answer) > 300_000
-        story = await house.command(ask.Why(old.job_id))
+        assert len((await flow.view.job(long_answer.job_id)).answer) > 300_000
+        story = await flow.command(ask.Why(old.job_id))
         assert [s.type for s in story.steps][:3] == ["JobEnqueued", "JobStarted", "JobFailed"]
-        again = await house.command(ask.Retry(old.job_id))
+        again = await flow.command(ask.Retry(old.job_id))
         assert (again.attempt, again.retry_of) == (2, old.job_id)
-        await house.ended(again.job_id)
-        assert house.agents.invoked[-1].prompt == "/fail E_AGENT_ERROR\nan old question"
+        await flow.ended(again.job_id)
+        assert flow.agents.invoked[-1].prompt == "/fail E_AGENT_ERROR\nan old question"
 
 
 @virtually
 async def test_a_long_text_that_left_with_its_job_is_said_to_be_gone():
-    async with flow_house(channels=[]) as house:
-        old = await house.answered("hello\n/long 300000")
-        house.blobs.forget_unnamed([])
-        seen = await house.view.job(old.job_id)
+    async with flow_house(channels=[]) as flow:
+        old = await flow.answered("hello\n/long 300000")
+        flow.blobs.forget_unnamed([])
+        seen = await flow.view.job(old.job_id)
         assert seen.state == "success"
         assert "no longer kept" in seen.answer
 
 
 @virtually
 async def test_what_the_journal_does_not_know_is_not_found():
-    async with flow_house() as house:
+    async with flow_house() as flow:
         for name in ("job_20260105_0099", "", "agent:fairlead:user:42", "job_"):
             with pytest.raises(FairleadError) as caught:
-                await house.view.job(name)
+                await flow.view.job(name)
             assert caught.value.code is Code.E_JOB_NOT_FOUND
 
 
 @virtually
 async def test_history_is_in_order_and_without_texts():
-    async with flow_house() as house:
-        ids = [(await house.answered(f"message {n}")).job_id for n in range(4)]
-        history = house.view.history(f"agent:fairlead:user:{OWNER}")
+    async with flow_house() as flow:
+        ids = [(await flow.answered(f"message {n}")).job_id for n in range(4)]
+        history = flow.view.history(f"agent:fairlead:user:{OWNER}")
         assert [j.job_id for j in history] == ids
         assert {(j.prompt, j.answer) for j in history} == {("", "")}
 
 
 @virtually
 async def test_a_watcher_sees_what_it_asked_for_and_questions_too():
-    async with flow_house() as house:
-        mine = house.view.watch(session_key="agent:fairlead:user:42")
+    async with flow_house() as flow:
+        mine = flow.view.watch(session_key="agent:fairlead:user:42")
         seen = []
 
         async def look() -> None:
@@ -140,38 +140,38 @@ async def test_a_watcher_sees_what_it_asked_for_and_questions_too():
                         pass
 
         looking = asyncio.ensure_future(look())
-        await house.answered("not mine", user="other")
-        receipt = await house.say("/ask ls")
-        await house.click(await house.question())
-        await house.ended(receipt.job_id)
+        await flow.answered("not mine", user="other")
+        receipt = await flow.say("/ask ls")
+        await flow.click(await flow.question())
+        await flow.ended(receipt.job_id)
         await asyncio.sleep(1)
         looking.cancel()
         await mine.aclose()
         assert seen == ["queued", "running", "waiting", "Run ls", "allow by 42", "running", "success"]
-        await house.answered("unwatched")
+        await flow.answered("unwatched")
         assert place().channel == "chat"
 
 
 @pytest.mark.req("A7", "A20")
 @virtually
 async def test_the_journal_alone_gives_the_state_that_lived():
-    async with flow_house(projects=("/srv/api", "/srv/web")) as house:
-        await house.answered("hello", project="api")
-        await house.say("/ask ls", user="b", project="web")
-        await house.click(await house.question(), for_session=True)
-        await house.answered("/fail E_AGENT_ERROR", user="c", project="api")
-        await house.command(ask.Reset())
-        await house.say("/hang", user="d", project="api")
-        await house.say("waits", user="d")
+    async with flow_house(projects=("/srv/api", "/srv/web")) as flow:
+        await flow.answered("hello", project="api")
+        await flow.say("/ask ls", user="b", project="web")
+        await flow.click(await flow.question(), for_session=True)
+        await flow.answered("/fail E_AGENT_ERROR", user="c", project="api")
+        await flow.command(ask.Reset())
+        await flow.say("/hang", user="d", project="api")
+        await flow.say("waits", user="d")
         with pytest.raises(FairleadError):
-            await house.say("  ", user="d")
+            await flow.say("  ", user="d")
         await asyncio.sleep(3 * DAY)
-        await house.until(lambda: True)
-        lived = as_data(house.state)
-        await house.journal.snapshot(house.state)
-        both = as_data(open_state(house.journal._path.parent, house.disk).state)
-        house.disk.unlink(house.journal._snapshot_path)
-        alone = as_data(open_state(house.journal._path.parent, house.disk).state)
+        await flow.until(lambda: True)
+        lived = as_data(flow.state)
+        await flow.journal.snapshot(flow.state)
+        both = as_data(open_state(flow.journal._path.parent, flow.disk).state)
+        flow.disk.unlink(flow.journal._snapshot_path)
+        alone = as_data(open_state(flow.journal._path.parent, flow.disk).state)
         assert lived == alone
         assert both == alone
 
@@ -181,14 +181,14 @@ async def test_the_journal_alone_gives_the_state_that_lived():
 async def test_every_refusal_and_every_end_is_logged_with_its_code():
     import structlog
 
-    async with flow_house() as house:
+    async with flow_house() as flow:
         with structlog.testing.capture_logs() as lines:
             with pytest.raises(FairleadError):
-                await house.say("")
+                await flow.say("")
             with pytest.raises(FairleadError):
-                await house.gate.command(ask.Status(), house.caller("666", vouched=False))
-            await house.answered("/fail E_AGENT_ERROR")
-            await house.answered("hello")
+                await flow.gate.command(ask.Status(), flow.caller("666", vouched=False))
+            await flow.answered("/fail E_AGENT_ERROR")
+            await flow.answered("hello")
         levels = [(line["event"], line["log_level"], line.get("error_code")) for line in lines]
         assert ("message refused", "info", "E_EMPTY_MESSAGE") in levels
         assert ("command refused", "warning", "E_OWNER_ONLY") in levels

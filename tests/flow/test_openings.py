@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from flow_house import OWNER, FlowHouse, flow_house, place, virtually
+from flow_house import OWNER, FlowHarness, flow_house, place, virtually
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -21,30 +21,30 @@ TOWN = place("town")
 CALLER = Caller(OWNER, TOWN, channel_key(agent_id="fairlead", space_id="1", channel_id="town"), vouched=True)
 
 
-async def start(house: FlowHouse, asked_by: str = "900") -> SessionStarted:
-    started = await house.gate.command(ask.Start(asked_by, "api"), CALLER)
+async def start(flow: FlowHarness, asked_by: str = "900") -> SessionStarted:
+    started = await flow.gate.command(ask.Start(asked_by, "api"), CALLER)
     assert isinstance(started, SessionStarted)
     return started
 
 
-def sessions(house: FlowHouse) -> list[str]:
+def sessions(flow: FlowHarness) -> list[str]:
     """Those that have a thread of their own, and are bound to it."""
-    bound = [house.state.bindings[b].conversation.conversation_id for b in house.state.bound.values()]
-    return [s.session_id for s in house.state.sessions.values() if s.session_id in bound]
+    bound = [flow.state.bindings[b].conversation.conversation_id for b in flow.state.bound.values()]
+    return [s.session_id for s in flow.state.sessions.values() if s.session_id in bound]
 
 
 @pytest.mark.req("A5", "A12", "C1", "D5")
 @virtually
 async def test_the_session_is_named_by_its_opening_message_and_bound_before_there_is_a_thread():
-    async with flow_house() as house:
-        started = await start(house)
-        [opening] = house.posts(TOWN)
+    async with flow_house() as flow:
+        started = await start(flow)
+        [opening] = flow.posts(TOWN)
         assert started.session_id == opening.message_id
-        assert list(house.history.threads) == [opening.message_id]
-        assert (await house.command(ask.Status(), at=place(opening.message_id))).session_id == opening.message_id
-        kinds = [type(f) for f in house.facts(e.DeliveryOwed, e.SessionCreated, e.BindingBound, e.PieceDelivered)]
+        assert list(flow.history.threads) == [opening.message_id]
+        assert (await flow.command(ask.Status(), at=place(opening.message_id))).session_id == opening.message_id
+        kinds = [type(f) for f in flow.facts(e.DeliveryOwed, e.SessionCreated, e.BindingBound, e.PieceDelivered)]
         assert kinds == [e.DeliveryOwed, e.PieceDelivered, e.SessionCreated, e.BindingBound, e.PieceDelivered]
-        assert house.state.debts == {}
+        assert flow.state.debts == {}
 
 
 @pytest.mark.req("A12")
@@ -57,18 +57,18 @@ def test_a_crash_at_any_moment_leaves_one_opening_one_session_and_one_thread(lif
         history = ChannelHistory()
         sky = iter(forecast)
         channel = RecordingChannel(history, weather=lambda: next(sky, Weather.FAIR))
-        async with flow_house(channels=[channel], history=history) as house:
-            asking = asyncio.ensure_future(start(house))
+        async with flow_house(channels=[channel], history=history) as flow:
+            asking = asyncio.ensure_future(start(flow))
             await asyncio.sleep(life)
             channel.unplug()
             asking.cancel()
-            disk = house.disk
+            disk = flow.disk
         await asyncio.sleep(pause)
-        async with flow_house(disk=disk, channels=[RecordingChannel(history)], history=history) as house:
-            await house.quiet()
-            was_asked = bool(house.facts(e.DeliveryOwed))
+        async with flow_house(disk=disk, channels=[RecordingChannel(history)], history=history) as flow:
+            await flow.quiet()
+            was_asked = bool(flow.facts(e.DeliveryOwed))
             assert len(history.posts) == was_asked
-            assert list(history.threads) == sessions(house) == [p.message_id for p in history.posts]
+            assert list(history.threads) == sessions(flow) == [p.message_id for p in history.posts]
 
     run_virtually(story())
 
@@ -83,17 +83,17 @@ async def test_two_starts_that_look_alike_are_told_apart_after_a_crash():
         return Weather.HANGS if len(seen) == 3 else Weather.FAIR
 
     channel = RecordingChannel(history, weather=reply_of_the_second_is_lost)
-    async with flow_house(channels=[channel], history=history) as house:
-        await start(house, "900")
-        second = asyncio.ensure_future(start(house, "901"))
-        await house.until(lambda: len(history.posts) == 2)
+    async with flow_house(channels=[channel], history=history) as flow:
+        await start(flow, "900")
+        second = asyncio.ensure_future(start(flow, "901"))
+        await flow.until(lambda: len(history.posts) == 2)
         channel.unplug()
         second.cancel()
-        disk = house.disk
+        disk = flow.disk
     await asyncio.sleep(4000)
-    async with flow_house(disk=disk, channels=[RecordingChannel(history)], history=history) as house:
-        await house.quiet()
-        assert list(history.threads) == sessions(house) == [p.message_id for p in history.posts]
+    async with flow_house(disk=disk, channels=[RecordingChannel(history)], history=history) as flow:
+        await flow.quiet()
+        assert list(history.threads) == sessions(flow) == [p.message_id for p in history.posts]
         assert len(history.posts) == 2
 
 
@@ -102,12 +102,12 @@ async def test_two_starts_that_look_alike_are_told_apart_after_a_crash():
 async def test_a_place_that_takes_no_message_is_named_and_nothing_is_left_behind():
     history = ChannelHistory()
     history.closed.add(TOWN.address)
-    async with flow_house(history=history) as house:
+    async with flow_house(history=history) as flow:
         with pytest.raises(FairleadError) as refused:
-            await start(house)
+            await start(flow)
         assert refused.value.code == Code.E_THREAD_ACCESS_FAILED
         assert "the conversation is gone" in refused.value.message
-        assert house.state.sessions == {}
+        assert flow.state.sessions == {}
 
 
 @virtually
@@ -119,11 +119,11 @@ async def test_where_no_thread_can_be_made_nothing_stays_bound_to_it():
             return await super().send(parcel)
 
     history = ChannelHistory()
-    async with flow_house(channels=[Treeless(history)], history=history) as house:
+    async with flow_house(channels=[Treeless(history)], history=history) as flow:
         with pytest.raises(FairleadError, match="threads are off here"):
-            await start(house)
-        assert house.state.bound == {}
-        assert [f.reason for f in house.facts(e.BindingEnded)] == ["its thread could not be made"]
+            await start(flow)
+        assert flow.state.bound == {}
+        assert [f.reason for f in flow.facts(e.BindingEnded)] == ["its thread could not be made"]
 
 
 @virtually
@@ -131,21 +131,21 @@ async def test_whoever_asked_hears_that_it_takes_longer_and_the_thread_comes_all
     history = ChannelHistory()
     weather = [Weather.AWAY]
     channel = RecordingChannel(history, weather=lambda: weather[0])
-    async with flow_house(channels=[channel], history=history) as house:
+    async with flow_house(channels=[channel], history=history) as flow:
         with pytest.raises(FairleadError) as later:
-            await start(house)
+            await start(flow)
         assert later.value.code == Code.E_DISCORD_RATE_LIMIT
         weather[0] = Weather.FAIR
-        await house.quiet()
-        assert list(history.threads) == sessions(house) != []
+        await flow.quiet()
+        assert list(history.threads) == sessions(flow) != []
 
 
 @virtually
 async def test_the_same_command_asked_twice_at_once_is_one_start():
-    async with flow_house() as house:
-        one, two = await asyncio.gather(start(house), start(house))
+    async with flow_house() as flow:
+        one, two = await asyncio.gather(start(flow), start(flow))
         assert one == two
-        assert len(house.posts(TOWN)) == 1
+        assert len(flow.posts(TOWN)) == 1
 
 
 @pytest.mark.req("A18")
@@ -159,10 +159,10 @@ async def test_the_same_command_asked_twice_at_once_is_one_start():
 )
 def test_a_start_that_cannot_be_owes_nothing(request_, caller, code):
     async def story() -> None:
-        async with flow_house() as house:
+        async with flow_house() as flow:
             with pytest.raises(FairleadError) as refused:
-                await house.gate.command(request_, caller or house.caller())
+                await flow.gate.command(request_, caller or flow.caller())
             assert refused.value.code == code
-            assert house.state.debts == {}
+            assert flow.state.debts == {}
 
     run_virtually(story())

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from flow_house import FlowHouse, flow_house, place, virtually
+from flow_house import FlowHarness, flow_house, place, virtually
 
 from fairlead.core.state import Job
 from fairlead.testing.disk import SimulatedDisk
@@ -23,15 +23,15 @@ class Rereading:
 
 async def left_queued(*prompts: str) -> SimulatedDisk:
     """What a process leaves behind that ends while its agent hangs."""
-    async with flow_house() as house:
+    async with flow_house() as flow:
         for prompt in ("/hang", *prompts):
-            await house.say(prompt)
-        await house.until(lambda: bool(house.state.running))
-        return house.disk
+            await flow.say(prompt)
+        await flow.until(lambda: bool(flow.state.running))
+        return flow.disk
 
 
-def prompts(house: FlowHouse) -> list[str]:
-    return [invocation.prompt for invocation in house.agents.invoked]
+def prompts(flow: FlowHarness) -> list[str]:
+    return [invocation.prompt for invocation in flow.agents.invoked]
 
 
 @virtually
@@ -41,14 +41,14 @@ async def test_an_edit_and_a_deletion_meanwhile_count_before_anything_starts():
     async def act(job: Job) -> None:
         await asyncio.sleep(1)
         if job.prompt == "old words":
-            await house.gate.amend(job.conversation, job.message_id, "new words")
+            await flow.gate.amend(job.conversation, job.message_id, "new words")
         if job.prompt == "never said":
-            await house.gate.withdraw(job.conversation, job.message_id)
+            await flow.gate.withdraw(job.conversation, job.message_id)
 
     channel = Rereading(act)
-    async with flow_house(disk=disk, life=1, rereaders={"chat": channel}) as house:
-        await house.quiet()
-        assert prompts(house) == ["new words", "the last"]
+    async with flow_house(disk=disk, life=1, rereaders={"chat": channel}) as flow:
+        await flow.quiet()
+        assert prompts(flow) == ["new words", "the last"]
         assert channel.asked == ["old words", "never said", "the last"]
 
 
@@ -56,11 +56,11 @@ async def test_an_edit_and_a_deletion_meanwhile_count_before_anything_starts():
 async def test_what_comes_in_after_the_start_is_not_asked_about_and_waits_for_nobody_else():
     disk = await left_queued("queued")
     channel = Rereading(lambda _job: asyncio.sleep(5))
-    async with flow_house(disk=disk, life=1, rereaders={"chat": channel}) as house:
-        await house.answered("from another", user="U2", at=place("U2"))
-        assert prompts(house) == ["from another"]
-        await house.quiet()
-        assert prompts(house) == ["from another", "queued"]
+    async with flow_house(disk=disk, life=1, rereaders={"chat": channel}) as flow:
+        await flow.answered("from another", user="U2", at=place("U2"))
+        assert prompts(flow) == ["from another"]
+        await flow.quiet()
+        assert prompts(flow) == ["from another", "queued"]
         assert channel.asked == ["queued"]
 
 
@@ -72,8 +72,8 @@ async def test_a_channel_that_is_away_or_fails_holds_a_job_up_for_seconds_only()
         raise RuntimeError("the channel has a fault")
 
     disk = await left_queued("first", "second")
-    async with flow_house(disk=disk, life=1, rereaders={"chat": Rereading(act)}) as house:
+    async with flow_house(disk=disk, life=1, rereaders={"chat": Rereading(act)}) as flow:
         began = asyncio.get_running_loop().time()
-        await house.quiet()
-        assert prompts(house) == ["first", "second"]
+        await flow.quiet()
+        assert prompts(flow) == ["first", "second"]
         assert asyncio.get_running_loop().time() - began < 15

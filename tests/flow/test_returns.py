@@ -20,14 +20,14 @@ def test_the_moment_a_channel_says_that_it_is_back_what_is_owed_goes_out(away_fo
         skies = Skies()
         skies.now = Weather.AWAY
         channel = chat(skies)
-        async with flow_house(channels=[channel], history=channel.history) as house:
+        async with flow_house(channels=[channel], history=channel.history) as flow:
             for user in ("one", "two"):
-                await house.answered("hello", user=user)
+                await flow.answered("hello", user=user)
             await asyncio.sleep(away_for)
             skies.now = Weather.FAIR
-            house.gate.came_back(channel.name)
+            flow.gate.came_back(channel.name)
             await asyncio.sleep(1)
-            assert [len(house.posts(place(user))) for user in ("one", "two")] == [1, 1]
+            assert [len(flow.posts(place(user))) for user in ("one", "two")] == [1, 1]
 
     run_virtually(story())
 
@@ -37,14 +37,14 @@ async def test_a_long_answer_goes_out_whole_the_moment_its_channel_is_back():
     skies = Skies()
     skies.now = Weather.AWAY
     channel = chat(skies)
-    async with flow_house(runtimes=[saying("word " * 200)], channels=[channel], history=channel.history) as house:
-        await house.answered("hello")
-        await house.until(lambda: bool(house.facts(e.DeliveryDeferred)))
+    async with flow_house(runtimes=[saying("word " * 200)], channels=[channel], history=channel.history) as flow:
+        await flow.answered("hello")
+        await flow.until(lambda: bool(flow.facts(e.DeliveryDeferred)))
         skies.now = Weather.FAIR
-        house.gate.came_back(channel.name)
+        flow.gate.came_back(channel.name)
         await asyncio.sleep(2)
-        assert len(house.posts(place(OWNER))) > 3
-        assert house.state.debts == {}
+        assert len(flow.posts(place(OWNER))) > 3
+        assert flow.state.debts == {}
 
 
 @virtually
@@ -53,17 +53,17 @@ async def test_a_channel_that_returns_while_an_attempt_fails_is_not_missed():
         async def send(self, parcel):
             if skies.now is Weather.AWAY:
                 skies.now = Weather.FAIR
-                house.gate.came_back(self.name)
+                flow.gate.came_back(self.name)
                 raise ChannelAway
             return await super().send(parcel)
 
     skies = Skies()
     skies.now = Weather.AWAY
     channel = Flickering(ChannelHistory())
-    async with flow_house(channels=[channel], history=channel.history) as house:
-        await house.answered("hello")
+    async with flow_house(channels=[channel], history=channel.history) as flow:
+        await flow.answered("hello")
         await asyncio.sleep(1)
-        assert len(house.posts(place(OWNER))) == 1
+        assert len(flow.posts(place(OWNER))) == 1
 
 
 @virtually
@@ -71,12 +71,12 @@ async def test_a_channel_that_says_it_is_back_and_is_not_is_not_asked_in_a_loop(
     skies = Skies()
     skies.now = Weather.AWAY
     channel = chat(skies)
-    async with flow_house(channels=[channel], history=channel.history) as house:
-        await house.answered("hello")
+    async with flow_house(channels=[channel], history=channel.history) as flow:
+        await flow.answered("hello")
         await asyncio.sleep(20)
         before = skies.calls
         for _ in range(10):
-            house.gate.came_back(channel.name)
+            flow.gate.came_back(channel.name)
         await asyncio.sleep(1)
         assert skies.calls == before + 1
 
@@ -85,11 +85,11 @@ async def test_a_channel_that_says_it_is_back_and_is_not_is_not_asked_in_a_loop(
 async def test_who_was_told_to_wait_waits_although_the_channel_comes_back():
     skies = Skies(Weather.REFUSED_FOR_NOW)
     channel = chat(skies)
-    async with flow_house(channels=[channel], history=channel.history) as house:
-        await house.answered("hello")
-        await house.until(lambda: bool(house.facts(e.DeliveryDeferred)))
-        house.gate.came_back(channel.name)
+    async with flow_house(channels=[channel], history=channel.history) as flow:
+        await flow.answered("hello")
+        await flow.until(lambda: bool(flow.facts(e.DeliveryDeferred)))
+        flow.gate.came_back(channel.name)
         await asyncio.sleep(1)
-        assert house.posts(place(OWNER)) == []
-        await house.quiet()
-        assert len(house.posts(place(OWNER))) == 1
+        assert flow.posts(place(OWNER)) == []
+        await flow.quiet()
+        assert len(flow.posts(place(OWNER))) == 1

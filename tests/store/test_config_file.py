@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.app import House, run_daemon
+from fairlead.app import Daemon, run_daemon
 from fairlead.core import requests as ask
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.keys import user_key
@@ -30,8 +30,8 @@ def place(tmp_path: Path) -> Path:
 @asynccontextmanager
 async def house_at(place: Path, *, disk=None, **more):
     settings = Settings(STATE_DIR=place / "state", LOG_DIR=place / "logs", FAIRLEAD_HTTP=False, **more)
-    async with run_daemon(settings, **({"disk": disk} if disk else {})) as house:
-        yield house
+    async with run_daemon(settings, **({"disk": disk} if disk else {})) as daemon:
+        yield daemon
 
 
 def config(place: Path) -> dict:
@@ -52,11 +52,11 @@ async def shown(place: Path, name: str) -> None:
     raise AssertionError(f"{name} was never shown")
 
 
-async def command(house: House, request: ask.Request):
+async def command(daemon: Daemon, request: ask.Request):
     caller = Caller(
         "me", ConversationRef("http", "local", "me"), user_key(agent_id="fairlead", user_id="me"), vouched=True
     )
-    return await house.flow.gate.command(request, caller)
+    return await daemon.flow.gate.command(request, caller)
 
 
 async def refused(place: Path, **more) -> FairleadError:
@@ -80,19 +80,19 @@ async def test_it_shows_owner_and_projects_as_published(place: Path):
 
 
 async def test_it_follows_the_journal_while_fairlead_runs(place: Path):
-    async with house_at(place) as house:
-        await command(house, ask.ProjectAdd(str(place / "src/web")))
+    async with house_at(place) as daemon:
+        await command(daemon, ask.ProjectAdd(str(place / "src/web")))
         await shown(place, "web")
     assert set(config(place)["projects"]) == {"web"}
 
 
 @pytest.mark.req("A7")
 async def test_a_stale_copy_is_rewritten_and_a_lost_one_comes_back(place: Path):
-    async with house_at(place) as house:
-        await command(house, ask.ProjectAdd(str(place / "src/api")))
+    async with house_at(place) as daemon:
+        await command(daemon, ask.ProjectAdd(str(place / "src/api")))
     stale = (place / "state" / "config.json").read_bytes()
-    async with house_at(place) as house:
-        await command(house, ask.ProjectAdd(str(place / "src/web")))
+    async with house_at(place) as daemon:
+        await command(daemon, ask.ProjectAdd(str(place / "src/web")))
     (place / "state" / "config.json").write_bytes(stale)
     async with house_at(place):
         assert set(config(place)["projects"]) == {"api", "web"}
@@ -102,8 +102,8 @@ async def test_a_stale_copy_is_rewritten_and_a_lost_one_comes_back(place: Path):
 
 
 async def test_a_hand_edit_is_taken_over_at_the_next_start(place: Path):
-    async with house_at(place) as house:
-        await command(house, ask.ProjectAdd(str(place / "src/api")))
+    async with house_at(place) as daemon:
+        await command(daemon, ask.ProjectAdd(str(place / "src/api")))
 
     def change(content: dict) -> None:
         content["owner_id"] = "77"
@@ -116,39 +116,39 @@ async def test_a_hand_edit_is_taken_over_at_the_next_start(place: Path):
         }
 
     edit(place, change)
-    async with house_at(place) as house:
-        state = house.flow.ledger.state
+    async with house_at(place) as daemon:
+        state = daemon.flow.ledger.state
         assert state.owner_id == "77"
         assert state.projects["api"].default_args == {"echo": ("--model", "x")}
         assert (state.projects["mine"].number, state.projects["mine"].path) == (2, str(place / "src/web"))
         seq = state.seq
-    async with house_at(place) as house:
-        assert house.flow.ledger.state.seq == seq + 1, "and only once: all that is new is the start itself"
+    async with house_at(place) as daemon:
+        assert daemon.flow.ledger.state.seq == seq + 1, "and only once: all that is new is the start itself"
 
 
 async def test_a_file_written_by_hand_without_a_hash_is_an_edit(place: Path):
     (place / "state").mkdir()
     project = {"name": "api", "path": str(place / "src/api"), "enabled_tools": ["echo"], "default_tool": "echo"}
     (place / "state" / "config.json").write_text(json.dumps({"version": 1, "projects": {"api": project}}))
-    async with house_at(place) as house:
-        assert set(house.flow.ledger.state.projects) == {"api"}
+    async with house_at(place) as daemon:
+        assert set(daemon.flow.ledger.state.projects) == {"api"}
 
 
 async def test_the_setting_wins_over_the_files_owner(place: Path):
     (place / "state").mkdir()
     (place / "state" / "config.json").write_text('{"version": 1, "owner_id": "1"}')
-    async with house_at(place, DISCORD_OWNER_ID="2") as house:
-        assert house.flow.ledger.state.owner_id == "2"
+    async with house_at(place, DISCORD_OWNER_ID="2") as daemon:
+        assert daemon.flow.ledger.state.owner_id == "2"
 
 
 async def test_an_edit_made_while_fairlead_runs_is_not_overwritten(place: Path):
-    async with house_at(place) as house:
-        await command(house, ask.ProjectAdd(str(place / "src/api")))
+    async with house_at(place) as daemon:
+        await command(daemon, ask.ProjectAdd(str(place / "src/api")))
         await shown(place, "api")
         edit(place, lambda c: c["projects"]["api"].update(default_args={"echo": ["--mine"]}))
-        await command(house, ask.ProjectAdd(str(place / "src/web")))
-    async with house_at(place) as house:
-        assert house.flow.ledger.state.projects["api"].default_args == {"echo": ("--mine",)}
+        await command(daemon, ask.ProjectAdd(str(place / "src/web")))
+    async with house_at(place) as daemon:
+        assert daemon.flow.ledger.state.projects["api"].default_args == {"echo": ("--mine",)}
         assert set(config(place)["projects"]) == {"api", "web"}
 
 
@@ -215,13 +215,13 @@ async def test_a_project_whose_path_is_gone_is_disabled_and_told_at_every_start_
         pass
     (place / "src/web").rename(place / "src/moved")
     for _ in range(2):
-        async with house_at(place) as house:
-            assert any("web is disabled" in note for note in house.notes)
-            assert house.flow.ledger.state.projects["web"].disabled
+        async with house_at(place) as daemon:
+            assert any("web is disabled" in note for note in daemon.notes)
+            assert daemon.flow.ledger.state.projects["web"].disabled
     (place / "src/moved").rename(place / "src/web")
-    async with house_at(place) as house:
-        assert any("web is there again" in note for note in house.notes)
-        assert not house.flow.ledger.state.projects["web"].disabled
+    async with house_at(place) as daemon:
+        assert any("web is there again" in note for note in daemon.notes)
+        assert not daemon.flow.ledger.state.projects["web"].disabled
 
 
 @pytest.mark.req("B2")
@@ -230,8 +230,8 @@ async def test_projects_come_from_the_settings_in_order_with_numbers_that_stay(p
         (place / "root" / name).mkdir(parents=True)
     (place / "root" / "file.txt").write_text("")
     listed = (str(place / "src/web"), str(place / "src/api"))
-    async with house_at(place, PROJECTS=listed, FAIRLEAD_PROJECT_ROOT=str(place / "root")) as house:
-        projects = house.flow.ledger.state.projects
+    async with house_at(place, PROJECTS=listed, FAIRLEAD_PROJECT_ROOT=str(place / "root")) as daemon:
+        projects = daemon.flow.ledger.state.projects
         assert [(p.number, p.name) for p in projects.values()] == [
             (1, "web"),
             (2, "api"),
@@ -239,30 +239,30 @@ async def test_projects_come_from_the_settings_in_order_with_numbers_that_stay(p
             (4, "alpha"),
         ]
     (place / "root" / "beta").mkdir()
-    async with house_at(place, PROJECTS=listed[::-1], FAIRLEAD_PROJECT_ROOT=str(place / "root")) as house:
-        numbers = {p.name: p.number for p in house.flow.ledger.state.projects.values()}
+    async with house_at(place, PROJECTS=listed[::-1], FAIRLEAD_PROJECT_ROOT=str(place / "root")) as daemon:
+        numbers = {p.name: p.number for p in daemon.flow.ledger.state.projects.values()}
         assert numbers == {"web": 1, "api": 2, "zeta-one": 3, "alpha": 4, "beta": 5}
 
 
 @pytest.mark.req("B2")
 async def test_what_the_settings_name_and_is_not_there_is_left_out_and_told(place: Path):
     gone = (str(place / "src/ap"),)
-    async with house_at(place, PROJECTS=gone, FAIRLEAD_PROJECT_ROOT=str(place / "nowhere")) as house:
-        assert house.flow.ledger.state.projects == {}
-        assert any("Did you mean" in note and "src/api" in note for note in house.notes)
-        assert any("FAIRLEAD_PROJECT_ROOT" in note for note in house.notes)
+    async with house_at(place, PROJECTS=gone, FAIRLEAD_PROJECT_ROOT=str(place / "nowhere")) as daemon:
+        assert daemon.flow.ledger.state.projects == {}
+        assert any("Did you mean" in note and "src/api" in note for note in daemon.notes)
+        assert any("FAIRLEAD_PROJECT_ROOT" in note for note in daemon.notes)
 
 
 @pytest.mark.req("B11")
 async def test_links_and_dots_are_resolved_once_and_one_directory_is_one_project(place: Path):
     (place / "link").symlink_to(place / "src/api")
-    async with house_at(place) as house:
-        first = await command(house, ask.ProjectAdd(str(place / "src/web/../api")))
-        second = await command(house, ask.ProjectAdd(str(place / "link")))
+    async with house_at(place) as daemon:
+        first = await command(daemon, ask.ProjectAdd(str(place / "src/web/../api")))
+        second = await command(daemon, ask.ProjectAdd(str(place / "link")))
         assert first.path == second.path == str(place / "src/api")
         assert (first.number, second.created) == (1, False)
         with pytest.raises(FairleadError) as caught:
-            await command(house, ask.ProjectAdd("src/api"))
+            await command(daemon, ask.ProjectAdd("src/api"))
         assert caught.value.code is Code.E_INVALID_PATH
 
 
@@ -276,10 +276,10 @@ class NoRoomForCopies(RealDisk):
 
 
 async def test_a_full_disk_delays_the_copy_and_ends_nothing(place: Path):
-    async with house_at(place, disk=NoRoomForCopies()) as house:
+    async with house_at(place, disk=NoRoomForCopies()) as daemon:
         for name in ("api", "web"):
-            await command(house, ask.ProjectAdd(str(place / "src" / name)))
-        assert len((await command(house, ask.ProjectList())).projects) == 2
+            await command(daemon, ask.ProjectAdd(str(place / "src" / name)))
+        assert len((await command(daemon, ask.ProjectList())).projects) == 2
     assert not (place / "state" / "config.json").exists()
     async with house_at(place):
         assert set(config(place)["projects"]) == {"api", "web"}
@@ -299,10 +299,10 @@ class InterruptingDisk(RealDisk):
 
 async def test_a_change_while_the_copy_is_being_written_is_shown_too(place: Path):
     disk = InterruptingDisk()
-    async with house_at(place, disk=disk) as house:
+    async with house_at(place, disk=disk) as daemon:
         loop = asyncio.get_running_loop()
-        add_web = command(house, ask.ProjectAdd(str(place / "src/web")))
+        add_web = command(daemon, ask.ProjectAdd(str(place / "src/web")))
         disk.meanwhile = lambda: asyncio.run_coroutine_threadsafe(add_web, loop).result(30)
-        await command(house, ask.ProjectAdd(str(place / "src/api")))
+        await command(daemon, ask.ProjectAdd(str(place / "src/api")))
         await shown(place, "web")
     assert set(config(place)["projects"]) == {"api", "web"}

@@ -35,8 +35,8 @@ def command(*, user: str | None, project: str | None, tool: str | None) -> None:
 
 async def _chat(settings: Settings, options: ChatOptions) -> int:
     try:
-        async with run_daemon(_private(settings)) as house:
-            return await chat_with(house.http_url, house.token, options)
+        async with run_daemon(_private(settings)) as daemon:
+            return await chat_with(daemon.http_url, daemon.token, options)
     except FairleadError as fault:
         if fault.code is not Code.E_STATE_LOCKED:
             raise
@@ -44,7 +44,7 @@ async def _chat(settings: Settings, options: ChatOptions) -> int:
 
 
 def _private(settings: Settings) -> Settings:
-    """A house for this talk alone: any free port, and no other channel."""
+    """A daemon for this chat alone: any free port, and no other channel."""
     return settings.model_copy(update={"http": True, "http_host": "127.0.0.1", "http_port": 0, "discord_token": None})
 
 

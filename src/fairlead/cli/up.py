@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from fairlead.app import House, run_daemon
+from fairlead.app import Daemon, run_daemon
 from fairlead.cli.health import checked, in_words
 from fairlead.settings import load_settings
 
@@ -29,42 +29,42 @@ def command(*, no_chat: bool) -> None:
 async def _up(*, interactive: bool) -> int:
     settings = load_settings()
     stop = _stop_on_signals()
-    async with run_daemon(settings, echo_warnings=not interactive) as house:
-        for line in welcome(house):
+    async with run_daemon(settings, echo_warnings=not interactive) as daemon:
+        for line in welcome(daemon):
             click.echo(line)
-        checks = asyncio.ensure_future(_tell_of_agents(house))
+        checks = asyncio.ensure_future(_tell_of_agents(daemon))
         if interactive:
             await asyncio.wait({checks}, timeout=CHECKS_BEFORE_CHAT_SEC)
             checks.cancel()
-        chat = asyncio.ensure_future(_chat(house)) if interactive and house.http_url else None
-        ends: set[asyncio.Future[object]] = {stop, house.broken, *((chat,) if chat is not None else ())}  # pyright: ignore[reportAssignmentType]
+        chat = asyncio.ensure_future(_chat(daemon)) if interactive and daemon.http_url else None
+        ends: set[asyncio.Future[object]] = {stop, daemon.broken, *((chat,) if chat is not None else ())}  # pyright: ignore[reportAssignmentType]
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         for task in (checks, chat):
             if task is not None:
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
-        if house.broken.done():
-            raise house.broken.result()
-        _tell_what_is_waited_for(house)
+        if daemon.broken.done():
+            raise daemon.broken.result()
+        _tell_what_is_waited_for(daemon)
     click.echo("Stopped. Everything that was accepted is written.")
     return 0
 
 
-def _tell_what_is_waited_for(house: House) -> None:
+def _tell_what_is_waited_for(daemon: Daemon) -> None:
     """And take a second signal for a wish to wait no longer."""
     for number in _STOPPING:
-        asyncio.get_running_loop().add_signal_handler(number, house.flow.scheduler.hurry)
-    state = house.flow.ledger.state
+        asyncio.get_running_loop().add_signal_handler(number, daemon.flow.scheduler.hurry)
+    state = daemon.flow.ledger.state
     unfinished = len(state.running) + len(state.waiting)
     if unfinished:
-        time = f"{house.settings.drain_sec:.0f} s to finish; queued ones stay queued"
+        time = f"{daemon.settings.drain_sec:.0f} s to finish; queued ones stay queued"
         click.echo(f"Stopping: {unfinished} running job(s) have {time}. Ctrl-C ends them at once.")
 
 
-async def _tell_of_agents(house: House) -> None:
+async def _tell_of_agents(daemon: Daemon) -> None:
     """Which agents are there and fit to work, as far as that can be told without a request to a model."""
-    real = [runtime for name, runtime in house.runtimes.items() if name != "echo"]
+    real = [runtime for name, runtime in daemon.runtimes.items() if name != "echo"]
     async for name, health in checked(real):
         click.echo(f"  {name:<9} {'ok' if health.ok else 'NO':<4} {in_words(health)}")
 
@@ -77,15 +77,15 @@ def _stop_on_signals() -> "asyncio.Future[None]":
     return stop
 
 
-def welcome(house: House) -> list[str]:
+def welcome(daemon: Daemon) -> list[str]:
     """What is on, what is off, and how to turn it on."""
-    settings, state = house.settings, house.flow.ledger.state
+    settings, state = daemon.settings, daemon.flow.ledger.state
     projects = [p for p in state.projects.values() if not p.disabled]
     lines = [f"Fairlead is up. State in {_short(settings.state_dir)}."]
-    real = [name for name in house.runtimes if name != "echo"]
+    real = [name for name in daemon.runtimes if name != "echo"]
     lines.append(f"  agents    on   {', '.join(real) or 'echo, which only repeats; install claude, codex or gemini'}")
-    if house.http_url:
-        lines.append(f"  HTTP      on   {house.http_url} (token in {_short(settings.state_dir / 'http-token')})")
+    if daemon.http_url:
+        lines.append(f"  HTTP      on   {daemon.http_url} (token in {_short(settings.state_dir / 'http-token')})")
     else:
         lines.append("  HTTP      off  set FAIRLEAD_HTTP=1 to turn it on")
     lines.append("  terminal  on   `fairlead chat` in a project directory")
@@ -97,7 +97,7 @@ def welcome(house: House) -> list[str]:
         lines.append(f"  projects  {len(projects):<4} {', '.join(p.name for p in projects[:8])}")
     else:
         lines.append("  projects  0    set PROJECTS or FAIRLEAD_PROJECT_ROOT, or say /project add PATH")
-    return [*lines, *(f"  note: {note}" for note in house.notes)]
+    return [*lines, *(f"  note: {note}" for note in daemon.notes)]
 
 
 def _short(path: Path) -> str:
@@ -105,12 +105,12 @@ def _short(path: Path) -> str:
     return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
 
 
-async def _chat(house: House) -> int:
+async def _chat(daemon: Daemon) -> int:
     from fairlead.channels.terminal.options import ChatOptions
     from fairlead.cli.chat import chat_with
 
-    settings = house.settings
+    settings = daemon.settings
     here = ChatOptions(
         user=settings.terminal_user, directory=str(Path.cwd()), history=settings.state_dir / "chat-history"
     )
-    return await chat_with(house.http_url, house.token, here)
+    return await chat_with(daemon.http_url, daemon.token, here)

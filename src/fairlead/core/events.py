@@ -22,7 +22,7 @@ class _Fact(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     pass
 
 
-# --- the house ---------------------------------------------------------------------------------------------------
+# --- the daemon --------------------------------------------------------------------------------------------------
 
 
 class StateFounded(_Fact, frozen=True):

@@ -1,6 +1,6 @@
 """A push channel that records what people would see, with the weather of a real one.
 
-The history outlives the channel, as people's screens outlive a crash: each life of the house gets a channel of its own
+The history outlives the channel, as people's screens outlive a crash: each life of the daemon gets a channel of its own
 on the same history. Like Discord it forgets nonces after three minutes, and shows none in its history.
 """
 

@@ -1,6 +1,6 @@
 """A runtime that writes down everything it was asked, and plays scripts in the language of the echo agent.
 
-The log outlives the runtime, as agents outlive a crash in people's memory: each life of the house gets a runtime of
+The log outlives the runtime, as agents outlive a crash in people's memory: each life of the daemon gets a runtime of
 its own on the same log.
 """
 

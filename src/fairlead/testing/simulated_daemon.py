@@ -1,4 +1,4 @@
-"""One life of the house on the fakes: the real store and the real flow, from a start to a crash.
+"""One life of the daemon on the fakes: the real store and the real flow, from a start to a crash.
 
 Put together as the application does it, with the writer's thread, the disk, the clock, the agent and the channels
 exchanged.
@@ -54,7 +54,7 @@ class PullChannel:
         raise AssertionError(f"{parcel.debt_id} was looked for in a pull channel")
 
 
-class House:
+class SimulatedDaemon:
     """`start`, then `run` for ever. What is outside and must not outlive a crash is cut off by `unplug`."""
 
     def __init__(self, world: World, *, on_broken: Callable[[FairleadError], None]) -> None:
@@ -114,7 +114,7 @@ class House:
 
     async def run(self) -> None:
         pace = SnapshotPace(self._random.choice((5, 50)), self._random.choice((1.0, 5.0)))
-        async with TaskOwner(f"house {self.number}") as owner:
+        async with TaskOwner(f"daemon {self.number}") as owner:
             owner.start(self.flow.run(), name="flow")
             owner.start(keep_snapshots(self.journal, self.flow.ledger.state, pace), name="snapshots")
 

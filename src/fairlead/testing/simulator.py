@@ -1,4 +1,4 @@
-"""From one seed: people, agents, weather, a disk and a house that crashes, until all is quiet. Then it is judged.
+"""From one seed: people, agents, weather, a disk and a daemon that crashes, until all is quiet. Then it is judged.
 
 The flow and the store are the real ones. `simulate(seed)` does the same steps every time; what later parts of Fairlead
 bring (a chat service, a scheduler) joins as further actors.
@@ -19,7 +19,7 @@ from fairlead.testing.clock import PowerLost, VirtualLoop
 from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.invariants import judge, judge_snapshot
 from fairlead.testing.people import everybody
-from fairlead.testing.simulated_daemon import House
+from fairlead.testing.simulated_daemon import SimulatedDaemon
 from fairlead.testing.world import ActorMaker, World
 
 MOST_VIRTUAL_SECONDS = 3 * 86400.0
@@ -45,7 +45,7 @@ class Report(msgspec.Struct, frozen=True):
         return f"{head}\n{wrong}\nThe end of the story (repeat it with simulate({self.seed})):\n{tail}"
 
 
-class _Broken(Exception):  # noqa: N818 - the house says that it must end
+class _Broken(Exception):  # noqa: N818 - the daemon says that it must end
     pass
 
 
@@ -82,7 +82,7 @@ class _Life:
     def __init__(self, world: World, *, crash: bool) -> None:
         self._world = world
         self._random = Random(f"{world.seed}/life/{world.lives}")
-        self._house: House | None = None
+        self._daemon: SimulatedDaemon | None = None
         self._found: SimulatedDisk | None = None
         self._power_lost = self._random.random() < 0.7
         if crash:
@@ -119,15 +119,15 @@ class _Life:
             world.tell(f"the {'power' if self._power_lost else 'process'} is gone, {lost}")
         except _Broken as broken:
             self._power_lost = True  # what could not be synced is not there when it is read again
-            world.tell(f"the house ends itself: {broken}")
+            world.tell(f"the daemon ends itself: {broken}")
         except OSError as fault:
             if fault.errno not in {errno.ENOSPC, errno.EIO}:
-                world.accuse(f"the house fell: {fault}")
+                world.accuse(f"the daemon fell: {fault}")
             self._power_lost = fault.errno == errno.EIO
             world.tell(f"it could not start: {fault.strerror}")
             world.disk.capacity = None
         except Exception as fault:  # whatever it is, it was not meant to happen
-            world.accuse(f"the house fell: {type(fault).__name__}: {fault}")
+            world.accuse(f"the daemon fell: {type(fault).__name__}: {fault}")
         else:
             self._complain()
             world.loop.abandon()
@@ -143,8 +143,8 @@ class _Life:
 
     def _bury(self) -> None:
         world = self._world
-        if self._house is not None:
-            self._house.unplug()
+        if self._daemon is not None:
+            self._daemon.unplug()
         found = self._found or world.disk.crash(self._random, power_lost=self._power_lost)
         judge_snapshot(world, found)
         pause = self._random.choice((0.5, 30.0, 600.0))
@@ -157,44 +157,46 @@ class _Life:
 
     async def _until_quiet(self) -> None:
         broken: asyncio.Future[FairleadError] = asyncio.get_running_loop().create_future()
-        house = self._house = House(self._world, on_broken=lambda e: None if broken.done() else broken.set_result(e))
-        for report in house.opened.reports:
+        daemon = self._daemon = SimulatedDaemon(
+            self._world, on_broken=lambda e: None if broken.done() else broken.set_result(e)
+        )
+        for report in daemon.opened.reports:
             self._world.tell(report)
-        ends = asyncio.ensure_future(self._begin_and_wait(house))
+        ends = asyncio.ensure_future(self._begin_and_wait(daemon))
         await asyncio.wait({ends, broken}, return_when=asyncio.FIRST_COMPLETED)
         if broken.done():
             raise _Broken(broken.result().message)
         ends.result()
 
-    async def _begin_and_wait(self, house: House) -> None:
+    async def _begin_and_wait(self, daemon: SimulatedDaemon) -> None:
         # A mishap whose end the last crash swallowed ends now.
         asyncio.get_running_loop().call_later(self._random.uniform(0, 90), self._world.clear_up)
-        await house.start()
+        await daemon.start()
         async with TaskOwner("life") as owner:
-            owner.start(house.run(), name="house")
+            owner.start(daemon.run(), name="daemon")
             acting = [
-                owner.start(actor.act(self._world, house), name=type(actor).__name__) for actor in self._world.actors
+                owner.start(actor.act(self._world, daemon), name=type(actor).__name__) for actor in self._world.actors
             ]
-            await self._quiet(house, acting)
-            await house.flow.ledger.settled()
+            await self._quiet(daemon, acting)
+            await daemon.flow.ledger.settled()
             owner.cancel()
 
-    async def _quiet(self, house: House, acting: list[asyncio.Task[None]]) -> None:
+    async def _quiet(self, daemon: SimulatedDaemon, acting: list[asyncio.Task[None]]) -> None:
         deadline = asyncio.get_running_loop().time() + MOST_VIRTUAL_SECONDS
-        while not self._is_quiet(house, acting):
+        while not self._is_quiet(daemon, acting):
             await asyncio.sleep(7)
             if asyncio.get_running_loop().time() > deadline:
-                self._world.accuse(f"still not quiet after days: {_what_is_left(house)}")
+                self._world.accuse(f"still not quiet after days: {_what_is_left(daemon)}")
                 return
 
-    def _is_quiet(self, house: House, acting: list[asyncio.Task[None]]) -> bool:
+    def _is_quiet(self, daemon: SimulatedDaemon, acting: list[asyncio.Task[None]]) -> bool:
         """Those who only react never end; those who have something to do have done it."""
         busy = [a for a, task in zip(self._world.actors, acting, strict=True) if a.has_plans and not task.done()]
-        return not busy and not _what_is_left(house)
+        return not busy and not _what_is_left(daemon)
 
 
-def _what_is_left(house: House) -> list[str]:
+def _what_is_left(daemon: SimulatedDaemon) -> list[str]:
     """Jobs that have not ended, and what is owed; a question that a client could fetch and did not is nobody's loss."""
-    state = house.flow.ledger.state
+    state = daemon.flow.ledger.state
     owed = (d.debt_id for d in state.debts.values() if d.kind == "answer" or not d.awaits_fetching)
     return [*(j.job_id for j in state.jobs.values() if j.is_live), *owed]

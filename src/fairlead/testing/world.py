@@ -1,6 +1,6 @@
-"""Everything around the house that a crash does not touch: people, their screens, agents' deeds, the disk, the weather.
+"""Everything around the daemon that a crash does not touch: people, their screens, agents' deeds, the disk, the weather.
 
-Knows what was promised to whom. Knows nothing of how the house keeps its promises.
+Knows what was promised to whom. Knows nothing of how the daemon keeps its promises.
 """
 
 import math
@@ -47,7 +47,7 @@ class Promise(msgspec.Struct, frozen=True):
 
 
 class Life(Protocol):
-    """The house from one start to the next crash, as people reach it."""
+    """The daemon from one start to the next crash, as people reach it."""
 
     number: int
 
@@ -59,7 +59,7 @@ class Life(Protocol):
 
 
 class Actor(Protocol):
-    """Somebody or something outside that does things to the house. Whatever comes later (a Discord, a scheduler)
+    """Somebody or something outside that does things to the daemon. Whatever comes later (a Discord, a scheduler)
     brings its own. `act` is called anew in every life; with `has_plans` it returns when there is nothing left to do,
     and nothing is quiet before."""
 
@@ -128,7 +128,7 @@ class World:
         return self.random.choice(_BAD_WEATHER) if self.random.random() < self.roughness else Weather.FAIR
 
     def clear_up(self) -> None:
-        """Whatever went wrong around the house is over."""
+        """Whatever went wrong around the daemon is over."""
         self.is_away = False
         self.roughness = 0.0
         self.disk.capacity = None

@@ -36,7 +36,7 @@ JSON = {"Content-Type": "application/json"}
 async def test_a_message_that_cannot_be_taken(tmp_path: Path, body: dict[str, Any], expected: tuple[int, str]):
     async with at_home(tmp_path, FAIRLEAD_MAX_MESSAGE_BYTES=2048) as home:
         status, refused = await home.post("/v1/messages", {"userId": "alice", **body})
-        assert home.house.flow.view.state.jobs == {}
+        assert home.daemon.flow.view.state.jobs == {}
     assert (status, refused["error"]["code"]) == expected
 
 
@@ -149,7 +149,7 @@ async def test_whoever_waits_at_shutdown_is_told_that_nothing_is_lost(tmp_path: 
     async with aiohttp.ClientSession() as session:
         async with at_home(tmp_path) as home:
             job_id = await home.begin("alice", body["message"], "key")
-            headers = {**key, "Authorization": f"Bearer {home.house.token}"}
+            headers = {**key, "Authorization": f"Bearer {home.daemon.token}"}
             waiting = asyncio.create_task(session.post(f"{home.url}/v1/messages", json=body, headers=headers))
             await home.until(job_id, "question")
             async with home.listening(job_id) as events:

@@ -11,7 +11,7 @@ from channel_home import settings_in
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import checks
 
-from fairlead.app import House, run_daemon
+from fairlead.app import Daemon, run_daemon
 
 EXAMPLES = 6
 _RUN = settings(
@@ -28,24 +28,24 @@ _LEFT_OUT = [
 
 
 class HouseInAThread:
-    """schemathesis is not async: the house lives in a thread of its own meanwhile."""
+    """schemathesis is not async: the daemon lives in a thread of its own meanwhile."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._is_up = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._live()))
 
-    def start(self) -> House:
+    def start(self) -> Daemon:
         self._thread.start()
-        assert self._is_up.wait(20), "the house did not come up"
-        return self._house
+        assert self._is_up.wait(20), "the daemon did not come up"
+        return self._daemon
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._leave.set)
         self._thread.join(20)
 
     async def _live(self) -> None:
-        async with run_daemon(settings_in(self._directory)) as self._house:
+        async with run_daemon(settings_in(self._directory)) as self._daemon:
             self._loop = asyncio.get_running_loop()
             self._leave = asyncio.Event()
             self._is_up.set()
@@ -53,16 +53,16 @@ class HouseInAThread:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Generator[House]:
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Generator[Daemon]:
     running = HouseInAThread(tmp_path_factory.mktemp("home"))
     yield running.start()
     running.stop()
 
 
 @pytest.mark.req("C5")
-def test_every_answer_is_as_the_document_says(house: House):
-    headers = {"Authorization": f"Bearer {house.token}"}
-    schema = schemathesis.openapi.from_url(f"{house.http_url}/openapi.json")
+def test_every_answer_is_as_the_document_says(daemon: Daemon):
+    headers = {"Authorization": f"Bearer {daemon.token}"}
+    schema = schemathesis.openapi.from_url(f"{daemon.http_url}/openapi.json")
     operations = [result.ok() for result in schema.get_all_operations()]
     for operation in operations:
 

@@ -1,4 +1,4 @@
-"""Discord as a channel of the house: the parts put together, started and stopped as one."""
+"""Discord as a channel of Fairlead: the parts put together, started and stopped as one."""
 
 import asyncio
 from collections.abc import Callable, Coroutine

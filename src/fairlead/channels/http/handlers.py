@@ -235,7 +235,7 @@ async def post_answer(call: Call) -> Answered:
     return Answered(await shielded(call.service.gate.click(click)))
 
 
-# --- the house -----------------------------------------------------------------------------------------------------
+# --- the daemon ----------------------------------------------------------------------------------------------------
 
 
 async def get_health(call: Call) -> Health:

@@ -1,4 +1,4 @@
-"""The numbers of the house as Prometheus reads them: from the state alone, so that they are right after a restart."""
+"""The numbers of Fairlead as Prometheus reads them: from the state alone, so that they are right after a restart."""
 
 from collections.abc import Iterator
 

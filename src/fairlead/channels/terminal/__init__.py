@@ -1,4 +1,4 @@
-"""The terminal channel: `fairlead chat`. It is a client of the HTTP API and knows nothing else of the house."""
+"""The terminal channel: `fairlead chat`. It is a client of the HTTP API and knows nothing else of Fairlead."""
 
 import sys
 from typing import TextIO

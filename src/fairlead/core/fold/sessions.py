@@ -1,4 +1,4 @@
-"""What becomes of the house, its people, its projects, its sessions and the places bound to them."""
+"""What becomes of the state itself, its people, its projects, its sessions and the places bound to them."""
 
 from fairlead.core import events as e
 from fairlead.core.conversation import SessionBindingRecord

@@ -1,4 +1,4 @@
-"""Keeps one client connected to Discord for as long as the house stands. Knows no message and no command.
+"""Keeps one client connected to Discord for as long as Fairlead runs. Knows no message and no command.
 
 resting ──token──▶ logging in ──ok──▶ connected ⇄ resuming (discord.py's own)
    ▲                   │  refused: wait, longer each time           │

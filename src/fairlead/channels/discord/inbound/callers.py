@@ -1,4 +1,4 @@
-"""Who stands behind an interaction: may they pass, which language do they read, who are they to the house."""
+"""Who stands behind an interaction: may they pass, which language do they read, who they are to Fairlead."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ class People:
         return self._places.person(user_id)
 
     def language(self, interaction: discord.Interaction[Any]) -> str:
-        """The person's own locale, else the server's, else the house's."""
+        """The person's own locale, else the server's, else the setting FAIRLEAD_LANG."""
         guild = interaction.guild_locale.value if interaction.guild_locale is not None else None
         default = pick_language(guild, self._default_language)
         return pick_language(interaction.locale.value, default)

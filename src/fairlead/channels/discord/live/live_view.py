@@ -1,4 +1,4 @@
-"""Watches the house and shows on Discord what happens: status, typing, marks, settled questions. Changes nothing."""
+"""Watches the jobs and shows on Discord what happens: status, typing, marks, settled questions. Changes nothing."""
 
 import asyncio
 from collections.abc import Callable
