@@ -17,7 +17,7 @@ from fairlead import __version__
 from fairlead.core import timestamps
 from fairlead.core.state import State
 from fairlead.errors import Code, FairleadError, error
-from fairlead.flow.assembly import Flow, World
+from fairlead.flow.assembly import Adapters, Flow
 from fairlead.flow.startup import recovery
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.files import REAL_DISK, AlreadyLocked, Disk, Lock, lock_file, make_private_directory, replace_durably
@@ -108,14 +108,14 @@ async def run_daemon(
         runtimes = available_runtimes(settings, job_logs)
         for runtime in runtimes.values():
             stack.push_async_callback(runtime.aclose)
-        world = _world(settings, opened.state, journal, runtimes, disk)
-        flow = Flow(world)
-        notes = [*opened.reports, *await _begin(settings, flow, world, disk)]
+        adapters = _adapters(settings, opened.state, journal, runtimes, disk)
+        flow = Flow(adapters)
+        notes = [*opened.reports, *await _begin(settings, flow, adapters, disk)]
         daemon = Daemon(settings=settings, flow=flow, runtimes=runtimes, notes=tuple(notes), broken=broken)
-        discord = _join_discord(settings, flow, world, redactor)
-        await _start_workers(stack, daemon, world, journal, disk, *discord)
+        discord = _join_discord(settings, flow, adapters, redactor)
+        await _start_workers(stack, daemon, adapters, journal, disk, *discord)
         if settings.http:
-            daemon = await _serve_http(stack, daemon, world, journal, token)
+            daemon = await _serve_http(stack, daemon, adapters, journal, token)
         yield daemon
 
 
@@ -141,8 +141,10 @@ def _open_logs(settings: Settings, redactor: Redactor, *, echo_warnings: bool) -
         ) from fault
 
 
-def _world(settings: Settings, state: State, journal: FileJournal, runtimes: dict[str, Runtime], disk: Disk) -> World:
-    return World(
+def _adapters(
+    settings: Settings, state: State, journal: FileJournal, runtimes: dict[str, Runtime], disk: Disk
+) -> Adapters:
+    return Adapters(
         state=state,
         journal=journal,
         blobs=FileBlobs(settings.state_dir, disk=disk, offload=asyncio.to_thread),
@@ -160,11 +162,11 @@ def _world(settings: Settings, state: State, journal: FileJournal, runtimes: dic
     )
 
 
-async def _begin(settings: Settings, flow: Flow, world: World, disk: Disk) -> list[str]:
+async def _begin(settings: Settings, flow: Flow, adapters: Adapters, disk: Disk) -> list[str]:
     """Under the lock and before any job may start: what is left over from the last time, and what is there now."""
-    ledger, state = flow.ledger, world.state
+    ledger, state = flow.ledger, adapters.state
     config_path = settings.state_dir / CONFIG_NAME
-    edits = config_import.read_edits(config_path, state, world.directories, disk)
+    edits = config_import.read_edits(config_path, state, adapters.directories, disk)
     await recovery.found_and_begin(
         ledger,
         state_id=state.state_id or secrets.token_hex(2),
@@ -179,12 +181,12 @@ async def _begin(settings: Settings, flow: Flow, world: World, disk: Disk) -> li
         except FairleadError as problem:
             raise refused_edit(config_path, disk, command.name, problem) from None
     sources = recovery.ProjectSources(settings.projects, settings.project_root)
-    notes += await recovery.register_projects(ledger, sources, world.directories)
+    notes += await recovery.register_projects(ledger, sources, adapters.directories)
     interrupted = await recovery.mark_interrupted(ledger)
     if interrupted:
         notes.append(f"Interrupted by the last stop: {', '.join(interrupted)}. `/retry JOB` runs one again.")
-    assert isinstance(world.blobs, FileBlobs)
-    world.blobs.forget_unnamed(named_blobs(state))
+    assert isinstance(adapters.blobs, FileBlobs)
+    adapters.blobs.forget_unnamed(named_blobs(state))
     await _try_to_write_config(config_path, encode_config(state), disk)
     return notes
 
@@ -197,7 +199,9 @@ def _sweep(state_id: str) -> list[str]:
     return [f"{len(swept)} agent process(es) of the last run were still there and have been ended."] if swept else []
 
 
-def _join_discord(settings: Settings, flow: Flow, world: World, redactor: Redactor) -> list[Coroutine[Any, Any, None]]:
+def _join_discord(
+    settings: Settings, flow: Flow, adapters: Adapters, redactor: Redactor
+) -> list[Coroutine[Any, Any, None]]:
     """Before any job may start: its channel and its fetcher must be there when the first one wants them."""
     if settings.discord_token is None:
         return []
@@ -208,12 +212,12 @@ def _join_discord(settings: Settings, flow: Flow, world: World, redactor: Redact
         flow.view,
         settings=settings,
         identities=settings.people(),
-        blobs=world.blobs,
+        blobs=adapters.blobs,
         token=lambda: current_token(settings, redactor),
     )
-    world.channels[channel.name] = channel
-    world.fetchers[channel.name] = channel
-    world.rereaders[channel.name] = channel
+    adapters.channels[channel.name] = channel
+    adapters.fetchers[channel.name] = channel
+    adapters.rereaders[channel.name] = channel
     return [channel.run()]
 
 
@@ -232,7 +236,7 @@ def current_token(settings: Settings, redactor: Redactor) -> str:
 async def _start_workers(
     stack: AsyncExitStack,
     daemon: Daemon,
-    world: World,
+    adapters: Adapters,
     journal: FileJournal,
     disk: Disk,
     *more: Coroutine[Any, Any, None],
@@ -244,7 +248,7 @@ async def _start_workers(
     owner.start(daemon.flow.run(), name="flow")
     for number, work in enumerate(more):
         owner.start(work, name=f"channel {number}")
-    owner.start(keep_snapshots(journal, world.state, pace), name="snapshots")
+    owner.start(keep_snapshots(journal, adapters.state, pace), name="snapshots")
     owner.start(_keep_config(daemon.flow, settings.state_dir / CONFIG_NAME, disk), name="config")
 
 
@@ -257,7 +261,9 @@ def _token(settings: Settings) -> str:
     return read_or_make_token(settings.state_dir)
 
 
-async def _serve_http(stack: AsyncExitStack, daemon: Daemon, world: World, journal: FileJournal, token: str) -> Daemon:
+async def _serve_http(
+    stack: AsyncExitStack, daemon: Daemon, adapters: Adapters, journal: FileJournal, token: str
+) -> Daemon:
     from fairlead.channels.http.channel import HttpChannel
 
     settings = daemon.settings
@@ -267,12 +273,12 @@ async def _serve_http(stack: AsyncExitStack, daemon: Daemon, world: World, journ
         token=token,
         identities=settings.people(),
         agent_id=settings.agent_id,
-        blobs=world.blobs,
+        blobs=adapters.blobs,
         vitals=journal,
         max_body_bytes=2 * settings.max_message_bytes,
     )
     pulled: tuple[Channel, ...] = channel.channels
-    world.channels.update({c.name: c for c in pulled})
+    adapters.channels.update({c.name: c for c in pulled})
     host, port = await stack.enter_async_context(channel.serve(settings.http_host, settings.http_port))
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     address = settings.state_dir / ADDRESS_NAME

@@ -23,7 +23,7 @@ from fairlead.core.limits import Limits
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller
 from fairlead.core.state import Job
-from fairlead.flow.assembly import Flow, World
+from fairlead.flow.assembly import Adapters, Flow
 from fairlead.flow.startup import recovery
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.tasks import TaskOwner
@@ -166,7 +166,7 @@ class Agent:
 
 
 class FlowHarness:
-    def __init__(self, flow: Flow, journal: FileJournal, blobs: FileBlobs, writer: LoopWriter, world: World) -> None:
+    def __init__(self, flow: Flow, journal: FileJournal, blobs: FileBlobs, writer: LoopWriter, world: Adapters) -> None:
         self.flow = flow
         self.journal = journal
         self.blobs = blobs
@@ -278,7 +278,7 @@ async def flow_house(
     broken: list[Exception] = []
     journal = FileJournal(STATE, opened, disk=disk, writer=writer, offload=_at_once, on_broken=broken.append)
     blobs = FileBlobs(STATE, disk=disk, offload=_at_once)
-    world = World(
+    world = Adapters(
         state=opened.state,
         journal=journal,
         blobs=blobs,

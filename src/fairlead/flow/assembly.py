@@ -29,7 +29,7 @@ from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import Blobs, Channel, Clock, Directories, Fetcher, Journal, Rereader, Runtime
 
 
-class World(msgspec.Struct, frozen=True, kw_only=True):
+class Adapters(msgspec.Struct, frozen=True, kw_only=True):
     """Everything the flow meets at its ports. `channels` and `fetchers` may still grow while it runs,
     `rereaders` until then."""
 
@@ -49,33 +49,33 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Flow:
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self.ledger = Ledger(world.state, world.journal, world.clock, world.limits)
-        self.hub = Hub(world.state)
+    def __init__(self, adapters: Adapters) -> None:
+        self._adapters = adapters
+        self.ledger = Ledger(adapters.state, adapters.journal, adapters.clock, adapters.limits)
+        self.hub = Hub(adapters.state)
         self.ledger.announce_to(self.hub.announce)
         self.bindings = Bindings(self.ledger)
         self.scheduler = Scheduler(
-            self.ledger, world.runtimes, self._make_turn, Rereading(self.ledger, world.rereaders)
+            self.ledger, adapters.runtimes, self._make_turn, Rereading(self.ledger, adapters.rereaders)
         )
         self._approvals = Approvals(self.ledger)
-        looking_back = LookingBack(self.ledger, world.journal, world.blobs)
-        self.view = FlowView(self.ledger, self.hub, looking_back, world.runtimes, default_language=world.language)
-        composer = Composer(world.state, world.blobs, self.view.language_of)
+        looking_back = LookingBack(self.ledger, adapters.journal, adapters.blobs)
+        self.view = FlowView(self.ledger, self.hub, looking_back, adapters.runtimes, default_language=adapters.language)
+        composer = Composer(adapters.state, adapters.blobs, self.view.language_of)
         returns = Returns()
         self.delivery = Delivery(
-            self.ledger, world.channels, composer, returns, random=world.random, language_of=self.view.language_of
+            self.ledger, adapters.channels, composer, returns, random=adapters.random, language_of=self.view.language_of
         )
         commands = Commands(
             self.ledger,
             self.scheduler,
-            directories=world.directories,
+            directories=adapters.directories,
             looking_back=looking_back,
-            agents=AgentCommands(self.ledger, self.scheduler, world.runtimes, world.turn_settings.workspaces),
-            openings=Openings(self.ledger, world.journal),
-            runtimes=world.runtimes,
+            agents=AgentCommands(self.ledger, self.scheduler, adapters.runtimes, adapters.turn_settings.workspaces),
+            openings=Openings(self.ledger, adapters.journal),
+            runtimes=adapters.runtimes,
         )
-        self.gate = FlowGate(self.ledger, Intake(self.ledger, world.blobs), commands, returns)
+        self.gate = FlowGate(self.ledger, Intake(self.ledger, adapters.blobs), commands, returns)
 
     async def run(self) -> None:
         """All workers, for ever. Cancelling it ends every turn and every delivery."""
@@ -83,21 +83,21 @@ class Flow:
             owner.start(self.ledger.run_announcements(), name="announcements")
             owner.start(self.scheduler.run(), name="scheduler")
             owner.start(self.delivery.run(), name="delivery")
-            for runtime in self._world.runtimes.values():
+            for runtime in self._adapters.runtimes.values():
                 if runtime.capabilities.unasked:
                     turns = UnaskedTurns(self.ledger, runtime, self._make_turn)
                     owner.start(turns.run(self.scheduler.watch_over), name=f"unasked {runtime.name}")
 
     def _make_turn(self, job: Job, runtime: Runtime) -> Turn:
-        world = self._world
+        adapters = self._adapters
         return Turn(
             job,
             runtime,
             ledger=self.ledger,
             hub=self.hub,
             approvals=self._approvals,
-            blobs=world.blobs,
-            directories=world.directories,
-            settings=world.turn_settings,
-            fetcher=world.fetchers.get(job.conversation.channel),
+            blobs=adapters.blobs,
+            directories=adapters.directories,
+            settings=adapters.turn_settings,
+            fetcher=adapters.fetchers.get(job.conversation.channel),
         )

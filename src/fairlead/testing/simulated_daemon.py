@@ -11,8 +11,7 @@ from typing import Any
 
 from fairlead.core.decide.projects import DirectoryFacts
 from fairlead.errors import FairleadError
-from fairlead.flow.assembly import Flow
-from fairlead.flow.assembly import World as Ports
+from fairlead.flow.assembly import Adapters, Flow
 from fairlead.flow.startup import recovery
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.files import make_private_directory
@@ -76,8 +75,8 @@ class SimulatedDaemon:
         self._blobs = FileBlobs(STATE, disk=world.disk, offload=self._offload)
         self.flow = Flow(self._ports())
 
-    def _ports(self) -> Ports:
-        return Ports(
+    def _ports(self) -> Adapters:
+        return Adapters(
             state=self.opened.state,
             journal=self.journal,
             blobs=self._blobs,
