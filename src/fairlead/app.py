@@ -217,7 +217,7 @@ def _join_discord(
     )
     adapters.channels[channel.name] = channel
     adapters.fetchers[channel.name] = channel
-    adapters.rereaders[channel.name] = channel
+    adapters.recheckers[channel.name] = channel
     return [channel.run()]
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import DirectoryFacts
-from fairlead.core.engine import EngineEvent, Invocation, Told, Unasked, Verdict
+from fairlead.core.engine import AgentInitiated, EngineEvent, Invocation, Told, Verdict
 from fairlead.core.events import FileRef, JournalEvent
 from fairlead.core.inbound import Attachment, Inbound
 from fairlead.core.live import LiveEvent
@@ -154,7 +154,7 @@ class Runtime(Protocol):
         mode: that also holds for the next one, and is refused with E_MODE_UNAVAILABLE if it cannot be had."""
         ...
 
-    def unasked(self) -> AsyncIterator[Unasked]:
+    def unasked(self) -> AsyncIterator[AgentInitiated]:
         """What agents do on their own, for ever; empty where that cannot happen."""
         ...
 
@@ -234,7 +234,7 @@ class DeliveryImpossible(Exception):  # noqa: N818 - see above
         self.reason = reason
 
 
-class Fetcher(Protocol):
+class AttachmentFetcher(Protocol):
     """Brings the files of a message here, once, before its job begins."""
 
     async def fetch(self, job: Job) -> tuple[Attachment, ...]:
@@ -242,10 +242,10 @@ class Fetcher(Protocol):
         ...
 
 
-class Rereader(Protocol):
+class MessageRechecker(Protocol):
     """Looks once more at the message of a job that waited while nobody listened."""
 
-    async def reread(self, job: Job) -> None:
+    async def recheck(self, job: Job) -> None:
         """Tells the gate if the message was edited or deleted; returns when that is written, or cannot be known."""
         ...
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from fairlead.core.engine import (
+    AgentInitiated,
     Answer,
     Diagnostic,
     EngineEvent,
@@ -27,7 +28,6 @@ from fairlead.core.engine import (
     ToolStarted,
     TurnEnded,
     TurnFailed,
-    Unasked,
     UsageReported,
 )
 from fairlead.errors import Code
@@ -259,7 +259,7 @@ async def test_a_mode_chosen_before_there_is_a_process_is_the_one_it_starts_in(s
 async def test_what_the_agent_does_unasked_is_a_turn_of_its_own(stage: RealStage):
     async with closing(stage.runtime()) as runtime:
         turn = turn_of(stage, "background: sleep 0.2; true")
-        own: list[Unasked] = []
+        own: list[AgentInitiated] = []
 
         async def listen() -> None:
             async for unasked in runtime.unasked():

@@ -12,10 +12,10 @@ from fairlead.core import requests as ask
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import DirectoryFacts
 from fairlead.core.engine import (
+    AgentInitiated,
     EngineEvent,
     Invocation,
     Told,
-    Unasked,
 )
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import user_key
@@ -128,7 +128,7 @@ class Agent:
         self.invocations: list[Invocation] = []
         self.told: list[Told] = []
         self.heard = asyncio.Event()
-        self.spoken: asyncio.Queue[Unasked | Exception] = asyncio.Queue()
+        self.spoken: asyncio.Queue[AgentInitiated | Exception] = asyncio.Queue()
         self.open = 0
         self._play = play
 
@@ -145,7 +145,7 @@ class Agent:
         self.told.append(told)
         self.heard.set()
 
-    async def unasked(self) -> AsyncIterator[Unasked]:
+    async def unasked(self) -> AsyncIterator[AgentInitiated]:
         while True:
             said = await self.spoken.get()
             if isinstance(said, Exception):
@@ -258,7 +258,7 @@ async def flow_house(
     directories: PretendedDirectories | None = None,
     projects: tuple[str, ...] = ("/srv/api",),
     fetchers: dict[str, Any] | None = None,
-    rereaders: dict[str, Any] | None = None,
+    recheckers: dict[str, Any] | None = None,
     life: int = 0,
 ) -> AsyncIterator[FlowHarness]:
     """From an open journal to running workers. Leaving it is the end of the process: nothing drains."""
@@ -288,7 +288,7 @@ async def flow_house(
         runtimes={r.name: r for r in playing},
         channels={c.name: c for c in open_channels},
         fetchers=fetchers or {},
-        rereaders=rereaders or {},
+        recheckers=recheckers or {},
         random=Random(7),
         turn_settings=settings or TurnSettings(workspaces="/state/workspaces"),
     )

@@ -9,14 +9,14 @@ from fairlead.core.state import Job
 from fairlead.testing.disk import SimulatedDisk
 
 
-class Rereading:
+class QueuedRecheck:
     """A channel that does, for each job, what the test says."""
 
     def __init__(self, act: Callable[[Job], Awaitable[object]]) -> None:
         self._act = act
         self.asked: list[str] = []
 
-    async def reread(self, job: Job) -> None:
+    async def recheck(self, job: Job) -> None:
         self.asked.append(job.prompt)
         await self._act(job)
 
@@ -45,8 +45,8 @@ async def test_an_edit_and_a_deletion_meanwhile_count_before_anything_starts():
         if job.prompt == "never said":
             await flow.gate.withdraw(job.conversation, job.message_id)
 
-    channel = Rereading(act)
-    async with flow_house(disk=disk, life=1, rereaders={"chat": channel}) as flow:
+    channel = QueuedRecheck(act)
+    async with flow_house(disk=disk, life=1, recheckers={"chat": channel}) as flow:
         await flow.quiet()
         assert prompts(flow) == ["new words", "the last"]
         assert channel.asked == ["old words", "never said", "the last"]
@@ -55,8 +55,8 @@ async def test_an_edit_and_a_deletion_meanwhile_count_before_anything_starts():
 @virtually
 async def test_what_comes_in_after_the_start_is_not_asked_about_and_waits_for_nobody_else():
     disk = await left_queued("queued")
-    channel = Rereading(lambda _job: asyncio.sleep(5))
-    async with flow_house(disk=disk, life=1, rereaders={"chat": channel}) as flow:
+    channel = QueuedRecheck(lambda _job: asyncio.sleep(5))
+    async with flow_house(disk=disk, life=1, recheckers={"chat": channel}) as flow:
         await flow.answered("from another", user="U2", at=place("U2"))
         assert prompts(flow) == ["from another"]
         await flow.quiet()
@@ -72,7 +72,7 @@ async def test_a_channel_that_is_away_or_fails_holds_a_job_up_for_seconds_only()
         raise RuntimeError("the channel has a fault")
 
     disk = await left_queued("first", "second")
-    async with flow_house(disk=disk, life=1, rereaders={"chat": Rereading(act)}) as flow:
+    async with flow_house(disk=disk, life=1, recheckers={"chat": QueuedRecheck(act)}) as flow:
         began = asyncio.get_running_loop().time()
         await flow.quiet()
         assert prompts(flow) == ["first", "second"]

@@ -11,6 +11,7 @@ from fairlead.core import engine
 from fairlead.core import events as e
 from fairlead.core import requests as ask
 from fairlead.core.engine import (
+    AgentInitiated,
     ImageProduced,
     Interrupt,
     PermissionRequested,
@@ -21,7 +22,6 @@ from fairlead.core.engine import (
     ToolStarted,
     TurnEnded,
     TurnFailed,
-    Unasked,
     UsageReported,
 )
 from fairlead.core.inbound import Attachment
@@ -596,7 +596,7 @@ async def test_unasked_words_while_a_message_runs_never_become_its_answer():
         receipt = await flow.say("hello")
         await flow.until(lambda: agent.open == 1)
         for event in (TextDelta("by"), TurnEnded("by the way")):
-            agent.spoken.put_nowait(Unasked(receipt.session_key, 0, "t1", event))
+            agent.spoken.put_nowait(AgentInitiated(receipt.session_key, 0, "t1", event))
         job = await flow.ended(receipt.job_id)
         assert job.result_excerpt == "the answer"
         others = [j.result_excerpt for j in flow.state.jobs.values() if j.cause == "agent"]
@@ -609,8 +609,8 @@ async def test_a_runtime_that_breaks_while_it_is_listened_to_is_listened_to_agai
     async with flow_house(runtimes=[agent]) as flow:
         receipt = await flow.say("hello")
         agent.spoken.put_nowait(RuntimeError("the pipe broke"))
-        agent.spoken.put_nowait(Unasked("agent:fairlead:user:nobody", 0, "t0", TurnEnded("to nobody")))
-        agent.spoken.put_nowait(Unasked(receipt.session_key, 0, "t1", TurnEnded("still here")))
+        agent.spoken.put_nowait(AgentInitiated("agent:fairlead:user:nobody", 0, "t0", TurnEnded("to nobody")))
+        agent.spoken.put_nowait(AgentInitiated(receipt.session_key, 0, "t1", TurnEnded("still here")))
         await flow.until(lambda: any(j.result_excerpt == "still here" for j in flow.state.jobs.values()))
 
 

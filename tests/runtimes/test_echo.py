@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.core.engine import (
+    AgentInitiated,
     Answer,
     Diagnostic,
     EngineEvent,
@@ -28,7 +29,6 @@ from fairlead.core.engine import (
     ToolStarted,
     TurnEnded,
     TurnFailed,
-    Unasked,
     UsageReported,
 )
 from fairlead.errors import Code
@@ -210,7 +210,7 @@ def test_a_big_line_stays_one_line():
 
 
 def test_it_speaks_unasked_when_the_turn_is_over():
-    async def story() -> list[Unasked]:
+    async def story() -> list[AgentInitiated]:
         echo = EchoRuntime()
         events = [e async for e in echo.invoke(invocation("/unasked the build is green"))]
         assert Diagnostic("will speak unasked when this turn is over") in events
@@ -218,8 +218,8 @@ def test_it_speaks_unasked_when_the_turn_is_over():
         return [said async for said in echo.unasked()]
 
     assert run_virtually(story()) == [
-        Unasked(KEY, 0, "job_20260105_0001-1", TextDelta("the build is green")),
-        Unasked(KEY, 0, "job_20260105_0001-1", TurnEnded("the build is green")),
+        AgentInitiated(KEY, 0, "job_20260105_0001-1", TextDelta("the build is green")),
+        AgentInitiated(KEY, 0, "job_20260105_0001-1", TurnEnded("the build is green")),
     ]
 
 

@@ -194,7 +194,7 @@ class SetMode(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
 Told: TypeAlias = Answer | Interrupt | SetModel | SetMode
 
 
-class Unasked(msgspec.Struct, frozen=True):
+class AgentInitiated(msgspec.Struct, frozen=True):
     """One event of a turn that the agent began by itself. Turns are told apart by `turn_id`; `generation` is that of
     the talk which the agent was started for."""
 

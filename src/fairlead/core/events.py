@@ -340,7 +340,7 @@ class BindingEnded(_Fact, frozen=True):
 # --- delivery ----------------------------------------------------------------------------------------------------
 
 
-class Opening(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+class ThreadOpening(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A session that begins when its opening message stands: that message's id names its thread, and so the session.
     `asked_by` is the id of the command: nothing of this opening is older."""
 
@@ -363,7 +363,7 @@ class DeliveryOwed(_Fact, frozen=True):
     question_id: str = ""
     text: str = ""
     fail_closed: bool = False
-    opening: Opening | None = None
+    opening: ThreadOpening | None = None
 
 
 class Piece(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

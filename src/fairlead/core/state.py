@@ -11,7 +11,7 @@ import msgspec
 
 from fairlead.core.conversation import ConversationRef, SessionBindingRecord
 from fairlead.core.engine import Suggestion
-from fairlead.core.events import AskedItem, Cause, DebtKind, DeliveryPlanned, FileRef, Opening, QuestionKind
+from fairlead.core.events import AskedItem, Cause, DebtKind, DeliveryPlanned, FileRef, QuestionKind, ThreadOpening
 from fairlead.core.inbound import Attachment
 from fairlead.core.keys import SessionKey, parse_session_key
 
@@ -163,7 +163,7 @@ class Debt(msgspec.Struct, omit_defaults=True, gc=False):
     attempts: int = 0
     due: str = ""
     last_error: str = ""
-    opening: Opening | None = None
+    opening: ThreadOpening | None = None
 
     @property
     def next_index(self) -> int:
@@ -294,7 +294,7 @@ def question_debt_id(question_id: str) -> str:
     return f"debt_{question_id}"
 
 
-def opening_debt_id(asked_by: str) -> str:
+def thread_start_debt_id(asked_by: str) -> str:
     return f"debt_start_{asked_by}"
 
 

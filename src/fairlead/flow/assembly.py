@@ -9,24 +9,24 @@ from fairlead.core.limits import Limits
 from fairlead.core.state import Job, State
 from fairlead.flow.bindings import Bindings
 from fairlead.flow.commands.agents import AgentCommands
-from fairlead.flow.commands.handlers import Commands
-from fairlead.flow.commands.thread_start import Openings
+from fairlead.flow.commands.handlers import CommandHandlers
+from fairlead.flow.commands.thread_start import ThreadStart
 from fairlead.flow.gate import FlowGate
-from fairlead.flow.intake.messages import Intake
+from fairlead.flow.intake.messages import MessageIntake
 from fairlead.flow.ledger import Ledger
-from fairlead.flow.outbox.channel_reconnects import Returns
+from fairlead.flow.outbox.channel_reconnects import ChannelReconnects
 from fairlead.flow.outbox.composer import Composer
 from fairlead.flow.outbox.outbox import Delivery
-from fairlead.flow.queries.job_history import LookingBack
-from fairlead.flow.queries.live_events import Hub
+from fairlead.flow.queries.job_history import JobHistory
+from fairlead.flow.queries.live_events import LiveEvents
 from fairlead.flow.queries.view import FlowView
-from fairlead.flow.turns.agent_turns import UnaskedTurns
+from fairlead.flow.turns.agent_turns import AgentTurns
 from fairlead.flow.turns.approvals import Approvals
-from fairlead.flow.turns.queued_recheck import Rereading
+from fairlead.flow.turns.queued_recheck import QueuedRecheck
 from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.flow.turns.turn import Turn, TurnSettings
 from fairlead.kit.tasks import TaskOwner
-from fairlead.ports import Blobs, Channel, Clock, Directories, Fetcher, Journal, Rereader, Runtime
+from fairlead.ports import AttachmentFetcher, Blobs, Channel, Clock, Directories, Journal, MessageRechecker, Runtime
 
 
 class Adapters(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,8 +41,8 @@ class Adapters(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits
     runtimes: Mapping[str, Runtime]
     channels: dict[str, Channel]
-    fetchers: dict[str, Fetcher]
-    rereaders: dict[str, Rereader] = {}
+    fetchers: dict[str, AttachmentFetcher]
+    recheckers: dict[str, MessageRechecker] = {}
     random: Random
     turn_settings: TurnSettings
     language: str = "en"
@@ -52,30 +52,37 @@ class Flow:
     def __init__(self, adapters: Adapters) -> None:
         self._adapters = adapters
         self.ledger = Ledger(adapters.state, adapters.journal, adapters.clock, adapters.limits)
-        self.hub = Hub(adapters.state)
-        self.ledger.announce_to(self.hub.announce)
+        self.live_events = LiveEvents(adapters.state)
+        self.ledger.announce_to(self.live_events.announce)
         self.bindings = Bindings(self.ledger)
         self.scheduler = Scheduler(
-            self.ledger, adapters.runtimes, self._make_turn, Rereading(self.ledger, adapters.rereaders)
+            self.ledger, adapters.runtimes, self._make_turn, QueuedRecheck(self.ledger, adapters.recheckers)
         )
         self._approvals = Approvals(self.ledger)
-        looking_back = LookingBack(self.ledger, adapters.journal, adapters.blobs)
-        self.view = FlowView(self.ledger, self.hub, looking_back, adapters.runtimes, default_language=adapters.language)
-        composer = Composer(adapters.state, adapters.blobs, self.view.language_of)
-        returns = Returns()
-        self.delivery = Delivery(
-            self.ledger, adapters.channels, composer, returns, random=adapters.random, language_of=self.view.language_of
+        job_history = JobHistory(self.ledger, adapters.journal, adapters.blobs)
+        self.view = FlowView(
+            self.ledger, self.live_events, job_history, adapters.runtimes, default_language=adapters.language
         )
-        commands = Commands(
+        composer = Composer(adapters.state, adapters.blobs, self.view.language_of)
+        reconnects = ChannelReconnects()
+        self.delivery = Delivery(
+            self.ledger,
+            adapters.channels,
+            composer,
+            reconnects,
+            random=adapters.random,
+            language_of=self.view.language_of,
+        )
+        commands = CommandHandlers(
             self.ledger,
             self.scheduler,
             directories=adapters.directories,
-            looking_back=looking_back,
+            job_history=job_history,
             agents=AgentCommands(self.ledger, self.scheduler, adapters.runtimes, adapters.turn_settings.workspaces),
-            openings=Openings(self.ledger, adapters.journal),
+            openings=ThreadStart(self.ledger, adapters.journal),
             runtimes=adapters.runtimes,
         )
-        self.gate = FlowGate(self.ledger, Intake(self.ledger, adapters.blobs), commands, returns)
+        self.gate = FlowGate(self.ledger, MessageIntake(self.ledger, adapters.blobs), commands, reconnects)
 
     async def run(self) -> None:
         """All workers, for ever. Cancelling it ends every turn and every delivery."""
@@ -85,7 +92,7 @@ class Flow:
             owner.start(self.delivery.run(), name="delivery")
             for runtime in self._adapters.runtimes.values():
                 if runtime.capabilities.unasked:
-                    turns = UnaskedTurns(self.ledger, runtime, self._make_turn)
+                    turns = AgentTurns(self.ledger, runtime, self._make_turn)
                     owner.start(turns.run(self.scheduler.watch_over), name=f"unasked {runtime.name}")
 
     def _make_turn(self, job: Job, runtime: Runtime) -> Turn:
@@ -94,7 +101,7 @@ class Flow:
             job,
             runtime,
             ledger=self.ledger,
-            hub=self.hub,
+            live_events=self.live_events,
             approvals=self._approvals,
             blobs=adapters.blobs,
             directories=adapters.directories,

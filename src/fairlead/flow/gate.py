@@ -10,20 +10,22 @@ from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
 from fairlead.core.state import answer_debt_id
 from fairlead.errors import Code, FairleadError
-from fairlead.flow.commands.handlers import Commands
-from fairlead.flow.intake.messages import Intake
+from fairlead.flow.commands.handlers import CommandHandlers
+from fairlead.flow.intake.messages import MessageIntake
 from fairlead.flow.ledger import Ledger
-from fairlead.flow.outbox.channel_reconnects import Returns
+from fairlead.flow.outbox.channel_reconnects import ChannelReconnects
 from fairlead.observe import log_failure
 from fairlead.ports import Click, Receipt
 
 
 class FlowGate:
-    def __init__(self, ledger: Ledger, intake: Intake, commands: Commands, returns: Returns) -> None:
+    def __init__(
+        self, ledger: Ledger, intake: MessageIntake, commands: CommandHandlers, reconnects: ChannelReconnects
+    ) -> None:
         self._ledger = ledger
         self._intake = intake
         self._commands = commands
-        self._returns = returns
+        self._reconnects = reconnects
 
     def allows(self, person: str, *, vouched: bool = False) -> bool:
         return is_allowed(self._ledger.state, person, self._ledger.limits, vouched=vouched)
@@ -77,4 +79,4 @@ class FlowGate:
         await self._ledger.record(SeePerson(person, locale))
 
     def came_back(self, channel: str) -> None:
-        self._returns.report(channel)
+        self._reconnects.report_return(channel)

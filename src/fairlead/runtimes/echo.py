@@ -10,6 +10,7 @@ from typing import Final, Literal
 from uuid import NAMESPACE_URL, uuid5
 
 from fairlead.core.engine import (
+    AgentInitiated,
     Answer,
     EngineEvent,
     Interrupt,
@@ -22,7 +23,6 @@ from fairlead.core.engine import (
     Told,
     TurnEnded,
     TurnFailed,
-    Unasked,
 )
 from fairlead.errors import Code, error
 from fairlead.ports import AgentInfo, Health, RuntimeCapabilities
@@ -100,7 +100,7 @@ class EchoRuntime:
         self._failed_once: set[str] = set()
         self._models: dict[str, str] = {}
         self._modes: dict[str, str] = {}
-        self._unasked: asyncio.Queue[Unasked | None] = asyncio.Queue()
+        self._unasked: asyncio.Queue[AgentInitiated | None] = asyncio.Queue()
 
     async def invoke(self, invocation: Invocation) -> AsyncGenerator[EngineEvent]:
         stage = Stage(invocation, has_failed_before=invocation.job_id in self._failed_once)
@@ -130,7 +130,7 @@ class EchoRuntime:
                     raise error(Code.E_MODE_UNAVAILABLE, f"{told.mode[:60]!r} is not among {', '.join(MODES)}.")
                 self._modes[session_key] = told.mode
 
-    async def unasked(self) -> AsyncIterator[Unasked]:
+    async def unasked(self) -> AsyncIterator[AgentInitiated]:
         while (event := await self._unasked.get()) is not None:
             yield event
 
@@ -198,7 +198,7 @@ class EchoRuntime:
         for number, text in enumerate(stage.afterwards, 1):
             for event in (TextDelta(text), TurnEnded(text)):
                 turn = stage.invocation
-                self._unasked.put_nowait(Unasked(turn.session_key, turn.generation, f"{job_id}-{number}", event))
+                self._unasked.put_nowait(AgentInitiated(turn.session_key, turn.generation, f"{job_id}-{number}", event))
 
 
 def talk_of(job_id: str) -> str:

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from fairlead.core.engine import EngineEvent, Interrupt, Invocation, Noticed, Ready, Told, TurnFailed, Unasked
+from fairlead.core.engine import AgentInitiated, EngineEvent, Interrupt, Invocation, Noticed, Ready, Told, TurnFailed
 from fairlead.errors import FairleadError
 from fairlead.ports import AgentInfo, Health, JobLogs, RuntimeCapabilities
 from fairlead.runtimes.cli_turn import CliTurn, Command
@@ -80,7 +80,7 @@ class PerTurnRuntime:
         if turn is not None and isinstance(told, Interrupt):
             turn.interrupt()
 
-    async def unasked(self) -> AsyncIterator[Unasked]:
+    async def unasked(self) -> AsyncIterator[AgentInitiated]:
         """Empty: between turns there is no process that could do anything."""
         for nothing in ():
             yield nothing

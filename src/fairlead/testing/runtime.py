@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from fairlead.core.engine import (
+    AgentInitiated,
     Answer,
     EngineEvent,
     Invocation,
@@ -21,7 +22,6 @@ from fairlead.core.engine import (
     Told,
     TurnEnded,
     TurnFailed,
-    Unasked,
 )
 from fairlead.ports import AgentInfo, Health, RuntimeCapabilities
 from fairlead.runtimes.echo import EchoRuntime
@@ -164,7 +164,7 @@ class ScriptedRuntime:
             self._log.occupy(self._job_of[session_key])
         await self._player.tell(session_key, told)
 
-    def unasked(self) -> AsyncIterator[Unasked]:
+    def unasked(self) -> AsyncIterator[AgentInitiated]:
         return self._player.unasked()
 
     def describe(self, session_key: str) -> AgentInfo:

@@ -164,9 +164,9 @@ class DiscordChannel:
     async def fetch(self, job: Job) -> tuple[Attachment, ...]:
         return await self._fetching.fetch(job)
 
-    async def reread(self, job: Job) -> None:
+    async def recheck(self, job: Job) -> None:
         if await self.connection.until_connected(PATIENCE_SEC):
-            await self._intake.reread(job)
+            await self._intake.recheck(job)
 
     # --- life
 

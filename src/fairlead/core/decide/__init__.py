@@ -13,7 +13,7 @@ Command: TypeAlias = (
     | sessions.BeginService
     | sessions.SeePerson
     | sessions.StartSession
-    | thread_start.OpenThread
+    | thread_start.StartThread
     | sessions.ChangeTool
     | sessions.ChooseModel
     | sessions.ResetSession
@@ -55,7 +55,7 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     sessions.BeginService: sessions.begin_service,
     sessions.SeePerson: sessions.see_person,
     sessions.StartSession: sessions.start_session,
-    thread_start.OpenThread: thread_start.open_thread,
+    thread_start.StartThread: thread_start.start_thread,
     sessions.ChangeTool: sessions.change_tool,
     sessions.ChooseModel: sessions.choose_model,
     sessions.ResetSession: sessions.reset_session,

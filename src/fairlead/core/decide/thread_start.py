@@ -6,14 +6,14 @@ import msgspec
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.decision import Decision, refused
 from fairlead.core.decide.sessions import binding_events, project_and_tool
-from fairlead.core.events import BindingEnded, DeliveryOwed, JournalEvent, Opening, SessionCreated
+from fairlead.core.events import BindingEnded, DeliveryOwed, JournalEvent, SessionCreated, ThreadOpening
 from fairlead.core.keys import SessionKey, thread_key
 from fairlead.core.limits import Limits
-from fairlead.core.state import Debt, State, opening_debt_id
+from fairlead.core.state import Debt, State, thread_start_debt_id
 from fairlead.errors import Code, FairleadError
 
 
-class OpenThread(msgspec.Struct, frozen=True):
+class StartThread(msgspec.Struct, frozen=True):
     """`conversation` and `session_key` are those of the place that the thread shall grow in."""
 
     asked_by: str
@@ -24,8 +24,8 @@ class OpenThread(msgspec.Struct, frozen=True):
     tool: str | None = None
 
 
-def open_thread(state: State, command: OpenThread, _now: str, _limits: Limits) -> Decision:
-    debt_id = opening_debt_id(command.asked_by)
+def start_thread(state: State, command: StartThread, _now: str, _limits: Limits) -> Decision:
+    debt_id = thread_start_debt_id(command.asked_by)
     if debt_id in state.debts:
         return Decision(subject=debt_id, duplicate=True)
     key = command.session_key
@@ -35,7 +35,7 @@ def open_thread(state: State, command: OpenThread, _now: str, _limits: Limits) -
     if isinstance(chosen, FairleadError):
         return Decision(refusal=chosen)
     project, tool = chosen
-    opening = Opening(command.asked_by, command.person, project.name, tool, key.agent_id, key.space_id)
+    opening = ThreadOpening(command.asked_by, command.person, project.name, tool, key.agent_id, key.space_id)
     return Decision((DeliveryOwed(debt_id, "opening", "", command.conversation, opening=opening),), subject=debt_id)
 
 

@@ -29,10 +29,10 @@ from fairlead.core.state import Project, Session, State
 from fairlead.core.visibility import may_see
 from fairlead.errors import Code, error
 from fairlead.flow.commands.agents import AgentCommands
-from fairlead.flow.commands.thread_start import Openings
+from fairlead.flow.commands.thread_start import ThreadStart
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.queries import reports
-from fairlead.flow.queries.job_history import LookingBack
+from fairlead.flow.queries.job_history import JobHistory
 from fairlead.flow.turns.cancellation import cancel_jobs
 from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.ports import Directories, Runtime
@@ -55,22 +55,22 @@ _POSSIBLE_WITHOUT_ROOM: Final = (
 silence."""
 
 
-class Commands:
+class CommandHandlers:
     def __init__(
         self,
         ledger: Ledger,
         scheduler: Scheduler,
         *,
         directories: Directories,
-        looking_back: LookingBack,
+        job_history: JobHistory,
         agents: AgentCommands,
-        openings: Openings,
+        openings: ThreadStart,
         runtimes: Mapping[str, Runtime],
     ) -> None:
         self._ledger = ledger
         self._scheduler = scheduler
         self._directories = directories
-        self._looking_back = looking_back
+        self._job_history = job_history
         self._runtimes = runtimes
         self._handlers: dict[type[Request], Callable[[Any, Caller], Coroutine[Any, Any, Reply]]] = {
             ask.ProjectCreate: self._project_create,
@@ -220,7 +220,7 @@ class Commands:
         return await cancel_jobs(self._ledger, self._scheduler, chosen, caller.person)
 
     async def _retry(self, request: ask.Retry, caller: Caller) -> JobQueued:
-        past = await self._looking_back.job(request.job_id)
+        past = await self._job_history.job(request.job_id)
         if not may_see(self._state, past.job.session_key, caller):
             raise error(Code.E_JOB_NOT_FOUND, f"There is no job {request.job_id!r}.")
         prompt = "" if past.job.prompt_blob else past.prompt
@@ -229,7 +229,7 @@ class Commands:
         return JobQueued(job.job_id, job.attempt, job.retry_of)
 
     async def _why(self, request: ask.Why, caller: Caller) -> Story:
-        return await self._looking_back.story(request.subject, caller)
+        return await self._job_history.story(request.subject, caller)
 
 
 def _parsed_args(args_json: str) -> dict[str, tuple[str, ...]]:

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Final
 
-from fairlead.core.decide.thread_start import OpenThread, thread_of
+from fairlead.core.decide.thread_start import StartThread, thread_of
 from fairlead.core.events import DeliveryAbandoned
 from fairlead.core.replies import SessionStarted
 from fairlead.core.requests import Caller, Start
@@ -16,7 +16,7 @@ PATIENCE_SEC: Final = 60.0
 """How long somebody watches a start. After that the outbox goes on alone."""
 
 
-class Openings:
+class ThreadStart:
     def __init__(self, ledger: Ledger, journal: Journal) -> None:
         self._ledger = ledger
         self._journal = journal
@@ -24,7 +24,7 @@ class Openings:
     async def start(self, request: Start, caller: Caller) -> SessionStarted:
         """Returns when the thread is there. Raises why it can never be, or that it takes longer."""
         decision = self._ledger.note(
-            OpenThread(
+            StartThread(
                 request.asked_by,
                 caller.conversation,
                 caller.session_key,

@@ -14,7 +14,7 @@ INLINE_TEXT_BYTES: Final = 256 * 1024
 """Longer texts go to a blob: a line of the journal stays something a person can read."""
 
 
-class Intake:
+class MessageIntake:
     def __init__(self, ledger: Ledger, blobs: Blobs) -> None:
         self._ledger = ledger
         self._blobs = blobs

@@ -5,21 +5,21 @@ from collections import Counter
 from contextlib import suppress
 
 
-class Returns:
+class ChannelReconnects:
     def __init__(self) -> None:
         self._times: Counter[str] = Counter()
         self._sleepers: set[asyncio.Future[None]] = set()
 
-    def times(self, channel: str) -> int:
+    def count(self, channel: str) -> int:
         return self._times[channel]
 
-    def report(self, channel: str) -> None:
+    def report_return(self, channel: str) -> None:
         self._times[channel] += 1
         for sleeper in self._sleepers:
             if not sleeper.done():
                 sleeper.set_result(None)
 
-    async def within(self, channel: str, seconds: float, *, since: int) -> None:
+    async def wait_for(self, channel: str, seconds: float, *, since: int) -> None:
         """Returns as soon as the channel has come back more than `since` times, at the latest after so many seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):

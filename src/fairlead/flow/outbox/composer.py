@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from fairlead.core.events import FileRef, Opening, Piece
+from fairlead.core.events import FileRef, Piece, ThreadOpening
 from fairlead.core.state import Debt, Job, OpenQuestion, State
 from fairlead.errors import FairleadError
 from fairlead.ports import Blobs, ChannelCapabilities
@@ -30,7 +30,7 @@ class Composer:
         text = debt.text if job is None or debt.kind == "notice" else await self._answer(job, language)
         return await self._pieces(text, job.files if job is not None else (), can, language)
 
-    def _opening(self, debt: Debt, opening: Opening) -> tuple[Piece, ...]:
+    def _opening(self, debt: Debt, opening: ThreadOpening) -> tuple[Piece, ...]:
         text = opening_text(self._state.projects[opening.project], opening.tool)
         return (Piece(text), Piece("", thread=thread_name(opening.project, debt.owed_at)))
 

@@ -21,7 +21,7 @@ from fairlead.core.routing import Destination, resolve_destination, where_asked
 from fairlead.core.state import Debt, Job, State
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.ledger import Ledger
-from fairlead.flow.outbox.channel_reconnects import Returns
+from fairlead.flow.outbox.channel_reconnects import ChannelReconnects
 from fairlead.flow.outbox.composer import Composer
 from fairlead.kit.backoff import Backoff
 from fairlead.kit.tasks import TaskOwner
@@ -49,7 +49,7 @@ class Delivery:
         ledger: Ledger,
         channels: Mapping[str, Channel],
         composer: Composer,
-        returns: Returns,
+        reconnects: ChannelReconnects,
         *,
         random: Random,
         language_of: Callable[[str], str],
@@ -57,7 +57,7 @@ class Delivery:
         self._ledger = ledger
         self._channels = channels
         self._composer = composer
-        self._returns = returns
+        self._reconnects = reconnects
         self._backoff = Backoff(first=1.0, ceiling=300.0)
         self._random = random
         self._language_of = language_of
@@ -151,12 +151,12 @@ class Delivery:
     async def _courier(self, address: str) -> None:
         """Pay this conversation's debts in order until there are none; a debt that must wait holds those behind it."""
         channel = address.partition("/")[0]
-        seen = self._returns.times(channel)
+        seen = self._reconnects.count(channel)
         try:
             while (debt := self._first_owed(address)) is not None:
                 await self._ledger.settled()
                 await self._wait_until_due(debt, channel, seen)
-                seen = self._returns.times(channel)  # before the attempt: a return while it fails is not missed
+                seen = self._reconnects.count(channel)  # before the attempt: a return while it fails is not missed
                 if not await self._pay_next(debt):
                     await self._wait_while_away(debt, channel, seen)
                 if debt.debt_id not in self._state.debts:
@@ -171,7 +171,7 @@ class Delivery:
         if debt.last_error == Code.E_DISCORD_RATE_LIMIT:
             await asyncio.sleep(wait)  # who was told to wait waits, whatever comes back meanwhile
         else:
-            await self._returns.within(channel, wait, since=seen)
+            await self._reconnects.wait_for(channel, wait, since=seen)
 
     async def _pay_next(self, debt: Debt) -> bool:
         """False if the channel is away, and nothing was tried."""
@@ -207,7 +207,7 @@ class Delivery:
         if since_noted >= AWAY_NOTED_SECONDS:
             await self._ledger.record(DeferDelivery(debt.debt_id, AWAY_SECONDS, counts=False))
         else:
-            await self._returns.within(channel, AWAY_SECONDS, since=seen)
+            await self._reconnects.wait_for(channel, AWAY_SECONDS, since=seen)
 
     def _is_moot(self, debt: Debt) -> bool:
         return debt.kind == "question" and not self._state.can_be_answered(debt.question_id) and not debt.paid

@@ -27,7 +27,7 @@ class PastJob(msgspec.Struct, frozen=True):
     answer: str
 
 
-class LookingBack:
+class JobHistory:
     def __init__(self, ledger: Ledger, journal: Journal, blobs: Blobs) -> None:
         self._ledger = ledger
         self._journal = journal

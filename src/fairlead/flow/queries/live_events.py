@@ -16,8 +16,8 @@ from fairlead.core.state import JobState, State
 class Watch:
     """One watcher's backlog. Subscribed from the moment it is made; `close` (or leaving the iteration) ends it."""
 
-    def __init__(self, hub: "Hub", session_key: str | None, job_id: str | None) -> None:
-        self._hub = hub
+    def __init__(self, live_events: "LiveEvents", session_key: str | None, job_id: str | None) -> None:
+        self._live_events = live_events
         self._session_key = session_key
         self._job_id = job_id
         self._backlog: deque[LiveEvent] = deque()
@@ -46,7 +46,7 @@ class Watch:
         return self._backlog.popleft()
 
     async def aclose(self) -> None:
-        self._hub.leave(self)
+        self._live_events.leave(self)
 
 
 def _joined(last: LiveEvent, event: LiveEvent) -> LiveEvent | None:
@@ -61,7 +61,7 @@ def _joined(last: LiveEvent, event: LiveEvent) -> LiveEvent | None:
             return None
 
 
-class Hub:
+class LiveEvents:
     def __init__(self, state: State) -> None:
         self._state = state
         self._watches: set[Watch] = set()

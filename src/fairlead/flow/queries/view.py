@@ -8,8 +8,8 @@ from fairlead.core.state import RETRYABLE, Job, State
 from fairlead.core.visibility import may_see
 from fairlead.flow.commands.agents import session_meant
 from fairlead.flow.ledger import Ledger
-from fairlead.flow.queries.job_history import LookingBack
-from fairlead.flow.queries.live_events import Hub, Watch
+from fairlead.flow.queries.job_history import JobHistory
+from fairlead.flow.queries.live_events import LiveEvents, Watch
 from fairlead.ports import AgentInfo, ChoiceKind, JobView, Runtime
 from fairlead.render.words import pick_language
 
@@ -18,15 +18,15 @@ class FlowView:
     def __init__(
         self,
         ledger: Ledger,
-        hub: Hub,
-        looking_back: LookingBack,
+        live_events: LiveEvents,
+        job_history: JobHistory,
         runtimes: Mapping[str, Runtime],
         *,
         default_language: str,
     ) -> None:
         self._ledger = ledger
-        self._hub = hub
-        self._looking_back = looking_back
+        self._live_events = live_events
+        self._job_history = job_history
         self._runtimes = runtimes
         self._default_language = default_language
 
@@ -69,7 +69,7 @@ class FlowView:
         return runtime.describe(session.session_key) if runtime is not None and session is not None else AgentInfo()
 
     async def job(self, job_id: str) -> JobView:
-        past = await self._looking_back.job(job_id)
+        past = await self._job_history.job(job_id)
         return _job_view(past.job, past.prompt, past.answer)
 
     def history(self, session_key: str) -> list[JobView]:
@@ -84,7 +84,7 @@ class FlowView:
         ]
 
     def watch(self, *, session_key: str | None = None, job_id: str | None = None) -> Watch:
-        return self._hub.watch(session_key=session_key, job_id=job_id)
+        return self._live_events.watch(session_key=session_key, job_id=job_id)
 
     def language_of(self, person: str) -> str:
         known = self.state.people.get(person)

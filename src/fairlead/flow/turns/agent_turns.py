@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from fairlead.core.decide.scheduling import BeginAgentTurn
-from fairlead.core.engine import EngineEvent, Invocation, TurnEnded, TurnFailed, Unasked
+from fairlead.core.engine import AgentInitiated, EngineEvent, Invocation, TurnEnded, TurnFailed
 from fairlead.core.state import Job
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.turns.turn import Turn
@@ -21,7 +21,7 @@ LISTEN_AGAIN_SECONDS: Final = 15.0
 WatchOver = Callable[[Turn], Coroutine[Any, Any, None]]
 
 
-class HeardStream:
+class StreamAsRuntime:
     """The events of one unasked turn, as they come in, in the shape of a runtime that was invoked."""
 
     def __init__(self, runtime: Runtime) -> None:
@@ -47,12 +47,12 @@ class HeardStream:
                 return
 
 
-class UnaskedTurns:
+class AgentTurns:
     def __init__(self, ledger: Ledger, runtime: Runtime, make_turn: Callable[[Job, Runtime], Turn]) -> None:
         self._ledger = ledger
         self._runtime = runtime
         self._make_turn = make_turn
-        self._heard: dict[str, HeardStream] = {}
+        self._heard: dict[str, StreamAsRuntime] = {}
 
     async def run(self, watch_over: WatchOver) -> None:
         """For ever: begin a job with the first event of each turn, and feed it the rest."""
@@ -63,7 +63,7 @@ class UnaskedTurns:
                         self._take(unasked, owner, watch_over)
                 await asyncio.sleep(LISTEN_AGAIN_SECONDS)
 
-    async def _spoken(self) -> AsyncGenerator[Unasked]:
+    async def _spoken(self) -> AsyncGenerator[AgentInitiated]:
         """What the runtime says by itself; a runtime that breaks here has only stopped talking."""
         try:
             async for unasked in self._runtime.unasked():
@@ -71,7 +71,7 @@ class UnaskedTurns:
         except Exception as fault:
             log_failure("a runtime broke while it was listened to", fault, runtime=self._runtime.name)
 
-    def _take(self, unasked: Unasked, owner: TaskOwner, watch_over: WatchOver) -> None:
+    def _take(self, unasked: AgentInitiated, owner: TaskOwner, watch_over: WatchOver) -> None:
         stream = self._heard.get(unasked.turn_id) or self._begin(unasked, owner, watch_over)
         if stream is None:
             return
@@ -79,14 +79,14 @@ class UnaskedTurns:
         if isinstance(unasked.event, TurnEnded | TurnFailed):
             del self._heard[unasked.turn_id]
 
-    def _begin(self, unasked: Unasked, owner: TaskOwner, watch_over: WatchOver) -> HeardStream | None:
+    def _begin(self, unasked: AgentInitiated, owner: TaskOwner, watch_over: WatchOver) -> StreamAsRuntime | None:
         decision = self._ledger.note(BeginAgentTurn(unasked.session_key, unasked.generation, unasked.turn_id))
         if decision.refusal is not None:
             log_failure("an agent spoke unasked, and nobody is there to hear it", decision.refusal)
             return None
         if decision.duplicate:
             return None
-        stream = HeardStream(self._runtime)
+        stream = StreamAsRuntime(self._runtime)
         self._heard[unasked.turn_id] = stream
         turn = self._make_turn(self._ledger.state.jobs[decision.subject], stream)
         owner.start(watch_over(turn), name=decision.subject)

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Literal
 
-from fairlead.core.engine import EngineEvent, Invocation, Told, TurnFailed, Unasked
+from fairlead.core.engine import AgentInitiated, EngineEvent, Invocation, Told, TurnFailed
 from fairlead.errors import Code
 from fairlead.ports import AgentInfo, Health, RuntimeCapabilities
 
@@ -26,7 +26,7 @@ class MissingRuntime:
     async def tell(self, session_key: str, told: Told) -> None:
         """Nobody is there to hear it."""
 
-    async def unasked(self) -> AsyncIterator[Unasked]:
+    async def unasked(self) -> AsyncIterator[AgentInitiated]:
         return
         yield
 

@@ -9,16 +9,16 @@ from typing import Final
 
 from fairlead.flow.ledger import Ledger
 from fairlead.observe import log, log_failure
-from fairlead.ports import Rereader
+from fairlead.ports import MessageRechecker
 
 PATIENCE_SEC: Final = 10.0
 """A channel that is away for longer holds nobody up: what it has to say of edits then comes with its catching up."""
 
 
-class Rereading:
-    def __init__(self, ledger: Ledger, rereaders: Mapping[str, Rereader]) -> None:
+class QueuedRecheck:
+    def __init__(self, ledger: Ledger, recheckers: Mapping[str, MessageRechecker]) -> None:
         self._ledger = ledger
-        self._rereaders = rereaders
+        self._rereaders = recheckers
         self._left_queued = {job_id for s in ledger.state.sessions.values() for job_id in s.queue}
         self.held: set[str] = set()
 
@@ -34,13 +34,13 @@ class Rereading:
         channel = self._ledger.state.jobs[job_id].conversation.channel
         return job_id in self._left_queued and channel in self._rereaders
 
-    async def reread(self, job_id: str) -> None:
+    async def recheck(self, job_id: str) -> None:
         """Afterwards the job says what its message says, or is withdrawn; in any case it is held no longer."""
         job = self._ledger.state.jobs.get(job_id)
         try:
             if job is not None and job.state == "queued":
                 async with asyncio.timeout(PATIENCE_SEC):
-                    await self._rereaders[job.conversation.channel].reread(job)
+                    await self._rereaders[job.conversation.channel].recheck(job)
         except TimeoutError:
             log.warning("a queued job goes ahead unread", job_id=job_id, message="its channel is away")
         except Exception as fault:  # a channel that cannot say must not keep a job from running

@@ -13,7 +13,7 @@ from fairlead.core.state import Job
 from fairlead.errors import Code
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.turns.missing_runtime import MissingRuntime
-from fairlead.flow.turns.queued_recheck import Rereading
+from fairlead.flow.turns.queued_recheck import QueuedRecheck
 from fairlead.flow.turns.turn import Turn
 from fairlead.kit.tasks import PausableTimeout, TaskOwner
 from fairlead.ports import Runtime
@@ -23,12 +23,12 @@ MakeTurn = Callable[[Job, Runtime], Turn]
 
 class Scheduler:
     def __init__(
-        self, ledger: Ledger, runtimes: Mapping[str, Runtime], make_turn: MakeTurn, rereading: Rereading
+        self, ledger: Ledger, runtimes: Mapping[str, Runtime], make_turn: MakeTurn, queued_recheck: QueuedRecheck
     ) -> None:
         self._ledger = ledger
         self._runtimes = runtimes
         self._make_turn = make_turn
-        self._rereading = rereading
+        self._queued_recheck = queued_recheck
         self._turns: dict[str, Turn] = {}
         self._resting: Counter[str] = Counter()
         self._closed = False
@@ -41,7 +41,7 @@ class Scheduler:
     async def run(self) -> None:
         """For ever. Cancelling it ends every turn, processes included."""
         async with TaskOwner("turns") as owner:
-            for queue in self._rereading.hold():
+            for queue in self._queued_recheck.hold():
                 owner.start(self._release(queue, owner), name=f"reread {queue[0]}")
             with self._ledger.followed_by(lambda: self._start_all(owner)):
                 self._start_all(owner)
@@ -49,7 +49,7 @@ class Scheduler:
 
     async def _release(self, queue: list[str], owner: TaskOwner) -> None:
         for job_id in queue:
-            await self._rereading.reread(job_id)
+            await self._queued_recheck.recheck(job_id)
             self._start_all(owner)
 
     def _start_all(self, owner: TaskOwner) -> None:
@@ -73,7 +73,7 @@ class Scheduler:
     def _held(self) -> frozenset[str]:
         sessions = self._ledger.state.sessions
         resting = (sessions[key].queue[:1] for key in self._resting if key in sessions)
-        return frozenset(self._rereading.held).union(*resting)
+        return frozenset(self._queued_recheck.held).union(*resting)
 
     @contextmanager
     def rest(self, session_key: str) -> Generator[None]:

@@ -22,11 +22,11 @@ from fairlead.core.state import Job, resume_slot
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.intake.messages import INLINE_TEXT_BYTES
 from fairlead.flow.ledger import Ledger
-from fairlead.flow.queries.live_events import Hub
+from fairlead.flow.queries.live_events import LiveEvents
 from fairlead.flow.turns.approvals import Approvals
 from fairlead.kit.tasks import PausableTimeout, TaskOwner
 from fairlead.observe import log, log_failure
-from fairlead.ports import Blobs, Directories, Fetcher, Runtime
+from fairlead.ports import AttachmentFetcher, Blobs, Directories, Runtime
 
 PROGRESS_SECONDS: Final = 30.0
 MAX_IMAGES: Final = 10
@@ -58,17 +58,17 @@ class Turn:
         runtime: Runtime,
         *,
         ledger: Ledger,
-        hub: Hub,
+        live_events: LiveEvents,
         approvals: Approvals,
         blobs: Blobs,
         directories: Directories,
         settings: TurnSettings,
-        fetcher: Fetcher | None = None,
+        fetcher: AttachmentFetcher | None = None,
     ) -> None:
         self.job = job
         self._runtime = runtime
         self._ledger = ledger
-        self._hub = hub
+        self._live_events = live_events
         self._approvals = approvals
         self._blobs = blobs
         self._directories = directories
@@ -238,7 +238,7 @@ class Turn:
                 gathered.spent = _added(gathered.spent, event)
             case _:
                 pass
-        self._hub.agent_acted(self.job.job_id, self.job.session_key, event)
+        self._live_events.agent_acted(self.job.job_id, self.job.session_key, event)
 
     async def _ask(self, ask: engine.Ask) -> None:
         with self._timer.paused():

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from fairlead.core.engine import EngineEvent, Invocation, SetModel, Unasked
+from fairlead.core.engine import AgentInitiated, EngineEvent, Invocation, SetModel
 from fairlead.runtimes.claude.command_line import Talk
 from fairlead.runtimes.claude.process import ClaudeProcess, Launch
 
@@ -13,7 +13,7 @@ DEFAULT_MODEL = "default"
 class Pool:
     """`on_unasked` gets what a Claude does by itself."""
 
-    def __init__(self, *, most: int, idle_sec: float, on_unasked: Callable[[Unasked], None]) -> None:
+    def __init__(self, *, most: int, idle_sec: float, on_unasked: Callable[[AgentInitiated], None]) -> None:
         self._most = most
         self._idle_sec = idle_sec
         self._on_unasked = on_unasked
@@ -64,7 +64,7 @@ class Pool:
         session_key, generation = invocation.session_key, invocation.generation  # a reset ends the process's talk
 
         def on_unasked(turn_id: str, event: EngineEvent) -> None:
-            self._on_unasked(Unasked(session_key, generation, turn_id, event))
+            self._on_unasked(AgentInitiated(session_key, generation, turn_id, event))
 
         def on_idle() -> None:
             self._look_at(session_key, process)

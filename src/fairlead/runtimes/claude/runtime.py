@@ -11,6 +11,7 @@ from typing import Final, Literal
 import msgspec
 
 from fairlead.core.engine import (
+    AgentInitiated,
     Answer,
     Diagnostic,
     EngineEvent,
@@ -23,7 +24,6 @@ from fairlead.core.engine import (
     Told,
     TurnEnded,
     TurnFailed,
-    Unasked,
 )
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.processes import AT_ONCE, Grace, find_program
@@ -79,7 +79,7 @@ class ClaudeRuntime:
         self._settings = settings
         self._env = claude_environment(environment, settings.extra_environment)
         self._job_logs = job_logs
-        self._unasked: asyncio.Queue[Unasked] = asyncio.Queue()
+        self._unasked: asyncio.Queue[AgentInitiated] = asyncio.Queue()
         self._modes = Modes(may_bypass=settings.dangerously_skip_permissions)
         self._pool = Pool(
             most=settings.max_processes, idle_sec=settings.idle_timeout_sec, on_unasked=self._unasked.put_nowait
@@ -330,7 +330,7 @@ class ClaudeRuntime:
     def _process_of(self, session_key: str) -> ClaudeProcess | None:
         return self._alone.get(session_key) or self._pool.get(session_key)
 
-    async def unasked(self) -> AsyncIterator[Unasked]:
+    async def unasked(self) -> AsyncIterator[AgentInitiated]:
         while True:
             yield await self._unasked.get()
 

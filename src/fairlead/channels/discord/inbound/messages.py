@@ -282,7 +282,7 @@ class Intake:
         if inbound is not None and self._view.state.fate_of(inbound.conversation, inbound.message_id) is None:
             await self._gate.skip(inbound, reason)
 
-    async def reread(self, job: Job) -> None:
+    async def recheck(self, job: Job) -> None:
         """What a queued job's message says now counts; a message that is gone takes its job with it."""
         if not job.message_id.isdecimal() or not job.conversation.conversation_id.isdecimal():
             return
