@@ -66,10 +66,10 @@ def _job(number: int, ts: str, key: str, place: ConversationRef) -> Iterator[Bat
     for tools in range(1, SIGNS_OF_LIFE + 1):
         yield ts, (JobProgress(job_id, tools),)
     completed = JobCompleted(job_id, key, _ANSWER, _ANSWER[:400], spent=Spent(1200, 300, 0, 0.01))
-    debt = f"debt_{job_id}"
-    yield ts, (completed, DeliveryOwed(debt, "answer", key, place, job_id))
-    yield ts, (DeliveryPlanned(debt, place, "bound", "the requester's own binding", (Piece(_ANSWER),)),)
-    yield ts, (PieceDelivered(debt, 0, str(10**18 + number)),)
+    entry = f"debt_{job_id}"
+    yield ts, (completed, DeliveryOwed(entry, "answer", key, place, job_id))
+    yield ts, (DeliveryPlanned(entry, place, "bound", "the requester's own binding", (Piece(_ANSWER),)),)
+    yield ts, (PieceDelivered(entry, 0, str(10**18 + number)),)
 
 
 def write_history(path: Path, count: int) -> int:

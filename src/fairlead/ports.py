@@ -186,13 +186,13 @@ class ChannelCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     tables: bool = True
 
 
-class Parcel(msgspec.Struct, frozen=True, kw_only=True):
+class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One piece on its way out. The same `nonce` on every attempt makes a second arrival recognisable.
 
     With a `thread_name` it is a thread, to be made from the message `thread_from`, whose id it bears. Asked for again,
     the same thread counts as made; one that can never be made takes its opening message with it."""
 
-    debt_id: str
+    entry_id: str
     index: int
     nonce: str
     destination: ConversationRef
@@ -209,7 +209,7 @@ class Parcel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChannelAway(Exception):  # noqa: N818 - a condition of the world, not a mistake
-    """The whole channel is out of reach: the debt waits, and no attempt counts."""
+    """The whole channel is out of reach: what is owed waits, and no attempt counts."""
 
 
 class OutcomeUnknown(Exception):  # noqa: N818 - see above
@@ -257,11 +257,11 @@ class Channel(Protocol):
     @property
     def capabilities(self) -> ChannelCapabilities: ...
 
-    async def send(self, parcel: Parcel) -> str:
+    async def send(self, outgoing: OutgoingMessage) -> str:
         """The id of the message that was made. Raises one of the four conditions above."""
         ...
 
-    async def find(self, parcel: Parcel) -> str | None:
+    async def find(self, outgoing: OutgoingMessage) -> str | None:
         """The message of an earlier attempt at this parcel, if it did arrive."""
         ...
 

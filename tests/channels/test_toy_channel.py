@@ -84,7 +84,7 @@ async def test_what_was_owed_at_a_restart_is_delivered_by_the_next_postman():
     office.is_open = False
     async with flow_house(channels=[office]) as daemon:
         await office.receive(daemon.gate, box="1", sender="alice", letter="hello")
-        await daemon.until(lambda: bool(daemon.state.debts))
+        await daemon.until(lambda: bool(daemon.state.outbox))
         await asyncio.sleep(100)
         disk = daemon.disk
     later = PostOffice()

@@ -8,7 +8,7 @@ from fairlead.core.inbound import Inbound
 from fairlead.core.keys import user_key
 from fairlead.core.requests import Caller, Status
 from fairlead.errors import FairleadError
-from fairlead.ports import ChannelAway, ChannelCapabilities, Click, Gate, Parcel
+from fairlead.ports import ChannelAway, ChannelCapabilities, Click, Gate, OutgoingMessage
 from fairlead.render.replies import reply_text
 
 
@@ -23,17 +23,17 @@ class PostOffice:
         self._stamps = count(1)
         self._delivered: dict[str, str] = {}
 
-    async def send(self, parcel: Parcel) -> str:
+    async def send(self, outgoing: OutgoingMessage) -> str:
         if not self.is_open:
             raise ChannelAway(self.name)
-        box = parcel.destination.conversation_id
-        self.boxes[box].append(parcel.text)
-        if parcel.question is not None:
-            self.questions[box] = parcel.question.question_id
-        return self._delivered.setdefault(parcel.nonce, f"letter-{next(self._stamps)}")
+        box = outgoing.destination.conversation_id
+        self.boxes[box].append(outgoing.text)
+        if outgoing.question is not None:
+            self.questions[box] = outgoing.question.question_id
+        return self._delivered.setdefault(outgoing.nonce, f"letter-{next(self._stamps)}")
 
-    async def find(self, parcel: Parcel) -> str | None:
-        return self._delivered.get(parcel.nonce)
+    async def find(self, outgoing: OutgoingMessage) -> str | None:
+        return self._delivered.get(outgoing.nonce)
 
     async def receive(self, gate: Gate, *, box: str, sender: str, letter: str) -> str:
         """What the clerk says to whoever brings a letter."""

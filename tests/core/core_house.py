@@ -7,7 +7,7 @@ import msgspec
 from fairlead.core import timestamps
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide import Command, Decision, decide
-from fairlead.core.decide.delivery import PayPiece, PlanDelivery
+from fairlead.core.decide.delivery import MarkPieceSent, PlanDelivery
 from fairlead.core.decide.job_ends import Cancelled, Completed, EndJob, Failed, Outcome
 from fairlead.core.decide.messages import RetryJob, Submit
 from fairlead.core.decide.projects import AddProject, CreateProject, DirectoryFacts
@@ -21,7 +21,7 @@ from fairlead.core.inbound import Inbound
 from fairlead.core.keys import SessionKey, thread_key, user_key
 from fairlead.core.limits import Limits
 from fairlead.core.routing import resolve_destination
-from fairlead.core.state import Job, Session, State, answer_debt_id
+from fairlead.core.state import Job, Session, State, answer_entry_id
 from fairlead.errors import Code
 
 OWNER = "42"
@@ -158,23 +158,23 @@ class CoreHarness:
         return self.do(AskPerson(job_id, ask or permission())).subject
 
     def deliver(self, job_id: str) -> None:
-        self.pay_in_full(answer_debt_id(job_id))
+        self.pay_in_full(answer_entry_id(job_id))
 
-    def pay_in_full(self, debt_id: str, pieces: int = 1) -> None:
-        self.plan(debt_id, pieces)
+    def pay_in_full(self, entry_id: str, pieces: int = 1) -> None:
+        self.plan(entry_id, pieces)
         for index in range(pieces):
-            self.do(PayPiece(debt_id, index, f"m{index}"))
+            self.do(MarkPieceSent(entry_id, index, f"m{index}"))
 
-    def plan(self, debt_id: str, pieces: int = 1) -> Decision:
-        debt = self.state.debts[debt_id]
+    def plan(self, entry_id: str, pieces: int = 1) -> Decision:
+        entry = self.state.outbox[entry_id]
         to = resolve_destination(
             self.state,
-            target_session_key=debt.session_key,
-            requester=debt.requester,
-            fail_closed=debt.fail_closed,
+            target_session_key=entry.session_key,
+            requester=entry.requester,
+            fail_closed=entry.fail_closed,
             now=self.now,
         )
-        return self.do(PlanDelivery(debt_id, to, tuple(Piece(f"piece {n}") for n in range(pieces))))
+        return self.do(PlanDelivery(entry_id, to, tuple(Piece(f"piece {n}") for n in range(pieces))))
 
     def turn(self, text: str = "hello", **more: Any) -> str:
         """One message from its arrival to its paid answer."""

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from fairlead.core.decide.delivery import Abandon, Acknowledge, DeferDelivery, PayPiece
+from fairlead.core.decide.delivery import AbandonDelivery, Acknowledge, DeferDelivery, MarkPieceSent
 from fairlead.core.decide.job_ends import (
     Cancelled,
     CancelQueued,
@@ -37,7 +37,7 @@ from fairlead.core.decide.sessions import Bind, ChangeTool, ResetSession, Touch,
 from fairlead.core.events import JobEnqueued
 from fairlead.core.fold import replay
 from fairlead.core.limits import Limits
-from fairlead.core.state import LIVE, State, answer_debt_id
+from fairlead.core.state import LIVE, State, answer_entry_id
 from fairlead.errors import Code
 
 SMALL = Limits(
@@ -185,29 +185,29 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(index=which, pieces=st.integers(0, 3))
     def plan(self, index: int, pieces: int):
-        debt_id = pick(self.core.state.debts, index)
-        if debt_id in self.core.state.debts:
-            self.core.plan(debt_id, pieces)
+        entry_id = pick(self.core.state.outbox, index)
+        if entry_id in self.core.state.outbox:
+            self.core.plan(entry_id, pieces)
 
     @rule(index=which, piece=st.integers(0, 3))
     def pay(self, index: int, piece: int):
-        debt_id = pick(self.core.state.debts, index)
-        self.core.do(PayPiece(debt_id, piece, "m"))
+        entry_id = pick(self.core.state.outbox, index)
+        self.core.do(MarkPieceSent(entry_id, piece, "m"))
 
     @rule(index=which)
-    def settle(self, index: int):
-        debt_id = pick(self.core.state.debts, index)
-        debt = self.core.state.debts.get(debt_id)
-        if debt is not None and debt.plan is None:
-            self.core.pay_in_full(debt_id)
-        self.core.do(Acknowledge(debt_id))
+    def remove_entry(self, index: int):
+        entry_id = pick(self.core.state.outbox, index)
+        entry = self.core.state.outbox.get(entry_id)
+        if entry is not None and entry.plan is None:
+            self.core.pay_in_full(entry_id)
+        self.core.do(Acknowledge(entry_id))
 
     @rule(index=which, counts=st.booleans(), give_up=st.booleans())
     def fail_delivery(self, index: int, counts: bool, give_up: bool):
-        debt_id = pick(self.core.state.debts, index)
-        self.core.do(DeferDelivery(debt_id, 5, counts=counts))
+        entry_id = pick(self.core.state.outbox, index)
+        self.core.do(DeferDelivery(entry_id, 5, counts=counts))
         if give_up:
-            self.core.do(Abandon(debt_id, Code.E_UNDELIVERABLE, "locked"))
+            self.core.do(AbandonDelivery(entry_id, Code.E_UNDELIVERABLE, "locked"))
 
     # --- the world
 
@@ -276,11 +276,11 @@ class AnyOrder(RuleBasedStateMachine):
             if job.state not in {*LIVE, "withdrawn"}:
                 assert job.job_id in owed
                 # an answer that nobody fetched for a week leaves without an event of its own
-                fetched_never = job.job_id not in settled and answer_debt_id(job.job_id) not in state.debts
+                fetched_never = job.job_id not in settled and answer_entry_id(job.job_id) not in state.outbox
                 assert not fetched_never or job.answer == ""
         assert all(
-            debt.plan is None or not debt.plan.pieces or debt.next_index < len(debt.plan.pieces)
-            for debt in state.debts.values()
+            entry.plan is None or not entry.plan.pieces or entry.next_index < len(entry.plan.pieces)
+            for entry in state.outbox.values()
         )
 
     @invariant()
@@ -289,7 +289,7 @@ class AnyOrder(RuleBasedStateMachine):
         for job in state.jobs.values():
             if not job.is_live:
                 assert job.prompt == ""
-                assert not job.answer or answer_debt_id(job.job_id) in state.debts
+                assert not job.answer or answer_entry_id(job.job_id) in state.outbox
         if not any(job.is_live or job.answer for job in state.jobs.values()):
             without_excerpts = msgspec.json.decode(encoded(state), type=State)
             for job in without_excerpts.jobs.values():
@@ -314,7 +314,7 @@ def _number(job_id: str) -> int:
 def _owed_and_settled(journal: list[Entry]) -> tuple[set[str], set[str]]:
     owed = {e.payload.job_id for e in journal if type(e.payload).__name__ == "DeliveryOwed"}
     ends = {"DeliveryAcknowledged", "DeliveryAbandoned", "PieceDelivered"}
-    paid = {e.payload.debt_id.removeprefix("debt_") for e in journal if type(e.payload).__name__ in ends}
+    paid = {e.payload.entry_id.removeprefix("debt_") for e in journal if type(e.payload).__name__ in ends}
     return owed, paid
 
 

@@ -8,7 +8,7 @@ from core_house import CoreHarness, key_of, place
 
 import fairlead.core
 from fairlead.core.conversation import ConversationRef
-from fairlead.core.state import answer_debt_id
+from fairlead.core.state import answer_entry_id
 
 pytestmark = pytest.mark.req("D7")
 
@@ -35,7 +35,7 @@ def test_a_message_by_pigeon_is_answered_by_pigeon(core: CoreHarness):
     planned = next(e.payload for e in core.journal if type(e.payload).__name__ == "DeliveryPlanned")
     assert (planned.destination, planned.route) == (loft, "bound")
     assert core.job(job_id).state == "success"
-    assert answer_debt_id(job_id) not in core.state.debts
+    assert answer_entry_id(job_id) not in core.state.outbox
 
 
 @pytest.mark.req("D1")

@@ -5,11 +5,11 @@ from core_house import CoreHarness, key_of, place, thread
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.core.decide.delivery import Abandon, Acknowledge, DeferDelivery, PayPiece, PlanDelivery
+from fairlead.core.decide.delivery import AbandonDelivery, Acknowledge, DeferDelivery, MarkPieceSent, PlanDelivery
 from fairlead.core.decide.sessions import Bind, Unbind
 from fairlead.core.events import DeliveryAbandoned, DeliveryDeferred, DeliveryPlanned
 from fairlead.core.routing import Destination, resolve_destination
-from fairlead.core.state import Debt, answer_debt_id
+from fairlead.core.state import OutboxEntry, answer_entry_id
 from fairlead.errors import Code
 
 ME = str(key_of())
@@ -93,114 +93,114 @@ def test_a_bound_thread_is_never_left_for_its_parent(core: CoreHarness):
 
 
 @pytest.fixture
-def debt(core: CoreHarness) -> str:
+def entry(core: CoreHarness) -> str:
     job_id = core.say()
     core.start()
     core.complete(job_id, "the answer")
-    return answer_debt_id(job_id)
+    return answer_entry_id(job_id)
 
 
 @pytest.mark.req("D3")
-def test_a_plan_is_made_once_and_later_attempts_follow_it(core: CoreHarness, debt: str):
-    planned = core.plan(debt, pieces=2).events[0]
+def test_a_plan_is_made_once_and_later_attempts_follow_it(core: CoreHarness, entry: str):
+    planned = core.plan(entry, pieces=2).events[0]
     assert isinstance(planned, DeliveryPlanned)
     assert (planned.destination, planned.route, planned.reason) == (place(), "bound", "the requester's own binding")
-    assert core.plan(debt, pieces=5).events == ()
-    assert core.state.debts[debt].plan == planned
+    assert core.plan(entry, pieces=5).events == ()
+    assert core.state.outbox[entry].plan == planned
 
 
-def test_pieces_are_paid_one_by_one_and_the_last_settles_the_debt(core: CoreHarness, debt: str):
-    core.plan(debt, pieces=2)
-    core.do(PayPiece(debt, 0, "m0"))
-    assert (core.state.debts[debt].next_index, core.job("job_20260301_0001").answer) == (1, "the answer")
-    assert core.do(PayPiece(debt, 0, "m0 again")).events == ()
-    core.do(PayPiece(debt, 1, "m1"))
-    assert debt not in core.state.debts
+def test_pieces_are_paid_one_by_one_and_the_last_settles_the_debt(core: CoreHarness, entry: str):
+    core.plan(entry, pieces=2)
+    core.do(MarkPieceSent(entry, 0, "m0"))
+    assert (core.state.outbox[entry].next_index, core.job("job_20260301_0001").answer) == (1, "the answer")
+    assert core.do(MarkPieceSent(entry, 0, "m0 again")).events == ()
+    core.do(MarkPieceSent(entry, 1, "m1"))
+    assert entry not in core.state.outbox
     assert core.job("job_20260301_0001").answer == ""
-    assert core.do(PayPiece(debt, 1, "m1 again")).events == ()
+    assert core.do(MarkPieceSent(entry, 1, "m1 again")).events == ()
 
 
-def test_what_is_not_in_the_plan_is_not_paid(core: CoreHarness, debt: str):
-    assert core.do(PayPiece(debt, 0, "before the plan")).events == ()
-    core.plan(debt, pieces=1)
-    assert core.do(PayPiece(debt, 1, "beyond")).events == ()
-    assert core.do(PayPiece(debt, -1, "before")).events == ()
-    assert debt in core.state.debts
+def test_what_is_not_in_the_plan_is_not_paid(core: CoreHarness, entry: str):
+    assert core.do(MarkPieceSent(entry, 0, "before the plan")).events == ()
+    core.plan(entry, pieces=1)
+    assert core.do(MarkPieceSent(entry, 1, "beyond")).events == ()
+    assert core.do(MarkPieceSent(entry, -1, "before")).events == ()
+    assert entry in core.state.outbox
 
 
 @given(st.permutations(range(4)))
 def test_pieces_paid_in_any_order_leave_the_first_unpaid_one_next(order: list[int]):
-    paid = Debt("d", "answer", ME, place(), "")
+    paid = OutboxEntry("d", "answer", ME, place(), "")
     for index in order:
         paid.paid[str(index)] = "m"
         missing = [i for i in range(5) if str(i) not in paid.paid]
         assert paid.next_index == missing[0]
 
 
-def test_the_time_of_the_plan_tells_how_old_a_piece_may_be(core: CoreHarness, debt: str):
-    core.plan(debt)
-    assert core.state.debts[debt].planned_at == core.now
+def test_the_time_of_the_plan_tells_how_old_a_piece_may_be(core: CoreHarness, entry: str):
+    core.plan(entry)
+    assert core.state.outbox[entry].planned_at == core.now
 
 
 # --- deferred and given up
 
 
 @pytest.mark.req("A2")
-def test_a_failed_attempt_is_due_again_later_and_counts(core: CoreHarness, debt: str):
-    core.plan(debt, pieces=2)
-    deferred = core.do(DeferDelivery(debt, 2.5, Code.E_DISCORD_RATE_LIMIT)).events
-    assert deferred == (DeliveryDeferred(debt, 1, "2026-03-01T08:00:02.500Z", "E_DISCORD_RATE_LIMIT"),)
-    core.do(PayPiece(debt, 0, "m0"))
-    assert (core.state.debts[debt].attempts, core.state.debts[debt].due) == (0, "")
+def test_a_failed_attempt_is_due_again_later_and_counts(core: CoreHarness, entry: str):
+    core.plan(entry, pieces=2)
+    deferred = core.do(DeferDelivery(entry, 2.5, Code.E_DISCORD_RATE_LIMIT)).events
+    assert deferred == (DeliveryDeferred(entry, 1, "2026-03-01T08:00:02.500Z", "E_DISCORD_RATE_LIMIT"),)
+    core.do(MarkPieceSent(entry, 0, "m0"))
+    assert (core.state.outbox[entry].attempts, core.state.outbox[entry].due) == (0, "")
 
 
 @pytest.mark.req("A2", "A18")
-def test_after_eight_attempts_it_is_given_up_with_its_reason(core: CoreHarness, debt: str):
+def test_after_eight_attempts_it_is_given_up_with_its_reason(core: CoreHarness, entry: str):
     for _ in range(7):
-        core.do(DeferDelivery(debt, 1))
-    (given_up,) = core.do(DeferDelivery(debt, 1)).events
-    assert given_up == DeliveryAbandoned(debt, "E_UNDELIVERABLE", "given up after 8 attempts and 0.0 hours")
-    assert debt not in core.state.debts
-    assert core.do(DeferDelivery(debt, 1)).events == ()
+        core.do(DeferDelivery(entry, 1))
+    (given_up,) = core.do(DeferDelivery(entry, 1)).events
+    assert given_up == DeliveryAbandoned(entry, "E_UNDELIVERABLE", "given up after 8 attempts and 0.0 hours")
+    assert entry not in core.state.outbox
+    assert core.do(DeferDelivery(entry, 1)).events == ()
 
 
-def test_while_the_channel_is_away_no_attempt_counts_but_patience_ends_after_seven_days(core: CoreHarness, debt: str):
+def test_while_the_channel_is_away_no_attempt_counts_but_patience_ends_after_seven_days(core: CoreHarness, entry: str):
     for _ in range(20):
-        core.do(DeferDelivery(debt, 1, counts=False))
-    assert core.state.debts[debt].attempts == 0
+        core.do(DeferDelivery(entry, 1, counts=False))
+    assert core.state.outbox[entry].attempts == 0
     core.later(days=7, seconds=1)
-    (given_up,) = core.do(DeferDelivery(debt, 1, Code.E_THREAD_ACCESS_FAILED, counts=False)).events
+    (given_up,) = core.do(DeferDelivery(entry, 1, Code.E_THREAD_ACCESS_FAILED, counts=False)).events
     assert isinstance(given_up, DeliveryAbandoned)
     assert given_up.error_code == "E_THREAD_ACCESS_FAILED"
 
 
 @pytest.mark.req("D2")
-def test_what_may_go_nowhere_is_recorded_as_undeliverable(core: CoreHarness, debt: str):
+def test_what_may_go_nowhere_is_recorded_as_undeliverable(core: CoreHarness, entry: str):
     nowhere = Destination(None, "nowhere", "no active binding; fail_closed forbids a fallback", None)
-    planned, abandoned = core.do(PlanDelivery(debt, nowhere)).events
+    planned, abandoned = core.do(PlanDelivery(entry, nowhere)).events
     assert isinstance(planned, DeliveryPlanned)
-    assert abandoned == DeliveryAbandoned(debt, "E_UNDELIVERABLE", nowhere.reason)
-    assert core.state.debts == {}
+    assert abandoned == DeliveryAbandoned(entry, "E_UNDELIVERABLE", nowhere.reason)
+    assert core.state.outbox == {}
 
 
-def test_a_debt_is_abandoned_once(core: CoreHarness, debt: str):
-    assert core.do(Abandon(debt, Code.E_THREAD_ACCESS_FAILED, "locked")).events
-    assert core.do(Abandon(debt, Code.E_THREAD_ACCESS_FAILED, "locked")).events == ()
+def test_a_debt_is_abandoned_once(core: CoreHarness, entry: str):
+    assert core.do(AbandonDelivery(entry, Code.E_THREAD_ACCESS_FAILED, "locked")).events
+    assert core.do(AbandonDelivery(entry, Code.E_THREAD_ACCESS_FAILED, "locked")).events == ()
 
 
-def test_a_client_that_fetches_pays_by_acknowledging(core: CoreHarness, debt: str):
-    core.plan(debt, pieces=0)
-    assert core.state.debts[debt].awaits_fetching
-    core.do(Acknowledge(debt))
-    assert debt not in core.state.debts
-    assert core.do(Acknowledge(debt)).events == ()
+def test_a_client_that_fetches_pays_by_acknowledging(core: CoreHarness, entry: str):
+    core.plan(entry, pieces=0)
+    assert core.state.outbox[entry].awaits_fetching
+    core.do(Acknowledge(entry))
+    assert entry not in core.state.outbox
+    assert core.do(Acknowledge(entry)).events == ()
 
 
-def test_a_client_may_be_quicker_than_the_plan(core: CoreHarness, debt: str):
-    core.do(Acknowledge(debt))
-    assert debt not in core.state.debts
+def test_a_client_may_be_quicker_than_the_plan(core: CoreHarness, entry: str):
+    core.do(Acknowledge(entry))
+    assert entry not in core.state.outbox
 
 
-def test_pushed_pieces_cannot_be_acknowledged_away(core: CoreHarness, debt: str):
-    core.plan(debt, pieces=1)
-    assert core.do(Acknowledge(debt)).events == ()
+def test_pushed_pieces_cannot_be_acknowledged_away(core: CoreHarness, entry: str):
+    core.plan(entry, pieces=1)
+    assert core.do(Acknowledge(entry)).events == ()

@@ -317,7 +317,7 @@ def test_a_deleted_message_withdraws_its_queued_job_and_nobody_is_owed_a_line(co
     core.do(WithdrawJob(job_id, "deleted"))
     assert core.job(job_id).state == "withdrawn"
     assert last(core) == JobWithdrawn(job_id, "deleted")
-    assert (core.state.debts, core.state.ready) == ({}, {})
+    assert (core.state.outbox, core.state.ready) == ({}, {})
     assert core.do(WithdrawJob(job_id, "deleted")).events == ()
 
 

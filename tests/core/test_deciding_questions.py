@@ -9,7 +9,7 @@ from fairlead.core.decide.questions import AnswerQuestion, AskPerson, ExpireQues
 from fairlead.core.engine import PlanProposed, QuestionAsked
 from fairlead.core.events import JobContinued, JobEnqueued, QuestionAnswered, QuestionClosed
 from fairlead.core.limits import Limits
-from fairlead.core.state import question_debt_id
+from fairlead.core.state import question_entry_id
 from fairlead.errors import Code
 
 
@@ -27,8 +27,8 @@ def test_asking_frees_the_slot_and_owes_the_question(core: CoreHarness):
     assert (core.job(job_id).state, core.state.running, core.state.waiting) == ("waiting", [], [job_id])
     assert (question.kind, question.detail, question.rule) == ("permission", "rm -rf build", "Bash(rm -rf build)")
     assert question.deadline == timestamps.plus(core.now, 600)
-    debt = core.state.debts[question_debt_id(asked)]
-    assert (debt.kind, debt.requester, debt.question_id) == ("question", place(), asked)
+    entry = core.state.outbox[question_entry_id(asked)]
+    assert (entry.kind, entry.requester, entry.question_id) == ("question", place(), asked)
 
 
 @pytest.mark.req("B4")

@@ -175,7 +175,7 @@ def test_reset_cancels_the_queue_forgets_the_talk_and_keeps_the_history(core: Co
     session = core.session()
     assert (session.generation, session.resume_keys, session.queue) == (1, {}, [])
     assert core.job(queued).state == "cancelled"
-    assert f"debt_{queued}" in core.state.debts
+    assert f"debt_{queued}" in core.state.outbox
     assert session.running_job_id == running
     core.end(running, Cancelled(OWNER, "reset"))
     assert len(session.ended) == 3

@@ -18,7 +18,7 @@ from fairlead.core.decide.scheduling import BeginAgentTurn, ForgetResumeKey, Lea
 from fairlead.core.decide.sessions import ResetSession
 from fairlead.core.events import FileRef, JobProgress, Spent
 from fairlead.core.limits import Limits
-from fairlead.core.state import answer_debt_id
+from fairlead.core.state import answer_entry_id
 from fairlead.errors import Code
 
 ME = str(key_of())
@@ -84,7 +84,7 @@ def test_an_agents_own_turn_is_a_job_that_asks_for_no_slot():
     assert core.session().agent_job_id == job_id
     core.complete(job_id)
     assert core.session().agent_job_id is None
-    assert answer_debt_id(job_id) in core.state.debts
+    assert answer_entry_id(job_id) in core.state.outbox
 
 
 def test_while_the_agent_speaks_by_itself_the_next_message_waits(core: CoreHarness):
@@ -136,8 +136,8 @@ def test_every_end_owes_an_answer_in_the_same_batch(core: CoreHarness, outcome, 
     ended = core.end(job_id, outcome)
     assert [type(e).__name__ for e in ended.events] == [fact, "DeliveryOwed"]
     assert core.job(job_id).state == state
-    debt = core.state.debts[answer_debt_id(job_id)]
-    assert (debt.kind, debt.requester, debt.job_id) == ("answer", place(), job_id)
+    entry = core.state.outbox[answer_entry_id(job_id)]
+    assert (entry.kind, entry.requester, entry.job_id) == ("answer", place(), job_id)
     assert (core.state.running, core.session().running_job_id, core.session().last_job_id) == ([], None, job_id)
 
 
@@ -188,7 +188,7 @@ def test_after_a_crash_what_ran_or_waited_is_unknown_and_what_was_queued_still_i
     core.do(MarkInterrupted())
     states = [core.job(j).state for j in (running, waiting, queued)]
     assert states == ["unknown_after_crash", "unknown_after_crash", "queued"]
-    assert {answer_debt_id(running), answer_debt_id(waiting)} <= set(core.state.debts)
+    assert {answer_entry_id(running), answer_entry_id(waiting)} <= set(core.state.outbox)
     assert core.do(MarkInterrupted()).events == ()
     assert core.start() == queued
 
@@ -198,7 +198,7 @@ def test_a_queued_job_is_cancelled_and_still_owes_a_line(core: CoreHarness):
     job_id = core.say()
     core.do(CancelQueued(job_id, OWNER, "not needed"))
     assert core.job(job_id).state == "cancelled"
-    assert answer_debt_id(job_id) in core.state.debts
+    assert answer_entry_id(job_id) in core.state.outbox
     assert core.refuses(CancelQueued(job_id, OWNER)) == Code.E_NOTHING_TO_CANCEL
     assert core.refuses(CancelQueued("job_none", OWNER)) == Code.E_NOTHING_TO_CANCEL
 

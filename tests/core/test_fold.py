@@ -7,7 +7,7 @@ from core_house import OWNER, CoreHarness, encoded, folded, key_of, place
 from fairlead.core import events as e
 from fairlead.core import fold
 from fairlead.core.decide.questions import AnswerQuestion
-from fairlead.core.state import State, answer_debt_id, as_data, resume_slot
+from fairlead.core.state import State, answer_entry_id, as_data, resume_slot
 
 ME = str(key_of())
 GONE = "job_19990101_0001"
@@ -181,11 +181,11 @@ def test_a_plan_is_never_replaced(core: CoreHarness):
     job_id = core.say()
     core.start()
     core.complete(job_id)
-    debt_id = answer_debt_id(job_id)
-    core.plan(debt_id, pieces=1)
-    planned = core.state.debts[debt_id].plan
-    core.take(e.DeliveryPlanned(debt_id, None, "nowhere", "another"))
-    assert core.state.debts[debt_id].plan is planned
+    entry_id = answer_entry_id(job_id)
+    core.plan(entry_id, pieces=1)
+    planned = core.state.outbox[entry_id].plan
+    core.take(e.DeliveryPlanned(entry_id, None, "nowhere", "another"))
+    assert core.state.outbox[entry_id].plan is planned
 
 
 def test_a_disabled_project_is_remembered_as_such(core: CoreHarness):

@@ -6,7 +6,7 @@ from core_house import OWNER, CoreHarness, encoded, key_of, place
 from fairlead.core.decide.questions import AnswerQuestion
 from fairlead.core.decide.sessions import Bind, SeePerson
 from fairlead.core.retention import is_rising
-from fairlead.core.state import answer_debt_id
+from fairlead.core.state import answer_entry_id
 
 ME = str(key_of())
 
@@ -168,13 +168,13 @@ def test_an_answer_that_no_client_fetched_leaves_after_a_week(core: CoreHarness)
     job_id = core.say()
     core.start()
     core.complete(job_id, "never read")
-    core.plan(answer_debt_id(job_id), pieces=0)
+    core.plan(answer_entry_id(job_id), pieces=0)
     core.later(days=7)
     a_new_day(core)
-    assert answer_debt_id(job_id) in core.state.debts
+    assert answer_entry_id(job_id) in core.state.outbox
     core.later(days=1)
     a_new_day(core)
-    assert core.state.debts == {}
+    assert core.state.outbox == {}
     assert core.job(job_id).answer == ""
 
 

@@ -219,7 +219,7 @@ class FlowHarness:
         await self.until(
             lambda: (
                 not any(j.is_live for j in self.state.jobs.values())
-                and not any(d.plan is None or d.plan.pieces for d in self.state.debts.values())
+                and not any(d.plan is None or d.plan.pieces for d in self.state.outbox.values())
             )
         )
 

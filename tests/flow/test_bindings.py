@@ -136,7 +136,7 @@ async def test_whatever_is_delivered_to_a_conversation_moves_the_expiry_of_its_b
         before = made.expires_at
         await asyncio.sleep(30)
         await flow.answered("again", user="42")
-        await flow.until(lambda: not flow.state.debts)
+        await flow.until(lambda: not flow.state.outbox)
         after = flow.flow.bindings.resolve_by_conversation(place("42"))
         assert after is not None
         assert before is not None

@@ -90,10 +90,10 @@ async def test_a_dead_conversation_delays_no_other():
 @virtually
 async def test_one_conversation_that_hangs_holds_up_only_itself():
     class HalfDead(RecordingChannel):
-        async def send(self, parcel):
-            if parcel.destination.conversation_id == "stuck":
+        async def send(self, outgoing):
+            if outgoing.destination.conversation_id == "stuck":
                 await asyncio.sleep(10_000)
-            return await super().send(parcel)
+            return await super().send(outgoing)
 
     channel = HalfDead(ChannelHistory())
     async with flow_house(channels=[channel], history=channel.history) as flow:
@@ -111,8 +111,8 @@ async def test_while_the_channel_is_away_debts_wait_and_no_attempt_counts():
     async with flow_house(channels=[channel], history=channel.history) as flow:
         await flow.answered("hello")
         await asyncio.sleep(6 * 86400)
-        [debt] = flow.state.debts.values()
-        assert debt.attempts == 0
+        [entry] = flow.state.outbox.values()
+        assert entry.attempts == 0
         assert len(flow.facts(e.DeliveryDeferred)) < 150, "waiting must not fill the journal"
         skies.now = Weather.FAIR
         await flow.quiet()
@@ -127,7 +127,7 @@ async def test_after_seven_days_away_it_is_given_up_in_the_open():
     async with flow_house(channels=[channel], history=channel.history) as flow:
         job = await flow.answered("hello")
         await asyncio.sleep(7.1 * 86400)
-        assert not flow.state.debts
+        assert not flow.state.outbox
         [given_up] = flow.facts(e.DeliveryAbandoned)
         assert given_up.error_code == Code.E_UNDELIVERABLE
         assert "168" in given_up.reason
@@ -141,7 +141,7 @@ async def test_a_rate_limit_is_waited_out_with_growing_pauses_and_then_given_up(
     channel = chat(skies)
     async with flow_house(channels=[channel], history=channel.history, limits=Limits(max_delivery_attempts=8)) as flow:
         await flow.answered("hello")
-        await flow.until(lambda: not flow.state.debts)
+        await flow.until(lambda: not flow.state.outbox)
         deferred = flow.facts(e.DeliveryDeferred)
         assert [d.attempts for d in deferred] == [1, 2, 3, 4, 5, 6, 7]
         assert {d.error_code for d in deferred} == {Code.E_DISCORD_RATE_LIMIT}
@@ -201,7 +201,7 @@ def test_whatever_the_weather_every_answer_arrives_once_and_in_order(forecast, p
                 expected = [n for n, p in enumerate(people) if p == person]
                 firsts = [p.text.splitlines()[0] for p in posts if p.index == 0]
                 assert firsts == [f"answer to message {n}" for n in expected]
-                assert len({(p.debt_id, p.index) for p in posts}) == len(posts)
+                assert len({(p.entry_id, p.index) for p in posts}) == len(posts)
                 assert [p.index for p in posts] == [i for _ in expected for i in range(len(posts) // len(expected))]
 
     run_virtually(story())
@@ -214,7 +214,7 @@ async def test_what_can_never_arrive_is_abandoned_and_can_be_seen():
     channel.history.closed.add(place(OWNER).address)
     async with flow_house(channels=[channel], history=channel.history) as flow:
         job = await flow.answered("hello")
-        await flow.until(lambda: not flow.state.debts)
+        await flow.until(lambda: not flow.state.outbox)
         [abandoned] = flow.facts(e.DeliveryAbandoned)
         assert abandoned.error_code == Code.E_THREAD_ACCESS_FAILED
         from fairlead.core import requests as ask
@@ -228,11 +228,11 @@ async def test_a_channel_that_breaks_in_an_unforeseen_way_is_tried_again():
     class Breaking(RecordingChannel):
         broken = 3
 
-        async def send(self, parcel):
+        async def send(self, outgoing):
             if self.broken:
                 self.broken -= 1
                 raise KeyError("a bug in the adapter")
-            return await super().send(parcel)
+            return await super().send(outgoing)
 
     channel = Breaking(ChannelHistory())
     async with flow_house(channels=[channel], history=channel.history) as flow:
@@ -267,8 +267,8 @@ async def test_a_piece_that_went_out_before_the_crash_is_found_and_not_sent_agai
     history = ChannelHistory()
 
     class Dying(RecordingChannel):
-        async def send(self, parcel):
-            await super().send(parcel)
+        async def send(self, outgoing):
+            await super().send(outgoing)
             await asyncio.sleep(10_000)
             return ""
 
@@ -329,7 +329,7 @@ async def test_an_answer_for_which_there_is_no_room_to_compose_is_composed_later
     channel = Filing(ChannelHistory(), text_limit=400)
     async with flow_house(runtimes=[saying("word " * 20_000)], channels=[channel], history=channel.history) as flow:
         await flow.say("hello")
-        await flow.until(lambda: bool(flow.state.debts))
+        await flow.until(lambda: bool(flow.state.outbox))
         flow.disk.capacity = flow.disk.used + 5000
         await asyncio.sleep(1)
         flow.disk.capacity = None
@@ -350,9 +350,9 @@ async def test_the_nonce_of_a_piece_does_not_change_between_attempts_and_lives()
     sent: list[str] = []
 
     class Noting(RecordingChannel):
-        async def send(self, parcel):
-            sent.append(parcel.nonce)
-            return await super().send(parcel)
+        async def send(self, outgoing):
+            sent.append(outgoing.nonce)
+            return await super().send(outgoing)
 
     history = ChannelHistory()
     skies = Skies()
@@ -409,7 +409,7 @@ async def test_a_debt_whose_courier_crashed_is_taken_up_again_with_the_next_fact
     channel = chat(skies)
     async with flow_house(channels=[channel], history=channel.history) as flow:
         await flow.say("hello")
-        await flow.until(lambda: any(debt.plan for debt in flow.state.debts.values()))
+        await flow.until(lambda: any(entry.plan for entry in flow.state.outbox.values()))
         del flow.world.channels[channel.name]
         await asyncio.sleep(60)
         flow.world.channels[channel.name] = channel
@@ -461,7 +461,7 @@ async def test_with_fail_closed_it_goes_nowhere_and_is_recorded_as_undeliverable
 
         apply(flow.state, seq, "2026-01-05T08:00:05.000Z", owed)
         await flow.quiet()
-        [plan] = [p for p in flow.facts(e.DeliveryPlanned) if p.debt_id == "debt_x"]
+        [plan] = [p for p in flow.facts(e.DeliveryPlanned) if p.entry_id == "debt_x"]
         assert (plan.route, plan.destination) == ("nowhere", None)
         [abandoned] = flow.facts(e.DeliveryAbandoned)
         assert abandoned.error_code == Code.E_UNDELIVERABLE
@@ -472,10 +472,10 @@ class Pulling:
     name = "http"
     capabilities = ChannelCapabilities()
 
-    async def send(self, parcel):
+    async def send(self, outgoing):
         raise AssertionError("nothing is pushed to who fetches")
 
-    async def find(self, parcel):
+    async def find(self, outgoing):
         raise AssertionError
 
 

@@ -44,7 +44,7 @@ async def test_the_session_is_named_by_its_opening_message_and_bound_before_ther
         assert (await flow.command(ask.Status(), at=place(opening.message_id))).session_id == opening.message_id
         kinds = [type(f) for f in flow.facts(e.DeliveryOwed, e.SessionCreated, e.BindingBound, e.PieceDelivered)]
         assert kinds == [e.DeliveryOwed, e.PieceDelivered, e.SessionCreated, e.BindingBound, e.PieceDelivered]
-        assert flow.state.debts == {}
+        assert flow.state.outbox == {}
 
 
 @pytest.mark.req("A12")
@@ -113,10 +113,10 @@ async def test_a_place_that_takes_no_message_is_named_and_nothing_is_left_behind
 @virtually
 async def test_where_no_thread_can_be_made_nothing_stays_bound_to_it():
     class Treeless(RecordingChannel):
-        async def send(self, parcel):
-            if parcel.thread_name:
+        async def send(self, outgoing):
+            if outgoing.thread_name:
                 raise DeliveryImpossible(Code.E_THREAD_ACCESS_FAILED, "threads are off here")
-            return await super().send(parcel)
+            return await super().send(outgoing)
 
     history = ChannelHistory()
     async with flow_house(channels=[Treeless(history)], history=history) as flow:
@@ -163,6 +163,6 @@ def test_a_start_that_cannot_be_owes_nothing(request_, caller, code):
             with pytest.raises(FairleadError) as refused:
                 await flow.gate.command(request_, caller or flow.caller())
             assert refused.value.code == code
-            assert flow.state.debts == {}
+            assert flow.state.outbox == {}
 
     run_virtually(story())

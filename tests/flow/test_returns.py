@@ -44,18 +44,18 @@ async def test_a_long_answer_goes_out_whole_the_moment_its_channel_is_back():
         flow.gate.came_back(channel.name)
         await asyncio.sleep(2)
         assert len(flow.posts(place(OWNER))) > 3
-        assert flow.state.debts == {}
+        assert flow.state.outbox == {}
 
 
 @virtually
 async def test_a_channel_that_returns_while_an_attempt_fails_is_not_missed():
     class Flickering(RecordingChannel):
-        async def send(self, parcel):
+        async def send(self, outgoing):
             if skies.now is Weather.AWAY:
                 skies.now = Weather.FAIR
                 flow.gate.came_back(self.name)
                 raise ChannelAway
-            return await super().send(parcel)
+            return await super().send(outgoing)
 
     skies = Skies()
     skies.now = Weather.AWAY

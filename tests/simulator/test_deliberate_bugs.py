@@ -19,7 +19,7 @@ from fairlead.core.fold import apply
 from fairlead.core.state import State
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.outbox import outbox
-from fairlead.flow.outbox.outbox import Delivery
+from fairlead.flow.outbox.outbox import Outbox
 from fairlead.flow.startup import recovery
 from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.kit.files import write_all
@@ -222,21 +222,21 @@ def deliver_before_recording(patch):
         async def settled(self):
             pass
 
-    furnish = Delivery.__init__
-    patch.setattr(Delivery, "__init__", lambda self, ledger, *a, **kw: furnish(self, Impatient(ledger), *a, **kw))
+    furnish = Outbox.__init__
+    patch.setattr(Outbox, "__init__", lambda self, ledger, *a, **kw: furnish(self, Impatient(ledger), *a, **kw))
 
 
 @caught_by("pieces, and")
 def record_as_paid_before_sending(patch):
-    pay = Delivery._pay_next
+    pay = Outbox._send_next
 
-    async def hasty(self, debt):
-        parcel = self._parcel(debt)
-        await self._ledger.record(outbox.PayPiece(debt.debt_id, parcel.index, "1"))
-        await self._channels[parcel.destination.channel].send(parcel)
+    async def hasty(self, entry):
+        outgoing = self._outgoing_message(entry)
+        await self._ledger.record(outbox.MarkPieceSent(entry.entry_id, outgoing.index, "1"))
+        await self._channels[outgoing.destination.channel].send(outgoing)
 
     assert pay
-    patch.setattr(Delivery, "_pay_next", hasty)
+    patch.setattr(Outbox, "_pay_next", hasty)
 
 
 @caught_by("twice or out of order")
@@ -252,14 +252,14 @@ def never_look_before_sending_again(patch):
 
 @caught_by("pieces, and")
 def look_only_after_the_question(patch):
-    parcel_of = Delivery._parcel
+    parcel_of = Outbox._outgoing_message
 
-    def parcel(self, debt):
-        job = self._state.jobs.get(debt.job_id)
-        before = debt.paid.get(str(debt.next_index - 1), job.message_id if job is not None else "")
-        return msgspec.structs.replace(parcel_of(self, debt), after_message_id=before)
+    def outgoing(self, entry):
+        job = self._state.jobs.get(entry.job_id)
+        before = entry.paid.get(str(entry.next_index - 1), job.message_id if job is not None else "")
+        return msgspec.structs.replace(parcel_of(self, entry), after_message_id=before)
 
-    patch.setattr(Delivery, "_parcel", parcel)
+    patch.setattr(Outbox, "_parcel", outgoing)
 
 
 @pytest.mark.parametrize("name", BUGS)

@@ -10,7 +10,7 @@ from store_house import STATE, TroubledDisk, at_once, disk_with
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.events import DeliveryPlanned, FileRef, Piece
 from fairlead.core.inbound import Attachment
-from fairlead.core.state import Debt, Job, State
+from fairlead.core.state import Job, OutboxEntry, State
 from fairlead.errors import Code, FairleadError
 from fairlead.kit.files import REAL_DISK
 from fairlead.store.blobs import BLOBS_NAME, REMEMBERED, FileBlobs, named_blobs
@@ -93,6 +93,6 @@ async def test_a_start_forgets_what_nobody_names(tmp_path: Path):
     state.jobs["j"].answer_blob = kept[2]
     state.jobs["j"].files = (FileRef("x", kept[3]),)
     plan = DeliveryPlanned("d", HERE, "bound", "", (Piece("x", (FileRef("answer.md", kept[4]),)),))
-    state.debts["d"] = Debt("d", "answer", "k", HERE, "t", plan=plan)
+    state.outbox["d"] = OutboxEntry("d", "answer", "k", HERE, "t", plan=plan)
     assert blobs.forget_unnamed(named_blobs(state)) == 1
     assert sorted(p.name for p in (tmp_path / BLOBS_NAME).iterdir()) == sorted(kept)

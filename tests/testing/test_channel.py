@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from fairlead.core.conversation import ConversationRef
-from fairlead.ports import Channel, ChannelAway, DeliveryImpossible, DeliveryLater, OutcomeUnknown, Parcel
+from fairlead.ports import Channel, ChannelAway, DeliveryImpossible, DeliveryLater, OutcomeUnknown, OutgoingMessage
 from fairlead.testing.channel import NONCE_MEMORY_SEC, ChannelHistory, RecordingChannel, Weather
 from fairlead.testing.clock import run_virtually
 
 HERE = ConversationRef("chat", "home", "1")
-PARCEL = Parcel(debt_id="debt_1", index=0, nonce="ab12", destination=HERE, text="hello")
+PARCEL = OutgoingMessage(entry_id="debt_1", index=0, nonce="ab12", destination=HERE, text="hello")
 
 
 def channel(*weather: Weather) -> tuple[Channel, ChannelHistory]:

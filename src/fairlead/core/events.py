@@ -13,7 +13,7 @@ from fairlead.core.engine import Option, Suggestion
 from fairlead.core.inbound import Attachment
 
 Cause = Literal["message", "retry", "agent", "answer", "child", "reaction", "schedule"]
-DebtKind = Literal["answer", "question", "notice", "opening"]
+OutboxKind = Literal["answer", "question", "notice", "opening"]
 QuestionKind = Literal["permission", "question", "plan"]
 Route = Literal["bound", "asked", "fallback", "nowhere"]
 
@@ -355,8 +355,8 @@ class ThreadOpening(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 class DeliveryOwed(_Fact, frozen=True):
     """Somebody is owed words. Always in the same batch as what they are about."""
 
-    debt_id: str
-    kind: DebtKind
+    entry_id: str = msgspec.field(name="debt_id")
+    kind: OutboxKind
     session_key: str
     requester: ConversationRef
     job_id: str = ""
@@ -382,7 +382,7 @@ class DeliveryPlanned(_Fact, frozen=True):
 
     A pull channel has no pieces: the client fetches, and `DeliveryAcknowledged` says that it did."""
 
-    debt_id: str
+    entry_id: str = msgspec.field(name="debt_id")
     destination: ConversationRef | None
     route: Route
     reason: str
@@ -390,24 +390,24 @@ class DeliveryPlanned(_Fact, frozen=True):
 
 
 class PieceDelivered(_Fact, frozen=True):
-    debt_id: str
+    entry_id: str = msgspec.field(name="debt_id")
     index: int
     message_id: str
 
 
 class DeliveryDeferred(_Fact, frozen=True):
-    debt_id: str
+    entry_id: str = msgspec.field(name="debt_id")
     attempts: int
     due: str
     error_code: str = ""
 
 
 class DeliveryAcknowledged(_Fact, frozen=True):
-    debt_id: str
+    entry_id: str = msgspec.field(name="debt_id")
 
 
 class DeliveryAbandoned(_Fact, frozen=True):
-    debt_id: str
+    entry_id: str = msgspec.field(name="debt_id")
     error_code: str
     reason: str
 

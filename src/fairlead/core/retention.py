@@ -1,9 +1,9 @@
 """What leaves the state, and when. Rules of the fold: they depend on events and their times, never on a clock.
 
-1. An ended job loses its prompt at once, and its answer when the debt for it is settled.
+1. An ended job loses its prompt at once, and its answer when its outbox entry is gone.
 2. A session keeps its last 50 ended jobs and those of the last 7 days; a job whose answer is still owed stays.
 3. A dedupe key is kept 14 days; then its message id raises its conversation's floor: at or below, nothing is taken.
-4. A binding leaves when it ends, or 7 days after it expired. A settled debt leaves at once; an answer that no client
+4. A binding leaves when it ends, or 7 days after it expired. A delivered outbox entry leaves at once; an answer that no client
    fetched after 7 days; a question 7 days after its deadline.
 
 Rules 2 to 4 are applied whenever a new day begins in the events: that bounds the state and costs nothing in between.
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import Final
 
-from fairlead.core.state import Debt, Session, State, answer_debt_id
+from fairlead.core.state import OutboxEntry, Session, State, answer_entry_id
 
 KEPT_ENDED_JOBS: Final = 50
 KEPT_JOB_DAYS: Final = 7
@@ -38,15 +38,15 @@ def begin_day(state: State, ts: str) -> None:
     for question in list(state.questions.values()):
         if question.deadline < job_cutoff and question.job_id not in state.waiting:
             del state.questions[question.question_id]
-    for debt in list(state.debts.values()):
-        if debt.awaits_fetching and debt.owed_at < job_cutoff:
-            settle(state, debt)
+    for entry in list(state.outbox.values()):
+        if entry.awaits_fetching and entry.owed_at < job_cutoff:
+            remove_entry(state, entry)
 
 
-def settle(state: State, debt: Debt) -> None:
-    del state.debts[debt.debt_id]
-    if debt.kind == "answer":
-        job = state.jobs.get(debt.job_id)
+def remove_entry(state: State, entry: OutboxEntry) -> None:
+    del state.outbox[entry.entry_id]
+    if entry.kind == "answer":
+        job = state.jobs.get(entry.job_id)
         if job is not None:
             job.answer = ""
 
@@ -86,11 +86,11 @@ def is_rising(message_id: str) -> bool:
 
 
 def _forget_ended_jobs(state: State, session: Session, cutoff: str) -> None:
-    jobs, debts = state.jobs, state.debts
+    jobs, outbox = state.jobs, state.outbox
     gone = 0
     for job_id in session.ended[:-KEPT_ENDED_JOBS]:
         job = jobs.get(job_id)
-        if (job is not None and (job.finished_at or "") >= cutoff) or (debts and answer_debt_id(job_id) in debts):
+        if (job is not None and (job.finished_at or "") >= cutoff) or (outbox and answer_entry_id(job_id) in outbox):
             break
         jobs.pop(job_id, None)
         gone += 1

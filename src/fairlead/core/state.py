@@ -11,7 +11,7 @@ import msgspec
 
 from fairlead.core.conversation import ConversationRef, SessionBindingRecord
 from fairlead.core.engine import Suggestion
-from fairlead.core.events import AskedItem, Cause, DebtKind, DeliveryPlanned, FileRef, QuestionKind, ThreadOpening
+from fairlead.core.events import AskedItem, Cause, DeliveryPlanned, FileRef, OutboxKind, QuestionKind, ThreadOpening
 from fairlead.core.inbound import Attachment
 from fairlead.core.keys import SessionKey, parse_session_key
 
@@ -145,11 +145,11 @@ class OpenQuestion(msgspec.Struct, omit_defaults=True, gc=False):
     closed_reason: str = ""
 
 
-class Debt(msgspec.Struct, omit_defaults=True, gc=False):
+class OutboxEntry(msgspec.Struct, omit_defaults=True, gc=False):
     """Words that somebody is owed, until every piece is paid, a client fetched them, or it was given up."""
 
-    debt_id: str
-    kind: DebtKind
+    entry_id: str = msgspec.field(name="debt_id")
+    kind: OutboxKind
     session_key: str
     requester: ConversationRef
     owed_at: str
@@ -223,7 +223,7 @@ class State:
     waiting: list[str] = field(default_factory=list)
     ready: dict[str, int] = field(default_factory=dict)
     questions: dict[str, OpenQuestion] = field(default_factory=dict)
-    debts: dict[str, Debt] = field(default_factory=dict)
+    outbox: dict[str, OutboxEntry] = field(default_factory=dict)
     bindings: dict[str, SessionBindingRecord] = field(default_factory=dict)
     bound: dict[str, str] = field(default_factory=dict)
     next_day: str = ""
@@ -286,15 +286,15 @@ def resume_slot(tool: str, project_path: str) -> str:
     return f"{tool} {project_path}"
 
 
-def answer_debt_id(job_id: str) -> str:
+def answer_entry_id(job_id: str) -> str:
     return f"debt_{job_id}"
 
 
-def question_debt_id(question_id: str) -> str:
+def question_entry_id(question_id: str) -> str:
     return f"debt_{question_id}"
 
 
-def thread_start_debt_id(asked_by: str) -> str:
+def thread_start_entry_id(asked_by: str) -> str:
     return f"debt_start_{asked_by}"
 
 

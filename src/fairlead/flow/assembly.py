@@ -16,7 +16,7 @@ from fairlead.flow.intake.messages import MessageIntake
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.outbox.channel_reconnects import ChannelReconnects
 from fairlead.flow.outbox.composer import Composer
-from fairlead.flow.outbox.outbox import Delivery
+from fairlead.flow.outbox.outbox import Outbox
 from fairlead.flow.queries.job_history import JobHistory
 from fairlead.flow.queries.live_events import LiveEvents
 from fairlead.flow.queries.view import FlowView
@@ -65,7 +65,7 @@ class Flow:
         )
         composer = Composer(adapters.state, adapters.blobs, self.view.language_of)
         reconnects = ChannelReconnects()
-        self.delivery = Delivery(
+        self.delivery = Outbox(
             self.ledger,
             adapters.channels,
             composer,

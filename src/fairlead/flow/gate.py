@@ -8,7 +8,7 @@ from fairlead.core.decide.sessions import SeePerson
 from fairlead.core.inbound import Inbound, clean_text
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
-from fairlead.core.state import answer_debt_id
+from fairlead.core.state import answer_entry_id
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.commands.handlers import CommandHandlers
 from fairlead.flow.intake.messages import MessageIntake
@@ -73,7 +73,7 @@ class FlowGate:
         return decision.subject
 
     async def acknowledge(self, job_id: str) -> None:
-        await self._ledger.record(Acknowledge(answer_debt_id(job_id)))
+        await self._ledger.record(Acknowledge(answer_entry_id(job_id)))
 
     async def see_person(self, person: str, locale: str) -> None:
         await self._ledger.record(SeePerson(person, locale))

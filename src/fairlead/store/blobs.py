@@ -75,6 +75,6 @@ def named_blobs(state: State) -> Iterator[str]:
         yield from (a.blob for a in job.attachments if a.blob)
         yield from (f.blob for f in job.files)
         yield from (name for name in (job.prompt_blob, job.answer_blob) if name)
-    for debt in state.debts.values():
-        if debt.plan is not None:
-            yield from (f.blob for piece in debt.plan.pieces for f in piece.files)
+    for entry in state.outbox.values():
+        if entry.plan is not None:
+            yield from (f.blob for piece in entry.plan.pieces for f in piece.files)

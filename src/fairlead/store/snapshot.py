@@ -16,6 +16,7 @@ from fairlead.store import lines
 from fairlead.store.reader import Position
 
 FORMAT_VERSION: Final = 1
+_STATE_NAMES: Final = {"outbox": "debts"}
 _SESSION_NAMES: Final = {"session_id": "thread_id", "project": "project_name"}
 _JOB_NAMES: Final = {"session_id": "thread_id", "message_id": "discord_message_id"}
 _SESSION_FIELDS: Final = ("queue", "running_job_id", "last_job_id")
@@ -113,19 +114,23 @@ def _published(data: dict[str, Any], state: State) -> dict[str, Any]:
     jobs = {key: _JOB_DEFAULTS | _renamed(job, _JOB_NAMES) for key, job in data["jobs"].items()}
     days = (*state.fates_of_days.values(), state.fates_of_today)
     dedupe = {f"{at}:{i}": fate for day in days for at, fates in day.items() for i, fate in fates.items()}
-    return data | {"sessions": sessions, "jobs": jobs, "dedupe": dedupe}
+    return _renamed(data, _STATE_NAMES) | {"sessions": sessions, "jobs": jobs, "dedupe": dedupe}
 
 
 def _internal(data: dict[str, Any]) -> dict[str, Any]:
     sessions = {}
     for session in data["sessions"].values():
-        inner = _renamed(session, {shown: name for name, shown in _SESSION_NAMES.items()})
+        inner = _renamed(session, _inverse(_SESSION_NAMES))
         inner.pop("adapter_state")
         inner.pop("adapter_states")
         sessions[inner["session_key"]] = inner
-    jobs = {k: _renamed(j, {shown: name for name, shown in _JOB_NAMES.items()}) for k, j in data["jobs"].items()}
-    return data | {"sessions": sessions, "jobs": jobs}
+    jobs = {k: _renamed(j, _inverse(_JOB_NAMES)) for k, j in data["jobs"].items()}
+    return _renamed(data, _inverse(_STATE_NAMES)) | {"sessions": sessions, "jobs": jobs}
 
 
 def _renamed(fields: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
     return {names.get(name, name): value for name, value in fields.items()}
+
+
+def _inverse(names: dict[str, str]) -> dict[str, str]:
+    return {shown: name for name, shown in names.items()}

@@ -19,7 +19,7 @@ from fairlead.ports import (
     DeliveryImpossible,
     DeliveryLater,
     OutcomeUnknown,
-    Parcel,
+    OutgoingMessage,
 )
 
 NONCE_MEMORY_SEC: Final = 180.0
@@ -44,7 +44,7 @@ class Post(msgspec.Struct, frozen=True):
     address: str
     text: str
     at: float
-    debt_id: str
+    entry_id: str
     index: int
     job_id: str = ""
     question_id: str = ""
@@ -65,43 +65,43 @@ class ChannelHistory:
         self._last_id += 1
         return str(self._last_id)
 
-    def add(self, parcel: Parcel, now: float) -> Post:
-        remembered = self._remembered(parcel, now)
+    def add(self, outgoing: OutgoingMessage, now: float) -> Post:
+        remembered = self._remembered(outgoing, now)
         if remembered is not None:
             return remembered
-        question_id = "" if parcel.question is None else parcel.question.question_id
+        question_id = "" if outgoing.question is None else outgoing.question.question_id
         post = Post(
             self.new_message_id(),
-            parcel.destination.address,
-            parcel.text,
+            outgoing.destination.address,
+            outgoing.text,
             now,
-            parcel.debt_id,
-            parcel.index,
-            parcel.job_id,
+            outgoing.entry_id,
+            outgoing.index,
+            outgoing.job_id,
             question_id,
-            parcel.nonce,
+            outgoing.nonce,
         )
         self.posts.append(post)
         if self.on_post is not None:
             self.on_post(post)
         return post
 
-    def grow(self, parcel: Parcel) -> str:
+    def grow(self, outgoing: OutgoingMessage) -> str:
         """A thread bears the id of the message it grew from; asked for again, it is there."""
-        assert any(p.message_id == parcel.thread_from for p in self.posts), f"{parcel.debt_id} grows from nothing"
-        self.threads[parcel.thread_from] = parcel.thread_name
-        return parcel.thread_from
+        assert any(p.message_id == outgoing.thread_from for p in self.posts), f"{outgoing.entry_id} grows from nothing"
+        self.threads[outgoing.thread_from] = outgoing.thread_name
+        return outgoing.thread_from
 
-    def _remembered(self, parcel: Parcel, now: float) -> Post | None:
-        recent = (p for p in self.posts if now - p.at <= NONCE_MEMORY_SEC and p.address == parcel.destination.address)
-        return next((p for p in recent if p.nonce == parcel.nonce), None)
+    def _remembered(self, outgoing: OutgoingMessage, now: float) -> Post | None:
+        recent = (p for p in self.posts if now - p.at <= NONCE_MEMORY_SEC and p.address == outgoing.destination.address)
+        return next((p for p in recent if p.nonce == outgoing.nonce), None)
 
-    def found(self, parcel: Parcel) -> Post | None:
+    def found(self, outgoing: OutgoingMessage) -> Post | None:
         """By what a reader can see: after the last known message, the same text or the same buttons."""
-        after = int(parcel.after_message_id) if parcel.after_message_id.isdecimal() else 0
-        later = (p for p in self.posts if p.address == parcel.destination.address and int(p.message_id) > after)
-        question_id = "" if parcel.question is None else parcel.question.question_id
-        return next((p for p in later if p.text == parcel.text and p.question_id == question_id), None)
+        after = int(outgoing.after_message_id) if outgoing.after_message_id.isdecimal() else 0
+        later = (p for p in self.posts if p.address == outgoing.destination.address and int(p.message_id) > after)
+        question_id = "" if outgoing.question is None else outgoing.question.question_id
+        return next((p for p in later if p.text == outgoing.text and p.question_id == question_id), None)
 
     def seen_at(self, conversation: ConversationRef) -> list[Post]:
         return [p for p in self.posts if p.address == conversation.address]
@@ -140,14 +140,14 @@ class RecordingChannel:
         """The power is lost: what is still under way here reaches nobody."""
         self._is_unplugged = True
 
-    async def send(self, parcel: Parcel) -> str:
-        assert len(parcel.text) <= self._text_limit, f"{parcel.debt_id} is {len(parcel.text)} characters long"
+    async def send(self, outgoing: OutgoingMessage) -> str:
+        assert len(outgoing.text) <= self._text_limit, f"{outgoing.entry_id} is {len(outgoing.text)} characters long"
         weather = self._weather()
         if weather is Weather.AWAY:
             raise ChannelAway(self.name)
         await asyncio.sleep(self._latency())
-        self._refuse(parcel, weather)
-        made = "" if weather in {Weather.LOST_ON_THE_WAY, Weather.HANGS_AND_IS_LOST} else self._made(parcel)
+        self._refuse(outgoing, weather)
+        made = "" if weather in {Weather.LOST_ON_THE_WAY, Weather.HANGS_AND_IS_LOST} else self._made(outgoing)
         if weather in {Weather.HANGS, Weather.HANGS_AND_IS_LOST}:
             await asyncio.sleep(300)
         else:
@@ -156,27 +156,27 @@ class RecordingChannel:
             raise OutcomeUnknown(f"{self.name}: {weather}")
         return made
 
-    def _refuse(self, parcel: Parcel, weather: Weather) -> None:
-        if parcel.destination.address in self.history.closed:
+    def _refuse(self, outgoing: OutgoingMessage, weather: Weather) -> None:
+        if outgoing.destination.address in self.history.closed:
             raise DeliveryImpossible(Code.E_THREAD_ACCESS_FAILED, "the conversation is gone")
         if weather is Weather.REFUSED_FOR_NOW:
             raise DeliveryLater(Code.E_DISCORD_RATE_LIMIT, 2.0)
 
-    def _made(self, parcel: Parcel) -> str:
+    def _made(self, outgoing: OutgoingMessage) -> str:
         if self._is_unplugged:
             raise ChannelAway("unplugged")
-        if parcel.thread_name:
-            return self.history.grow(parcel)
-        return self.history.add(parcel, asyncio.get_running_loop().time()).message_id
+        if outgoing.thread_name:
+            return self.history.grow(outgoing)
+        return self.history.add(outgoing, asyncio.get_running_loop().time()).message_id
 
-    async def find(self, parcel: Parcel) -> str | None:
+    async def find(self, outgoing: OutgoingMessage) -> str | None:
         weather = self._weather()
         await asyncio.sleep(self._latency())
         if self._is_unplugged or weather is Weather.AWAY:
             raise ChannelAway(self.name)
         if weather is not Weather.FAIR:
             raise DeliveryLater(Code.E_DISCORD_RATE_LIMIT, 2.0)
-        if parcel.thread_name:
-            return parcel.thread_from if parcel.thread_from in self.history.threads else None
-        post = self.history.found(parcel)
+        if outgoing.thread_name:
+            return outgoing.thread_from if outgoing.thread_from in self.history.threads else None
+        post = self.history.found(outgoing)
         return None if post is None else post.message_id

@@ -130,30 +130,30 @@ def _starts_are_first_in_first_out(world: World, facts: list[lines.Line]) -> Non
 
 
 def _deliveries_are_once_and_in_order(world: World, facts: list[lines.Line]) -> None:
-    plans = {f.payload.debt_id: f.payload for f in facts if isinstance(f.payload, e.DeliveryPlanned)}
-    given_up = {f.payload.debt_id for f in facts if isinstance(f.payload, e.DeliveryAbandoned)}
-    order = {f.payload.debt_id: f.seq for f in facts if isinstance(f.payload, e.DeliveryOwed)}
+    plans = {f.payload.entry_id: f.payload for f in facts if isinstance(f.payload, e.DeliveryPlanned)}
+    given_up = {f.payload.entry_id for f in facts if isinstance(f.payload, e.DeliveryAbandoned)}
+    order = {f.payload.entry_id: f.seq for f in facts if isinstance(f.payload, e.DeliveryOwed)}
     seen: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     for post in world.history.posts:
-        seen[post.address].append((order.get(post.debt_id, -1), post.index))
+        seen[post.address].append((order.get(post.entry_id, -1), post.index))
     for address, posts in seen.items():
         if posts != sorted(set(posts)):
             wrong = [p for n, p in enumerate(posts) if n and p <= posts[n - 1]]
             world.accuse(f"{address} saw answers twice or out of order: {_named(wrong, order)}")
-    for debt_id, plan in plans.items():
-        shown = [p.text for p in world.history.posts if p.debt_id == debt_id]
+    for entry_id, plan in plans.items():
+        shown = [p.text for p in world.history.posts if p.entry_id == entry_id]
         whole = [piece.text for piece in plan.pieces]
-        if debt_id in given_up:
+        if entry_id in given_up:
             whole = whole[: len(shown)]
         if sorted(set(shown)) != sorted(set(whole)):
-            world.accuse(f"{debt_id} was planned as {len(whole)} pieces, and {len(shown)} were seen")
-    for debt_id in order:
-        if debt_id not in plans and debt_id not in given_up:
-            world.accuse(f"{debt_id} was owed and never planned")
+            world.accuse(f"{entry_id} was planned as {len(whole)} pieces, and {len(shown)} were seen")
+    for entry_id in order:
+        if entry_id not in plans and entry_id not in given_up:
+            world.accuse(f"{entry_id} was owed and never planned")
 
 
 def _named(wrong: list[tuple[int, int]], order: dict[str, int]) -> str:
-    names = {seq: debt_id for debt_id, seq in order.items()}
+    names = {seq: entry_id for entry_id, seq in order.items()}
     return ", ".join(f"{names.get(seq, 'something never owed')}[{index}]" for seq, index in wrong)
 
 

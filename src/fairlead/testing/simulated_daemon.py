@@ -16,7 +16,7 @@ from fairlead.flow.startup import recovery
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.files import make_private_directory
 from fairlead.kit.tasks import TaskOwner
-from fairlead.ports import ChannelCapabilities, Gate, Parcel, View
+from fairlead.ports import ChannelCapabilities, Gate, OutgoingMessage, View
 from fairlead.store.blobs import FileBlobs, named_blobs
 from fairlead.store.journal import FileJournal, Opened, open_state
 from fairlead.store.snapshot_schedule import SnapshotPace, keep_snapshots
@@ -46,11 +46,11 @@ class PullChannel:
     name = "pull"
     capabilities = ChannelCapabilities()
 
-    async def send(self, parcel: Parcel) -> str:
-        raise AssertionError(f"{parcel.debt_id} was pushed into a pull channel")
+    async def send(self, outgoing: OutgoingMessage) -> str:
+        raise AssertionError(f"{outgoing.entry_id} was pushed into a pull channel")
 
-    async def find(self, parcel: Parcel) -> str | None:
-        raise AssertionError(f"{parcel.debt_id} was looked for in a pull channel")
+    async def find(self, outgoing: OutgoingMessage) -> str | None:
+        raise AssertionError(f"{outgoing.entry_id} was looked for in a pull channel")
 
 
 class SimulatedDaemon:

@@ -130,7 +130,7 @@ class _Life:
             world.accuse(f"the daemon fell: {type(fault).__name__}: {fault}")
         else:
             self._complain()
-            world.loop.abandon()
+            world.loop.abandon_delivery()
             return True
         self._complain()
         self._bury()
@@ -152,7 +152,7 @@ class _Life:
         world.steps += old.steps
         world.loop = VirtualLoop(start=old.time() + pause)
         world.disk.before_operation = None
-        old.abandon()
+        old.abandon_delivery()
         world.disk = found
 
     async def _until_quiet(self) -> None:
@@ -198,5 +198,5 @@ class _Life:
 def _what_is_left(daemon: SimulatedDaemon) -> list[str]:
     """Jobs that have not ended, and what is owed; a question that a client could fetch and did not is nobody's loss."""
     state = daemon.flow.ledger.state
-    owed = (d.debt_id for d in state.debts.values() if d.kind == "answer" or not d.awaits_fetching)
+    owed = (d.entry_id for d in state.outbox.values() if d.kind == "answer" or not d.awaits_fetching)
     return [*(j.job_id for j in state.jobs.values() if j.is_live), *owed]

@@ -142,18 +142,18 @@ class World:
             self.accuse(f"message {promise.message_id} was acknowledged as {what} before it was durable")
 
     def _check_post(self, post: Post) -> None:
-        self.tell(f"{post.address} sees {post.debt_id}[{post.index}]: {post.text[:40]!r}")
-        if not self._is_owed_durably(post.debt_id):
-            self.accuse(f"{post.debt_id} was posted before what it is about was durable")
+        self.tell(f"{post.address} sees {post.entry_id}[{post.index}]: {post.text[:40]!r}")
+        if not self._is_owed_durably(post.entry_id):
+            self.accuse(f"{post.entry_id} was posted before what it is about was durable")
 
-    def _is_owed_durably(self, debt_id: str) -> bool:
-        if debt_id not in self._heard_of:
+    def _is_owed_durably(self, entry_id: str) -> bool:
+        if entry_id not in self._heard_of:
             durable = self.disk.durable_bytes(JOURNAL)
-            owed = b'"type":"DeliveryOwed","payload":{"debt_id":"%s"' % debt_id.encode()
-            planned = b'"type":"DeliveryPlanned","payload":{"debt_id":"%s"' % debt_id.encode()
+            owed = b'"type":"DeliveryOwed","payload":{"debt_id":"%s"' % entry_id.encode()
+            planned = b'"type":"DeliveryPlanned","payload":{"debt_id":"%s"' % entry_id.encode()
             if owed not in durable or planned not in durable:
                 return False
-            self._heard_of.add(debt_id)
+            self._heard_of.add(entry_id)
         return True
 
 

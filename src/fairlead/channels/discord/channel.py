@@ -34,7 +34,7 @@ from fairlead.core.state import Job
 from fairlead.errors import Code, FairleadError
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log, log_failure
-from fairlead.ports import Blobs, ChannelCapabilities, DeliveryImpossible, Gate, Parcel, View
+from fairlead.ports import Blobs, ChannelCapabilities, DeliveryImpossible, Gate, OutgoingMessage, View
 from fairlead.render.words import say
 from fairlead.settings import Settings
 
@@ -140,17 +140,17 @@ class DiscordChannel:
 
     # --- ports.Channel, ports.Fetcher and ports.Rereader
 
-    async def send(self, parcel: Parcel) -> str:
-        if parcel.question is not None and not self._is_open(parcel.question.question_id):
+    async def send(self, outgoing: OutgoingMessage) -> str:
+        if outgoing.question is not None and not self._is_open(outgoing.question.question_id):
             raise DeliveryImpossible(Code.E_QUESTION_CLOSED, "settled while Discord was away")
-        message_id = await self._sending.send(parcel)
-        if parcel.question is not None:
+        message_id = await self._sending.send(outgoing)
+        if outgoing.question is not None:
             self._clicking.stands(
-                parcel.question.question_id,
-                channel_id=int(parcel.destination.conversation_id),
+                outgoing.question.question_id,
+                channel_id=int(outgoing.destination.conversation_id),
                 message_id=int(message_id),
-                text=parcel.text,
-                lang=parcel.language,
+                text=outgoing.text,
+                lang=outgoing.language,
             )
         return message_id
 
@@ -158,8 +158,8 @@ class DiscordChannel:
         question = self._view.state.questions.get(question_id)
         return question is not None and question.status == "open"
 
-    async def find(self, parcel: Parcel) -> str | None:
-        return await self._sending.find(parcel)
+    async def find(self, outgoing: OutgoingMessage) -> str | None:
+        return await self._sending.find(outgoing)
 
     async def fetch(self, job: Job) -> tuple[Attachment, ...]:
         return await self._fetching.fetch(job)
@@ -296,7 +296,7 @@ class DiscordChannel:
             await self._remark(int(job.conversation.conversation_id), int(message_id), line)
 
     async def _remark(self, channel_id: int, message_id: int, text: str) -> None:
-        """A word about a message, under it. No debt: whoever cannot be told finds it in the log."""
+        """A word about a message, under it. Not owed: a remark that cannot be sent is in the log."""
         nonce = self._echoes.nonce(f"remark {message_id} {text}")
         reference = discord.MessageReference(message_id=message_id, channel_id=channel_id, fail_if_not_exists=False)
         try:
@@ -307,8 +307,8 @@ class DiscordChannel:
         except CONDITIONS as condition:
             log.warning("a remark was not told", message_id=str(message_id), message=f"{text} ({condition!r})")
 
-    def _name_of(self, parcel: Parcel) -> str:
-        session = self._view.state.sessions.get(parcel.session_key)
+    def _name_of(self, outgoing: OutgoingMessage) -> str:
+        session = self._view.state.sessions.get(outgoing.session_key)
         return f"{session.project} · {session.tool}" if session is not None else "Fairlead"
 
 

@@ -14,7 +14,7 @@ from fairlead.core.identity import LOCAL_USER, Identities
 from fairlead.core.keys import user_key
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
-from fairlead.core.state import JobState, answer_debt_id
+from fairlead.core.state import JobState, answer_entry_id
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import shielded
 from fairlead.ports import Blobs, Gate, JobView, View
@@ -61,8 +61,8 @@ class Service(msgspec.Struct, frozen=True):
 
     async def acknowledge(self, job_id: str) -> None:
         """Only what is fetched here: an answer for another channel is still owed there."""
-        debt = self.view.state.debts.get(answer_debt_id(job_id))
-        if debt is not None and debt.requester.channel in PULL_CHANNELS:
+        entry = self.view.state.outbox.get(answer_entry_id(job_id))
+        if entry is not None and entry.requester.channel in PULL_CHANNELS:
             await shielded(self.gate.acknowledge(job_id))
 
 

@@ -18,7 +18,7 @@ from fairlead.core.inbound import clean_text
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log_failure
-from fairlead.ports import Blobs, ChannelCapabilities, Gate, Parcel, View
+from fairlead.ports import Blobs, ChannelCapabilities, Gate, OutgoingMessage, View
 
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 _SHUTDOWN_SEC: Final = 2.0
@@ -35,14 +35,14 @@ class PullChannel:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    async def send(self, parcel: Parcel) -> str:
-        self._never(parcel)
+    async def send(self, outgoing: OutgoingMessage) -> str:
+        self._never(outgoing)
 
-    async def find(self, parcel: Parcel) -> str | None:
-        self._never(parcel)
+    async def find(self, outgoing: OutgoingMessage) -> str | None:
+        self._never(outgoing)
 
-    def _never(self, parcel: Parcel) -> NoReturn:
-        raise AssertionError(f"{self.name} has no push; {parcel.debt_id} waits to be fetched")
+    def _never(self, outgoing: OutgoingMessage) -> NoReturn:
+        raise AssertionError(f"{self.name} has no push; {outgoing.entry_id} waits to be fetched")
 
 
 class HttpChannel(PullChannel):

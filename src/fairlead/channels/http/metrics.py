@@ -40,7 +40,7 @@ def _live(state: State) -> Iterator[str]:
     yield from _metric("fairlead_sessions", "gauge", "Sessions known.", {"": len(state.sessions)})
     open_now = len(state.open_questions())
     yield from _metric("fairlead_questions_open", "gauge", "Questions that wait for a person.", {"": open_now})
-    yield from _metric("fairlead_deliveries_owed", "gauge", "Answers and questions owed.", {"": len(state.debts)})
+    yield from _metric("fairlead_deliveries_owed", "gauge", "Answers and questions owed.", {"": len(state.outbox)})
     spent = sum(s.cost_usd for s in state.sessions.values())
     yield from _metric("fairlead_cost_usd", "gauge", "What the known sessions have cost.", {"": spent})
 

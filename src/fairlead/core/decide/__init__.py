@@ -44,10 +44,10 @@ Command: TypeAlias = (
     | questions.ExpireQuestion
     | questions.WithdrawQuestion
     | delivery.PlanDelivery
-    | delivery.PayPiece
+    | delivery.MarkPieceSent
     | delivery.DeferDelivery
     | delivery.Acknowledge
-    | delivery.Abandon
+    | delivery.AbandonDelivery
 )
 
 _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decision]]] = {
@@ -86,10 +86,10 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     questions.ExpireQuestion: questions.expire_question,
     questions.WithdrawQuestion: questions.withdraw_question,
     delivery.PlanDelivery: delivery.plan_delivery,
-    delivery.PayPiece: delivery.pay_piece,
+    delivery.MarkPieceSent: delivery.mark_piece_sent,
     delivery.DeferDelivery: delivery.defer_delivery,
     delivery.Acknowledge: delivery.acknowledge,
-    delivery.Abandon: delivery.abandon,
+    delivery.AbandonDelivery: delivery.abandon_delivery,
 }
 assert set(_DECIDERS) == set(Command.__args__), "every command needs a decider"
 

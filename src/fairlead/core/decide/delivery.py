@@ -15,20 +15,20 @@ from fairlead.core.events import (
 )
 from fairlead.core.limits import Limits
 from fairlead.core.routing import Destination
-from fairlead.core.state import Debt, State
+from fairlead.core.state import OutboxEntry, State
 from fairlead.errors import Code
 
 
 class PlanDelivery(msgspec.Struct, frozen=True):
     """`pieces` is empty where the client fetches for itself."""
 
-    debt_id: str
+    entry_id: str
     destination: Destination
     pieces: tuple[Piece, ...] = ()
 
 
-class PayPiece(msgspec.Struct, frozen=True):
-    debt_id: str
+class MarkPieceSent(msgspec.Struct, frozen=True):
+    entry_id: str
     index: int
     message_id: str
 
@@ -36,75 +36,75 @@ class PayPiece(msgspec.Struct, frozen=True):
 class DeferDelivery(msgspec.Struct, frozen=True):
     """`counts` is false while the whole channel is away: waiting for it is not a failed attempt."""
 
-    debt_id: str
+    entry_id: str
     wait_sec: float
     code: Code | None = None
     counts: bool = True
 
 
 class Acknowledge(msgspec.Struct, frozen=True):
-    debt_id: str
+    entry_id: str
 
 
-class Abandon(msgspec.Struct, frozen=True):
-    debt_id: str
+class AbandonDelivery(msgspec.Struct, frozen=True):
+    entry_id: str
     code: Code
     reason: str
 
 
 def plan_delivery(state: State, command: PlanDelivery, _now: str, _limits: Limits) -> Decision:
-    debt = state.debts.get(command.debt_id)
-    if debt is None or debt.plan is not None:
+    entry = state.outbox.get(command.entry_id)
+    if entry is None or entry.plan is not None:
         return NOTHING
     to = command.destination
-    planned = DeliveryPlanned(command.debt_id, to.conversation, to.mode, to.reason, command.pieces)
+    planned = DeliveryPlanned(command.entry_id, to.conversation, to.mode, to.reason, command.pieces)
     if to.conversation is not None:
-        return Decision((planned,), subject=command.debt_id)
-    return Decision((planned, DeliveryAbandoned(command.debt_id, Code.E_UNDELIVERABLE, to.reason)))
+        return Decision((planned,), subject=command.entry_id)
+    return Decision((planned, DeliveryAbandoned(command.entry_id, Code.E_UNDELIVERABLE, to.reason)))
 
 
-def _debt_with_piece(state: State, debt_id: str, index: int) -> Debt | None:
-    debt = state.debts.get(debt_id)
-    if debt is None or debt.plan is None or not 0 <= index < len(debt.plan.pieces):
+def _entry_with_piece(state: State, entry_id: str, index: int) -> OutboxEntry | None:
+    entry = state.outbox.get(entry_id)
+    if entry is None or entry.plan is None or not 0 <= index < len(entry.plan.pieces):
         return None
-    return debt
+    return entry
 
 
-def pay_piece(state: State, command: PayPiece, now: str, _limits: Limits) -> Decision:
+def mark_piece_sent(state: State, command: MarkPieceSent, now: str, _limits: Limits) -> Decision:
     """In one batch with what the piece began: there is never an opening message whose session nobody knows."""
-    debt = _debt_with_piece(state, command.debt_id, command.index)
-    if debt is None or str(command.index) in debt.paid:
+    entry = _entry_with_piece(state, command.entry_id, command.index)
+    if entry is None or str(command.index) in entry.paid:
         return NOTHING
-    paid = PieceDelivered(command.debt_id, command.index, command.message_id)
-    return Decision((paid, *(begun(state, debt, command.message_id, now) if command.index == 0 else ())))
+    paid = PieceDelivered(command.entry_id, command.index, command.message_id)
+    return Decision((paid, *(begun(state, entry, command.message_id, now) if command.index == 0 else ())))
 
 
 def defer_delivery(state: State, command: DeferDelivery, now: str, limits: Limits) -> Decision:
-    debt = state.debts.get(command.debt_id)
-    if debt is None:
+    entry = state.outbox.get(command.entry_id)
+    if entry is None:
         return NOTHING
-    attempts = debt.attempts + (1 if command.counts else 0)
+    attempts = entry.attempts + (1 if command.counts else 0)
     code = command.code or Code.E_UNDELIVERABLE
-    age = timestamps.seconds_between(debt.owed_at, now)
+    age = timestamps.seconds_between(entry.owed_at, now)
     if attempts >= limits.max_delivery_attempts or age > limits.delivery_patience_sec:
         reason = f"given up after {attempts} attempts and {age / 3600:.1f} hours"
-        return _given_up(state, debt, code, reason)
+        return _given_up(state, entry, code, reason)
     due = timestamps.plus(now, command.wait_sec)
-    return Decision((DeliveryDeferred(command.debt_id, attempts, due, command.code or ""),))
+    return Decision((DeliveryDeferred(command.entry_id, attempts, due, command.code or ""),))
 
 
 def acknowledge(state: State, command: Acknowledge, _now: str, _limits: Limits) -> Decision:
     """A client may be quicker than the plan; what is planned in pieces is paid in pieces."""
-    debt = state.debts.get(command.debt_id)
-    if debt is None or (debt.plan is not None and not debt.awaits_fetching):
+    entry = state.outbox.get(command.entry_id)
+    if entry is None or (entry.plan is not None and not entry.awaits_fetching):
         return NOTHING
-    return Decision((DeliveryAcknowledged(command.debt_id),))
+    return Decision((DeliveryAcknowledged(command.entry_id),))
 
 
-def abandon(state: State, command: Abandon, _now: str, _limits: Limits) -> Decision:
-    debt = state.debts.get(command.debt_id)
-    return NOTHING if debt is None else _given_up(state, debt, command.code, command.reason)
+def abandon_delivery(state: State, command: AbandonDelivery, _now: str, _limits: Limits) -> Decision:
+    entry = state.outbox.get(command.entry_id)
+    return NOTHING if entry is None else _given_up(state, entry, command.code, command.reason)
 
 
-def _given_up(state: State, debt: Debt, code: Code, reason: str) -> Decision:
-    return Decision((*undone(state, debt), DeliveryAbandoned(debt.debt_id, code, reason)))
+def _given_up(state: State, entry: OutboxEntry, code: Code, reason: str) -> Decision:
+    return Decision((*undone(state, entry), DeliveryAbandoned(entry.entry_id, code, reason)))

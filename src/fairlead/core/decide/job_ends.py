@@ -19,7 +19,7 @@ from fairlead.core.events import (
     Spent,
 )
 from fairlead.core.limits import Limits
-from fairlead.core.state import Job, State, answer_debt_id
+from fairlead.core.state import Job, State, answer_entry_id
 from fairlead.errors import Code
 
 MAX_ERROR_CHARS: Final = 2000
@@ -111,7 +111,7 @@ def _end_event(job: Job, outcome: Outcome, limits: Limits) -> JournalEvent:
 
 
 def owed(job: Job) -> DeliveryOwed:
-    return DeliveryOwed(answer_debt_id(job.job_id), "answer", job.session_key, job.conversation, job.job_id)
+    return DeliveryOwed(answer_entry_id(job.job_id), "answer", job.session_key, job.conversation, job.job_id)
 
 
 def mark_interrupted(state: State, _command: MarkInterrupted, _now: str, _limits: Limits) -> Decision:

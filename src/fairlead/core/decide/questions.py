@@ -19,7 +19,7 @@ from fairlead.core.events import (
     RuleGranted,
 )
 from fairlead.core.limits import Limits
-from fairlead.core.state import Job, OpenQuestion, State, question_debt_id
+from fairlead.core.state import Job, OpenQuestion, State, question_entry_id
 from fairlead.errors import Code
 
 
@@ -63,10 +63,10 @@ def ask_person(state: State, command: AskPerson, now: str, limits: Limits) -> De
         return refused(Code.E_SESSION_STATE, f"{limits.max_waiting} jobs already wait for an answer.")
     question_id = f"q_{state.questions_made + 1}"
     asked = _asked(question_id, job, command.ask, timestamps.plus(now, limits.question_timeout_sec))
-    debt = DeliveryOwed(
-        question_debt_id(question_id), "question", job.session_key, job.conversation, job.job_id, question_id
+    entry = DeliveryOwed(
+        question_entry_id(question_id), "question", job.session_key, job.conversation, job.job_id, question_id
     )
-    return Decision((asked, debt), subject=question_id)
+    return Decision((asked, entry), subject=question_id)
 
 
 def _asked(question_id: str, job: Job, ask: Ask, deadline: str) -> QuestionAsked:

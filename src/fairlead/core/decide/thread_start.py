@@ -9,7 +9,7 @@ from fairlead.core.decide.sessions import binding_events, project_and_tool
 from fairlead.core.events import BindingEnded, DeliveryOwed, JournalEvent, SessionCreated, ThreadOpening
 from fairlead.core.keys import SessionKey, thread_key
 from fairlead.core.limits import Limits
-from fairlead.core.state import Debt, State, thread_start_debt_id
+from fairlead.core.state import OutboxEntry, State, thread_start_entry_id
 from fairlead.errors import Code, FairleadError
 
 
@@ -25,9 +25,9 @@ class StartThread(msgspec.Struct, frozen=True):
 
 
 def start_thread(state: State, command: StartThread, _now: str, _limits: Limits) -> Decision:
-    debt_id = thread_start_debt_id(command.asked_by)
-    if debt_id in state.debts:
-        return Decision(subject=debt_id, duplicate=True)
+    entry_id = thread_start_entry_id(command.asked_by)
+    if entry_id in state.outbox:
+        return Decision(subject=entry_id, duplicate=True)
     key = command.session_key
     if key.kind != "channel" or key.space_id is None:
         return refused(Code.E_NOT_IN_TEXT_CHANNEL)
@@ -36,31 +36,31 @@ def start_thread(state: State, command: StartThread, _now: str, _limits: Limits)
         return Decision(refusal=chosen)
     project, tool = chosen
     opening = ThreadOpening(command.asked_by, command.person, project.name, tool, key.agent_id, key.space_id)
-    return Decision((DeliveryOwed(debt_id, "opening", "", command.conversation, opening=opening),), subject=debt_id)
+    return Decision((DeliveryOwed(entry_id, "opening", "", command.conversation, opening=opening),), subject=entry_id)
 
 
-def thread_of(debt: Debt, message_id: str) -> SessionKey | None:
+def thread_of(entry: OutboxEntry, message_id: str) -> SessionKey | None:
     """The session that this message opens; None if it is not one that opens anything."""
-    opening = debt.opening
+    opening = entry.opening
     if opening is None:
         return None
     return thread_key(agent_id=opening.agent_id, space_id=opening.space_id, thread_id=message_id)
 
 
-def begun(state: State, debt: Debt, message_id: str, now: str) -> tuple[JournalEvent, ...]:
+def begun(state: State, entry: OutboxEntry, message_id: str, now: str) -> tuple[JournalEvent, ...]:
     """The opening message stands: the session and its binding, before the thread itself is made."""
-    opening, key = debt.opening, thread_of(debt, message_id)
+    opening, key = entry.opening, thread_of(entry, message_id)
     if opening is None or key is None or str(key) in state.sessions:
         return ()
-    parent = debt.requester
+    parent = entry.requester
     there = ConversationRef(parent.channel, parent.account_id, message_id, parent.conversation_id)
     created = SessionCreated(str(key), key.session_id, opening.project, opening.tool, there, opening.person)
     return (created, *binding_events(state, str(key), there, now))
 
 
-def undone(state: State, debt: Debt) -> tuple[JournalEvent, ...]:
+def undone(state: State, entry: OutboxEntry) -> tuple[JournalEvent, ...]:
     """The thread can never be made: nothing stays bound to it."""
-    key = thread_of(debt, debt.paid["0"]) if "0" in debt.paid else None
+    key = thread_of(entry, entry.paid["0"]) if "0" in entry.paid else None
     return tuple(
         BindingEnded(b.binding_id, "its thread could not be made")
         for b in state.bindings.values()

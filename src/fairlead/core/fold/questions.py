@@ -1,8 +1,8 @@
 """What becomes of questions: asked, answered, or closed without an answer."""
 
 from fairlead.core import events as e
-from fairlead.core.retention import settle
-from fairlead.core.state import OpenQuestion, State, question_debt_id
+from fairlead.core.retention import remove_entry
+from fairlead.core.state import OpenQuestion, State, question_entry_id
 
 
 def question_asked(state: State, ts: str, event: e.QuestionAsked) -> None:
@@ -62,6 +62,6 @@ def question_closed(state: State, _ts: str, event: e.QuestionClosed) -> None:
 
 def _no_longer_to_fetch(state: State, question_id: str) -> None:
     """Whoever fetches for himself has seen the question by its answer, or need not see it any more."""
-    debt = state.debts.get(question_debt_id(question_id))
-    if debt is not None and debt.awaits_fetching:
-        settle(state, debt)
+    entry = state.outbox.get(question_entry_id(question_id))
+    if entry is not None and entry.awaits_fetching:
+        remove_entry(state, entry)

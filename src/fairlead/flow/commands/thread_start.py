@@ -7,7 +7,7 @@ from fairlead.core.decide.thread_start import StartThread, thread_of
 from fairlead.core.events import DeliveryAbandoned
 from fairlead.core.replies import SessionStarted
 from fairlead.core.requests import Caller, Start
-from fairlead.core.state import Debt
+from fairlead.core.state import OutboxEntry
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.ledger import Ledger
 from fairlead.ports import Journal
@@ -35,25 +35,25 @@ class ThreadStart:
         )
         if decision.refusal is not None:
             raise decision.refusal
-        debt = self._ledger.state.debts[decision.subject]
+        entry = self._ledger.state.outbox[decision.subject]
         try:
             async with asyncio.timeout(PATIENCE_SEC):
-                while debt.debt_id in self._ledger.state.debts:
+                while entry.entry_id in self._ledger.state.outbox:
                     await self._ledger.changed(self._ledger.state.seq)
         except TimeoutError:
             raise error(Code.E_DISCORD_RATE_LIMIT, "The thread is made as soon as it can be.") from None
-        return await self._outcome(debt)
+        return await self._outcome(entry)
 
-    async def _outcome(self, debt: Debt) -> SessionStarted:
-        """A debt that has left the state stays as it was then."""
-        assert debt.plan is not None
-        if len(debt.paid) < len(debt.plan.pieces):
-            raise await self._why_not(debt.debt_id)
-        session = self._ledger.state.sessions[str(thread_of(debt, debt.paid["0"]))]
+    async def _outcome(self, entry: OutboxEntry) -> SessionStarted:
+        """An entry that has left the outbox stays as it was then."""
+        assert entry.plan is not None
+        if len(entry.paid) < len(entry.plan.pieces):
+            raise await self._why_not(entry.entry_id)
+        session = self._ledger.state.sessions[str(thread_of(entry, entry.paid["0"]))]
         return SessionStarted(session.session_key, session.session_id, session.project, session.tool)
 
-    async def _why_not(self, debt_id: str) -> FairleadError:
+    async def _why_not(self, entry_id: str) -> FairleadError:
         await self._ledger.settled()
-        facts = [r.event for r in await self._journal.lines_about([debt_id])]
+        facts = [r.event for r in await self._journal.lines_about([entry_id])]
         given_up = next(f for f in facts if isinstance(f, DeliveryAbandoned))
         return error(Code(given_up.error_code), given_up.reason)

@@ -1,9 +1,9 @@
-"""What a debt says, in pieces that its channel can carry. Where it goes is the router's business."""
+"""What an outbox entry says, in pieces that its channel can carry. Where it goes is the router's business."""
 
 from collections.abc import Callable
 
 from fairlead.core.events import FileRef, Piece, ThreadOpening
-from fairlead.core.state import Debt, Job, OpenQuestion, State
+from fairlead.core.state import Job, OpenQuestion, OutboxEntry, State
 from fairlead.errors import FairleadError
 from fairlead.ports import Blobs, ChannelCapabilities
 from fairlead.render.job_end import ending_text
@@ -19,20 +19,20 @@ class Composer:
         self._blobs = blobs
         self._language_of = language_of
 
-    async def compose(self, debt: Debt, can: ChannelCapabilities) -> tuple[Piece, ...]:
-        if debt.opening is not None:
-            return self._opening(debt, debt.opening)
-        job = self._state.jobs.get(debt.job_id)
+    async def compose(self, entry: OutboxEntry, can: ChannelCapabilities) -> tuple[Piece, ...]:
+        if entry.opening is not None:
+            return self._opening(entry, entry.opening)
+        job = self._state.jobs.get(entry.job_id)
         language = self._language_of(job.person if job is not None else "")
-        question = self._state.questions.get(debt.question_id)
-        if debt.kind == "question" and question is not None:
+        question = self._state.questions.get(entry.question_id)
+        if entry.kind == "question" and question is not None:
             return await self._question(question, can, language)
-        text = debt.text if job is None or debt.kind == "notice" else await self._answer(job, language)
+        text = entry.text if job is None or entry.kind == "notice" else await self._answer(job, language)
         return await self._pieces(text, job.files if job is not None else (), can, language)
 
-    def _opening(self, debt: Debt, opening: ThreadOpening) -> tuple[Piece, ...]:
+    def _opening(self, entry: OutboxEntry, opening: ThreadOpening) -> tuple[Piece, ...]:
         text = opening_text(self._state.projects[opening.project], opening.tool)
-        return (Piece(text), Piece("", thread=thread_name(opening.project, debt.owed_at)))
+        return (Piece(text), Piece("", thread=thread_name(opening.project, entry.owed_at)))
 
     async def _answer(self, job: Job, language: str) -> str:
         answer = job.answer

@@ -1,7 +1,7 @@
 """The outbox: what is owed is planned once, then paid piece by piece, at least once and made once by looking.
 
-Debts of one conversation are paid in the order in which they were owed; one dead conversation never delays another.
-While a channel is away its debts wait, and no attempt counts; when it says that it is back, they go at once.
+Entries of one conversation are sent in the order in which they were made; one dead conversation never delays another.
+While a channel is away its entries wait, and no attempt counts; when it says that it is back, they go at once.
 """
 
 import asyncio
@@ -14,11 +14,11 @@ from typing import Final
 import msgspec
 
 from fairlead.core import timestamps
-from fairlead.core.decide.delivery import Abandon, DeferDelivery, PayPiece, PlanDelivery
+from fairlead.core.decide.delivery import AbandonDelivery, DeferDelivery, MarkPieceSent, PlanDelivery
 from fairlead.core.decide.sessions import Touch
 from fairlead.core.retention import is_rising
 from fairlead.core.routing import Destination, resolve_destination, where_asked
-from fairlead.core.state import Debt, Job, State
+from fairlead.core.state import Job, OutboxEntry, State
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.outbox.channel_reconnects import ChannelReconnects
@@ -26,7 +26,7 @@ from fairlead.flow.outbox.composer import Composer
 from fairlead.kit.backoff import Backoff
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log, log_failure
-from fairlead.ports import Channel, ChannelAway, DeliveryImpossible, DeliveryLater, OutcomeUnknown, Parcel
+from fairlead.ports import Channel, ChannelAway, DeliveryImpossible, DeliveryLater, OutcomeUnknown, OutgoingMessage
 
 LOOK_AFTER_SECONDS: Final = 60.0
 """Channels recognise a repeated nonce for a few minutes only: past this, look before sending again."""
@@ -37,13 +37,13 @@ AWAY_SECONDS: Final = 15.0
 AWAY_NOTED_SECONDS: Final = 3600.0
 
 
-def nonce_of(state_id: str, debt_id: str, index: int) -> str:
+def nonce_of(state_id: str, entry_id: str, index: int) -> str:
     """The same on every attempt and in every process: four characters name the state directory, the rest the piece."""
-    digest = hashlib.blake2b(f"{debt_id}:{index}".encode(), digest_size=10).hexdigest()
+    digest = hashlib.blake2b(f"{entry_id}:{index}".encode(), digest_size=10).hexdigest()
     return f"{state_id[:4]}{digest}"
 
 
-class Delivery:
+class Outbox:
     def __init__(
         self,
         ledger: Ledger,
@@ -61,210 +61,214 @@ class Delivery:
         self._backoff = Backoff(first=1.0, ceiling=300.0)
         self._random = random
         self._language_of = language_of
-        self._couriers: set[str] = set()
-        self._has_all_couriers = True
+        self._send_loops: set[str] = set()
+        self._has_all_send_loops = True
         self._begun_here: set[str] = set()
 
     async def run(self) -> None:
-        """For ever: plan what has no plan, and keep a courier on every conversation that is owed something."""
+        """For ever: plan what has no plan, and keep a send loop on every conversation that is owed something."""
         async with TaskOwner("delivery", on_crash=self._report_crash) as owner:
             while True:
                 seen = self._ledger.state.seq
                 all_planned = await self._plan_all()
                 for address in self._addresses():
-                    if address not in self._couriers:
-                        self._couriers.add(address)
-                        owner.start(self._courier(address), name=address)
+                    if address not in self._send_loops:
+                        self._send_loops.add(address)
+                        owner.start(self._send_loop(address), name=address)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(None if all_planned else AWAY_SECONDS):
                         await self._something_is_new(seen)
 
     async def _something_is_new(self, seen: int) -> None:
-        """A debt without a plan, or one whose courier crashed. Most facts owe nobody anything: this looks quickly."""
+        """An entry without a plan, or one whose send loop crashed. Most facts owe nobody anything, so this check is cheap."""
         await self._ledger.changed(seen)
-        while self._has_all_couriers and all(debt.plan is not None for debt in self._state.debts.values()):
+        while self._has_all_send_loops and all(entry.plan is not None for entry in self._state.outbox.values()):
             await self._ledger.changed(self._state.seq)
-        self._has_all_couriers = True
+        self._has_all_send_loops = True
 
     def _report_crash(self, name: str, fault: Exception) -> None:
-        self._has_all_couriers = False
-        log_failure("a courier crashed; its debts stay", fault, courier=name)
+        self._has_all_send_loops = False
+        log_failure("a send loop crashed; its entries stay", fault, conversation=name)
 
     # --- planning
 
     async def _plan_all(self) -> bool:
         """False if something could not be planned and should be tried again: its words could not be had."""
         all_planned = True
-        for debt in [d for d in self._state.debts.values() if d.plan is None]:
-            if debt.requester.channel in self._channels:
-                all_planned = await self._plan(debt) and all_planned
+        for entry in [d for d in self._state.outbox.values() if d.plan is None]:
+            if entry.requester.channel in self._channels:
+                all_planned = await self._plan(entry) and all_planned
         return all_planned
 
-    async def _plan(self, debt: Debt) -> bool:
-        to = self._destination(debt)
+    async def _plan(self, entry: OutboxEntry) -> bool:
+        to = self._destination(entry)
         channel = self._channels.get(to.conversation.channel) if to.conversation is not None else None
         if to.conversation is not None and channel is None:
-            return True  # that channel is off for now: the debt waits for it
+            return True  # that channel is off for now: the entry waits for it
         if to.mode in {"fallback", "nowhere"}:
-            log.warning("delivery without a binding", debt_id=debt.debt_id, mode=to.mode, reason=to.reason)
+            log.warning("delivery without a binding", entry_id=entry.entry_id, mode=to.mode, reason=to.reason)
         can = channel.capabilities if channel is not None else None
         try:
-            pieces = await self._composer.compose(debt, can) if can is not None and can.push else ()
+            pieces = await self._composer.compose(entry, can) if can is not None and can.push else ()
         except Exception as fault:  # one answer that cannot be put into words must not hold up all others
-            log_failure("delivery not planned; it is tried again", fault, debt_id=debt.debt_id)
+            log_failure("delivery not planned; it is tried again", fault, entry_id=entry.entry_id)
             return False
         if pieces:
-            self._begun_here.add(debt.debt_id)
-        await self._ledger.record(PlanDelivery(debt.debt_id, to, pieces))
+            self._begun_here.add(entry.entry_id)
+        await self._ledger.record(PlanDelivery(entry.entry_id, to, pieces))
         return True
 
-    def _destination(self, debt: Debt) -> Destination:
-        if debt.opening is not None:
-            return where_asked(debt.requester)
+    def _destination(self, entry: OutboxEntry) -> Destination:
+        if entry.opening is not None:
+            return where_asked(entry.requester)
         return resolve_destination(
             self._state,
-            target_session_key=debt.session_key,
-            requester=debt.requester,
-            fail_closed=debt.fail_closed,
+            target_session_key=entry.session_key,
+            requester=entry.requester,
+            fail_closed=entry.fail_closed,
             now=self._ledger.now(),
         )
 
-    # --- paying
+    # --- sending
 
     @property
     def _state(self) -> State:
         return self._ledger.state
 
     def _addresses(self) -> list[str]:
-        plans = (d.plan for d in self._state.debts.values() if d.plan is not None and d.plan.pieces)
+        plans = (d.plan for d in self._state.outbox.values() if d.plan is not None and d.plan.pieces)
         places = (plan.destination for plan in plans if plan.destination is not None)
-        # A channel that is off now was on when this was planned: the debt waits until it is on again.
+        # A channel that is off now was on when this was planned: the entry waits until it is on again.
         return list(dict.fromkeys(place.address for place in places if place.channel in self._channels))
 
-    def _first_owed(self, address: str) -> Debt | None:
-        for debt in self._state.debts.values():
-            plan = debt.plan
+    def _next_entry(self, address: str) -> OutboxEntry | None:
+        for entry in self._state.outbox.values():
+            plan = entry.plan
             if plan is not None and plan.pieces and plan.destination and plan.destination.address == address:
-                return debt
+                return entry
         return None
 
-    async def _courier(self, address: str) -> None:
-        """Pay this conversation's debts in order until there are none; a debt that must wait holds those behind it."""
+    async def _send_loop(self, address: str) -> None:
+        """Send this conversation's entries in order until there are none; an entry that must wait holds those behind it."""
         channel = address.partition("/")[0]
         seen = self._reconnects.count(channel)
         try:
-            while (debt := self._first_owed(address)) is not None:
+            while (entry := self._next_entry(address)) is not None:
                 await self._ledger.settled()
-                await self._wait_until_due(debt, channel, seen)
+                await self._wait_until_due(entry, channel, seen)
                 seen = self._reconnects.count(channel)  # before the attempt: a return while it fails is not missed
-                if not await self._pay_next(debt):
-                    await self._wait_while_away(debt, channel, seen)
-                if debt.debt_id not in self._state.debts:
-                    self._begun_here.discard(debt.debt_id)
+                if not await self._send_next(entry):
+                    await self._wait_while_away(entry, channel, seen)
+                if entry.entry_id not in self._state.outbox:
+                    self._begun_here.discard(entry.entry_id)
         finally:
-            self._couriers.discard(address)
+            self._send_loops.discard(address)
 
-    async def _wait_until_due(self, debt: Debt, channel: str, seen: int) -> None:
-        wait = timestamps.seconds_between(self._ledger.now(), debt.due) if debt.due else 0.0
+    async def _wait_until_due(self, entry: OutboxEntry, channel: str, seen: int) -> None:
+        wait = timestamps.seconds_between(self._ledger.now(), entry.due) if entry.due else 0.0
         if wait <= 0:
             return
-        if debt.last_error == Code.E_DISCORD_RATE_LIMIT:
+        if entry.last_error == Code.E_DISCORD_RATE_LIMIT:
             await asyncio.sleep(wait)  # who was told to wait waits, whatever comes back meanwhile
         else:
             await self._reconnects.wait_for(channel, wait, since=seen)
 
-    async def _pay_next(self, debt: Debt) -> bool:
+    async def _send_next(self, entry: OutboxEntry) -> bool:
         """False if the channel is away, and nothing was tried."""
-        if self._is_moot(debt):
-            await self._ledger.record(Abandon(debt.debt_id, Code.E_QUESTION_CLOSED, "settled before it could be asked"))
+        if self._is_moot(entry):
+            await self._ledger.record(
+                AbandonDelivery(entry.entry_id, Code.E_QUESTION_CLOSED, "settled before it could be asked")
+            )
             return True
-        parcel = self._parcel(debt)
-        channel = self._channels[parcel.destination.channel]
+        outgoing = self._outgoing_message(entry)
+        channel = self._channels[outgoing.destination.channel]
         try:
-            message_id = await self._send_once(channel, parcel, debt)
+            message_id = await self._send_once(channel, outgoing, entry)
         except ChannelAway:
             return False
         except OutcomeUnknown:
-            await self._defer(debt, Code.E_UNDELIVERABLE, 0.0)
+            await self._defer(entry, Code.E_UNDELIVERABLE, 0.0)
         except DeliveryLater as later:
-            await self._defer(debt, later.code, later.wait_sec)
+            await self._defer(entry, later.code, later.wait_sec)
         except DeliveryImpossible as never:
-            log.error("undeliverable", debt_id=debt.debt_id, error_code=never.code, message=never.reason)
-            await self._ledger.record(Abandon(debt.debt_id, never.code, never.reason))
-        except Exception as fault:  # whatever a channel does, its debts are tried again, and only its own
-            log_failure("delivery failed", fault, debt_id=debt.debt_id)
-            await self._defer(debt, fault.code if isinstance(fault, FairleadError) else Code.E_INTERNAL, 0.0)
+            log.error("undeliverable", entry_id=entry.entry_id, error_code=never.code, message=never.reason)
+            await self._ledger.record(AbandonDelivery(entry.entry_id, never.code, never.reason))
+        except Exception as fault:  # whatever a channel does, its entries are tried again, and only its own
+            log_failure("delivery failed", fault, entry_id=entry.entry_id)
+            await self._defer(entry, fault.code if isinstance(fault, FairleadError) else Code.E_INTERNAL, 0.0)
         else:
-            self._begun_here.add(debt.debt_id)  # pieces behind a paid one were never tried
-            await self._ledger.record(PayPiece(debt.debt_id, parcel.index, message_id))
+            self._begun_here.add(entry.entry_id)  # pieces behind a paid one were never tried
+            await self._ledger.record(MarkPieceSent(entry.entry_id, outgoing.index, message_id))
             # Whatever way it went, it is activity of that conversation.
-            await self._ledger.record(Touch(self._state.bound.get(parcel.destination.address, "")))
+            await self._ledger.record(Touch(self._state.bound.get(outgoing.destination.address, "")))
         return True
 
-    async def _wait_while_away(self, debt: Debt, channel: str, seen: int) -> None:
+    async def _wait_while_away(self, entry: OutboxEntry, channel: str, seen: int) -> None:
         """A channel may be away for days: that is worth a line of the journal once an hour, not at every look."""
-        since_noted = timestamps.seconds_between(debt.due, self._ledger.now()) if debt.due else AWAY_NOTED_SECONDS
+        since_noted = timestamps.seconds_between(entry.due, self._ledger.now()) if entry.due else AWAY_NOTED_SECONDS
         if since_noted >= AWAY_NOTED_SECONDS:
-            await self._ledger.record(DeferDelivery(debt.debt_id, AWAY_SECONDS, counts=False))
+            await self._ledger.record(DeferDelivery(entry.entry_id, AWAY_SECONDS, counts=False))
         else:
             await self._reconnects.wait_for(channel, AWAY_SECONDS, since=seen)
 
-    def _is_moot(self, debt: Debt) -> bool:
-        return debt.kind == "question" and not self._state.can_be_answered(debt.question_id) and not debt.paid
+    def _is_moot(self, entry: OutboxEntry) -> bool:
+        return entry.kind == "question" and not self._state.can_be_answered(entry.question_id) and not entry.paid
 
-    async def _send_once(self, channel: Channel, parcel: Parcel, debt: Debt) -> str:
+    async def _send_once(self, channel: Channel, outgoing: OutgoingMessage, entry: OutboxEntry) -> str:
         """A piece that may have gone out more than a minute ago, or before a crash, is looked for first."""
-        age = timestamps.seconds_between(debt.planned_at, self._ledger.now())
-        if age > LOOK_AFTER_SECONDS or debt.debt_id not in self._begun_here:
-            found = await channel.find(parcel)
+        age = timestamps.seconds_between(entry.planned_at, self._ledger.now())
+        if age > LOOK_AFTER_SECONDS or entry.entry_id not in self._begun_here:
+            found = await channel.find(outgoing)
             if found is not None:
                 return found
-        return await channel.send(parcel)
+        return await channel.send(outgoing)
 
-    async def _defer(self, debt: Debt, code: Code, at_least: float) -> None:
-        wait = self._backoff.delay(debt.attempts + 1, self._random.random)
+    async def _defer(self, entry: OutboxEntry, code: Code, at_least: float) -> None:
+        wait = self._backoff.delay(entry.attempts + 1, self._random.random)
         if at_least > 0:  # what was asked for and a little more, so that not everybody is back at the same moment
             wait = max(wait, at_least + self._random.random())
-        log.warning("delivery deferred", debt_id=debt.debt_id, error_code=code, attempts=debt.attempts + 1, wait=wait)
-        await self._ledger.record(DeferDelivery(debt.debt_id, wait, code))
+        log.warning(
+            "delivery deferred", entry_id=entry.entry_id, error_code=code, attempts=entry.attempts + 1, wait=wait
+        )
+        await self._ledger.record(DeferDelivery(entry.entry_id, wait, code))
 
-    def _parcel(self, debt: Debt) -> Parcel:
-        assert debt.plan is not None
-        assert debt.plan.destination is not None
-        index = debt.next_index
-        piece = debt.plan.pieces[index]
-        job = self._state.jobs.get(debt.job_id)
+    def _outgoing_message(self, entry: OutboxEntry) -> OutgoingMessage:
+        assert entry.plan is not None
+        assert entry.plan.destination is not None
+        index = entry.next_index
+        piece = entry.plan.pieces[index]
+        job = self._state.jobs.get(entry.job_id)
         question = self._state.questions.get(piece.question_id)
-        return Parcel(
-            debt_id=debt.debt_id,
+        return OutgoingMessage(
+            entry_id=entry.entry_id,
             index=index,
-            nonce=nonce_of(self._state.state_id, debt.debt_id, index),
-            destination=debt.plan.destination,
+            nonce=nonce_of(self._state.state_id, entry.entry_id, index),
+            destination=entry.plan.destination,
             text=piece.text,
-            job_id=debt.job_id,
-            session_key=debt.session_key,
+            job_id=entry.job_id,
+            session_key=entry.session_key,
             language=self._language_of(job.person if job is not None else ""),
             files=piece.files,
             question=msgspec.structs.replace(question) if question is not None else None,
-            after_message_id=_last_known(self._state, debt, debt.plan.destination.address, job),
-            reply_to=_answered_message(debt, job),
+            after_message_id=_last_known(self._state, entry, entry.plan.destination.address, job),
+            reply_to=_answered_message(entry, job),
             thread_name=piece.thread,
-            thread_from=debt.paid.get(str(index - 1), "") if piece.thread else "",
+            thread_from=entry.paid.get(str(index - 1), "") if piece.thread else "",
         )
 
 
-def _last_known(state: State, debt: Debt, address: str, job: Job | None) -> str:
+def _last_known(state: State, entry: OutboxEntry, address: str, job: Job | None) -> str:
     """What an earlier attempt must be newer than. Not only after the question: an earlier answer with the same words
     may have come behind it; and the next start looks just like the last."""
     last = state.last_posts.get(address, "")
-    if debt.opening is not None:
-        return max(last, debt.opening.asked_by, key=lambda m: int(m) if is_rising(m) else -1)
+    if entry.opening is not None:
+        return max(last, entry.opening.asked_by, key=lambda m: int(m) if is_rising(m) else -1)
     return last or (job.message_id if job is not None else "")
 
 
-def _answered_message(debt: Debt, job: Job | None) -> str:
+def _answered_message(entry: OutboxEntry, job: Job | None) -> str:
     """The message that an answer's first piece belongs under, where it goes back to the place it came from."""
-    assert debt.plan is not None
-    is_first = debt.kind == "answer" and debt.next_index == 0
-    there = debt.plan.destination is not None and job is not None and debt.plan.destination == job.conversation
+    assert entry.plan is not None
+    is_first = entry.kind == "answer" and entry.next_index == 0
+    there = entry.plan.destination is not None and job is not None and entry.plan.destination == job.conversation
     return job.message_id if job is not None and is_first and there else ""

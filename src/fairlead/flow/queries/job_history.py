@@ -9,14 +9,14 @@ from fairlead.core.fold import apply
 from fairlead.core.keys import parse_session_key
 from fairlead.core.replies import Step, Story
 from fairlead.core.requests import Caller
-from fairlead.core.state import Job, Session, State, answer_debt_id
+from fairlead.core.state import Job, Session, State, answer_entry_id
 from fairlead.core.visibility import may_see
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.ledger import Ledger
 from fairlead.ports import Blobs, Journal, Recorded
 from fairlead.render.story import in_words
 
-_NAMING: Final = ("message_id", "job_id", "retry_of", "debt_id", "question_id")
+_NAMING: Final = ("message_id", "job_id", "retry_of", "entry_id", "question_id")
 
 
 class PastJob(msgspec.Struct, frozen=True):
@@ -54,11 +54,11 @@ class JobHistory:
 
     async def story(self, subject: str, caller: Caller) -> Story:
         """Every step of a job, or of the message that became one; for whoever may know of it."""
-        recorded = await self._lines_naming([subject, answer_debt_id(subject)])
+        recorded = await self._lines_naming([subject, answer_entry_id(subject)])
         became = [r.event.job_id for r in recorded if isinstance(r.event, e.JobEnqueued)]
         if not subject.startswith("job_") and became:
             job_id = became[-1]
-            recorded = await self._lines_naming([subject, job_id, answer_debt_id(job_id)])
+            recorded = await self._lines_naming([subject, job_id, answer_entry_id(job_id)])
         questions = [r.event.question_id for r in recorded if isinstance(r.event, e.QuestionAsked)]
         if questions:
             recorded += await self._lines_naming(questions)

@@ -79,7 +79,7 @@ class FlowView:
     def unfetched(self, conversation: ConversationRef) -> list[str]:
         return [
             d.job_id
-            for d in self.state.debts.values()
+            for d in self.state.outbox.values()
             if d.kind == "answer" and d.awaits_fetching and d.requester.address == conversation.address
         ]
 

@@ -1,4 +1,4 @@
-"""What became of a message, as a reaction on it: taken, then done or failed. Wanted state, not a debt."""
+"""What became of a message, as a reaction on it: taken, then done or failed. Wanted state, set again after a restart; the outbox knows nothing of it."""
 
 import asyncio
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from fairlead.channels.discord.inbound.places import CHANNEL
 from fairlead.channels.discord.outbound.rest import CONDITIONS, Calls
 from fairlead.channels.push.rate_limit import AGENT_FIRST_SEC, Urgency
-from fairlead.core.state import Job, JobState, State, answer_debt_id
+from fairlead.core.state import Job, JobState, State, answer_entry_id
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log
 
@@ -50,7 +50,7 @@ class Marks:
     def restore(self, state: State) -> None:
         """After a reconnect or a restart: what is live, and what ended while nobody could see it."""
         for job in state.jobs.values():
-            if job.is_live or answer_debt_id(job.job_id) in state.debts:
+            if job.is_live or answer_entry_id(job.job_id) in state.outbox:
                 self.show(job, job.state)
 
     async def _set(self, key: tuple[int, int], first: str) -> None:

@@ -275,7 +275,7 @@ class JobStatus:
 
 def left_over(state: State) -> list[Job]:
     """Jobs that ended with the process before this one: their status messages may still say that they run."""
-    owed = {d.job_id for d in state.debts.values() if d.kind == "answer"}
+    owed = {d.job_id for d in state.outbox.values() if d.kind == "answer"}
     ended = (job for job in state.jobs.values() if job.state != "unknown_after_crash")  # those end with our start
     newest = max((job.finished_at or "" for job in ended), default="")
     return [

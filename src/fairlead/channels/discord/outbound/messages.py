@@ -14,7 +14,7 @@ from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core import timestamps
 from fairlead.core.events import FileRef
 from fairlead.errors import Code, FairleadError
-from fairlead.ports import Blobs, DeliveryImpossible, OutcomeUnknown, Parcel
+from fairlead.ports import Blobs, DeliveryImpossible, OutcomeUnknown, OutgoingMessage
 from fairlead.render.words import say
 
 TEXT_LIMIT: Final = 2000
@@ -33,72 +33,76 @@ class Sending:
         self._webhooks = webhooks
         self._doubtful: set[str] = set()
 
-    async def send(self, parcel: Parcel) -> str:
-        channel_id = channel_id_of(parcel)
-        if parcel.thread_name:
-            return await grow(self._calls, channel_id, parcel)
-        echoed = self._echoes.message_with(parcel.nonce)
+    async def send(self, outgoing: OutgoingMessage) -> str:
+        channel_id = channel_id_of(outgoing)
+        if outgoing.thread_name:
+            return await grow(self._calls, channel_id, outgoing)
+        echoed = self._echoes.message_with(outgoing.nonce)
         if echoed is not None:
             return echoed
-        said = await self._said(parcel)
+        said = await self._said(outgoing)
         try:
-            if self._webhooks is not None and parcel.destination.parent_conversation_id is not None:
-                return await self._send_by(self._webhooks, parcel, said)
-            said |= {"nonce": parcel.nonce, "reference": _reference(parcel, channel_id)}
+            if self._webhooks is not None and outgoing.destination.parent_conversation_id is not None:
+                return await self._send_by(self._webhooks, outgoing, said)
+            said |= {"nonce": outgoing.nonce, "reference": _reference(outgoing, channel_id)}
             message = await self._calls.make(
                 Urgency.ANSWER, lambda client: client.get_partial_messageable(channel_id).send(**_given(said))
             )
         except OutcomeUnknown:
-            echoed = self._echoes.message_with(parcel.nonce)
+            echoed = self._echoes.message_with(outgoing.nonce)
             if echoed is None:
                 raise
             return echoed
         return str(message.id)
 
-    async def _send_by(self, webhooks: Webhooks, parcel: Parcel, said: dict[str, Any]) -> str:
+    async def _send_by(self, webhooks: Webhooks, outgoing: OutgoingMessage, said: dict[str, Any]) -> str:
         """Webhooks know no nonce: what may have gone out is looked for, however short a time ago that was."""
-        found = await self.find(parcel) if parcel.nonce in self._doubtful else None
-        self._doubtful.add(parcel.nonce)
-        message_id = found or await webhooks.send(parcel, **said)
-        self._doubtful.discard(parcel.nonce)
+        found = await self.find(outgoing) if outgoing.nonce in self._doubtful else None
+        self._doubtful.add(outgoing.nonce)
+        message_id = found or await webhooks.send(outgoing, **said)
+        self._doubtful.discard(outgoing.nonce)
         return message_id
 
-    async def find(self, parcel: Parcel) -> str | None:
+    async def find(self, outgoing: OutgoingMessage) -> str | None:
         """Our own message with this text, these files or this question, after the last one we know of. A thread need
         not be looked for: made a second time, it answers that it is there."""
-        if parcel.thread_name:
+        if outgoing.thread_name:
             return None
-        channel_id = channel_id_of(parcel)
-        after = discord.Object(int(parcel.after_message_id)) if parcel.after_message_id.isdecimal() else None
+        channel_id = channel_id_of(outgoing)
+        after = discord.Object(int(outgoing.after_message_id)) if outgoing.after_message_id.isdecimal() else None
 
         async def looked(client: discord.Client) -> str | None:
             own = {client.application_id, client.user.id if client.user is not None else 0}
             async for message in client.get_partial_messageable(channel_id).history(limit=_LOOKED_AT, after=after):
-                if ({message.author.id, message.application_id} & own) and self._is_it(message, parcel):
+                if ({message.author.id, message.application_id} & own) and self._is_it(message, outgoing):
                     return str(message.id)
             return None
 
         return await self._calls.make(Urgency.ANSWER, looked)
 
-    def _is_it(self, message: discord.Message, parcel: Parcel) -> bool:
-        if parcel.question is not None:
-            return f"|{parcel.question.question_id}|" in str([c.to_dict() for c in message.components])
-        if self._echoes.is_of_another(str(message.id), parcel.nonce):
+    def _is_it(self, message: discord.Message, outgoing: OutgoingMessage) -> bool:
+        if outgoing.question is not None:
+            return f"|{outgoing.question.question_id}|" in str([c.to_dict() for c in message.components])
+        if self._echoes.is_of_another(str(message.id), outgoing.nonce):
             return False
         replied = message.reference.message_id if message.reference is not None else None
-        if replied is not None and str(replied) != parcel.reply_to:
+        if replied is not None and str(replied) != outgoing.reply_to:
             return False  # the same words, in answer to somebody else
         names = sorted(a.filename for a in message.attachments)
-        same_files = names == sorted(f.name for f in parcel.files[:MAX_FILES]) or bool(parcel.text.strip())
-        return message.content.strip() == parcel.text.strip() and same_files
+        same_files = names == sorted(f.name for f in outgoing.files[:MAX_FILES]) or bool(outgoing.text.strip())
+        return message.content.strip() == outgoing.text.strip() and same_files
 
-    async def _said(self, parcel: Parcel) -> dict[str, Any]:
-        text = parcel.text
-        files, notes = await self._files(parcel.files, parcel.language)
+    async def _said(self, outgoing: OutgoingMessage) -> dict[str, Any]:
+        text = outgoing.text
+        files, notes = await self._files(outgoing.files, outgoing.language)
         embeds = [discord.Embed(description="\n".join(notes))] if notes else []
-        view = question_view(parcel.question, self._state_id, parcel.language) if parcel.question is not None else None
-        if parcel.question is not None:
-            until = f"\n-# ⏳ <t:{int(timestamps.to_epoch(parcel.question.deadline))}:R>"
+        view = (
+            question_view(outgoing.question, self._state_id, outgoing.language)
+            if outgoing.question is not None
+            else None
+        )
+        if outgoing.question is not None:
+            until = f"\n-# ⏳ <t:{int(timestamps.to_epoch(outgoing.question.deadline))}:R>"
             text += until if len(text) + len(until) <= TEXT_LIMIT else ""
         if not text.strip() and not files and not embeds:
             text = "…"  # Discord takes no empty message, and a piece that is owed is sent
@@ -122,18 +126,18 @@ class Sending:
         return files, notes
 
 
-def channel_id_of(parcel: Parcel) -> int:
-    where = parcel.destination.conversation_id
+def channel_id_of(outgoing: OutgoingMessage) -> int:
+    where = outgoing.destination.conversation_id
     if not where.isdecimal():
         raise DeliveryImpossible(Code.E_UNDELIVERABLE, f"{where!r} is no Discord conversation")
     return int(where)
 
 
-def _reference(parcel: Parcel, channel_id: int) -> discord.MessageReference | None:
+def _reference(outgoing: OutgoingMessage, channel_id: int) -> discord.MessageReference | None:
     """The first piece answers the message: people see to what, and a second look knows it apart from the same words."""
-    if not parcel.reply_to.isdecimal():
+    if not outgoing.reply_to.isdecimal():
         return None
-    return discord.MessageReference(message_id=int(parcel.reply_to), channel_id=channel_id, fail_if_not_exists=False)
+    return discord.MessageReference(message_id=int(outgoing.reply_to), channel_id=channel_id, fail_if_not_exists=False)
 
 
 def _given(said: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Our own messages as the gateway shows them again: their nonces pay debts whose reply was lost. Knows no delivery."""
+"""Our own messages as the gateway shows them again: their nonces tell what arrived though the reply was lost. Knows no delivery."""
 
 import hashlib
 from typing import Final
@@ -33,5 +33,5 @@ class Echoes:
         return self._by_message.get(message_id, nonce) != nonce
 
     def nonce(self, what: str) -> str:
-        """For what is no debt: at most 25 characters, the same for the same thing, and ours."""
+        """For what the outbox does not send: at most 25 characters, the same for the same thing, and ours."""
         return f"{self._prefix}{hashlib.blake2b(what.encode(), digest_size=10).hexdigest()}"

@@ -8,7 +8,7 @@ import discord
 from fairlead.channels.discord.outbound.rest import CONDITIONS, THREAD_ARCHIVED, THREAD_EXISTS, Calls, code_behind
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.observe import log
-from fairlead.ports import DeliveryImpossible, Parcel
+from fairlead.ports import DeliveryImpossible, OutgoingMessage
 from fairlead.render.safe_text import one_line
 
 _THREAD_NAME: Final = 100
@@ -16,10 +16,10 @@ _ARCHIVE_AFTER_MIN: Final = 10080
 """The longest there is: a week."""
 
 
-async def grow(calls: Calls, channel_id: int, parcel: Parcel) -> str:
+async def grow(calls: Calls, channel_id: int, outgoing: OutgoingMessage) -> str:
     """The thread's id. A message that no thread can grow from is taken back: it would open nothing."""
-    message_id = int(parcel.thread_from)
-    name = one_line(parcel.thread_name, _THREAD_NAME) or "session"
+    message_id = int(outgoing.thread_from)
+    name = one_line(outgoing.thread_name, _THREAD_NAME) or "session"
     try:
         await calls.make(
             Urgency.ANSWER,
@@ -29,11 +29,11 @@ async def grow(calls: Calls, channel_id: int, parcel: Parcel) -> str:
         )
     except CONDITIONS as condition:
         if code_behind(condition) == THREAD_EXISTS:
-            return parcel.thread_from
+            return outgoing.thread_from
         if isinstance(condition, DeliveryImpossible):
             await _take_back(calls, channel_id, message_id)
         raise
-    return parcel.thread_from
+    return outgoing.thread_from
 
 
 async def reopening(calls: Calls, channel_id: int, edit: Callable[[], Awaitable[object]]) -> None:

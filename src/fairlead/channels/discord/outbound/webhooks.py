@@ -12,7 +12,7 @@ import discord
 
 from fairlead.channels.discord.outbound.rest import Calls
 from fairlead.channels.push.rate_limit import Urgency
-from fairlead.ports import Parcel
+from fairlead.ports import OutgoingMessage
 
 WEBHOOK_NAME: Final = "Fairlead"
 _UNKNOWN_WEBHOOK: Final = 10015
@@ -45,21 +45,21 @@ class _Once:
 
 
 class Webhooks:
-    def __init__(self, calls: Calls, name_of: Callable[[Parcel], str]) -> None:
+    def __init__(self, calls: Calls, name_of: Callable[[OutgoingMessage], str]) -> None:
         self._calls = calls
         self._name_of = name_of
         self._known: dict[int, int] = {}
         self._tokens: dict[int, str] = {}
         self._looking: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def send(self, parcel: Parcel, **said: Any) -> str:
+    async def send(self, outgoing: OutgoingMessage, **said: Any) -> str:
         """Into the thread, never into its parent: a webhook lives in the parent and must be told the thread."""
-        parent = int(parcel.destination.parent_conversation_id or 0)
-        thread = discord.Object(int(parcel.destination.conversation_id))
+        parent = int(outgoing.destination.parent_conversation_id or 0)
+        thread = discord.Object(int(outgoing.destination.conversation_id))
         given = {name: value for name, value in said.items() if value not in (None, [])}
 
         async def sent(client: discord.Client) -> discord.WebhookMessage:
-            name = allowed_name(self._name_of(parcel))
+            name = allowed_name(self._name_of(outgoing))
             webhook = await self._webhook(client, parent)
             try:
                 return await webhook.send(**given, thread=thread, username=name, wait=True)
