@@ -188,7 +188,7 @@ async def spawn_row(home: Path) -> Row:
 async def _all_ended(daemon: Daemon) -> None:
     state = daemon.flow.ledger.state
     while state.running or state.ready:
-        await daemon.flow.ledger.changed(state.seq)
+        await daemon.flow.ledger.until_changed(state.seq)
 
 
 async def _accepted(daemon: Daemon, number: int, tool: str) -> float:
@@ -260,7 +260,7 @@ async def _daemon(home: Path, commands: Mapping[str, str]) -> AsyncGenerator[Dae
     changed = {"state_dir": home / "state", "log_dir": home / "logs", "http": False, "projects": ()}
     settings = load_settings().model_copy(update={**changed, **commands})
     async with run_daemon(settings) as daemon:
-        await daemon.flow.ledger.record(AddProject(DirectoryFacts(str(home), str(home))))
+        await daemon.flow.ledger.record_durably(AddProject(DirectoryFacts(str(home), str(home))))
         yield daemon
 
 
@@ -268,7 +268,7 @@ async def _cancelled(daemon: Daemon, number: int) -> float:
     await _accepted(daemon, number, "claude")
     state = daemon.flow.ledger.state
     while not state.running:
-        await daemon.flow.ledger.changed(state.seq)
+        await daemon.flow.ledger.until_changed(state.seq)
     job_id = next(iter(state.running))
     mark = f"{state.state_id}:{job_id}"
     while len(await asyncio.to_thread(_alive, mark)) < 3:  # noqa: ASYNC110 - processes announce nothing

@@ -86,7 +86,7 @@ async def _spawned_after_append(journal: FileJournal, agent: Punctual) -> float:
     before = len(agent.moments())
     began = time.time()
     journal.append(TS, journal.appended_seq + 1, (EVENT,))
-    await journal.durable(journal.appended_seq)
+    await journal.until_durable(journal.appended_seq)
     await agent.spawn_bare({"PATH": "/usr/bin:/bin"})
     taken = agent.moments()[before] - began
     await asyncio.sleep(_REST)

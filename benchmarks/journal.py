@@ -43,7 +43,7 @@ async def _one_writer(journal: FileJournal, count: int) -> list[float]:
         began = time.perf_counter()
         seq = journal.appended_seq + 1
         journal.append(TS, seq, (EVENT,))
-        await journal.durable(seq)
+        await journal.until_durable(seq)
         taken.append(time.perf_counter() - began)
     return taken
 

@@ -38,7 +38,7 @@ async def accepted_row(directory: Path) -> Row:
             for _ in range(2):
                 seq = journal.appended_seq + 1
                 journal.append(TS, seq, (EVENT,))
-                await journal.durable(seq)
+                await journal.until_durable(seq)
             floor.append(time.perf_counter() - began)
     measured = await _invocations(directory / "house")
     name = "message in → runtime invoked"
@@ -59,7 +59,7 @@ async def _invocations(directory: Path) -> list[float]:
     taken: list[float] = []
     async with run_daemon(settings) as daemon:
         daemon.runtimes["echo"].invoke = _Stopwatch().invoke  # pyright: ignore[reportAttributeAccessIssue]
-        await daemon.flow.ledger.record(AddProject(DirectoryFacts(str(directory), str(directory))))
+        await daemon.flow.ledger.record_durably(AddProject(DirectoryFacts(str(directory), str(directory))))
         place = ConversationRef("bench", "fairlead", "local")
         key = user_key(agent_id="fairlead", user_id="local")
         for n in range(200):
@@ -67,9 +67,9 @@ async def _invocations(directory: Path) -> list[float]:
             await daemon.flow.gate.submit(Inbound(place, key, f"m{n}", "local", "hello", vouched=True))
             state = daemon.flow.ledger.state
             while state.running or state.ready:
-                await daemon.flow.ledger.changed(state.seq)
+                await daemon.flow.ledger.until_changed(state.seq)
             taken.append(_Stopwatch.invoked_at - began)
-            await daemon.flow.ledger.settled()  # the next message finds a house at rest, as a person's would
+            await daemon.flow.ledger.until_all_durable()  # the next message finds a house at rest, as a person's would
     return taken
 
 

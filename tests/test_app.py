@@ -56,7 +56,7 @@ async def say(daemon: Daemon, text: str, message_id: str) -> Receipt:
 async def until(daemon: Daemon, condition) -> None:
     async with asyncio.timeout(30):
         while not condition():
-            await daemon.flow.ledger.changed(daemon.flow.ledger.state.seq)
+            await daemon.flow.ledger.until_changed(daemon.flow.ledger.state.seq)
 
 
 @pytest.mark.req("A8")

@@ -177,7 +177,7 @@ async def _begin(settings: Settings, flow: Flow, adapters: Adapters, disk: Disk)
     notes = _sweep(state.state_id)
     for command in edits.commands:
         try:
-            await ledger.record(command)
+            await ledger.record_durably(command)
         except FairleadError as problem:
             raise refused_edit(config_path, disk, command.name, problem) from None
     sources = recovery.ProjectSources(settings.projects, settings.project_root)
@@ -294,12 +294,12 @@ async def _keep_config(flow: Flow, path: Path, disk: Disk) -> None:
         stamps = _config_stamps(ledger.state)
         await _follow_with_config(flow, path, disk)
         while _config_stamps(ledger.state) == stamps:
-            await ledger.changed(ledger.state.seq)
+            await ledger.until_changed(ledger.state.seq)
 
 
 async def _follow_with_config(flow: Flow, path: Path, disk: Disk) -> None:
     shown = encode_config(flow.ledger.state)
-    await flow.ledger.settled()
+    await flow.ledger.until_all_durable()
     if was_edited(path, disk):
         log.warning("config.json was edited", message=f"{path} was edited; the next start takes it over")
     else:

@@ -70,7 +70,7 @@ class Journal(Protocol):
 
     def append(self, ts: str, first_seq: int, events: Sequence[JournalEvent]) -> None: ...
 
-    async def durable(self, seq: int) -> None:
+    async def until_durable(self, seq: int) -> None:
         """Returns when everything up to `seq` is on disk; raises HouseError if it never can be."""
         ...
 

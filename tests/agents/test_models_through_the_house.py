@@ -55,7 +55,7 @@ async def until(daemon: Open, holds: Callable[[], bool]) -> None:
     ledger = daemon.flow.ledger
     async with asyncio.timeout(60):
         while not holds():
-            await ledger.changed(ledger.state.seq)
+            await ledger.until_changed(ledger.state.seq)
 
 
 async def test_a_chosen_model_is_used_by_the_living_process_and_after_a_restart(

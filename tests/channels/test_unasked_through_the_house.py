@@ -31,7 +31,7 @@ async def agents_own_job(home: Home) -> Job:
         own = [job for job in ledger.state.jobs.values() if job.cause == "agent" and not job.is_live]
         if own:
             return own[0]
-        await ledger.changed(ledger.state.seq)
+        await ledger.until_changed(ledger.state.seq)
 
 
 async def test_what_claude_says_when_its_subagent_reports_is_a_job_of_its_own_and_reaches_the_person(tmp_path: Path):

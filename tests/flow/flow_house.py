@@ -202,10 +202,10 @@ class FlowHarness:
             assert loop.time() < deadline, "it never came to be"
             try:
                 async with asyncio.timeout(1.0):
-                    await self.flow.ledger.changed(self.state.seq)
+                    await self.flow.ledger.until_changed(self.state.seq)
             except TimeoutError:
                 pass
-        await self.flow.ledger.settled()
+        await self.flow.ledger.until_all_durable()
 
     async def ended(self, job_id: str) -> Job:
         await self.until(lambda: not self.state.jobs[job_id].is_live)

@@ -89,13 +89,13 @@ def leave_half_a_batch_when_the_disk_is_full(patch):
 @caught_by("before it was durable")
 def acknowledge_before_durable(patch):
     async def record(self, command):
-        decision = self.note(command)
+        decision = self.apply_now(command)
         await asyncio.sleep(0)
         if decision.refusal is not None:
             raise decision.refusal
         return decision
 
-    patch.setattr(Ledger, "record", record)
+    patch.setattr(Ledger, "record_durably", record)
 
 
 @caught_by("was taken 2 times")
@@ -106,7 +106,7 @@ def apply_after_the_await(patch):
         if decision.events:
             first = self._journal.appended_seq + 1
             self._journal.append(now, first, decision.events)
-            await self._journal.durable(first + len(decision.events) - 1)
+            await self._journal.until_durable(first + len(decision.events) - 1)
             for index, event in enumerate(decision.events):
                 apply(self.state, first + index, now, event)
             self._unannounced.append((self.state.seq, decision.events))
@@ -115,7 +115,7 @@ def apply_after_the_await(patch):
             raise decision.refusal
         return decision
 
-    patch.setattr(Ledger, "record", record)
+    patch.setattr(Ledger, "record_durably", record)
 
 
 @caught_by("was taken 2 times")
@@ -201,7 +201,7 @@ def begin_before_the_start_is_durable(patch):
     async def at_once(self, seq):
         pass
 
-    patch.setattr(Ledger, "durable", at_once)
+    patch.setattr(Ledger, "until_durable", at_once)
 
 
 # --- delivery ------------------------------------------------------------------------------------------------------
@@ -216,10 +216,10 @@ def deliver_before_recording(patch):
         def __getattr__(self, name):
             return getattr(self._ledger, name)
 
-        async def record(self, command):
-            return self._ledger.note(command)
+        async def record_durably(self, command):
+            return self._ledger.apply_now(command)
 
-        async def settled(self):
+        async def until_all_durable(self):
             pass
 
     furnish = Outbox.__init__
@@ -232,7 +232,7 @@ def record_as_paid_before_sending(patch):
 
     async def hasty(self, entry):
         outgoing = self._outgoing_message(entry)
-        await self._ledger.record(outbox.MarkPieceSent(entry.entry_id, outgoing.index, "1"))
+        await self._ledger.record_durably(outbox.MarkPieceSent(entry.entry_id, outgoing.index, "1"))
         await self._channels[outgoing.destination.channel].send(outgoing)
 
     assert pay

@@ -30,7 +30,7 @@ def seen(number: int) -> tuple[PersonSeen]:
 async def test_a_line_is_durable_when_the_wait_is_over(tmp_path: Path):
     _, journal = open_journal(tmp_path, REAL_DISK, ThreadedWriter())
     journal.append(TS, 1, [StateFounded("abcd")])
-    await journal.durable(1)
+    await journal.until_durable(1)
     assert (tmp_path / JOURNAL_NAME).read_bytes() == encoded([[StateFounded("abcd")]])
     assert journal.durable_seq == journal.appended_seq == 1
     await journal.aclose()
@@ -41,7 +41,7 @@ async def test_nobody_is_told_before_the_sync_has_ended(tmp_path: Path):
     _, journal = open_journal(tmp_path, disk, ThreadedWriter())
     disk.may_sync.clear()
     journal.append(TS, 1, seen(1))
-    waiting = asyncio.ensure_future(journal.durable(1))
+    waiting = asyncio.ensure_future(journal.until_durable(1))
     done, _ = await asyncio.wait({waiting}, timeout=0.05)
     assert not done
     assert journal.durable_seq == 0
@@ -55,11 +55,11 @@ async def test_64_writers_share_their_syncs(tmp_path: Path):
     _, journal = open_journal(tmp_path, disk, ThreadedWriter())
     disk.may_sync.clear()
     journal.append(TS, 1, seen(1))
-    first = asyncio.ensure_future(journal.durable(1))
+    first = asyncio.ensure_future(journal.until_durable(1))
     others = []
     for number in range(2, 65):
         journal.append(TS, number, seen(number))
-        others.append(asyncio.ensure_future(journal.durable(number)))
+        others.append(asyncio.ensure_future(journal.until_durable(number)))
     disk.may_sync.set()
     await asyncio.gather(first, *others)
     assert disk.syncs <= 2
@@ -81,18 +81,18 @@ async def test_a_full_disk_holds_everything_and_loses_nothing(tmp_path: Path):
     disk = TroubledDisk()
     _, journal = open_journal(tmp_path, disk, ThreadedWriter(retry_seconds=0.01))
     journal.append(TS, 1, seen(1))
-    await journal.durable(1)
+    await journal.until_durable(1)
     size = (tmp_path / JOURNAL_NAME).stat().st_size
     disk.room = 40  # a part of the next line fits
     journal.append(TS, 2, seen(2))
-    waiting = asyncio.ensure_future(journal.durable(2))
+    waiting = asyncio.ensure_future(journal.until_durable(2))
     while not journal.is_stalled:
         await asyncio.wait({waiting}, timeout=0.01)
     assert not waiting.done()
     assert (tmp_path / JOURNAL_NAME).stat().st_size in {size, size + 40}
     journal.append(TS, 3, seen(3))
     disk.room = None
-    await journal.durable(3)
+    await journal.until_durable(3)
     await waiting
     assert not journal.is_stalled
     await journal.aclose()
@@ -118,7 +118,7 @@ async def test_a_failed_sync_is_the_end(tmp_path: Path):
     disk.failing = True
     journal.append(TS, 1, seen(1))
     with pytest.raises(FairleadError) as caught:
-        await journal.durable(1)
+        await journal.until_durable(1)
     assert caught.value.code is Code.E_JOURNAL_BROKEN
     assert str(tmp_path / JOURNAL_NAME) in caught.value.message
     assert told == [caught.value]
@@ -126,7 +126,7 @@ async def test_a_failed_sync_is_the_end(tmp_path: Path):
     with pytest.raises(FairleadError):
         journal.append(TS, 2, seen(2))
     with pytest.raises(FairleadError):
-        await journal.durable(1)
+        await journal.until_durable(1)
     await journal.aclose()
 
 
@@ -139,7 +139,7 @@ async def test_a_write_that_fails_for_another_reason_is_the_end_too(tmp_path: Pa
     _, journal = open_journal(tmp_path, Broken(), ThreadedWriter(), on_broken=told.append)
     journal.append(TS, 1, seen(1))
     with pytest.raises(FairleadError, match="E_JOURNAL_BROKEN"):
-        await journal.durable(1)
+        await journal.until_durable(1)
     assert len(told) == 1
     await journal.aclose()
 
@@ -177,7 +177,7 @@ async def test_our_files_are_ours_alone_and_the_umask_is_left_alone(tmp_path: Pa
     try:
         state, journal = open_journal(tmp_path, REAL_DISK, ThreadedWriter())
         journal.append(TS, 1, [StateFounded("abcd")])
-        await journal.durable(1)
+        await journal.until_durable(1)
         state.seq = 1
         await journal.snapshot(state)
         await journal.aclose()

@@ -21,7 +21,7 @@ class Bindings:
         ttl_ms: int | None = None,
     ) -> SessionBindingRecord:
         """A conversation that was bound before lets go of its older binding, with reason `rebound`."""
-        decision = await self._ledger.record(
+        decision = await self._ledger.record_durably(
             Bind(target_session_key, target_kind, conversation, metadata or {}, ttl_ms)
         )
         return self._ledger.state.bindings[decision.subject]
@@ -37,7 +37,7 @@ class Bindings:
         return binding if binding is not None and binding.is_live(self._ledger.now()) else None
 
     async def touch(self, binding_id: str, at: str | None = None) -> None:
-        await self._ledger.record(Touch(binding_id, at))
+        await self._ledger.record_durably(Touch(binding_id, at))
 
     async def unbind(
         self, *, reason: str, binding_id: str | None = None, target_session_key: str | None = None
@@ -48,7 +48,7 @@ class Bindings:
             for b in self._ledger.state.bindings.values()
             if b.binding_id == binding_id or b.target_session_key == target_session_key
         ]
-        await self._ledger.record(Unbind(reason, binding_id, target_session_key))
+        await self._ledger.record_durably(Unbind(reason, binding_id, target_session_key))
         for binding in chosen:
             binding.status = "ended"
             binding.ended_reason = reason

@@ -58,7 +58,7 @@ class FlowGate:
 
     async def click(self, click: Click) -> str:
         self._ledger.check_room()
-        decision = await self._ledger.record(
+        decision = await self._ledger.record_durably(
             AnswerQuestion(
                 click.question_id,
                 click.person,
@@ -73,10 +73,10 @@ class FlowGate:
         return decision.subject
 
     async def acknowledge(self, job_id: str) -> None:
-        await self._ledger.record(Acknowledge(answer_entry_id(job_id)))
+        await self._ledger.record_durably(Acknowledge(answer_entry_id(job_id)))
 
     async def see_person(self, person: str, locale: str) -> None:
-        await self._ledger.record(SeePerson(person, locale))
+        await self._ledger.record_durably(SeePerson(person, locale))
 
     def came_back(self, channel: str) -> None:
         self._reconnects.report_return(channel)

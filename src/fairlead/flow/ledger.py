@@ -41,17 +41,17 @@ class Ledger:
     def now(self) -> str:
         return self._clock.now()
 
-    async def record(self, command: Command) -> Decision:
+    async def record_durably(self, command: Command) -> Decision:
         """Decide, write, and return when it is durable. A refusal is raised, after what it left behind is durable."""
-        decision = self.note(command)
+        decision = self.apply_now(command)
         if decision is NOTHING:
             return decision  # nothing was decided, so nobody acts on it, and there is nothing to wait for
-        await self._journal.durable(self.state.seq)
+        await self._journal.until_durable(self.state.seq)
         if decision.refusal is not None:
             raise decision.refusal
         return decision
 
-    def note(self, command: Command) -> Decision:
+    def apply_now(self, command: Command) -> Decision:
         """Decide, number and apply, without waiting for the disk. Alone, only for facts nobody waits for."""
         now = self._clock.now()
         decision = decide(self.state, command, now, self.limits)
@@ -64,13 +64,13 @@ class Ledger:
             self._wake()
         return decision
 
-    async def durable(self, seq: int) -> None:
+    async def until_durable(self, seq: int) -> None:
         """Everything up to `seq` is on disk when this returns."""
-        await self._journal.durable(seq)
+        await self._journal.until_durable(seq)
 
-    async def settled(self) -> None:
+    async def until_all_durable(self) -> None:
         """Everything in the state, as it is now, is durable when this returns."""
-        await self._journal.durable(self.state.seq)
+        await self._journal.until_durable(self.state.seq)
 
     @property
     def is_stalled(self) -> bool:
@@ -81,7 +81,7 @@ class Ledger:
         if self.is_stalled:
             raise error(Code.E_DISK_FULL)
 
-    async def changed(self, since: int) -> None:
+    async def until_changed(self, since: int) -> None:
         """Returns as soon as the state has gone past seq `since`."""
         if self.state.seq > since:
             return
@@ -89,7 +89,7 @@ class Ledger:
         self._sleepers.append(sleeper)
         await sleeper
 
-    def look_again(self) -> None:
+    def wake(self) -> None:
         """Wake whoever waits for a change: what they decide by besides the state has changed."""
         self._wake()
 
@@ -111,14 +111,14 @@ class Ledger:
         while True:
             while self._unannounced:
                 seq, events = self._unannounced[0]
-                await self._journal.durable(seq)
+                await self._journal.until_durable(seq)
                 for _ in range(STEPS_BEFORE_WATCHERS):
                     await asyncio.sleep(0)
                 self._unannounced.popleft()
                 for event in events:
                     for announce in self._announcers:
                         announce(event)
-            await self.changed(self.state.seq)
+            await self.until_changed(self.state.seq)
 
     def _wake(self) -> None:
         for follower in self._followers:

@@ -175,7 +175,7 @@ class FileJournal:
             if seq <= last_seq and not watcher.done():
                 watcher.set_result(None)
 
-    async def appended(self, seq: int) -> None:
+    async def until_appended(self, seq: int) -> None:
         """Returns when line `seq` has been appended, durable or not."""
         if seq > self._position.seq:
             watcher = self._loop.create_future()
@@ -185,7 +185,7 @@ class FileJournal:
             finally:
                 self._watchers.remove((seq, watcher))
 
-    async def durable(self, seq: int) -> None:
+    async def until_durable(self, seq: int) -> None:
         if self._broken is not None:
             raise self._broken
         if seq > self._durable_seq:
@@ -195,7 +195,7 @@ class FileJournal:
 
     async def lines_about(self, names: Sequence[str]) -> list[Recorded]:
         position = self._position  # what is appended while this waits is not there to be read yet
-        await self.durable(position.seq)
+        await self.until_durable(position.seq)
         end = position.offset
         return await self._offload(lambda: find_lines(self._disk, self._path, end, names))
 
@@ -206,7 +206,7 @@ class FileJournal:
         if position.seq == 0:
             return
         data = encode_snapshot(state, position, self._last_line)
-        await self.durable(position.seq)
+        await self.until_durable(position.seq)
         await self._offload(lambda: write_snapshot(self._snapshot_path, data, self._disk))
 
     async def aclose(self) -> None:

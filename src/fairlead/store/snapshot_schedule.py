@@ -23,10 +23,10 @@ async def keep_snapshots(journal: FileJournal, state: State, pace: SnapshotPace)
     loop = asyncio.get_running_loop()
     covered = state.seq
     while True:
-        await journal.appended(covered + 1)
+        await journal.until_appended(covered + 1)
         try:
             async with asyncio.timeout(pace.every_seconds):
-                await journal.appended(covered + pace.every_events)
+                await journal.until_appended(covered + pace.every_events)
         except TimeoutError:
             pass
         began = loop.time()

@@ -178,7 +178,7 @@ class _Life:
                 owner.start(actor.act(self._world, daemon), name=type(actor).__name__) for actor in self._world.actors
             ]
             await self._quiet(daemon, acting)
-            await daemon.flow.ledger.settled()
+            await daemon.flow.ledger.until_all_durable()
             owner.cancel()
 
     async def _quiet(self, daemon: SimulatedDaemon, acting: list[asyncio.Task[None]]) -> None:

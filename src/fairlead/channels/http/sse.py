@@ -65,7 +65,7 @@ async def until_over(service: Service, job_id: str) -> Done | Failed:
 
 
 async def _end_of(service: Service, job_id: str) -> Done | Failed:
-    await service.vitals.durable(service.view.state.seq)  # nobody hears of an end that a crash could undo
+    await service.vitals.until_durable(service.view.state.seq)  # nobody hears of an end that a crash could undo
     job = job_info(await service.view.job(job_id))
     if job.state == "unknown_after_crash" and job.error is None:
         return Failed(fault_of(error(Code.E_UNKNOWN_AFTER_CRASH)), job)

@@ -87,7 +87,7 @@ class AgentCommands:
         offered = self._info(session).models
         if offered and request.model not in offered:
             raise error(Code.E_MODEL_UNAVAILABLE, f"{request.model[:60]!r} is not among {', '.join(offered)}.")
-        await self._ledger.record(ChooseModel(session.session_key, session.tool, request.model))
+        await self._ledger.record_durably(ChooseModel(session.session_key, session.tool, request.model))
         await runtime.tell(session.session_key, SetModel(request.model))
         return ModelSet(request.model)
 

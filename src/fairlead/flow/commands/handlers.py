@@ -105,14 +105,14 @@ class CommandHandlers:
             self._ledger.check_room()
         reply = await self._handlers[type(request)](request, caller)
         if not self._ledger.is_stalled:
-            await self._ledger.settled()
+            await self._ledger.until_all_durable()
         return reply
 
     # --- projects
 
     async def _project_create(self, request: ask.ProjectCreate, caller: Caller) -> ProjectInfo:
         tools = tuple(t.strip() for t in request.tools_csv.split(",") if t.strip())
-        decision = await self._ledger.record(
+        decision = await self._ledger.record_durably(
             CreateProject(
                 request.name,
                 self._directories.inspect(request.path),
@@ -124,7 +124,7 @@ class CommandHandlers:
         return self._info(self._state.projects[decision.subject], caller, created=True)
 
     async def _project_add(self, request: ask.ProjectAdd, caller: Caller) -> ProjectInfo:
-        decision = await self._ledger.record(AddProject(self._directories.inspect(request.path)))
+        decision = await self._ledger.record_durably(AddProject(self._directories.inspect(request.path)))
         return self._info(self._state.projects[decision.subject], caller, created=not decision.duplicate)
 
     async def _project_list(self, _request: ask.ProjectList, caller: Caller) -> ProjectCatalogue:
@@ -137,7 +137,7 @@ class CommandHandlers:
     async def _project_switch(self, request: ask.ProjectSwitch, caller: Caller) -> ProjectSelected:
         session = self._session_here(caller)
         key = session.key if session is not None else caller.session_key
-        await self._ledger.record(SwitchProject(request.project, key, caller.conversation, caller.person))
+        await self._ledger.record_durably(SwitchProject(request.project, key, caller.conversation, caller.person))
         project = self._project(request.project)
         return ProjectSelected(project.name, project.number, project.path, self._state.sessions[str(key)].tool)
 
@@ -182,7 +182,7 @@ class CommandHandlers:
 
     async def _tool(self, request: ask.Tool, caller: Caller) -> ToolSet:
         session = self._managed_session(caller)
-        await self._ledger.record(ChangeTool(session.session_key, request.tool))
+        await self._ledger.record_durably(ChangeTool(session.session_key, request.tool))
         return ToolSet(request.tool, from_next_job=session.running_job_id is not None)
 
     async def _session_list(self, request: ask.SessionList, caller: Caller) -> SessionCatalogue:
@@ -202,7 +202,7 @@ class CommandHandlers:
         session = self._managed_session(caller)
         live = [*session.queue, *filter(None, (session.running_job_id, session.agent_job_id))]
         with self._scheduler.rest(session.session_key):
-            await self._ledger.record(ResetSession(session.session_key, caller.person))
+            await self._ledger.record_durably(ResetSession(session.session_key, caller.person))
             await cancel_jobs(self._ledger, self._scheduler, live, caller.person, "reset")
             runtime = self._runtimes.get(session.tool)
             if runtime is not None:
@@ -224,7 +224,7 @@ class CommandHandlers:
         if not may_see(self._state, past.job.session_key, caller):
             raise error(Code.E_JOB_NOT_FOUND, f"There is no job {request.job_id!r}.")
         prompt = "" if past.job.prompt_blob else past.prompt
-        decision = await self._ledger.record(RetryJob(past.job, prompt, caller.person, past.job.attachments))
+        decision = await self._ledger.record_durably(RetryJob(past.job, prompt, caller.person, past.job.attachments))
         job = self._state.jobs[decision.subject]
         return JobQueued(job.job_id, job.attempt, job.retry_of)
 

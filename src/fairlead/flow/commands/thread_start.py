@@ -23,7 +23,7 @@ class ThreadStart:
 
     async def start(self, request: Start, caller: Caller) -> SessionStarted:
         """Returns when the thread is there. Raises why it can never be, or that it takes longer."""
-        decision = self._ledger.note(
+        decision = self._ledger.apply_now(
             StartThread(
                 request.asked_by,
                 caller.conversation,
@@ -39,7 +39,7 @@ class ThreadStart:
         try:
             async with asyncio.timeout(PATIENCE_SEC):
                 while entry.entry_id in self._ledger.state.outbox:
-                    await self._ledger.changed(self._ledger.state.seq)
+                    await self._ledger.until_changed(self._ledger.state.seq)
         except TimeoutError:
             raise error(Code.E_DISCORD_RATE_LIMIT, "The thread is made as soon as it can be.") from None
         return await self._outcome(entry)
@@ -53,7 +53,7 @@ class ThreadStart:
         return SessionStarted(session.session_key, session.session_id, session.project, session.tool)
 
     async def _why_not(self, entry_id: str) -> FairleadError:
-        await self._ledger.settled()
+        await self._ledger.until_all_durable()
         facts = [r.event for r in await self._journal.lines_about([entry_id])]
         given_up = next(f for f in facts if isinstance(f, DeliveryAbandoned))
         return error(Code(given_up.error_code), given_up.reason)

@@ -23,7 +23,7 @@ class MessageIntake:
         self._ledger.check_room()
         inbound = cleaned(inbound)
         blob = await self._blob_for(prompt_of(inbound), own_words=inbound.text)
-        decision = await self._ledger.record(Submit(inbound, blob))
+        decision = await self._ledger.record_durably(Submit(inbound, blob))
         job = self._ledger.state.jobs.get(decision.subject)
         if job is None:
             return Receipt(decision.subject, duplicate=decision.duplicate)
@@ -33,7 +33,7 @@ class MessageIntake:
 
     async def skip(self, inbound: Inbound, reason: str) -> None:
         self._ledger.check_room()
-        await self._ledger.record(SkipMessage(inbound, reason))
+        await self._ledger.record_durably(SkipMessage(inbound, reason))
 
     async def amend(self, conversation: ConversationRef, message_id: str, text: str) -> bool:
         """An edited message changes its job while that is still queued."""
@@ -47,7 +47,7 @@ class MessageIntake:
         self._ledger.check_room()
         # Once beside a blob, a quotation stays there: in a line nothing would tell any more where it ends.
         blob = await self._blob_for(prompt, own_words=text, always=bool(job.prompt_blob and job.prompt))
-        decision = await self._ledger.record(AmendJob(job.job_id, text, blob))
+        decision = await self._ledger.record_durably(AmendJob(job.job_id, text, blob))
         return bool(decision.events)
 
     async def withdraw(self, conversation: ConversationRef, message_id: str) -> bool:
@@ -59,8 +59,8 @@ class MessageIntake:
         if self._ledger.is_stalled:
             # There is no message left to refuse it under, and nobody waits for an answer. Should the power go before
             # there is room, the next start reads the message again and finds it gone.
-            return bool(self._ledger.note(command).events)
-        return bool((await self._ledger.record(command)).events)
+            return bool(self._ledger.apply_now(command).events)
+        return bool((await self._ledger.record_durably(command)).events)
 
     def _queued_job(self, conversation: ConversationRef, message_id: str) -> Job | None:
         job_id = self._ledger.state.fate_of(conversation, message_id)

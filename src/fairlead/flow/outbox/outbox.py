@@ -81,9 +81,9 @@ class Outbox:
 
     async def _something_is_new(self, seen: int) -> None:
         """An entry without a plan, or one whose send loop crashed. Most facts owe nobody anything, so this check is cheap."""
-        await self._ledger.changed(seen)
+        await self._ledger.until_changed(seen)
         while self._has_all_send_loops and all(entry.plan is not None for entry in self._state.outbox.values()):
-            await self._ledger.changed(self._state.seq)
+            await self._ledger.until_changed(self._state.seq)
         self._has_all_send_loops = True
 
     def _report_crash(self, name: str, fault: Exception) -> None:
@@ -115,7 +115,7 @@ class Outbox:
             return False
         if pieces:
             self._begun_here.add(entry.entry_id)
-        await self._ledger.record(PlanDelivery(entry.entry_id, to, pieces))
+        await self._ledger.record_durably(PlanDelivery(entry.entry_id, to, pieces))
         return True
 
     def _destination(self, entry: OutboxEntry) -> Destination:
@@ -154,7 +154,7 @@ class Outbox:
         seen = self._reconnects.count(channel)
         try:
             while (entry := self._next_entry(address)) is not None:
-                await self._ledger.settled()
+                await self._ledger.until_all_durable()
                 await self._wait_until_due(entry, channel, seen)
                 seen = self._reconnects.count(channel)  # before the attempt: a return while it fails is not missed
                 if not await self._send_next(entry):
@@ -176,7 +176,7 @@ class Outbox:
     async def _send_next(self, entry: OutboxEntry) -> bool:
         """False if the channel is away, and nothing was tried."""
         if self._is_moot(entry):
-            await self._ledger.record(
+            await self._ledger.record_durably(
                 AbandonDelivery(entry.entry_id, Code.E_QUESTION_CLOSED, "settled before it could be asked")
             )
             return True
@@ -192,22 +192,22 @@ class Outbox:
             await self._defer(entry, later.code, later.wait_sec)
         except DeliveryImpossible as never:
             log.error("undeliverable", entry_id=entry.entry_id, error_code=never.code, message=never.reason)
-            await self._ledger.record(AbandonDelivery(entry.entry_id, never.code, never.reason))
+            await self._ledger.record_durably(AbandonDelivery(entry.entry_id, never.code, never.reason))
         except Exception as fault:  # whatever a channel does, its entries are tried again, and only its own
             log_failure("delivery failed", fault, entry_id=entry.entry_id)
             await self._defer(entry, fault.code if isinstance(fault, FairleadError) else Code.E_INTERNAL, 0.0)
         else:
             self._begun_here.add(entry.entry_id)  # pieces behind a paid one were never tried
-            await self._ledger.record(MarkPieceSent(entry.entry_id, outgoing.index, message_id))
+            await self._ledger.record_durably(MarkPieceSent(entry.entry_id, outgoing.index, message_id))
             # Whatever way it went, it is activity of that conversation.
-            await self._ledger.record(Touch(self._state.bound.get(outgoing.destination.address, "")))
+            await self._ledger.record_durably(Touch(self._state.bound.get(outgoing.destination.address, "")))
         return True
 
     async def _wait_while_away(self, entry: OutboxEntry, channel: str, seen: int) -> None:
         """A channel may be away for days: that is worth a line of the journal once an hour, not at every look."""
         since_noted = timestamps.seconds_between(entry.due, self._ledger.now()) if entry.due else AWAY_NOTED_SECONDS
         if since_noted >= AWAY_NOTED_SECONDS:
-            await self._ledger.record(DeferDelivery(entry.entry_id, AWAY_SECONDS, counts=False))
+            await self._ledger.record_durably(DeferDelivery(entry.entry_id, AWAY_SECONDS, counts=False))
         else:
             await self._reconnects.wait_for(channel, AWAY_SECONDS, since=seen)
 
@@ -230,7 +230,7 @@ class Outbox:
         log.warning(
             "delivery deferred", entry_id=entry.entry_id, error_code=code, attempts=entry.attempts + 1, wait=wait
         )
-        await self._ledger.record(DeferDelivery(entry.entry_id, wait, code))
+        await self._ledger.record_durably(DeferDelivery(entry.entry_id, wait, code))
 
     def _outgoing_message(self, entry: OutboxEntry) -> OutgoingMessage:
         assert entry.plan is not None

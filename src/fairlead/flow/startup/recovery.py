@@ -20,13 +20,13 @@ class ProjectSources(msgspec.Struct, frozen=True):
 
 
 async def found_and_begin(ledger: Ledger, *, state_id: str, version: str, pid: int, owner_id: str) -> None:
-    await ledger.record(FoundState(state_id, version))
-    await ledger.record(BeginService(version, pid, owner_id))
+    await ledger.record_durably(FoundState(state_id, version))
+    await ledger.record_durably(BeginService(version, pid, owner_id))
 
 
 async def mark_interrupted(ledger: Ledger) -> list[str]:
     """Jobs that were running when Fairlead stopped. They are never run again by themselves."""
-    decision = await ledger.record(MarkInterrupted())
+    decision = await ledger.record_durably(MarkInterrupted())
     jobs = [e.job_id for e in decision.events if isinstance(e, JobMarkedUnknownAfterCrash)]
     for job_id in jobs:
         log.warning("interrupted by the last stop", job_id=job_id, error_code="E_UNKNOWN_AFTER_CRASH")
@@ -60,7 +60,7 @@ async def _register(ledger: Ledger, path: str, source: str, directories: Directo
     if facts.problem:
         log.warning("project not registered", source=source, path=path, message=facts.problem)
         return [f"{source}: {facts.problem} It is left out."]
-    await ledger.record(AddProject(facts, source))
+    await ledger.record_durably(AddProject(facts, source))
     return []
 
 
@@ -72,7 +72,7 @@ async def _recheck(ledger: Ledger, project: Project, directories: Directories) -
         return still_gone
     # The registered path stays as it is: a link put in its place later must not lead elsewhere.
     kept = msgspec.structs.replace(facts, real_path=project.path)
-    await ledger.record(
+    await ledger.record_durably(
         UpdateProject(project.name, kept, project.enabled_tools, project.default_tool, project.default_args)
     )
     return still_gone or [f"Project {project.name} is there again."]

@@ -80,7 +80,7 @@ class AgentTurns:
             del self._heard[unasked.turn_id]
 
     def _begin(self, unasked: AgentInitiated, owner: TaskOwner, watch_over: WatchOver) -> StreamAsRuntime | None:
-        decision = self._ledger.note(BeginAgentTurn(unasked.session_key, unasked.generation, unasked.turn_id))
+        decision = self._ledger.apply_now(BeginAgentTurn(unasked.session_key, unasked.generation, unasked.turn_id))
         if decision.refusal is not None:
             log_failure("an agent spoke unasked, and nobody is there to hear it", decision.refusal)
             return None

@@ -19,7 +19,7 @@ class Approvals:
         if self._already_allowed(job_id, ask):
             return Answer(ask.request_id, "allow", remember=True)
         try:
-            decision = await self._ledger.record(AskPerson(job_id, ask))
+            decision = await self._ledger.record_durably(AskPerson(job_id, ask))
         except FairleadError as refusal:
             return Answer(ask.request_id, "deny", message=refusal.message)
         question = self._ledger.state.questions[decision.subject]
@@ -28,7 +28,7 @@ class Approvals:
         return _answer(question)
 
     async def withdraw(self, job_id: str, request_id: str) -> None:
-        await self._ledger.record(WithdrawQuestion(job_id, request_id))
+        await self._ledger.record_durably(WithdrawQuestion(job_id, request_id))
 
     def _already_allowed(self, job_id: str, ask: Ask) -> bool:
         job = self._ledger.state.jobs.get(job_id)
@@ -42,16 +42,16 @@ class Approvals:
         try:
             async with asyncio.timeout(max(left, 0)):
                 while question.status == "open":
-                    await self._ledger.changed(self._ledger.state.seq)
+                    await self._ledger.until_changed(self._ledger.state.seq)
         except TimeoutError:
-            await self._ledger.record(ExpireQuestion(question.question_id))
+            await self._ledger.record_durably(ExpireQuestion(question.question_id))
 
     async def _until_running(self, job_id: str) -> None:
         """The scheduler gives the slot back, ahead of everybody who has not begun."""
         state = self._ledger.state
         while (job := state.jobs.get(job_id)) is not None and job.state == "waiting":
-            await self._ledger.changed(state.seq)
-        await self._ledger.settled()
+            await self._ledger.until_changed(state.seq)
+        await self._ledger.until_all_durable()
 
 
 def _answer(question: OpenQuestion) -> Answer:

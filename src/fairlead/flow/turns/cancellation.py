@@ -21,7 +21,7 @@ async def cancel_jobs(
         if ledger.is_stalled:
             continue  # that it is cancelled could not be written, and it would run after all
         try:
-            await ledger.record(CancelQueued(job_id, person, reason))
+            await ledger.record_durably(CancelQueued(job_id, person, reason))
         except FairleadError:
             continue  # it has ended meanwhile: nothing is left to cancel
         cancelled.append(job_id)

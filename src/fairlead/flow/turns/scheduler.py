@@ -58,7 +58,7 @@ class Scheduler:
             return  # called by what is noted below
         self._looking = True
         try:
-            while self._may_start and (decision := self._ledger.note(StartNext(self._held()))).events:
+            while self._may_start and (decision := self._ledger.apply_now(StartNext(self._held()))).events:
                 if isinstance(decision.events[0], JobStarted):
                     self._begin(decision.subject, owner)
         finally:
@@ -84,7 +84,7 @@ class Scheduler:
         finally:
             self._resting[session_key] -= 1
             self._resting += Counter()  # a count of zero goes
-            self._ledger.look_again()
+            self._ledger.wake()
 
     def _begin(self, job_id: str, owner: TaskOwner) -> None:
         job = self._ledger.state.jobs[job_id]

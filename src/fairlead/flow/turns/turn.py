@@ -90,7 +90,7 @@ class Turn:
     async def run(self) -> None:
         began = asyncio.get_running_loop().time()
         outcome = await self._outcome()
-        await self._ledger.record(EndJob(self.job.job_id, outcome))
+        await self._ledger.record_durably(EndJob(self.job.job_id, outcome))
         self._log_end(outcome, asyncio.get_running_loop().time() - began)
 
     async def _outcome(self) -> Outcome:
@@ -135,7 +135,7 @@ class Turn:
         await self._listen(invocation, owner)
         failed = self._gathered.ended
         if isinstance(failed, engine.TurnFailed) and await self._may_try_again(failed):
-            await self._ledger.record(TryAgain(self.job.job_id, failed.code, failed.message))
+            await self._ledger.record_durably(TryAgain(self.job.job_id, failed.code, failed.message))
             self._gathered.ended = None
             again = msgspec.structs.replace(invocation, is_second_attempt=True, resume_key=self._trusted_key())
             await self._listen(again, owner)
@@ -148,7 +148,7 @@ class Turn:
         if self._stopped is not None or may_have_acted or self.job.tried_again or self.job.state != "running":
             return False
         if failed.code is Code.E_RESUME_GONE:
-            forgotten = await self._ledger.record(ForgetResumeKey(self.job.job_id))
+            forgotten = await self._ledger.record_durably(ForgetResumeKey(self.job.job_id))
             return bool(forgotten.events)
         return failed.transient and self._runtime.capabilities.second_attempt
 
@@ -169,7 +169,7 @@ class Turn:
             prompt = (await self._blobs.get(job.prompt_blob)).decode()
         if self._fetcher is not None and any(not (a.blob or a.path) for a in job.attachments):
             await self._start_is_a_fact()
-            await self._ledger.record(StoreAttachments(job.job_id, await self._fetcher.fetch(job)))
+            await self._ledger.record_durably(StoreAttachments(job.job_id, await self._fetcher.fetch(job)))
         prompt += _not_fetched(job)
         project = state.projects.get(job.project)
         if project is not None and job.tool not in project.enabled_tools:
@@ -207,7 +207,7 @@ class Turn:
 
     async def _start_is_a_fact(self) -> None:
         """Nothing happens before it."""
-        await self._ledger.durable(self._started_seq)
+        await self._ledger.until_durable(self._started_seq)
 
     async def _take(self, event: EngineEvent, owner: TaskOwner) -> None:
         gathered = self._gathered
@@ -219,7 +219,7 @@ class Turn:
                 gathered.ended = event
                 return  # the end is shown when it is durable, not before
             case engine.ResumeKeyFound():
-                await self._ledger.record(LearnResumeKey(self.job.job_id, event.key))
+                await self._ledger.record_durably(LearnResumeKey(self.job.job_id, event.key))
             case engine.PermissionRequested() | engine.QuestionAsked() | engine.PlanProposed():
                 owner.start(self._ask(event), name=f"ask {event.request_id}")
                 return  # shown as a question, once it is durable
@@ -251,7 +251,7 @@ class Turn:
         now = asyncio.get_running_loop().time()
         if now - self._gathered.progress_at >= PROGRESS_SECONDS:
             self._gathered.progress_at = now
-            self._ledger.note(ReportProgress(self.job.job_id, self._gathered.tools_started))
+            self._ledger.apply_now(ReportProgress(self.job.job_id, self._gathered.tools_started))
 
     def _notice(self, text: str) -> None:
         """Once, also where a second attempt says it again."""
