@@ -195,7 +195,7 @@ async def _accepted(daemon: Daemon, number: int, tool: str) -> float:
     """When a message was acknowledged."""
     place = ConversationRef("bench", "fairlead", "local")
     key = user_key(agent_id="fairlead", user_id="local")
-    await daemon.flow.gate.submit(Inbound(place, key, f"m{number}", "local", "hello", vouched=True, tool=tool))
+    await daemon.flow.gate.submit(Inbound(place, key, f"m{number}", "local", "hello", pre_authorised=True, tool=tool))
     return time.time()
 
 

@@ -287,14 +287,14 @@ class Click(msgspec.Struct, frozen=True, omit_defaults=True):
     chosen: dict[str, str] = {}
     message: str = ""
     for_session: bool = False
-    vouched: bool = False
+    pre_authorised: bool = False
     partial: bool = False
 
 
 class Gate(Protocol):
     """The way in. Everything that changes something passes here, and only allowed people pass."""
 
-    def allows(self, person: str, *, vouched: bool = False) -> bool: ...
+    def allows(self, person: str, *, pre_authorised: bool = False) -> bool: ...
 
     async def submit(self, inbound: Inbound) -> Receipt:
         """Returns when the message is durable; raises the FairleadError that refused it."""

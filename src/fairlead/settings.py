@@ -8,14 +8,14 @@ from typing import Annotated, Any, Final, Literal, cast
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from fairlead.core.identity import LOCAL_USER, Customs, Identities, linked
+from fairlead.core.identity import LOCAL_USER, Identities, IdentityDefaults, link_identities
 from fairlead.core.keys import is_valid_part
 from fairlead.core.limits import Limits
 from fairlead.errors import Code, FairleadError, error
 
 MAX_APPENDED_PROMPT: Final = 4000
 LEAST_HEARTBEAT_TIMEOUT_SEC: Final = 45.0
-CUSTOMS: Final = Customs(numeric_channel="discord", owner_place=f"terminal:{LOCAL_USER}")
+IDENTITY_DEFAULTS: Final = IdentityDefaults(numeric_channel="discord", owner_place=f"terminal:{LOCAL_USER}")
 """Which channel gives out ids of digits alone, and where the owner is at home."""
 
 
@@ -309,7 +309,7 @@ class Settings(BaseSettings):
     @classmethod
     def _consistent(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         try:
-            linked(value, CUSTOMS)
+            link_identities(value, IDENTITY_DEFAULTS)
         except FairleadError as mistake:
             raise ValueError(mistake.message.removeprefix("FAIRLEAD_IDENTITIES: ").rstrip(".")) from None
         return value
@@ -372,11 +372,11 @@ class Settings(BaseSettings):
         return value
 
     def people(self) -> Identities:
-        return linked(self.identities, CUSTOMS, owner_id=self.discord_owner_id)
+        return link_identities(self.identities, IDENTITY_DEFAULTS, owner_id=self.discord_owner_id)
 
     def person_with(self, discord_id: str) -> str:
         """Who is served is named by Discord id; who they are to Fairlead, a link may say otherwise."""
-        return self.people().person_of(CUSTOMS.numeric_channel, discord_id) if discord_id else ""
+        return self.people().person_of(IDENTITY_DEFAULTS.numeric_channel, discord_id) if discord_id else ""
 
     def limits(self, tools: tuple[str, ...]) -> Limits:
         return Limits(

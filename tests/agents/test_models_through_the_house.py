@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.agents, pytest.mark.anyio, pytest.mark.req("B1", "E7")
 
 HERE = ConversationRef("http", "fairlead", "alice")
 KEY = user_key(agent_id="fairlead", user_id="alice")
-ALICE = Caller("alice", HERE, KEY, vouched=True)
+ALICE = Caller("alice", HERE, KEY, pre_authorised=True)
 
 
 def surround(monkeypatch: pytest.MonkeyPatch, home: Path, server: ModelServer) -> None:
@@ -44,7 +44,7 @@ def surround(monkeypatch: pytest.MonkeyPatch, home: Path, server: ModelServer) -
 async def say(daemon: Open, number: int) -> None:
     text = f"say: {number}"
     inbound = Inbound(
-        conversation=HERE, message_id=f"m{number}", person="alice", text=text, session_key=KEY, vouched=True
+        conversation=HERE, message_id=f"m{number}", person="alice", text=text, session_key=KEY, pre_authorised=True
     )
     receipt = await daemon.flow.gate.submit(inbound)
     await until(daemon, lambda: not daemon.flow.ledger.state.jobs[receipt.job_id].is_live)

@@ -41,12 +41,14 @@ class PostOffice:
         key = user_key(agent_id="fairlead", user_id=sender)
         try:
             if letter == "STATUS":
-                reply = await gate.command(Status(), Caller(sender, here, key, vouched=True))
+                reply = await gate.command(Status(), Caller(sender, here, key, pre_authorised=True))
                 return reply_text(reply)
             if letter in {"YES", "NO"} and box in self.questions:
                 verdict = "allow" if letter == "YES" else "deny"
-                return await gate.click(Click(self.questions.pop(box), sender, verdict, vouched=True))
-            receipt = await gate.submit(Inbound(here, key, f"in-{next(self._stamps)}", sender, letter, vouched=True))
+                return await gate.click(Click(self.questions.pop(box), sender, verdict, pre_authorised=True))
+            receipt = await gate.submit(
+                Inbound(here, key, f"in-{next(self._stamps)}", sender, letter, pre_authorised=True)
+            )
         except FairleadError as refusal:
             return refusal.full_sentence()
         return f"queued as {receipt.job_id}"

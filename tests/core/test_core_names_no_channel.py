@@ -31,7 +31,7 @@ def test_no_core_module_names_a_channel(source: Path):
 @pytest.mark.req("D1", "D2")
 def test_a_message_by_pigeon_is_answered_by_pigeon(core: CoreHarness):
     loft = ConversationRef("pigeon", "fairlead", "loft/3", "roof")
-    job_id = core.turn("coo", conversation=loft, session_key=key_of("bert"), vouched=True, person="bert")
+    job_id = core.turn("coo", conversation=loft, session_key=key_of("bert"), pre_authorised=True, person="bert")
     planned = next(e.payload for e in core.journal if type(e.payload).__name__ == "DeliveryPlanned")
     assert (planned.destination, planned.route) == (loft, "bound")
     assert core.job(job_id).state == "success"

@@ -176,7 +176,7 @@ def test_strangers_leave_nothing(core: CoreHarness):
 def test_the_owner_the_allow_list_and_the_vouched_for_are_served(core: CoreHarness):
     assert core.say(person=OWNER)
     assert core.say(person=FRIEND)
-    assert core.say(person=STRANGER, vouched=True)
+    assert core.say(person=STRANGER, pre_authorised=True)
 
 
 @pytest.mark.req("A13")

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.core.identity import Customs, Identities, linked
+from fairlead.core.identity import Identities, IdentityDefaults, link_identities
 from fairlead.core.keys import is_valid_part
 from fairlead.errors import Code, FairleadError
 
 OWNER = "4242"
-CUSTOMS = Customs("discord", "terminal:local")
+IDENTITY_DEFAULTS = IdentityDefaults("discord", "terminal:local")
 
 
 def refusal(identities: Identities, channel: str, user: str) -> Code:
@@ -20,13 +20,13 @@ def refusal(identities: Identities, channel: str, user: str) -> Code:
 
 @pytest.mark.req("C6")
 def test_the_terminals_local_user_is_the_discord_owner_when_there_is_one():
-    assert linked({}, CUSTOMS, owner_id=OWNER).person_of("terminal", "local") == OWNER
-    assert linked({}, CUSTOMS).person_of("terminal", "local") == "local"
+    assert link_identities({}, IDENTITY_DEFAULTS, owner_id=OWNER).person_of("terminal", "local") == OWNER
+    assert link_identities({}, IDENTITY_DEFAULTS).person_of("terminal", "local") == "local"
 
 
 @pytest.mark.req("C2")
 def test_linked_ids_are_one_person_on_every_channel():
-    identities = linked({OWNER: ["http:alice", "terminal:alice"]}, CUSTOMS, owner_id=OWNER)
+    identities = link_identities({OWNER: ["http:alice", "terminal:alice"]}, IDENTITY_DEFAULTS, owner_id=OWNER)
     people = {identities.person_of(channel, user) for channel, user in (("http", "alice"), ("terminal", "alice"))}
     assert people == {OWNER}
     assert identities.person_of("discord", OWNER) == OWNER
@@ -34,7 +34,7 @@ def test_linked_ids_are_one_person_on_every_channel():
 
 @pytest.mark.req("C2")
 def test_an_owner_with_a_name_keeps_it_in_the_terminal():
-    identities = linked({"alice": [f"discord:{OWNER}"]}, CUSTOMS, owner_id=OWNER)
+    identities = link_identities({"alice": [f"discord:{OWNER}"]}, IDENTITY_DEFAULTS, owner_id=OWNER)
     assert identities.person_of("terminal", "local") == "alice"
     assert identities.person_of("discord", OWNER) == "alice"
 
@@ -42,29 +42,29 @@ def test_an_owner_with_a_name_keeps_it_in_the_terminal():
 @pytest.mark.req("C5")
 @pytest.mark.parametrize("user", [OWNER, "1", "٤٢", "alice", "bob", "local"])
 def test_nobody_becomes_somebody_else_by_typing_their_id(user: str):
-    identities = linked({"alice": ["terminal:bob"]}, CUSTOMS, owner_id=OWNER)
+    identities = link_identities({"alice": ["terminal:bob"]}, IDENTITY_DEFAULTS, owner_id=OWNER)
     assert refusal(identities, "http", user) == Code.E_INVALID_USER
 
 
 @pytest.mark.req("C5")
 @pytest.mark.parametrize("user", ["", " ", "a:b", "a\nb", "x" * 129, " alice", "\u202e", "a\x00"])
 def test_a_malformed_id_is_refused(user: str):
-    assert refusal(linked({}, CUSTOMS), "http", user) == Code.E_INVALID_USER
+    assert refusal(link_identities({}, IDENTITY_DEFAULTS), "http", user) == Code.E_INVALID_USER
 
 
 @pytest.mark.req("C3", "C10")
 @given(st.text(max_size=140), st.text(max_size=140))
 def test_two_unlinked_ids_are_two_people_or_none(one: str, other: str):
     accepted = {user for user in (one, other) if is_valid_part(user) and not user.isdigit()}
-    assert {linked({}, CUSTOMS).person_of("http", user) for user in accepted} == accepted
+    assert {link_identities({}, IDENTITY_DEFAULTS).person_of("http", user) for user in accepted} == accepted
     for user in {one, other} - accepted:
-        assert refusal(linked({}, CUSTOMS), "http", user) == Code.E_INVALID_USER
+        assert refusal(link_identities({}, IDENTITY_DEFAULTS), "http", user) == Code.E_INVALID_USER
 
 
 def test_every_mistake_in_the_links_is_told_at_once():
     links = {"a:b": ["http:x"], "alice": ["nochannel", "http:x"], "7": [], "bob": ["discord:7"]}
     with pytest.raises(FairleadError) as caught:
-        linked(links, CUSTOMS)
+        link_identities(links, IDENTITY_DEFAULTS)
     assert caught.value.code == Code.E_CONFIG
     for said in ("'a:b' cannot be", "'nochannel' is not", "'http:x' is claimed", "'discord:7' is claimed"):
         assert said in caught.value.message

@@ -183,7 +183,7 @@ class FlowHarness:
     def inbound(self, text: str, *, user: str = OWNER, at: ConversationRef | None = None, **more: Any) -> Inbound:
         message_id = more.pop("message_id", None) or self.history.new_message_id()
         key = more.pop("session_key", user_key(agent_id="fairlead", user_id=user))
-        return Inbound(at or place(user), key, message_id, user, text, vouched=True, **more)
+        return Inbound(at or place(user), key, message_id, user, text, pre_authorised=True, **more)
 
     async def say(self, text: str, **more: Any) -> Receipt:
         return await self.gate.submit(self.inbound(text, **more))
@@ -191,8 +191,8 @@ class FlowHarness:
     async def command(self, request: ask.Request, *, user: str = OWNER, at: ConversationRef | None = None) -> Reply:
         return await self.gate.command(request, self.caller(user, at))
 
-    def caller(self, user: str = OWNER, at: ConversationRef | None = None, *, vouched: bool = True) -> Caller:
-        return Caller(user, at or place(user), user_key(agent_id="fairlead", user_id=user), vouched)
+    def caller(self, user: str = OWNER, at: ConversationRef | None = None, *, pre_authorised: bool = True) -> Caller:
+        return Caller(user, at or place(user), user_key(agent_id="fairlead", user_id=user), pre_authorised)
 
     async def until(self, condition: Callable[[], bool], *, seconds: float = 3600.0) -> None:
         """Until it is so, looking whenever the state changes or a second has passed."""
@@ -228,7 +228,7 @@ class FlowHarness:
         return next(q.question_id for q in self.state.questions.values() if q.status == "open")
 
     async def click(self, question_id: str, verdict: str = "allow", person: str = OWNER, **more: Any) -> str:
-        return await self.gate.click(Click(question_id, person, verdict, vouched=True, **more))  # type: ignore[arg-type]
+        return await self.gate.click(Click(question_id, person, verdict, pre_authorised=True, **more))  # type: ignore[arg-type]
 
     def posts(self, at: ConversationRef) -> list[Post]:
         return self.history.seen_at(at)

@@ -127,11 +127,11 @@ def test_what_cannot_be_is_refused_with_its_code_and_changes_nothing(request_: R
 @virtually
 async def test_strangers_may_ask_nothing_at_all():
     async with flow_house(limits=Limits(allowed_people=("43",))) as flow:
-        stranger = flow.caller("666", vouched=False)
+        stranger = flow.caller("666", pre_authorised=False)
         for request in (ask.Status(), ask.ProjectList(), ask.Why("x"), ask.Reset(), ask.AgentStop(kill=True)):
             assert await refused(flow.gate.command(request, stranger)) is Code.E_OWNER_ONLY
-        assert await flow.gate.command(ask.ProjectList(), flow.caller("43", vouched=False))
-        assert await flow.gate.command(ask.ProjectList(), flow.caller(OWNER, vouched=False))
+        assert await flow.gate.command(ask.ProjectList(), flow.caller("43", pre_authorised=False))
+        assert await flow.gate.command(ask.ProjectList(), flow.caller(OWNER, pre_authorised=False))
 
 
 @pytest.mark.req("B2", "B15")
@@ -341,7 +341,7 @@ async def test_a_mode_is_the_owners_to_choose_and_the_runtimes_to_refuse():
         assert (await flow.command(ask.AgentMode("plan"))).mode == "plan"
         assert (await flow.command(ask.AgentStatus())).mode == "plan"
         assert await refused(flow.command(ask.AgentMode("bypassPermissions"))) is Code.E_MODE_UNAVAILABLE
-        by_a_guest = flow.gate.command(ask.AgentMode("default"), flow.caller("43", vouched=False))
+        by_a_guest = flow.gate.command(ask.AgentMode("default"), flow.caller("43", pre_authorised=False))
         assert await refused(by_a_guest) is Code.E_OWNER_ONLY
         assert (await flow.command(ask.AgentStatus())).mode == "plan"
 
@@ -473,7 +473,7 @@ def test_a_guest_learns_by_no_word_what_the_owner_said_alone_with_the_agent(subj
             await flow.click(question, chosen={"Where?": "there"}, partial=True)
             with pytest.raises(FairleadError) as empty:
                 await flow.say("", message_id="900900")
-            guest = flow.caller("43", vouched=False)
+            guest = flow.caller("43", pre_authorised=False)
             with pytest.raises(FairleadError) as told:
                 await flow.gate.command(ask.Why(subject), guest)
             assert (empty.value.code, told.value.code) == (Code.E_EMPTY_MESSAGE, Code.E_MESSAGE_NOT_FOUND)

@@ -78,7 +78,7 @@ async def test_a_stranger_leaves_no_trace():
         stranger = flow.inbound("let me in", user="666")
         stranger = stranger.__class__(stranger.conversation, stranger.session_key, "1", "666", "let me in")
         assert (await refusal(flow.gate.submit(stranger))).code is Code.E_OWNER_ONLY
-        caller = flow.caller("666", vouched=False)
+        caller = flow.caller("666", pre_authorised=False)
         assert (await refusal(flow.gate.command(ask.Status(), caller))).code is Code.E_OWNER_ONLY
         assert not flow.gate.allows("666")
         assert flow.gate.allows(OWNER)

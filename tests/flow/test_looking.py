@@ -186,7 +186,7 @@ async def test_every_refusal_and_every_end_is_logged_with_its_code():
             with pytest.raises(FairleadError):
                 await flow.say("")
             with pytest.raises(FairleadError):
-                await flow.gate.command(ask.Status(), flow.caller("666", vouched=False))
+                await flow.gate.command(ask.Status(), flow.caller("666", pre_authorised=False))
             await flow.answered("/fail E_AGENT_ERROR")
             await flow.answered("hello")
         levels = [(line["event"], line["log_level"], line.get("error_code")) for line in lines]

@@ -54,7 +54,7 @@ async def shown(place: Path, name: str) -> None:
 
 async def command(daemon: Daemon, request: ask.Request):
     caller = Caller(
-        "me", ConversationRef("http", "local", "me"), user_key(agent_id="fairlead", user_id="me"), vouched=True
+        "me", ConversationRef("http", "local", "me"), user_key(agent_id="fairlead", user_id="me"), pre_authorised=True
     )
     return await daemon.flow.gate.command(request, caller)
 

@@ -16,7 +16,7 @@ from fairlead.errors import Code, error
 LOCAL_USER: Final = "local"
 
 
-class Customs(msgspec.Struct, frozen=True):
+class IdentityDefaults(msgspec.Struct, frozen=True):
     """What goes without saying: whose ids are all digits, and where the owner is at home, as `channel:id`."""
 
     numeric_channel: str
@@ -27,7 +27,7 @@ class Identities(msgspec.Struct, frozen=True):
     """`person_at` leads from `channel:id` to the person. Build it with `linked`, which checks."""
 
     person_at: dict[str, str]
-    customs: Customs
+    defaults: IdentityDefaults
 
     def person_of(self, channel: str, user_id: str) -> str:
         """The person behind an id of a channel. Raises E_INVALID_USER for an id that is malformed or another's."""
@@ -36,10 +36,10 @@ class Identities(msgspec.Struct, frozen=True):
                 Code.E_INVALID_USER,
                 f"A user id has 1 to {MAX_PART} visible characters and no ':'; {user_id[:40]!r} does not.",
             )
-        linked = self.person_at.get(f"{channel}:{user_id}")
-        if linked is not None:
-            return linked
-        if channel != self.customs.numeric_channel and (user_id.isdigit() or user_id in self._claimed):
+        link_identities = self.person_at.get(f"{channel}:{user_id}")
+        if link_identities is not None:
+            return link_identities
+        if channel != self.defaults.numeric_channel and (user_id.isdigit() or user_id in self._claimed):
             raise error(
                 Code.E_INVALID_USER,
                 f"{user_id!r} belongs to somebody on another channel.",
@@ -53,9 +53,11 @@ class Identities(msgspec.Struct, frozen=True):
         return frozenset(ids | set(self.person_at.values()))
 
 
-def linked(links: Mapping[str, Sequence[str]], customs: Customs, *, owner_id: str = "") -> Identities:
+def link_identities(
+    links: Mapping[str, Sequence[str]], defaults: IdentityDefaults, *, owner_id: str = ""
+) -> Identities:
     """The identities that these links describe. Raises E_CONFIG with every mistake at once."""
-    mistakes = list(_mistakes(links, customs))
+    mistakes = list(_mistakes(links, defaults))
     if mistakes:
         raise error(
             Code.E_CONFIG,
@@ -65,15 +67,15 @@ def linked(links: Mapping[str, Sequence[str]], customs: Customs, *, owner_id: st
     person_at = {place: person for person, places in links.items() for place in places}
     for person in links:
         if person.isdigit():
-            person_at.setdefault(f"{customs.numeric_channel}:{person}", person)
+            person_at.setdefault(f"{defaults.numeric_channel}:{person}", person)
     if owner_id:
-        owner = person_at.get(f"{customs.numeric_channel}:{owner_id}", owner_id)
-        person_at.setdefault(customs.owner_place, owner)
-    return Identities(person_at, customs)
+        owner = person_at.get(f"{defaults.numeric_channel}:{owner_id}", owner_id)
+        person_at.setdefault(defaults.owner_place, owner)
+    return Identities(person_at, defaults)
 
 
-def _mistakes(links: Mapping[str, Sequence[str]], customs: Customs) -> Iterator[str]:
-    taken = {f"{customs.numeric_channel}:{person}": person for person in links if person.isdigit()}
+def _mistakes(links: Mapping[str, Sequence[str]], defaults: IdentityDefaults) -> Iterator[str]:
+    taken = {f"{defaults.numeric_channel}:{person}": person for person in links if person.isdigit()}
     for person, places in links.items():
         if not is_valid_part(person):
             yield f"{person[:40]!r} cannot be a person's id."

@@ -30,7 +30,7 @@ class Inbound(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str
     attachments: tuple[Attachment, ...] = ()
     quote: str = ""
-    vouched: bool = False
+    pre_authorised: bool = False
     project: str | None = None
     tool: str | None = None
     cause: str = "message"

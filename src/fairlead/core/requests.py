@@ -14,7 +14,7 @@ class Caller(msgspec.Struct, frozen=True, omit_defaults=True):
     person: str
     conversation: ConversationRef
     session_key: SessionKey
-    vouched: bool = False
+    pre_authorised: bool = False
     locale: str = ""
 
 

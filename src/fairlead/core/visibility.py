@@ -7,7 +7,7 @@ from fairlead.core.state import State
 
 def may_see(state: State, session_key: str, caller: Caller) -> bool:
     """Channels and threads are shared by all allowed people; a user's own session is not."""
-    if caller.vouched or caller.person == state.owner_id:
+    if caller.pre_authorised or caller.person == state.owner_id:
         return True
     key = parse_session_key(session_key)
     return key is None or key.kind != "user" or key.target_id == caller.person

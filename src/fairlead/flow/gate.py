@@ -27,8 +27,8 @@ class FlowGate:
         self._commands = commands
         self._reconnects = reconnects
 
-    def allows(self, person: str, *, vouched: bool = False) -> bool:
-        return is_allowed(self._ledger.state, person, self._ledger.limits, vouched=vouched)
+    def allows(self, person: str, *, pre_authorised: bool = False) -> bool:
+        return is_allowed(self._ledger.state, person, self._ledger.limits, pre_authorised=pre_authorised)
 
     async def submit(self, inbound: Inbound) -> Receipt:
         try:
@@ -66,7 +66,7 @@ class FlowGate:
                 {question: clean_text(answer) for question, answer in click.chosen.items()},
                 clean_text(click.message),
                 click.for_session,
-                click.vouched,
+                click.pre_authorised,
                 click.partial,
             )
         )

@@ -88,7 +88,7 @@ class Call(msgspec.Struct, frozen=True):
 def caller_at(service: Service, channel: str, user_id: str) -> Caller:
     person = service.identities.person_of(channel, user_id)
     conversation = ConversationRef(channel, service.agent_id, user_id)
-    return Caller(person, conversation, user_key(agent_id=service.agent_id, user_id=person), vouched=True)
+    return Caller(person, conversation, user_key(agent_id=service.agent_id, user_id=person), pre_authorised=True)
 
 
 def channel_of(http: web.Request) -> str:

@@ -53,7 +53,7 @@ def _inbound(call: Call, body: NewMessage) -> Inbound:
         _message_id(call.http.headers.get(KEY_HEADER)),
         caller.person,
         clean_text(body.message),
-        vouched=True,
+        pre_authorised=True,
         project=body.project or None,
         tool=body.tool or None,
         body_digest=hashlib.sha256(msgspec.json.encode(wanted)).hexdigest(),

@@ -63,13 +63,13 @@ class RetryJob(msgspec.Struct, frozen=True):
     attachments: tuple[Attachment, ...] = ()
 
 
-def is_allowed(state: State, person: str, limits: Limits, *, vouched: bool) -> bool:
-    return vouched or (bool(state.owner_id) and person == state.owner_id) or person in limits.allowed_people
+def is_allowed(state: State, person: str, limits: Limits, *, pre_authorised: bool) -> bool:
+    return pre_authorised or (bool(state.owner_id) and person == state.owner_id) or person in limits.allowed_people
 
 
 def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
     inbound = command.inbound
-    if not is_allowed(state, inbound.person, limits, vouched=inbound.vouched):
+    if not is_allowed(state, inbound.person, limits, pre_authorised=inbound.pre_authorised):
         return Decision(refusal=error(Code.E_OWNER_ONLY))
     seen = _seen_before(state, inbound)
     if seen is not None:
@@ -195,7 +195,7 @@ def _cause(inbound: Inbound) -> Cause:
 
 def skip_message(state: State, command: SkipMessage, _now: str, limits: Limits) -> Decision:
     inbound = command.inbound
-    if not is_allowed(state, inbound.person, limits, vouched=inbound.vouched):
+    if not is_allowed(state, inbound.person, limits, pre_authorised=inbound.pre_authorised):
         return Decision(refusal=error(Code.E_OWNER_ONLY))
     seen = _seen_before(state, inbound)
     if seen is not None:

@@ -37,7 +37,7 @@ class AnswerQuestion(msgspec.Struct, frozen=True):
     chosen: dict[str, str] = {}
     message: str = ""
     for_session: bool = False
-    vouched: bool = False
+    pre_authorised: bool = False
     partial: bool = False
 
 
@@ -94,12 +94,12 @@ def _asked(question_id: str, job: Job, ask: Ask, deadline: str) -> QuestionAsked
 
 
 def answer_question(state: State, command: AnswerQuestion, now: str, limits: Limits) -> Decision:
-    if not is_allowed(state, command.person, limits, vouched=command.vouched):
+    if not is_allowed(state, command.person, limits, pre_authorised=command.pre_authorised):
         return refused(Code.E_OWNER_ONLY)
     question = state.questions.get(command.question_id)
     if question is None or question.status != "open":
         return refused(Code.E_QUESTION_CLOSED, _why_closed(question))
-    if command.for_session and not (command.vouched or command.person == state.owner_id):
+    if command.for_session and not (command.pre_authorised or command.person == state.owner_id):
         return refused(Code.E_OWNER_ONLY, "Only the owner allows something for the whole session.")
     if question.kind == "question" and command.verdict == "allow":
         made = ChoiceMade(command.question_id, command.person, command.chosen)

@@ -93,7 +93,7 @@ class AgentCommands:
 
     async def mode(self, request: ask.AgentMode, caller: Caller) -> ModeSet:
         """A standing permission for everybody in the session, so it is the owner's to give."""
-        if not (caller.vouched or caller.person == self._state.owner_id):
+        if not (caller.pre_authorised or caller.person == self._state.owner_id):
             raise error(Code.E_OWNER_ONLY, "Only the owner changes what the agent does without asking.")
         session = self._session(caller)
         runtime = self._runtimes.get(session.tool)

@@ -99,7 +99,7 @@ class CommandHandlers:
         return self._ledger.state
 
     async def run(self, request: Request, caller: Caller) -> Reply:
-        if not is_allowed(self._state, caller.person, self._ledger.limits, vouched=caller.vouched):
+        if not is_allowed(self._state, caller.person, self._ledger.limits, pre_authorised=caller.pre_authorised):
             raise error(Code.E_OWNER_ONLY)
         if not isinstance(request, _POSSIBLE_WITHOUT_ROOM):
             self._ledger.check_room()
