@@ -68,15 +68,15 @@ class Cli:
                 await process.wait()
 
     @contextlib.asynccontextmanager
-    async def talk(self, *flags: str) -> AsyncIterator["Talk"]:
+    async def agent_session(self, *flags: str) -> AsyncIterator["Talk"]:
         """A long-lived claude that asks for permission over its pipes."""
         streams = ("--input-format", "stream-json", "--output-format", "stream-json")
         asking = ("--permission-prompt-tool", "stdio", "--replay-user-messages")
         async with self.start("-p", "--verbose", *streams, *asking, *flags) as process:
-            yield Talk(process)
+            yield AgentSession(process)
 
 
-class Talk:
+class AgentSession:
     """Both directions of a long-lived claude."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:

@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from .drive import Cli, Event, Talk, answer_of
+from .drive import AgentSession, Cli, Event, answer_of
 from .model_server import ModelServer
 from .pictures import png
 
@@ -17,8 +17,8 @@ def image_block(data: bytes) -> Event:
     return {"type": "image", "source": source}
 
 
-async def permission_for(talk: Talk) -> Event:
-    return await talk.until("control_request", lambda event: event["request"]["subtype"] == "can_use_tool")
+async def permission_for(agent_session: AgentSession) -> Event:
+    return await agent_session.until("control_request", lambda event: event["request"]["subtype"] == "can_use_tool")
 
 
 @pytest.mark.parametrize("status", [401, 429, 500, 529])
@@ -61,58 +61,60 @@ async def test_a_subagent_works_with_the_same_model(claude: Cli, server: ModelSe
 
 async def test_an_image_reaches_the_model_as_it_was_sent(claude: Cli):
     picture = png()
-    async with claude.talk() as talk:
-        await talk.say([{"type": "text", "text": "image?"}, image_block(picture)])
-        result = await talk.until("result")
+    async with claude.agent_session() as agent_session:
+        await agent_session.say([{"type": "text", "text": "image?"}, image_block(picture)])
+        result = await agent_session.until("result")
 
     assert result["result"].startswith(f"images: 1; image/png {len(picture)} bytes sha256:")
 
 
 async def test_a_permission_granted_over_the_pipe_runs_the_command(claude: Cli):
-    async with claude.talk() as talk:
-        await talk.say("run: touch granted && echo granted")
-        asked = await permission_for(talk)
+    async with claude.agent_session() as agent_session:
+        await agent_session.say("run: touch granted && echo granted")
+        asked = await permission_for(agent_session)
         assert asked["request"]["input"]["command"] == "touch granted && echo granted"
-        await talk.answer(asked, {"behavior": "allow", "updatedInput": asked["request"]["input"]})
-        result = await talk.until("result")
-        assert await talk.close() == 0
+        await agent_session.answer(asked, {"behavior": "allow", "updatedInput": asked["request"]["input"]})
+        result = await agent_session.until("result")
+        assert await agent_session.close() == 0
 
     assert (claude.project / "granted").exists()
     assert result["result"] == "The tool said: granted"
 
 
 async def test_a_permission_denied_over_the_pipe_tells_the_model_why(claude: Cli):
-    async with claude.talk() as talk:
-        await talk.say("run: touch denied")
-        await talk.answer(await permission_for(talk), {"behavior": "deny", "message": "not on a Sunday"})
-        result = await talk.until("result")
+    async with claude.agent_session() as agent_session:
+        await agent_session.say("run: touch denied")
+        await agent_session.answer(
+            await permission_for(agent_session), {"behavior": "deny", "message": "not on a Sunday"}
+        )
+        result = await agent_session.until("result")
 
     assert not (claude.project / "denied").exists()
     assert "not on a Sunday" in result["result"]
 
 
 async def test_a_question_is_answered_over_the_pipe(claude: Cli):
-    async with claude.talk() as talk:
-        await talk.say("ask: Which colour? | red | blue")
-        asked = await permission_for(talk)
+    async with claude.agent_session() as agent_session:
+        await agent_session.say("ask: Which colour? | red | blue")
+        asked = await permission_for(agent_session)
         assert asked["request"]["tool_name"] == "AskUserQuestion"
         answered = asked["request"]["input"] | {"answers": {"Which colour?": "blue"}}
-        await talk.answer(asked, {"behavior": "allow", "updatedInput": answered})
-        result = await talk.until("result")
+        await agent_session.answer(asked, {"behavior": "allow", "updatedInput": answered})
+        result = await agent_session.until("result")
 
     assert "blue" in result["result"]
 
 
 async def test_an_interrupt_ends_the_turn_and_spares_the_process(claude: Cli, server: ModelServer):
-    async with claude.talk() as talk:
-        await talk.say("my name is Carol")
-        await talk.until("result")
-        await talk.say("hang")
+    async with claude.agent_session() as agent_session:
+        await agent_session.say("my name is Carol")
+        await agent_session.until("result")
+        await agent_session.say("hang")
         await server.until_held()
-        await talk.send({"type": "control_request", "request_id": "i1", "request": {"subtype": "interrupt"}})
-        interrupted = await talk.until("result")
-        await talk.say("what is my name?")
-        result = await talk.until("result")
+        await agent_session.send({"type": "control_request", "request_id": "i1", "request": {"subtype": "interrupt"}})
+        interrupted = await agent_session.until("result")
+        await agent_session.say("what is my name?")
+        result = await agent_session.until("result")
 
     assert interrupted["is_error"]
     assert result["result"] == "Your name is Carol."
@@ -120,10 +122,10 @@ async def test_an_interrupt_ends_the_turn_and_spares_the_process(claude: Cli, se
 
 async def test_a_result_names_the_prompt_it_answers_and_an_unasked_one_does_not(claude: Cli):
     prompt = str(uuid.uuid4())
-    async with claude.talk("--allowedTools=Bash") as talk:
-        await talk.say("background: true", uuid=prompt)
-        asked = await talk.until("result")
-        unasked = await talk.until("result")
+    async with claude.agent_session("--allowedTools=Bash") as agent_session:
+        await agent_session.say("background: true", uuid=prompt)
+        asked = await agent_session.until("result")
+        unasked = await agent_session.until("result")
 
     assert asked["user_message_uuid"] == prompt
     assert unasked["origin"]["kind"] == "task-notification"

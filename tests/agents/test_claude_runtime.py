@@ -51,7 +51,9 @@ def turn_of(stage: RealStage, prompt: str, **changes: Any) -> Invocation:
     return invocation(stage.root, prompt, **changes)
 
 
-async def talk(runtime: Runtime, turn: Invocation, *answers: tuple[type[Any], dict[str, Any]]) -> list[EngineEvent]:
+async def agent_session(
+    runtime: Runtime, turn: Invocation, *answers: tuple[type[Any], dict[str, Any]]
+) -> list[EngineEvent]:
     """A turn in which the person's answers are given in order; whoever asks more than that waits in vain."""
     events: list[EngineEvent] = []
     waiting = list(answers)
@@ -82,7 +84,7 @@ def pids_of(turn: Invocation) -> set[int]:
 async def test_a_tool_that_is_allowed_from_outside_runs(stage: RealStage):
     turn = turn_of(stage, "run: touch allowed")
     async with closing(stage.runtime()) as runtime:
-        events = await talk(runtime, turn, (PermissionRequested, {"verdict": "allow"}))
+        events = await agent_session(runtime, turn, (PermissionRequested, {"verdict": "allow"}))
 
     [asked] = only(PermissionRequested, events)
     assert (asked.tool, asked.detail) == ("Bash", "touch allowed")
@@ -94,7 +96,7 @@ async def test_a_tool_that_is_allowed_from_outside_runs(stage: RealStage):
 async def test_a_tool_that_is_denied_does_not_run_and_the_agent_hears_why(stage: RealStage):
     denial = {"verdict": "deny", "message": "not on a Sunday"}
     async with closing(stage.runtime()) as runtime:
-        events = await talk(runtime, turn_of(stage, "run: touch denied"), (PermissionRequested, denial))
+        events = await agent_session(runtime, turn_of(stage, "run: touch denied"), (PermissionRequested, denial))
 
     assert "not on a Sunday" in end_of(events).text
     assert not (stage.root / "project" / "denied").exists()
@@ -103,15 +105,15 @@ async def test_a_tool_that_is_denied_does_not_run_and_the_agent_hears_why(stage:
 async def test_for_this_session_covers_this_very_command_and_no_other(stage: RealStage):
     async with closing(stage.runtime()) as runtime:
         grant = {"verdict": "allow", "remember": True}
-        first = await talk(runtime, turn_of(stage, "run: touch a"), (PermissionRequested, grant))
+        first = await agent_session(runtime, turn_of(stage, "run: touch a"), (PermissionRequested, grant))
         key = key_in(first)
-        await talk(runtime, turn_of(stage, "run: touch a", resume_key=key, job_id="job_2"))
+        await agent_session(runtime, turn_of(stage, "run: touch a", resume_key=key, job_id="job_2"))
         other = turn_of(stage, "run: touch b", resume_key=key, job_id="job_3")
-        await talk(runtime, other, (PermissionRequested, {"verdict": "deny"}))
+        await agent_session(runtime, other, (PermissionRequested, {"verdict": "deny"}))
     async with closing(stage.runtime()) as later:
         # After a restart the flow brings the rules that were granted.
         rules = ("Bash(touch c)",)
-        events = await talk(later, turn_of(stage, "run: touch c", resume_key=key, allowed=rules))
+        events = await agent_session(later, turn_of(stage, "run: touch c", resume_key=key, allowed=rules))
 
     end_of(events)
     assert sorted(path.name for path in (stage.root / "project").iterdir()) == ["a", "c"]
@@ -121,7 +123,7 @@ async def test_writing_a_file_shows_what_will_be_in_it(stage: RealStage):
     path = stage.root / "project" / "new.txt"
     async with closing(stage.runtime()) as runtime:
         prompt = f"write: {path} hello there"
-        events = await talk(runtime, turn_of(stage, prompt), (PermissionRequested, {"verdict": "allow"}))
+        events = await agent_session(runtime, turn_of(stage, prompt), (PermissionRequested, {"verdict": "allow"}))
 
     [asked] = only(PermissionRequested, events)
     assert (asked.tool, asked.detail) == ("Write", str(path))
@@ -134,7 +136,7 @@ async def test_the_agents_question_is_answered(stage: RealStage):
     async with closing(stage.runtime()) as runtime:
         answer = {"verdict": "allow", "chosen": {"Which colour?": "blue"}}
         turn = turn_of(stage, "ask: Which colour? | red | blue")
-        events = await talk(runtime, turn, (QuestionAsked, answer))
+        events = await agent_session(runtime, turn, (QuestionAsked, answer))
 
     [asked] = only(QuestionAsked, events)
     assert [option.label for option in asked.questions[0].options] == ["red", "blue"]
@@ -144,7 +146,7 @@ async def test_the_agents_question_is_answered(stage: RealStage):
 async def test_a_plan_is_approved_in_chat(stage: RealStage):
     async with closing(stage.runtime()) as runtime:
         turn = turn_of(stage, 'tool: ExitPlanMode {"plan": "1. look 2. leap"}', args=("--permission-mode", "plan"))
-        events = await talk(runtime, turn, (PlanProposed, {"verdict": "allow"}))
+        events = await agent_session(runtime, turn, (PlanProposed, {"verdict": "allow"}))
 
     assert only(PlanProposed, events)[0].plan == "1. look 2. leap"
     assert "approved" in end_of(events).text
@@ -237,7 +239,7 @@ async def test_the_permission_mode_is_switched_without_another_process(stage: Re
         await runtime.tell(turn.session_key, SetMode("acceptEdits", turn.workspace_path))
         path = stage.root / "project" / "unasked.txt"
         write = turn_of(stage, f"write: {path} hello", resume_key=key_in(first), job_id="job_2")
-        written = await talk(runtime, write)
+        written = await agent_session(runtime, write)
         assert pids_of(turn) == before
 
     assert only(PermissionRequested, written) == []
@@ -249,7 +251,7 @@ async def test_a_mode_chosen_before_there_is_a_process_is_the_one_it_starts_in(s
         path = stage.root / "project" / "unasked.txt"
         write = turn_of(stage, f"write: {path} hello")
         await runtime.tell(write.session_key, SetMode("acceptEdits", write.workspace_path))
-        written = await talk(runtime, write)
+        written = await agent_session(runtime, write)
 
     assert only(PermissionRequested, written) == []
     assert path.read_text() == "hello"
@@ -268,7 +270,7 @@ async def test_what_the_agent_does_unasked_is_a_turn_of_its_own(stage: RealStage
                     return
 
         listening = asyncio.create_task(listen())
-        asked = await talk(runtime, turn)
+        asked = await agent_session(runtime, turn)
         async with asyncio.timeout(30):
             await listening
         after = await run(runtime, turn_of(stage, "hello", resume_key=key_in(asked), job_id="job_2"))
@@ -330,7 +332,7 @@ async def test_a_hang_of_the_second_attempt_is_final(stage: RealStage, server: M
 async def test_a_process_killed_after_a_tool_is_not_tried_again(stage: RealStage):
     turn = turn_of(stage, "run: touch once; sleep 30")
     async with closing(stage.runtime()) as runtime:
-        reading = asyncio.create_task(talk(runtime, turn, (PermissionRequested, {"verdict": "allow"})))
+        reading = asyncio.create_task(agent_session(runtime, turn, (PermissionRequested, {"verdict": "allow"})))
         await until((stage.root / "project" / "once").exists)
         for pid in pids_of(turn):
             os.kill(pid, signal.SIGKILL)
@@ -410,7 +412,9 @@ async def test_a_readonly_tier_takes_the_shell_away(stage: RealStage, server: Mo
 @pytest.mark.req("B14")
 async def test_the_agents_commands_see_no_token_of_ours(stage: RealStage):
     async with closing(stage.runtime()) as runtime:
-        events = await talk(runtime, turn_of(stage, "run: env > seen.txt"), (PermissionRequested, {"verdict": "allow"}))
+        events = await agent_session(
+            runtime, turn_of(stage, "run: env > seen.txt"), (PermissionRequested, {"verdict": "allow"})
+        )
     end_of(events)
     assert "not for agents" not in (stage.root / "project" / "seen.txt").read_text()
 

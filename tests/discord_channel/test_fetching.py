@@ -9,9 +9,9 @@ import pytest
 from aiohttp import web
 
 from fairlead.channels.discord.inbound import attachments
-from fairlead.channels.discord.inbound.attachments import Fetching, Refused
-from fairlead.channels.discord.outbound.rest import Calls
-from fairlead.channels.push.rate_limit import Governor
+from fairlead.channels.discord.inbound.attachments import DiscordAttachments, Refused
+from fairlead.channels.discord.outbound.rest import RestCalls
+from fairlead.channels.push.rate_limit import RateLimit
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.inbound import Attachment
 from fairlead.core.state import Job
@@ -37,15 +37,15 @@ class Door:
 
     def __init__(self, home: Path, hosts: tuple[str, ...]) -> None:
         self.refused: list[str] = []
-        calls = Calls(Governor(), lambda: None)
+        rest = RestCalls(RateLimit(), lambda: None)
         blobs = FileBlobs(home, disk=REAL_DISK, offload=asyncio.to_thread)
-        self._fetching = Fetching(calls, blobs, hosts=hosts, inbox=home / "inbox", tell=self._tell)
+        self._attachments = DiscordAttachments(rest, blobs, hosts=hosts, inbox=home / "inbox", tell=self._tell)
 
     async def _tell(self, _job: Job, name: str, refused: Refused) -> None:
         self.refused.append(f"{name}: {refused}")
 
     async def fetch(self, *attachments: Attachment) -> tuple[Attachment, ...]:
-        return await self._fetching.fetch(a_job(*attachments))
+        return await self._attachments.fetch(a_job(*attachments))
 
 
 @asynccontextmanager

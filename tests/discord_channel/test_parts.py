@@ -17,9 +17,9 @@ from fairlead.channels.discord.inbound.places import message_named, without_ment
 from fairlead.channels.discord.live.status import edit_interval
 from fairlead.channels.discord.live.status_text import Picture, newest_part, status_text
 from fairlead.channels.discord.outbound.question_buttons import custom_id, pressed
-from fairlead.channels.discord.outbound.rest import Calls
-from fairlead.channels.discord.outbound.sent_nonces import Echoes
-from fairlead.channels.push.rate_limit import Governor, Urgency
+from fairlead.channels.discord.outbound.rest import RestCalls
+from fairlead.channels.discord.outbound.sent_nonces import SentNonces
+from fairlead.channels.push.rate_limit import RateLimit, Urgency
 from fairlead.core.inbound import Attachment
 from fairlead.render.live_text import Shown
 from fairlead.testing.clock import run_virtually
@@ -84,14 +84,14 @@ def test_a_button_says_which_question_it_answers(state_id: str, number: int, ver
 
 
 def test_our_own_echo_is_told_from_another_daemons() -> None:
-    echoes = Echoes("abcdef")
-    nonce = echoes.nonce("status job_1")
+    sent_nonces = SentNonces("abcdef")
+    nonce = sent_nonces.nonce("status job_1")
     assert len(nonce) <= 25
-    assert echoes.heard(nonce, 5)
-    assert echoes.message_with(nonce) == "5"
-    assert echoes.is_of_another("5", "abcdother")
-    assert echoes.heard(None, 6)
-    assert not echoes.heard("wxyz0123", 7)
+    assert sent_nonces.heard(nonce, 5)
+    assert sent_nonces.message_with(nonce) == "5"
+    assert sent_nonces.is_of_another("5", "abcdother")
+    assert sent_nonces.heard(None, 6)
+    assert not sent_nonces.heard("wxyz0123", 7)
 
 
 def test_the_interval_between_edits_grows_with_the_streams() -> None:
@@ -107,11 +107,11 @@ def test_a_status_message_always_fits(text: str, activity: str) -> None:
 
 def test_never_more_calls_a_second_than_the_pace_and_the_urgent_ones_first() -> None:
     async def story() -> None:
-        governor, made = Governor(10, 5), []
+        rate_limit, made = RateLimit(10, 5), []
         loop = asyncio.get_running_loop()
 
         async def call(urgency: Urgency) -> None:
-            await governor.turn(urgency)
+            await rate_limit.acquire(urgency)
             made.append((loop.time(), urgency))
 
         async with asyncio.TaskGroup() as group:
@@ -129,13 +129,13 @@ def test_never_more_calls_a_second_than_the_pace_and_the_urgent_ones_first() -> 
 
 def test_who_gives_up_waiting_uses_no_turn_up() -> None:
     async def story() -> None:
-        governor = Governor(1, 1)
-        await governor.turn(Urgency.ANSWER)
-        impatient = asyncio.ensure_future(governor.turn(Urgency.ANSWER))
+        rate_limit = RateLimit(1, 1)
+        await rate_limit.acquire(Urgency.ANSWER)
+        impatient = asyncio.ensure_future(rate_limit.acquire(Urgency.ANSWER))
         await asyncio.sleep(0)
         impatient.cancel()
         began = asyncio.get_running_loop().time()
-        await governor.turn(Urgency.TYPING)
+        await rate_limit.acquire(Urgency.TYPING)
         assert asyncio.get_running_loop().time() - began == pytest.approx(1.0)
 
     run_virtually(story())
@@ -176,7 +176,7 @@ def test_whoever_insists_while_the_token_is_refused_costs_a_handful_of_requests_
         returns: list[float] = []
         loop = asyncio.get_running_loop()
         client: Any = SimpleNamespace()
-        calls = Calls(Governor(), lambda: client, lambda: returns.append(loop.time()))
+        rest = RestCalls(RateLimit(), lambda: client, lambda: returns.append(loop.time()))
 
         async def work(_: discord.Client) -> str:
             asked.append(loop.time())
@@ -185,7 +185,7 @@ def test_whoever_insists_while_the_token_is_refused_costs_a_handful_of_requests_
                 raise discord.HTTPException(response, {"code": 0, "message": "401: Unauthorized"})
             return "done"
 
-        waiting = [asyncio.ensure_future(calls.insist(Urgency.MARK, work)) for _ in range(50)]
+        waiting = [asyncio.ensure_future(rest.until_done(Urgency.MARK, work)) for _ in range(50)]
         await asyncio.sleep(600)
         assert 20 <= len(asked) <= 45
         is_refused = False

@@ -8,9 +8,9 @@ from typing import Any
 import aiohttp
 
 from fairlead.channels.discord.live.status import ANEW_AFTER_SEC, JobStatus
-from fairlead.channels.discord.outbound.rest import Calls
-from fairlead.channels.discord.outbound.sent_nonces import Echoes
-from fairlead.channels.push.rate_limit import Governor
+from fairlead.channels.discord.outbound.rest import RestCalls
+from fairlead.channels.discord.outbound.sent_nonces import SentNonces
+from fairlead.channels.push.rate_limit import RateLimit
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.state import Job
 from fairlead.testing.clock import run_virtually
@@ -26,7 +26,7 @@ class Board:
         self.edited: list[tuple[int, float]] = []
         self.standing: dict[int, str] = {}
         self.nonces: list[str] = []
-        self.echoes = Echoes("abcd")
+        self.sent_nonces = SentNonces("abcd")
         self.is_away = False
         self.lost_replies = self.failing_deletions = 0
         self.http = SimpleNamespace(delete_message=self._delete)
@@ -39,7 +39,7 @@ class Board:
         self.posted[message_id] = asyncio.get_running_loop().time()
         self.standing[message_id] = text
         self.nonces.append(nonce)
-        self.echoes.heard(nonce, message_id)
+        self.sent_nonces.heard(nonce, message_id)
         if self.lost_replies:
             self.lost_replies -= 1
             raise aiohttp.ServerDisconnectedError
@@ -73,8 +73,8 @@ def a_status(board: Board) -> JobStatus:
         prompt="",
         enqueued_at="2026-01-05T08:00:00.000Z",
     )
-    calls = Calls(Governor(), lambda: None if board.is_away else board)  # type: ignore[arg-type,return-value]
-    return JobStatus(job, calls, board.echoes, lang="en", interval=lambda: 1.2, tool_aware=True)
+    rest = RestCalls(RateLimit(), lambda: None if board.is_away else board)  # type: ignore[arg-type,return-value]
+    return JobStatus(job, rest, board.sent_nonces, lang="en", interval=lambda: 1.2, tool_aware=True)
 
 
 def test_a_status_message_older_than_fifty_minutes_is_posted_anew_and_the_old_one_goes() -> None:

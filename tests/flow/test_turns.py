@@ -514,7 +514,7 @@ async def test_a_project_that_is_gone_when_the_job_starts_fails_the_job_before_a
         assert flow.agents.invoked == []
 
 
-class Fetching:
+class DiscordAttachments:
     def __init__(self, fault: Exception | None = None) -> None:
         self.fault = fault
         self.blobs = None
@@ -529,7 +529,7 @@ class Fetching:
 
 @virtually
 async def test_attachments_are_fetched_before_the_start_and_a_slow_one_keeps_its_place():
-    fetching = Fetching()
+    fetching = DiscordAttachments()
     async with flow_house(fetchers={"chat": fetching}) as flow:
         fetching.blobs = flow.blobs
         await flow.say("look", attachments=(Attachment("a.png", "image/png", 5, "http://127.0.0.1/a.png"),))
@@ -542,7 +542,7 @@ async def test_attachments_are_fetched_before_the_start_and_a_slow_one_keeps_its
 @pytest.mark.req("A18")
 @virtually
 async def test_an_attachment_that_is_gone_fails_the_job_with_its_code():
-    fetching = Fetching(error(Code.E_ATTACHMENT_GONE, "a.png is gone"))
+    fetching = DiscordAttachments(error(Code.E_ATTACHMENT_GONE, "a.png is gone"))
     async with flow_house(fetchers={"chat": fetching}) as flow:
         job = await flow.answered("look", attachments=(Attachment("a.png", url="http://127.0.0.1/a.png"),))
         assert (job.state, job.error_code) == ("failed", Code.E_ATTACHMENT_GONE)

@@ -10,13 +10,13 @@ from replay_stage import ReplayStage
 
 from fairlead.core.engine import ImageProduced, InputFile, Noticed
 from fairlead.errors import Code, FairleadError
-from fairlead.runtimes.claude.command_line import ClaudeSettings, Talk, conversation, one_shot
+from fairlead.runtimes.claude.command_line import AgentSession, ClaudeSettings, conversation, one_shot
 from fairlead.runtimes.claude.content import MOST_INPUT, content_of
 from fairlead.runtimes.claude.runtime import ClaudeRuntime, claude_environment
 from fairlead.runtimes.environment import child_environment, secret_values
 from fairlead.runtimes.images import MAX_BASE64_OUT, MAX_IMAGES, NewImages, media_type_of, split_images
 from fairlead.runtimes.prompts import without_outside_mentions
-from fairlead.runtimes.tool_policy import Surface
+from fairlead.runtimes.tool_policy import ToolPolicy
 from fairlead.runtimes.workspace import read_context
 from runtime_contract import closing, invocation, key_in, only, run
 
@@ -40,7 +40,12 @@ def test_every_flag_comes_from_its_setting():
         debug_file="/tmp/debug.log",
     )
     argv = one_shot(
-        settings, Surface(("Bash", "Read")), Talk("k", is_new=True), "-p", model="opus", add_dirs=("/a", "/b")
+        settings,
+        ToolPolicy(("Bash", "Read")),
+        AgentSession("k", is_new=True),
+        "-p",
+        model="opus",
+        add_dirs=("/a", "/b"),
     )
     assert argv == (
         "claude",
@@ -63,13 +68,13 @@ def test_every_flag_comes_from_its_setting():
 
 @pytest.mark.req("E2")
 def test_without_settings_there_are_no_flags_and_a_resumed_talk_never_gets_a_session_id():
-    argv = one_shot(ClaudeSettings(output_format="text"), Surface(()), Talk("k", is_new=False), "hi")
+    argv = one_shot(ClaudeSettings(output_format="text"), ToolPolicy(()), AgentSession("k", is_new=False), "hi")
     assert argv == ("claude", "-p", "--output-format", "text", "--tools", "", "-r", "k", "--", "hi")
 
 
 @pytest.mark.req("E7")
 def test_a_conversation_can_ask():
-    argv = conversation(ClaudeSettings(), Surface(("Read",)))
+    argv = conversation(ClaudeSettings(), ToolPolicy(("Read",)))
     assert argv[argv.index("--permission-prompt-tool") + 1] == "stdio"
     assert argv[argv.index("--tools") + 1] == "Read,AskUserQuestion,EnterPlanMode,ExitPlanMode"
     assert "--replay-user-messages" in argv

@@ -13,7 +13,7 @@ from fairlead.errors import Code, FairleadError
 from fairlead.ports import Runtime
 from fairlead.runtimes.claude.dialogue import Dialogue
 from fairlead.runtimes.claude.modes import Modes
-from fairlead.runtimes.tool_policy import FULL, READONLY, STANDARD, Surface
+from fairlead.runtimes.tool_policy import FULL, READONLY, STANDARD, ToolPolicy
 from replaying_cli import write_shim
 from runtime_contract import closing, invocation, key_in, only, run
 
@@ -126,23 +126,23 @@ async def test_a_process_for_each_turn_offers_no_modes(tmp_path: Path):
 def test_what_a_tier_leaves_room_for(mode: str, tools: tuple[str, ...], may_bypass: bool, is_allowed: bool):
     modes = Modes(may_bypass=may_bypass)
     with nullcontext() if is_allowed else pytest.raises(FairleadError):
-        modes.choose("s", mode, Surface(tools, "custom"))
+        modes.choose("s", mode, ToolPolicy(tools, "custom"))
     assert modes.of("s") == (mode if is_allowed else "")
 
 
 def test_an_approved_plan_ends_the_plan_mode_and_no_other():
     modes = Modes(may_bypass=False)
     for session, mode in (("a", "plan"), ("b", "acceptEdits")):
-        modes.choose(session, mode, Surface(FULL))
+        modes.choose(session, mode, ToolPolicy(FULL))
         modes.leave_plan(session)
     assert (modes.of("a"), modes.of("b")) == ("", "acceptEdits")
 
 
 def test_only_a_yes_to_an_open_plan_approves_it():
-    talk = Dialogue("key")
+    agent_session = Dialogue("key")
     use = {"subtype": "can_use_tool", "tool_name": "ExitPlanMode", "input": {"plan": "first this"}, "tool_use_id": "t"}
-    heard = talk.hear(json.dumps({"type": "control_request", "request_id": "r", "request": use}).encode())
+    heard = agent_session.hear(json.dumps({"type": "control_request", "request_id": "r", "request": use}).encode())
     assert only(PlanProposed, [*heard.job, *heard.unasked])
-    assert talk.approves_plan(Answer("r", "allow"))
-    assert not talk.approves_plan(Answer("r", "deny"))
-    assert not talk.approves_plan(Answer("other", "allow"))
+    assert agent_session.approves_plan(Answer("r", "allow"))
+    assert not agent_session.approves_plan(Answer("r", "deny"))
+    assert not agent_session.approves_plan(Answer("other", "allow"))

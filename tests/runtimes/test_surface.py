@@ -13,25 +13,25 @@ from fairlead.core.engine import Noticed, TurnFailed
 from fairlead.errors import Code, FairleadError
 from fairlead.runtimes.codex.runtime import sandbox_for
 from fairlead.runtimes.gemini.policy import policy_for
-from fairlead.runtimes.tool_policy import FULL, READONLY, STANDARD, Surface, read_surface, surface_from
+from fairlead.runtimes.tool_policy import FULL, READONLY, STANDARD, ToolPolicy, read_tool_policy, tool_policy_from
 from runtime_contract import closing, invocation, only, run
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("E3")]
 
 
 def test_without_a_file_runtime_tools_hold():
-    assert surface_from(None, ("Read", "Bash")) == Surface(("Read", "Bash"))
+    assert tool_policy_from(None, ("Read", "Bash")) == ToolPolicy(("Read", "Bash"))
 
 
 @pytest.mark.parametrize(("tier", "tools"), [("readonly", READONLY), ("standard", STANDARD), ("full", FULL)])
 def test_a_tier_names_its_tools(tier: str, tools: tuple[str, ...]):
     content = json.dumps({"tier": tier, "note": "Be careful."}).encode()
-    assert surface_from(content, ()) == Surface(tools, tier, "Be careful.")
+    assert tool_policy_from(content, ()) == ToolPolicy(tools, tier, "Be careful.")
 
 
 def test_the_custom_tier_names_its_own():
     content = b'{"tier": "custom", "tools": ["Read", "Edit", "Bash", "Read"]}'
-    assert surface_from(content, ()) == Surface(("Read", "Edit", "Bash"), "custom")
+    assert tool_policy_from(content, ()) == ToolPolicy(("Read", "Edit", "Bash"), "custom")
 
 
 @pytest.mark.parametrize(
@@ -53,26 +53,26 @@ def test_the_custom_tier_names_its_own():
     ],
 )
 def test_a_malformed_file_is_the_tightest_tier_and_a_warning(content: bytes):
-    surface = surface_from(content, FULL)
-    assert surface.tools == READONLY
-    assert surface.warning.startswith("PERMISSIONS.json cannot be used")
+    policy = tool_policy_from(content, FULL)
+    assert policy.tools == READONLY
+    assert policy.warning.startswith("PERMISSIONS.json cannot be used")
 
 
 @given(content=st.binary(max_size=80))
 def test_no_file_whatever_is_in_it_gives_more_than_it_says(content: bytes):
-    surface = surface_from(content, FULL)
-    assert surface.tools == READONLY or b"tier" in content
+    policy = tool_policy_from(content, FULL)
+    assert policy.tools == READONLY or b"tier" in content
 
 
 def test_the_file_is_read_anew_each_time(tmp_path: Path):
-    assert read_surface(tmp_path).tools == FULL
+    assert read_tool_policy(tmp_path).tools == FULL
     (tmp_path / "PERMISSIONS.json").write_text('{"tier": "readonly"}')
-    assert read_surface(tmp_path).tools == READONLY
+    assert read_tool_policy(tmp_path).tools == READONLY
     (tmp_path / "PERMISSIONS.json").write_text(" " * 100_000)
-    assert "larger" in read_surface(tmp_path).warning
+    assert "larger" in read_tool_policy(tmp_path).warning
     (tmp_path / "PERMISSIONS.json").unlink()
     (tmp_path / "PERMISSIONS.json").mkdir()
-    assert read_surface(tmp_path).tools == READONLY
+    assert read_tool_policy(tmp_path).tools == READONLY
 
 
 @pytest.mark.parametrize(
@@ -85,19 +85,19 @@ def test_the_file_is_read_anew_each_time(tmp_path: Path):
     ],
 )
 def test_codex_is_held_by_its_sandbox(tools: tuple[str, ...], sandbox: str):
-    assert sandbox_for(Surface(tools)) == sandbox
+    assert sandbox_for(ToolPolicy(tools)) == sandbox
 
 
 @pytest.mark.parametrize("tools", [STANDARD, ("Write",), (), ("WebSearch",)])
 def test_what_codex_cannot_be_held_to_is_refused_not_loosened(tools: tuple[str, ...]):
     with pytest.raises(FairleadError) as refusal:
-        sandbox_for(Surface(tools))
+        sandbox_for(ToolPolicy(tools))
     assert refusal.value.code is Code.E_PERMISSION_TIER
 
 
 @given(tools=st.lists(st.sampled_from(FULL), unique=True))
 def test_gemini_is_denied_everything_but_the_tools_of_the_tier(tools: list[str]):
-    deny, allow = tomllib.loads(policy_for(Surface(tuple(tools))))["rule"]
+    deny, allow = tomllib.loads(policy_for(ToolPolicy(tuple(tools))))["rule"]
     assert (deny["toolName"], deny["decision"]) == ("*", "deny")
     assert allow["priority"] > deny["priority"]
     assert ("run_shell_command" in allow["toolName"]) == ("Bash" in tools)

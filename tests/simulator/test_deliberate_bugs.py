@@ -236,7 +236,7 @@ def record_as_paid_before_sending(patch):
         await self._channels[outgoing.destination.channel].send(outgoing)
 
     assert pay
-    patch.setattr(Outbox, "_pay_next", hasty)
+    patch.setattr(Outbox, "_send_next", hasty)
 
 
 @caught_by("twice or out of order")
@@ -252,14 +252,14 @@ def never_look_before_sending_again(patch):
 
 @caught_by("pieces, and")
 def look_only_after_the_question(patch):
-    parcel_of = Outbox._outgoing_message
+    outgoing_of = Outbox._outgoing_message
 
     def outgoing(self, entry):
         job = self._state.jobs.get(entry.job_id)
         before = entry.paid.get(str(entry.next_index - 1), job.message_id if job is not None else "")
-        return msgspec.structs.replace(parcel_of(self, entry), after_message_id=before)
+        return msgspec.structs.replace(outgoing_of(self, entry), after_message_id=before)
 
-    patch.setattr(Outbox, "_parcel", outgoing)
+    patch.setattr(Outbox, "_outgoing_message", outgoing)
 
 
 @pytest.mark.parametrize("name", BUGS)

@@ -3,8 +3,8 @@
 1. An ended job loses its prompt at once, and its answer when its outbox entry is gone.
 2. A session keeps its last 50 ended jobs and those of the last 7 days; a job whose answer is still owed stays.
 3. A dedupe key is kept 14 days; then its message id raises its conversation's floor: at or below, nothing is taken.
-4. A binding leaves when it ends, or 7 days after it expired. A delivered outbox entry leaves at once; an answer that no client
-   fetched after 7 days; a question 7 days after its deadline.
+4. A binding leaves when it ends, or 7 days after it expired. A delivered outbox entry leaves at once;
+   an answer that no client fetched after 7 days; a question 7 days after its deadline.
 
 Rules 2 to 4 are applied whenever a new day begins in the events: that bounds the state and costs nothing in between.
 """

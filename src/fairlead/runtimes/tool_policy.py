@@ -20,7 +20,7 @@ Tier = Literal["readonly", "standard", "full", "custom"]
 _TOOLS_OF: dict[str, tuple[str, ...]] = {"readonly": READONLY, "standard": STANDARD, "full": FULL}
 
 
-class Surface(msgspec.Struct, frozen=True):
+class ToolPolicy(msgspec.Struct, frozen=True):
     """`warning` says that the file was not understood and what holds instead. `tier` is empty without a file."""
 
     tools: tuple[str, ...]
@@ -38,10 +38,10 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     note: str = ""
 
 
-def surface_from(content: bytes | None, default_tools: tuple[str, ...]) -> Surface:
+def tool_policy_from(content: bytes | None, default_tools: tuple[str, ...]) -> ToolPolicy:
     """`content` is the file's, None where there is no file."""
     if content is None:
-        return Surface(default_tools)
+        return ToolPolicy(default_tools)
     try:
         said = msgspec.json.decode(content, type=_File)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
@@ -49,13 +49,13 @@ def surface_from(content: bytes | None, default_tools: tuple[str, ...]) -> Surfa
     if said.tier != "custom":
         if said.tools is not None:
             return _tightest(f"`tools` belongs to the tier custom, not to {said.tier}")
-        return Surface(_TOOLS_OF[said.tier], said.tier, said.note)
+        return ToolPolicy(_TOOLS_OF[said.tier], said.tier, said.note)
     if said.tools is None:
         return _tightest("the tier custom needs `tools`")
     bad = [name for name in said.tools if not _is_tool_name(name)]
     if bad:
         return _tightest(f"{bad[0]!r} is no name of a tool")
-    return Surface(tuple(dict.fromkeys(said.tools)), "custom", said.note)
+    return ToolPolicy(tuple(dict.fromkeys(said.tools)), "custom", said.note)
 
 
 def _is_tool_name(name: Any) -> bool:
@@ -63,24 +63,24 @@ def _is_tool_name(name: Any) -> bool:
     return isinstance(name, str) and name[:1].isalpha() and all(c.isalnum() or c in "_-*" for c in name)
 
 
-def _tightest(reason: str) -> Surface:
-    return Surface(
+def _tightest(reason: str) -> ToolPolicy:
+    return ToolPolicy(
         READONLY,
         "readonly",
         warning=f"{FILE_NAME} cannot be used ({reason}), so the tier is readonly. Correct the file.",
     )
 
 
-def read_surface(workspace: Path, default_tools: tuple[str, ...] = DEFAULT_TOOLS) -> Surface:
+def read_tool_policy(workspace: Path, default_tools: tuple[str, ...] = DEFAULT_TOOLS) -> ToolPolicy:
     """Read anew for every turn, so that a change holds from the next message on."""
     path = workspace / FILE_NAME
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
     except FileNotFoundError:
-        return surface_from(None, default_tools)
+        return tool_policy_from(None, default_tools)
     except OSError as fault:
         return _tightest(f"{path}: {fault.strerror}")
     if len(content) > LARGEST_FILE:
         return _tightest(f"it is larger than {LARGEST_FILE} bytes")
-    return surface_from(content, default_tools)
+    return tool_policy_from(content, default_tools)

@@ -1,4 +1,4 @@
-"""Everything around the daemon that a crash does not touch: people, their screens, agents' deeds, the disk, the weather.
+"""Everything around the daemon that a crash leaves alone: people, their screens, agents' deeds, disk and weather.
 
 Knows what was promised to whom. Knows nothing of how the daemon keeps its promises.
 """

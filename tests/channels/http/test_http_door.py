@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.channels.http.errors import HttpRefusal
-from fairlead.channels.http.guard import Door
+from fairlead.channels.http.guard import RequestGuard
 
 TOKEN = "t" * 43
 AUTH = {"Authorization": f"Bearer {TOKEN}"}
@@ -13,7 +13,7 @@ AUTH = {"Authorization": f"Bearer {TOKEN}"}
 
 def status_for(headers: dict[str, str], *, bound: str = "127.0.0.1", public: bool = False) -> int:
     try:
-        Door(TOKEN, bound).admit(headers, public=public)
+        RequestGuard(TOKEN, bound).admit(headers, public=public)
     except HttpRefusal as refused:
         return refused.status
     return 200

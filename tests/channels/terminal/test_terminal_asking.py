@@ -3,16 +3,18 @@
 import pytest
 
 from fairlead.api.wire import QuestionInfo
-from fairlead.channels.terminal.questions import Asking, Decided
+from fairlead.channels.terminal.questions import PromptResult, QuestionPrompt
 from fairlead.core.engine import Option
 from fairlead.core.events import AskedItem, QuestionKind
 
 
-def asking(kind: QuestionKind, *items: AskedItem) -> Asking:
-    return Asking(QuestionInfo("q_1", "job_1", "k", kind, "May I?", "2026-01-01T00:00:00.000Z", "open", items=items))
+def asking(kind: QuestionKind, *items: AskedItem) -> QuestionPrompt:
+    return QuestionPrompt(
+        QuestionInfo("q_1", "job_1", "k", kind, "May I?", "2026-01-01T00:00:00.000Z", "open", items=items)
+    )
 
 
-def press(question: Asking, *keys: str) -> Decided | None:
+def press(question: QuestionPrompt, *keys: str) -> PromptResult | None:
     decided = None
     for key in keys:
         assert decided is None, "no key is taken after the decision"
@@ -23,14 +25,19 @@ def press(question: Asking, *keys: str) -> Decided | None:
 @pytest.mark.req("C6")
 @pytest.mark.parametrize(
     ("key", "decided"),
-    [("y", Decided("allow")), ("s", Decided("allow", for_session=True)), ("N", Decided("deny")), ("x", None)],
+    [
+        ("y", PromptResult("allow")),
+        ("s", PromptResult("allow", for_session=True)),
+        ("N", PromptResult("deny")),
+        ("x", None),
+    ],
 )
-def test_a_permission_takes_one_key(key: str, decided: Decided | None):
+def test_a_permission_takes_one_key(key: str, decided: PromptResult | None):
     assert press(asking("permission"), key) == decided
 
 
 def test_a_plan_cannot_be_allowed_for_the_session():
-    assert press(asking("plan"), "s", "y") == Decided("allow")
+    assert press(asking("plan"), "s", "y") == PromptResult("allow")
 
 
 COLOUR = AskedItem("Which colour?", (Option("red"), Option("blue")))
@@ -38,11 +45,11 @@ SIZES = AskedItem("Which sizes?", (Option("S"), Option("M"), Option("L")), sever
 
 
 def test_a_choice_is_made_by_its_number():
-    assert press(asking("question", COLOUR), "3", "backspace", "2") == Decided("allow", {"Which colour?": "blue"})
+    assert press(asking("question", COLOUR), "3", "backspace", "2") == PromptResult("allow", {"Which colour?": "blue"})
 
 
 def test_own_words_are_an_answer_too():
-    assert press(asking("question", COLOUR), *"mauve", "enter") == Decided("allow", {"Which colour?": "mauve"})
+    assert press(asking("question", COLOUR), *"mauve", "enter") == PromptResult("allow", {"Which colour?": "mauve"})
     assert press(asking("question", COLOUR), "enter") is None
 
 
@@ -51,5 +58,5 @@ def test_several_questions_are_answered_in_turn():
     assert question.press("1") is None
     assert question.item_number == 1
     decided = press(question, *"1, 3", "enter")
-    assert decided == Decided("allow", {"Which colour?": "red", "Which sizes?": "S, L"})
+    assert decided == PromptResult("allow", {"Which colour?": "red", "Which sizes?": "S, L"})
     assert decided.words() == "red; S, L"

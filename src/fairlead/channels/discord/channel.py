@@ -8,26 +8,26 @@ from typing import Any, Final
 import discord
 
 from fairlead.channels.discord.commands.reply_format import refusal_line
-from fairlead.channels.discord.commands.runner import Desk
+from fairlead.channels.discord.commands.runner import CommandRunner
 from fairlead.channels.discord.commands.tree import Tree
 from fairlead.channels.discord.gateway import client as clients
 from fairlead.channels.discord.gateway.connection import Connection
 from fairlead.channels.discord.gateway.registration import Registration
-from fairlead.channels.discord.inbound.attachments import MAX_FILE_BYTES, Fetching, Refused
+from fairlead.channels.discord.inbound.attachments import MAX_FILE_BYTES, DiscordAttachments, Refused
 from fairlead.channels.discord.inbound.callers import People
-from fairlead.channels.discord.inbound.catch_up import Bounds, CatchingUp, last_seen, people_to_open
+from fairlead.channels.discord.inbound.catch_up import Bounds, CatchUp, last_seen, people_to_open
 from fairlead.channels.discord.inbound.messages import Deleted, Edited, Heard, Intake, Missed, Reacted
 from fairlead.channels.discord.inbound.places import CHANNEL, Places
-from fairlead.channels.discord.inbound.stranger_log import Strangers
-from fairlead.channels.discord.live.button_clicks import Clicking
-from fairlead.channels.discord.live.live_view import Showing
+from fairlead.channels.discord.inbound.stranger_log import StrangerLog
+from fairlead.channels.discord.live.button_clicks import ButtonClicks
+from fairlead.channels.discord.live.live_view import DiscordLiveView
 from fairlead.channels.discord.live.marks import FAILED
 from fairlead.channels.discord.live.status import close_left_over, left_over
-from fairlead.channels.discord.outbound.messages import MAX_FILES, TEXT_LIMIT, Sending, megabytes
-from fairlead.channels.discord.outbound.rest import CONDITIONS, Calls
-from fairlead.channels.discord.outbound.sent_nonces import Echoes
+from fairlead.channels.discord.outbound.messages import MAX_FILES, TEXT_LIMIT, MessageSender, megabytes
+from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
+from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.discord.outbound.webhooks import Webhooks
-from fairlead.channels.push.rate_limit import Governor, Urgency
+from fairlead.channels.push.rate_limit import RateLimit, Urgency
 from fairlead.core.identity import Identities
 from fairlead.core.inbound import Attachment
 from fairlead.core.state import Job
@@ -45,14 +45,20 @@ PATIENCE_SEC: Final = 20.0
 class BotClient(clients.GatewayClient):
     """The client with its desk, where commands find it."""
 
-    def __init__(self, ear: clients.Ear, pace: clients.IdentifyPace, desk: Desk, settings: Settings) -> None:
+    def __init__(
+        self,
+        listener: clients.GatewayListener,
+        pace: clients.IdentifyPace,
+        command_runner: CommandRunner,
+        settings: Settings,
+    ) -> None:
         super().__init__(
-            ear,
+            listener,
             pace,
             settings.discord_app_id,
             heartbeat_timeout_sec=settings.discord_heartbeat_timeout_sec,
         )
-        self.desk = desk
+        self.command_runner = command_runner
         self.tree = Tree(self)
 
 
@@ -90,50 +96,50 @@ class DiscordChannel:
         self._settings = settings
         self._pace = clients.IdentifyPace()
         self.connection = Connection(token=token, make_client=self._new_client, came_back=self._came_back)
-        self._calls = Calls(Governor(), lambda: self.connection.client, self._came_back)
-        self._echoes = Echoes(state_id)
+        self._rest = RestCalls(RateLimit(), lambda: self.connection.client, self._came_back)
+        self._sent_nonces = SentNonces(state_id)
         self._places = Places(settings.agent_id, identities, settings.discord_guild_id)
-        strangers = Strangers()
+        stranger_log = StrangerLog()
         self._people = People(
             gate,
             view,
             self._places,
-            strangers,
+            stranger_log,
             silent=settings.strangers == "silent",
             default_language=settings.lang,
         )
-        webhooks = Webhooks(self._calls, self._name_of) if settings.webhook_identity else None
-        self._sending = Sending(self._calls, blobs, self._echoes, state_id=state_id, webhooks=webhooks)
-        self._fetching = Fetching(
-            self._calls,
+        webhooks = Webhooks(self._rest, self._name_of) if settings.webhook_identity else None
+        self._sender = MessageSender(self._rest, blobs, self._sent_nonces, state_id=state_id, webhooks=webhooks)
+        self._attachments = DiscordAttachments(
+            self._rest,
             blobs,
             hosts=settings.discord_cdn_hosts,
             inbox=Path(settings.state_dir) / INBOX_NAME,
             tell=self._tell_refused,
         )
-        self._catching_up = CatchingUp(
-            self._calls, self._places, Bounds(settings.catch_up_hours, settings.catch_up_messages)
+        self._catch_up_reader = CatchUp(
+            self._rest, self._places, Bounds(settings.catch_up_hours, settings.catch_up_messages)
         )
         self._intake = Intake(
             gate,
             view,
             self._places,
-            self._calls,
-            strangers,
+            self._rest,
+            stranger_log,
             refuse=self._refuse,
-            look_back=self._catching_up.missed,
+            look_back=self._catch_up_reader.missed,
         )
-        self._clicking = Clicking(gate, view, self._calls, self._people)
-        self._desk = Desk(gate, view, self._people, self._calls)
-        self._showing = Showing(
+        self._button_clicks = ButtonClicks(gate, view, self._rest, self._people)
+        self._desk = CommandRunner(gate, view, self._people, self._rest)
+        self._live_view = DiscordLiveView(
             view,
-            self._calls,
-            self._echoes,
-            self._clicking,
+            self._rest,
+            self._sent_nonces,
+            self._button_clicks,
             least_interval_sec=settings.status_edit_min_interval_ms / 1000,
             tool_aware=settings.tool_aware_streaming,
         )
-        self._registration = Registration(self._calls, Path(settings.state_dir), settings.discord_guild_id)
+        self._registration = Registration(self._rest, Path(settings.state_dir), settings.discord_guild_id)
         self._owner: TaskOwner | None = None
         self._left_over = left_over(view.state)
         self._settling: list[asyncio.Task[None]] = []
@@ -143,9 +149,9 @@ class DiscordChannel:
     async def send(self, outgoing: OutgoingMessage) -> str:
         if outgoing.question is not None and not self._is_open(outgoing.question.question_id):
             raise DeliveryImpossible(Code.E_QUESTION_CLOSED, "settled while Discord was away")
-        message_id = await self._sending.send(outgoing)
+        message_id = await self._sender.send(outgoing)
         if outgoing.question is not None:
-            self._clicking.stands(
+            self._button_clicks.stands(
                 outgoing.question.question_id,
                 channel_id=int(outgoing.destination.conversation_id),
                 message_id=int(message_id),
@@ -159,10 +165,10 @@ class DiscordChannel:
         return question is not None and question.status == "open"
 
     async def find(self, outgoing: OutgoingMessage) -> str | None:
-        return await self._sending.find(outgoing)
+        return await self._sender.find(outgoing)
 
     async def fetch(self, job: Job) -> tuple[Attachment, ...]:
-        return await self._fetching.fetch(job)
+        return await self._attachments.fetch(job)
 
     async def recheck(self, job: Job) -> None:
         if await self.connection.until_connected(PATIENCE_SEC):
@@ -174,7 +180,7 @@ class DiscordChannel:
         """For ever; cancelling it ends all. Nothing that Discord does ends it."""
         async with TaskOwner("discord", on_crash=_report) as owner:
             self._owner = owner
-            owner.start(self._showing.run(), name="showing")
+            owner.start(self._live_view.run(), name="showing")
             owner.start(self._intake.run(), name="intake")
             owner.start(self.connection.run(), name="connection")
 
@@ -188,16 +194,16 @@ class DiscordChannel:
         assert self._owner is not None, "clients exist only while we run"
         return self._owner.start(work, name=name)
 
-    # --- clients.Ear
+    # --- clients.GatewayListener
 
-    def began(self, client: discord.Client) -> None:
+    def on_new_session(self, client: discord.Client) -> None:
         self._intake.bot_id = client.user.id if client.user is not None else 0
         self._intake.our_applications = frozenset(filter(None, (client.application_id,)))
-        oldest = self._catching_up.oldest()
-        for channel_id, since in self._catching_up.begin(self._view.state).items():
+        oldest = self._catch_up_reader.oldest()
+        for channel_id, since in self._catch_up_reader.begin(self._view.state).items():
             self._intake.put(channel_id, Missed(since, oldest))
-        if self._showing.marks is not None:
-            self._showing.marks.restore(self._view.state)
+        if self._live_view.marks is not None:
+            self._live_view.marks.restore(self._view.state)
         self._settle_in(client)
 
     def _settle_in(self, client: discord.Client) -> None:
@@ -216,34 +222,34 @@ class DiscordChannel:
         assert client.tree is not None
         try:
             await self._registration.bring_up_to_date(client, client.tree)
-        except CONDITIONS as condition:
+        except DELIVERY_ERRORS as condition:
             log.error("commands not registered", message=repr(condition.__cause__ or condition))
 
     async def _close_left_over(self) -> None:
         while self._left_over:
-            await close_left_over(self._calls, self._left_over[-1], self._view)
+            await close_left_over(self._rest, self._left_over[-1], self._view)
             self._left_over.pop()
 
     async def _open_direct_messages(self) -> None:
         settings = self._settings
         for user_id in people_to_open(settings.discord_owner_id, settings.allowed_user_ids):
             try:
-                opened: Any = await self._calls.insist(
+                opened: Any = await self._rest.until_done(
                     Urgency.CATCH_UP, lambda c, u=user_id: c.http.start_private_message(u)
                 )
-            except CONDITIONS as condition:
+            except DELIVERY_ERRORS as condition:
                 log.info("no direct messages with", user_id=str(user_id), message=repr(condition))
                 continue
             channel_id = int(opened["id"])
             address = self._places.ref(channel_id).address
             if address not in self._view.state.bound:
                 since = last_seen(self._view.state).get(address, 0)
-                self._intake.put(channel_id, Missed(since, self._catching_up.oldest()))
+                self._intake.put(channel_id, Missed(since, self._catch_up_reader.oldest()))
 
-    def heard(self, message: discord.Message) -> None:
+    def on_message(self, message: discord.Message) -> None:
         if message.author.id == self._intake.bot_id:
             nonce = None if message.nonce is None else str(message.nonce)
-            if not self._echoes.heard(nonce, message.id):
+            if not self._sent_nonces.heard(nonce, message.id):
                 self._halt()
             return
         self._intake.put(message.channel.id, Heard(message))
@@ -258,13 +264,13 @@ class DiscordChannel:
                 "stop one of them, or give each its own bot.",
             )
 
-    def edited(self, message: discord.Message) -> None:
+    def on_edit(self, message: discord.Message) -> None:
         self._intake.put(message.channel.id, Edited(message))
 
-    def deleted(self, channel_id: int, message_id: int) -> None:
+    def on_delete(self, channel_id: int, message_id: int) -> None:
         self._intake.put(channel_id, Deleted(message_id))
 
-    def reacted(self, reaction: discord.RawReactionActionEvent) -> None:
+    def on_reaction(self, reaction: discord.RawReactionActionEvent) -> None:
         wanted = self._settings.reaction_emoji
         if not wanted or str(reaction.emoji) != wanted or reaction.user_id == self._intake.bot_id:
             return
@@ -272,15 +278,15 @@ class DiscordChannel:
             return
         self._intake.put(reaction.channel_id, Reacted(reaction.message_id, reaction.user_id, reaction.guild_id))
 
-    async def clicked(self, interaction: discord.Interaction[Any]) -> None:
-        await self._clicking.clicked(interaction)
+    async def on_click(self, interaction: discord.Interaction[Any]) -> None:
+        await self._button_clicks.clicked(interaction)
 
     # --- small words
 
     async def _refuse(self, message: discord.Message, refusal: FairleadError) -> None:
         """Told where it was said, with its code; a refusal that cannot be told is in the log."""
-        if self._showing.marks is not None:
-            self._showing.marks.want(message.channel.id, message.id, FAILED)
+        if self._live_view.marks is not None:
+            self._live_view.marks.want(message.channel.id, message.id, FAILED)
         lang = self._view.language_of(self._people.person(message.author.id))
         await self._remark(message.channel.id, message.id, refusal_line(refusal, lang))
 
@@ -297,14 +303,14 @@ class DiscordChannel:
 
     async def _remark(self, channel_id: int, message_id: int, text: str) -> None:
         """A word about a message, under it. Not owed: a remark that cannot be sent is in the log."""
-        nonce = self._echoes.nonce(f"remark {message_id} {text}")
+        nonce = self._sent_nonces.nonce(f"remark {message_id} {text}")
         reference = discord.MessageReference(message_id=message_id, channel_id=channel_id, fail_if_not_exists=False)
         try:
-            await self._calls.make(
+            await self._rest.once(
                 Urgency.ANSWER,
                 lambda client: client.get_partial_messageable(channel_id).send(text, nonce=nonce, reference=reference),
             )
-        except CONDITIONS as condition:
+        except DELIVERY_ERRORS as condition:
             log.warning("a remark was not told", message_id=str(message_id), message=f"{text} ({condition!r})")
 
     def _name_of(self, outgoing: OutgoingMessage) -> str:

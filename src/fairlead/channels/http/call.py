@@ -8,7 +8,7 @@ from aiohttp import web
 
 from fairlead.api.wire import CHANNEL_HEADER, FileInfo, JobInfo
 from fairlead.channels.http.errors import fault_of_job
-from fairlead.channels.http.job_stream import Feeds
+from fairlead.channels.http.job_stream import JobStreams
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.identity import LOCAL_USER, Identities
 from fairlead.core.keys import user_key
@@ -43,7 +43,7 @@ class Service(msgspec.Struct, frozen=True):
     vitals: Vitals
     identities: Identities
     agent_id: str
-    feeds: Feeds
+    streams: JobStreams
 
     async def command(self, request: Request, caller: Caller, kind: type[R]) -> R:
         """Run to its end even if the client hangs up: half a command is worse than an unread reply."""

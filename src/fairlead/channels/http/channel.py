@@ -9,8 +9,8 @@ from aiohttp import web
 
 from fairlead.channels.http.call import PULL_CHANNELS, Call, Service, Vitals, channel_of
 from fairlead.channels.http.errors import HttpRefusal, json_reply, refusal
-from fairlead.channels.http.guard import Door
-from fairlead.channels.http.job_stream import Feeds
+from fairlead.channels.http.guard import RequestGuard
+from fairlead.channels.http.job_stream import JobStreams
 from fairlead.channels.http.openapi import openapi_document
 from fairlead.channels.http.routes import ENDPOINTS, Endpoint
 from fairlead.core.identity import Identities
@@ -61,7 +61,7 @@ class HttpChannel(PullChannel):
         max_body_bytes: int = MAX_BODY_BYTES,
     ) -> None:
         super().__init__("http")
-        self._service = Service(gate, view, blobs, vitals, identities, agent_id, Feeds(view))
+        self._service = Service(gate, view, blobs, vitals, identities, agent_id, JobStreams(view))
         self._token = token
         self._max_body_bytes = max_body_bytes
 
@@ -73,27 +73,27 @@ class HttpChannel(PullChannel):
     @asynccontextmanager
     async def serve(self, host: str, port: int) -> AsyncGenerator[tuple[str, int]]:
         runner = web.AppRunner(
-            self._application(Door(self._token, host)),
+            self._application(RequestGuard(self._token, host)),
             handler_cancellation=True,  # whoever waits for a client that left stops waiting; jobs go on
             shutdown_timeout=_SHUTDOWN_SEC,
             access_log=None,
         )
         await runner.setup()
-        feeds = self._service.feeds
+        streams = self._service.streams
         try:
             async with TaskOwner("http") as owner:
-                owner.start(feeds.run(), name="feeds")
+                owner.start(streams.run(), name="feeds")
                 try:
                     yield await _listen(runner, host, port)
                 finally:
-                    feeds.close()
+                    streams.close()
                     owner.cancel()
         finally:
             await runner.cleanup()
 
-    def _application(self, door: Door) -> web.Application:
+    def _application(self, guard: RequestGuard) -> web.Application:
         application = web.Application(
-            middlewares=[_guard(door)],  # every answer, also 404, passes here
+            middlewares=[_guarding(guard)],  # every answer, also 404, passes here
             client_max_size=self._max_body_bytes,
         )
         for endpoint in ENDPOINTS:
@@ -110,11 +110,11 @@ class HttpChannel(PullChannel):
         return answer
 
 
-def _guard(door: Door) -> Any:
+def _guarding(guard: RequestGuard) -> Any:
     @web.middleware
-    async def guard(request: web.Request, handler: _Next) -> web.StreamResponse:
+    async def middleware(request: web.Request, handler: _Next) -> web.StreamResponse:
         try:
-            door.admit(request.headers, public=request.path in _PUBLIC)
+            guard.admit(request.headers, public=request.path in _PUBLIC)
             return await handler(request)
         except HttpRefusal as refused:
             _tell(refused.problem, request)
@@ -132,7 +132,7 @@ def _guard(door: Door) -> Any:
             _tell(bug, request)
             return refusal(error(Code.E_INTERNAL))
 
-    return guard
+    return middleware
 
 
 def _tell(problem: Exception, request: web.Request) -> None:

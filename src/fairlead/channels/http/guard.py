@@ -21,7 +21,7 @@ from fairlead.errors import Code, error
 _OWN_SITES: Final = frozenset({"same-origin", "none"})
 
 
-class Door(msgspec.Struct, frozen=True):
+class RequestGuard(msgspec.Struct, frozen=True):
     """`bound_host` is what we listen on; a wildcard address admits every literal address, never a name."""
 
     token: str

@@ -47,7 +47,7 @@ def frame_of(event: StreamEvent, frame_id: str) -> Frame:
     return Frame(frame_id, EVENT_NAMES[type(event)], _ENCODER.encode(event))
 
 
-class JobFeed:
+class JobStream:
     def __init__(self, job_id: str) -> None:
         self.job_id = job_id
         self.ended = False
@@ -112,13 +112,13 @@ class JobFeed:
         self._news = asyncio.Event()
 
 
-class Feeds:
+class JobStreams:
     """All feeds. `run` is the watcher; its owner is the server."""
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._feeds: dict[str, JobFeed] = {}
-        self._ended: dict[str, JobFeed] = {}
+        self._feeds: dict[str, JobStream] = {}
+        self._ended: dict[str, JobStream] = {}
         self.closed = False
 
     async def run(self) -> None:
@@ -126,23 +126,23 @@ class Feeds:
             async for event in happening:
                 self._hear(event)
 
-    def follow(self, job_id: str) -> JobFeed:
+    def follow(self, job_id: str) -> JobStream:
         """The feed of a job that lives; an ended one for any other, which has nothing but its end to tell."""
-        feed = self._feeds.get(job_id) or self._ended.get(job_id)
-        if feed is None:
-            feed = JobFeed(job_id)
+        stream = self._feeds.get(job_id) or self._ended.get(job_id)
+        if stream is None:
+            stream = JobStream(job_id)
             job = self._view.state.jobs.get(job_id)
             if self.closed or job is None or job.state not in LIVE:
-                feed.end()
+                stream.end()
             else:
-                self._feeds[job_id] = feed
-                _catch_up(feed, self._view.state)
-        return feed
+                self._feeds[job_id] = stream
+                _catch_up(stream, self._view.state)
+        return stream
 
     def close(self) -> None:
         self.closed = True
-        for feed in self._feeds.values():
-            feed.end()
+        for stream in self._feeds.values():
+            stream.end()
         self._feeds.clear()
 
     def _hear(self, event: LiveEvent) -> None:
@@ -152,31 +152,31 @@ class Feeds:
         shown = shown_as(event, self._view.state)
         if shown is None:
             return
-        feed = self._feeds.get(event.job_id)
-        if feed is None:
+        stream = self._feeds.get(event.job_id)
+        if stream is None:
             job = self._view.state.jobs.get(event.job_id)
             if job is None or not job.is_live:
                 return  # a question may be settled after its job is over: a feed begun now would never end
-            feed = self._feeds[event.job_id] = JobFeed(event.job_id)
-        feed.publish(shown)
+            stream = self._feeds[event.job_id] = JobStream(event.job_id)
+        stream.publish(shown)
 
     def _end(self, job_id: str) -> None:
-        feed = self._feeds.pop(job_id, None)
-        if feed is None:
+        stream = self._feeds.pop(job_id, None)
+        if stream is None:
             return
-        feed.end()
-        self._ended[job_id] = feed
+        stream.end()
+        self._ended[job_id] = stream
         while len(self._ended) > KEPT_ENDED:
             del self._ended[next(iter(self._ended))]
 
 
-def _catch_up(feed: JobFeed, state: State) -> None:
-    job = state.jobs[feed.job_id]
+def _catch_up(stream: JobStream, state: State) -> None:
+    job = state.jobs[stream.job_id]
     if job.state != "queued":
-        feed.publish(Moved(job.job_id, job.state, tool=job.tool or ""))
+        stream.publish(Moved(job.job_id, job.state, tool=job.tool or ""))
     for question in state.questions.values():
         if question.job_id == job.job_id and question.status == "open":
-            feed.publish(question_info(question))
+            stream.publish(question_info(question))
 
 
 def shown_as(event: LiveEvent, state: State) -> StreamEvent | None:

@@ -6,7 +6,7 @@ from aiohttp import web
 from fairlead.api.wire import ACK_HEADER, MANUAL, Accepted, Done, Failed
 from fairlead.channels.http.call import Call, Service, job_info
 from fairlead.channels.http.errors import fault_of
-from fairlead.channels.http.job_stream import HEARTBEAT, JobFeed, frame_of
+from fairlead.channels.http.job_stream import HEARTBEAT, JobStream, frame_of
 from fairlead.core.state import JobState
 from fairlead.errors import Code, error
 
@@ -23,39 +23,39 @@ async def get_events(call: Call) -> web.StreamResponse:
 
 
 async def send_events(call: Call, accepted: Accepted) -> web.StreamResponse:
-    feed = call.service.feeds.follow(accepted.job_id)
+    stream = call.service.streams.follow(accepted.job_id)
     response = web.StreamResponse(headers=_HEADERS)
     await response.prepare(call.http)
-    number = feed.number_after(call.http.headers.get("Last-Event-ID", ""))
+    number = stream.number_after(call.http.headers.get("Last-Event-ID", ""))
     try:
         if number is None:
-            await response.write(frame_of(accepted, feed.first_id).as_bytes())
-        await _send_frames(response, feed, number or 0)
-        if not call.service.feeds.closed:
-            await _send_end(call, response, feed)
+            await response.write(frame_of(accepted, stream.first_id).as_bytes())
+        await _send_frames(response, stream, number or 0)
+        if not call.service.streams.closed:
+            await _send_end(call, response, stream)
     except ConnectionError:
         pass  # the client is gone; its job goes on, and the answer waits to be fetched
     return response
 
 
-async def _send_frames(response: web.StreamResponse, feed: JobFeed, number: int) -> None:
-    async for frame in feed.frames(number):
+async def _send_frames(response: web.StreamResponse, stream: JobStream, number: int) -> None:
+    async for frame in stream.frames(number):
         await response.write(b": still here\n\n" if frame is HEARTBEAT else frame.as_bytes())
 
 
-async def _send_end(call: Call, response: web.StreamResponse, feed: JobFeed) -> None:
-    end = await _end_of(call.service, feed.job_id)
-    await response.write(frame_of(end, feed.end_id).as_bytes())
+async def _send_end(call: Call, response: web.StreamResponse, stream: JobStream) -> None:
+    end = await _end_of(call.service, stream.job_id)
+    await response.write(frame_of(end, stream.end_id).as_bytes())
     await response.write_eof()
-    await acknowledge_if_wanted(call, feed.job_id)
+    await acknowledge_if_wanted(call, stream.job_id)
 
 
 async def until_over(service: Service, job_id: str) -> Done | Failed:
     """Raises E_SHUTDOWN if the server closes first: the job is written and goes on without it."""
-    feed = service.feeds.follow(job_id)
-    async for _ in feed.frames(0):
+    stream = service.streams.follow(job_id)
+    async for _ in stream.frames(0):
         pass
-    if service.feeds.closed:
+    if service.streams.closed:
         raise error(
             Code.E_SHUTDOWN,
             f"Fairlead is shutting down; {job_id} is written and is not lost.",

@@ -27,7 +27,7 @@ class Urgency(IntEnum):
     CATCH_UP = 5
 
 
-class Governor:
+class RateLimit:
     """Calls are spread over the second, but for a few at once: what leaves here together arrives later, and with what
     leaves next, and a window of Discord's must not hold both."""
 
@@ -39,7 +39,7 @@ class Governor:
         self._numbers = count()
         self._timer: asyncio.TimerHandle | None = None
 
-    async def turn(self, urgency: Urgency) -> None:
+    async def acquire(self, urgency: Urgency) -> None:
         """Returns when it is the caller's turn to make one call."""
         place = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (urgency, next(self._numbers), place))

@@ -29,7 +29,7 @@ from fairlead.channels.terminal.commands import (
     parse,
 )
 from fairlead.channels.terminal.keyboard import Keyboard
-from fairlead.channels.terminal.live_view import Ending, Turn
+from fairlead.channels.terminal.live_view import Ending, TerminalLiveView
 from fairlead.channels.terminal.options import ChatOptions
 from fairlead.channels.terminal.project_choice import settle_in
 from fairlead.channels.terminal.screen import Screen
@@ -139,7 +139,7 @@ class Chat:
 
     async def _ask_late(self, question: w.QuestionInfo) -> None:
         self._screen.say(f"{question.job_id} asked this before a restart; your answer begins a new job.", "yellow")
-        turn = Turn(self._client, self._screen, self._options.user)
+        turn = TerminalLiveView(self._client, self._screen, self._options.user)
         begun = await turn.ask_late(question, self._keyboard)
         self._typed_ahead += turn.typed_ahead
         if begun is not None:
@@ -247,7 +247,7 @@ class Chat:
             self._screen.say("Fairlead does not answer; trying again …", "yellow")
 
     async def _follow(self, job_id: str) -> Ending:
-        turn = Turn(self._client, self._screen, self._options.user)
+        turn = TerminalLiveView(self._client, self._screen, self._options.user)
         ending = await turn.follow(job_id, self._keyboard)
         self._typed_ahead += turn.typed_ahead
         return ending

@@ -8,8 +8,8 @@ from typing import Final, Literal, NamedTuple, assert_never
 from fairlead.api import Client, ServerAway
 from fairlead.api import wire as w
 from fairlead.channels.terminal.keyboard import Keyboard
-from fairlead.channels.terminal.markdown_stream import Flowing
-from fairlead.channels.terminal.questions import Asking, Decided
+from fairlead.channels.terminal.markdown_stream import MarkdownStream
+from fairlead.channels.terminal.questions import PromptResult, QuestionPrompt
 from fairlead.channels.terminal.screen import Screen
 from fairlead.core.requests import Cancel
 from fairlead.errors import FairleadError, sentence
@@ -32,7 +32,7 @@ Happening = w.StreamEvent | Key | Away | FairleadError | ServerAway
 Ending = Literal["over", "left", "lost"]
 
 
-class Turn:
+class TerminalLiveView:
     """`typed_ahead` is what the person typed meanwhile: whole lines come next, the rest belongs into the line."""
 
     def __init__(self, client: Client, screen: Screen, user: str) -> None:
@@ -40,8 +40,8 @@ class Turn:
         self._client = client
         self._screen = screen
         self._user = user
-        self._flowing = Flowing()
-        self._asking: Asking | None = None
+        self._flowing = MarkdownStream()
+        self._asking: QuestionPrompt | None = None
         self._cancelling = False
         self._away = False
         self._inbox: asyncio.Queue[Happening] = asyncio.Queue()
@@ -151,7 +151,7 @@ class Turn:
     def _begin_again(self, accepted: w.Accepted) -> None:
         """A stream that begins anew tells the answer anew; what was shown of it stays above."""
         self._flush()
-        self._flowing = Flowing()
+        self._flowing = MarkdownStream()
         if accepted.state == "queued" and accepted.position:
             self._screen.note(f"waiting behind {accepted.position} …")
 
@@ -188,7 +188,7 @@ class Turn:
             self._settled_elsewhere(question)
         elif self._asking is None or self._asking.question.question_id != question.question_id:
             self._flush()
-            self._asking = Asking(question)
+            self._asking = QuestionPrompt(question)
             self._screen.question(question)
             self._screen.asking(self._asking)
 
@@ -224,7 +224,7 @@ class Turn:
             if isinstance(late, Key):
                 self._type_ahead(late.name)
 
-    async def _press_in_question(self, asking: Asking, key: str) -> str | None:
+    async def _press_in_question(self, asking: QuestionPrompt, key: str) -> str | None:
         """The job that goes on, or begins, once this key has made the answer complete."""
         item = asking.item_number
         decided = asking.press(key)
@@ -234,7 +234,7 @@ class Turn:
             self._screen.question(asking.question, asking.item_number)
         return None
 
-    async def _answer(self, question: w.QuestionInfo, decided: Decided) -> str | None:
+    async def _answer(self, question: w.QuestionInfo, decided: PromptResult) -> str | None:
         self._stop_asking()
         try:
             job_id = await self._client.answer(

@@ -3,7 +3,7 @@
 from fairlead.render.fences import scan
 
 
-class Flowing:
+class MarkdownStream:
     """Collects an answer. Blocks end at blank lines outside of code blocks; a whole block never changes again."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from fairlead.api.wire import QuestionInfo
 from fairlead.core.engine import Verdict
 
 
-class Decided(msgspec.Struct, frozen=True):
+class PromptResult(msgspec.Struct, frozen=True):
     verdict: Verdict
     chosen: dict[str, str] = {}
     for_session: bool = False
@@ -19,7 +19,7 @@ class Decided(msgspec.Struct, frozen=True):
         return "yes, for this session" if self.for_session else "yes, once"
 
 
-class Asking:
+class QuestionPrompt:
     """One open question. `typed` is what stands in the line while an answer takes more than one key."""
 
     def __init__(self, question: QuestionInfo) -> None:
@@ -38,16 +38,16 @@ class Asking:
             case "question":
                 return self._item_hint()
 
-    def press(self, key: str) -> Decided | None:
+    def press(self, key: str) -> PromptResult | None:
         if self.question.kind == "question":
             return self._press_in_item(key)
         match key.lower():
             case "y":
-                return Decided("allow")
+                return PromptResult("allow")
             case "s" if self.question.kind == "permission":
-                return Decided("allow", for_session=True)
+                return PromptResult("allow", for_session=True)
             case "n":
-                return Decided("deny")
+                return PromptResult("deny")
             case _:
                 return None
 
@@ -63,7 +63,7 @@ class Asking:
             return "numbers with commas, or your own words, then Enter"
         return f"[1-{len(item.options)}], or your own words and Enter"
 
-    def _press_in_item(self, key: str) -> Decided | None:
+    def _press_in_item(self, key: str) -> PromptResult | None:
         item = self.question.items[self.item_number]
         if key == "enter":
             return self._take(self._meant(self.typed.strip())) if self.typed.strip() else None
@@ -86,8 +86,8 @@ class Asking:
             return ", ".join(options[n - 1].label for n in numbers)
         return typed
 
-    def _take(self, answer: str) -> Decided | None:
+    def _take(self, answer: str) -> PromptResult | None:
         self._chosen[self.question.items[self.item_number].text] = answer
         self.typed = ""
         done = self.item_number == len(self.question.items)
-        return Decided("allow", dict(self._chosen)) if done else None
+        return PromptResult("allow", dict(self._chosen)) if done else None

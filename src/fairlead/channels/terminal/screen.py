@@ -18,7 +18,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from fairlead.api.wire import QuestionInfo
-from fairlead.channels.terminal.questions import Asking
+from fairlead.channels.terminal.questions import QuestionPrompt
 from fairlead.render.safe_text import visible_lines
 
 
@@ -43,7 +43,7 @@ class Screen:
         self._tail = ""
         self._note = ""
         self._tools: dict[str, str] = {}
-        self._asking: Asking | None = None
+        self._asking: QuestionPrompt | None = None
 
     # --- the living part --------------------------------------------------------------------------------------------
 
@@ -85,7 +85,7 @@ class Screen:
             mark = Text("  ✓ ", "green") if ok else Text("  ✗ ", "red")
             self.console.print(mark + Text(visible_lines(label), "dim") + Text(_behind(summary), "dim"))
 
-    def asking(self, asking: Asking | None) -> None:
+    def asking(self, asking: QuestionPrompt | None) -> None:
         self._asking = asking
         self.draw()
 
@@ -148,8 +148,8 @@ def _behind(words: str) -> str:
 
 
 def _markdown(text: str) -> Markdown:
-    drawn = Markdown(visible_lines(text), code_theme="ansi_dark")
-    for token in (child for block in drawn.parsed for child in block.children or ()):
+    format_reply = Markdown(visible_lines(text), code_theme="ansi_dark")
+    for token in (child for block in format_reply.parsed for child in block.children or ()):
         if token.type == "softbreak":
             token.type = "hardbreak"  # agents end a line where they mean it, as people do in a chat
-    return drawn
+    return format_reply

@@ -80,7 +80,7 @@ class Outbox:
                         await self._something_is_new(seen)
 
     async def _something_is_new(self, seen: int) -> None:
-        """An entry without a plan, or one whose send loop crashed. Most facts owe nobody anything, so this check is cheap."""
+        """An entry has no plan, or its send loop crashed. Most facts owe nobody anything, so this check is cheap."""
         await self._ledger.until_changed(seen)
         while self._has_all_send_loops and all(entry.plan is not None for entry in self._state.outbox.values()):
             await self._ledger.until_changed(self._state.seq)
@@ -149,7 +149,7 @@ class Outbox:
         return None
 
     async def _send_loop(self, address: str) -> None:
-        """Send this conversation's entries in order until there are none; an entry that must wait holds those behind it."""
+        """Send this conversation's entries in order until none is left; one that must wait holds those behind it."""
         channel = address.partition("/")[0]
         seen = self._reconnects.count(channel)
         try:

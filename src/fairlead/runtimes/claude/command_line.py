@@ -4,7 +4,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from fairlead.runtimes.tool_policy import DEFAULT_TOOLS, Surface
+from fairlead.runtimes.tool_policy import DEFAULT_TOOLS, ToolPolicy
 
 MOST_SYSTEM_PROMPT: Final = 4000
 # They reach the person through us, and do nothing by themselves.
@@ -37,7 +37,7 @@ class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True):
     check_mark: str = "fairlead-check:claude"
 
 
-class Talk(msgspec.Struct, frozen=True):
+class AgentSession(msgspec.Struct, frozen=True):
     """Which talk: a new one under a chosen id, or one that goes on."""
 
     key: str
@@ -48,7 +48,7 @@ class Talk(msgspec.Struct, frozen=True):
 
 
 def shared_flags(
-    settings: ClaudeSettings, surface: Surface, *, model: str, add_dirs: tuple[str, ...]
+    settings: ClaudeSettings, policy: ToolPolicy, *, model: str, add_dirs: tuple[str, ...]
 ) -> tuple[str, ...]:
     return (
         *(("--model", model) if model else ()),
@@ -60,7 +60,7 @@ def shared_flags(
         *_system_prompt(settings),
         *(("--debug-file", settings.debug_file) if settings.debug_file else ()),
         *(part for directory in add_dirs for part in ("--add-dir", directory)),
-        *("--tools", ",".join(surface.tools)),
+        *("--tools", ",".join(policy.tools)),
     )
 
 
@@ -71,14 +71,14 @@ def _system_prompt(settings: ClaudeSettings) -> tuple[str, ...]:
     return ("--append-system-prompt", settings.append_system_prompt, "--system-prompt-snapshot", "off")
 
 
-def with_asking(surface: Surface) -> Surface:
-    return msgspec.structs.replace(surface, tools=tuple(dict.fromkeys((*surface.tools, *ASKING_TOOLS))))
+def with_asking(policy: ToolPolicy) -> ToolPolicy:
+    return msgspec.structs.replace(policy, tools=tuple(dict.fromkeys((*policy.tools, *ASKING_TOOLS))))
 
 
 def one_shot(
     settings: ClaudeSettings,
-    surface: Surface,
-    talk: Talk,
+    policy: ToolPolicy,
+    agent_session: AgentSession,
     prompt: str,
     *,
     model: str = "",
@@ -92,9 +92,9 @@ def one_shot(
         settings.command,
         "-p",
         *(output if is_stream else ("--output-format", "text")),
-        *shared_flags(settings, surface, model=model, add_dirs=add_dirs),
+        *shared_flags(settings, policy, model=model, add_dirs=add_dirs),
         *args,
-        *talk.flags(),
+        *agent_session.flags(),
         "--",
         prompt,
     )
@@ -102,7 +102,7 @@ def one_shot(
 
 def conversation(
     settings: ClaudeSettings,
-    surface: Surface,
+    policy: ToolPolicy,
     *,
     model: str = "",
     add_dirs: tuple[str, ...] = (),
@@ -117,6 +117,6 @@ def conversation(
         "--include-partial-messages",
         "--replay-user-messages",
         *("--permission-prompt-tool", "stdio"),
-        *shared_flags(settings, with_asking(surface), model=model, add_dirs=add_dirs),
+        *shared_flags(settings, with_asking(policy), model=model, add_dirs=add_dirs),
         *args,
     )

@@ -3,7 +3,7 @@
 from typing import Final
 
 from fairlead.errors import Code, FairleadError, error
-from fairlead.runtimes.tool_policy import Surface
+from fairlead.runtimes.tool_policy import ToolPolicy
 
 PLAN: Final = "plan"
 ACCEPT_EDITS: Final = "acceptEdits"
@@ -19,8 +19,8 @@ class Modes:
         self.offered: Final = (*_ALWAYS, BYPASS) if may_bypass else _ALWAYS
         self._chosen: dict[str, str] = {}
 
-    def choose(self, session_key: str, mode: str, surface: Surface) -> None:
-        refusal = self._refusal(mode, surface)
+    def choose(self, session_key: str, mode: str, policy: ToolPolicy) -> None:
+        refusal = self._refusal(mode, policy)
         if refusal is not None:
             raise refusal
         self._chosen[session_key] = mode
@@ -29,10 +29,10 @@ class Modes:
         """Empty: the one that claude is started with."""
         return self._chosen.get(session_key, "")
 
-    def within(self, session_key: str, surface: Surface) -> tuple[str, str]:
+    def within(self, session_key: str, policy: ToolPolicy) -> tuple[str, str]:
         """The chosen mode, if the tier as it is now still leaves room for it; else why it is given up."""
         mode = self.of(session_key)
-        refusal = self._refusal(mode, surface) if mode else None
+        refusal = self._refusal(mode, policy) if mode else None
         if refusal is None:
             return mode, ""
         del self._chosen[session_key]
@@ -43,12 +43,12 @@ class Modes:
         if self.of(session_key) == PLAN:
             del self._chosen[session_key]
 
-    def _refusal(self, mode: str, surface: Surface) -> FairleadError | None:
+    def _refusal(self, mode: str, policy: ToolPolicy) -> FairleadError | None:
         if mode == BYPASS and mode not in self.offered:
             return error(Code.E_MODE_UNAVAILABLE, f"The mode {BYPASS} needs CLAUDE_DANGEROUSLY_SKIP_PERMISSIONS=1.")
         if mode not in self.offered:
             return error(Code.E_MODE_UNAVAILABLE, f"{mode[:60]!r} is not among {', '.join(self.offered)}.")
-        if mode == ACCEPT_EDITS and not surface.has("Edit", "Write"):
-            tier = f"The tier {surface.tier}" if surface.tier else "RUNTIME_TOOLS"
+        if mode == ACCEPT_EDITS and not policy.has("Edit", "Write"):
+            tier = f"The tier {policy.tier}" if policy.tier else "RUNTIME_TOOLS"
             return error(Code.E_MODE_UNAVAILABLE, f"{tier} allows no edits, so none can be accepted unasked.")
         return None

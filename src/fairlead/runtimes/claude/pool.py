@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from fairlead.core.engine import AgentInitiated, EngineEvent, Invocation, SetModel
-from fairlead.runtimes.claude.command_line import Talk
+from fairlead.runtimes.claude.command_line import AgentSession
 from fairlead.runtimes.claude.process import ClaudeProcess, Launch
 
 DEFAULT_MODEL = "default"
@@ -30,20 +30,20 @@ class Pool:
         return len(self._processes)
 
     async def take(
-        self, invocation: Invocation, launch: Launch, talk: Talk, *, model: str, mode: str = ""
+        self, invocation: Invocation, launch: Launch, agent_session: AgentSession, *, model: str, mode: str = ""
     ) -> ClaudeProcess | None:
         """The session's process, a new one if it has none that fits; None if all are busy with other sessions."""
         session_key = invocation.session_key
         async with self._one_at_a_time:
             process = self._processes.pop(session_key, None)
             self._stop_timer(session_key)
-            if process is not None and not _fits(process, launch, talk):
+            if process is not None and not _fits(process, launch, agent_session):
                 await process.end()
                 process = None
             if process is None:
                 if not await self._has_room():
                     return None
-                process = self._start(invocation, launch, talk, model=model, mode=mode)
+                process = self._start(invocation, launch, agent_session, model=model, mode=mode)
             self._processes[session_key] = process
         if process.model != model:
             await process.tell(SetModel(model or DEFAULT_MODEL))
@@ -60,7 +60,9 @@ class Pool:
         if waiting:
             await asyncio.wait(waiting)
 
-    def _start(self, invocation: Invocation, launch: Launch, talk: Talk, *, model: str, mode: str) -> ClaudeProcess:
+    def _start(
+        self, invocation: Invocation, launch: Launch, agent_session: AgentSession, *, model: str, mode: str
+    ) -> ClaudeProcess:
         session_key, generation = invocation.session_key, invocation.generation  # a reset ends the process's talk
 
         def on_unasked(turn_id: str, event: EngineEvent) -> None:
@@ -70,7 +72,7 @@ class Pool:
             self._look_at(session_key, process)
 
         process = ClaudeProcess(
-            launch, talk, mark=invocation.mark, model=model, mode=mode, on_unasked=on_unasked, on_idle=on_idle
+            launch, agent_session, mark=invocation.mark, model=model, mode=mode, on_unasked=on_unasked, on_idle=on_idle
         )
         process.start()
         return process
@@ -111,6 +113,11 @@ class Pool:
             handle.cancel()
 
 
-def _fits(process: ClaudeProcess, launch: Launch, talk: Talk) -> bool:
+def _fits(process: ClaudeProcess, launch: Launch, agent_session: AgentSession) -> bool:
     """Another talk, tier or directory needs another process; another model does not."""
-    return not process.is_dead and process.launch == launch and process.dialogue.key == talk.key and not talk.is_new
+    return (
+        not process.is_dead
+        and process.launch == launch
+        and process.dialogue.key == agent_session.key
+        and not agent_session.is_new
+    )

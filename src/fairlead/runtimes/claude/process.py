@@ -14,7 +14,7 @@ from fairlead.kit.framing import LineTooLong
 from fairlead.kit.processes import Grace, OwnedProcess, StdinClosed, StdinStuck
 from fairlead.ports import JobLog
 from fairlead.runtimes.claude import wire
-from fairlead.runtimes.claude.command_line import Talk
+from fairlead.runtimes.claude.command_line import AgentSession
 from fairlead.runtimes.claude.dialogue import CONTEXT_USAGE, INITIALIZE, Dialogue, ends_the_process
 from fairlead.runtimes.cli_turn import CANCEL_GRACE, exit_of, hung, start_failure
 from fairlead.runtimes.translator import INTERRUPTED, exit_failure, is_end
@@ -24,7 +24,7 @@ CONTEXT_DELAY: Final = 1.0
 AFTER_INTERRUPT: Final = Grace(terminate=0.6)
 
 
-class TalkLost(Exception):  # noqa: N818 - says what happened
+class ProcessLost(Exception):  # noqa: N818 - says what happened
     """The process is gone, or as good as gone, in the middle of a turn. `is_wanted`: because somebody ended it."""
 
     def __init__(self, failure: TurnFailed, *, is_wanted: bool = False) -> None:
@@ -58,7 +58,7 @@ class ClaudeProcess:
     def __init__(
         self,
         launch: Launch,
-        talk: Talk,
+        agent_session: AgentSession,
         *,
         mark: str,
         model: str,
@@ -68,21 +68,21 @@ class ClaudeProcess:
     ) -> None:
         self.launch = launch
         self.mark = mark
-        self.dialogue = Dialogue(talk.key, f"{uuid.uuid4().hex}-", spent=0.0 if talk.is_new else None)
+        self.dialogue = Dialogue(agent_session.key, f"{uuid.uuid4().hex}-", spent=0.0 if agent_session.is_new else None)
         self.is_dead = False
         self.is_in_turn = False
         self._is_interrupted = False
         self.model = model
         self.mode = mode
-        self._talk = talk
+        self._talk = agent_session
         self._on_unasked = on_unasked
         self._on_idle = on_idle
         self._log: JobLog | None = None
         self._process: OwnedProcess | None = None
         self._started = asyncio.Event()
-        self._queue: asyncio.Queue[EngineEvent | TalkLost | None] = asyncio.Queue()
+        self._queue: asyncio.Queue[EngineEvent | ProcessLost | None] = asyncio.Queue()
         self._heard_at = 0.0
-        self._lost: TalkLost | None = None
+        self._lost: ProcessLost | None = None
         self._life: asyncio.Task[None] | None = None
         self._context_timer: asyncio.TimerHandle | None = None
         self._writes: set[asyncio.Task[None]] = set()
@@ -151,9 +151,9 @@ class ClaudeProcess:
                 event = await self._queue.get()
         except TimeoutError:
             if due is not None and loop.time() >= due >= self._heard_at + (hang_sec or 0.0):
-                raise TalkLost(hung(hang_sec or 0.0)) from None
+                raise ProcessLost(hung(hang_sec or 0.0)) from None
             return None
-        if isinstance(event, TalkLost):
+        if isinstance(event, ProcessLost):
             raise event
         return event
 
@@ -212,7 +212,7 @@ class ClaudeProcess:
     def _die(self, lost: TurnFailed) -> None:
         was_ended, self.is_dead = self.is_dead, True
         self._cancel_context_timer()
-        self._lost = TalkLost(lost, is_wanted=was_ended)
+        self._lost = ProcessLost(lost, is_wanted=was_ended)
         self._started.set()
         self._queue.put_nowait(self._lost)
         if turn_id := self.dialogue.unasked_turn:
@@ -243,13 +243,13 @@ class ClaudeProcess:
     async def _write_or_lose(self, line: bytes) -> None:
         await self._started.wait()
         if self._lost is not None or self._process is None:
-            raise self._lost or TalkLost(TurnFailed(Code.E_INTERNAL, "The process never started."))
+            raise self._lost or ProcessLost(TurnFailed(Code.E_INTERNAL, "The process never started."))
         try:
             if not self.dialogue.known.models:
                 await self._process.write(wire.request_line(INITIALIZE, {"subtype": "initialize", "hooks": None}))
             await self._process.write(line)
         except StdinStuck as fault:
-            raise TalkLost(TurnFailed(Code.E_RUNTIME_HUNG, f"The agent does not read its input: {fault}")) from fault
+            raise ProcessLost(TurnFailed(Code.E_RUNTIME_HUNG, f"The agent does not read its input: {fault}")) from fault
         except StdinClosed:
             return  # it is ending; its last words tell why, and come through the queue
 

@@ -30,16 +30,16 @@ from fairlead.kit.processes import AT_ONCE, Grace, find_program
 from fairlead.ports import AgentInfo, Health, JobLogs, RuntimeCapabilities
 from fairlead.runtimes.checks import KnownGood, Login, check_program
 from fairlead.runtimes.claude import command_line
-from fairlead.runtimes.claude.command_line import MOST_SYSTEM_PROMPT, ClaudeSettings, Talk
+from fairlead.runtimes.claude.command_line import MOST_SYSTEM_PROMPT, AgentSession, ClaudeSettings
 from fairlead.runtimes.claude.content import Content, content_of
 from fairlead.runtimes.claude.modes import Modes
 from fairlead.runtimes.claude.pool import Pool
-from fairlead.runtimes.claude.process import ClaudeProcess, Launch, Prompt, TalkLost
+from fairlead.runtimes.claude.process import ClaudeProcess, Launch, ProcessLost, Prompt
 from fairlead.runtimes.claude.session_log import SessionLogTail, log_path, with_log
 from fairlead.runtimes.claude.translate import ClaudeTranslator, TextTranslator
 from fairlead.runtimes.cli_turn import CliTurn, Command, start_failure
 from fairlead.runtimes.environment import child_environment
-from fairlead.runtimes.tool_policy import Surface, read_surface
+from fairlead.runtimes.tool_policy import ToolPolicy, read_tool_policy
 from fairlead.runtimes.translator import INTERRUPTED, Translator
 from fairlead.runtimes.workspace import read_context
 
@@ -58,9 +58,9 @@ _WORTH_ANOTHER_PROCESS: Final = frozenset({Code.E_RUNTIME_HUNG, Code.E_CLI_EXIT_
 class Plan(msgspec.Struct, frozen=True):
     """A turn, thought through before anything is started. `notes` are for the person."""
 
-    surface: Surface
+    policy: ToolPolicy
     content: Content
-    talk: Talk
+    agent_session: AgentSession
     launch: Launch
     model: str
     mode: str
@@ -87,7 +87,7 @@ class ClaudeRuntime:
         self._alone: dict[str, ClaudeProcess] = {}
         self._one_shots: dict[str, CliTurn] = {}
         # Ids that were given out and that claude has not yet shown to know: asked to resume one, it would refuse.
-        self._unborn: set[str] = set()
+        self._unconfirmed_ids: set[str] = set()
         self._add_dirs: dict[str, tuple[str, ...]] = {}
         self._prompts = itertools.count(1)
         self._prompt_names = uuid.uuid4()
@@ -129,20 +129,20 @@ class ClaudeRuntime:
             return
         for note in plan.notes:
             yield Noticed(note)
-        if plan.talk.is_new:
+        if plan.agent_session.is_new:
             # Before anything is started, so that the id is on disk before claude knows it.
-            self._unborn.add(plan.talk.key)
-            yield ResumeKeyFound(plan.talk.key)
+            self._unconfirmed_ids.add(plan.agent_session.key)
+            yield ResumeKeyFound(plan.agent_session.key)
         async with aclosing(self._scanned(invocation, plan)) as events:
             async for event in events:
-                self._take_note(event, plan.talk.key)
+                self._take_note(event, plan.agent_session.key)
                 yield event
 
     def _scanned(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
         events = self._run(invocation, plan)
         if not self._settings.session_scanning or self._settings.output_format != "stream-json":
             return events
-        return with_log(events, SessionLogTail(self._log_path(invocation, plan.talk.key)))
+        return with_log(events, SessionLogTail(self._log_path(invocation, plan.agent_session.key)))
 
     def _log_path(self, invocation: Invocation, key: str) -> Path | None:
         config = Path(self._env.get("CLAUDE_CONFIG_DIR") or Path(self._env.get("HOME", "/")) / ".claude")
@@ -150,7 +150,7 @@ class ClaudeRuntime:
 
     def _take_note(self, event: EngineEvent, key: str) -> None:
         if isinstance(event, ModelsOffered | TurnEnded):
-            self._unborn.discard(key)
+            self._unconfirmed_ids.discard(key)
 
     async def _run(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
         process = None
@@ -158,7 +158,7 @@ class ClaudeRuntime:
             process = await self._pool.take(
                 invocation,
                 plan.launch,
-                plan.talk,
+                plan.agent_session,
                 model=plan.model,
                 mode=plan.mode,
             )
@@ -171,7 +171,7 @@ class ClaudeRuntime:
             async with aclosing(self._in_pool(invocation, plan, process)) as events:
                 async for event in events:
                     yield event
-        except TalkLost as lost:
+        except ProcessLost as lost:
             async with aclosing(self._after_loss(invocation, plan, process, lost)) as events:
                 async for event in events:
                     yield event
@@ -181,7 +181,7 @@ class ClaudeRuntime:
         return process.turn(self._prompt(invocation, plan), log, hang_sec=self._settings.hang_timeout_sec)
 
     async def _after_loss(
-        self, invocation: Invocation, plan: Plan, process: ClaudeProcess, lost: TalkLost
+        self, invocation: Invocation, plan: Plan, process: ClaudeProcess, lost: ProcessLost
     ) -> AsyncGenerator[EngineEvent]:
         """The one second attempt, in a process of its own, if nothing can have been done in the first."""
         if lost.is_wanted:
@@ -192,8 +192,11 @@ class ClaudeRuntime:
             yield lost.failure
             return
         yield Diagnostic(f"{lost.failure.message} The turn is run again, once, by a process of its own.")
-        talk = Talk(plan.talk.key, is_new=plan.talk.is_new and self._has_left_no_trace(invocation, plan.talk.key))
-        again = msgspec.structs.replace(plan, talk=talk)
+        agent_session = AgentSession(
+            plan.agent_session.key,
+            is_new=plan.agent_session.is_new and self._has_left_no_trace(invocation, plan.agent_session.key),
+        )
+        again = msgspec.structs.replace(plan, agent_session=agent_session)
         async with aclosing(self._conversation_alone(invocation, again)) as events:
             async for event in events:
                 # That was the second attempt: a failure that would otherwise be tried again is final.
@@ -203,7 +206,7 @@ class ClaudeRuntime:
     def _has_left_no_trace(self, invocation: Invocation, key: str) -> bool:
         """Killed early enough, claude names its talk and has not yet written it down: then nothing can be resumed."""
         path = self._log_path(invocation, key)
-        return key in self._unborn if path is None else not path.exists()
+        return key in self._unconfirmed_ids if path is None else not path.exists()
 
     def _without_pool(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
         if self._settings.multi_turn or not plan.content.fits_an_argument:
@@ -214,7 +217,7 @@ class ClaudeRuntime:
         """A process for this turn alone, but over pipes: so it can take pictures, and can ask."""
         process = ClaudeProcess(
             plan.launch,
-            plan.talk,
+            plan.agent_session,
             mark=invocation.mark,
             model=plan.model,
             mode=plan.mode,
@@ -231,7 +234,7 @@ class ClaudeRuntime:
                     if isinstance(event, TurnEnded | TurnFailed):
                         await process.end()
                     yield event
-        except TalkLost as lost:
+        except ProcessLost as lost:
             yield TurnEnded("", INTERRUPTED) if lost.is_wanted else lost.failure
         finally:
             del self._alone[invocation.session_key]
@@ -240,8 +243,8 @@ class ClaudeRuntime:
     async def _one_shot(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
         argv = command_line.one_shot(
             self._settings,
-            plan.surface,
-            plan.talk,
+            plan.policy,
+            plan.agent_session,
             plan.content.text,
             model=plan.model,
             add_dirs=plan.add_dirs,
@@ -250,7 +253,7 @@ class ClaudeRuntime:
         command = Command(argv, invocation.project_path, self._env, invocation.mark)
         # In text mode nothing is printed before the end: there silence says nothing.
         hang_sec = self._settings.hang_timeout_sec if self._settings.output_format == "stream-json" else None
-        translator, log = self._translator(plan.talk), self._job_logs(invocation.job_id)
+        translator, log = self._translator(plan.agent_session), self._job_logs(invocation.job_id)
         turn = CliTurn(command, translator, log, hang_sec=hang_sec)
         self._one_shots[invocation.session_key] = turn
         try:
@@ -260,10 +263,10 @@ class ClaudeRuntime:
         finally:
             del self._one_shots[invocation.session_key]
 
-    def _translator(self, talk: Talk) -> Translator:
+    def _translator(self, agent_session: AgentSession) -> Translator:
         if self._settings.output_format == "text":
             return TextTranslator()
-        return ClaudeTranslator(talk.key, spent=0.0 if talk.is_new else None)
+        return ClaudeTranslator(agent_session.key, spent=0.0 if agent_session.is_new else None)
 
     # --- planning --------------------------------------------------------------------------------------------------
 
@@ -273,18 +276,18 @@ class ClaudeRuntime:
 
     def _plan(self, invocation: Invocation) -> Plan:
         settings, workspace = self._settings, Path(invocation.workspace_path)
-        surface = read_surface(workspace, settings.tools)
+        policy = read_tool_policy(workspace, settings.tools)
         context = read_context(workspace, system_prompt_is_set=bool(settings.append_system_prompt))
         is_first = invocation.resume_key is None
-        content = content_of(invocation, note=surface.note, context=context.files if is_first else ())
+        content = content_of(invocation, note=policy.note, context=context.files if is_first else ())
         key = invocation.resume_key or str(uuid.uuid4())
-        mode, mode_note = self._modes.within(invocation.session_key, surface)
+        mode, mode_note = self._modes.within(invocation.session_key, policy)
         add_dirs = self._directories(invocation)
-        argv = command_line.conversation(settings, surface, add_dirs=add_dirs, args=invocation.args)
+        argv = command_line.conversation(settings, policy, add_dirs=add_dirs, args=invocation.args)
         return Plan(
-            surface,
+            policy,
             content,
-            Talk(key, is_new=is_first or key in self._unborn),
+            AgentSession(key, is_new=is_first or key in self._unconfirmed_ids),
             Launch(argv, invocation.project_path, self._env),
             invocation.model or settings.model,
             mode,
@@ -292,7 +295,7 @@ class ClaudeRuntime:
             # What is wrong with the context is told where it would have been read: at the start of a talk.
             tuple(
                 note
-                for note in (surface.warning, mode_note, *(context.warnings if is_first else ()), *content.notes)
+                for note in (policy.warning, mode_note, *(context.warnings if is_first else ()), *content.notes)
                 if note
             ),
         )
@@ -314,8 +317,8 @@ class ClaudeRuntime:
 
     async def tell(self, session_key: str, told: Told) -> None:
         if isinstance(told, SetMode):
-            surface = read_surface(Path(told.workspace_path), self._settings.tools)
-            self._modes.choose(session_key, told.mode, surface)
+            policy = read_tool_policy(Path(told.workspace_path), self._settings.tools)
+            self._modes.choose(session_key, told.mode, policy)
         one_shot = self._one_shots.get(session_key)
         if one_shot is not None and isinstance(told, Interrupt):
             one_shot.interrupt()

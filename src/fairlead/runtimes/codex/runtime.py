@@ -19,7 +19,7 @@ from fairlead.runtimes.environment import child_environment
 from fairlead.runtimes.images import split_images
 from fairlead.runtimes.per_turn import PerTurnRuntime, Prepared
 from fairlead.runtimes.prompts import compose
-from fairlead.runtimes.tool_policy import DEFAULT_TOOLS, Surface, read_surface
+from fairlead.runtimes.tool_policy import DEFAULT_TOOLS, ToolPolicy, read_tool_policy
 from fairlead.runtimes.workspace import read_context
 
 MOST_CHARACTERS: Final = 1_048_576
@@ -43,33 +43,33 @@ class CodexSettings(msgspec.Struct, frozen=True, kw_only=True):
     check_mark: str = "fairlead-check:codex"
 
 
-def sandbox_for(surface: Surface, widest: Sandbox = "workspace-write") -> Sandbox:
+def sandbox_for(policy: ToolPolicy, widest: Sandbox = "workspace-write") -> Sandbox:
     """Codex reads and writes through its shell, so it is held to reading or given the shell; nothing between."""
-    if surface.has("Bash"):
+    if policy.has("Bash"):
         return widest
-    if surface.has("Edit", "Write", "NotebookEdit"):
+    if policy.has("Edit", "Write", "NotebookEdit"):
         raise error(
             Code.E_PERMISSION_TIER,
-            f"codex cannot edit without its shell, which this tier withholds ({', '.join(surface.tools)}).",
+            f"codex cannot edit without its shell, which this tier withholds ({', '.join(policy.tools)}).",
             next_step="Use the tier readonly or full in PERMISSIONS.json, or another tool.",
         )
-    if not surface.has("Read", "Glob", "Grep"):
+    if not policy.has("Read", "Glob", "Grep"):
         raise error(Code.E_PERMISSION_TIER, "codex always reads files, and this tier forbids even that.")
     return "read-only"
 
 
 def arguments(
-    invocation: Invocation, settings: CodexSettings, surface: Surface, images: tuple[str, ...] = ()
+    invocation: Invocation, settings: CodexSettings, policy: ToolPolicy, images: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
     """The prompt itself comes by standard input, which `-` stands for: then it can be neither option nor command."""
-    web = () if surface.has("WebSearch") else ("-c", 'web_search="disabled"')
+    web = () if policy.has("WebSearch") else ("-c", 'web_search="disabled"')
     model = invocation.model or settings.model
     return (
         settings.command,
         "exec",
         "--json",
         "--skip-git-repo-check",
-        *("-s", sandbox_for(surface, settings.widest_sandbox)),
+        *("-s", sandbox_for(policy, settings.widest_sandbox)),
         *web,
         *(("-m", model) if model else ()),
         *invocation.args,
@@ -93,16 +93,16 @@ class CodexAdapter:
     @asynccontextmanager
     async def prepare(self, invocation: Invocation) -> AsyncGenerator[Prepared]:
         workspace = Path(invocation.workspace_path)
-        surface = read_surface(workspace, self._settings.tools)
+        policy = read_tool_policy(workspace, self._settings.tools)
         context = read_context(workspace, system_prompt_is_set=False)
         images, others = split_images(invocation.files)
         is_new = invocation.resume_key is None
-        prompt = compose(invocation.prompt, note=surface.note, context=context.files if is_new else (), files=others)
+        prompt = compose(invocation.prompt, note=policy.note, context=context.files if is_new else (), files=others)
         _check_prompt(prompt)
-        argv = arguments(invocation, self._settings, surface, tuple(image.path for image in images))
+        argv = arguments(invocation, self._settings, policy, tuple(image.path for image in images))
         command = Command(argv, invocation.project_path, self._env, invocation.mark, prompt.encode(errors="replace"))
         translator = CodexTranslator(invocation.resume_key, await self._total_before(invocation.resume_key))
-        notes = tuple(note for note in (surface.warning, *(context.warnings if is_new else ())) if note)
+        notes = tuple(note for note in (policy.warning, *(context.warnings if is_new else ())) if note)
         try:
             yield Prepared(command, translator, notes)
         finally:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from fairlead.runtimes.tool_policy import FULL, Surface
+from fairlead.runtimes.tool_policy import FULL, ToolPolicy
 
 _TOOLS: Final[dict[str, tuple[str, ...]]] = {
     "Bash": ("run_shell_command", "list_background_processes", "read_background_output"),
@@ -18,12 +18,12 @@ _TOOLS: Final[dict[str, tuple[str, ...]]] = {
 _HARMLESS: Final = ("write_todos", "update_topic")
 
 
-def is_everything(surface: Surface) -> bool:
-    return set(FULL) <= set(surface.tools)
+def is_everything(policy: ToolPolicy) -> bool:
+    return set(FULL) <= set(policy.tools)
 
 
-def policy_for(surface: Surface) -> str:
-    names = [name for tool in surface.tools for name in _TOOLS.get(tool, ())]
+def policy_for(policy: ToolPolicy) -> str:
+    names = [name for tool in policy.tools for name in _TOOLS.get(tool, ())]
     allowed = ", ".join(f'"{name}"' for name in dict.fromkeys([*names, *_HARMLESS]))
     return (
         '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 900\n\n'

@@ -20,7 +20,7 @@ from fairlead.runtimes.gemini.translate import JsonTranslator, StreamTranslator
 from fairlead.runtimes.images import split_images
 from fairlead.runtimes.per_turn import PerTurnRuntime, Prepared
 from fairlead.runtimes.prompts import compose, without_outside_mentions
-from fairlead.runtimes.tool_policy import DEFAULT_TOOLS, Surface, read_surface
+from fairlead.runtimes.tool_policy import DEFAULT_TOOLS, ToolPolicy, read_tool_policy
 from fairlead.runtimes.workspace import ContextFile, read_context
 
 MOST_STDIN: Final = 8 * 1024 * 1024
@@ -47,14 +47,14 @@ class GeminiSettings(msgspec.Struct, frozen=True, kw_only=True):
 def arguments(
     invocation: Invocation,
     settings: GeminiSettings,
-    surface: Surface,
+    policy: ToolPolicy,
     *,
     policy_file: str,
     directories: tuple[str, ...],
 ) -> tuple[str, ...]:
     """The prompt comes by standard input; the empty `--prompt=` only says that nobody sits at a terminal."""
     model = invocation.model or settings.model
-    tier = ("--approval-mode", "yolo") if is_everything(surface) else ("--admin-policy", policy_file)
+    tier = ("--approval-mode", "yolo") if is_everything(policy) else ("--admin-policy", policy_file)
     return (
         settings.command,
         "--skip-trust",
@@ -82,46 +82,46 @@ class GeminiAdapter:
     @asynccontextmanager
     async def prepare(self, invocation: Invocation) -> AsyncGenerator[Prepared]:
         workspace = Path(invocation.workspace_path)
-        surface = read_surface(workspace, self._settings.tools)
+        policy = read_tool_policy(workspace, self._settings.tools)
         context = read_context(workspace, system_prompt_is_set=False)
         is_new = invocation.resume_key is None
-        prompt = _prompt(invocation, surface, context.files if is_new else ())
+        prompt = _prompt(invocation, policy, context.files if is_new else ())
         directories = tuple(dict.fromkeys(str(Path(file.path).parent) for file in invocation.files))
-        async with _policy_file(surface) as policy:
-            argv = arguments(invocation, self._settings, surface, policy_file=policy, directories=directories)
+        async with _policy_file(policy) as policy_file:
+            argv = arguments(invocation, self._settings, policy, policy_file=policy_file, directories=directories)
             yield Prepared(
                 Command(argv, invocation.project_path, self._env, invocation.mark, prompt),
-                self._translator(invocation.resume_key, surface),
-                tuple(note for note in (surface.warning, *(context.warnings if is_new else ())) if note),
+                self._translator(invocation.resume_key, policy),
+                tuple(note for note in (policy.warning, *(context.warnings if is_new else ())) if note),
             )
 
     async def check(self) -> Health:
         settings = self._settings
         return await check_program(settings.command, self._env, mark=settings.check_mark, good=KNOWN_GOOD, login=LOGIN)
 
-    def _translator(self, resumed: str | None, surface: Surface) -> StreamTranslator | JsonTranslator:
+    def _translator(self, resumed: str | None, policy: ToolPolicy) -> StreamTranslator | JsonTranslator:
         if self._settings.output == "stream-json":
             return StreamTranslator(resumed)
-        return JsonTranslator(resumed, can_act=surface.has("Bash", "Edit", "Write"))
+        return JsonTranslator(resumed, can_act=policy.has("Bash", "Edit", "Write"))
 
 
 @asynccontextmanager
-async def _policy_file(surface: Surface) -> AsyncGenerator[str]:
+async def _policy_file(policy: ToolPolicy) -> AsyncGenerator[str]:
     """Empty where nothing is forbidden: then no file is needed, and a turn begins a little sooner."""
-    if is_everything(surface):
+    if is_everything(policy):
         yield ""
         return
     with tempfile.TemporaryDirectory(prefix="fairlead-gemini-") as scratch:
-        policy = Path(scratch) / "policy.toml"
-        await asyncio.to_thread(policy.write_text, policy_for(surface))
-        yield str(policy)
+        path = Path(scratch) / "policy.toml"
+        await asyncio.to_thread(path.write_text, policy_for(policy))
+        yield str(path)
 
 
-def _prompt(invocation: Invocation, surface: Surface, context: tuple[ContextFile, ...]) -> bytes:
+def _prompt(invocation: Invocation, policy: ToolPolicy, context: tuple[ContextFile, ...]) -> bytes:
     """Pictures are mentioned with an @, which is how Gemini reads them; other files are only named."""
     words = without_outside_mentions(invocation.prompt)
     images, others = split_images(invocation.files)
-    composed = compose(words, note=surface.note, context=context, files=others)
+    composed = compose(words, note=policy.note, context=context, files=others)
     mentions = "".join(f"\n@{_escaped(image.path)}" for image in images)
     if not (composed + mentions).strip():
         raise error(Code.E_EMPTY_MESSAGE)

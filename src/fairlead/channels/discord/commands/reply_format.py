@@ -23,7 +23,7 @@ _NAMED_IS_ALL: Final = frozenset({Code.E_PROJECT_NOT_FOUND, Code.E_SESSION_NOT_F
 """Where the error's own words only repeat what was typed."""
 
 
-class Drawn(msgspec.Struct, frozen=True):
+class FormattedReply(msgspec.Struct, frozen=True):
     """`file` is the whole text where content or embed hold only a part of it."""
 
     content: str = ""
@@ -31,11 +31,11 @@ class Drawn(msgspec.Struct, frozen=True):
     file: bytes | None = None
 
 
-def drawn(reply: r.Reply, lang: str) -> Drawn:
+def format_reply(reply: r.Reply, lang: str) -> FormattedReply:
     draw = _SENTENCES.get(type(reply))
     if draw is not None:
         return draw(reply, lang)
-    return Drawn(code_block("\n".join(reply_lines(reply))))
+    return FormattedReply(code_block("\n".join(reply_lines(reply))))
 
 
 def refusal_line(problem: FairleadError, lang: str, **named: str) -> str:
@@ -48,39 +48,39 @@ def refusal_line(problem: FairleadError, lang: str, **named: str) -> str:
     return line if says_all else error_line(lang, problem.code, **fields, detail=own_words)
 
 
-def _numbered(catalogue: r.ProjectCatalogue, lang: str) -> Drawn:
+def _numbered(catalogue: r.ProjectCatalogue, lang: str) -> FormattedReply:
     lines = [f"{p.number}: {quoted(p.path, _PATH)}" for p in catalogue.projects]
-    return _embed("\n".join(lines), lang) if lines else Drawn(say(lang, "reply.project.none"))
+    return _embed("\n".join(lines), lang) if lines else FormattedReply(say(lang, "reply.project.none"))
 
 
-def numbered_projects(reply: r.Reply, lang: str) -> Drawn:
+def numbered_projects(reply: r.Reply, lang: str) -> FormattedReply:
     assert isinstance(reply, r.ProjectCatalogue)
     return _numbered(reply, lang)
 
 
-def _projects(catalogue: r.ProjectCatalogue, lang: str) -> Drawn:
+def _projects(catalogue: r.ProjectCatalogue, lang: str) -> FormattedReply:
     if not catalogue.projects:
-        return Drawn(say(lang, "reply.project.none"))
-    return Drawn(code_block("\n".join(reply_lines(catalogue))))
+        return FormattedReply(say(lang, "reply.project.none"))
+    return FormattedReply(code_block("\n".join(reply_lines(catalogue))))
 
 
-def _project(project: r.ProjectInfo, lang: str) -> Drawn:
-    return Drawn(
+def _project(project: r.ProjectInfo, lang: str) -> FormattedReply:
+    return FormattedReply(
         say(lang, "reply.project.created", project=project.name, path=quoted(project.path, _PATH))
         + "\n"
         + code_block(f"default_tool: {project.default_tool}\nenabled_tools: {', '.join(project.enabled_tools)}")
     )
 
 
-def added_project(reply: r.Reply, lang: str) -> Drawn:
+def added_project(reply: r.Reply, lang: str) -> FormattedReply:
     assert isinstance(reply, r.ProjectInfo)
-    return Drawn(say(lang, "reply.project.added", id=reply.number, path=quoted(reply.path, _PATH)))
+    return FormattedReply(say(lang, "reply.project.added", id=reply.number, path=quoted(reply.path, _PATH)))
 
 
-def _sessions(catalogue: r.SessionCatalogue, lang: str) -> Drawn:
+def _sessions(catalogue: r.SessionCatalogue, lang: str) -> FormattedReply:
     if not catalogue.sessions:
-        return Drawn(say(lang, "reply.sessions.none"))
-    return Drawn("\n".join(_session_row(row) for row in catalogue.sessions))
+        return FormattedReply(say(lang, "reply.sessions.none"))
+    return FormattedReply("\n".join(_session_row(row) for row in catalogue.sessions))
 
 
 def _session_row(row: r.SessionRow) -> str:
@@ -96,36 +96,38 @@ def where(row: r.SessionRow) -> str:
     return link_to(guild_id, row.conversation.conversation_id)
 
 
-def _embed(text: str, lang: str, title: str = "") -> Drawn:
+def _embed(text: str, lang: str, title: str = "") -> FormattedReply:
     planned = plan_pieces(text, _DESCRIPTION, 1, lang=lang)
-    return Drawn(embed=discord.Embed(title=title or None, description=planned.messages[0]), file=planned.file)
+    return FormattedReply(embed=discord.Embed(title=title or None, description=planned.messages[0]), file=planned.file)
 
 
-def _report(reply: r.Reply, lang: str) -> Drawn:
+def _report(reply: r.Reply, lang: str) -> FormattedReply:
     title, *lines = reply_lines(reply)
     return _embed("\n".join(lines), lang, title)
 
 
-def _reset(done: r.SessionWasReset, lang: str) -> Drawn:
-    return Drawn("\n".join([say(lang, "reply.session.reset"), *_cancelled_lines(done.cancelled, lang)]))
+def _reset(done: r.SessionWasReset, lang: str) -> FormattedReply:
+    return FormattedReply("\n".join([say(lang, "reply.session.reset"), *_cancelled_lines(done.cancelled, lang)]))
 
 
 def _cancelled_lines(jobs: tuple[str, ...], lang: str) -> list[str]:
     return [say(lang, "reply.job.cancelled", job=job) for job in jobs]
 
 
-_SENTENCES: Final[dict[type[r.Reply], Callable[[Any, str], Drawn]]] = {
+_SENTENCES: Final[dict[type[r.Reply], Callable[[Any, str], FormattedReply]]] = {
     r.ProjectCatalogue: _projects,
     r.ProjectInfo: _project,
     r.SessionCatalogue: _sessions,
-    r.ProjectSelected: lambda d, lang: Drawn(say(lang, "reply.project.switched", project=d.name)),
-    r.ToolSet: lambda d, lang: Drawn(say(lang, "reply.tool.changed", tool=d.tool)),
-    r.JobQueued: lambda d, lang: Drawn(say(lang, "reply.job.retried", job=d.job_id, attempt=d.attempt)),
+    r.ProjectSelected: lambda d, lang: FormattedReply(say(lang, "reply.project.switched", project=d.name)),
+    r.ToolSet: lambda d, lang: FormattedReply(say(lang, "reply.tool.changed", tool=d.tool)),
+    r.JobQueued: lambda d, lang: FormattedReply(say(lang, "reply.job.retried", job=d.job_id, attempt=d.attempt)),
     r.SessionWasReset: _reset,
-    r.JobsCancelled: lambda d, lang: Drawn("\n".join(_cancelled_lines((*d.stopping, *d.cancelled), lang))),
-    r.AgentStopped: lambda d, lang: Drawn(say(lang, "reply.session.killed" if d.killed else "reply.session.stopped")),
-    r.ModelSet: lambda d, lang: Drawn(say(lang, "reply.model.changed", model_id=d.model)),
-    r.ModeSet: lambda d, lang: Drawn(say(lang, "reply.mode.changed", mode=d.mode)),
+    r.JobsCancelled: lambda d, lang: FormattedReply("\n".join(_cancelled_lines((*d.stopping, *d.cancelled), lang))),
+    r.AgentStopped: lambda d, lang: FormattedReply(
+        say(lang, "reply.session.killed" if d.killed else "reply.session.stopped")
+    ),
+    r.ModelSet: lambda d, lang: FormattedReply(say(lang, "reply.model.changed", model_id=d.model)),
+    r.ModeSet: lambda d, lang: FormattedReply(say(lang, "reply.mode.changed", mode=d.mode)),
     r.AgentReport: _report,
     r.UsageReport: _report,
 }

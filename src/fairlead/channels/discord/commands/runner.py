@@ -8,11 +8,11 @@ import discord
 import msgspec
 from discord import app_commands
 
-from fairlead.channels.discord.commands.reply_format import Drawn, drawn, refusal_line
+from fairlead.channels.discord.commands.reply_format import FormattedReply, format_reply, refusal_line
 from fairlead.channels.discord.inbound.callers import People
 from fairlead.channels.discord.inbound.places import CHANNEL, link_to
 from fairlead.channels.discord.outbound.acknowledge import acknowledge
-from fairlead.channels.discord.outbound.rest import CONDITIONS, FAULTS, Calls
+from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, REST_FAULTS, RestCalls
 from fairlead.channels.discord.outbound.threads import reopening, unarchive
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.keys import parse_session_key
@@ -27,29 +27,32 @@ from fairlead.render.words import say
 _CHOICES: Final = 25
 CHOICE_LENGTH: Final = 100
 _PIECES: Final = 5
-Draw = Callable[[Reply, str], Drawn]
+Draw = Callable[[Reply, str], FormattedReply]
 Named = dict[str, str]
 Interaction = discord.Interaction[Any]
 
 
-class Desk(msgspec.Struct, frozen=True):
+class CommandRunner(msgspec.Struct, frozen=True):
     gate: Gate
     view: View
     people: People
-    calls: Calls
+    rest: RestCalls
 
     async def answer(
-        self, interaction: Interaction, request: Request, draw: Draw = drawn, *, named: Named | None = None
+        self, interaction: Interaction, request: Request, draw: Draw = format_reply, *, named: Named | None = None
     ) -> None:
         """Ask the gate and draw what it says. `named` is what was typed, for the sentence of a refusal."""
 
-        async def asked(caller: Caller, lang: str) -> Drawn:
+        async def asked(caller: Caller, lang: str) -> FormattedReply:
             return draw(await self.gate.command(request, caller), lang)
 
         await self.work(interaction, asked, named)
 
     async def work(
-        self, interaction: Interaction, asked: Callable[[Caller, str], Awaitable[Drawn]], named: Named | None = None
+        self,
+        interaction: Interaction,
+        asked: Callable[[Caller, str], Awaitable[FormattedReply]],
+        named: Named | None = None,
     ) -> None:
         # before anything else: Discord waits three seconds, whatever the disk does
         if not await acknowledge(interaction, ephemeral=True, thinking=True):
@@ -59,16 +62,16 @@ class Desk(msgspec.Struct, frozen=True):
             await self.people.see(interaction)
             answer = await asked(self.people.caller(interaction), lang)
         except FairleadError as refusal:
-            answer = Drawn(refusal_line(refusal, lang, **(named or {})))
-        except CONDITIONS as condition:
+            answer = FormattedReply(refusal_line(refusal, lang, **(named or {})))
+        except DELIVERY_ERRORS as condition:
             log_failure("a command did not reach Discord", error(Code.E_DISCORD_RATE_LIMIT, repr(condition)))
-            answer = Drawn(refusal_line(error(Code.E_DISCORD_RATE_LIMIT), lang))
+            answer = FormattedReply(refusal_line(error(Code.E_DISCORD_RATE_LIMIT), lang))
         except Exception as fault:  # a command that crashes is answered, and the next one works
             log_failure("a command crashed", fault)
-            answer = Drawn(refusal_line(error(Code.E_INTERNAL), lang))
+            answer = FormattedReply(refusal_line(error(Code.E_INTERNAL), lang))
         await self._show(interaction, answer, lang)
 
-    async def _show(self, interaction: Interaction, answer: Drawn, lang: str) -> None:
+    async def _show(self, interaction: Interaction, answer: FormattedReply, lang: str) -> None:
         planned = plan_pieces(answer.content, max_pieces=_PIECES, lang=lang)
         first, *more = planned.messages or ("",)
         whole = answer.file or planned.file
@@ -82,10 +85,10 @@ class Desk(msgspec.Struct, frozen=True):
             )
 
         try:
-            await reopening(self.calls, interaction.channel_id or 0, begin)
+            await reopening(self.rest, interaction.channel_id or 0, begin)
             for piece in more:
                 await interaction.followup.send(piece, ephemeral=True, files=files(here=piece is more[-1]))
-        except (*FAULTS, *CONDITIONS) as fault:
+        except (*REST_FAULTS, *DELIVERY_ERRORS) as fault:
             log.warning("a reply was not shown", message=repr(fault))
 
     def choices(self, interaction: Interaction, kind: ChoiceKind, typed: str) -> list[app_commands.Choice[str]]:
@@ -94,22 +97,22 @@ class Desk(msgspec.Struct, frozen=True):
         return [app_commands.Choice(name=c, value=c) for c in fitting[:_CHOICES]]
 
     async def start(self, interaction: Interaction, project: str, *, named: Named) -> None:
-        async def started(caller: Caller, lang: str) -> Drawn:
+        async def started(caller: Caller, lang: str) -> FormattedReply:
             place = self.people.place(interaction)
             if place.kind != "channel" or not _takes_threads(interaction):
                 raise error(Code.E_NOT_IN_TEXT_CHANNEL)
             session = await self.gate.command(Start(str(interaction.id), project), caller)
             assert isinstance(session, SessionStarted)
             line = say(lang, "reply.session.started", thread=f"<#{session.session_id}>")
-            return Drawn(f"{line}\nsession_id: {session.session_id}")
+            return FormattedReply(f"{line}\nsession_id: {session.session_id}")
 
         await self.work(interaction, started, named)
 
     async def open_session(self, interaction: Interaction, session_id: str) -> None:
-        async def opened(caller: Caller, lang: str) -> Drawn:
+        async def opened(caller: Caller, lang: str) -> FormattedReply:
             found = await self.gate.command(SessionOpen(session_id), caller)
             assert isinstance(found, SessionFound)
-            return Drawn(say(lang, "reply.session.opened", thread=await self._reached(found.session)))
+            return FormattedReply(say(lang, "reply.session.opened", thread=await self._reached(found.session)))
 
         await self.work(interaction, opened, {"session": session_id[:60]})
 
@@ -123,13 +126,13 @@ class Desk(msgspec.Struct, frozen=True):
             return link_to(int(key.space_id) if key is not None and key.space_id else None, place.conversation_id)
         thread_id = int(place.conversation_id)
         try:
-            thread: Any = await self.calls.make(Urgency.ANSWER, lambda client: client.http.get_channel(thread_id))
+            thread: Any = await self.rest.once(Urgency.ANSWER, lambda client: client.http.get_channel(thread_id))
             state: dict[str, Any] = thread.get("thread_metadata") or {}
             if state.get("locked"):
                 raise error(Code.E_THREAD_ACCESS_FAILED, "The thread is locked.")
             if state.get("archived"):
-                await unarchive(self.calls, thread_id, Urgency.ANSWER)
-        except CONDITIONS as condition:
+                await unarchive(self.rest, thread_id, Urgency.ANSWER)
+        except DELIVERY_ERRORS as condition:
             raise error(Code.E_THREAD_ACCESS_FAILED, str(condition.__cause__ or condition)) from condition
         return f"<#{thread_id}> {link_to(int(thread.get('guild_id') or 0) or None, thread_id)}"
 

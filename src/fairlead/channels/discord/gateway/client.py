@@ -31,22 +31,22 @@ SPARING_GAP_SEC: Final = 180.0
 MAX_RATE_LIMIT_WAIT_SEC: Final = 60.0
 
 
-class Ear(Protocol):
+class GatewayListener(Protocol):
     """Who listens. Nothing here may wait: what takes time is put into an inbox."""
 
-    def began(self, client: discord.Client) -> None:
+    def on_new_session(self, client: discord.Client) -> None:
         """A new gateway session: what was said before it is not sent again."""
         ...
 
-    def heard(self, message: discord.Message) -> None: ...
+    def on_message(self, message: discord.Message) -> None: ...
 
-    def edited(self, message: discord.Message) -> None: ...
+    def on_edit(self, message: discord.Message) -> None: ...
 
-    def deleted(self, channel_id: int, message_id: int) -> None: ...
+    def on_delete(self, channel_id: int, message_id: int) -> None: ...
 
-    def reacted(self, reaction: discord.RawReactionActionEvent) -> None: ...
+    def on_reaction(self, reaction: discord.RawReactionActionEvent) -> None: ...
 
-    async def clicked(self, interaction: discord.Interaction[Any]) -> None: ...
+    async def on_click(self, interaction: discord.Interaction[Any]) -> None: ...
 
 
 class IdentifyPace:
@@ -71,7 +71,12 @@ class IdentifyPace:
 
 class GatewayClient(discord.Client):
     def __init__(
-        self, ear: Ear, pace: IdentifyPace, application_id: str = "", *, heartbeat_timeout_sec: float = 60.0
+        self,
+        listener: GatewayListener,
+        pace: IdentifyPace,
+        application_id: str = "",
+        *,
+        heartbeat_timeout_sec: float = 60.0,
     ) -> None:
         known: dict[str, Any] = {"application_id": int(application_id)} if application_id.isdecimal() else {}
         super().__init__(
@@ -86,17 +91,17 @@ class GatewayClient(discord.Client):
         self.tree: app_commands.CommandTree[Any] | None = None
         self.has_gateway = asyncio.Event()
         self.has_none = asyncio.Event()
-        self._ear = ear
+        self._listener = listener
         self._pace = pace
         self._at_once: Final[dict[str, Callable[..., None]]] = {
             "connect": self._connected,
             "resumed": self._found,
             "disconnect": self._lost,
-            "message": ear.heard,
+            "message": listener.on_message,
             "raw_message_edit": self._edited,
             "raw_message_delete": self._deleted,
             "raw_bulk_message_delete": self._deleted_together,
-            "raw_reaction_add": ear.reacted,
+            "raw_reaction_add": listener.on_reaction,
         }
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:  # noqa: ARG002 - theirs
@@ -116,7 +121,7 @@ class GatewayClient(discord.Client):
 
     def _connected(self) -> None:
         self._found()
-        self._ear.began(self)
+        self._listener.on_new_session(self)
 
     def _lost(self) -> None:
         self.has_gateway.clear()
@@ -127,17 +132,17 @@ class GatewayClient(discord.Client):
         self.has_gateway.set()
 
     def _deleted(self, payload: discord.RawMessageDeleteEvent) -> None:
-        self._ear.deleted(payload.channel_id, payload.message_id)
+        self._listener.on_delete(payload.channel_id, payload.message_id)
 
     def _deleted_together(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
         for message_id in sorted(payload.message_ids):
-            self._ear.deleted(payload.channel_id, message_id)
+            self._listener.on_delete(payload.channel_id, message_id)
 
     def _edited(self, payload: discord.RawMessageUpdateEvent) -> None:
-        self._ear.edited(payload.message)
+        self._listener.on_edit(payload.message)
 
     async def on_interaction(self, interaction: discord.Interaction[Any]) -> None:
-        await self._ear.clicked(interaction)
+        await self._listener.on_click(interaction)
 
     async def on_error(self, event_method: str, /, *_args: Any, **_kwargs: Any) -> None:
         fault = sys.exc_info()[1]

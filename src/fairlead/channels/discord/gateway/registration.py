@@ -9,7 +9,7 @@ import msgspec
 from discord import app_commands
 from discord.app_commands import TranslationContextTypes, locale_str
 
-from fairlead.channels.discord.outbound.rest import Calls
+from fairlead.channels.discord.outbound.rest import RestCalls
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.kit.files import replace_durably
 from fairlead.observe import log
@@ -44,8 +44,8 @@ class Registered(msgspec.Struct, frozen=True):
 
 
 class Registration:
-    def __init__(self, calls: Calls, state_dir: Path, guild_id: str) -> None:
-        self._calls = calls
+    def __init__(self, rest: RestCalls, state_dir: Path, guild_id: str) -> None:
+        self._rest = rest
         self._file = state_dir / REMEMBERED
         self._guild_id = guild_id
 
@@ -59,11 +59,11 @@ class Registration:
         application_id = client.application_id or 0
         everywhere, here = ([], payload) if self._guild_id else (payload, [])
         guilds = [int(self._guild_id)] if self._guild_id else self._guilds_to_clear(client)
-        await self._calls.insist(
+        await self._rest.until_done(
             Urgency.ANSWER, lambda c: c.http.bulk_upsert_global_commands(application_id, everywhere)
         )
         for guild_id in guilds:
-            await self._calls.insist(
+            await self._rest.until_done(
                 Urgency.ANSWER, lambda c, g=guild_id: c.http.bulk_upsert_guild_commands(application_id, g, here)
             )
         replace_durably(self._file, msgspec.json.encode(wanted))

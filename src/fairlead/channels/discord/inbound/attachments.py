@@ -16,7 +16,7 @@ import aiohttp
 import msgspec
 
 from fairlead.channels.discord.outbound.messages import megabytes
-from fairlead.channels.discord.outbound.rest import CONDITIONS, Calls
+from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.inbound import Attachment
 from fairlead.core.state import Job
@@ -55,9 +55,9 @@ class Refused(Exception):  # noqa: N818 - a finding about one file, not a mistak
         self.size = size
 
 
-class Fetching:
-    def __init__(self, calls: Calls, blobs: Blobs, *, hosts: tuple[str, ...], inbox: Path, tell: Tell) -> None:
-        self._calls = calls
+class DiscordAttachments:
+    def __init__(self, rest: RestCalls, blobs: Blobs, *, hosts: tuple[str, ...], inbox: Path, tell: Tell) -> None:
+        self._rest = rest
         self._blobs = blobs
         self._hosts = frozenset(hosts)
         self._inbox = inbox
@@ -138,10 +138,10 @@ class Fetching:
             return {}
         channel_id = int(job.conversation.conversation_id)
         try:
-            message = await self._calls.make(
+            message = await self._rest.once(
                 Urgency.ANSWER, lambda c: c.get_partial_messageable(channel_id).fetch_message(int(message_id))
             )
-        except CONDITIONS:
+        except DELIVERY_ERRORS:
             return {}
         return {_address(a.url): a.url for a in message.attachments}
 

@@ -5,7 +5,7 @@ from typing import Any
 import discord
 
 from fairlead.channels.discord.inbound.places import Place, Places
-from fairlead.channels.discord.inbound.stranger_log import Strangers
+from fairlead.channels.discord.inbound.stranger_log import StrangerLog
 from fairlead.core.requests import Caller
 from fairlead.errors import Code, FairleadError
 from fairlead.observe import log_failure
@@ -15,12 +15,12 @@ from fairlead.render.words import error_line, pick_language
 
 class People:
     def __init__(
-        self, gate: Gate, view: View, places: Places, strangers: Strangers, *, silent: bool, default_language: str
+        self, gate: Gate, view: View, places: Places, stranger_log: StrangerLog, *, silent: bool, default_language: str
     ) -> None:
         self._gate = gate
         self._view = view
         self._places = places
-        self._strangers = strangers
+        self._stranger_log = stranger_log
         self._silent = silent
         self._default_language = default_language
 
@@ -50,7 +50,7 @@ class People:
         allowed = self._gate.allows(self.person(interaction.user.id))
         if allowed and self._places.serves(interaction.guild_id):
             return True
-        self._strangers.note(interaction.user.id, what)
+        self._stranger_log.note(interaction.user.id, what)
         if interaction.type is discord.InteractionType.autocomplete:
             await interaction.response.autocomplete([])
         elif not self._silent:

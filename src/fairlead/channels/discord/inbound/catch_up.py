@@ -10,7 +10,7 @@ import msgspec
 from discord.utils import time_snowflake, utcnow
 
 from fairlead.channels.discord.inbound.places import CHANNEL, Places
-from fairlead.channels.discord.outbound.rest import CONDITIONS, Calls
+from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.keys import parse_session_key
 from fairlead.core.retention import highest_rising
@@ -46,9 +46,9 @@ def last_seen(state: State) -> dict[str, int]:
     return seen
 
 
-class CatchingUp:
-    def __init__(self, calls: Calls, places: Places, bounds: Bounds) -> None:
-        self._calls = calls
+class CatchUp:
+    def __init__(self, rest: RestCalls, places: Places, bounds: Bounds) -> None:
+        self._rest = rest
         self._places = places
         self._bounds = bounds
         self._asked: dict[int, int] = {}
@@ -98,7 +98,7 @@ class CatchingUp:
         newest: dict[int, int] = {}
         for guild_id in set(self._threads.values()):
             try:
-                listed: Any = await self._calls.insist(
+                listed: Any = await self._rest.until_done(
                     Urgency.CATCH_UP, lambda client, g=guild_id: client.http.get_active_threads(g)
                 )
             except DeliveryImpossible as refused:  # thrown out of one server, we still listen in the others
@@ -114,10 +114,10 @@ class CatchingUp:
         try:
             if not await self._has_news(channel_id, since):
                 return Found()
-            found = await self._calls.insist(
+            found = await self._rest.until_done(
                 Urgency.CATCH_UP, lambda client: _newest(client, channel_id, since, most + 1)
             )
-        except CONDITIONS as condition:
+        except DELIVERY_ERRORS as condition:
             log.warning("could not catch up", conversation=str(channel_id), message=repr(condition))
             return Found()
         if len(found) > most:

@@ -16,8 +16,8 @@ import msgspec
 from fairlead.channels.discord.inbound.catch_up import Found
 from fairlead.channels.discord.inbound.inbound_message import inbound_of, reacted_inbound
 from fairlead.channels.discord.inbound.places import Place, Places, names_us
-from fairlead.channels.discord.inbound.stranger_log import Strangers
-from fairlead.channels.discord.outbound.rest import CONDITIONS, UNKNOWN_MESSAGE, Calls, code_behind
+from fairlead.channels.discord.inbound.stranger_log import StrangerLog
+from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, UNKNOWN_MESSAGE, RestCalls, discord_code
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import parse_session_key
@@ -68,8 +68,8 @@ class Intake:
         gate: Gate,
         view: View,
         places: Places,
-        calls: Calls,
-        strangers: Strangers,
+        rest: RestCalls,
+        stranger_log: StrangerLog,
         *,
         refuse: Refuse,
         look_back: LookBack,
@@ -77,8 +77,8 @@ class Intake:
         self._gate = gate
         self._view = view
         self._places = places
-        self._calls = calls
-        self._strangers = strangers
+        self._rest = rest
+        self._stranger_log = stranger_log
         self._refuse = refuse
         self._look_back = look_back
         self._inboxes: dict[int, deque[Item]] = {}
@@ -174,7 +174,7 @@ class Intake:
 
     def _note_stranger(self, message: discord.Message, guild_id: int | None) -> None:
         if guild_id is None or names_us(message, self.bot_id) or self._is_bound(message.channel.id):
-            self._strangers.note(message.author.id, "a message")
+            self._stranger_log.note(message.author.id, "a message")
 
     def _is_bound(self, channel_id: int) -> bool:
         return self._places.ref(channel_id).address in self._view.state.bound
@@ -207,8 +207,8 @@ class Intake:
         if place is not None:
             return place
         try:
-            fetched = await self._calls.insist(Urgency.ANSWER, lambda client: client.fetch_channel(channel_id))
-        except CONDITIONS as condition:
+            fetched = await self._rest.until_done(Urgency.ANSWER, lambda client: client.fetch_channel(channel_id))
+        except DELIVERY_ERRORS as condition:
             log.warning("unknown place", conversation=str(channel_id), message=repr(condition))
             return None
         return self._places.of(fetched, guild_id=guild_id, channel_id=channel_id, user_id=user_id)
@@ -254,8 +254,8 @@ class Intake:
             return channel, await channel.fetch_message(message_id)
 
         try:
-            return await self._calls.insist(Urgency.ANSWER, read)
-        except CONDITIONS as condition:
+            return await self._rest.until_done(Urgency.ANSWER, read)
+        except DELIVERY_ERRORS as condition:
             log.warning("a message could not be read", message_id=str(message_id), message=repr(condition))
             return None
 
@@ -288,11 +288,11 @@ class Intake:
             return
         channel_id, message_id = int(job.conversation.conversation_id), int(job.message_id)
         try:
-            message = await self._calls.insist(
+            message = await self._rest.until_done(
                 Urgency.CATCH_UP, lambda c: c.get_partial_messageable(channel_id).fetch_message(message_id)
             )
-        except CONDITIONS as condition:
-            if code_behind(condition) == UNKNOWN_MESSAGE:
+        except DELIVERY_ERRORS as condition:
+            if discord_code(condition) == UNKNOWN_MESSAGE:
                 await self._gate.withdraw(job.conversation, job.message_id)
             else:
                 log.warning("a queued message could not be read", job_id=job.job_id, message=repr(condition))

@@ -9,7 +9,7 @@ QUIET_SEC: Final = 60.0
 _REMEMBERED: Final = 1000
 
 
-class Strangers:
+class StrangerLog:
     def __init__(self) -> None:
         self._noted: dict[int, float] = {}
 

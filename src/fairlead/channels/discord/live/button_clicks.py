@@ -9,7 +9,7 @@ import msgspec
 from fairlead.channels.discord.inbound.callers import People
 from fairlead.channels.discord.outbound import question_buttons
 from fairlead.channels.discord.outbound.acknowledge import acknowledge
-from fairlead.channels.discord.outbound.rest import CONDITIONS, FAULTS, Calls
+from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, REST_FAULTS, RestCalls
 from fairlead.channels.discord.outbound.threads import reopening
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.engine import Verdict
@@ -33,11 +33,11 @@ class _Asked(msgspec.Struct, frozen=True):
     lang: str
 
 
-class Clicking:
-    def __init__(self, gate: Gate, view: View, calls: Calls, people: People) -> None:
+class ButtonClicks:
+    def __init__(self, gate: Gate, view: View, rest: RestCalls, people: People) -> None:
         self._gate = gate
         self._view = view
-        self._calls = calls
+        self._rest = rest
         self._people = people
         self._standing: dict[str, _Asked] = {}
 
@@ -101,10 +101,10 @@ class Clicking:
         try:
             if is_acknowledged:
                 await reopening(
-                    self._calls, interaction.channel_id or 0, lambda: interaction.edit_original_response(**edit)
+                    self._rest, interaction.channel_id or 0, lambda: interaction.edit_original_response(**edit)
                 )
                 return
-        except (*FAULTS, *CONDITIONS) as fault:
+        except (*REST_FAULTS, *DELIVERY_ERRORS) as fault:
             log.info("an interaction no longer edits its message", message=repr(fault))
         if interaction.message is not None and interaction.channel_id is not None:
             await self._edit(interaction.channel_id, interaction.message.id, edit)
@@ -148,11 +148,11 @@ class Clicking:
 
     async def _edit(self, channel_id: int, message_id: int, edit: dict[str, Any]) -> None:
         try:
-            await self._calls.insist(
+            await self._rest.until_done(
                 Urgency.FINAL_STATUS,
                 lambda client: client.get_partial_messageable(channel_id).get_partial_message(message_id).edit(**edit),
             )
-        except CONDITIONS as condition:
+        except DELIVERY_ERRORS as condition:
             log.info("a settled question kept its buttons", message_id=str(message_id), message=repr(condition))
 
 

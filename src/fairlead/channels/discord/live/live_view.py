@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Callable
 
 from fairlead.channels.discord.inbound.places import CHANNEL
-from fairlead.channels.discord.live.button_clicks import Clicking
+from fairlead.channels.discord.live.button_clicks import ButtonClicks
 from fairlead.channels.discord.live.marks import Marks
 from fairlead.channels.discord.live.status import JobStatus, edit_interval
-from fairlead.channels.discord.outbound.rest import Calls
-from fairlead.channels.discord.outbound.sent_nonces import Echoes
+from fairlead.channels.discord.outbound.rest import RestCalls
+from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionSettled
 from fairlead.core.state import Job
 from fairlead.kit.tasks import TaskOwner
@@ -16,21 +16,21 @@ from fairlead.observe import log_failure
 from fairlead.ports import View
 
 
-class Showing:
+class DiscordLiveView:
     def __init__(
         self,
         view: View,
-        calls: Calls,
-        echoes: Echoes,
-        clicking: Clicking,
+        rest: RestCalls,
+        sent_nonces: SentNonces,
+        clicking: ButtonClicks,
         *,
         least_interval_sec: float,
         tool_aware: bool,
     ) -> None:
         self._view = view
-        self._calls = calls
-        self._echoes = echoes
-        self._clicking = clicking
+        self._rest = rest
+        self._sent_nonces = sent_nonces
+        self._button_clicks = clicking
         self._least_interval_sec = least_interval_sec
         self._tool_aware = tool_aware
         self._statuses: dict[str, JobStatus] = {}
@@ -41,7 +41,7 @@ class Showing:
         watch = self._view.watch()
         try:
             async with TaskOwner("showing", on_crash=_report) as owner:
-                self.marks = Marks(self._calls, owner)
+                self.marks = Marks(self._rest, owner)
                 async for event in watch:
                     self._take(event, self.marks, owner)
         finally:
@@ -50,7 +50,7 @@ class Showing:
     def _take(self, event: LiveEvent, marks: Marks, owner: TaskOwner) -> None:
         job = self._view.state.jobs.get(event.job_id)
         if isinstance(event, QuestionSettled):
-            owner.start(self._clicking.settled(event), name=event.question_id)
+            owner.start(self._button_clicks.settled(event), name=event.question_id)
         if job is None or job.conversation.channel != CHANNEL or not job.conversation.conversation_id.isdecimal():
             return
         match event:
@@ -75,8 +75,8 @@ class Showing:
     def _new_status(self, job: Job) -> JobStatus:
         return JobStatus(
             job,
-            self._calls,
-            self._echoes,
+            self._rest,
+            self._sent_nonces,
             lang=self._view.language_of(job.person),
             interval=self._interval(),
             tool_aware=self._tool_aware,

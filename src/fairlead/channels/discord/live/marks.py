@@ -1,10 +1,12 @@
-"""What became of a message, as a reaction on it: taken, then done or failed. Wanted state, set again after a restart; the outbox knows nothing of it."""
+"""What became of a message, as a reaction on it: taken, then done or failed.
+
+Marks are wanted state and set again after a restart; the outbox knows nothing of them."""
 
 import asyncio
 from typing import Final
 
 from fairlead.channels.discord.inbound.places import CHANNEL
-from fairlead.channels.discord.outbound.rest import CONDITIONS, Calls
+from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
 from fairlead.channels.push.rate_limit import AGENT_FIRST_SEC, Urgency
 from fairlead.core.state import Job, JobState, State, answer_entry_id
 from fairlead.kit.tasks import TaskOwner
@@ -25,8 +27,8 @@ _MARK: Final[dict[JobState, str]] = {
 
 
 class Marks:
-    def __init__(self, calls: Calls, owner: TaskOwner) -> None:
-        self._calls = calls
+    def __init__(self, rest: RestCalls, owner: TaskOwner) -> None:
+        self._rest = rest
         self._owner = owner
         self._wanted: dict[tuple[int, int], str] = {}
 
@@ -60,14 +62,14 @@ class Marks:
             await asyncio.sleep(AGENT_FIRST_SEC)
             while due != shown:
                 shown = due
-                await self._calls.insist(
+                await self._rest.until_done(
                     Urgency.MARK,
                     lambda client, mark=shown: (
                         client.get_partial_messageable(channel_id).get_partial_message(message_id).add_reaction(mark)
                     ),
                 )
                 due = self._wanted[key]
-        except CONDITIONS as condition:
+        except DELIVERY_ERRORS as condition:
             log.info("a mark was not set", message_id=str(message_id), message=repr(condition))
         finally:
             del self._wanted[key]

@@ -12,14 +12,14 @@ import discord
 from fairlead.channels.discord.inbound.places import CHANNEL
 from fairlead.channels.discord.live.status_text import Picture, status_text
 from fairlead.channels.discord.outbound.rest import (
-    CONDITIONS,
+    DELIVERY_ERRORS,
     INSIST,
     THREAD_ARCHIVED,
     UNKNOWN_MESSAGE,
-    Calls,
-    code_behind,
+    RestCalls,
+    discord_code,
 )
-from fairlead.channels.discord.outbound.sent_nonces import Echoes
+from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.discord.outbound.threads import unarchive
 from fairlead.channels.push.rate_limit import AGENT_FIRST_SEC, Urgency
 from fairlead.core import engine, timestamps
@@ -55,8 +55,8 @@ class JobStatus:
     def __init__(
         self,
         job: Job,
-        calls: Calls,
-        echoes: Echoes,
+        rest: RestCalls,
+        sent_nonces: SentNonces,
         *,
         lang: str,
         interval: Callable[[], float],
@@ -64,8 +64,8 @@ class JobStatus:
     ) -> None:
         self._job_id = job.job_id
         self._channel_id = int(job.conversation.conversation_id)
-        self._calls = calls
-        self._echoes = echoes
+        self._rest = rest
+        self._sent_nonces = sent_nonces
         self._lang = lang
         self._interval = interval
         self._streaming = Streaming(tool_aware=tool_aware, lang=lang)
@@ -112,14 +112,14 @@ class JobStatus:
         """Until the job has ended and its last status stands."""
         if await self._ends_within(FIRST_AFTER_SEC):
             return
-        drawn: Picture | None = None
+        format_reply: Picture | None = None
         drawn_at = 0.0
         while not self._ended.is_set():
             self._news.clear()
             picture = self._picture()
-            is_due = picture != drawn or self._now() - drawn_at >= TICK_SEC
+            is_due = picture != format_reply or self._now() - drawn_at >= TICK_SEC
             if is_due and await self._draw(picture, Urgency.STATUS):
-                drawn, drawn_at = picture, self._now()
+                format_reply, drawn_at = picture, self._now()
             await self._until_news(picture.shown.changes_at, changed=picture != self._picture())
             await self._ends_within(self._edited_at + self._interval() - self._now())
         await self._draw_last()
@@ -138,8 +138,8 @@ class JobStatus:
                 await client.http.send_typing(self._channel_id)
 
         try:
-            await self._calls.make(Urgency.TYPING, typed)
-        except CONDITIONS as condition:
+            await self._rest.once(Urgency.TYPING, typed)
+        except DELIVERY_ERRORS as condition:
             log.debug("no typing", job_id=self._job_id, message=repr(condition))
 
     def _picture(self) -> Picture:
@@ -195,7 +195,7 @@ class JobStatus:
                 await self._post(text, urgency)
             else:
                 await self._edit(self._message_id, text, urgency)
-        except CONDITIONS as condition:
+        except DELIVERY_ERRORS as condition:
             return await self._cope(condition)
         self._text = text
         return True
@@ -207,7 +207,7 @@ class JobStatus:
             self._edited_at = self._now()
             return await client.get_partial_messageable(self._channel_id).send(text, nonce=nonce)
 
-        message = await self._calls.make(urgency, posted)
+        message = await self._rest.once(urgency, posted)
         self._stands(message.id, self._now())
         self._keep_distance()
         await self._take_away_outdated()
@@ -223,21 +223,21 @@ class JobStatus:
         if older is None:
             return
         try:
-            await self._calls.make(
+            await self._rest.once(
                 Urgency.STATUS, lambda client: client.http.delete_message(self._channel_id, older, reason=None)
             )
         except DeliveryImpossible as refused:
             log.info("an outdated status stayed", job_id=self._job_id, message=repr(refused))
-        except CONDITIONS:
+        except DELIVERY_ERRORS:
             return
         self._outdated = None
 
     def _nonce(self) -> str:
-        return self._echoes.nonce(f"status {self._job_id} {self._posts + 1}")
+        return self._sent_nonces.nonce(f"status {self._job_id} {self._posts + 1}")
 
     def _adopt(self) -> None:
         """Posted, though the reply to that was lost: the gateway showed it."""
-        echoed = self._echoes.message_with(self._nonce())
+        echoed = self._sent_nonces.message_with(self._nonce())
         if echoed is not None:
             self._stands(int(echoed), self._edited_at)
             self._text = ""  # what it says is what was tried, not what was known to stand
@@ -248,7 +248,7 @@ class JobStatus:
             place = client.get_partial_messageable(self._channel_id)
             await place.get_partial_message(message_id).edit(content=text)
 
-        await self._calls.make(urgency, edited)
+        await self._rest.once(urgency, edited)
         self._keep_distance()
 
     def _keep_distance(self) -> None:
@@ -257,7 +257,7 @@ class JobStatus:
 
     async def _cope(self, condition: BaseException) -> bool:
         """True if there is nothing left to show it on."""
-        code = code_behind(condition)
+        code = discord_code(condition)
         if code == THREAD_ARCHIVED:
             await self._reopen()
             return False
@@ -267,8 +267,8 @@ class JobStatus:
 
     async def _reopen(self) -> None:
         try:
-            await unarchive(self._calls, self._channel_id, Urgency.STATUS)
-        except CONDITIONS as condition:
+            await unarchive(self._rest, self._channel_id, Urgency.STATUS)
+        except DELIVERY_ERRORS as condition:
             log.info("thread not reopened", conversation=str(self._channel_id), message=repr(condition))
             self._is_gone = isinstance(condition, DeliveryImpossible)
 
@@ -294,7 +294,7 @@ def _ended_lately(job: Job, newest: str) -> bool:
     return is_shown and timestamps.seconds_between(job.finished_at, newest) <= ENDED_LATELY_SEC
 
 
-async def close_left_over(calls: Calls, job: Job, view: View) -> None:
+async def close_left_over(rest: RestCalls, job: Job, view: View) -> None:
     """Found by the job's id, which every status message bears; its last edit is made up for."""
     channel_id = int(job.conversation.conversation_id)
     seconds = timestamps.seconds_between(job.started_at, job.finished_at) if job.started_at and job.finished_at else 0.0
@@ -309,6 +309,6 @@ async def close_left_over(calls: Calls, job: Job, view: View) -> None:
                 return
 
     try:
-        await calls.insist(Urgency.FINAL_STATUS, closed)
-    except CONDITIONS as condition:
+        await rest.until_done(Urgency.FINAL_STATUS, closed)
+    except DELIVERY_ERRORS as condition:
         log.info("an old status stayed", job_id=job.job_id, message=repr(condition))

@@ -6,8 +6,8 @@ from typing import Any, Final
 import discord
 
 from fairlead.channels.discord.outbound.question_buttons import question_view
-from fairlead.channels.discord.outbound.rest import Calls
-from fairlead.channels.discord.outbound.sent_nonces import Echoes
+from fairlead.channels.discord.outbound.rest import RestCalls
+from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.discord.outbound.threads import grow
 from fairlead.channels.discord.outbound.webhooks import Webhooks
 from fairlead.channels.push.rate_limit import Urgency
@@ -24,11 +24,13 @@ _LOOKED_AT: Final = 1000
 """What people said behind a piece that may have gone out must not hide it."""
 
 
-class Sending:
-    def __init__(self, calls: Calls, blobs: Blobs, echoes: Echoes, *, state_id: str, webhooks: Webhooks | None) -> None:
-        self._calls = calls
+class MessageSender:
+    def __init__(
+        self, rest: RestCalls, blobs: Blobs, sent_nonces: SentNonces, *, state_id: str, webhooks: Webhooks | None
+    ) -> None:
+        self._rest = rest
         self._blobs = blobs
-        self._echoes = echoes
+        self._sent_nonces = sent_nonces
         self._state_id = state_id
         self._webhooks = webhooks
         self._doubtful: set[str] = set()
@@ -36,8 +38,8 @@ class Sending:
     async def send(self, outgoing: OutgoingMessage) -> str:
         channel_id = channel_id_of(outgoing)
         if outgoing.thread_name:
-            return await grow(self._calls, channel_id, outgoing)
-        echoed = self._echoes.message_with(outgoing.nonce)
+            return await grow(self._rest, channel_id, outgoing)
+        echoed = self._sent_nonces.message_with(outgoing.nonce)
         if echoed is not None:
             return echoed
         said = await self._said(outgoing)
@@ -45,11 +47,11 @@ class Sending:
             if self._webhooks is not None and outgoing.destination.parent_conversation_id is not None:
                 return await self._send_by(self._webhooks, outgoing, said)
             said |= {"nonce": outgoing.nonce, "reference": _reference(outgoing, channel_id)}
-            message = await self._calls.make(
+            message = await self._rest.once(
                 Urgency.ANSWER, lambda client: client.get_partial_messageable(channel_id).send(**_given(said))
             )
         except OutcomeUnknown:
-            echoed = self._echoes.message_with(outgoing.nonce)
+            echoed = self._sent_nonces.message_with(outgoing.nonce)
             if echoed is None:
                 raise
             return echoed
@@ -78,12 +80,12 @@ class Sending:
                     return str(message.id)
             return None
 
-        return await self._calls.make(Urgency.ANSWER, looked)
+        return await self._rest.once(Urgency.ANSWER, looked)
 
     def _is_it(self, message: discord.Message, outgoing: OutgoingMessage) -> bool:
         if outgoing.question is not None:
             return f"|{outgoing.question.question_id}|" in str([c.to_dict() for c in message.components])
-        if self._echoes.is_of_another(str(message.id), outgoing.nonce):
+        if self._sent_nonces.is_of_another(str(message.id), outgoing.nonce):
             return False
         replied = message.reference.message_id if message.reference is not None else None
         if replied is not None and str(replied) != outgoing.reply_to:

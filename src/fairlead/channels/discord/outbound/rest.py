@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 import aiohttp
 import discord
 
-from fairlead.channels.push.rate_limit import Governor, Urgency
+from fairlead.channels.push.rate_limit import RateLimit, Urgency
 from fairlead.errors import Code
 from fairlead.kit.backoff import Backoff
 from fairlead.ports import ChannelAway, DeliveryImpossible, DeliveryLater, OutcomeUnknown
@@ -33,31 +33,31 @@ THREAD_ARCHIVED: Final = 50083
 THREAD_EXISTS: Final = 160004
 _OUT_OF_REACH: Final = frozenset({UNKNOWN_CHANNEL, 10004, 50001, 50007, 50013, THREAD_ARCHIVED, 160005, 40067})
 
-CONDITIONS: Final = (ChannelAway, OutcomeUnknown, DeliveryLater, DeliveryImpossible)
-FAULTS: Final = (discord.DiscordException, aiohttp.ClientError, OSError, RuntimeError)
+DELIVERY_ERRORS: Final = (ChannelAway, OutcomeUnknown, DeliveryLater, DeliveryImpossible)
+REST_FAULTS: Final = (discord.DiscordException, aiohttp.ClientError, OSError, RuntimeError)
 
 
-class Calls:
+class RestCalls:
     """`came_back` is called when a call works after so many failed that Discord counted as away."""
 
     def __init__(
         self,
-        governor: Governor,
+        rate_limit: RateLimit,
         current: Callable[[], discord.Client | None],
         came_back: Callable[[], None] = lambda: None,
     ) -> None:
-        self._governor = governor
+        self._rate_limit = rate_limit
         self._current = current
         self._came_back = came_back
         self._failures = 0
         self._refused: discord.Client | None = None
         self._look_at = 0.0
 
-    async def make(self, urgency: Urgency, work: Callable[[discord.Client], Awaitable[T]]) -> T:
+    async def once(self, urgency: Urgency, work: Callable[[discord.Client], Awaitable[T]]) -> T:
         """What `work` gives; raises one of the four conditions of delivery, with Discord's own words as its cause."""
         if self._current() is None:
             raise ChannelAway
-        await self._governor.turn(urgency)
+        await self._rate_limit.acquire(urgency)
         client = self._current()
         if client is None or self._is_refused(client):
             raise ChannelAway
@@ -66,24 +66,24 @@ class Calls:
                 done = await work(client)
         except TimeoutError as late:
             raise self._counted(OutcomeUnknown(f"no reply within {CALL_LIMIT_SEC:.0f} s")) from late
-        except FAULTS as fault:
+        except REST_FAULTS as fault:
             if _is_our_token_refused(fault):
                 self._refused, self._look_at = client, asyncio.get_running_loop().time() + REFUSED_LOOK_SEC
-            raise self._counted(condition_of(fault)) from fault
+            raise self._counted(delivery_error_of(fault)) from fault
         was_away = self._failures >= AWAY_AFTER_FAILURES or self._refused is not None
         self._failures, self._refused = 0, None
         if was_away:
             self._came_back()
         return done
 
-    async def insist(self, urgency: Urgency, work: Callable[[discord.Client], Awaitable[T]]) -> T:
+    async def until_done(self, urgency: Urgency, work: Callable[[discord.Client], Awaitable[T]]) -> T:
         """As `make`, for what is lost if it is not done: again and again until it is, or can never be."""
         attempt = 0
         while True:
             attempt += 1
             wait = INSIST.delay(attempt, random)
             try:
-                return await self.make(urgency, work)
+                return await self.once(urgency, work)
             except DeliveryLater as later:
                 wait = max(wait, later.wait_sec)
             except (ChannelAway, OutcomeUnknown):
@@ -109,7 +109,7 @@ class Calls:
         return ChannelAway() if self._failures >= AWAY_AFTER_FAILURES else condition
 
 
-def condition_of(fault: BaseException) -> Exception:
+def delivery_error_of(fault: BaseException) -> Exception:
     """What a failed call means to whoever wanted something delivered."""
     match fault:
         case discord.RateLimited():
@@ -138,7 +138,7 @@ def _http_condition(fault: discord.HTTPException) -> Exception:
     return DeliveryImpossible(Code.E_THREAD_ACCESS_FAILED if reach else Code.E_UNDELIVERABLE, str(fault))
 
 
-def code_behind(condition: BaseException) -> int:
+def discord_code(condition: BaseException) -> int:
     """Discord's own error code behind a condition, 0 if there is none."""
     cause = condition.__cause__
     return cause.code if isinstance(cause, discord.HTTPException) else 0

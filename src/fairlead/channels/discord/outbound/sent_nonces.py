@@ -1,4 +1,4 @@
-"""Our own messages as the gateway shows them again: their nonces tell what arrived though the reply was lost. Knows no delivery."""
+"""Nonces of our own messages, as the gateway shows them again: what arrived although the reply to it was lost."""
 
 import hashlib
 from typing import Final
@@ -7,7 +7,7 @@ _REMEMBERED: Final = 2000
 PREFIX_LENGTH: Final = 4
 
 
-class Echoes:
+class SentNonces:
     def __init__(self, state_id: str) -> None:
         self._prefix = state_id[:PREFIX_LENGTH]
         self._by_nonce: dict[str, str] = {}

@@ -5,7 +5,13 @@ from typing import Final
 
 import discord
 
-from fairlead.channels.discord.outbound.rest import CONDITIONS, THREAD_ARCHIVED, THREAD_EXISTS, Calls, code_behind
+from fairlead.channels.discord.outbound.rest import (
+    DELIVERY_ERRORS,
+    THREAD_ARCHIVED,
+    THREAD_EXISTS,
+    RestCalls,
+    discord_code,
+)
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.observe import log
 from fairlead.ports import DeliveryImpossible, OutgoingMessage
@@ -16,43 +22,43 @@ _ARCHIVE_AFTER_MIN: Final = 10080
 """The longest there is: a week."""
 
 
-async def grow(calls: Calls, channel_id: int, outgoing: OutgoingMessage) -> str:
+async def grow(rest: RestCalls, channel_id: int, outgoing: OutgoingMessage) -> str:
     """The thread's id. A message that no thread can grow from is taken back: it would open nothing."""
     message_id = int(outgoing.thread_from)
     name = one_line(outgoing.thread_name, _THREAD_NAME) or "session"
     try:
-        await calls.make(
+        await rest.once(
             Urgency.ANSWER,
             lambda client: client.http.start_thread_with_message(
                 channel_id, message_id, name=name, auto_archive_duration=_ARCHIVE_AFTER_MIN
             ),
         )
-    except CONDITIONS as condition:
-        if code_behind(condition) == THREAD_EXISTS:
+    except DELIVERY_ERRORS as condition:
+        if discord_code(condition) == THREAD_EXISTS:
             return outgoing.thread_from
         if isinstance(condition, DeliveryImpossible):
-            await _take_back(calls, channel_id, message_id)
+            await _take_back(rest, channel_id, message_id)
         raise
     return outgoing.thread_from
 
 
-async def reopening(calls: Calls, channel_id: int, edit: Callable[[], Awaitable[object]]) -> None:
+async def reopening(rest: RestCalls, channel_id: int, edit: Callable[[], Awaitable[object]]) -> None:
     """Sending reopens an archived thread by itself; editing in it is refused until somebody does."""
     try:
         await edit()
     except discord.HTTPException as refused:
         if refused.code != THREAD_ARCHIVED:
             raise
-        await unarchive(calls, channel_id, Urgency.ANSWER)
+        await unarchive(rest, channel_id, Urgency.ANSWER)
         await edit()
 
 
-async def unarchive(calls: Calls, channel_id: int, urgency: Urgency) -> None:
-    await calls.make(urgency, lambda client: client.http.edit_channel(channel_id, archived=False))
+async def unarchive(rest: RestCalls, channel_id: int, urgency: Urgency) -> None:
+    await rest.once(urgency, lambda client: client.http.edit_channel(channel_id, archived=False))
 
 
-async def _take_back(calls: Calls, channel_id: int, message_id: int) -> None:
+async def _take_back(rest: RestCalls, channel_id: int, message_id: int) -> None:
     try:
-        await calls.make(Urgency.ANSWER, lambda client: client.http.delete_message(channel_id, message_id, reason=None))
-    except CONDITIONS as condition:
+        await rest.once(Urgency.ANSWER, lambda client: client.http.delete_message(channel_id, message_id, reason=None))
+    except DELIVERY_ERRORS as condition:
         log.info("an opening message stayed", message_id=str(message_id), message=repr(condition))

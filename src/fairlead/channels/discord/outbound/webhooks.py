@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 import aiohttp
 import discord
 
-from fairlead.channels.discord.outbound.rest import Calls
+from fairlead.channels.discord.outbound.rest import RestCalls
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.ports import OutgoingMessage
 
@@ -45,8 +45,8 @@ class _Once:
 
 
 class Webhooks:
-    def __init__(self, calls: Calls, name_of: Callable[[OutgoingMessage], str]) -> None:
-        self._calls = calls
+    def __init__(self, rest: RestCalls, name_of: Callable[[OutgoingMessage], str]) -> None:
+        self._rest = rest
         self._name_of = name_of
         self._known: dict[int, int] = {}
         self._tokens: dict[int, str] = {}
@@ -71,7 +71,7 @@ class Webhooks:
                 webhook = await self._webhook(client, parent)
                 return await webhook.send(**given, thread=thread, username=name, wait=True)
 
-        message = await self._calls.make(Urgency.ANSWER, sent)
+        message = await self._rest.once(Urgency.ANSWER, sent)
         return str(message.id)
 
     async def _webhook(self, client: discord.Client, channel_id: int) -> discord.Webhook:
