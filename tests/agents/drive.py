@@ -68,7 +68,7 @@ class Cli:
                 await process.wait()
 
     @contextlib.asynccontextmanager
-    async def agent_session(self, *flags: str) -> AsyncIterator["Talk"]:
+    async def agent_session(self, *flags: str) -> AsyncIterator["AgentSession"]:
         """A long-lived claude that asks for permission over its pipes."""
         streams = ("--input-format", "stream-json", "--output-format", "stream-json")
         asking = ("--permission-prompt-tool", "stdio", "--replay-user-messages")
