@@ -81,8 +81,8 @@ def test_a_code_builds_the_error_of_its_kind(code: Code):
 
 
 def test_the_tree_drawn_at_the_top_is_the_tree_that_is():
-    format_reply = {line.split()[1] for line in (errors.__doc__ or "").splitlines() if "──" in line}
-    assert format_reply == {c.__name__ for c in FairleadError.__subclasses__()}
+    drawn = {line.split()[1] for line in (errors.__doc__ or "").splitlines() if "──" in line}
+    assert drawn == {c.__name__ for c in FairleadError.__subclasses__()}
 
 
 def test_an_error_says_what_happened_and_what_to_do_next():

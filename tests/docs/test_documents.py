@@ -56,8 +56,8 @@ def test_every_state_of_a_job_is_drawn_and_every_arrow_explained():
     concepts = (ROOT / "docs/concepts.md").read_text()
     diagram = concepts.partition("```mermaid")[2].partition("```")[0]
     arrows = re.findall(r"(?m)^\s*(\S+) --> (\S+): (\w+)$", diagram)
-    format_reply = {place for start, end, _ in arrows for place in (start, end)}
-    assert format_reply - {"[*]"} == set(typing.get_args(JobState))
+    drawn = {place for start, end, _ in arrows for place in (start, end)}
+    assert drawn - {"[*]"} == set(typing.get_args(JobState))
     assert {letter for _, _, letter in arrows} == set(re.findall(r"(?m)^\| ([a-z]) \|", concepts))
 
 

@@ -11,12 +11,12 @@ from fairlead.render.graphemes import display_width
 from fairlead.render.tables import readable_tables
 
 
-def format_reply(*lines: str, width: int = 64) -> list[str]:
+def draw_tables(*lines: str, width: int = 64) -> list[str]:
     return readable_tables("\n".join(lines), width).split("\n")
 
 
 def test_a_narrow_table_becomes_an_aligned_code_block():
-    assert format_reply("| Name | Size |", "|:-----|-----:|", "| api | 12 |", "| **web** | 7 |") == [
+    assert draw_tables("| Name | Size |", "|:-----|-----:|", "| api | 12 |", "| **web** | 7 |") == [
         "```",
         "Name  Size",
         "----  ----",
@@ -27,12 +27,12 @@ def test_a_narrow_table_becomes_an_aligned_code_block():
 
 
 def test_wide_characters_take_two_columns():
-    block = format_reply("| 名前 | n |", "|---|---|", "| あ | 1 |", "| 👩‍👩‍👧‍👦 | 2 |", "| abcd | 3 |")
+    block = draw_tables("| 名前 | n |", "|---|---|", "| あ | 1 |", "| 👩‍👩‍👧‍👦 | 2 |", "| abcd | 3 |")
     assert block[1:-1] == ["名前  n", "----  -", "あ    1", "👩‍👩‍👧‍👦    2", "abcd  3"]
 
 
 def test_a_wide_table_becomes_a_list_with_its_markup():
-    assert format_reply(
+    assert draw_tables(
         "| Option | Meaning |", "| --- | --- |", "| `a` | " + "long " * 20 + "|", "| b | see [x](y) |"
     ) == [
         "- **Option**: `a`",
@@ -43,22 +43,22 @@ def test_a_wide_table_becomes_a_list_with_its_markup():
 
 
 def test_centred_columns_and_tables_without_outer_pipes():
-    assert format_reply("abc | d", ":-:|---", "x | y")[1:-1] == ["abc  d", "---  -", " x   y"]
+    assert draw_tables("abc | d", ":-:|---", "x | y")[1:-1] == ["abc  d", "---  -", " x   y"]
 
 
 def test_escaped_pipes_and_pipes_in_code_are_text():
-    assert format_reply("| op | does |", "|---|---|", r"| a \| b | or |", "| `a | b` | pipe |")[3:-1] == [
+    assert draw_tables("| op | does |", "|---|---|", r"| a \| b | or |", "| `a | b` | pipe |")[3:-1] == [
         "a | b  or",
         "a | b  pipe",
     ]
 
 
 def test_ragged_rows_are_filled_up_and_nothing_is_dropped():
-    assert format_reply("| a | b |", "|---|---|", "| 1 |", "| 1 | 2 | 3 |")[3:-1] == ["1", "1  2 | 3"]
+    assert draw_tables("| a | b |", "|---|---|", "| 1 |", "| 1 | 2 | 3 |")[3:-1] == ["1", "1  2 | 3"]
 
 
 def test_one_column_is_a_table_too():
-    assert format_reply("| a |", "|---|", "| 1 |") == ["```", "a", "-", "1", "```"]
+    assert draw_tables("| a |", "|---|", "| 1 |") == ["```", "a", "-", "1", "```"]
 
 
 @pytest.mark.parametrize(
@@ -79,13 +79,13 @@ def test_what_is_no_table_stays_as_it_is(text: str):
 
 
 def test_the_text_around_a_table_stays_as_it_is():
-    lines = format_reply("before  ", "", "| a |", "|---|", "| 1 |", "", "  after | with a pipe")
+    lines = draw_tables("before  ", "", "| a |", "|---|", "| 1 |", "", "  after | with a pipe")
     assert lines[:2] == ["before  ", ""]
     assert lines[-2:] == ["", "  after | with a pipe"]
 
 
 def test_a_cell_with_backticks_cannot_break_out_of_the_code_block():
-    assert format_reply("| a | b |", "|---|---|", "| ```x | y |") == ["- **a**: ```x", "  **b**: y"]
+    assert draw_tables("| a | b |", "|---|---|", "| ```x | y |") == ["- **a**: ```x", "  **b**: y"]
 
 
 cell = st.text(alphabet="ab 日本👍`|\\*-:_<>", max_size=12).map(lambda s: s.replace("\\", "").replace("|", r"\|"))

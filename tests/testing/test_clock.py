@@ -63,7 +63,7 @@ def test_spinning_is_reported_too():
     loop.step_limit = 1000
     with pytest.raises(NothingLeft):
         loop.run(spin())
-    loop.abandon_delivery()
+    loop.close_abruptly()
 
 
 async def stubborn(heard: list[int]) -> None:
@@ -85,7 +85,7 @@ def test_a_crash_stops_dead_at_every_step_and_the_steps_before_are_always_the_sa
     loop = VirtualLoop()
     loop.run(stubborn(whole))
     steps = loop.steps
-    loop.abandon_delivery()
+    loop.close_abruptly()
     for crash_at in range(0, steps, 7):
         heard: list[int] = []
         loop = VirtualLoop()
@@ -94,7 +94,7 @@ def test_a_crash_stops_dead_at_every_step_and_the_steps_before_are_always_the_sa
             loop.run(stubborn(heard))
         assert loop.steps == crash_at
         assert heard == whole[: len(heard)]
-        loop.abandon_delivery()
+        loop.close_abruptly()
     gc.collect()  # destructors that speak would be warnings, and warnings are errors here
 
 
@@ -110,5 +110,5 @@ def test_a_task_that_will_not_die_does_not_hold_up_the_undertaker():
     loop.crash_at = 5
     with pytest.raises(PowerLost):
         loop.run(undying())
-    loop.abandon_delivery(patience=100)
+    loop.close_abruptly(patience=100)
     assert loop.is_closed()

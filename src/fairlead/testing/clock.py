@@ -86,7 +86,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         while self._timers and self._timers[0][0] <= self._now:
             self._ready.append(heapq.heappop(self._timers)[2])
 
-    def abandon_delivery(self, *, patience: int = 20_000) -> None:
+    def close_abruptly(self, *, patience: int = 20_000) -> None:
         """After PowerLost: end what is left so that no destructor speaks later. The caller has cut all of it off from
         the world (disk, channels, agents): whatever it still does, nobody sees."""
         self._dead = True
@@ -221,6 +221,6 @@ def run_virtually(main: Coroutine[Any, Any, T]) -> T:
     try:
         result = loop.run(main)
     finally:
-        loop.abandon_delivery()
+        loop.close_abruptly()
     assert not loop.complaints, loop.complaints
     return result

@@ -130,7 +130,7 @@ class _Life:
             world.accuse(f"the daemon fell: {type(fault).__name__}: {fault}")
         else:
             self._complain()
-            world.loop.abandon_delivery()
+            world.loop.close_abruptly()
             return True
         self._complain()
         self._bury()
@@ -152,7 +152,7 @@ class _Life:
         world.steps += old.steps
         world.loop = VirtualLoop(start=old.time() + pause)
         world.disk.before_operation = None
-        old.abandon_delivery()
+        old.close_abruptly()
         world.disk = found
 
     async def _until_quiet(self) -> None:

@@ -26,8 +26,8 @@ def test_blocks_settle_whole_whatever_the_pieces(size: int):
 @given(st.lists(st.text(alphabet="a`~ \n>-", max_size=12), max_size=20))
 def test_nothing_is_lost_or_said_twice(pieces: list[str]):
     flowing = MarkdownStream()
-    format_reply = "".join([*(flowing.add(piece) for piece in pieces), flowing.flush()])
-    assert format_reply == "".join(pieces) == flowing.shown
+    joined = "".join([*(flowing.add(piece) for piece in pieces), flowing.flush()])
+    assert joined == "".join(pieces) == flowing.shown
     assert flowing.missing_from("".join(pieces)) == ""
 
 

@@ -148,8 +148,8 @@ def _behind(words: str) -> str:
 
 
 def _markdown(text: str) -> Markdown:
-    format_reply = Markdown(visible_lines(text), code_theme="ansi_dark")
-    for token in (child for block in format_reply.parsed for child in block.children or ()):
+    markdown = Markdown(visible_lines(text), code_theme="ansi_dark")
+    for token in (child for block in markdown.parsed for child in block.children or ()):
         if token.type == "softbreak":
             token.type = "hardbreak"  # agents end a line where they mean it, as people do in a chat
-    return format_reply
+    return markdown
