@@ -11,8 +11,8 @@ from replay_stage import ReplayStage
 from fairlead.core.engine import Answer, Noticed, PlanProposed, SetMode, TurnEnded
 from fairlead.errors import Code, FairleadError
 from fairlead.ports import Runtime
-from fairlead.runtimes.claude.dialogue import Dialogue
 from fairlead.runtimes.claude.modes import Modes
+from fairlead.runtimes.claude.protocol import Dialogue
 from fairlead.runtimes.tool_policy import FULL, READONLY, STANDARD, ToolPolicy
 from replaying_cli import write_shim
 from runtime_contract import closing, invocation, key_in, only, run

@@ -24,7 +24,7 @@ from fairlead.core.engine import (
 from fairlead.errors import Code
 from fairlead.ports import Runtime
 from fairlead.runtimes.claude.agent_requests import detail_of
-from fairlead.runtimes.claude.dialogue import Dialogue
+from fairlead.runtimes.claude.protocol import Dialogue
 from fairlead.runtimes.claude.session_log import log_directory_name
 from replaying_cli import write_shim
 from runtime_contract import closing, invocation, key_in, only, processes_of, run

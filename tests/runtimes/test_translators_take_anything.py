@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.core.engine import EngineEvent, TurnEnded, TurnFailed
-from fairlead.runtimes.claude.dialogue import Dialogue
+from fairlead.runtimes.claude.protocol import Dialogue
 from fairlead.runtimes.claude.translate import ClaudeTranslator, TextTranslator
 from fairlead.runtimes.codex.translate import CodexTranslator, total_in_rollout
 from fairlead.runtimes.gemini.translate import JsonTranslator, StreamTranslator

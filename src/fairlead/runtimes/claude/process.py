@@ -15,7 +15,7 @@ from fairlead.kit.processes import Grace, OwnedProcess, StdinClosed, StdinStuck
 from fairlead.ports import JobLog
 from fairlead.runtimes.claude import wire
 from fairlead.runtimes.claude.command_line import AgentSession
-from fairlead.runtimes.claude.dialogue import CONTEXT_USAGE, INITIALIZE, Dialogue, ends_the_process
+from fairlead.runtimes.claude.protocol import CONTEXT_USAGE, INITIALIZE, Dialogue, ends_the_process
 from fairlead.runtimes.cli_turn import CANCEL_GRACE, exit_of, hung, start_failure
 from fairlead.runtimes.translator import INTERRUPTED, exit_failure, is_end
 
