@@ -26,8 +26,8 @@ from fairlead.core.engine import (
 from fairlead.errors import Code
 from fairlead.runtimes.claude import wire
 from fairlead.runtimes.claude.agent_requests import response_to
-from fairlead.runtimes.claude.routing import Router
 from fairlead.runtimes.claude.translate import ClaudeTranslator
+from fairlead.runtimes.claude.turn_router import Router
 from fairlead.runtimes.lines import UNREADABLE, why_unread
 from fairlead.runtimes.translator import is_end
 
