@@ -33,12 +33,12 @@ from fairlead.runtimes.claude import command_line
 from fairlead.runtimes.claude.command_line import MOST_SYSTEM_PROMPT, AgentSession, ClaudeSettings
 from fairlead.runtimes.claude.content import Content, content_of
 from fairlead.runtimes.claude.modes import Modes
-from fairlead.runtimes.claude.pool import Pool
 from fairlead.runtimes.claude.process import ClaudeProcess, Launch, ProcessLost, Prompt
 from fairlead.runtimes.claude.session_log import SessionLogTail, log_path, with_log
 from fairlead.runtimes.claude.translate import ClaudeTranslator, TextTranslator
 from fairlead.runtimes.cli_turn import CliTurn, Command, start_failure
 from fairlead.runtimes.environment import child_environment
+from fairlead.runtimes.pool import Pool
 from fairlead.runtimes.tool_policy import ToolPolicy, read_tool_policy
 from fairlead.runtimes.translator import INTERRUPTED, Translator
 from fairlead.runtimes.workspace import read_context
