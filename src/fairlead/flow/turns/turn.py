@@ -55,6 +55,7 @@ class Turn:
         self.job = job
         self._runtime = runtime
         self._open_stream = open_stream or runtime.invoke
+        self._can_be_repeated = open_stream is None  # nobody can ask an agent to begin its own turn once more
         self._ledger = ledger
         self._live_events = live_events
         self._approvals = approvals
@@ -119,7 +120,7 @@ class Turn:
     async def _may_try_again(self) -> bool:
         """At most once, and only if the agent cannot have done anything yet and nobody has stopped the turn."""
         failed = self._results.ended
-        if not isinstance(failed, engine.TurnFailed) or self._results.agent_may_have_acted:
+        if not isinstance(failed, engine.TurnFailed) or self._results.agent_may_have_acted or not self._can_be_repeated:
             return False
         if self._stopped is not None or self.job.tried_again or self.job.state != "running":
             return False
