@@ -12,7 +12,7 @@ from fairlead.core.engine import Answer, Noticed, PlanProposed, SetMode, TurnEnd
 from fairlead.errors import Code, FairleadError
 from fairlead.ports import Runtime
 from fairlead.runtimes.claude.modes import Modes
-from fairlead.runtimes.claude.protocol import Dialogue
+from fairlead.runtimes.claude.protocol import ClaudeProtocol
 from fairlead.runtimes.tool_policy import FULL, READONLY, STANDARD, ToolPolicy
 from replaying_cli import write_shim
 from runtime_contract import closing, invocation, key_in, only, run
@@ -139,10 +139,10 @@ def test_an_approved_plan_ends_the_plan_mode_and_no_other():
 
 
 def test_only_a_yes_to_an_open_plan_approves_it():
-    agent_session = Dialogue("key")
+    protocol = ClaudeProtocol("key")
     use = {"subtype": "can_use_tool", "tool_name": "ExitPlanMode", "input": {"plan": "first this"}, "tool_use_id": "t"}
-    heard = agent_session.hear(json.dumps({"type": "control_request", "request_id": "r", "request": use}).encode())
+    heard = protocol.hear(json.dumps({"type": "control_request", "request_id": "r", "request": use}).encode())
     assert only(PlanProposed, [*heard.job, *heard.unasked])
-    assert agent_session.approves_plan(Answer("r", "allow"))
-    assert not agent_session.approves_plan(Answer("r", "deny"))
-    assert not agent_session.approves_plan(Answer("other", "allow"))
+    assert protocol.approves_plan(Answer("r", "allow"))
+    assert not protocol.approves_plan(Answer("r", "deny"))
+    assert not protocol.approves_plan(Answer("other", "allow"))

@@ -9,14 +9,14 @@ import msgspec
 from fairlead.core.engine import AgentInitiated, EngineEvent, Interrupt, Invocation, Noticed, Ready, Told, TurnFailed
 from fairlead.errors import FairleadError
 from fairlead.ports import AgentInfo, Health, JobLogs, RuntimeCapabilities
-from fairlead.runtimes.cli_turn import CliTurn, Command
+from fairlead.runtimes.cli_turn import CliCommand, CliTurn
 from fairlead.runtimes.translator import Translator
 
 
 class Prepared(msgspec.Struct, frozen=True):
     """A turn that is ready to run; `notes` are for the person."""
 
-    command: Command
+    command: CliCommand
     translator: Translator
     notes: tuple[str, ...] = ()
 

@@ -1,83 +1,84 @@
-"""The long-lived Claudes: one for each session, at most so many, the longest unused idle one goes first."""
+"""Long-lived agent processes: one for each session, at most so many, the longest unused idle one goes first.
+
+Knows no agent by name: the caller says which process fits a turn and how another one is started.
+"""
 
 import asyncio
 from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
 
-from fairlead.core.engine import AgentInitiated, EngineEvent, Invocation, SetModel
-from fairlead.runtimes.claude.command_line import AgentSession
-from fairlead.runtimes.claude.process import ClaudeProcess, Launch
-
-DEFAULT_MODEL = "default"
+from fairlead.kit.tasks import OwnedTasks
 
 
-class Pool:
-    """`on_unasked` gets what a Claude does by itself."""
+class PooledProcess(Protocol):
+    @property
+    def is_dead(self) -> bool: ...
 
-    def __init__(self, *, most: int, idle_sec: float, on_unasked: Callable[[AgentInitiated], None]) -> None:
+    @property
+    def is_in_turn(self) -> bool: ...
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing is lost if the process ends now: no turn, no background command, no open question."""
+        ...
+
+    async def end(self) -> None:
+        """Returns when nothing of the process runs any more."""
+        ...
+
+
+P = TypeVar("P", bound=PooledProcess)
+
+OnRest = Callable[[], None]
+"""A process calls it whenever it has come to rest or died."""
+
+
+class ProcessPool(Generic[P]):
+    def __init__(self, *, most: int, idle_sec: float) -> None:
         self._most = most
         self._idle_sec = idle_sec
-        self._on_unasked = on_unasked
         # In the order of their last use: the first was not needed for the longest time.
-        self._processes: dict[str, ClaudeProcess] = {}
+        self._processes: dict[str, P] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._ending: set[asyncio.Task[None]] = set()
+        self._ending = OwnedTasks("pool")
         self._one_at_a_time = asyncio.Lock()
 
-    def get(self, session_key: str) -> ClaudeProcess | None:
+    def get(self, session_key: str) -> P | None:
         return self._processes.get(session_key)
 
     def __len__(self) -> int:
         return len(self._processes)
 
-    async def take(
-        self, invocation: Invocation, launch: Launch, agent_session: AgentSession, *, model: str, mode: str = ""
-    ) -> ClaudeProcess | None:
+    async def take(self, session_key: str, *, fits: Callable[[P], bool], start: Callable[[OnRest], P]) -> P | None:
         """The session's process, a new one if it has none that fits; None if all are busy with other sessions."""
-        session_key = invocation.session_key
         async with self._one_at_a_time:
             process = self._processes.pop(session_key, None)
             self._stop_timer(session_key)
-            if process is not None and not _fits(process, launch, agent_session):
+            if process is not None and (process.is_dead or not fits(process)):
                 await process.end()
                 process = None
             if process is None:
-                if not await self._has_room():
+                if not await self._make_room():
                     return None
-                process = self._start(invocation, launch, agent_session, model=model, mode=mode)
+                process = self._start(session_key, start)
             self._processes[session_key] = process
-        if process.model != model:
-            await process.tell(SetModel(model or DEFAULT_MODEL))
-            process.model = model
-        if mode and process.mode != mode:
-            await process.ask_mode(mode)
         return process
 
     async def aclose(self) -> None:
         for handle in self._timers.values():
             handle.cancel()
-        ending = [asyncio.create_task(process.end()) for process in self._processes.values()]
-        waiting = {*ending, *self._ending}
-        if waiting:
-            await asyncio.wait(waiting)
+        for session_key, process in self._processes.items():
+            self._ending.start(process.end(), name=session_key)
+        await self._ending.join()
 
-    def _start(
-        self, invocation: Invocation, launch: Launch, agent_session: AgentSession, *, model: str, mode: str
-    ) -> ClaudeProcess:
-        session_key, generation = invocation.session_key, invocation.generation  # a reset ends the process's talk
-
-        def on_unasked(turn_id: str, event: EngineEvent) -> None:
-            self._on_unasked(AgentInitiated(session_key, generation, turn_id, event))
-
-        def on_idle() -> None:
+    def _start(self, session_key: str, start: Callable[[OnRest], P]) -> P:
+        def on_rest() -> None:
             self._look_at(session_key, process)
 
-        process = ClaudeProcess(
-            launch, agent_session, mark=invocation.mark, model=model, mode=mode, on_unasked=on_unasked, on_idle=on_idle
-        )
-        process.start()
+        process = start(on_rest)
         return process
 
-    async def _has_room(self) -> bool:
+    async def _make_room(self) -> bool:
         if len(self._processes) < self._most:
             return True
         for session_key, process in self._processes.items():
@@ -88,8 +89,7 @@ class Pool:
                 return True
         return False
 
-    def _look_at(self, session_key: str, process: ClaudeProcess) -> None:
-        """Called when it came to rest or died."""
+    def _look_at(self, session_key: str, process: P) -> None:
         self._stop_timer(session_key)
         if self._processes.get(session_key) is not process:
             return
@@ -97,27 +97,15 @@ class Pool:
             del self._processes[session_key]
         elif not process.is_in_turn:
             loop = asyncio.get_running_loop()
-            self._timers[session_key] = loop.call_later(self._idle_sec, self._time_is_up, session_key, process)
+            self._timers[session_key] = loop.call_later(self._idle_sec, self._end_if_idle, session_key, process)
 
-    def _time_is_up(self, session_key: str, process: ClaudeProcess) -> None:
-        if not process.is_idle:
-            self._look_at(session_key, process)  # its background commands still run
-            return
-        task = asyncio.get_running_loop().create_task(process.end())
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
+    def _end_if_idle(self, session_key: str, process: P) -> None:
+        if process.is_idle:
+            self._ending.start(process.end(), name=session_key)
+        else:
+            self._look_at(session_key, process)  # its background commands still run: it gets the same time again
 
     def _stop_timer(self, session_key: str) -> None:
         handle = self._timers.pop(session_key, None)
         if handle is not None:
             handle.cancel()
-
-
-def _fits(process: ClaudeProcess, launch: Launch, agent_session: AgentSession) -> bool:
-    """Another talk, tier or directory needs another process; another model does not."""
-    return (
-        not process.is_dead
-        and process.launch == launch
-        and process.dialogue.key == agent_session.key
-        and not agent_session.is_new
-    )

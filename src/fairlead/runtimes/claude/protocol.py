@@ -29,7 +29,6 @@ from fairlead.runtimes.claude.agent_requests import response_to
 from fairlead.runtimes.claude.translate import ClaudeTranslator
 from fairlead.runtimes.claude.turn_router import Router
 from fairlead.runtimes.lines import UNREADABLE, why_unread
-from fairlead.runtimes.translator import is_end
 
 INITIALIZE: Final = "fairlead-initialize"
 CONTEXT_USAGE: Final = "fairlead-context"
@@ -56,7 +55,7 @@ class Known(msgspec.Struct):
     context_size: int = 0
 
 
-class Dialogue:
+class ClaudeProtocol:
     """`key` is the talk's id. One job's turn at a time; beside it Claude may have turns of its own, which get
     names that begin with `turn_prefix`. `spent` is what the talk had cost before, None where nobody knows."""
 
@@ -238,10 +237,9 @@ class Dialogue:
         return heard
 
 
-def ends_the_process(events: list[EngineEvent]) -> bool:
-    """After these the talk can't be trusted, or would go on without us: a new process must take it up."""
-    codes = {Code.E_ADAPTER_PARSE, Code.E_CLI_NOT_LOGGED_IN}
-    return any(is_end(event) and isinstance(event, TurnFailed) and event.code in codes for event in events)
+def ends_the_process(event: EngineEvent) -> bool:
+    """After these failures the process can't be trusted, or would go on without us: a new one must take over."""
+    return isinstance(event, TurnFailed) and event.code in {Code.E_ADAPTER_PARSE, Code.E_CLI_NOT_LOGGED_IN}
 
 
 def _model_names(said: Any) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from fairlead.core.engine import Invocation
 from fairlead.errors import Code, error
 from fairlead.ports import Health, JobLogs
 from fairlead.runtimes.checks import KnownGood, Login, check_program
-from fairlead.runtimes.cli_turn import Command
+from fairlead.runtimes.cli_turn import CliCommand
 from fairlead.runtimes.environment import child_environment
 from fairlead.runtimes.gemini.policy import is_everything, policy_for
 from fairlead.runtimes.gemini.translate import JsonTranslator, StreamTranslator
@@ -90,7 +90,7 @@ class GeminiAdapter:
         async with _policy_file(policy) as policy_file:
             argv = arguments(invocation, self._settings, policy, policy_file=policy_file, directories=directories)
             yield Prepared(
-                Command(argv, invocation.project_path, self._env, invocation.mark, prompt),
+                CliCommand(argv, invocation.project_path, self._env, invocation.mark, prompt),
                 self._translator(invocation.resume_key, policy),
                 tuple(note for note in (policy.warning, *(context.warnings if is_new else ())) if note),
             )
