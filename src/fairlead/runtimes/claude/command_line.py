@@ -4,9 +4,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from fairlead.runtimes.tool_policy import DEFAULT_TOOLS, ToolPolicy
+from fairlead.runtimes.tool_policy import FULL, ToolPolicy
 
-MOST_SYSTEM_PROMPT: Final = 4000
 # They reach the person through us, and do nothing by themselves.
 ASKING_TOOLS: Final = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode")
 
@@ -22,7 +21,7 @@ class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_budget_usd: float | None = None
     append_system_prompt: str = ""
     output_format: OutputFormat = "stream-json"
-    tools: tuple[str, ...] = DEFAULT_TOOLS
+    tools: tuple[str, ...] = FULL
     dangerously_skip_permissions: bool = False
     strict_mcp_config: bool = False
     mcp_config: str = ""

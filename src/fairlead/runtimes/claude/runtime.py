@@ -28,7 +28,7 @@ from fairlead.kit.processes import AT_ONCE, Grace
 from fairlead.ports import AgentInfo, Health, JobLogs, RuntimeCapabilities
 from fairlead.runtimes.checks import KnownGood, Login, check_program
 from fairlead.runtimes.claude import command_line
-from fairlead.runtimes.claude.command_line import MOST_SYSTEM_PROMPT, ClaudeSettings, SessionChoice
+from fairlead.runtimes.claude.command_line import ClaudeSettings, SessionChoice
 from fairlead.runtimes.claude.modes import Modes
 from fairlead.runtimes.claude.plan import Plan, Planner
 from fairlead.runtimes.claude.process import ClaudeProcess, ProcessLost, Prompt
@@ -39,6 +39,7 @@ from fairlead.runtimes.environment import child_environment
 from fairlead.runtimes.pool import OnRest, ProcessPool
 from fairlead.runtimes.tool_policy import read_tool_policy
 from fairlead.runtimes.translator import INTERRUPTED, Translator
+from fairlead.settings import MAX_APPENDED_PROMPT
 
 KNOWN_GOOD: Final = KnownGood((2, 1, 0), (2, 1, 325))
 LOGIN: Final = Login(
@@ -66,11 +67,11 @@ class Attempt(msgspec.Struct, frozen=True):
 
 class ClaudeRuntime:
     def __init__(self, settings: ClaudeSettings, environment: Mapping[str, str], job_logs: JobLogs) -> None:
-        if len(settings.append_system_prompt) > MOST_SYSTEM_PROMPT:
+        if len(settings.append_system_prompt) > MAX_APPENDED_PROMPT:
             raise error(
                 Code.E_CONFIG,
                 f"CLAUDE_APPEND_SYSTEM_PROMPT has {len(settings.append_system_prompt)} characters;"
-                f" at most {MOST_SYSTEM_PROMPT} are allowed.",
+                f" at most {MAX_APPENDED_PROMPT} are allowed.",
             )
         self._settings = settings
         self._env = claude_environment(environment, settings.extra_environment)

@@ -19,7 +19,7 @@ from fairlead.runtimes.environment import child_environment
 from fairlead.runtimes.images import split_images
 from fairlead.runtimes.per_turn import PerTurnRuntime, Prepared
 from fairlead.runtimes.prompts import compose
-from fairlead.runtimes.tool_policy import DEFAULT_TOOLS, ToolPolicy, read_tool_policy
+from fairlead.runtimes.tool_policy import FULL, ToolPolicy, read_tool_policy
 from fairlead.runtimes.workspace import read_context
 
 MOST_CHARACTERS: Final = 1_048_576
@@ -37,7 +37,7 @@ class CodexSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     command: str = "codex"
     model: str = ""
-    tools: tuple[str, ...] = DEFAULT_TOOLS
+    tools: tuple[str, ...] = FULL
     widest_sandbox: Sandbox = "workspace-write"
     extra_environment: tuple[str, ...] = ()
     check_mark: str = "fairlead-check:codex"

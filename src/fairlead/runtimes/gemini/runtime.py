@@ -20,7 +20,7 @@ from fairlead.runtimes.gemini.translate import JsonTranslator, StreamTranslator
 from fairlead.runtimes.images import split_images
 from fairlead.runtimes.per_turn import PerTurnRuntime, Prepared
 from fairlead.runtimes.prompts import compose, without_outside_mentions
-from fairlead.runtimes.tool_policy import DEFAULT_TOOLS, ToolPolicy, read_tool_policy
+from fairlead.runtimes.tool_policy import FULL, ToolPolicy, read_tool_policy
 from fairlead.runtimes.workspace import ContextFile, read_context
 
 MOST_STDIN: Final = 8 * 1024 * 1024
@@ -38,7 +38,7 @@ OutputMode = Literal["stream-json", "json"]
 class GeminiSettings(msgspec.Struct, frozen=True, kw_only=True):
     command: str = "gemini"
     model: str = ""
-    tools: tuple[str, ...] = DEFAULT_TOOLS
+    tools: tuple[str, ...] = FULL
     output: OutputMode = "stream-json"
     extra_environment: tuple[str, ...] = ()
     check_mark: str = "fairlead-check:gemini"
