@@ -63,7 +63,7 @@ class TaskOwner:
     async def _guarded(self, work: Coroutine[Any, Any, T], full_name: str) -> T | None:
         try:
             return await work
-        except Exception as crash:
+        except Exception as crash:  # any crash goes to `on_crash`, or through the group to the owner
             if self._on_crash is None:
                 self.is_failing = True
                 raise
