@@ -127,7 +127,7 @@ def test_what_a_tier_leaves_room_for(mode: str, tools: tuple[str, ...], may_bypa
     modes = Modes(may_bypass=may_bypass)
     with nullcontext() if is_allowed else pytest.raises(FairleadError):
         modes.choose("s", mode, ToolPolicy(tools, "custom"))
-    assert modes.of("s") == (mode if is_allowed else "")
+    assert modes.get("s") == (mode if is_allowed else "")
 
 
 def test_an_approved_plan_ends_the_plan_mode_and_no_other():
@@ -135,14 +135,14 @@ def test_an_approved_plan_ends_the_plan_mode_and_no_other():
     for session, mode in (("a", "plan"), ("b", "acceptEdits")):
         modes.choose(session, mode, ToolPolicy(FULL))
         modes.leave_plan(session)
-    assert (modes.of("a"), modes.of("b")) == ("", "acceptEdits")
+    assert (modes.get("a"), modes.get("b")) == ("", "acceptEdits")
 
 
 def test_only_a_yes_to_an_open_plan_approves_it():
     protocol = ClaudeProtocol("key")
     use = {"subtype": "can_use_tool", "tool_name": "ExitPlanMode", "input": {"plan": "first this"}, "tool_use_id": "t"}
-    heard = protocol.hear(json.dumps({"type": "control_request", "request_id": "r", "request": use}).encode())
-    assert only(PlanProposed, [*heard.job, *heard.unasked])
+    received = protocol.receive(json.dumps({"type": "control_request", "request_id": "r", "request": use}).encode())
+    assert only(PlanProposed, [*received.job, *received.unasked])
     assert protocol.approves_plan(Answer("r", "allow"))
     assert not protocol.approves_plan(Answer("r", "deny"))
     assert not protocol.approves_plan(Answer("other", "allow"))

@@ -235,13 +235,16 @@ def result(words: str, **more: Any) -> bytes:
 def test_only_the_result_that_names_the_prompt_ends_the_job():
     protocol = ClaudeProtocol("key")
     protocol.begin("p1")
-    own = [protocol.hear(text("background news")), protocol.hear(result("news", origin={"kind": "task-notification"}))]
-    protocol.hear(line(type="command_lifecycle", command_uuid="p1", state="started"))
-    late = protocol.hear(result("of an older job", user_message_uuid="p0"))
-    said = protocol.hear(text("the answer", user_message_uuid="p1"))
-    ended = protocol.hear(result("the answer", user_message_uuid="p1"))
+    own = [
+        protocol.receive(text("background news")),
+        protocol.receive(result("news", origin={"kind": "task-notification"})),
+    ]
+    protocol.receive(line(type="command_lifecycle", command_uuid="p1", state="started"))
+    late = protocol.receive(result("of an older job", user_message_uuid="p0"))
+    said = protocol.receive(text("the answer", user_message_uuid="p1"))
+    ended = protocol.receive(result("the answer", user_message_uuid="p1"))
 
-    assert [heard.job for heard in own] == [[], []]
+    assert [received.job for received in own] == [[], []]
     assert own[0].unasked == [TextDelta("background news")]
     assert isinstance(own[1].unasked[-1], TurnEnded)
     assert late.job == late.unasked == []
@@ -251,17 +254,17 @@ def test_only_the_result_that_names_the_prompt_ends_the_job():
 
 def test_what_comes_when_no_job_runs_is_unasked():
     protocol = ClaudeProtocol("key", "t-")
-    heard = protocol.hear(text("a sub-agent reported"))
-    assert heard.unasked == [TextDelta("a sub-agent reported")]
+    received = protocol.receive(text("a sub-agent reported"))
+    assert received.unasked == [TextDelta("a sub-agent reported")]
     assert protocol.unasked_turn == "t-1"
     assert protocol.has_work_of_its_own
 
 
 def test_background_tasks_keep_it_from_being_idle():
     protocol = ClaudeProtocol("key")
-    protocol.hear(line(type="system", subtype="background_tasks_changed", tasks=[{"task_id": "1"}]))
+    protocol.receive(line(type="system", subtype="background_tasks_changed", tasks=[{"task_id": "1"}]))
     assert protocol.has_work_of_its_own
-    protocol.hear(line(type="system", subtype="background_tasks_changed", tasks=[]))
+    protocol.receive(line(type="system", subtype="background_tasks_changed", tasks=[]))
     assert not protocol.has_work_of_its_own
 
 
@@ -273,8 +276,8 @@ def ask(request_id: str, command: str) -> bytes:
 def test_a_rule_covers_the_very_same_command_only():
     protocol = ClaudeProtocol("key")
     protocol.begin("p", ("Bash(make test)",))
-    protocol.hear(line(type="command_lifecycle", command_uuid="p", state="started"))
-    covered, other = protocol.hear(ask("r1", "make test")), protocol.hear(ask("r2", "make test; rm -rf /"))
+    protocol.receive(line(type="command_lifecycle", command_uuid="p", state="started"))
+    covered, other = protocol.receive(ask("r1", "make test")), protocol.receive(ask("r2", "make test; rm -rf /"))
 
     assert covered.job == []
     assert json.loads(covered.reply[0])["response"]["response"]["behavior"] == "allow"
@@ -310,10 +313,10 @@ def test_a_rule_for_a_very_long_command_covers_no_other_that_begins_like_it():
 def test_an_older_claude_that_only_counts_the_whole_talk_is_not_billed_twice():
     def spent(protocol: ClaudeProtocol, prompt: str, total: float) -> float:
         protocol.begin(prompt)
-        heard = protocol.hear(
+        received = protocol.receive(
             line(type="result", subtype="success", result="ok", user_message_uuid=prompt, total_cost_usd=total)
         )
-        return only(UsageReported, heard.job)[0].cost_usd
+        return only(UsageReported, received.job)[0].cost_usd
 
     new, resumed = ClaudeProtocol("key"), ClaudeProtocol("key", spent=None)
     assert [spent(new, "a", 0.25), spent(new, "b", 0.75), spent(new, "c", 0.75)] == [0.25, 0.5, 0.0]
@@ -323,11 +326,11 @@ def test_an_older_claude_that_only_counts_the_whole_talk_is_not_billed_twice():
 def test_an_answer_counts_once_and_a_withdrawn_request_not_at_all():
     protocol = ClaudeProtocol("key")
     protocol.begin("p")
-    protocol.hear(line(type="command_lifecycle", command_uuid="p", state="started"))
-    protocol.hear(ask("r1", "a"))
-    protocol.hear(ask("r2", "b"))
+    protocol.receive(line(type="command_lifecycle", command_uuid="p", state="started"))
+    protocol.receive(ask("r1", "a"))
+    protocol.receive(ask("r2", "b"))
     assert protocol.is_waiting
-    withdrawn = protocol.hear(line(type="control_cancel_request", request_id="r2"))
+    withdrawn = protocol.receive(line(type="control_cancel_request", request_id="r2"))
 
     assert withdrawn.job == [RequestWithdrawn("r2")]
     assert protocol.answer(Answer("r2", "allow")) is None
@@ -338,7 +341,7 @@ def test_an_answer_counts_once_and_a_withdrawn_request_not_at_all():
 
 
 def test_a_request_that_we_do_not_know_is_answered_so_that_nobody_waits():
-    heard = ClaudeProtocol("key").hear(
+    received = ClaudeProtocol("key").receive(
         line(type="control_request", request_id="r", request={"subtype": "hook_callback"})
     )
-    assert json.loads(heard.reply[0])["response"]["subtype"] == "error"
+    assert json.loads(received.reply[0])["response"]["subtype"] == "error"

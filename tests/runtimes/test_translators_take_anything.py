@@ -109,9 +109,9 @@ def test_a_dialogue_takes_anything_and_never_ends_a_job_that_it_has_not_got(line
         protocol.begin("a-prompt")
     told: list[EngineEvent] = []
     for line in lines:
-        heard = protocol.hear(line)
-        told += heard.job
-        assert all(reply.endswith(b"\n") for reply in heard.reply)
+        received = protocol.receive(line)
+        told += received.job
+        assert all(reply.endswith(b"\n") for reply in received.reply)
     assert begins or told == []
 
 

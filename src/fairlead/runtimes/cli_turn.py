@@ -1,8 +1,8 @@
 """One turn as one process: spawn, stream, exit. Knows processes and translators, no agent by name."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -87,7 +87,7 @@ class CliTurn:
         self._hang_sec = hang_sec
         self._is_hung = False
         self._tools: set[str] = set()
-        self._heard_at = 0.0
+        self._last_line_at = 0.0
         self._silence: asyncio.TimerHandle | None = None
         self._process: OwnedProcess | None = None
         self._is_interrupted = False
@@ -106,35 +106,24 @@ class CliTurn:
         early ends the processes first."""
         last: list[EngineEvent] = []
         try:
-            spawning = self._spawning()
+            child = self._prepare_child()
             yield Ready()
-            if self._is_interrupted:  # while its start was on its way to the disk
-                for event in self._translator.finish(Exit(None, interrupted=True)):
-                    yield event
-                return
-            async with spawning as process:
-                self._process = process
-                if self._is_interrupted:
-                    self.interrupt()
-                self._heard_at = asyncio.get_running_loop().time()
-                self._listen_for_silence()
-                feeding = self._tasks.start(self._feed_stdin(process), name="feed stdin")
-                try:
-                    async for line in process.lines():
-                        for event in self._heard(line):
-                            if is_end(event):
-                                last.append(event)
+            if self._is_interrupted:  # while the start of the turn was on its way to the disk: no process is started
+                last = self._translator.finish(Exit(None, interrupted=True))
+            else:
+                async with child as process:
+                    with self._attend(process):
+                        async for line in process.lines():
+                            for event in self._translate(line):
+                                if is_end(event):
+                                    last = [event]
+                                    break
+                                yield event
+                            if last:
                                 break
-                            yield event
-                        if last:
-                            break
-                    else:
-                        last += self._translator.finish(await exit_of(process, is_interrupted=self._is_interrupted))
-                    await process.end(DONE_GRACE)
-                finally:
-                    if self._silence is not None:
-                        self._silence.cancel()
-                    feeding.cancel()
+                        else:
+                            last = self._translator.finish(await exit_of(process, is_interrupted=self._is_interrupted))
+                        await process.end(DONE_GRACE)
         except LineTooLong as fault:
             last = [TurnFailed(Code.E_OUTPUT_TOO_LONG, f"The agent printed too long a line: {fault}.")]
         except START_FAULTS as fault:
@@ -145,8 +134,24 @@ class CliTurn:
         for event in last:
             yield hang_failure(self._hang_sec or 0.0) if self._is_hung and is_end(event) else event
 
-    def _heard(self, line: bytes) -> list[EngineEvent]:
-        self._heard_at = asyncio.get_running_loop().time()
+    @contextmanager
+    def _attend(self, process: OwnedProcess) -> Generator[None]:
+        """Meanwhile the process can be interrupted, is fed its input, and is ended when it is silent for too long."""
+        self._process = process
+        if self._is_interrupted:
+            self.interrupt()
+        self._last_line_at = asyncio.get_running_loop().time()
+        self._watch_for_silence()
+        feeding = self._tasks.start(self._feed_stdin(process), name="feed stdin")
+        try:
+            yield
+        finally:
+            if self._silence is not None:
+                self._silence.cancel()
+            feeding.cancel()
+
+    def _translate(self, line: bytes) -> list[EngineEvent]:
+        self._last_line_at = asyncio.get_running_loop().time()
         events = self._translator.feed(line)
         for event in events:
             if isinstance(event, ToolStarted):
@@ -155,19 +160,19 @@ class CliTurn:
                 self._tools.discard(event.tool_id)
         return events
 
-    def _listen_for_silence(self) -> None:
+    def _watch_for_silence(self) -> None:
         """Looks again whenever silence could have lasted too long; a tool that runs may take its time."""
         if self._hang_sec is None:
             return
         loop = asyncio.get_running_loop()
-        left = self._heard_at + self._hang_sec - loop.time()
+        left = self._last_line_at + self._hang_sec - loop.time()
         if left > 0 or self._tools:
-            self._silence = loop.call_later(left if left > 0 else self._hang_sec, self._listen_for_silence)
+            self._silence = loop.call_later(left if left > 0 else self._hang_sec, self._watch_for_silence)
         elif not self._is_interrupted:
             self._is_hung = True
             self.interrupt()
 
-    def _spawning(self) -> AbstractAsyncContextManager[OwnedProcess]:
+    def _prepare_child(self) -> AbstractAsyncContextManager[OwnedProcess]:
         command = self._command
         return OwnedProcess.spawn(
             command.argv,

@@ -33,7 +33,7 @@ class ToolPolicy(msgspec.Struct, frozen=True):
         return any(name in self.tools for name in names)
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
+class _PermissionsFile(msgspec.Struct, forbid_unknown_fields=True):
     tier: Tier
     tools: list[str] | None = None
     note: str = ""
@@ -44,7 +44,7 @@ def tool_policy_from(content: bytes | None, default_tools: tuple[str, ...]) -> T
     if content is None:
         return ToolPolicy(default_tools)
     try:
-        said = msgspec.json.decode(content, type=_File)
+        said = msgspec.json.decode(content, type=_PermissionsFile)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         return _tightest(str(fault))
     if said.tier != "custom":

@@ -61,7 +61,7 @@ class Planner:
         is_first = invocation.resume_key is None
         content = content_of(invocation, note=policy.note, context=context.files if is_first else ())
         key = invocation.resume_key or str(uuid.uuid4())
-        mode, mode_note = self._modes.within(invocation.session_key, policy)
+        mode, mode_note = self._modes.get_allowed(invocation.session_key, policy)
         add_dirs = self._choose_directories(invocation)
         argv = command_line.conversation(settings, policy, add_dirs=add_dirs, args=invocation.args)
         # Warnings about the context are told where it would have been read: at the start of a session.

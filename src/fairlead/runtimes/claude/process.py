@@ -86,11 +86,11 @@ class ClaudeProcess:
         self._process: OwnedProcess | None = None
         self._started = asyncio.Event()
         self._queue: asyncio.Queue[EngineEvent | ProcessLost | None] = asyncio.Queue()
-        self._heard_at = 0.0
+        self._last_line_at = 0.0
         self._lost: ProcessLost | None = None
         self._tasks = OwnedTasks(f"claude {mark}")
         self._context_timer: asyncio.TimerHandle | None = None
-        self._asked = 0
+        self._requests_sent = 0
 
     @property
     def is_idle(self) -> bool:
@@ -98,7 +98,7 @@ class ClaudeProcess:
         return not (self.is_dead or self.is_in_turn or self.protocol.has_work_of_its_own)
 
     def start(self) -> None:
-        self._tasks.start(self._live(), name="life")
+        self._tasks.start(self._run_child(), name="life")
 
     async def end(self, grace: Grace = CANCEL_GRACE) -> None:
         """Returns when nothing of it runs any more."""
@@ -121,7 +121,7 @@ class ClaudeProcess:
         try:
             self.protocol.begin(prompt.uuid, prompt.allowed)
             await self._write_or_lose(wire.user_line(prompt.content, prompt.uuid))
-            self._heard_at = asyncio.get_running_loop().time()
+            self._last_line_at = asyncio.get_running_loop().time()
             while not has_ended:
                 event = await self._next_event(hang_sec)
                 if event is None:
@@ -149,12 +149,12 @@ class ClaudeProcess:
     async def _next_event(self, hang_sec: float | None) -> EngineEvent | None:
         loop = asyncio.get_running_loop()
         is_clocked = hang_sec is not None and not self.protocol.is_waiting
-        due = self._heard_at + hang_sec if is_clocked and hang_sec is not None else None
+        due = self._last_line_at + hang_sec if is_clocked and hang_sec is not None else None
         try:
             async with asyncio.timeout_at(due):
                 event = await self._queue.get()
         except TimeoutError:
-            if due is not None and loop.time() >= due >= self._heard_at + (hang_sec or 0.0):
+            if due is not None and loop.time() >= due >= self._last_line_at + (hang_sec or 0.0):
                 raise ProcessLost(hang_failure(hang_sec or 0.0)) from None
             return None
         if isinstance(event, ProcessLost):
@@ -168,7 +168,7 @@ class ClaudeProcess:
                 if line is not None:
                     await self._write(line)
                     # The clock that stood still while a person thought begins anew.
-                    self._heard_at = asyncio.get_running_loop().time()
+                    self._last_line_at = asyncio.get_running_loop().time()
                     self._queue.put_nowait(None)
             case Interrupt():
                 self._is_interrupted = True
@@ -196,10 +196,10 @@ class ClaudeProcess:
 
     # --- the life of the process -----------------------------------------------------------------------------------
 
-    async def _live(self) -> None:
+    async def _run_child(self) -> None:
         try:
             async with OwnedProcess.spawn(
-                (*self.launch.argv, *self._chosen_flags(), *self._session.flags()),
+                (*self.launch.argv, *self._model_and_mode_flags(), *self._session.flags()),
                 cwd=Path(self.launch.cwd),
                 env=self.launch.env,
                 mark=self.mark,
@@ -209,7 +209,7 @@ class ClaudeProcess:
                 self._process = process
                 self._started.set()
                 async for line in process.lines():
-                    await self._hear(line)
+                    await self._receive(line)
                 lost = exit_failure(await exit_of(process))
         except LineTooLong as fault:
             lost = TurnFailed(Code.E_OUTPUT_TOO_LONG, f"The agent printed too long a line: {fault}.")
@@ -217,16 +217,16 @@ class ClaudeProcess:
             lost = start_failure(fault)
         except Exception as fault:  # the turn waits for this process, so it must be told of any fault
             lost = TurnFailed(Code.E_INTERNAL, f"{type(fault).__name__}: {fault}")
-        self._die(lost)
+        self._mark_dead(lost)
 
-    def _chosen_flags(self) -> tuple[str, ...]:
+    def _model_and_mode_flags(self) -> tuple[str, ...]:
         """They stand behind the project's own arguments: the later word counts."""
         return (
             *(("--model", self.model) if self.model else ()),
             *(("--permission-mode", self.mode) if self.mode else ()),
         )
 
-    def _die(self, lost: TurnFailed) -> None:
+    def _mark_dead(self, lost: TurnFailed) -> None:
         was_ended, self.is_dead = self.is_dead, True
         self._cancel_context_timer()
         self._lost = ProcessLost(lost, is_wanted=was_ended)
@@ -238,13 +238,13 @@ class ClaudeProcess:
         self._take_log(None)
         self._on_rest()
 
-    async def _hear(self, line: bytes) -> None:
-        self._heard_at = asyncio.get_running_loop().time()
-        heard = self.protocol.hear(line)
-        for event in heard.job:
+    async def _receive(self, line: bytes) -> None:
+        self._last_line_at = asyncio.get_running_loop().time()
+        result = self.protocol.receive(line)
+        for event in result.job:
             self._queue.put_nowait(event)
-        self._pass_on_unasked(heard.unasked)
-        for reply in heard.reply:
+        self._pass_on_unasked(result.unasked)
+        for reply in result.reply:
             await self._write(reply)
 
     def _pass_on_unasked(self, events: list[EngineEvent]) -> None:
@@ -262,7 +262,7 @@ class ClaudeProcess:
         if self._lost is not None or self._process is None:
             raise self._lost or ProcessLost(TurnFailed(Code.E_INTERNAL, "The process never started."))
         try:
-            if not self.protocol.known.models:
+            if not self.protocol.info.models:
                 await self._process.write(wire.request_line(INITIALIZE, {"subtype": "initialize", "hooks": None}))
             await self._process.write(line)
         except StdinStuck as fault:
@@ -278,8 +278,8 @@ class ClaudeProcess:
             return  # see above; and what does not read is found by the hang limit
 
     async def _request(self, request: dict[str, Any]) -> None:
-        self._asked += 1
-        await self._write(wire.request_line(f"fairlead-{self._asked}", request))
+        self._requests_sent += 1
+        await self._write(wire.request_line(f"fairlead-{self._requests_sent}", request))
 
     def _ask_for_context(self) -> None:
         if not self.is_dead and not self.is_in_turn:

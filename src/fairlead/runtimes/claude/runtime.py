@@ -284,16 +284,16 @@ class ClaudeRuntime:
         process = self._process_of(session_key)
         if process is None or process.is_dead:
             state = "Prompting" if session_key in self._one_shots else "Closed"
-            return AgentInfo(state=state, mode=self._modes.of(session_key), modes=self._offered_modes)
-        known = process.protocol.known
+            return AgentInfo(state=state, mode=self._modes.get(session_key), modes=self._offered_modes)
+        info = process.protocol.info
         return AgentInfo(
             state="Prompting" if process.is_in_turn else "Active",
-            model=known.model,
-            models=known.models,
-            mode=self._modes.of(session_key),
+            model=info.model,
+            models=info.models,
+            mode=self._modes.get(session_key),
             modes=self._offered_modes,
-            context_used=known.context_used,
-            context_size=known.context_size,
+            context_used=info.context_used,
+            context_size=info.context_size,
         )
 
     @property

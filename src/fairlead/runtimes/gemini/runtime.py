@@ -122,7 +122,7 @@ def _prompt(invocation: Invocation, policy: ToolPolicy, context: tuple[ContextFi
     words = without_outside_mentions(invocation.prompt)
     images, others = split_images(invocation.files)
     composed = compose(words, note=policy.note, context=context, files=others)
-    mentions = "".join(f"\n@{_escaped(image.path)}" for image in images)
+    mentions = "".join(f"\n@{_escape(image.path)}" for image in images)
     if not (composed + mentions).strip():
         raise error(Code.E_EMPTY_MESSAGE)
     prompt = (composed + mentions).encode(errors="replace")
@@ -131,7 +131,7 @@ def _prompt(invocation: Invocation, policy: ToolPolicy, context: tuple[ContextFi
     return prompt
 
 
-def _escaped(path: str) -> str:
+def _escape(path: str) -> str:
     return "".join(f"\\{c}" if c in " ()[]{}'\"&;,!?*" else c for c in path)
 
 
