@@ -14,6 +14,8 @@ from fairlead.core.limits import Limits
 from fairlead.errors import Code, FairleadError, error
 
 MAX_APPENDED_PROMPT: Final = 4000
+ALL_TOOLS: Final = ("Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebSearch", "WebFetch")
+"""The tools of an agent from which nothing is withheld: the default of RUNTIME_TOOLS, and the tier `full`."""
 LEAST_HEARTBEAT_TIMEOUT_SEC: Final = 45.0
 IDENTITY_DEFAULTS: Final = IdentityDefaults(numeric_channel="discord", owner_place=f"terminal:{LOCAL_USER}")
 """Which channel gives out ids of digits alone, and where the owner is at home."""
@@ -123,7 +125,7 @@ class Settings(BaseSettings):
 
     # --- agents
     runtime_tools: Annotated[tuple[str, ...], NoDecode] = Field(
-        ("Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebSearch", "WebFetch"),
+        ALL_TOOLS,
         validation_alias="RUNTIME_TOOLS",
         description="The tools an agent has where its workspace holds no PERMISSIONS.json: names, with commas.",
     )
@@ -152,7 +154,7 @@ class Settings(BaseSettings):
         "",
         max_length=MAX_APPENDED_PROMPT,
         validation_alias="CLAUDE_APPEND_SYSTEM_PROMPT",
-        description="Appended to Claude's system prompt; at most 4000 characters.",
+        description=f"Appended to Claude's system prompt; at most {MAX_APPENDED_PROMPT} characters.",
     )
     claude_dangerously_skip_permissions: bool = Field(
         False,
@@ -407,7 +409,7 @@ def load_settings(**overrides: Any) -> Settings:
             f"The settings are wrong:\n{listed}\n",
             next_step="Correct them in the environment or in .env; .env.example explains each.",
         ) from None
-    except Exception as mistake:
+    except Exception as mistake:  # pydantic raises many kinds for values and files that it cannot read
         raise error(
             Code.E_CONFIG,
             f"The settings cannot be read: {mistake}.",

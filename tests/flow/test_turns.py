@@ -614,6 +614,17 @@ async def test_a_runtime_that_breaks_while_it_is_listened_to_is_listened_to_agai
         await flow.until(lambda: any(j.result_excerpt == "still here" for j in flow.state.jobs.values()))
 
 
+@virtually
+async def test_a_turn_that_the_agent_began_is_not_tried_again_because_nobody_could_repeat_it():
+    agent = playing(TurnEnded("ok"), can={"unasked": True, "second_attempt": True})
+    failing = TurnFailed(Code.E_AGENT_ERROR, "503", transient=True)
+    async with flow_house(runtimes=[agent]) as flow:
+        receipt = await flow.say("hello")
+        agent.spoken.put_nowait(AgentInitiated(receipt.session_key, 0, "t1", failing))
+        await flow.until(lambda: [j.state for j in flow.state.jobs.values() if j.cause == "agent"] == ["failed"])
+        assert flow.facts(e.JobTriedAgain) == []
+
+
 @pytest.mark.req("B4", "B10")
 @virtually
 async def test_a_request_that_the_agent_takes_back_because_of_a_shutdown_can_be_answered_after_it():

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.kit.tasks import PausableTimeout, TaskOwner, shielded
+from fairlead.kit.tasks import OwnedTasks, PausableTimeout, TaskOwner, shielded
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -122,6 +122,67 @@ def test_the_owner_can_ask_all_its_tasks_to_end_and_then_leave_quietly():
 
     run(own())
     assert ended == ["worker"]
+
+
+def test_an_object_joins_its_tasks_also_those_that_one_of_them_starts():
+    done: list[str] = []
+
+    async def story() -> None:
+        tasks = OwnedTasks("object")
+
+        async def work(name: str, *following: str) -> None:
+            await asyncio.sleep(1)
+            done.append(name)
+            for other in following:
+                tasks.start(work(other), name=other)
+
+        tasks.start(work("first", "second"), name="first")
+        await tasks.join()
+        assert done == ["first", "second"]
+        assert now() == 2
+
+    run(story())
+
+
+def test_a_task_that_joins_its_own_owner_does_not_wait_for_itself():
+    async def story() -> None:
+        tasks = OwnedTasks("object")
+        tasks.start(asyncio.sleep(3), name="other")
+        await tasks.start(tasks.join(), name="the one that ends all")
+        assert now() == 3
+
+    run(story())
+
+
+def test_a_block_of_tasks_cancels_and_awaits_what_is_left_however_often_it_is_cancelled():
+    ended: list[str] = []
+
+    async def own() -> None:
+        async with OwnedTasks("block") as tasks:
+            tasks.start(for_ever(ended), name="worker")
+            await asyncio.sleep(1)
+
+    async def story() -> None:
+        owning = asyncio.create_task(own())
+        await asyncio.sleep(1.5)
+        owning.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await owning
+        assert ended == ["worker"]
+
+    run(story())
+
+
+def test_a_fault_stays_with_its_task():
+    async def story() -> None:
+        tasks = OwnedTasks("object")
+        task = tasks.start(crash(), name="crasher")
+        await tasks.join()
+        with pytest.raises(ZeroDivisionError):
+            await task
+        assert task.get_name() == "object/crasher"
+
+    run(story())
 
 
 def test_a_start_after_the_end_is_refused():

@@ -10,7 +10,7 @@ from replay_stage import ReplayStage
 
 from fairlead.core.engine import ImageProduced, InputFile, Noticed
 from fairlead.errors import Code, FairleadError
-from fairlead.runtimes.claude.command_line import AgentSession, ClaudeSettings, conversation, one_shot
+from fairlead.runtimes.claude.command_line import ClaudeSettings, SessionChoice, conversation, one_shot
 from fairlead.runtimes.claude.content import MOST_INPUT, content_of
 from fairlead.runtimes.claude.runtime import ClaudeRuntime, claude_environment
 from fairlead.runtimes.environment import child_environment, secret_values
@@ -42,7 +42,7 @@ def test_every_flag_comes_from_its_setting():
     argv = one_shot(
         settings,
         ToolPolicy(("Bash", "Read")),
-        AgentSession("k", is_new=True),
+        SessionChoice("k", is_new=True),
         "-p",
         model="opus",
         add_dirs=("/a", "/b"),
@@ -68,7 +68,7 @@ def test_every_flag_comes_from_its_setting():
 
 @pytest.mark.req("E2")
 def test_without_settings_there_are_no_flags_and_a_resumed_talk_never_gets_a_session_id():
-    argv = one_shot(ClaudeSettings(output_format="text"), ToolPolicy(()), AgentSession("k", is_new=False), "hi")
+    argv = one_shot(ClaudeSettings(output_format="text"), ToolPolicy(()), SessionChoice("k", is_new=False), "hi")
     assert argv == ("claude", "-p", "--output-format", "text", "--tools", "", "-r", "k", "--", "hi")
 
 

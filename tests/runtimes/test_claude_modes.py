@@ -11,8 +11,8 @@ from replay_stage import ReplayStage
 from fairlead.core.engine import Answer, Noticed, PlanProposed, SetMode, TurnEnded
 from fairlead.errors import Code, FairleadError
 from fairlead.ports import Runtime
-from fairlead.runtimes.claude.dialogue import Dialogue
 from fairlead.runtimes.claude.modes import Modes
+from fairlead.runtimes.claude.protocol import ClaudeProtocol
 from fairlead.runtimes.tool_policy import FULL, READONLY, STANDARD, ToolPolicy
 from replaying_cli import write_shim
 from runtime_contract import closing, invocation, key_in, only, run
@@ -127,7 +127,7 @@ def test_what_a_tier_leaves_room_for(mode: str, tools: tuple[str, ...], may_bypa
     modes = Modes(may_bypass=may_bypass)
     with nullcontext() if is_allowed else pytest.raises(FairleadError):
         modes.choose("s", mode, ToolPolicy(tools, "custom"))
-    assert modes.of("s") == (mode if is_allowed else "")
+    assert modes.get("s") == (mode if is_allowed else "")
 
 
 def test_an_approved_plan_ends_the_plan_mode_and_no_other():
@@ -135,14 +135,14 @@ def test_an_approved_plan_ends_the_plan_mode_and_no_other():
     for session, mode in (("a", "plan"), ("b", "acceptEdits")):
         modes.choose(session, mode, ToolPolicy(FULL))
         modes.leave_plan(session)
-    assert (modes.of("a"), modes.of("b")) == ("", "acceptEdits")
+    assert (modes.get("a"), modes.get("b")) == ("", "acceptEdits")
 
 
 def test_only_a_yes_to_an_open_plan_approves_it():
-    agent_session = Dialogue("key")
+    protocol = ClaudeProtocol("key")
     use = {"subtype": "can_use_tool", "tool_name": "ExitPlanMode", "input": {"plan": "first this"}, "tool_use_id": "t"}
-    heard = agent_session.hear(json.dumps({"type": "control_request", "request_id": "r", "request": use}).encode())
-    assert only(PlanProposed, [*heard.job, *heard.unasked])
-    assert agent_session.approves_plan(Answer("r", "allow"))
-    assert not agent_session.approves_plan(Answer("r", "deny"))
-    assert not agent_session.approves_plan(Answer("other", "allow"))
+    received = protocol.receive(json.dumps({"type": "control_request", "request_id": "r", "request": use}).encode())
+    assert only(PlanProposed, [*received.job, *received.unasked])
+    assert protocol.approves_plan(Answer("r", "allow"))
+    assert not protocol.approves_plan(Answer("r", "deny"))
+    assert not protocol.approves_plan(Answer("other", "allow"))

@@ -24,7 +24,7 @@ from fairlead.core.engine import (
 from fairlead.errors import Code
 from fairlead.ports import Runtime
 from fairlead.runtimes.claude.agent_requests import detail_of
-from fairlead.runtimes.claude.dialogue import Dialogue
+from fairlead.runtimes.claude.protocol import ClaudeProtocol
 from fairlead.runtimes.claude.session_log import log_directory_name
 from replaying_cli import write_shim
 from runtime_contract import closing, invocation, key_in, only, processes_of, run
@@ -233,15 +233,18 @@ def result(words: str, **more: Any) -> bytes:
 
 
 def test_only_the_result_that_names_the_prompt_ends_the_job():
-    dialogue = Dialogue("key")
-    dialogue.begin("p1")
-    own = [dialogue.hear(text("background news")), dialogue.hear(result("news", origin={"kind": "task-notification"}))]
-    dialogue.hear(line(type="command_lifecycle", command_uuid="p1", state="started"))
-    late = dialogue.hear(result("of an older job", user_message_uuid="p0"))
-    said = dialogue.hear(text("the answer", user_message_uuid="p1"))
-    ended = dialogue.hear(result("the answer", user_message_uuid="p1"))
+    protocol = ClaudeProtocol("key")
+    protocol.begin("p1")
+    own = [
+        protocol.receive(text("background news")),
+        protocol.receive(result("news", origin={"kind": "task-notification"})),
+    ]
+    protocol.receive(line(type="command_lifecycle", command_uuid="p1", state="started"))
+    late = protocol.receive(result("of an older job", user_message_uuid="p0"))
+    said = protocol.receive(text("the answer", user_message_uuid="p1"))
+    ended = protocol.receive(result("the answer", user_message_uuid="p1"))
 
-    assert [heard.job for heard in own] == [[], []]
+    assert [received.job for received in own] == [[], []]
     assert own[0].unasked == [TextDelta("background news")]
     assert isinstance(own[1].unasked[-1], TurnEnded)
     assert late.job == late.unasked == []
@@ -250,19 +253,19 @@ def test_only_the_result_that_names_the_prompt_ends_the_job():
 
 
 def test_what_comes_when_no_job_runs_is_unasked():
-    dialogue = Dialogue("key", "t-")
-    heard = dialogue.hear(text("a sub-agent reported"))
-    assert heard.unasked == [TextDelta("a sub-agent reported")]
-    assert dialogue.unasked_turn == "t-1"
-    assert dialogue.has_work_of_its_own
+    protocol = ClaudeProtocol("key", "t-")
+    received = protocol.receive(text("a sub-agent reported"))
+    assert received.unasked == [TextDelta("a sub-agent reported")]
+    assert protocol.unasked_turn == "t-1"
+    assert protocol.has_work_of_its_own
 
 
 def test_background_tasks_keep_it_from_being_idle():
-    dialogue = Dialogue("key")
-    dialogue.hear(line(type="system", subtype="background_tasks_changed", tasks=[{"task_id": "1"}]))
-    assert dialogue.has_work_of_its_own
-    dialogue.hear(line(type="system", subtype="background_tasks_changed", tasks=[]))
-    assert not dialogue.has_work_of_its_own
+    protocol = ClaudeProtocol("key")
+    protocol.receive(line(type="system", subtype="background_tasks_changed", tasks=[{"task_id": "1"}]))
+    assert protocol.has_work_of_its_own
+    protocol.receive(line(type="system", subtype="background_tasks_changed", tasks=[]))
+    assert not protocol.has_work_of_its_own
 
 
 def ask(request_id: str, command: str) -> bytes:
@@ -271,10 +274,10 @@ def ask(request_id: str, command: str) -> bytes:
 
 
 def test_a_rule_covers_the_very_same_command_only():
-    dialogue = Dialogue("key")
-    dialogue.begin("p", ("Bash(make test)",))
-    dialogue.hear(line(type="command_lifecycle", command_uuid="p", state="started"))
-    covered, other = dialogue.hear(ask("r1", "make test")), dialogue.hear(ask("r2", "make test; rm -rf /"))
+    protocol = ClaudeProtocol("key")
+    protocol.begin("p", ("Bash(make test)",))
+    protocol.receive(line(type="command_lifecycle", command_uuid="p", state="started"))
+    covered, other = protocol.receive(ask("r1", "make test")), protocol.receive(ask("r2", "make test; rm -rf /"))
 
     assert covered.job == []
     assert json.loads(covered.reply[0])["response"]["response"]["behavior"] == "allow"
@@ -308,35 +311,37 @@ def test_a_rule_for_a_very_long_command_covers_no_other_that_begins_like_it():
 
 
 def test_an_older_claude_that_only_counts_the_whole_talk_is_not_billed_twice():
-    def spent(dialogue: Dialogue, prompt: str, total: float) -> float:
-        dialogue.begin(prompt)
-        heard = dialogue.hear(
+    def spent(protocol: ClaudeProtocol, prompt: str, total: float) -> float:
+        protocol.begin(prompt)
+        received = protocol.receive(
             line(type="result", subtype="success", result="ok", user_message_uuid=prompt, total_cost_usd=total)
         )
-        return only(UsageReported, heard.job)[0].cost_usd
+        return only(UsageReported, received.job)[0].cost_usd
 
-    new, resumed = Dialogue("key"), Dialogue("key", spent=None)
+    new, resumed = ClaudeProtocol("key"), ClaudeProtocol("key", spent=None)
     assert [spent(new, "a", 0.25), spent(new, "b", 0.75), spent(new, "c", 0.75)] == [0.25, 0.5, 0.0]
     assert [spent(resumed, "a", 5.0), spent(resumed, "b", 5.5)] == [0.0, 0.5]
 
 
 def test_an_answer_counts_once_and_a_withdrawn_request_not_at_all():
-    dialogue = Dialogue("key")
-    dialogue.begin("p")
-    dialogue.hear(line(type="command_lifecycle", command_uuid="p", state="started"))
-    dialogue.hear(ask("r1", "a"))
-    dialogue.hear(ask("r2", "b"))
-    assert dialogue.is_waiting
-    withdrawn = dialogue.hear(line(type="control_cancel_request", request_id="r2"))
+    protocol = ClaudeProtocol("key")
+    protocol.begin("p")
+    protocol.receive(line(type="command_lifecycle", command_uuid="p", state="started"))
+    protocol.receive(ask("r1", "a"))
+    protocol.receive(ask("r2", "b"))
+    assert protocol.is_waiting
+    withdrawn = protocol.receive(line(type="control_cancel_request", request_id="r2"))
 
     assert withdrawn.job == [RequestWithdrawn("r2")]
-    assert dialogue.answer(Answer("r2", "allow")) is None
-    assert dialogue.answer(Answer("r1", "deny", message="no")) is not None
-    assert dialogue.answer(Answer("r1", "allow")) is None
-    assert not dialogue.is_waiting
-    assert not dialogue.has_been_granted
+    assert protocol.answer(Answer("r2", "allow")) is None
+    assert protocol.answer(Answer("r1", "deny", message="no")) is not None
+    assert protocol.answer(Answer("r1", "allow")) is None
+    assert not protocol.is_waiting
+    assert not protocol.has_been_granted
 
 
 def test_a_request_that_we_do_not_know_is_answered_so_that_nobody_waits():
-    heard = Dialogue("key").hear(line(type="control_request", request_id="r", request={"subtype": "hook_callback"}))
-    assert json.loads(heard.reply[0])["response"]["subtype"] == "error"
+    received = ClaudeProtocol("key").receive(
+        line(type="control_request", request_id="r", request={"subtype": "hook_callback"})
+    )
+    assert json.loads(received.reply[0])["response"]["subtype"] == "error"

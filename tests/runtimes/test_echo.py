@@ -34,7 +34,7 @@ from fairlead.core.engine import (
 from fairlead.errors import Code
 from fairlead.ports import Runtime
 from fairlead.runtimes.echo import MODELS, EchoRuntime, talk_of
-from fairlead.runtimes.echo_plays import TINY_PICTURE
+from fairlead.runtimes.echo_actions import TINY_PICTURE
 from fairlead.runtimes.echo_script import ORDERS, read_script
 from fairlead.testing.clock import run_virtually
 

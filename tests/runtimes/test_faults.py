@@ -21,7 +21,7 @@ from fairlead.core.engine import (
     TurnFailed,
 )
 from fairlead.errors import CODES, Code
-from fairlead.runtimes.cli_turn import CliTurn, Command
+from fairlead.runtimes.cli_turn import CliCommand, CliTurn
 from fairlead.runtimes.codex.translate import CodexTranslator
 from fairlead.runtimes.codex.wire import Usage
 from runtime_contract import closing, invocation, only, processes_of, run, until_it_runs
@@ -328,7 +328,7 @@ async def test_a_turn_that_is_interrupted_while_its_start_is_written_starts_no_p
     """The directory is gone by then: only a start would notice."""
     project = tmp_path / "project"
     project.mkdir()
-    command = Command(("sh", "-c", "echo here"), str(project), dict(os.environ), "abcd:job_1")
+    command = CliCommand(("sh", "-c", "echo here"), str(project), dict(os.environ), "abcd:job_1")
     turn = CliTurn(command, CodexTranslator(None, Usage()), _NoLog())
     async with aclosing(turn.events()) as events:
         assert await anext(events) == Ready()

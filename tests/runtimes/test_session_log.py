@@ -13,7 +13,7 @@ from replay_stage import ReplayStage
 
 from fairlead.core.engine import EngineEvent, TextDelta, ToolEnded, ToolStarted, TurnEnded
 from fairlead.runtimes.claude import session_log
-from fairlead.runtimes.claude.session_log import SessionLogTail, log_directory_name, log_path, with_log
+from fairlead.runtimes.claude.session_log import SessionLogMerge, SessionLogTail, log_directory_name, log_path
 from runtime_contract import closing, invocation, run
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("E4")]
@@ -85,11 +85,33 @@ async def test_tools_of_the_log_are_told_among_the_others_and_never_twice(tmp_pa
     monkeypatch.setattr(session_log, "LOOK_EVERY", 0.01)
     path = tmp_path / "log.jsonl"
     path.touch()
-    tail = SessionLogTail(path)
+    merge = SessionLogMerge(path).merge
     append(path, use("new") + done("new") + use("shown"))
     shown = ToolStarted("shown", "Read", {"file_path": "/a"})
-    told = [event async for event in with_log(stream(shown, TextDelta("x"), TurnEnded("x")), tail)]
+    told = [event async for event in merge(stream(shown, TextDelta("x"), TurnEnded("x")))]
     assert told == [STARTED, ENDED, shown, TextDelta("x"), TurnEnded("x")]
+
+
+async def test_a_stream_that_breaks_has_its_tools_told_first_and_the_next_one_tells_them_not_again(tmp_path: Path):
+    path = tmp_path / "log.jsonl"
+    path.touch()
+    merge = SessionLogMerge(path).merge
+
+    async def breaking() -> AsyncGenerator[EngineEvent]:
+        append(path, use("new"))
+        raise RuntimeError("the process is gone")
+        yield
+
+    merged = merge(breaking())
+    assert await anext(merged) == STARTED
+    with pytest.raises(RuntimeError, match="is gone"):
+        await anext(merged)
+    append(path, use("new") + done("new"))
+    assert [event async for event in merge(stream(TurnEnded("x")))] == [ENDED, TurnEnded("x")]
+
+
+async def test_a_stream_that_just_stops_stops_the_merged_one():
+    assert [event async for event in SessionLogMerge(None).merge(stream(TextDelta("x")))] == [TextDelta("x")]
 
 
 async def test_closing_early_closes_the_stream_behind_it(tmp_path: Path):
@@ -102,7 +124,7 @@ async def test_closing_early_closes_the_stream_behind_it(tmp_path: Path):
         finally:
             closed.set()
 
-    scanned = with_log(endless(), SessionLogTail(None))
+    scanned = SessionLogMerge(None).merge(endless())
     assert await anext(scanned) == TextDelta("first")
     await scanned.aclose()
     assert closed.is_set()

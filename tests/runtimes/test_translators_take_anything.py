@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.core.engine import EngineEvent, TurnEnded, TurnFailed
-from fairlead.runtimes.claude.dialogue import Dialogue
+from fairlead.runtimes.claude.protocol import ClaudeProtocol
 from fairlead.runtimes.claude.translate import ClaudeTranslator, TextTranslator
 from fairlead.runtimes.codex.translate import CodexTranslator, total_in_rollout
 from fairlead.runtimes.gemini.translate import JsonTranslator, StreamTranslator
@@ -104,14 +104,14 @@ def test_any_output_ends_in_exactly_one_end(name: str, lines: list[bytes], end: 
 @given(lines=anything, begins=st.booleans())
 @settings(max_examples=150, deadline=None)
 def test_a_dialogue_takes_anything_and_never_ends_a_job_that_it_has_not_got(lines: list[bytes], *, begins: bool):
-    dialogue = Dialogue("key")
+    protocol = ClaudeProtocol("key")
     if begins:
-        dialogue.begin("a-prompt")
+        protocol.begin("a-prompt")
     told: list[EngineEvent] = []
     for line in lines:
-        heard = dialogue.hear(line)
-        told += heard.job
-        assert all(reply.endswith(b"\n") for reply in heard.reply)
+        received = protocol.receive(line)
+        told += received.job
+        assert all(reply.endswith(b"\n") for reply in received.reply)
     assert begins or told == []
 
 

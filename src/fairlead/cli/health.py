@@ -3,21 +3,17 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 
+from fairlead.kit.tasks import OwnedTasks
 from fairlead.observe import log
 from fairlead.ports import Health, Runtime
 
 
 async def checked(runtimes: Iterable[Runtime]) -> AsyncIterator[tuple[str, Health]]:
     """Name and health of each, the quickest first; leaving the iteration early ends what still runs."""
-    checks = [asyncio.ensure_future(_check(runtime)) for runtime in runtimes]
-    try:
+    async with OwnedTasks("checks") as tasks:
+        checks = [tasks.start(_check(runtime), name=runtime.name) for runtime in runtimes]
         for check in asyncio.as_completed(checks):
             yield await check
-    finally:
-        for check in checks:
-            check.cancel()
-        if checks:
-            await asyncio.wait(checks)
 
 
 async def _check(runtime: Runtime) -> tuple[str, Health]:

@@ -10,6 +10,7 @@ import click
 
 from fairlead.app import Daemon, run_daemon
 from fairlead.cli.health import checked, in_words
+from fairlead.kit.tasks import OwnedTasks
 from fairlead.settings import load_settings
 
 CHECKS_BEFORE_CHAT_SEC = 1.0
@@ -29,14 +30,14 @@ def command(*, no_chat: bool) -> None:
 async def _up(*, interactive: bool) -> int:
     settings = load_settings()
     stop = _stop_on_signals()
-    async with run_daemon(settings, echo_warnings=not interactive) as daemon:
+    async with run_daemon(settings, echo_warnings=not interactive) as daemon, OwnedTasks("up") as tasks:
         for line in welcome(daemon):
             click.echo(line)
-        checks = asyncio.ensure_future(_tell_of_agents(daemon))
+        checks = tasks.start(_tell_of_agents(daemon), name="checks")
         if interactive:
             await asyncio.wait({checks}, timeout=CHECKS_BEFORE_CHAT_SEC)
             checks.cancel()
-        chat = asyncio.ensure_future(_chat(daemon)) if interactive and daemon.http_url else None
+        chat = tasks.start(_chat(daemon), name="chat") if interactive and daemon.http_url else None
         ends: set[asyncio.Future[object]] = {stop, daemon.broken, *((chat,) if chat is not None else ())}  # pyright: ignore[reportAssignmentType]
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         for task in (checks, chat):

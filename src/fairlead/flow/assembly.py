@@ -24,7 +24,7 @@ from fairlead.flow.turns.agent_turns import AgentTurns
 from fairlead.flow.turns.approvals import Approvals
 from fairlead.flow.turns.queued_recheck import QueuedRecheck
 from fairlead.flow.turns.scheduler import Scheduler
-from fairlead.flow.turns.turn import Turn, TurnSettings
+from fairlead.flow.turns.turn import OpenStream, Turn, TurnSettings
 from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import AttachmentFetcher, Blobs, Channel, Clock, Directories, Journal, MessageRechecker, Runtime
 
@@ -95,11 +95,12 @@ class Flow:
                     turns = AgentTurns(self.ledger, runtime, self._make_turn)
                     owner.start(turns.run(self.scheduler.watch_over), name=f"unasked {runtime.name}")
 
-    def _make_turn(self, job: Job, runtime: Runtime) -> Turn:
+    def _make_turn(self, job: Job, runtime: Runtime, open_stream: OpenStream | None = None) -> Turn:
         adapters = self._adapters
         return Turn(
             job,
             runtime,
+            open_stream,
             ledger=self.ledger,
             live_events=self.live_events,
             approvals=self._approvals,

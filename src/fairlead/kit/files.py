@@ -187,7 +187,7 @@ def replace_durably(path: Path, data: bytes, mode: int = PRIVATE_FILE, *, disk: 
         finally:
             disk.close(handle)
         disk.replace(temporary, path)
-    except BaseException:
+    except BaseException:  # also when cancelled: no temporary file is left behind
         with suppress(OSError):
             disk.unlink(temporary)
         raise
@@ -310,6 +310,6 @@ def _open_temporary(path: Path, mode: int, disk: Disk) -> tuple[Path, Handle]:
 def _closed_on_error(fd: int) -> Generator[None]:
     try:
         yield
-    except BaseException:
+    except BaseException:  # also when cancelled: nobody else knows of the open file
         os.close(fd)
         raise

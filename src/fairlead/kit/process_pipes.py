@@ -153,8 +153,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
             return
         try:
             self._tee(name, data)
-        except Exception as fault:
-            # A log that cannot be written (a full disk) costs the log, not the work it would tell of.
+        except Exception as fault:  # a log that cannot be written (a full disk) costs the log, not the agent's work
             self.tee_fault = fault
             self._tee = None
 

@@ -63,12 +63,44 @@ class TaskOwner:
     async def _guarded(self, work: Coroutine[Any, Any, T], full_name: str) -> T | None:
         try:
             return await work
-        except Exception as crash:
+        except Exception as crash:  # any crash goes to `on_crash`, or through the group to the owner
             if self._on_crash is None:
                 self.is_failing = True
                 raise
             self._on_crash(full_name, crash)
             return None
+
+
+class OwnedTasks:
+    """The tasks of an object that outlives any block: the object starts them, and its own end awaits theirs (`join`).
+
+    `async with OwnedTasks("chat") as tasks:` cancels and awaits what is left when the block ends. A fault stays with
+    its task: the one who awaits the task gets it, and asyncio reports a fault that nobody took.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def start(self, work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
+        task = asyncio.create_task(work, name=f"{self.name}/{name}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def join(self) -> None:
+        """Returns when none of the tasks runs any more. The calling task, if it is one of them, is left out."""
+        me = asyncio.current_task()
+        while running := {task for task in self._tasks if task is not me and not task.done()}:
+            await asyncio.wait(running)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in tuple(self._tasks):
+            task.cancel(f"{self.name} ends")
+        await shielded(self.join())  # a cancelled owner still waits: nothing of it may run on
 
 
 def _distinct(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:

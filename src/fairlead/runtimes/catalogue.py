@@ -15,7 +15,7 @@ from fairlead.settings import Settings
 
 
 def available_runtimes(settings: Settings, job_logs: JobLogs) -> dict[str, Runtime]:
-    runtimes = [*_found(settings, job_logs), EchoRuntime()]
+    runtimes = [*_find_runtimes(settings, job_logs), EchoRuntime()]
     return {runtime.name: runtime for runtime in runtimes}
 
 
@@ -25,17 +25,17 @@ def missing_programs(settings: Settings) -> list[str]:
     return [program for program in wanted if not shutil.which(program)]
 
 
-def _found(settings: Settings, job_logs: JobLogs) -> Iterator[Runtime]:
+def _find_runtimes(settings: Settings, job_logs: JobLogs) -> Iterator[Runtime]:
     for program, make in (
-        (settings.claude_command, _claude),
-        (settings.codex_command, _codex),
-        (settings.gemini_command, _gemini),
+        (settings.claude_command, _make_claude),
+        (settings.codex_command, _make_codex),
+        (settings.gemini_command, _make_gemini),
     ):
         if shutil.which(program):
             yield make(settings, job_logs)
 
 
-def _claude(settings: Settings, job_logs: JobLogs) -> Runtime:
+def _make_claude(settings: Settings, job_logs: JobLogs) -> Runtime:
     from fairlead.runtimes.claude.command_line import ClaudeSettings
     from fairlead.runtimes.claude.runtime import ClaudeRuntime
 
@@ -62,7 +62,7 @@ def _claude(settings: Settings, job_logs: JobLogs) -> Runtime:
     return ClaudeRuntime(chosen, os.environ, job_logs.open)
 
 
-def _codex(settings: Settings, job_logs: JobLogs) -> Runtime:
+def _make_codex(settings: Settings, job_logs: JobLogs) -> Runtime:
     from fairlead.runtimes.codex.runtime import CodexSettings, codex_runtime
 
     chosen = CodexSettings(
@@ -75,7 +75,7 @@ def _codex(settings: Settings, job_logs: JobLogs) -> Runtime:
     return codex_runtime(chosen, os.environ, job_logs.open)
 
 
-def _gemini(settings: Settings, job_logs: JobLogs) -> Runtime:
+def _make_gemini(settings: Settings, job_logs: JobLogs) -> Runtime:
     from fairlead.runtimes.gemini.runtime import GeminiSettings, gemini_runtime
 
     chosen = GeminiSettings(

@@ -10,7 +10,7 @@ import msgspec
 from fairlead.kit.framing import LineTooLong
 from fairlead.kit.processes import AT_ONCE, OwnedProcess
 from fairlead.ports import Health
-from fairlead.runtimes.cli_turn import start_failure
+from fairlead.runtimes.cli_turn import START_FAULTS, start_failure
 
 PATIENCE = 20.0
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
@@ -38,19 +38,19 @@ def version_in(said: str) -> Version | None:
     return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
 
 
-def judged(program: str, said: str, good: KnownGood, login_note: str) -> Health:
+def judge_version(program: str, said: str, good: KnownGood, login_note: str) -> Health:
     version = version_in(said)
     notes = [login_note] if login_note else []
     if version is None:
         return Health(
             ok=False, program=program, notes=(f"`{program} --version` names no version: {said[:100]!r}.", *notes)
         )
-    shown = _shown(version)
+    shown = _write_version(version)
     if version < good.first:
-        old = f"{program} {shown} is older than {_shown(good.first)}, the oldest that works. Update it."
+        old = f"{program} {shown} is older than {_write_version(good.first)}, the oldest that works. Update it."
         return Health(ok=False, program=program, version=shown, notes=(old, *notes))
     if version > good.last:
-        notes.insert(0, f"{program} {shown} is newer than {_shown(good.last)}, the newest that was tried.")
+        notes.insert(0, f"{program} {shown} is newer than {_write_version(good.last)}, the newest that was tried.")
     return Health(ok=True, program=program, version=shown, notes=tuple(notes))
 
 
@@ -72,13 +72,10 @@ async def check_program(program: str, env: Mapping[str, str], *, mark: str, good
         return Health(ok=False, program=program, notes=(f"`{program} --version` did not end within {PATIENCE:.0f} s.",))
     except LineTooLong as fault:
         return Health(ok=False, program=program, notes=(str(fault),))
-    except Exception as fault:
-        failure = start_failure(fault)
-        if failure is None:
-            raise
-        return Health(ok=False, program=program, notes=(failure.message,))
-    return judged(program, "\n".join(said), good, login_note(login, env))
+    except START_FAULTS as fault:
+        return Health(ok=False, program=program, notes=(start_failure(fault).message,))
+    return judge_version(program, "\n".join(said), good, login_note(login, env))
 
 
-def _shown(version: Version) -> str:
+def _write_version(version: Version) -> str:
     return ".".join(str(number) for number in version)

@@ -1,9 +1,10 @@
 """One turn as one process: spawn, stream, exit. Knows processes and translators, no agent by name."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -19,6 +20,7 @@ from fairlead.kit.processes import (
     StdinClosed,
     StdinStuck,
 )
+from fairlead.kit.tasks import OwnedTasks
 from fairlead.ports import JobLog
 from fairlead.runtimes.translator import Exit, Translator, is_end
 
@@ -28,7 +30,7 @@ EXIT_PATIENCE = 10.0
 STDERR_SHOWN = 16 * 1024
 
 
-class Command(msgspec.Struct, frozen=True):
+class CliCommand(msgspec.Struct, frozen=True):
     """An argument vector and all around it. Without `stdin` the child reads an empty one: an open pipe can block it."""
 
     argv: tuple[str, ...]
@@ -38,8 +40,12 @@ class Command(msgspec.Struct, frozen=True):
     stdin: bytes | None = None
 
 
-def start_failure(fault: Exception) -> TurnFailed | None:
-    """What to say when a child could not be started; None if that is not what happened."""
+StartFault: TypeAlias = ProgramNotFound | ProgramNotExecutable | DirectoryGone | OSError
+START_FAULTS: Final = (ProgramNotFound, ProgramNotExecutable, DirectoryGone, OSError)
+"""All that starting a child raises when the child could not be started."""
+
+
+def start_failure(fault: StartFault) -> TurnFailed:
     match fault:
         case ProgramNotFound() | ProgramNotExecutable():
             return TurnFailed(Code.E_CLI_NOT_FOUND, f"{fault}.")
@@ -48,8 +54,6 @@ def start_failure(fault: Exception) -> TurnFailed | None:
         case OSError():
             # For example: the argument list is too long, or there are too many processes.
             return TurnFailed(Code.E_CLI_NOT_FOUND, f"The agent could not be started: {fault.strerror or fault}.")
-        case _:
-            return None
 
 
 async def exit_of(process: OwnedProcess, *, is_interrupted: bool = False) -> Exit:
@@ -64,7 +68,7 @@ async def exit_of(process: OwnedProcess, *, is_interrupted: bool = False) -> Exi
     return Exit(returncode, stderr, interrupted=is_interrupted)
 
 
-def hung(seconds: float) -> TurnFailed:
+def hang_failure(seconds: float) -> TurnFailed:
     return TurnFailed(
         Code.E_RUNTIME_HUNG, f"The agent was busy and printed nothing for {seconds:g} s, so it was ended."
     )
@@ -74,74 +78,80 @@ class CliTurn:
     """`async for event in turn.events()`; `interrupt()` asks it to stop early and keeps the stream open. With
     `hang_sec`, silence of that length ends it, unless a tool runs."""
 
-    def __init__(self, command: Command, translator: Translator, log: JobLog, *, hang_sec: float | None = None) -> None:
+    def __init__(
+        self, command: CliCommand, translator: Translator, log: JobLog, *, hang_sec: float | None = None
+    ) -> None:
         self._command = command
         self._translator = translator
         self._log = log
         self._hang_sec = hang_sec
         self._is_hung = False
         self._tools: set[str] = set()
-        self._heard_at = 0.0
+        self._last_line_at = 0.0
         self._silence: asyncio.TimerHandle | None = None
         self._process: OwnedProcess | None = None
         self._is_interrupted = False
-        self._interrupting: asyncio.Task[object] | None = None
+        self._tasks = OwnedTasks("turn of a CLI")
+        self._is_ending = False
 
     def interrupt(self) -> None:
         """Holds also for a process that is only just being started."""
         self._is_interrupted = True
-        if self._process is not None and self._interrupting is None:
-            self._interrupting = asyncio.create_task(self._process.end(CANCEL_GRACE))
+        if self._process is not None and not self._is_ending:
+            self._is_ending = True
+            self._tasks.start(self._process.end(CANCEL_GRACE), name="end")
 
     async def events(self) -> AsyncGenerator[EngineEvent]:
         """Ready comes first, before a process is there; the end of the turn last, when none of it is left. Closing
         early ends the processes first."""
         last: list[EngineEvent] = []
         try:
-            spawning = self._spawning()
+            child = self._prepare_child()
             yield Ready()
-            if self._is_interrupted:  # while its start was on its way to the disk
-                for event in self._translator.finish(Exit(None, interrupted=True)):
-                    yield event
-                return
-            async with spawning as process:
-                self._process = process
-                if self._is_interrupted:
-                    self.interrupt()
-                self._heard_at = asyncio.get_running_loop().time()
-                self._listen_for_silence()
-                feeding = asyncio.create_task(self._feed_stdin(process))
-                try:
-                    async for line in process.lines():
-                        for event in self._heard(line):
-                            if is_end(event):
-                                last.append(event)
+            if self._is_interrupted:  # while the start of the turn was on its way to the disk: no process is started
+                last = self._translator.finish(Exit(None, interrupted=True))
+            else:
+                async with child as process:
+                    with self._attend(process):
+                        async for line in process.lines():
+                            for event in self._translate(line):
+                                if is_end(event):
+                                    last = [event]
+                                    break
+                                yield event
+                            if last:
                                 break
-                            yield event
-                        if last:
-                            break
-                    else:
-                        last += self._translator.finish(await exit_of(process, is_interrupted=self._is_interrupted))
-                    await process.end(DONE_GRACE)
-                finally:
-                    if self._silence is not None:
-                        self._silence.cancel()
-                    feeding.cancel()
-                    await asyncio.wait({feeding})
+                        else:
+                            last = self._translator.finish(await exit_of(process, is_interrupted=self._is_interrupted))
+                        await process.end(DONE_GRACE)
         except LineTooLong as fault:
             last = [TurnFailed(Code.E_OUTPUT_TOO_LONG, f"The agent printed too long a line: {fault}.")]
-        except Exception as fault:
-            failure = start_failure(fault)
-            if failure is None:
-                raise
-            last = [failure]
+        except START_FAULTS as fault:
+            last = [start_failure(fault)]
         finally:
-            await self._settle()
+            await self._tasks.join()
+            self._log.close()
         for event in last:
-            yield hung(self._hang_sec or 0.0) if self._is_hung and is_end(event) else event
+            yield hang_failure(self._hang_sec or 0.0) if self._is_hung and is_end(event) else event
 
-    def _heard(self, line: bytes) -> list[EngineEvent]:
-        self._heard_at = asyncio.get_running_loop().time()
+    @contextmanager
+    def _attend(self, process: OwnedProcess) -> Generator[None]:
+        """Meanwhile the process can be interrupted, is fed its input, and is ended when it is silent for too long."""
+        self._process = process
+        if self._is_interrupted:
+            self.interrupt()
+        self._last_line_at = asyncio.get_running_loop().time()
+        self._watch_for_silence()
+        feeding = self._tasks.start(self._feed_stdin(process), name="feed stdin")
+        try:
+            yield
+        finally:
+            if self._silence is not None:
+                self._silence.cancel()
+            feeding.cancel()
+
+    def _translate(self, line: bytes) -> list[EngineEvent]:
+        self._last_line_at = asyncio.get_running_loop().time()
         events = self._translator.feed(line)
         for event in events:
             if isinstance(event, ToolStarted):
@@ -150,19 +160,19 @@ class CliTurn:
                 self._tools.discard(event.tool_id)
         return events
 
-    def _listen_for_silence(self) -> None:
+    def _watch_for_silence(self) -> None:
         """Looks again whenever silence could have lasted too long; a tool that runs may take its time."""
         if self._hang_sec is None:
             return
         loop = asyncio.get_running_loop()
-        left = self._heard_at + self._hang_sec - loop.time()
+        left = self._last_line_at + self._hang_sec - loop.time()
         if left > 0 or self._tools:
-            self._silence = loop.call_later(left if left > 0 else self._hang_sec, self._listen_for_silence)
+            self._silence = loop.call_later(left if left > 0 else self._hang_sec, self._watch_for_silence)
         elif not self._is_interrupted:
             self._is_hung = True
             self.interrupt()
 
-    def _spawning(self) -> AbstractAsyncContextManager[OwnedProcess]:
+    def _prepare_child(self) -> AbstractAsyncContextManager[OwnedProcess]:
         command = self._command
         return OwnedProcess.spawn(
             command.argv,
@@ -182,8 +192,3 @@ class CliTurn:
         except (StdinClosed, StdinStuck):
             return  # whether it read all it needed shows in what it prints
         process.close_stdin()
-
-    async def _settle(self) -> None:
-        if self._interrupting is not None:
-            await asyncio.wait({self._interrupting})
-        self._log.close()

@@ -26,7 +26,7 @@ from fairlead.core.engine import (
 )
 from fairlead.errors import Code, error
 from fairlead.ports import AgentInfo, Health, RuntimeCapabilities
-from fairlead.runtimes.echo_plays import AwaitAnswer, Pause, Stage, play
+from fairlead.runtimes.echo_actions import AwaitAnswer, Pause, Stage, play
 from fairlead.runtimes.echo_script import read_script
 
 MODELS: Final = ("echo-1", "echo-2")

@@ -38,25 +38,25 @@ _STATUS = re.compile(r"(?:status(?: code)?|error|code\"?)[:\s(]*([45]\d\d)\b|\((
 _DISK = re.compile(r"enospc|no space left on device|disk quota exceeded", re.IGNORECASE)
 
 
-class Fault(msgspec.Struct, frozen=True):
+class Classification(msgspec.Struct, frozen=True):
     code: Code
     transient: bool = False
 
 
-def judge(words: str, *, status: int | None = None, otherwise: Code = Code.E_AGENT_ERROR) -> Fault:
+def classify(words: str, *, status: int | None = None, otherwise: Code = Code.E_AGENT_ERROR) -> Classification:
     """`words` are the agent's error message, never its answer: an answer may well speak of rate limits."""
     seen = status or status_in(words)
     if _RESUME_GONE.search(words):
-        return Fault(Code.E_RESUME_GONE)
+        return Classification(Code.E_RESUME_GONE)
     if _DISK.search(words):
-        return Fault(Code.E_AGENT_ERROR)
+        return Classification(Code.E_AGENT_ERROR)
     if _MODEL.search(words):
-        return Fault(Code.E_MODEL_UNAVAILABLE)
+        return Classification(Code.E_MODEL_UNAVAILABLE)
     if seen in _LOGIN_STATUS or (seen is None and _LOGIN.search(words)):
-        return Fault(Code.E_CLI_NOT_LOGGED_IN)
+        return Classification(Code.E_CLI_NOT_LOGGED_IN)
     if seen in _TRANSIENT_STATUS or (seen is None and _TRANSIENT.search(words)):
-        return Fault(Code.E_AGENT_ERROR, transient=True)
-    return Fault(otherwise)
+        return Classification(Code.E_AGENT_ERROR, transient=True)
+    return Classification(otherwise)
 
 
 def status_in(words: str) -> int | None:
@@ -64,21 +64,21 @@ def status_in(words: str) -> int | None:
     return None if found is None else int(found.group(1) or found.group(2))
 
 
-def failed(
+def failure_from(
     words: str, *, status: int | None = None, otherwise: Code = Code.E_AGENT_ERROR, text: str = ""
 ) -> TurnFailed:
-    fault = judge(words, status=status, otherwise=otherwise)
+    fault = classify(words, status=status, otherwise=otherwise)
     return TurnFailed(fault.code, in_plain_words(fault.code, words), text, fault.transient)
 
 
 def in_plain_words(code: Code, words: str) -> str:
     """The agent's own sentence, and before it ours where its own does not say what happened to the person."""
-    said = shortened(words)
+    said = shorten(words)
     if code is Code.E_RESUME_GONE:
         return f"The agent no longer knows this conversation, so nothing was run. It said: {said}"
     return said
 
 
-def shortened(words: str) -> str:
+def shorten(words: str) -> str:
     said = words.strip()
     return said if len(said) <= EXPLANATION else said[:EXPLANATION] + " …"

@@ -9,14 +9,14 @@ import msgspec
 from fairlead.core.engine import AgentInitiated, EngineEvent, Interrupt, Invocation, Noticed, Ready, Told, TurnFailed
 from fairlead.errors import FairleadError
 from fairlead.ports import AgentInfo, Health, JobLogs, RuntimeCapabilities
-from fairlead.runtimes.cli_turn import CliTurn, Command
+from fairlead.runtimes.cli_turn import CliCommand, CliTurn
 from fairlead.runtimes.translator import Translator
 
 
 class Prepared(msgspec.Struct, frozen=True):
     """A turn that is ready to run; `notes` are for the person."""
 
-    command: Command
+    command: CliCommand
     translator: Translator
     notes: tuple[str, ...] = ()
 
@@ -52,27 +52,23 @@ class PerTurnRuntime:
         return CAPABILITIES
 
     async def invoke(self, invocation: Invocation) -> AsyncGenerator[EngineEvent]:
+        session_key = invocation.session_key
         try:
             async with self._adapter.prepare(invocation) as prepared:
-                async with aclosing(self._run(invocation, prepared)) as events:
-                    async for event in events:
-                        yield event
-                        if type(event) is Ready:
-                            for note in prepared.notes:
-                                yield Noticed(note)
+                turn = CliTurn(prepared.command, prepared.translator, self._job_logs(invocation.job_id))
+                self._running[session_key] = turn
+                try:
+                    async with aclosing(turn.events()) as events:
+                        async for event in events:
+                            yield event
+                            if type(event) is Ready:
+                                for note in prepared.notes:
+                                    yield Noticed(note)
+                finally:
+                    if self._running.get(session_key) is turn:
+                        del self._running[session_key]
         except FairleadError as refusal:
             yield TurnFailed(refusal.code, refusal.message)
-
-    async def _run(self, invocation: Invocation, prepared: Prepared) -> AsyncGenerator[EngineEvent]:
-        turn = CliTurn(prepared.command, prepared.translator, self._job_logs(invocation.job_id))
-        self._running[invocation.session_key] = turn
-        try:
-            async with aclosing(turn.events()) as events:
-                async for event in events:
-                    yield event
-        finally:
-            if self._running.get(invocation.session_key) is turn:
-                del self._running[invocation.session_key]
 
     async def tell(self, session_key: str, told: Told) -> None:
         """Nobody can be asked in the middle of such a turn, so only an interruption means anything."""

@@ -19,11 +19,11 @@ def compose(
     if note.strip():
         parts.append(f"<workspace-note>\n{note.strip()}\n</workspace-note>")
     if files:
-        parts.append("Files that came with this message:\n" + "\n".join(f"- {named(file)}" for file in files))
+        parts.append("Files that came with this message:\n" + "\n".join(f"- {describe_file(file)}" for file in files))
     return "\n\n".join([*parts, words]) if parts else words
 
 
-def named(file: InputFile) -> str:
+def describe_file(file: InputFile) -> str:
     kind = f" ({file.media_type})" if file.media_type else ""
     return f"{file.name}{kind}: {file.path}"
 

@@ -8,13 +8,14 @@ from typing import Any, Literal
 
 import msgspec
 
+from fairlead.settings import ALL_TOOLS
+
 FILE_NAME = "PERMISSIONS.json"
 LARGEST_FILE = 64 * 1024
 
 READONLY = ("Read", "Glob", "Grep", "WebSearch", "WebFetch")
 STANDARD = ("Read", "Edit", "Glob", "Grep", "WebSearch", "WebFetch")
-FULL = ("Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebSearch", "WebFetch")
-DEFAULT_TOOLS = FULL
+FULL = ALL_TOOLS
 
 Tier = Literal["readonly", "standard", "full", "custom"]
 _TOOLS_OF: dict[str, tuple[str, ...]] = {"readonly": READONLY, "standard": STANDARD, "full": FULL}
@@ -32,7 +33,7 @@ class ToolPolicy(msgspec.Struct, frozen=True):
         return any(name in self.tools for name in names)
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
+class _PermissionsFile(msgspec.Struct, forbid_unknown_fields=True):
     tier: Tier
     tools: list[str] | None = None
     note: str = ""
@@ -43,7 +44,7 @@ def tool_policy_from(content: bytes | None, default_tools: tuple[str, ...]) -> T
     if content is None:
         return ToolPolicy(default_tools)
     try:
-        said = msgspec.json.decode(content, type=_File)
+        said = msgspec.json.decode(content, type=_PermissionsFile)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         return _tightest(str(fault))
     if said.tier != "custom":
@@ -71,7 +72,7 @@ def _tightest(reason: str) -> ToolPolicy:
     )
 
 
-def read_tool_policy(workspace: Path, default_tools: tuple[str, ...] = DEFAULT_TOOLS) -> ToolPolicy:
+def read_tool_policy(workspace: Path, default_tools: tuple[str, ...] = FULL) -> ToolPolicy:
     """Read anew for every turn, so that a change holds from the next message on."""
     path = workspace / FILE_NAME
     try:

@@ -6,7 +6,7 @@ import msgspec
 
 from fairlead.core.engine import EngineEvent, TurnEnded, TurnFailed
 from fairlead.errors import Code
-from fairlead.runtimes.faults import failed, shortened
+from fairlead.runtimes.faults import failure_from, shorten
 from fairlead.runtimes.lines import Unread
 
 INTERRUPTED = "interrupted"
@@ -36,7 +36,7 @@ def is_end(event: EngineEvent) -> bool:
     return type(event) in _ENDS
 
 
-def misshapen(unread: Unread, text: str = "") -> TurnFailed:
+def misshapen_failure(unread: Unread, text: str = "") -> TurnFailed:
     what = f"The agent's {unread.kind!r} event has an unknown shape ({unread.reason})"
     return TurnFailed(Code.E_ADAPTER_PARSE, f"{what}: {unread.excerpt}", text)
 
@@ -47,9 +47,9 @@ def exit_failure(end: Exit, text: str = "", *, status: int | None = None) -> Tur
     how = _how(end.returncode)
     if not said:
         return TurnFailed(Code.E_CLI_EXIT_NONZERO, f"The agent's process {how} and said nothing.", text)
-    fault = failed(said, status=status, otherwise=Code.E_CLI_EXIT_NONZERO, text=text)
+    fault = failure_from(said, status=status, otherwise=Code.E_CLI_EXIT_NONZERO, text=text)
     if fault.code is Code.E_CLI_EXIT_NONZERO:
-        return TurnFailed(fault.code, f"The agent's process {how}: {shortened(_last_lines(said))}", text)
+        return TurnFailed(fault.code, f"The agent's process {how}: {shorten(_last_lines(said))}", text)
     return fault
 
 

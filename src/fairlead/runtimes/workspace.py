@@ -22,16 +22,16 @@ class Context(msgspec.Struct, frozen=True):
 
 def read_context(workspace: Path, *, system_prompt_is_set: bool) -> Context:
     """With an appended system prompt the files are left out: their content is in it."""
-    present = _present(workspace)
+    present = _find_context_files(workspace)
     if not system_prompt_is_set:
-        return _read(workspace, present)
+        return _read_files(workspace, present)
     if BOOTSTRAP not in present:
         return Context()
     skipped = f"{workspace / BOOTSTRAP} is still there and is not read while CLAUDE_APPEND_SYSTEM_PROMPT is set."
     return Context(warnings=(f"{skipped} Let it be consumed first: unset the variable, or remove the file.",))
 
 
-def _present(workspace: Path) -> list[str]:
+def _find_context_files(workspace: Path) -> list[str]:
     """In the order they are read. One look at the directory: every turn begins with it, and most have none."""
     try:
         there = {entry.name for entry in os.scandir(workspace) if entry.name in CONTEXT_FILES and entry.is_file()}
@@ -40,7 +40,7 @@ def _present(workspace: Path) -> list[str]:
     return [name for name in CONTEXT_FILES if name in there]
 
 
-def _read(workspace: Path, names: list[str]) -> Context:
+def _read_files(workspace: Path, names: list[str]) -> Context:
     files: list[ContextFile] = []
     warnings: list[str] = []
     for name in names:

@@ -159,7 +159,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def _do(future: asyncio.Future[T], func: Callable[..., T], args: tuple[Any, ...]) -> None:
         try:
             result = func(*args)
-        except Exception as fault:
+        except Exception as fault:  # a thread pool gives any fault of the work to the one who waits for it
             if not future.done():
                 future.set_exception(fault)
         else:

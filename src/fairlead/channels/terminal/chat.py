@@ -37,6 +37,7 @@ from fairlead.core import replies, requests
 from fairlead.core.inbound import clean_text
 from fairlead.core.state import LIVE
 from fairlead.errors import Code, FairleadError, sentence
+from fairlead.kit.tasks import OwnedTasks
 from fairlead.render.replies import reply_lines
 
 PROMPT = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
@@ -173,9 +174,13 @@ class Chat:
 
     async def _interruptible(self, work: Coroutine[Any, Any, T]) -> T:
         """Ctrl-C also counts while neither the line editor nor a turn has the keys: between lines, while sending."""
-        task = self._current = asyncio.create_task(work)
-        if self._interrupted:
-            task.cancel()
+        async with OwnedTasks("chat") as tasks:
+            task = self._current = tasks.start(work, name="interruptible")
+            if self._interrupted:
+                task.cancel()
+            return await self._until_done(task)
+
+    async def _until_done(self, task: asyncio.Task[T]) -> T:
         try:
             return await task
         except asyncio.CancelledError:

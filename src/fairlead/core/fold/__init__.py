@@ -74,7 +74,7 @@ def replay(state: State, lines: Iterable[Numbered]) -> None:
                 rules[type(event)](state, ts, event)
     except OutOfOrder:
         raise
-    except Exception as fault:
+    except Exception as fault:  # whatever a rule raises, the start must name the line that does not fit
         if line is None:
             raise
         raise Unfit(line, fault) from fault

@@ -62,12 +62,12 @@ def detail_of(tool: str, tool_input: dict[str, Any]) -> str:
     """The whole command, or the path, or all of the input: what is decided about, and what a standing rule names."""
     about = _text(tool_input.get(_ABOUT.get(tool, "")))
     if not about:
-        return _whole_or_named(_json(tool_input)) if tool_input else ""
+        return _cut_if_long(_json(tool_input)) if tool_input else ""
     telling = [f"\n({key}: {_json(tool_input[key])})" for key in _TELLING if tool_input.get(key)]
-    return _whole_or_named(about + "".join(telling))
+    return _cut_if_long(about + "".join(telling))
 
 
-def _whole_or_named(words: str) -> str:
+def _cut_if_long(words: str) -> str:
     """Words that are cut carry the hash of the whole: a rule for them must not cover others that begin like them."""
     if len(words) <= DETAIL:
         return words
@@ -88,7 +88,7 @@ def diff_of(tool: str, tool_input: dict[str, Any]) -> str:
             pairs = [{"old_string": "", "new_string": new}]
         case _:
             return ""
-    return _whole_or_named("\n".join(_one_diff(path, pair) for pair in pairs))
+    return _cut_if_long("\n".join(_one_diff(path, pair) for pair in pairs))
 
 
 def _one_diff(path: str, pair: dict[str, Any]) -> str:

@@ -4,9 +4,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from fairlead.runtimes.tool_policy import DEFAULT_TOOLS, ToolPolicy
+from fairlead.runtimes.tool_policy import FULL, ToolPolicy
 
-MOST_SYSTEM_PROMPT: Final = 4000
 # They reach the person through us, and do nothing by themselves.
 ASKING_TOOLS: Final = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode")
 
@@ -22,7 +21,7 @@ class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_budget_usd: float | None = None
     append_system_prompt: str = ""
     output_format: OutputFormat = "stream-json"
-    tools: tuple[str, ...] = DEFAULT_TOOLS
+    tools: tuple[str, ...] = FULL
     dangerously_skip_permissions: bool = False
     strict_mcp_config: bool = False
     mcp_config: str = ""
@@ -37,8 +36,8 @@ class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True):
     check_mark: str = "fairlead-check:claude"
 
 
-class AgentSession(msgspec.Struct, frozen=True):
-    """Which talk: a new one under a chosen id, or one that goes on."""
+class SessionChoice(msgspec.Struct, frozen=True):
+    """Which of claude's own sessions: a new one under an id that we chose, or one that is resumed."""
 
     key: str
     is_new: bool
@@ -78,7 +77,7 @@ def with_asking(policy: ToolPolicy) -> ToolPolicy:
 def one_shot(
     settings: ClaudeSettings,
     policy: ToolPolicy,
-    agent_session: AgentSession,
+    session: SessionChoice,
     prompt: str,
     *,
     model: str = "",
@@ -94,7 +93,7 @@ def one_shot(
         *(output if is_stream else ("--output-format", "text")),
         *shared_flags(settings, policy, model=model, add_dirs=add_dirs),
         *args,
-        *agent_session.flags(),
+        *session.flags(),
         "--",
         prompt,
     )
@@ -108,7 +107,7 @@ def conversation(
     add_dirs: tuple[str, ...] = (),
     args: tuple[str, ...] = (),
 ) -> tuple[str, ...]:
-    """A process that is talked to over its pipes. Which talk it is comes last and apart: see `Talk.flags`."""
+    """A process that is talked to over its pipes. Its session comes last and apart: see `SessionChoice.flags`."""
     return (
         settings.command,
         "-p",

@@ -25,13 +25,13 @@ class Modes:
             raise refusal
         self._chosen[session_key] = mode
 
-    def of(self, session_key: str) -> str:
+    def get(self, session_key: str) -> str:
         """Empty: the one that claude is started with."""
         return self._chosen.get(session_key, "")
 
-    def within(self, session_key: str, policy: ToolPolicy) -> tuple[str, str]:
+    def get_allowed(self, session_key: str, policy: ToolPolicy) -> tuple[str, str]:
         """The chosen mode, if the tier as it is now still leaves room for it; else why it is given up."""
-        mode = self.of(session_key)
+        mode = self.get(session_key)
         refusal = self._refusal(mode, policy) if mode else None
         if refusal is None:
             return mode, ""
@@ -40,7 +40,7 @@ class Modes:
 
     def leave_plan(self, session_key: str) -> None:
         """With an approved plan claude goes on in the mode it had before."""
-        if self.of(session_key) == PLAN:
+        if self.get(session_key) == PLAN:
             del self._chosen[session_key]
 
     def _refusal(self, mode: str, policy: ToolPolicy) -> FairleadError | None:

@@ -12,14 +12,16 @@ from fairlead.core.engine import Answer, EngineEvent, Interrupt, SetMode, SetMod
 from fairlead.errors import Code
 from fairlead.kit.framing import LineTooLong
 from fairlead.kit.processes import Grace, OwnedProcess, StdinClosed, StdinStuck
+from fairlead.kit.tasks import OwnedTasks
 from fairlead.ports import JobLog
 from fairlead.runtimes.claude import wire
-from fairlead.runtimes.claude.command_line import AgentSession
-from fairlead.runtimes.claude.dialogue import CONTEXT_USAGE, INITIALIZE, Dialogue, ends_the_process
-from fairlead.runtimes.cli_turn import CANCEL_GRACE, exit_of, hung, start_failure
+from fairlead.runtimes.claude.command_line import SessionChoice
+from fairlead.runtimes.claude.protocol import CONTEXT_USAGE, INITIALIZE, ClaudeProtocol, ends_the_process
+from fairlead.runtimes.cli_turn import CANCEL_GRACE, START_FAULTS, exit_of, hang_failure, start_failure
 from fairlead.runtimes.translator import INTERRUPTED, exit_failure, is_end
 
 CONTEXT_DELAY: Final = 1.0
+DEFAULT_MODEL: Final = "default"  # claude's own word for the model it is started with
 # SIGINT would only say again what it was told over the pipe and did not heed.
 AFTER_INTERRUPT: Final = Grace(terminate=0.6)
 
@@ -49,52 +51,54 @@ class Prompt(msgspec.Struct, frozen=True):
     allowed: tuple[str, ...] = ()
 
 
-UnaskedHeard = Callable[[str, EngineEvent], None]
+OnUnasked = Callable[[str, EngineEvent], None]
+"""Gets the id and the events of a turn that Claude began by itself."""
 
 
 class ClaudeProcess:
-    """`start()`, then turns one after another, then `end()`, which anybody may call at any time."""
+    """`start()`, then turns one after another, then `end()`, which anybody may call at any time. Without `on_unasked`
+    it serves one turn: nobody would hear what Claude does after it."""
 
     def __init__(
         self,
         launch: Launch,
-        agent_session: AgentSession,
+        session: SessionChoice,
         *,
         mark: str,
         model: str,
         mode: str = "",
-        on_unasked: UnaskedHeard,
-        on_idle: Callable[[], None],
+        on_unasked: OnUnasked | None = None,
+        on_rest: Callable[[], None] | None = None,
     ) -> None:
         self.launch = launch
         self.mark = mark
-        self.dialogue = Dialogue(agent_session.key, f"{uuid.uuid4().hex}-", spent=0.0 if agent_session.is_new else None)
+        self.protocol = ClaudeProtocol(session.key, f"{uuid.uuid4().hex}-", spent=0.0 if session.is_new else None)
         self.is_dead = False
         self.is_in_turn = False
         self._is_interrupted = False
         self.model = model
         self.mode = mode
-        self._talk = agent_session
-        self._on_unasked = on_unasked
-        self._on_idle = on_idle
+        self._session = session
+        self._is_for_one_turn = on_unasked is None
+        self._on_unasked = on_unasked or _drop
+        self._on_rest = on_rest or (lambda: None)
         self._log: JobLog | None = None
         self._process: OwnedProcess | None = None
         self._started = asyncio.Event()
         self._queue: asyncio.Queue[EngineEvent | ProcessLost | None] = asyncio.Queue()
-        self._heard_at = 0.0
+        self._last_line_at = 0.0
         self._lost: ProcessLost | None = None
-        self._life: asyncio.Task[None] | None = None
+        self._tasks = OwnedTasks(f"claude {mark}")
         self._context_timer: asyncio.TimerHandle | None = None
-        self._writes: set[asyncio.Task[None]] = set()
-        self._asked = 0
+        self._requests_sent = 0
 
     @property
     def is_idle(self) -> bool:
         """Nothing is lost if it ends now."""
-        return not (self.is_dead or self.is_in_turn or self.dialogue.has_work_of_its_own)
+        return not (self.is_dead or self.is_in_turn or self.protocol.has_work_of_its_own)
 
     def start(self) -> None:
-        self._life = asyncio.create_task(self._live(), name=f"claude {self.mark}")
+        self._tasks.start(self._run_child(), name="life")
 
     async def end(self, grace: Grace = CANCEL_GRACE) -> None:
         """Returns when nothing of it runs any more."""
@@ -102,56 +106,56 @@ class ClaudeProcess:
         await self._started.wait()
         if self._process is not None:
             await self._process.end(grace)
-        if self._life is not None and self._life is not asyncio.current_task():
-            await asyncio.wait({self._life})
+        await self._tasks.join()
 
     # --- a turn ----------------------------------------------------------------------------------------------------
 
     async def turn(self, prompt: Prompt, log: JobLog, *, hang_sec: float | None) -> AsyncGenerator[EngineEvent]:
-        """Ends with the end of the turn, or raises TalkLost when there is no process left to end it."""
+        """Ends with the end of the turn, or raises ProcessLost when there is no process left to end it."""
         self.is_in_turn = True
         self._is_interrupted = False
         self._queue = asyncio.Queue()
         self._take_log(log)
         self._cancel_context_timer()
-        is_whole = False
+        has_ended = False
         try:
-            self.dialogue.begin(prompt.uuid, prompt.allowed)
+            self.protocol.begin(prompt.uuid, prompt.allowed)
             await self._write_or_lose(wire.user_line(prompt.content, prompt.uuid))
-            self._heard_at = asyncio.get_running_loop().time()
-            while True:
-                event = await self._next(hang_sec)
+            self._last_line_at = asyncio.get_running_loop().time()
+            while not has_ended:
+                event = await self._next_event(hang_sec)
                 if event is None:
                     continue
-                is_whole = is_end(event)
-                if is_whole and ends_the_process([event]):
-                    await self.end()
-                if is_whole:
-                    self._rest()
+                has_ended = is_end(event)
+                if has_ended:
+                    await self._conclude(event)
                 yield event
-                if is_whole:
-                    return
         finally:
-            if not is_whole:
+            if not has_ended:
                 await self.end(AFTER_INTERRUPT if self._is_interrupted else CANCEL_GRACE)
+
+    async def _conclude(self, event: EngineEvent) -> None:
+        if self._is_for_one_turn or ends_the_process(event):
+            await self.end()
+        self._rest()
 
     def _rest(self) -> None:
         self.is_in_turn = False
         if not self.is_dead:
             loop = asyncio.get_running_loop()
             self._context_timer = loop.call_later(CONTEXT_DELAY, self._ask_for_context)
-        self._on_idle()
+        self._on_rest()
 
-    async def _next(self, hang_sec: float | None) -> EngineEvent | None:
+    async def _next_event(self, hang_sec: float | None) -> EngineEvent | None:
         loop = asyncio.get_running_loop()
-        is_clocked = hang_sec is not None and not self.dialogue.is_waiting
-        due = self._heard_at + hang_sec if is_clocked and hang_sec is not None else None
+        is_clocked = hang_sec is not None and not self.protocol.is_waiting
+        due = self._last_line_at + hang_sec if is_clocked and hang_sec is not None else None
         try:
             async with asyncio.timeout_at(due):
                 event = await self._queue.get()
         except TimeoutError:
-            if due is not None and loop.time() >= due >= self._heard_at + (hang_sec or 0.0):
-                raise ProcessLost(hung(hang_sec or 0.0)) from None
+            if due is not None and loop.time() >= due >= self._last_line_at + (hang_sec or 0.0):
+                raise ProcessLost(hang_failure(hang_sec or 0.0)) from None
             return None
         if isinstance(event, ProcessLost):
             raise event
@@ -160,11 +164,11 @@ class ClaudeProcess:
     async def tell(self, told: Told) -> None:
         match told:
             case Answer():
-                line = self.dialogue.answer(told)
+                line = self.protocol.answer(told)
                 if line is not None:
                     await self._write(line)
                     # The clock that stood still while a person thought begins anew.
-                    self._heard_at = asyncio.get_running_loop().time()
+                    self._last_line_at = asyncio.get_running_loop().time()
                     self._queue.put_nowait(None)
             case Interrupt():
                 self._is_interrupted = True
@@ -175,16 +179,27 @@ class ClaudeProcess:
             case SetMode():
                 await self.ask_mode(told.mode)
 
+    def can_serve(self, launch: Launch, session: SessionChoice) -> bool:
+        """Another session, tier or directory needs another process; another model or mode does not."""
+        return self.launch == launch and self.protocol.key == session.key and not session.is_new
+
+    async def switch_to(self, model: str, mode: str) -> None:
+        if self.model != model:
+            await self.tell(SetModel(model or DEFAULT_MODEL))
+            self.model = model
+        if mode and self.mode != mode:
+            await self.ask_mode(mode)
+
     async def ask_mode(self, mode: str) -> None:
         self.mode = mode
         await self._request({"subtype": "set_permission_mode", "mode": mode})
 
     # --- the life of the process -----------------------------------------------------------------------------------
 
-    async def _live(self) -> None:
+    async def _run_child(self) -> None:
         try:
             async with OwnedProcess.spawn(
-                (*self.launch.argv, *self._chosen_flags(), *self._talk.flags()),
+                (*self.launch.argv, *self._model_and_mode_flags(), *self._session.flags()),
                 cwd=Path(self.launch.cwd),
                 env=self.launch.env,
                 mark=self.mark,
@@ -194,49 +209,51 @@ class ClaudeProcess:
                 self._process = process
                 self._started.set()
                 async for line in process.lines():
-                    await self._hear(line)
+                    await self._receive(line)
                 lost = exit_failure(await exit_of(process))
         except LineTooLong as fault:
             lost = TurnFailed(Code.E_OUTPUT_TOO_LONG, f"The agent printed too long a line: {fault}.")
-        except Exception as fault:
-            lost = start_failure(fault) or TurnFailed(Code.E_INTERNAL, f"{type(fault).__name__}: {fault}")
-        self._die(lost)
+        except START_FAULTS as fault:
+            lost = start_failure(fault)
+        except Exception as fault:  # the turn waits for this process, so it must be told of any fault
+            lost = TurnFailed(Code.E_INTERNAL, f"{type(fault).__name__}: {fault}")
+        self._mark_dead(lost)
 
-    def _chosen_flags(self) -> tuple[str, ...]:
+    def _model_and_mode_flags(self) -> tuple[str, ...]:
         """They stand behind the project's own arguments: the later word counts."""
         return (
             *(("--model", self.model) if self.model else ()),
             *(("--permission-mode", self.mode) if self.mode else ()),
         )
 
-    def _die(self, lost: TurnFailed) -> None:
+    def _mark_dead(self, lost: TurnFailed) -> None:
         was_ended, self.is_dead = self.is_dead, True
         self._cancel_context_timer()
         self._lost = ProcessLost(lost, is_wanted=was_ended)
         self._started.set()
         self._queue.put_nowait(self._lost)
-        if turn_id := self.dialogue.unasked_turn:
+        if turn_id := self.protocol.unasked_turn:
             self._on_unasked(turn_id, TurnEnded("", INTERRUPTED) if was_ended else lost)
-            self.dialogue.end_own_turn()
+            self.protocol.end_own_turn()
         self._take_log(None)
-        self._on_idle()
+        self._on_rest()
 
-    async def _hear(self, line: bytes) -> None:
-        self._heard_at = asyncio.get_running_loop().time()
-        heard = self.dialogue.hear(line)
-        for event in heard.job:
+    async def _receive(self, line: bytes) -> None:
+        self._last_line_at = asyncio.get_running_loop().time()
+        result = self.protocol.receive(line)
+        for event in result.job:
             self._queue.put_nowait(event)
-        self._pass_on_unasked(heard.unasked)
-        for reply in heard.reply:
+        self._pass_on_unasked(result.unasked)
+        for reply in result.reply:
             await self._write(reply)
 
     def _pass_on_unasked(self, events: list[EngineEvent]) -> None:
-        turn_id = self.dialogue.unasked_turn
+        turn_id = self.protocol.unasked_turn
         for event in events:
             self._on_unasked(turn_id, event)
             if is_end(event):
-                self.dialogue.end_own_turn()
-                self._on_idle()
+                self.protocol.end_own_turn()
+                self._on_rest()
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -245,7 +262,7 @@ class ClaudeProcess:
         if self._lost is not None or self._process is None:
             raise self._lost or ProcessLost(TurnFailed(Code.E_INTERNAL, "The process never started."))
         try:
-            if not self.dialogue.known.models:
+            if not self.protocol.info.models:
                 await self._process.write(wire.request_line(INITIALIZE, {"subtype": "initialize", "hooks": None}))
             await self._process.write(line)
         except StdinStuck as fault:
@@ -261,15 +278,13 @@ class ClaudeProcess:
             return  # see above; and what does not read is found by the hang limit
 
     async def _request(self, request: dict[str, Any]) -> None:
-        self._asked += 1
-        await self._write(wire.request_line(f"fairlead-{self._asked}", request))
+        self._requests_sent += 1
+        await self._write(wire.request_line(f"fairlead-{self._requests_sent}", request))
 
     def _ask_for_context(self) -> None:
         if not self.is_dead and not self.is_in_turn:
             line = wire.request_line(CONTEXT_USAGE, {"subtype": "get_context_usage"})
-            task = asyncio.get_running_loop().create_task(self._write(line))
-            self._writes.add(task)
-            task.add_done_callback(self._writes.discard)
+            self._tasks.start(self._write(line), name="ask for context usage")
 
     def _cancel_context_timer(self) -> None:
         if self._context_timer is not None:
@@ -286,3 +301,7 @@ class ClaudeProcess:
         if self._log is not None:
             self._log.close()
         self._log = log
+
+
+def _drop(_turn_id: str, _event: EngineEvent) -> None:
+    """For a process that serves one turn and ends with it."""

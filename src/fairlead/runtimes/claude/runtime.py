@@ -3,8 +3,8 @@
 import asyncio
 import itertools
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Final, Literal
 
@@ -18,30 +18,28 @@ from fairlead.core.engine import (
     Interrupt,
     Invocation,
     ModelsOffered,
-    Noticed,
-    ResumeKeyFound,
     SetMode,
     Told,
     TurnEnded,
     TurnFailed,
 )
 from fairlead.errors import Code, FairleadError, error
-from fairlead.kit.processes import AT_ONCE, Grace, find_program
+from fairlead.kit.processes import AT_ONCE, Grace
 from fairlead.ports import AgentInfo, Health, JobLogs, RuntimeCapabilities
 from fairlead.runtimes.checks import KnownGood, Login, check_program
 from fairlead.runtimes.claude import command_line
-from fairlead.runtimes.claude.command_line import MOST_SYSTEM_PROMPT, AgentSession, ClaudeSettings
-from fairlead.runtimes.claude.content import Content, content_of
+from fairlead.runtimes.claude.command_line import ClaudeSettings, SessionChoice
 from fairlead.runtimes.claude.modes import Modes
-from fairlead.runtimes.claude.pool import Pool
-from fairlead.runtimes.claude.process import ClaudeProcess, Launch, ProcessLost, Prompt
-from fairlead.runtimes.claude.session_log import SessionLogTail, log_path, with_log
+from fairlead.runtimes.claude.plan import Plan, Planner
+from fairlead.runtimes.claude.process import ClaudeProcess, ProcessLost, Prompt
+from fairlead.runtimes.claude.session_log import SessionLogMerge, log_path
 from fairlead.runtimes.claude.translate import ClaudeTranslator, TextTranslator
-from fairlead.runtimes.cli_turn import CliTurn, Command, start_failure
+from fairlead.runtimes.cli_turn import START_FAULTS, CliCommand, CliTurn, start_failure
 from fairlead.runtimes.environment import child_environment
-from fairlead.runtimes.tool_policy import ToolPolicy, read_tool_policy
+from fairlead.runtimes.pool import OnRest, ProcessPool
+from fairlead.runtimes.tool_policy import read_tool_policy
 from fairlead.runtimes.translator import INTERRUPTED, Translator
-from fairlead.runtimes.workspace import read_context
+from fairlead.settings import MAX_APPENDED_PROMPT
 
 KNOWN_GOOD: Final = KnownGood((2, 1, 0), (2, 1, 325))
 LOGIN: Final = Login(
@@ -55,40 +53,37 @@ _OWN: Final = ("ANTHROPIC_", "CLAUDE_CODE_", "CLAUDE_CONFIG_DIR")
 _WORTH_ANOTHER_PROCESS: Final = frozenset({Code.E_RUNTIME_HUNG, Code.E_CLI_EXIT_NONZERO})
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """A turn, thought through before anything is started. `notes` are for the person."""
+MergeStreams = Callable[[AsyncGenerator[EngineEvent]], AsyncGenerator[EngineEvent]]
 
-    policy: ToolPolicy
-    content: Content
-    agent_session: AgentSession
-    launch: Launch
-    model: str
-    mode: str
-    add_dirs: tuple[str, ...]
-    notes: tuple[str, ...]
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One way to run a turn: opened, it gives the turn's events; left, nothing of the turn runs any more. `pooled` is
+    the process that it borrows from the pool."""
+
+    stream: AbstractAsyncContextManager[AsyncGenerator[EngineEvent]]
+    pooled: ClaudeProcess | None = None
+    is_last: bool = False
 
 
 class ClaudeRuntime:
     def __init__(self, settings: ClaudeSettings, environment: Mapping[str, str], job_logs: JobLogs) -> None:
-        if len(settings.append_system_prompt) > MOST_SYSTEM_PROMPT:
+        if len(settings.append_system_prompt) > MAX_APPENDED_PROMPT:
             raise error(
                 Code.E_CONFIG,
                 f"CLAUDE_APPEND_SYSTEM_PROMPT has {len(settings.append_system_prompt)} characters;"
-                f" at most {MOST_SYSTEM_PROMPT} are allowed.",
+                f" at most {MAX_APPENDED_PROMPT} are allowed.",
             )
         self._settings = settings
         self._env = claude_environment(environment, settings.extra_environment)
         self._job_logs = job_logs
         self._unasked: asyncio.Queue[AgentInitiated] = asyncio.Queue()
         self._modes = Modes(may_bypass=settings.dangerously_skip_permissions)
-        self._pool = Pool(
-            most=settings.max_processes, idle_sec=settings.idle_timeout_sec, on_unasked=self._unasked.put_nowait
+        self._planner = Planner(settings, self._env, self._modes)
+        self._pool: ProcessPool[ClaudeProcess] = ProcessPool(
+            most=settings.max_processes, idle_sec=settings.idle_timeout_sec
         )
         self._alone: dict[str, ClaudeProcess] = {}
         self._one_shots: dict[str, CliTurn] = {}
-        # Ids that were given out and that claude has not yet shown to know: asked to resume one, it would refuse.
-        self._unconfirmed_ids: set[str] = set()
-        self._add_dirs: dict[str, tuple[str, ...]] = {}
         self._prompts = itertools.count(1)
         self._prompt_names = uuid.uuid4()
 
@@ -112,206 +107,154 @@ class ClaudeRuntime:
             second_attempt=True,
         )
 
-    # --- a turn ----------------------------------------------------------------------------------------------------
+    # --- a turn: the plan, then which process, then its events ------------------------------------------------------
 
     async def invoke(self, invocation: Invocation) -> AsyncGenerator[EngineEvent]:
         try:
-            find_program(self._settings.command, cwd=Path(invocation.project_path), env=self._env)
-            plan = await self._planned(invocation)
+            plan = await self._planner.plan(invocation)
         except FairleadError as refusal:
             yield TurnFailed(refusal.code, refusal.message)
             return
-        except Exception as fault:
-            failure = start_failure(fault)
-            if failure is None:
-                raise
-            yield failure
+        except START_FAULTS as fault:
+            yield start_failure(fault)
             return
-        for note in plan.notes:
-            yield Noticed(note)
-        if plan.agent_session.is_new:
-            # Before anything is started, so that the id is on disk before claude knows it.
-            self._unconfirmed_ids.add(plan.agent_session.key)
-            yield ResumeKeyFound(plan.agent_session.key)
-        async with aclosing(self._scanned(invocation, plan)) as events:
-            async for event in events:
-                self._take_note(event, plan.agent_session.key)
-                yield event
+        for event in plan.first_events():
+            yield event
+        session_log = self._merge_session_log(invocation, plan)
+        attempt = await self._choose_process(invocation, plan)
+        while attempt is not None:
+            try:
+                async with attempt.stream as events, aclosing(session_log(events)) as merged:
+                    async for event in merged:
+                        yield self._note(event, plan, attempt)
+            except ProcessLost as lost:
+                last_word, attempt = self._after_loss(invocation, plan, attempt, lost)
+                yield last_word
+            else:
+                return
 
-    def _scanned(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
-        events = self._run(invocation, plan)
+    async def _choose_process(self, invocation: Invocation, plan: Plan) -> Attempt:
+        """The session's process in the pool; where the pool is full or switched off, one for this turn alone."""
+        if self._settings.multi_turn:
+            process = await self._pool.take(
+                invocation.session_key,
+                fits=lambda process: process.can_serve(plan.launch, plan.session),
+                start=lambda on_rest: self._start_pooled(invocation, plan, on_rest),
+            )
+            if process is not None:
+                await process.switch_to(plan.model, plan.mode)
+                return Attempt(aclosing(self._turn_of(process, invocation, plan)), pooled=process)
+        elif plan.content.fits_an_argument:
+            return Attempt(self._one_shot(invocation, plan))
+        return Attempt(self._own_process(invocation, plan))
+
+    def _note(self, event: EngineEvent, plan: Plan, attempt: Attempt) -> EngineEvent:
+        """Every event passes here: `type` is asked, because `isinstance` would take longer."""
+        kind = type(event)
+        if kind is ModelsOffered or kind is TurnEnded:
+            self._planner.unconfirmed_ids.discard(plan.session.key)
+        return _make_final(event) if attempt.is_last else event
+
+    def _after_loss(
+        self, invocation: Invocation, plan: Plan, attempt: Attempt, lost: ProcessLost
+    ) -> tuple[EngineEvent, Attempt | None]:
+        """What is told, and the one further attempt, in a process of its own, if the lost one can have done nothing."""
+        if lost.is_wanted:
+            return TurnEnded("", INTERRUPTED), None
+        if attempt.is_last:
+            return _make_final(lost.failure), None
+        protocol = attempt.pooled.protocol if attempt.pooled is not None else None
+        if protocol is None or protocol.has_used_tools or protocol.has_been_granted:
+            return lost.failure, None
+        if invocation.is_second_attempt or lost.failure.code not in _WORTH_ANOTHER_PROCESS:
+            return lost.failure, None
+        told = Diagnostic(f"{lost.failure.message} The turn is run again, once, by a process of its own.")
+        key = plan.session.key
+        session = SessionChoice(key, is_new=plan.session.is_new and self._has_left_no_trace(invocation, key))
+        again = msgspec.structs.replace(plan, session=session)
+        return told, Attempt(self._own_process(invocation, again), is_last=True)
+
+    def _has_left_no_trace(self, invocation: Invocation, key: str) -> bool:
+        """Killed early enough, claude names its session and has not yet stored it: then nothing can be resumed."""
+        path = self._session_log_path(invocation, key)
+        return key in self._planner.unconfirmed_ids if path is None else not path.exists()
+
+    def _merge_session_log(self, invocation: Invocation, plan: Plan) -> MergeStreams:
         if not self._settings.session_scanning or self._settings.output_format != "stream-json":
-            return events
-        return with_log(events, SessionLogTail(self._log_path(invocation, plan.agent_session.key)))
+            return lambda events: events
+        return SessionLogMerge(self._session_log_path(invocation, plan.session.key)).merge
 
-    def _log_path(self, invocation: Invocation, key: str) -> Path | None:
+    def _session_log_path(self, invocation: Invocation, key: str) -> Path | None:
         config = Path(self._env.get("CLAUDE_CONFIG_DIR") or Path(self._env.get("HOME", "/")) / ".claude")
         return log_path(config, Path(invocation.project_path).resolve(), key)
 
-    def _take_note(self, event: EngineEvent, key: str) -> None:
-        if isinstance(event, ModelsOffered | TurnEnded):
-            self._unconfirmed_ids.discard(key)
+    # --- the three kinds of process ---------------------------------------------------------------------------------
 
-    async def _run(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
-        process = None
-        if self._settings.multi_turn:
-            process = await self._pool.take(
-                invocation,
-                plan.launch,
-                plan.agent_session,
-                model=plan.model,
-                mode=plan.mode,
-            )
-        if process is None:
-            async with aclosing(self._without_pool(invocation, plan)) as events:
-                async for event in events:
-                    yield event
-            return
-        try:
-            async with aclosing(self._in_pool(invocation, plan, process)) as events:
-                async for event in events:
-                    yield event
-        except ProcessLost as lost:
-            async with aclosing(self._after_loss(invocation, plan, process, lost)) as events:
-                async for event in events:
-                    yield event
+    def _start_pooled(self, invocation: Invocation, plan: Plan, on_rest: OnRest) -> ClaudeProcess:
+        session_key, generation = invocation.session_key, invocation.generation  # a reset ends the process
 
-    def _in_pool(self, invocation: Invocation, plan: Plan, process: ClaudeProcess) -> AsyncGenerator[EngineEvent]:
-        log = self._job_logs(invocation.job_id)
-        return process.turn(self._prompt(invocation, plan), log, hang_sec=self._settings.hang_timeout_sec)
+        def on_unasked(turn_id: str, event: EngineEvent) -> None:
+            self._unasked.put_nowait(AgentInitiated(session_key, generation, turn_id, event))
 
-    async def _after_loss(
-        self, invocation: Invocation, plan: Plan, process: ClaudeProcess, lost: ProcessLost
-    ) -> AsyncGenerator[EngineEvent]:
-        """The one second attempt, in a process of its own, if nothing can have been done in the first."""
-        if lost.is_wanted:
-            yield TurnEnded("", INTERRUPTED)
-            return
-        had_effects = process.dialogue.has_used_tools or process.dialogue.has_been_granted
-        if had_effects or invocation.is_second_attempt or lost.failure.code not in _WORTH_ANOTHER_PROCESS:
-            yield lost.failure
-            return
-        yield Diagnostic(f"{lost.failure.message} The turn is run again, once, by a process of its own.")
-        agent_session = AgentSession(
-            plan.agent_session.key,
-            is_new=plan.agent_session.is_new and self._has_left_no_trace(invocation, plan.agent_session.key),
-        )
-        again = msgspec.structs.replace(plan, agent_session=agent_session)
-        async with aclosing(self._conversation_alone(invocation, again)) as events:
-            async for event in events:
-                # That was the second attempt: a failure that would otherwise be tried again is final.
-                final = isinstance(event, TurnFailed) and event.transient
-                yield msgspec.structs.replace(event, transient=False) if final else event
-
-    def _has_left_no_trace(self, invocation: Invocation, key: str) -> bool:
-        """Killed early enough, claude names its talk and has not yet written it down: then nothing can be resumed."""
-        path = self._log_path(invocation, key)
-        return key in self._unconfirmed_ids if path is None else not path.exists()
-
-    def _without_pool(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
-        if self._settings.multi_turn or not plan.content.fits_an_argument:
-            return self._conversation_alone(invocation, plan)
-        return self._one_shot(invocation, plan)
-
-    async def _conversation_alone(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
-        """A process for this turn alone, but over pipes: so it can take pictures, and can ask."""
         process = ClaudeProcess(
             plan.launch,
-            plan.agent_session,
+            plan.session,
             mark=invocation.mark,
             model=plan.model,
             mode=plan.mode,
-            on_unasked=lambda _turn, _event: None,
-            on_idle=lambda: None,
+            on_unasked=on_unasked,
+            on_rest=on_rest,
         )
+        process.start()
+        return process
+
+    @asynccontextmanager
+    async def _own_process(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[AsyncGenerator[EngineEvent]]:
+        """A process for this turn alone, but over pipes: so it can take pictures, and can ask."""
+        process = ClaudeProcess(plan.launch, plan.session, mark=invocation.mark, model=plan.model, mode=plan.mode)
         process.start()
         self._alone[invocation.session_key] = process
         try:
-            log, hang_sec = self._job_logs(invocation.job_id), self._settings.hang_timeout_sec
-            turn = process.turn(self._prompt(invocation, plan), log, hang_sec=hang_sec)
-            async with aclosing(turn) as events:
-                async for event in events:
-                    if isinstance(event, TurnEnded | TurnFailed):
-                        await process.end()
-                    yield event
-        except ProcessLost as lost:
-            yield TurnEnded("", INTERRUPTED) if lost.is_wanted else lost.failure
+            async with aclosing(self._turn_of(process, invocation, plan)) as events:
+                yield events
         finally:
             del self._alone[invocation.session_key]
             await process.end()
 
-    async def _one_shot(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
+    @asynccontextmanager
+    async def _one_shot(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[AsyncGenerator[EngineEvent]]:
+        """A process that gets its prompt as an argument, and answers once."""
         argv = command_line.one_shot(
             self._settings,
             plan.policy,
-            plan.agent_session,
+            plan.session,
             plan.content.text,
             model=plan.model,
             add_dirs=plan.add_dirs,
             args=invocation.args,
         )
-        command = Command(argv, invocation.project_path, self._env, invocation.mark)
-        # In text mode nothing is printed before the end: there silence says nothing.
+        command = CliCommand(argv, invocation.project_path, self._env, invocation.mark)
+        # In text mode claude prints nothing before the end: there silence says nothing.
         hang_sec = self._settings.hang_timeout_sec if self._settings.output_format == "stream-json" else None
-        translator, log = self._translator(plan.agent_session), self._job_logs(invocation.job_id)
-        turn = CliTurn(command, translator, log, hang_sec=hang_sec)
+        turn = CliTurn(command, self._translator(plan), self._job_logs(invocation.job_id), hang_sec=hang_sec)
         self._one_shots[invocation.session_key] = turn
         try:
             async with aclosing(turn.events()) as events:
-                async for event in events:
-                    yield event
+                yield events
         finally:
             del self._one_shots[invocation.session_key]
 
-    def _translator(self, agent_session: AgentSession) -> Translator:
+    def _turn_of(self, process: ClaudeProcess, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
+        # A prompt's uuid is never used again: claude takes one that its session already knows for a repetition.
+        name = f"{invocation.job_id}/{next(self._prompts)}"
+        prompt = Prompt(str(uuid.uuid5(self._prompt_names, name)), plan.content.for_input(), invocation.allowed)
+        log = self._job_logs(invocation.job_id)
+        return process.turn(prompt, log, hang_sec=self._settings.hang_timeout_sec)
+
+    def _translator(self, plan: Plan) -> Translator:
         if self._settings.output_format == "text":
             return TextTranslator()
-        return ClaudeTranslator(agent_session.key, spent=0.0 if agent_session.is_new else None)
-
-    # --- planning --------------------------------------------------------------------------------------------------
-
-    async def _planned(self, invocation: Invocation) -> Plan:
-        """Pictures may be large. Without any, a few small files are read sooner than a thread is reached."""
-        return await asyncio.to_thread(self._plan, invocation) if invocation.files else self._plan(invocation)
-
-    def _plan(self, invocation: Invocation) -> Plan:
-        settings, workspace = self._settings, Path(invocation.workspace_path)
-        policy = read_tool_policy(workspace, settings.tools)
-        context = read_context(workspace, system_prompt_is_set=bool(settings.append_system_prompt))
-        is_first = invocation.resume_key is None
-        content = content_of(invocation, note=policy.note, context=context.files if is_first else ())
-        key = invocation.resume_key or str(uuid.uuid4())
-        mode, mode_note = self._modes.within(invocation.session_key, policy)
-        add_dirs = self._directories(invocation)
-        argv = command_line.conversation(settings, policy, add_dirs=add_dirs, args=invocation.args)
-        return Plan(
-            policy,
-            content,
-            AgentSession(key, is_new=is_first or key in self._unconfirmed_ids),
-            Launch(argv, invocation.project_path, self._env),
-            invocation.model or settings.model,
-            mode,
-            add_dirs,
-            # What is wrong with the context is told where it would have been read: at the start of a talk.
-            tuple(
-                note
-                for note in (policy.warning, mode_note, *(context.warnings if is_first else ()), *content.notes)
-                if note
-            ),
-        )
-
-    def _directories(self, invocation: Invocation) -> tuple[str, ...]:
-        """Once given they stay with the session: taking one away would need another process."""
-        given = self._add_dirs.get(invocation.session_key, self._settings.add_dirs)
-        inboxes = [str(Path(file.path).parent) for file in invocation.files]
-        outside = [path for path in inboxes if not Path(path).is_relative_to(invocation.project_path)]
-        self._add_dirs[invocation.session_key] = tuple(dict.fromkeys((*given, *outside)))
-        return self._add_dirs[invocation.session_key]
-
-    def _prompt(self, invocation: Invocation, plan: Plan) -> Prompt:
-        """Its uuid is never used again: one that the talk already knows is taken for a repetition, without a word."""
-        name = f"{invocation.job_id}/{next(self._prompts)}"
-        return Prompt(str(uuid.uuid5(self._prompt_names, name)), plan.content.for_input(), invocation.allowed)
+        return ClaudeTranslator(plan.session.key, spent=0.0 if plan.session.is_new else None)
 
     # --- beside a turn ---------------------------------------------------------------------------------------------
 
@@ -325,7 +268,7 @@ class ClaudeRuntime:
         process = self._process_of(session_key)
         if process is None:
             return
-        if isinstance(told, Answer) and process.dialogue.approves_plan(told):
+        if isinstance(told, Answer) and process.protocol.approves_plan(told):
             self._modes.leave_plan(session_key)
             process.mode = ""
         await process.tell(told)
@@ -341,16 +284,16 @@ class ClaudeRuntime:
         process = self._process_of(session_key)
         if process is None or process.is_dead:
             state = "Prompting" if session_key in self._one_shots else "Closed"
-            return AgentInfo(state=state, mode=self._modes.of(session_key), modes=self._offered_modes)
-        known = process.dialogue.known
+            return AgentInfo(state=state, mode=self._modes.get(session_key), modes=self._offered_modes)
+        info = process.protocol.info
         return AgentInfo(
             state="Prompting" if process.is_in_turn else "Active",
-            model=known.model,
-            models=known.models,
-            mode=self._modes.of(session_key),
+            model=info.model,
+            models=info.models,
+            mode=self._modes.get(session_key),
             modes=self._offered_modes,
-            context_used=known.context_used,
-            context_size=known.context_size,
+            context_used=info.context_used,
+            context_size=info.context_size,
         )
 
     @property
@@ -375,6 +318,12 @@ class ClaudeRuntime:
         for process in tuple(self._alone.values()):
             await process.end()
         await self._pool.aclose()
+
+
+def _make_final(event: EngineEvent) -> EngineEvent:
+    """The turn had its second attempt: a failure that the flow would otherwise try again is final."""
+    is_transient = isinstance(event, TurnFailed) and event.transient
+    return msgspec.structs.replace(event, transient=False) if is_transient else event
 
 
 def claude_environment(environment: Mapping[str, str], extra: tuple[str, ...]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Final
 
 from fairlead.core.engine import EngineEvent, ToolEnded, ToolStarted
 from fairlead.kit.framing import LineFramer, LineTooLong
+from fairlead.kit.tasks import OwnedTasks
 from fairlead.runtimes.claude import wire
 from fairlead.runtimes.claude.translate import ClaudeTranslator
 from fairlead.runtimes.lines import Unread, read_line
@@ -62,9 +63,9 @@ class SessionLogTail:
             return []
         self._offset += len(data)
         self._framer.feed(data)
-        return self._framed()
+        return self._take_lines()
 
-    def _framed(self) -> list[bytes]:
+    def _take_lines(self) -> list[bytes]:
         lines: list[bytes] = []
         while True:
             try:
@@ -82,41 +83,43 @@ class SessionLogTail:
         return [tool for tool in self._translator.translate(event) if isinstance(tool, ToolStarted | ToolEnded)]
 
 
-async def with_log(events: AsyncGenerator[EngineEvent], tail: SessionLogTail) -> AsyncGenerator[EngineEvent]:
-    """The same events, and between them the tools that only the log knows of. None is told twice."""
-    told: set[tuple[type[EngineEvent], str]] = set()
-    async with aclosing(events):
-        following: asyncio.Task[EngineEvent] | None = None
-        try:
+class SessionLogMerge:
+    """Two streams as one: a turn's own events, and between them the tools that only claude's session log shows."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._tail = SessionLogTail(path)
+        self._told: set[tuple[type[EngineEvent], str]] = set()
+
+    async def merge(self, events: AsyncGenerator[EngineEvent]) -> AsyncGenerator[EngineEvent]:
+        """No tool is told twice, also not by the second of two streams that are merged one after the other."""
+        async with aclosing(events), OwnedTasks("session log") as tasks:
+            following: asyncio.Task[EngineEvent | None] | None = None
             while True:
-                following = following or asyncio.create_task(_next(events))
+                following = following or tasks.start(_next_of(events), name="next event")
                 await asyncio.wait({following}, timeout=LOOK_EVERY)
-                from_log = await asyncio.to_thread(tail.look)
-                event = following.result() if following.done() else None
-                if event is not None:
-                    _note(event, told)
+                from_log = await asyncio.to_thread(self._tail.look)
+                has_come = following.done()
+                if has_come and following.exception() is None:
+                    self._is_new(following.result())  # marked before the log's events, which may show the same tool
                 for seen in from_log:
-                    if _note(seen, told):
+                    if self._is_new(seen):
                         yield seen
-                if event is None:
+                if not has_come:
                     continue
-                following = None
+                event, following = following.result(), None  # raises the fault that ended the stream
+                if event is None:
+                    return
                 yield event
                 if is_end(event):
                     return
-        finally:
-            if following is not None:
-                following.cancel()
-                await asyncio.wait({following})
+
+    def _is_new(self, event: EngineEvent | None) -> bool:
+        if not isinstance(event, ToolStarted | ToolEnded):
+            return True
+        known = (type(event), event.tool_id) in self._told
+        self._told.add((type(event), event.tool_id))
+        return not known
 
 
-async def _next(events: AsyncGenerator[EngineEvent]) -> EngineEvent:
-    return await anext(events)
-
-
-def _note(event: EngineEvent, told: set[tuple[type[EngineEvent], str]]) -> bool:
-    if not isinstance(event, ToolStarted | ToolEnded):
-        return True
-    known = (type(event), event.tool_id) in told
-    told.add((type(event), event.tool_id))
-    return not known
+async def _next_of(events: AsyncGenerator[EngineEvent]) -> EngineEvent | None:
+    return await anext(events, None)

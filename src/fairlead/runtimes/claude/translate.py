@@ -19,10 +19,10 @@ from fairlead.core.engine import (
 from fairlead.errors import Code
 from fairlead.runtimes.claude import wire
 from fairlead.runtimes.claude.agent_requests import ask_of
-from fairlead.runtimes.faults import failed
+from fairlead.runtimes.faults import failure_from
 from fairlead.runtimes.images import NewImages
 from fairlead.runtimes.lines import UNREADABLE, Unread, diagnostics, excerpt, why_unread
-from fairlead.runtimes.translator import INTERRUPTED, Exit, exit_failure, misshapen
+from fairlead.runtimes.translator import INTERRUPTED, Exit, exit_failure, misshapen_failure
 
 SUMMARY: Final = 500
 _QUIET: Final = frozenset({"init", "status", "thinking_tokens", "task_updated", "task_progress"})
@@ -54,7 +54,7 @@ class ClaudeTranslator:
         """The answer so far: results, else what was said since the last tool."""
         return "\n\n".join(self._answers) if self._answers else "".join(self._words).strip()
 
-    def asked_input(self, request_id: str) -> dict[str, Any]:
+    def input_of_request(self, request_id: str) -> dict[str, Any]:
         """The input of the tool call that a request is about."""
         return self._asked_inputs.get(request_id, {})
 
@@ -62,18 +62,18 @@ class ClaudeTranslator:
         try:
             event = _decode(line)
         except UNREADABLE as fault:
-            return self.unread(why_unread(line, wire.KINDS, fault))
+            return self.translate_unread(why_unread(line, wire.KINDS, fault))
         return self.translate(event)
 
-    def unread(self, event: Unread) -> list[EngineEvent]:
+    def translate_unread(self, event: Unread) -> list[EngineEvent]:
         if event.why == "misshapen":
-            return [Diagnostic(event.excerpt), misshapen(event, self.text)]
+            return [Diagnostic(event.excerpt), misshapen_failure(event, self.text)]
         return diagnostics(event)
 
     def translate(self, event: wire.Event) -> list[EngineEvent]:
         if isinstance(event, wire.StreamEvent):  # nearly every line is one, and `match` would take longer
             said = self._partial(event)
-            return said if event.session_id == self._key else self._keyed(event.session_id, said)
+            return said if event.session_id == self._key else self._tell_key(event.session_id, said)
         match event:
             case wire.Assistant():
                 said = self._assistant(event)
@@ -84,12 +84,12 @@ class ClaudeTranslator:
             case wire.Result():
                 return self._result(event)
             case wire.ControlRequest():
-                return self._asked(event)
+                return self._translate_request(event)
             case wire.ControlCancel():
                 return [RequestWithdrawn(event.request_id)]
             case wire.CommandLifecycle() | wire.ControlResponse():
                 return []
-        return self._keyed(event.session_id, said)
+        return self._tell_key(event.session_id, said)
 
     def finish(self, end: Exit) -> list[EngineEvent]:
         """For a process that lives for this turn alone."""
@@ -112,7 +112,7 @@ class ClaudeTranslator:
 
     # --- what is said ----------------------------------------------------------------------------------------------
 
-    def _keyed(self, session_id: str, events: list[EngineEvent]) -> list[EngineEvent]:
+    def _tell_key(self, session_id: str, events: list[EngineEvent]) -> list[EngineEvent]:
         if not session_id or session_id == self._key:
             return events
         self._key = session_id
@@ -134,7 +134,7 @@ class ClaudeTranslator:
             case "thinking":
                 return [] if is_sub_agent else self._whole_thinking(block.thinking)
             case "tool_use":
-                return self._tool_started(block)
+                return self._start_tool(block)
             case "image":
                 return self._pictures([{"type": "image", "source": block.source}])
             case "redacted_thinking" | "server_tool_use":
@@ -174,7 +174,7 @@ class ClaudeTranslator:
 
     # --- what is done ----------------------------------------------------------------------------------------------
 
-    def _tool_started(self, block: wire.Block) -> list[EngineEvent]:
+    def _start_tool(self, block: wire.Block) -> list[EngineEvent]:
         tool_input = cast("dict[str, Any]", block.input) if isinstance(block.input, dict) else {}
         self._tools[block.id] = tool_input
         self._words.clear()
@@ -185,9 +185,9 @@ class ClaudeTranslator:
         if event.is_replay or isinstance(content, str):
             return []
         results = [block for block in content if block.type == "tool_result"]
-        return [said for block in results for said in self._tool_ended(block)]
+        return [said for block in results for said in self._end_tool(block)]
 
-    def _tool_ended(self, block: wire.Block) -> list[EngineEvent]:
+    def _end_tool(self, block: wire.Block) -> list[EngineEvent]:
         content: Any = block.content
         blocks = cast("list[Any]", content) if isinstance(content, list) else []
         words = content if isinstance(content, str) else _texts(blocks)
@@ -196,7 +196,7 @@ class ClaudeTranslator:
     def _pictures(self, blocks: list[Any]) -> list[EngineEvent]:
         return [image for block in blocks if (image := self._images.take(block)) is not None]
 
-    def _asked(self, event: wire.ControlRequest) -> list[EngineEvent]:
+    def _translate_request(self, event: wire.ControlRequest) -> list[EngineEvent]:
         request = event.request
         if request.subtype != "can_use_tool":
             return [Diagnostic(f"a control request of the kind {request.subtype!r}")]
@@ -212,14 +212,14 @@ class ClaudeTranslator:
         match event.subtype if isinstance(event.subtype, str) else "":
             case "init":
                 named: list[EngineEvent] = [ModelsOffered(event.model)] if isinstance(event.model, str) else []
-                return self._keyed(key, named)
+                return self._tell_key(key, named)
             case "api_retry":
-                return self._keyed(key, self._api_retry(event))
+                return self._tell_key(key, self._api_retry(event))
             case kind if kind in _QUIET:
-                return self._keyed(key, [])
+                return self._tell_key(key, [])
             case kind:
                 words = event.message or event.content or ""
-                return self._keyed(key, [Diagnostic(f"{kind}: {excerpt(str(words).encode(errors='replace'))}")])
+                return self._tell_key(key, [Diagnostic(f"{kind}: {excerpt(str(words).encode(errors='replace'))}")])
 
     def _api_retry(self, event: wire.System) -> list[EngineEvent]:
         words = f"{event.error} (HTTP {event.error_status})"
@@ -234,18 +234,18 @@ class ClaudeTranslator:
         told = self._result_text(event)
         images = self._pictures(cast("list[Any]", event.result) if isinstance(event.result, list) else [])
         if event.is_error or event.subtype.startswith("error"):
-            self._failed(event, told)
+            self._record_failure(event, told)
         else:
             # An empty one still counts: the turn has ended, perhaps after a tool alone.
             self._answers = [answer for answer in (*self._answers, told) if answer] or [""]
         usage = self._usage(event)
-        return self._keyed_unless_refused(event, [*images, usage])
+        return self._tell_key_unless_refused(event, [*images, usage])
 
-    def _keyed_unless_refused(self, event: wire.Result, events: list[EngineEvent]) -> list[EngineEvent]:
+    def _tell_key_unless_refused(self, event: wire.Result, events: list[EngineEvent]) -> list[EngineEvent]:
         """A refused resume echoes the id it was asked for; that is no key."""
         if self._failure is not None and self._failure.code is Code.E_RESUME_GONE:
             return events
-        return self._keyed(event.session_id, events)
+        return self._tell_key(event.session_id, events)
 
     def _result_text(self, event: wire.Result) -> str:
         if isinstance(event.result, str):
@@ -254,12 +254,12 @@ class ClaudeTranslator:
             return _texts(cast("list[Any]", event.result)).strip()
         return ""
 
-    def _failed(self, event: wire.Result, told: str) -> None:
+    def _record_failure(self, event: wire.Result, told: str) -> None:
         if (event.terminal_reason or "").startswith("aborted"):
             self._was_aborted = True
             return
         words = told or "; ".join(event.errors or ()) or f"claude's result is {event.subtype!r}."
-        self._failure = failed(words, status=event.api_error_status, text="\n\n".join(self._answers))
+        self._failure = failure_from(words, status=event.api_error_status, text="\n\n".join(self._answers))
 
     def _usage(self, event: wire.Result) -> UsageReported:
         usage = event.usage or wire.MessageUsage()

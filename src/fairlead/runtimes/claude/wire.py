@@ -63,7 +63,7 @@ class User(msgspec.Struct, tag_field="type", tag="user"):
     is_replay: bool | None = msgspec.field(default=None, name="isReplay")
 
 
-class Delta(msgspec.Struct):
+class BlockDelta(msgspec.Struct):
     type: str = ""
     text: str = ""
     thinking: str = ""
@@ -71,7 +71,7 @@ class Delta(msgspec.Struct):
 
 class Partial(msgspec.Struct):
     type: str = ""
-    delta: Delta | None = None
+    delta: BlockDelta | None = None
     content_block: Any = None
 
 

@@ -12,14 +12,14 @@ from fairlead.core.engine import Invocation
 from fairlead.errors import Code, error
 from fairlead.ports import Health, JobLogs
 from fairlead.runtimes.checks import KnownGood, Login, check_program
-from fairlead.runtimes.cli_turn import Command
+from fairlead.runtimes.cli_turn import CliCommand
 from fairlead.runtimes.codex import wire
 from fairlead.runtimes.codex.translate import CodexTranslator, total_in_rollout
 from fairlead.runtimes.environment import child_environment
 from fairlead.runtimes.images import split_images
 from fairlead.runtimes.per_turn import PerTurnRuntime, Prepared
 from fairlead.runtimes.prompts import compose
-from fairlead.runtimes.tool_policy import DEFAULT_TOOLS, ToolPolicy, read_tool_policy
+from fairlead.runtimes.tool_policy import FULL, ToolPolicy, read_tool_policy
 from fairlead.runtimes.workspace import read_context
 
 MOST_CHARACTERS: Final = 1_048_576
@@ -37,7 +37,7 @@ class CodexSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     command: str = "codex"
     model: str = ""
-    tools: tuple[str, ...] = DEFAULT_TOOLS
+    tools: tuple[str, ...] = FULL
     widest_sandbox: Sandbox = "workspace-write"
     extra_environment: tuple[str, ...] = ()
     check_mark: str = "fairlead-check:codex"
@@ -100,7 +100,7 @@ class CodexAdapter:
         prompt = compose(invocation.prompt, note=policy.note, context=context.files if is_new else (), files=others)
         _check_prompt(prompt)
         argv = arguments(invocation, self._settings, policy, tuple(image.path for image in images))
-        command = Command(argv, invocation.project_path, self._env, invocation.mark, prompt.encode(errors="replace"))
+        command = CliCommand(argv, invocation.project_path, self._env, invocation.mark, prompt.encode(errors="replace"))
         translator = CodexTranslator(invocation.resume_key, await self._total_before(invocation.resume_key))
         notes = tuple(note for note in (policy.warning, *(context.warnings if is_new else ())) if note)
         try:

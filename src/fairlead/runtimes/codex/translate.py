@@ -18,10 +18,10 @@ from fairlead.core.engine import (
 )
 from fairlead.errors import Code
 from fairlead.runtimes.codex import wire
-from fairlead.runtimes.faults import failed, judge
+from fairlead.runtimes.faults import classify, failure_from
 from fairlead.runtimes.images import NewImages
 from fairlead.runtimes.lines import Unread, diagnostics, read_line
-from fairlead.runtimes.translator import INTERRUPTED, Exit, exit_failure, misshapen
+from fairlead.runtimes.translator import INTERRUPTED, Exit, exit_failure, misshapen_failure
 
 SUMMARY: Final = 500
 _NO_TOOL: Final = frozenset({"agent_message", "reasoning", "error", "todo_list", "plan", ""})
@@ -52,23 +52,23 @@ class CodexTranslator:
         event = read_line(line, wire.decoder, wire.KINDS)
         match event:
             case Unread(why="misshapen"):
-                return [Diagnostic(event.excerpt), misshapen(event, self.text)]
+                return [Diagnostic(event.excerpt), misshapen_failure(event, self.text)]
             case Unread():
                 return diagnostics(event)
             case wire.ThreadStarted():
-                return self._thread(event.thread_id)
+                return self._begin_thread(event.thread_id)
             case wire.TurnStarted():
                 return []
             case wire.ItemStarted() | wire.ItemUpdated():
-                return self._started(event.item)
+                return self._start_tool(event.item)
             case wire.ItemCompleted():
-                return self._completed(event.item)
+                return self._complete_item(event.item)
             case wire.TurnCompleted():
-                return self._turn_completed(event.usage)
-            case wire.TurnFailed():
-                self._failure = self._failed(event.error.message if event.error else "")
+                return self._complete_turn(event.usage)
+            case wire.TurnFailure():
+                self._failure = self._make_failure(event.error.message if event.error else "")
                 return []
-            case wire.Error():
+            case wire.ErrorEvent():
                 # May be harmless ("Reconnecting... 1/5"): only turn.failed or the exit says that it was not.
                 self._problem = event.message or self._problem
                 return [Diagnostic(event.message)]
@@ -78,34 +78,34 @@ class CodexTranslator:
             return [self._failure]
         if self._is_complete:
             if not self.thread_id:
-                return [_failure(Code.E_ADAPTER_SESSION_KEY_MISSING, "codex never named its thread.", self.text)]
+                return [_fail(Code.E_ADAPTER_SESSION_KEY_MISSING, "codex never named its thread.", self.text)]
             return [TurnEnded(self.text)]
         if end.interrupted:
             return [TurnEnded(self.text, INTERRUPTED)]
         if end.returncode != 0:
             return [self._exit_failure(end)]
-        return [_failure(Code.E_ADAPTER_MISSING_RESULT, "codex ended without completing its turn.", self.text)]
+        return [_fail(Code.E_ADAPTER_MISSING_RESULT, "codex ended without completing its turn.", self.text)]
 
     def _exit_failure(self, end: Exit) -> engine.TurnFailed:
-        if self._problem and judge(end.stderr).code is not Code.E_RESUME_GONE:
-            return failed(self._problem, otherwise=Code.E_CLI_EXIT_NONZERO, text=self.text)
+        if self._problem and classify(end.stderr).code is not Code.E_RESUME_GONE:
+            return failure_from(self._problem, otherwise=Code.E_CLI_EXIT_NONZERO, text=self.text)
         return exit_failure(end, self.text)
 
-    def _thread(self, thread_id: str) -> list[EngineEvent]:
+    def _begin_thread(self, thread_id: str) -> list[EngineEvent]:
         if self._resumed is not None and thread_id != self._resumed:
             # Nothing ran yet: codex silently begins anew where it does not know the id.
             gone = f"codex was asked to go on with {self._resumed} and began {thread_id} instead. It was stopped."
-            return [_failure(Code.E_RESUME_GONE, gone, "")]
+            return [_fail(Code.E_RESUME_GONE, gone, "")]
         self.thread_id = thread_id
         return [ResumeKeyFound(thread_id)]
 
-    def _started(self, item: wire.Item) -> list[EngineEvent]:
+    def _start_tool(self, item: wire.Item) -> list[EngineEvent]:
         if item.type in _NO_TOOL or item.id in self._open:
             return []
         self._open[item.id] = item.type
-        return [ToolStarted(item.id, *_named(item))]
+        return [ToolStarted(item.id, *_name_tool(item))]
 
-    def _completed(self, item: wire.Item) -> list[EngineEvent]:
+    def _complete_item(self, item: wire.Item) -> list[EngineEvent]:
         match item.type:
             case "agent_message":
                 self._texts.append(item.text)
@@ -117,29 +117,29 @@ class CodexTranslator:
             case kind if kind in _NO_TOOL:
                 return [Diagnostic(f"{kind}: {item.items}")]
             case _:
-                began = self._started(item)
+                began = self._start_tool(item)
                 self._open.pop(item.id, None)
-                return [*began, *self._pictures(item), ToolEnded(item.id, _went_well(item), _summary(item))]
+                return [*began, *self._pictures(item), ToolEnded(item.id, _is_success(item), _summary(item))]
 
     def _pictures(self, item: wire.Item) -> list[EngineEvent]:
         content: Any = cast("dict[str, Any]", item.result).get("content") if isinstance(item.result, dict) else None
         blocks = cast("list[Any]", content) if isinstance(content, list) else []
         return [image for block in blocks if (image := self._images.take(block)) is not None]
 
-    def _turn_completed(self, usage: wire.Usage | None) -> list[EngineEvent]:
+    def _complete_turn(self, usage: wire.Usage | None) -> list[EngineEvent]:
         self._is_complete = True
         if usage is None:
             return []
         self.total = usage
         if self._before is None:
             return [Diagnostic("The thread's earlier usage is unknown, so this turn's cannot be told.")]
-        return [used_between(self._before, usage)]
+        return [usage_between(self._before, usage)]
 
-    def _failed(self, words: str) -> engine.TurnFailed:
-        return failed(words or self._problem or "codex gave no reason.", text=self.text)
+    def _make_failure(self, words: str) -> engine.TurnFailed:
+        return failure_from(words or self._problem or "codex gave no reason.", text=self.text)
 
 
-def used_between(before: wire.Usage, after: wire.Usage) -> UsageReported:
+def usage_between(before: wire.Usage, after: wire.Usage) -> UsageReported:
     return UsageReported(
         input_tokens=max(0, after.input_tokens - before.input_tokens),
         output_tokens=max(0, after.output_tokens - before.output_tokens),
@@ -147,11 +147,11 @@ def used_between(before: wire.Usage, after: wire.Usage) -> UsageReported:
     )
 
 
-def _failure(code: Code, message: str, text: str) -> engine.TurnFailed:
+def _fail(code: Code, message: str, text: str) -> engine.TurnFailed:
     return engine.TurnFailed(code, message, text)
 
 
-def _named(item: wire.Item) -> tuple[str, dict[str, Any]]:
+def _name_tool(item: wire.Item) -> tuple[str, dict[str, Any]]:
     match item.type:
         case "command_execution":
             return "Bash", {"command": item.command}
@@ -165,7 +165,7 @@ def _named(item: wire.Item) -> tuple[str, dict[str, Any]]:
             return other, {}
 
 
-def _went_well(item: wire.Item) -> bool:
+def _is_success(item: wire.Item) -> bool:
     return item.status not in {"failed", "declined"} and item.exit_code in {None, 0}
 
 

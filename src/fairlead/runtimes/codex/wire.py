@@ -33,7 +33,7 @@ class Usage(msgspec.Struct, frozen=True):
     output_tokens: int = 0
 
 
-class Problem(msgspec.Struct):
+class FailureReason(msgspec.Struct):
     message: str = ""
 
 
@@ -61,16 +61,16 @@ class TurnCompleted(msgspec.Struct, tag_field="type", tag="turn.completed"):
     usage: Usage | None = None
 
 
-class TurnFailed(msgspec.Struct, tag_field="type", tag="turn.failed"):
-    error: Problem | None = None
+class TurnFailure(msgspec.Struct, tag_field="type", tag="turn.failed"):
+    error: FailureReason | None = None
 
 
-class Error(msgspec.Struct, tag_field="type", tag="error"):
+class ErrorEvent(msgspec.Struct, tag_field="type", tag="error"):
     message: str = ""
 
 
 Event: TypeAlias = (
-    ThreadStarted | TurnStarted | ItemStarted | ItemUpdated | ItemCompleted | TurnCompleted | TurnFailed | Error
+    ThreadStarted | TurnStarted | ItemStarted | ItemUpdated | ItemCompleted | TurnCompleted | TurnFailure | ErrorEvent
 )
 
 KINDS = frozenset(

@@ -13,14 +13,14 @@ from fairlead.core.engine import Invocation
 from fairlead.errors import Code, error
 from fairlead.ports import Health, JobLogs
 from fairlead.runtimes.checks import KnownGood, Login, check_program
-from fairlead.runtimes.cli_turn import Command
+from fairlead.runtimes.cli_turn import CliCommand
 from fairlead.runtimes.environment import child_environment
 from fairlead.runtimes.gemini.policy import is_everything, policy_for
 from fairlead.runtimes.gemini.translate import JsonTranslator, StreamTranslator
 from fairlead.runtimes.images import split_images
 from fairlead.runtimes.per_turn import PerTurnRuntime, Prepared
 from fairlead.runtimes.prompts import compose, without_outside_mentions
-from fairlead.runtimes.tool_policy import DEFAULT_TOOLS, ToolPolicy, read_tool_policy
+from fairlead.runtimes.tool_policy import FULL, ToolPolicy, read_tool_policy
 from fairlead.runtimes.workspace import ContextFile, read_context
 
 MOST_STDIN: Final = 8 * 1024 * 1024
@@ -38,7 +38,7 @@ OutputMode = Literal["stream-json", "json"]
 class GeminiSettings(msgspec.Struct, frozen=True, kw_only=True):
     command: str = "gemini"
     model: str = ""
-    tools: tuple[str, ...] = DEFAULT_TOOLS
+    tools: tuple[str, ...] = FULL
     output: OutputMode = "stream-json"
     extra_environment: tuple[str, ...] = ()
     check_mark: str = "fairlead-check:gemini"
@@ -90,7 +90,7 @@ class GeminiAdapter:
         async with _policy_file(policy) as policy_file:
             argv = arguments(invocation, self._settings, policy, policy_file=policy_file, directories=directories)
             yield Prepared(
-                Command(argv, invocation.project_path, self._env, invocation.mark, prompt),
+                CliCommand(argv, invocation.project_path, self._env, invocation.mark, prompt),
                 self._translator(invocation.resume_key, policy),
                 tuple(note for note in (policy.warning, *(context.warnings if is_new else ())) if note),
             )
@@ -122,7 +122,7 @@ def _prompt(invocation: Invocation, policy: ToolPolicy, context: tuple[ContextFi
     words = without_outside_mentions(invocation.prompt)
     images, others = split_images(invocation.files)
     composed = compose(words, note=policy.note, context=context, files=others)
-    mentions = "".join(f"\n@{_escaped(image.path)}" for image in images)
+    mentions = "".join(f"\n@{_escape(image.path)}" for image in images)
     if not (composed + mentions).strip():
         raise error(Code.E_EMPTY_MESSAGE)
     prompt = (composed + mentions).encode(errors="replace")
@@ -131,7 +131,7 @@ def _prompt(invocation: Invocation, policy: ToolPolicy, context: tuple[ContextFi
     return prompt
 
 
-def _escaped(path: str) -> str:
+def _escape(path: str) -> str:
     return "".join(f"\\{c}" if c in " ()[]{}'\"&;,!?*" else c for c in path)
 
 

@@ -17,10 +17,10 @@ from fairlead.core.engine import (
     UsageReported,
 )
 from fairlead.errors import Code
-from fairlead.runtimes.faults import failed
+from fairlead.runtimes.faults import failure_from
 from fairlead.runtimes.gemini import wire
 from fairlead.runtimes.lines import Unread, diagnostics, excerpt, read_line
-from fairlead.runtimes.translator import INTERRUPTED, Exit, exit_failure, misshapen
+from fairlead.runtimes.translator import INTERRUPTED, Exit, exit_failure, misshapen_failure
 
 SUMMARY: Final = 500
 _NOT_LOGGED_IN: Final = 41
@@ -47,13 +47,13 @@ def http_status_of(returncode: int | None) -> int | None:
     return 401 if returncode == _NOT_LOGGED_IN else returncode + 256 if 144 <= returncode <= 255 else None
 
 
-def judged_exit(end: Exit, text: str) -> TurnFailed:
+def classify_exit(end: Exit, text: str) -> TurnFailed:
     loud = [line for line in end.stderr.splitlines() if not line.strip().lower().startswith(_HARMLESS_WARNINGS)]
     quiet = Exit(end.returncode, "\n".join(loud), interrupted=end.interrupted)
     return exit_failure(quiet, text, status=http_status_of(end.returncode))
 
 
-def resumed_another(resumed: str | None, session_id: str) -> TurnFailed | None:
+def check_resumed(resumed: str | None, session_id: str) -> TurnFailed | None:
     if resumed is None or session_id == resumed:
         return None
     gone = f"gemini was asked to go on with {resumed} and began {session_id} instead. It was stopped."
@@ -65,7 +65,7 @@ class StreamTranslator:
         self._resumed = resumed
         self._session_id = ""
         self._text: list[str] = []
-        self._result: wire.Result | None = None
+        self._result: wire.TurnResult | None = None
         self._problem = ""
 
     @property
@@ -76,41 +76,41 @@ class StreamTranslator:
         event = read_line(line, wire.decoder, wire.KINDS)
         match event:
             case Unread(why="misshapen"):
-                return [Diagnostic(event.excerpt), misshapen(event, self.text)]
+                return [Diagnostic(event.excerpt), misshapen_failure(event, self.text)]
             case Unread():
                 return diagnostics(event)
             case wire.Init():
                 return self._init(event)
-            case wire.Message():
+            case wire.ChatMessage():
                 return self._message(event)
-            case wire.ToolUse():
+            case wire.ToolCall():
                 # What was said before a tool is narration; the answer is what comes after the last one.
                 self._text.clear()
                 name = TOOL_NAMES.get(event.tool_name, event.tool_name)
                 return [ToolStarted(event.tool_id, name, _as_dict(event.parameters))]
             case wire.ToolResult():
-                return [_tool_ended(event)]
-            case wire.Error():
+                return [_end_tool(event)]
+            case wire.ErrorReport():
                 self._problem = event.message or self._problem
                 return [Diagnostic(event.message)]
-            case wire.Result():
+            case wire.TurnResult():
                 self._result = event
                 return [] if event.stats is None else [_usage(event.stats)]
 
     def finish(self, end: Exit) -> list[EngineEvent]:
         result = self._result
         if result is not None and result.status == "success" and end.returncode == 0:
-            return [self._succeeded()]
+            return [self._conclude_success()]
         if end.interrupted:
             return [TurnEnded(self.text, INTERRUPTED)]
         if result is not None and result.status != "success":
             words = result.error.message if result.error else self._problem or f"gemini's result is {result.status!r}."
-            return [failed(words, status=http_status_of(end.returncode), text=self.text)]
+            return [failure_from(words, status=http_status_of(end.returncode), text=self.text)]
         if end.returncode != 0:
-            return [judged_exit(end, self.text)]
+            return [classify_exit(end, self.text)]
         return [TurnFailed(Code.E_ADAPTER_MISSING_RESULT, "gemini ended without a result.", self.text)]
 
-    def _succeeded(self) -> TurnEnded | TurnFailed:
+    def _conclude_success(self) -> TurnEnded | TurnFailed:
         if not self._session_id:
             return _no_key(self.text)
         if not self.text and self._problem:
@@ -121,14 +121,14 @@ class StreamTranslator:
     def _init(self, event: wire.Init) -> list[EngineEvent]:
         if not event.session_id:
             return [Diagnostic("gemini's init names no session.")]
-        other = resumed_another(self._resumed, event.session_id)
+        other = check_resumed(self._resumed, event.session_id)
         if other is not None:
             return [other]
         self._session_id = event.session_id
         models: list[EngineEvent] = [ModelsOffered(event.model)] if event.model else []
         return [ResumeKeyFound(event.session_id), *models]
 
-    def _message(self, event: wire.Message) -> list[EngineEvent]:
+    def _message(self, event: wire.ChatMessage) -> list[EngineEvent]:
         if event.role != "assistant" or not event.content:
             return []  # the person's own prompt comes back as well
         self._text.append(event.content)
@@ -159,20 +159,20 @@ class JsonTranslator:
         if end.returncode != 0:
             failure = self._failure(end)
             return [msgspec.structs.replace(failure, transient=failure.transient and not self._can_act)]
-        whole = _whole(self._lines)
+        whole = _decode_whole(self._lines)
         if isinstance(whole, Unread):
-            return [Diagnostic(whole.excerpt), misshapen(whole)]
+            return [Diagnostic(whole.excerpt), misshapen_failure(whole)]
         if whole is None:
             return [TurnFailed(Code.E_ADAPTER_MISSING_RESULT, "gemini ended without a result.")]
         if whole.error is not None:
-            return [failed(whole.error.message)]
+            return [failure_from(whole.error.message)]
         return self._answer(whole)
 
     def _answer(self, whole: wire.Whole) -> list[EngineEvent]:
         text = (whole.response or "").strip()
         if not whole.session_id:
             return [_no_key(text)]
-        other = resumed_another(self._resumed, whole.session_id)
+        other = check_resumed(self._resumed, whole.session_id)
         if other is not None:
             return [other]
         if whole.response is None:
@@ -182,13 +182,13 @@ class JsonTranslator:
     def _failure(self, end: Exit) -> TurnFailed:
         """In json mode the error is an object on standard error, among other lines."""
         start = end.stderr.find("{\n")
-        told = _whole([end.stderr[start:].encode()]) if start >= 0 else None
+        told = _decode_whole([end.stderr[start:].encode()]) if start >= 0 else None
         if isinstance(told, wire.Whole) and told.error is not None:
-            return failed(told.error.message, status=http_status_of(end.returncode))
-        return judged_exit(end, "")
+            return failure_from(told.error.message, status=http_status_of(end.returncode))
+        return classify_exit(end, "")
 
 
-def _whole(lines: list[bytes]) -> wire.Whole | Unread | None:
+def _decode_whole(lines: list[bytes]) -> wire.Whole | Unread | None:
     """The longest run of lines from the first that is one object: something may be printed after it."""
     for last in range(len(lines), 0, -1):
         text = b"\n".join(lines[:last]).strip()
@@ -229,7 +229,7 @@ def _whole_usage(stats: wire.WholeStats | None) -> list[EngineEvent]:
     ]
 
 
-def _tool_ended(event: wire.ToolResult) -> ToolEnded:
+def _end_tool(event: wire.ToolResult) -> ToolEnded:
     output = event.output if isinstance(event.output, str) else ""
     return ToolEnded(event.tool_id, event.status != "error", output[-SUMMARY:])
 

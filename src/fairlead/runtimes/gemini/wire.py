@@ -10,13 +10,13 @@ class Init(msgspec.Struct, tag_field="type", tag="init"):
     model: str = ""
 
 
-class Message(msgspec.Struct, tag_field="type", tag="message"):
+class ChatMessage(msgspec.Struct, tag_field="type", tag="message"):
     role: str = ""
     content: str = ""
     delta: bool = False
 
 
-class ToolUse(msgspec.Struct, tag_field="type", tag="tool_use"):
+class ToolCall(msgspec.Struct, tag_field="type", tag="tool_use"):
     tool_id: str
     tool_name: str = ""
     parameters: Any = None
@@ -29,7 +29,7 @@ class ToolResult(msgspec.Struct, tag_field="type", tag="tool_result"):
     error: Any = None
 
 
-class Error(msgspec.Struct, tag_field="type", tag="error"):
+class ErrorReport(msgspec.Struct, tag_field="type", tag="error"):
     message: str = ""
     severity: str = ""
 
@@ -40,19 +40,19 @@ class Stats(msgspec.Struct):
     cached: int = 0
 
 
-class Problem(msgspec.Struct):
+class ErrorDetail(msgspec.Struct):
     message: str = ""
     type: str = ""
     code: int | str | None = None
 
 
-class Result(msgspec.Struct, tag_field="type", tag="result"):
+class TurnResult(msgspec.Struct, tag_field="type", tag="result"):
     status: str = ""
     stats: Stats | None = None
-    error: Problem | None = None
+    error: ErrorDetail | None = None
 
 
-Event: TypeAlias = Init | Message | ToolUse | ToolResult | Error | Result
+Event: TypeAlias = Init | ChatMessage | ToolCall | ToolResult | ErrorReport | TurnResult
 
 KINDS = frozenset({"init", "message", "tool_use", "tool_result", "error", "result"})
 
@@ -79,7 +79,7 @@ class Whole(msgspec.Struct):
     session_id: str = ""
     response: str | None = None
     stats: WholeStats | None = None
-    error: Problem | None = None
+    error: ErrorDetail | None = None
 
 
 whole_decoder: msgspec.json.Decoder[Whole] = msgspec.json.Decoder(Whole)

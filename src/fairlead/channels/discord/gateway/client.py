@@ -116,7 +116,7 @@ class GatewayClient(discord.Client):
             return
         try:
             at_once(*args)
-        except Exception as fault:
+        except Exception as fault:  # one event that cannot be handled must not end the gateway's reading
             log_failure("a Discord event was not handled", fault, event_name=event)
 
     def _connected(self) -> None:

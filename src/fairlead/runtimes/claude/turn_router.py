@@ -11,7 +11,7 @@ from fairlead.runtimes.claude import wire
 Belongs = Literal["job", "unasked", "process"]
 
 
-class Router:
+class TurnRouter:
     def __init__(self) -> None:
         self._prompt = ""
         self._has_begun = False
@@ -25,7 +25,7 @@ class Router:
 
     def route(self, event: wire.Event) -> Belongs:
         if isinstance(event, wire.StreamEvent):  # nearly every line is one, and `match` would take longer
-            return self._now()
+            return self._current_owner()
         match event:
             case wire.ControlResponse():
                 return "process"
@@ -40,16 +40,16 @@ class Router:
                 return "process"
             case wire.Assistant():
                 self._begin_if(event.user_message_uuid == self._prompt)
-                return self._now()
+                return self._current_owner()
             case wire.Result():
                 return self._owner_of_result(event)
             case _:
-                return self._now()
+                return self._current_owner()
 
     def _begin_if(self, it_is_ours: bool) -> None:
         self._has_begun = self._has_begun or (bool(self._prompt) and it_is_ours)
 
-    def _now(self) -> Belongs:
+    def _current_owner(self) -> Belongs:
         return "job" if self._has_begun else "unasked"
 
     def _owner_of_result(self, event: wire.Result) -> Belongs:

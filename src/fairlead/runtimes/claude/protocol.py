@@ -26,10 +26,9 @@ from fairlead.core.engine import (
 from fairlead.errors import Code
 from fairlead.runtimes.claude import wire
 from fairlead.runtimes.claude.agent_requests import response_to
-from fairlead.runtimes.claude.routing import Router
 from fairlead.runtimes.claude.translate import ClaudeTranslator
+from fairlead.runtimes.claude.turn_router import TurnRouter
 from fairlead.runtimes.lines import UNREADABLE, why_unread
-from fairlead.runtimes.translator import is_end
 
 INITIALIZE: Final = "fairlead-initialize"
 CONTEXT_USAGE: Final = "fairlead-context"
@@ -39,7 +38,7 @@ _BESIDE: Final = Diagnostic | ModelsOffered | ResumeKeyFound | UsageReported
 To = Literal["job", "unasked"]
 
 
-class Heard(msgspec.Struct):
+class LineResult(msgspec.Struct):
     """What one line gave: events for the job, events of a turn that Claude began, lines to write back."""
 
     job: list[EngineEvent] = []
@@ -47,7 +46,7 @@ class Heard(msgspec.Struct):
     reply: list[bytes] = []
 
 
-class Known(msgspec.Struct):
+class ProcessInfo(msgspec.Struct):
     """What is known of the process, for whoever asks how it is."""
 
     model: str = ""
@@ -56,7 +55,7 @@ class Known(msgspec.Struct):
     context_size: int = 0
 
 
-class Dialogue:
+class ClaudeProtocol:
     """`key` is the talk's id. One job's turn at a time; beside it Claude may have turns of its own, which get
     names that begin with `turn_prefix`. `spent` is what the talk had cost before, None where nobody knows."""
 
@@ -65,12 +64,12 @@ class Dialogue:
         self._spent = spent
         self._turn_prefix = turn_prefix
         self._own_turns = 0
-        self.known = Known()
+        self.info = ProcessInfo()
         self.allowed: set[str] = set()
         self.has_used_tools = False
         self.has_been_granted = False
         self.unasked_turn = ""
-        self._router = Router()
+        self._router = TurnRouter()
         self._job: ClaudeTranslator | None = None
         self._own = ClaudeTranslator(key)
         self._asks: dict[str, tuple[Ask, dict[str, Any]]] = {}
@@ -91,30 +90,30 @@ class Dialogue:
         self.allowed.update(allowed)
         self.has_used_tools = self.has_been_granted = False
 
-    def hear(self, line: bytes) -> Heard:
+    def receive(self, line: bytes) -> LineResult:
         try:
             event = wire.decoder.decode(line)
         except UNREADABLE as fault:
             unread = why_unread(line, wire.KINDS, fault)
-            return self._to(self._job_or_own(), (self._job or self._own).unread(unread))
+            return self._address(self._job_or_own(), (self._job or self._own).translate_unread(unread))
         belongs = self._router.route(event)
         if belongs == "process":
-            return self._about_process(event)
+            return self._read_process_line(event)
         translator = self._translator(belongs)
         if isinstance(event, wire.StreamEvent):  # nearly every line is one, and nothing below concerns it
-            return self._to(belongs, translator.translate(event))
+            return self._address(belongs, translator.translate(event))
         translator.spent = self._spent  # the talk's costs are counted over all its turns
-        heard = self._to(belongs, translator.translate(event))
+        result = self._address(belongs, translator.translate(event))
         self._spent = translator.spent
         match event:
             case wire.Result():
-                self._conclude(belongs, heard)
+                self._conclude(belongs, result)
             case wire.ControlRequest() if event.request.subtype != "can_use_tool":
                 # Unanswered it would wait for ever.
-                heard.reply.append(wire.refusal_line(event.request_id, f"{event.request.subtype} is not supported"))
+                result.reply.append(wire.refusal_line(event.request_id, f"{event.request.subtype} is not supported"))
             case _:
                 pass
-        return heard
+        return result
 
     def answer(self, answer: Answer) -> bytes | None:
         """The line that carries a person's answer, None if nobody waits for it any more."""
@@ -144,19 +143,19 @@ class Dialogue:
     def _translator(self, to: To) -> ClaudeTranslator:
         return self._job if to == "job" and self._job is not None else self._own
 
-    def _to(self, to: To, events: list[EngineEvent]) -> Heard:
-        heard = Heard()
+    def _address(self, to: To, events: list[EngineEvent]) -> LineResult:
+        result = LineResult()
         if not events:
-            return heard
+            return result
         translator = self._translator(to)
-        kept = [event for event in events if self._takes_note(event, translator, heard)]
+        kept = [event for event in events if self._follow(event, translator, result)]
         if translator is self._job:
-            heard.job = kept
+            result.job = kept
         else:
-            heard.unasked = self._of_its_own(kept)
-        return heard
+            result.unasked = self._begin_own_turn(kept)
+        return result
 
-    def _of_its_own(self, events: list[EngineEvent]) -> list[EngineEvent]:
+    def _begin_own_turn(self, events: list[EngineEvent]) -> list[EngineEvent]:
         """A turn of its own begins with the first thing that is said or done in it."""
         if not self.unasked_turn:
             if all(isinstance(event, _BESIDE) for event in events):
@@ -165,7 +164,7 @@ class Dialogue:
             self.unasked_turn = f"{self._turn_prefix}{self._own_turns}"
         return events
 
-    def _takes_note(self, event: EngineEvent, translator: ClaudeTranslator, heard: Heard) -> bool:
+    def _follow(self, event: EngineEvent, translator: ClaudeTranslator, result: LineResult) -> bool:
         """Follows what is open. False where the event is settled here and goes no further."""
         if isinstance(event, TextDelta):  # nearly every event is one, and `match` would take longer
             return True
@@ -179,38 +178,38 @@ class Dialogue:
                 return self._asks.pop(event.request_id, None) is not None
             case PermissionRequested() if narrow_rule(event) in self.allowed:
                 self.has_been_granted = True
-                heard.reply.append(self._granted(event))
+                result.reply.append(self._allow(event))
                 return False
             case PermissionRequested() | QuestionAsked() | PlanProposed():
                 self._asks[event.request_id] = (event, self._input_of(event, translator))
             case ModelsOffered():
-                self.known.model = event.current
+                self.info.model = event.current
             case UsageReported():
-                self.known.context_used = event.context_used or self.known.context_used
-                self.known.context_size = event.context_size or self.known.context_size
+                self.info.context_used = event.context_used or self.info.context_used
+                self.info.context_size = event.context_size or self.info.context_size
             case ResumeKeyFound():
                 self.key = event.key
             case _:
                 pass
         return True
 
-    def _granted(self, ask: PermissionRequested) -> bytes:
+    def _allow(self, ask: PermissionRequested) -> bytes:
         answer = Answer(ask.request_id, "allow")
         return wire.answer_line(ask.request_id, response_to(ask, ask.input, answer))
 
     def _input_of(self, ask: Ask, translator: ClaudeTranslator) -> dict[str, Any]:
-        return ask.input if isinstance(ask, PermissionRequested) else translator.asked_input(ask.request_id)
+        return ask.input if isinstance(ask, PermissionRequested) else translator.input_of_request(ask.request_id)
 
-    def _conclude(self, to: To, heard: Heard) -> None:
+    def _conclude(self, to: To, result: LineResult) -> None:
         translator = self._translator(to)
         ended = translator.end_of_turn() or TurnEnded(translator.text)
         self._tools.clear()
         if to == "job" and self._job is not None:
-            heard.job.append(ended)
+            result.job.append(ended)
             self.forget_job()
             return
         if self.unasked_turn or (isinstance(ended, TurnEnded) and ended.text):
-            heard.unasked = [*self._of_its_own([*heard.unasked, ended])]
+            result.unasked = [*self._begin_own_turn([*result.unasked, ended])]
         self._own = ClaudeTranslator(self.key)
 
     def end_own_turn(self) -> None:
@@ -218,30 +217,29 @@ class Dialogue:
 
     # --- the process itself ----------------------------------------------------------------------------------------
 
-    def _about_process(self, event: wire.Event) -> Heard:
+    def _read_process_line(self, event: wire.Event) -> LineResult:
         if not isinstance(event, wire.ControlResponse):
-            return Heard()
+            return LineResult()
         said = cast("dict[str, Any]", event.response.response) if isinstance(event.response.response, dict) else {}
-        heard = Heard()
+        result = LineResult()
         match event.response.request_id:
             case name if name == INITIALIZE:
-                self.known.models = _model_names(said.get("models"))
-                if self._job is not None and self.known.models:
-                    heard.job = [ModelsOffered(self.known.model, self.known.models)]
+                self.info.models = _model_names(said.get("models"))
+                if self._job is not None and self.info.models:
+                    result.job = [ModelsOffered(self.info.model, self.info.models)]
             case name if name == CONTEXT_USAGE:
-                self.known.context_used = _number(said.get("totalTokens"))
-                self.known.context_size = _number(said.get("maxTokens"))
+                self.info.context_used = _number(said.get("totalTokens"))
+                self.info.context_size = _number(said.get("maxTokens"))
             case _ if isinstance(said.get("model"), str):
-                self.known.model = str(said["model"])
+                self.info.model = str(said["model"])
             case _:
                 pass
-        return heard
+        return result
 
 
-def ends_the_process(events: list[EngineEvent]) -> bool:
-    """After these the talk can't be trusted, or would go on without us: a new process must take it up."""
-    codes = {Code.E_ADAPTER_PARSE, Code.E_CLI_NOT_LOGGED_IN}
-    return any(is_end(event) and isinstance(event, TurnFailed) and event.code in codes for event in events)
+def ends_the_process(event: EngineEvent) -> bool:
+    """After these failures the process can't be trusted, or would go on without us: a new one must take over."""
+    return isinstance(event, TurnFailed) and event.code in {Code.E_ADAPTER_PARSE, Code.E_CLI_NOT_LOGGED_IN}
 
 
 def _model_names(said: Any) -> tuple[str, ...]:

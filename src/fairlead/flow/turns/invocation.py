@@ -1,0 +1,76 @@
+"""The invocation of a job's agent: its prompt, directory, files and permissions. Starts no agent."""
+
+from fairlead.core.decide.messages import StoreAttachments
+from fairlead.core.engine import InputFile, Invocation
+from fairlead.core.state import Job, Project
+from fairlead.errors import Code, error
+from fairlead.flow.ledger import Ledger
+from fairlead.ports import AttachmentFetcher, Blobs, Directories
+
+
+class InvocationMaker:
+    """`workspaces` is the directory that holds each project's workspace."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        blobs: Blobs,
+        directories: Directories,
+        fetcher: AttachmentFetcher | None,
+        *,
+        workspaces: str,
+    ) -> None:
+        self._ledger = ledger
+        self._blobs = blobs
+        self._directories = directories
+        self._fetcher = fetcher
+        self._workspaces = workspaces
+
+    async def make(self, job: Job, started_seq: int) -> Invocation:
+        """`started_seq` numbers the start of the turn. Raises the FairleadError that forbids the turn."""
+        problem = self._directories.problem_at(job.project_path)
+        if problem:
+            raise error(Code.E_INVALID_PATH, f"Project {job.project}: {problem}")
+        prompt = (await self._blobs.get(job.prompt_blob)).decode() if job.prompt_blob else job.prompt
+        await self._fetch_attachments(job, started_seq)
+        # The project is looked at last: an administrator may have changed it while the files were fetched.
+        project = self._ledger.state.projects.get(job.project)
+        if project is not None and job.tool not in project.enabled_tools:
+            raise error(Code.E_TOOL_NOT_ENABLED, f"{job.tool} is no longer enabled in project {job.project}.")
+        return self._fill_in(job, project, prompt + _list_unfetched(job))
+
+    async def _fetch_attachments(self, job: Job, started_seq: int) -> None:
+        if self._fetcher is None or all(a.blob or a.path for a in job.attachments):
+            return
+        await self._ledger.until_durable(started_seq)  # nobody sees anything of a turn before its start is durable
+        await self._ledger.record_durably(StoreAttachments(job.job_id, await self._fetcher.fetch(job)))
+
+    def _fill_in(self, job: Job, project: Project | None, prompt: str) -> Invocation:
+        state = self._ledger.state
+        session = state.sessions[job.session_key]
+        return Invocation(
+            job_id=job.job_id,
+            session_key=job.session_key,
+            generation=job.generation,
+            project_name=job.project,
+            project_path=job.project_path,
+            workspace_path=f"{self._workspaces}/{job.project}",
+            prompt=prompt,
+            mark=f"{state.state_id}:{job.job_id}",
+            attempt=job.attempt,
+            resume_key=job.resume_key or None,
+            model=session.models.get(job.tool or ""),
+            args=project.default_args.get(job.tool or "", ()) if project is not None else (),
+            files=tuple(
+                InputFile(a.path or self._blobs.path_of(a.blob), a.name, a.media_type)
+                for a in job.attachments
+                if a.blob or a.path
+            ),
+            allowed=tuple(session.rules),
+        )
+
+
+def _list_unfetched(job: Job) -> str:
+    """For files that were refused, the agent is given their addresses instead."""
+    left = [f"- {a.name}: {a.url}" for a in job.attachments if a.url and not (a.blob or a.path)]
+    return "\n".join(["\n\nAttached, but not fetched:", *left]) if left else ""

@@ -1,0 +1,96 @@
+"""A pool of long-lived processes, whatever agent they are: who is reused, who makes room, who ends when."""
+
+import asyncio
+from collections.abc import Callable
+
+from fairlead.runtimes.pool import OnRest, ProcessPool
+from fairlead.testing.clock import run_virtually
+
+IDLE_SEC = 60.0
+
+
+class FakeProcess:
+    def __init__(self, name: str, on_rest: OnRest) -> None:
+        self.name = name
+        self.is_dead = False
+        self.is_in_turn = True
+        self.has_background_work = False
+        self._on_rest = on_rest
+
+    @property
+    def is_idle(self) -> bool:
+        return not (self.is_dead or self.is_in_turn or self.has_background_work)
+
+    def rest(self) -> None:
+        self.is_in_turn = False
+        self._on_rest()
+
+    async def end(self) -> None:
+        await asyncio.sleep(1)
+        self.is_dead = True
+        self._on_rest()
+
+
+class Pool(ProcessPool[FakeProcess]):
+    async def serve(
+        self, session: str, *, fits: Callable[[FakeProcess], bool] = lambda _: True, rests: bool = True
+    ) -> FakeProcess | None:
+        process = await self.take(session, fits=fits, start=lambda on_rest: FakeProcess(session, on_rest))
+        if process is not None and rests:
+            process.rest()
+        return process
+
+
+def test_a_session_gets_its_own_process_again_unless_it_no_longer_fits():
+    async def story() -> None:
+        pool = Pool(most=2, idle_sec=IDLE_SEC)
+        first = await pool.serve("a")
+        assert await pool.serve("a") is first
+        other = await pool.serve("a", fits=lambda _: False)
+        assert other is not first
+        assert first is not None
+        assert first.is_dead
+        assert pool.get("a") is other
+        assert len(pool) == 1
+
+    run_virtually(story())
+
+
+def test_the_longest_unused_idle_process_makes_room_and_a_busy_one_never_does():
+    async def story() -> None:
+        pool = Pool(most=2, idle_sec=IDLE_SEC)
+        busy = await pool.serve("busy", rests=False)
+        idle = await pool.serve("idle")
+        assert await pool.serve("new", rests=False) is not None
+        assert idle is not None
+        assert idle.is_dead
+        assert await pool.serve("too many") is None
+        assert pool.get("busy") is busy
+
+    run_virtually(story())
+
+
+def test_an_idle_process_ends_when_its_time_is_up_and_background_work_gives_it_more():
+    async def story() -> None:
+        pool = Pool(most=2, idle_sec=IDLE_SEC)
+        process = await pool.serve("a")
+        assert process is not None
+        process.has_background_work = True
+        await asyncio.sleep(IDLE_SEC + 5)
+        assert pool.get("a") is process
+        process.has_background_work = False
+        await asyncio.sleep(IDLE_SEC + 5)
+        assert process.is_dead
+        assert pool.get("a") is None
+
+    run_virtually(story())
+
+
+def test_closing_the_pool_returns_when_every_process_has_ended():
+    async def story() -> None:
+        pool = Pool(most=3, idle_sec=IDLE_SEC)
+        processes = [await pool.serve("a"), await pool.serve("b", rests=False)]
+        await pool.aclose()
+        assert [process.is_dead for process in processes if process is not None] == [True, True]
+
+    run_virtually(story())
