@@ -7,9 +7,11 @@ import msgspec
 import pytest
 
 from fairlead.channels.http.openapi import openapi_document
+from fairlead.channels.http.routes import endpoints
+from fairlead.core.commands import COMMANDS
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "commands.json").read_text())
-DOCUMENT = msgspec.json.decode(msgspec.json.encode(openapi_document()))
+DOCUMENT = msgspec.json.decode(msgspec.json.encode(openapi_document(endpoints(COMMANDS))))
 
 
 @pytest.mark.req("C5")
