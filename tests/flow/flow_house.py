@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from fairlead.core import requests as ask
+from fairlead.core.command_spec import ChoiceSource
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import DirectoryFacts
 from fairlead.core.engine import (
@@ -192,7 +193,15 @@ class FlowHarness:
         return await self.gate.command(request, self.caller(user, at))
 
     def caller(self, user: str = OWNER, at: ConversationRef | None = None, *, pre_authorised: bool = True) -> Caller:
-        return Caller(user, at or place(user), user_key(agent_id="fairlead", user_id=user), pre_authorised)
+        return Caller(
+            person=user,
+            conversation=at or place(user),
+            session_key=user_key(agent_id="fairlead", user_id=user),
+            pre_authorised=pre_authorised,
+        )
+
+    def choices(self, source: ChoiceSource, typed: str = "", caller: Caller | None = None) -> list[str]:
+        return [choice.value for choice in self.view.choices(source, typed, caller or self.caller())]
 
     async def until(self, condition: Callable[[], bool], *, seconds: float = 3600.0) -> None:
         """Until it is so, looking whenever the state changes or a second has passed."""

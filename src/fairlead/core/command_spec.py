@@ -133,8 +133,9 @@ class CommandSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     def asks(self, request: Request) -> bool:
         """Whether these words ask for exactly such a request."""
-        fixed = all(getattr(request, name) == value for name, value in self.fixed.items())
-        return type(request) is self.request and fixed
+        if type(request) is not self.request:
+            return False
+        return all(getattr(request, name) == value for name, value in self.fixed.items())
 
 
 class CommandCatalogue(msgspec.Struct, frozen=True):

@@ -39,7 +39,7 @@ _CONVERSATION: Final = (
         words="tool",
         request=requests.Tool,
         reply=replies.ToolSet,
-        arguments=(Argument(field="tool", choices="tool", gap="tool"),),
+        arguments=(Argument(field="tool", choices="tool", placeholder="NAME", gap="tool"),),
         routes=(ApiRoute(method="POST", path="/v1/tool", schema="ToolChoice"),),
     ),
     CommandSpec(

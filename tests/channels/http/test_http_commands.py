@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from channel_home import at_home
 
-from fairlead.channels.http.routes import ENDPOINTS
+from fairlead.channels.http.routes import endpoints
+from fairlead.core.commands import COMMANDS
 
 pytestmark = pytest.mark.anyio
 
@@ -137,7 +138,7 @@ async def test_the_document_names_every_path_and_resolves_every_reference(tmp_pa
     assert status == 200
     assert document["openapi"] == "3.1.0"
     described = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
-    assert described == {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
+    assert described == {(endpoint.method, endpoint.path) for endpoint in endpoints(COMMANDS)}
     references = set(re.findall(r"#/components/schemas/(\w+)", str(document)))
     assert references <= set(document["components"]["schemas"])
     operations = [item[method]["operationId"] for item in document["paths"].values() for method in item]
