@@ -25,6 +25,7 @@ from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller
 from fairlead.core.state import Job
 from fairlead.flow.assembly import Adapters, Flow
+from fairlead.flow.commands.handlers import BUILT_IN, Commands
 from fairlead.flow.startup import recovery
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.tasks import TaskOwner
@@ -269,6 +270,7 @@ async def flow_house(
     fetchers: dict[str, Any] | None = None,
     recheckers: dict[str, Any] | None = None,
     life: int = 0,
+    commands: Commands = BUILT_IN,
 ) -> AsyncIterator[FlowHarness]:
     """From an open journal to running workers. Leaving it is the end of the process: nothing drains."""
     disk = disk or SimulatedDisk()
@@ -300,6 +302,7 @@ async def flow_house(
         recheckers=recheckers or {},
         random=Random(7),
         turn_settings=settings or TurnSettings(workspaces="/state/workspaces"),
+        commands=commands,
     )
     flow = FlowHarness(Flow(world), journal, blobs, writer, world)
     flow.disk, flow.agents, flow.history, flow.broken = disk, agents, history, broken

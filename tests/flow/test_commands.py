@@ -9,10 +9,11 @@ from flow_house import OWNER, Agent, PretendedDirectories, flow_house, place, vi
 
 from fairlead.core import replies as told
 from fairlead.core import requests as ask
-from fairlead.core.commands import COMMANDS
+from fairlead.core.command_spec import CommandSpec
 from fairlead.core.engine import EngineEvent, Invocation, TurnEnded, TurnFailed
 from fairlead.core.limits import Limits
 from fairlead.errors import Code, FairleadError
+from fairlead.flow.commands.handlers import BUILT_IN
 from fairlead.testing.clock import run_virtually
 from fairlead.testing.runtime import AgentLog, ScriptedRuntime
 
@@ -37,7 +38,6 @@ def two_tools() -> list:
 
 @virtually
 async def test_every_request_has_its_answer():
-    """A new request that nobody handles would fail here, not in front of a person."""
     async with flow_house() as flow:
         await flow.answered("hello")
         asked: list[ask.Request] = [
@@ -67,7 +67,34 @@ async def test_every_request_has_its_answer():
         }
         for request in refusing.values():
             await refused(flow.command(request))
-        assert {type(r) for r in asked} | set(refusing) == {spec.request for spec in COMMANDS.specs}
+
+
+@virtually
+async def test_a_command_that_nobody_handles_fails_at_the_start_and_not_in_front_of_a_person():
+    class Unhandled(ask.Request, frozen=True):
+        pass
+
+    spec = CommandSpec(words="unhandled", request=Unhandled, reply=told.ModelSet)
+    with pytest.raises(AssertionError, match="no handler for"):
+        async with flow_house(commands=BUILT_IN.adding(spec, lambda _parts: {})):
+            pass
+
+
+@virtually
+async def test_a_command_for_the_owner_alone_is_refused_to_everybody_else():
+    class Secret(ask.Request, frozen=True):
+        pass
+
+    async def tell(_request: Secret, _caller: ask.Caller) -> told.ModelSet:
+        return told.ModelSet("told")
+
+    spec = CommandSpec(words="secret", request=Secret, reply=told.ModelSet, who="the owner")
+    commands = BUILT_IN.adding(spec, lambda _parts: {Secret: tell})
+    async with flow_house(commands=commands, limits=Limits(allowed_people=("43",))) as flow:
+        for person in ("43", "666"):
+            asked = flow.gate.command(Secret(), flow.caller(person, pre_authorised=False))
+            assert await refused(asked) is Code.E_OWNER_ONLY
+        assert await flow.gate.command(Secret(), flow.caller(OWNER, pre_authorised=False)) == told.ModelSet("told")
 
 
 @virtually

@@ -45,6 +45,13 @@ class Interrupted(Exception):  # noqa: N818 - says what happened
 LookUpChoices = Callable[[HalfTyped], Coroutine[Any, Any, tuple[Choice, ...]]]
 
 
+def look_up_choices(client: Client, user: str) -> LookUpChoices:
+    async def look_up(half_typed: HalfTyped) -> tuple[Choice, ...]:
+        return await client.choices(half_typed.command, half_typed.argument.field, half_typed.word, user)
+
+    return look_up
+
+
 class CommandCompleter(Completer):
     """Commands by themselves, their arguments by asking the server."""
 
@@ -264,10 +271,6 @@ def interrupts_heard_by(heard: Callable[[], None]) -> Generator[None]:
 
 
 async def talk_in_terminal(client: Client, options: ChatOptions, stdin: TextIO, stdout: TextIO) -> int:
-    async def look_up(half_typed: HalfTyped) -> tuple[Choice, ...]:
-        argument = half_typed.argument.field
-        return await client.choices(half_typed.command, argument, half_typed.word, options.user)
-
-    completer = CommandCompleter(CommandLine(client.commands), look_up)
+    completer = CommandCompleter(CommandLine(client.commands), look_up_choices(client, options.user))
     editor = line_editor(options, create_input(stdin), create_output(stdout), completer)
     return await Chat(client, options, Screen(Console(file=stdout)), editor).run()
