@@ -86,13 +86,8 @@ def test_two_slashes_say_a_slash_to_the_agent():
 
 
 def test_completion_knows_every_command():
-    assert LINE.completions("/pro") == [
-        "/project create",
-        "/project list",
-        "/project status",
-        "/project add",
-        "/project switch",
-    ]
+    assert LINE.completions("/sta") == ["/status"]
+    assert LINE.completions("/agent mod") == ["/agent model", "/agent mode"]
     assert LINE.completions("pro") == []
     assert len(LINE.help_lines()) == len(LINE.completions("/"))
 
