@@ -17,12 +17,14 @@ from click.testing import CliRunner
 
 from fairlead import settings
 from fairlead.channels.http.errors import status_of
-from fairlead.channels.http.routes import ENDPOINTS
-from fairlead.channels.terminal.commands import COMMANDS
+from fairlead.channels.http.routes import endpoints
+from fairlead.channels.terminal.commands import CommandLine
 from fairlead.cli import main as cli
+from fairlead.core.command_spec import CommandCatalogue
+from fairlead.core.commands import COMMANDS
 from fairlead.core.events import EVENT_TYPES
 from fairlead.errors import CODES, Kind
-from fairlead.render.words import en
+from fairlead.render.words import say
 
 ROOT: Final = Path(__file__).parent.parent
 REFERENCE: Final = ROOT / "docs" / "reference.md"
@@ -36,9 +38,6 @@ WHOSE: Final[dict[Kind, str]] = {
     Kind.CHANNEL: "the way to the person",
     Kind.INTERNAL: "Fairlead itself: disk, shutdown, a bug",
 }
-
-GROUPS: Final = frozenset({"project", "session", "agent"})
-"""Slash commands of two words."""
 
 EXIT_CODES: Final[dict[int, str]] = {
     0: "All went well. For `chat` with piped input: the job ended with success.",
@@ -125,29 +124,28 @@ def cli_help() -> str:
     return "\n\n".join(parts)
 
 
-def chat_commands() -> str:
-    rows = [[code(f"{name} {command.usage}".rstrip()), command.words] for name, command in COMMANDS.items()]
+def chat_commands(commands: CommandCatalogue = COMMANDS) -> str:
+    line = CommandLine(commands)
+    rows = [[code(line.usage(name)), line.description(name)] for name in line.names]
     return table(["command", "what it does"], rows)
 
 
-def slash_commands() -> str:
-    """From the catalogue that Discord's commands take their descriptions from: an argument's key goes one deeper."""
-    known = {key.removeprefix("command."): words for key, words in en.WORDS.items() if key.startswith("command.")}
-    groups = {key for key in known if "." not in key and key in GROUPS}
-    rows = [[code("/" + key.replace(".", " ")), words] for key, words in known.items() if _is_command(key, groups)]
-    return table(["command", "what it does"], rows)
-
-
-def _is_command(key: str, groups: set[str]) -> bool:
-    first, _, rest = key.partition(".")
-    return "." not in rest and bool(rest) if first in groups else not rest
+def slash_commands(commands: CommandCatalogue = COMMANDS) -> str:
+    rows: list[list[str]] = []
+    for spec in commands.offered("menu"):
+        options = [a.option_name if a.required else f"{a.option_name}?" for a in spec.arguments_for("menu")]
+        who = f" ({spec.who} only)" if spec.who == "the owner" else ""
+        described = f"{say('en', f'command.{spec.key}')}{who}"
+        rows.append([code(f"/{spec.words}"), described, ", ".join(map(code, options))])
+    return table(["command", "what it does", "options"], rows)
 
 
 # --- HTTP, errors, events
 
 
-def http_routes() -> str:
-    rows = [[code(f"{e.method} {e.path}"), e.summary, _body(e.body), _body(e.query)] for e in ENDPOINTS]
+def http_routes(commands: CommandCatalogue = COMMANDS) -> str:
+    served = endpoints(commands)
+    rows = [[code(f"{e.method} {e.path}"), e.summary, _body(e.body), _body(e.query)] for e in served]
     rows.append([code("GET /openapi.json"), "This table in full, as an OpenAPI 3.1 document. Needs no token.", "", ""])
     return table(["route", "what it does", "body", "query"], rows)
 

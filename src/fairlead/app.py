@@ -18,6 +18,7 @@ from fairlead.core import timestamps
 from fairlead.core.state import State
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.assembly import Adapters, Flow
+from fairlead.flow.commands.handlers import BUILT_IN, Commands
 from fairlead.flow.startup import recovery
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.files import REAL_DISK, AlreadyLocked, Disk, Lock, lock_file, make_private_directory, replace_durably
@@ -81,7 +82,7 @@ def take_lock(state_dir: Path) -> Lock:
 
 @asynccontextmanager
 async def run_daemon(
-    settings: Settings, *, echo_warnings: bool = False, disk: Disk = REAL_DISK
+    settings: Settings, *, echo_warnings: bool = False, disk: Disk = REAL_DISK, commands: Commands = BUILT_IN
 ) -> AsyncGenerator[Daemon]:
     """Start in order; leaving the block stops in reverse: nobody comes in, what runs may finish, the journal closes."""
     async with AsyncExitStack() as stack:
@@ -108,7 +109,7 @@ async def run_daemon(
         runtimes = available_runtimes(settings, job_logs)
         for runtime in runtimes.values():
             stack.push_async_callback(runtime.aclose)
-        adapters = _adapters(settings, opened.state, journal, runtimes, disk)
+        adapters = _adapters(settings, opened.state, journal, runtimes, disk, commands=commands)
         flow = Flow(adapters)
         notes = [*opened.reports, *await _begin(settings, flow, adapters, disk)]
         daemon = Daemon(settings=settings, flow=flow, runtimes=runtimes, notes=tuple(notes), broken=broken)
@@ -142,7 +143,13 @@ def _open_logs(settings: Settings, redactor: Redactor, *, echo_warnings: bool) -
 
 
 def _adapters(
-    settings: Settings, state: State, journal: FileJournal, runtimes: dict[str, Runtime], disk: Disk
+    settings: Settings,
+    state: State,
+    journal: FileJournal,
+    runtimes: dict[str, Runtime],
+    disk: Disk,
+    *,
+    commands: Commands,
 ) -> Adapters:
     return Adapters(
         state=state,
@@ -159,6 +166,7 @@ def _adapters(
             time_limit_sec=settings.cli_timeout_sec, workspaces=str(settings.state_dir / "workspaces")
         ),
         language=settings.lang,
+        commands=commands,
     )
 
 
@@ -214,6 +222,7 @@ def _join_discord(
         identities=settings.people(),
         blobs=adapters.blobs,
         token=lambda: current_token(settings, redactor),
+        commands=adapters.commands.catalogue,
     )
     adapters.channels[channel.name] = channel
     adapters.fetchers[channel.name] = channel
@@ -276,6 +285,7 @@ async def _serve_http(
         blobs=adapters.blobs,
         vitals=journal,
         max_body_bytes=2 * settings.max_message_bytes,
+        commands=adapters.commands.catalogue,
     )
     pulled: tuple[Channel, ...] = channel.channels
     adapters.channels.update({c.name: c for c in pulled})

@@ -6,6 +6,7 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
+from fairlead.core.command_spec import Choice, ChoiceSource
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import DirectoryFacts
 from fairlead.core.engine import AgentInitiated, EngineEvent, Invocation, Told, Verdict
@@ -343,9 +344,6 @@ class JobView(msgspec.Struct, frozen=True, omit_defaults=True):
     cost_usd: float = 0.0
 
 
-ChoiceKind = Literal["project", "tool", "any_tool", "session", "retryable", "model", "mode"]
-
-
 class Watching(Protocol):
     """Events to iterate over; a watcher that stops earlier than the daemon must close it, or it goes on collecting."""
 
@@ -360,7 +358,7 @@ class View(Protocol):
     @property
     def state(self) -> State: ...
 
-    def choices(self, kind: ChoiceKind, typed: str, caller: Caller) -> list[str]: ...
+    def choices(self, source: ChoiceSource, typed: str, caller: Caller) -> list[Choice]: ...
 
     async def job(self, job_id: str) -> JobView:
         """Raises E_JOB_NOT_FOUND."""

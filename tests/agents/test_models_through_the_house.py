@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.agents, pytest.mark.anyio, pytest.mark.req("B1", "E7")
 
 HERE = ConversationRef("http", "fairlead", "alice")
 KEY = user_key(agent_id="fairlead", user_id="alice")
-ALICE = Caller("alice", HERE, KEY, pre_authorised=True)
+ALICE = Caller(person="alice", conversation=HERE, session_key=KEY, pre_authorised=True)
 
 
 def surround(monkeypatch: pytest.MonkeyPatch, home: Path, server: ModelServer) -> None:
@@ -64,7 +64,7 @@ async def test_a_chosen_model_is_used_by_the_living_process_and_after_a_restart(
     surround(monkeypatch, tmp_path, server)
     async with run_daemon(load_settings()) as daemon:
         await say(daemon, 1)
-        assert "haiku" in daemon.flow.view.choices("model", "", ALICE)
+        assert "haiku" in [choice.value for choice in daemon.flow.view.choices("model", "", ALICE)]
         await daemon.flow.gate.command(ask.AgentModel("haiku"), ALICE)
         with pytest.raises(FairleadError) as refusal:
             await daemon.flow.gate.command(ask.AgentModel("no-such-model"), ALICE)

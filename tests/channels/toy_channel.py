@@ -41,7 +41,8 @@ class PostOffice:
         key = user_key(agent_id="fairlead", user_id=sender)
         try:
             if letter == "STATUS":
-                reply = await gate.command(Status(), Caller(sender, here, key, pre_authorised=True))
+                caller = Caller(person=sender, conversation=here, session_key=key, pre_authorised=True)
+                reply = await gate.command(Status(), caller)
                 return reply_text(reply)
             if letter in {"YES", "NO"} and box in self.questions:
                 verdict = "allow" if letter == "YES" else "deny"

@@ -7,6 +7,7 @@ import pytest
 from loopback_discord import Fault, Message, Person, Place
 
 from discord_channel.daemon import Stage, a_stage
+from fairlead.core.commands import COMMANDS
 from fairlead.render.words import en, ja, say
 
 pytestmark = pytest.mark.anyio
@@ -354,28 +355,8 @@ async def test_agent_stop_and_kill_end_the_running_turn(stage: Stage, thread: Pl
 # --- everybody else, and every language
 
 EVERY_COMMAND: dict[str, dict[str, Any]] = {
-    "project create": {"name": "x", "path": "/", "tools_csv": "echo", "default_tool": "echo"},
-    "project list": {},
-    "project status": {"project_name": "api"},
-    "project add": {"path": "/"},
-    "project switch": {"project": "api"},
-    "projects": {},
-    "start": {"project_name": "api"},
-    "session list": {},
-    "session open": {"session_id": "1"},
-    "status": {},
-    "tool": {"tool": "echo"},
-    "retry": {"job_id": "job_1"},
-    "cancel": {},
-    "reset": {},
-    "why": {"message": "1"},
-    "agent start": {"project_id": 1},
-    "agent stop": {},
-    "agent kill": {},
-    "agent status": {},
-    "agent model": {"model_id": "x"},
-    "agent mode": {"mode": "plan"},
-    "agent usage": {},
+    spec.words: {a.option_name: 1 if a.kind == "integer" else "x" for a in spec.arguments_for("menu") if a.required}
+    for spec in COMMANDS.offered("menu")
 }
 
 

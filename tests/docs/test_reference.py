@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fairlead.channels.http.routes import ENDPOINTS
-from fairlead.channels.terminal.commands import COMMANDS
+from fairlead.channels.http.routes import endpoints
+from fairlead.channels.terminal.commands import CommandLine
 from fairlead.cli import main as cli
-from fairlead.core import requests
+from fairlead.core.commands import COMMANDS
 from fairlead.core.events import EVENT_TYPES
 from fairlead.errors import CODES
 from fairlead.settings import load_settings, setting_names
@@ -65,16 +65,17 @@ def test_every_command_of_the_command_line_is_in_the_reference():
 
 
 def test_every_command_of_a_chat_is_in_the_reference():
-    assert [name for name in COMMANDS if f"| `{name}" not in REFERENCE] == []
+    assert [name for name in CommandLine().names if f"| `{name}" not in REFERENCE] == []
 
 
 def test_every_request_that_people_can_make_has_a_slash_command_in_the_reference():
-    spelt = {re.sub(r"(?<!^)(?=[A-Z])", " ", r.__name__).lower() for r in requests.Request.__args__}
-    assert [words for words in sorted(spelt) if f"| `/{words}` |" not in REFERENCE] == []
+    offered = COMMANDS.offered("menu")
+    assert [spec.words for spec in offered if f"| `/{spec.words}` |" not in REFERENCE] == []
+    assert {spec.request for spec in offered} == {spec.request for spec in COMMANDS.specs}
 
 
 def test_every_route_and_what_it_takes_is_in_the_reference():
-    for endpoint in ENDPOINTS:
+    for endpoint in endpoints(COMMANDS):
         rows = [line for line in REFERENCE.splitlines() if line.startswith(f"| `{endpoint.method} {endpoint.path}` |")]
         assert len(rows) == 1
         fields = msgspec.structs.fields(endpoint.body) if endpoint.body else ()

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from fairlead.core import requests as ask
+from fairlead.core.command_spec import ChoiceSource
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import DirectoryFacts
 from fairlead.core.engine import (
@@ -24,6 +25,7 @@ from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller
 from fairlead.core.state import Job
 from fairlead.flow.assembly import Adapters, Flow
+from fairlead.flow.commands.handlers import BUILT_IN, Commands
 from fairlead.flow.startup import recovery
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.tasks import TaskOwner
@@ -192,7 +194,15 @@ class FlowHarness:
         return await self.gate.command(request, self.caller(user, at))
 
     def caller(self, user: str = OWNER, at: ConversationRef | None = None, *, pre_authorised: bool = True) -> Caller:
-        return Caller(user, at or place(user), user_key(agent_id="fairlead", user_id=user), pre_authorised)
+        return Caller(
+            person=user,
+            conversation=at or place(user),
+            session_key=user_key(agent_id="fairlead", user_id=user),
+            pre_authorised=pre_authorised,
+        )
+
+    def choices(self, source: ChoiceSource, typed: str = "", caller: Caller | None = None) -> list[str]:
+        return [choice.value for choice in self.view.choices(source, typed, caller or self.caller())]
 
     async def until(self, condition: Callable[[], bool], *, seconds: float = 3600.0) -> None:
         """Until it is so, looking whenever the state changes or a second has passed."""
@@ -260,6 +270,7 @@ async def flow_house(
     fetchers: dict[str, Any] | None = None,
     recheckers: dict[str, Any] | None = None,
     life: int = 0,
+    commands: Commands = BUILT_IN,
 ) -> AsyncIterator[FlowHarness]:
     """From an open journal to running workers. Leaving it is the end of the process: nothing drains."""
     disk = disk or SimulatedDisk()
@@ -291,6 +302,7 @@ async def flow_house(
         recheckers=recheckers or {},
         random=Random(7),
         turn_settings=settings or TurnSettings(workspaces="/state/workspaces"),
+        commands=commands,
     )
     flow = FlowHarness(Flow(world), journal, blobs, writer, world)
     flow.disk, flow.agents, flow.history, flow.broken = disk, agents, history, broken

@@ -2,16 +2,18 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from flow_house import OWNER, Agent, PretendedDirectories, flow_house, place, virtually
 
 from fairlead.core import replies as told
 from fairlead.core import requests as ask
+from fairlead.core.command_spec import CommandSpec
 from fairlead.core.engine import EngineEvent, Invocation, TurnEnded, TurnFailed
 from fairlead.core.limits import Limits
-from fairlead.core.requests import Request
 from fairlead.errors import Code, FairleadError
+from fairlead.flow.commands.handlers import BUILT_IN
 from fairlead.testing.clock import run_virtually
 from fairlead.testing.runtime import AgentLog, ScriptedRuntime
 
@@ -25,17 +27,21 @@ async def refused(work) -> Code:
     return caught.value.code
 
 
+def a_project(name: str, **different: Any) -> ask.ProjectCreate:
+    usual: dict[str, Any] = {"path": "/srv/web", "tools": ("echo",), "default_tool": "echo"}
+    return ask.ProjectCreate(name=name, **(usual | different))
+
+
 def two_tools() -> list:
     return [ScriptedRuntime(AgentLog(), name=name) for name in ("echo", "other")]
 
 
 @virtually
 async def test_every_request_has_its_answer():
-    """A new request that nobody handles would fail here, not in front of a person."""
     async with flow_house() as flow:
         await flow.answered("hello")
         asked: list[ask.Request] = [
-            ask.ProjectCreate("web", "/srv/web", "echo", "echo"),
+            a_project("web"),
             ask.ProjectAdd("/srv/more"),
             ask.ProjectList(),
             ask.ProjectStatus("api"),
@@ -61,33 +67,64 @@ async def test_every_request_has_its_answer():
         }
         for request in refusing.values():
             await refused(flow.command(request))
-        assert {type(r) for r in asked} | set(refusing) == set(Request.__args__)
+
+
+@virtually
+async def test_a_command_that_nobody_handles_fails_at_the_start_and_not_in_front_of_a_person():
+    class Unhandled(ask.Request, frozen=True):
+        pass
+
+    spec = CommandSpec(words="unhandled", request=Unhandled, reply=told.ModelSet)
+    with pytest.raises(AssertionError, match="no handler for"):
+        async with flow_house(commands=BUILT_IN.adding(spec, lambda _parts: {})):
+            pass
+
+
+@virtually
+async def test_a_command_for_the_owner_alone_is_refused_to_everybody_else():
+    class Secret(ask.Request, frozen=True):
+        pass
+
+    async def tell(_request: Secret, _caller: ask.Caller) -> told.ModelSet:
+        return told.ModelSet("told")
+
+    spec = CommandSpec(words="secret", request=Secret, reply=told.ModelSet, who="the owner")
+    commands = BUILT_IN.adding(spec, lambda _parts: {Secret: tell})
+    async with flow_house(commands=commands, limits=Limits(allowed_people=("43",))) as flow:
+        for person in ("43", "666"):
+            asked = flow.gate.command(Secret(), flow.caller(person, pre_authorised=False))
+            assert await refused(asked) is Code.E_OWNER_ONLY
+        assert await flow.gate.command(Secret(), flow.caller(OWNER, pre_authorised=False)) == told.ModelSet("told")
 
 
 @virtually
 async def test_a_project_is_created_with_its_tools_and_arguments():
     async with flow_house(runtimes=two_tools()) as flow:
-        request = ask.ProjectCreate("web-2", "/srv/web", "other, echo,other", "echo", '{"echo": ["--model", "x y"]}')
+        request = a_project("web-2", tools=("other", " echo", "other", ""), args={"echo": ("--model", "x y")})
         info = await flow.command(request)
-        assert info == told.ProjectInfo(2, "web-2", "/srv/web", ("other", "echo"), "echo", created=True)
+        assert info == told.ProjectInfo(
+            number=2,
+            name="web-2",
+            path="/srv/web",
+            enabled_tools=("other", "echo"),
+            default_tool="echo",
+            created=True,
+        )
         assert flow.state.projects["web-2"].default_args == {"echo": ("--model", "x y")}
 
 
 @pytest.mark.parametrize(
     ("request_", "code"),
     [
-        (ask.ProjectCreate("Web", "/srv/web", "echo", "echo"), Code.E_INVALID_NAME),
-        (ask.ProjectCreate("", "/srv/web", "echo", "echo"), Code.E_INVALID_NAME),
-        (ask.ProjectCreate("x" * 41, "/srv/web", "echo", "echo"), Code.E_INVALID_NAME),
-        (ask.ProjectCreate("api", "/srv/web", "echo", "echo"), Code.E_PROJECT_EXISTS),
-        (ask.ProjectCreate("web", "/srv/gone", "echo", "echo"), Code.E_INVALID_PATH),
-        (ask.ProjectCreate("web", "/srv/web", "", "echo"), Code.E_INVALID_TOOLSET),
-        (ask.ProjectCreate("web", "/srv/web", "vim", "vim"), Code.E_INVALID_TOOLSET),
-        (ask.ProjectCreate("web", "/srv/web", "echo", "claude"), Code.E_INVALID_TOOLSET),
-        (ask.ProjectCreate("web", "/srv/web", "echo", "echo", "{"), Code.E_INVALID_ARGS),
-        (ask.ProjectCreate("web", "/srv/web", "echo", "echo", '{"echo": "--x y"}'), Code.E_INVALID_ARGS),
-        (ask.ProjectCreate("web", "/srv/web", "echo", "echo", '["--x"]'), Code.E_INVALID_ARGS),
-        (ask.ProjectCreate("web", "/srv/web", "echo", "echo", '{"codex": ["-x"]}'), Code.E_INVALID_ARGS),
+        (a_project("Web"), Code.E_INVALID_NAME),
+        (a_project(""), Code.E_INVALID_NAME),
+        (a_project("x" * 41), Code.E_INVALID_NAME),
+        (a_project("api"), Code.E_PROJECT_EXISTS),
+        (a_project("web", path="/srv/gone"), Code.E_INVALID_PATH),
+        (a_project("web", tools=()), Code.E_INVALID_TOOLSET),
+        (a_project("web", tools=("vim",), default_tool="vim"), Code.E_INVALID_TOOLSET),
+        (a_project("web", default_tool="claude"), Code.E_INVALID_TOOLSET),
+        (a_project("web", args={"codex": ("-x",)}), Code.E_INVALID_ARGS),
         (ask.ProjectAdd("/srv/gone"), Code.E_INVALID_PATH),
         (ask.ProjectStatus("nope"), Code.E_PROJECT_NOT_FOUND),
         (ask.ProjectSwitch("nope"), Code.E_PROJECT_NOT_FOUND),
@@ -109,7 +146,7 @@ async def test_a_project_is_created_with_its_tools_and_arguments():
     ],
 )
 @pytest.mark.req("A18")
-def test_what_cannot_be_is_refused_with_its_code_and_changes_nothing(request_: Request, code: Code):
+def test_what_cannot_be_is_refused_with_its_code_and_changes_nothing(request_: ask.Request, code: Code):
     from fairlead.testing.clock import run_virtually
 
     async def story() -> None:
@@ -158,7 +195,14 @@ async def test_project_status_counts_what_happens_in_it():
         await flow.say("waits", user="b")
         failed = next(j for j in flow.state.jobs.values() if j.state == "failed")
         report = await flow.command(ask.ProjectStatus("1"))
-        assert report == told.ProjectReport("api", 2, 1, 1, 1, f"E_AGENT_ERROR ({failed.job_id})")
+        assert report == told.ProjectReport(
+            name="api",
+            session_total=2,
+            running_sessions=1,
+            queued_jobs=1,
+            failed_jobs_24h=1,
+            last_error=f"E_AGENT_ERROR ({failed.job_id})",
+        )
         await asyncio.sleep(25 * 3600)
         assert (await flow.command(ask.ProjectStatus("api"))).failed_jobs_24h <= 1
 
@@ -173,10 +217,10 @@ async def test_status_tells_every_field():
         session = flow.state.sessions[first.session_key]
         assert status == told.StatusReport(
             session_id="agent:fairlead:user:42",
-            session_key_name="agent:fairlead:user:42",
+            session_key="agent:fairlead:user:42",
             project="api",
             tool="echo",
-            session_key=session.resume_keys["echo /srv/api"],
+            resume_key=session.resume_keys["echo /srv/api"],
             state="idle",
             pending=0,
             running_job_id=None,
@@ -337,7 +381,7 @@ async def test_agent_commands_act_on_the_session_here_or_on_the_last_one():
 async def test_a_mode_is_the_owners_to_choose_and_the_runtimes_to_refuse():
     async with flow_house(limits=Limits(allowed_people=("43",))) as flow:
         await flow.answered("hello")
-        assert flow.view.choices("mode", "pl", flow.caller()) == ["plan"]
+        assert flow.choices("mode", "pl") == ["plan"]
         assert (await flow.command(ask.AgentMode("plan"))).mode == "plan"
         assert (await flow.command(ask.AgentStatus())).mode == "plan"
         assert await refused(flow.command(ask.AgentMode("bypassPermissions"))) is Code.E_MODE_UNAVAILABLE

@@ -6,6 +6,7 @@ import pytest
 from flow_house import OWNER, flow_house, place, virtually
 
 from fairlead.core import requests as ask
+from fairlead.core.command_spec import Choice
 from fairlead.core.live import JobMoved, QuestionOpened, QuestionSettled
 from fairlead.core.state import as_data
 from fairlead.errors import Code, FairleadError
@@ -22,9 +23,10 @@ async def test_choices_are_those_that_fit_what_was_typed():
     runtimes = [ScriptedRuntime(AgentLog(), name=name) for name in ("echo", "other")]
     async with flow_house(projects=("/srv/api", "/srv/web"), runtimes=runtimes) as flow:
         caller = flow.caller()
-        choices = flow.view.choices
+        choices = flow.choices
         assert choices("project", "", caller) == ["api", "web"]
         assert choices("project", " WE ", caller) == ["web"]
+        assert flow.view.choices("project_number", "we", caller) == [Choice("2", "2: web")]
         assert choices("tool", "", caller) == ["echo", "other"]
         assert choices("session", "", caller) == []
         assert choices("model", "", caller) == []
@@ -48,13 +50,13 @@ async def test_a_disabled_project_is_no_choice():
         disk = flow.disk
     directories.gone.add("/srv/web")
     async with flow_house(disk=disk, projects=(), directories=directories) as flow:
-        assert flow.view.choices("project", "", flow.caller()) == ["api"]
+        assert flow.choices("project") == ["api"]
         with pytest.raises(FairleadError) as caught:
             await flow.command(ask.ProjectSwitch("web"))
         assert caught.value.code is Code.E_INVALID_PATH
     directories.gone.clear()
     async with flow_house(disk=disk, projects=(), directories=directories) as flow:
-        assert flow.view.choices("project", "", flow.caller()) == ["api", "web"]
+        assert flow.choices("project") == ["api", "web"]
 
 
 @virtually

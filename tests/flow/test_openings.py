@@ -18,7 +18,12 @@ from fairlead.testing.channel import ChannelHistory, RecordingChannel, Weather
 from fairlead.testing.clock import run_virtually
 
 TOWN = place("town")
-CALLER = Caller(OWNER, TOWN, channel_key(agent_id="fairlead", space_id="1", channel_id="town"), pre_authorised=True)
+CALLER = Caller(
+    person=OWNER,
+    conversation=TOWN,
+    session_key=channel_key(agent_id="fairlead", space_id="1", channel_id="town"),
+    pre_authorised=True,
+)
 
 
 async def start(flow: FlowHarness, asked_by: str = "900") -> SessionStarted:

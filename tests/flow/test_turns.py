@@ -482,7 +482,15 @@ async def test_usage_is_added_up_and_what_is_no_number_cannot_spoil_the_journal(
 @virtually
 async def test_what_an_agent_is_given():
     async with flow_house() as flow:
-        await flow.command(ask.ProjectCreate("second", "/srv/second", "echo", "echo", '{"echo": ["--x", "a b"]}'))
+        await flow.command(
+            ask.ProjectCreate(
+                name="second",
+                path="/srv/second",
+                tools=("echo",),
+                default_tool="echo",
+                args={"echo": ("--x", "a b")},
+            )
+        )
         seen = []
 
         async def play(invocation):

@@ -8,10 +8,10 @@ from fairlead.render.replies import duration, reply_lines, reply_text
 
 STATUS = r.StatusReport(
     session_id="1359",
-    session_key_name="agent:fairlead:thread:1:1359",
+    session_key="agent:fairlead:thread:1:1359",
     project="my-app",
     tool="gemini",
-    session_key="gmn_session_abc",
+    resume_key="gmn_session_abc",
     state="running",
     pending=2,
     running_job_id="job_20260226_0001",
@@ -39,7 +39,18 @@ def test_status_reads_as_specified():
 @pytest.mark.req("A12")
 def test_status_of_a_failed_session_hints_at_retry_and_says_who_decides():
     report = r.StatusReport(
-        "s", "s", "p", "codex", None, "failed", 0, None, None, resume_ready=False, retry_job_id="job_1", can_ask=False
+        session_id="s",
+        session_key="s",
+        project="p",
+        tool="codex",
+        resume_key=None,
+        state="failed",
+        pending=0,
+        running_job_id=None,
+        last_job=None,
+        resume_ready=False,
+        retry_job_id="job_1",
+        can_ask=False,
     )
     lines = reply_lines(report)
     assert lines[3:9] == [
@@ -55,7 +66,10 @@ def test_status_of_a_failed_session_hints_at_retry_and_says_who_decides():
 
 @pytest.mark.req("A12")
 def test_project_status_reads_as_specified():
-    assert reply_text(r.ProjectReport("my-app", 4, 1, 3, 0, None)) == (
+    report = r.ProjectReport(
+        name="my-app", session_total=4, running_sessions=1, queued_jobs=3, failed_jobs_24h=0, last_error=None
+    )
+    assert reply_text(report) == (
         "Project Status: my-app\n"
         "session_total: 4\n"
         "running_sessions: 1\n"
@@ -69,8 +83,22 @@ def test_project_status_reads_as_specified():
 def test_a_project_list_shows_names_numbers_tools_and_paths():
     catalogue = r.ProjectCatalogue(
         (
-            r.ProjectInfo(1, "api", "/srv/api", ("claude", "echo"), "claude", active=True),
-            r.ProjectInfo(2, "old", "/srv/old", ("echo",), "echo", disabled="/srv/old is gone"),
+            r.ProjectInfo(
+                number=1,
+                name="api",
+                path="/srv/api",
+                enabled_tools=("claude", "echo"),
+                default_tool="claude",
+                active=True,
+            ),
+            r.ProjectInfo(
+                number=2,
+                name="old",
+                path="/srv/old",
+                enabled_tools=("echo",),
+                default_tool="echo",
+                disabled="/srv/old is gone",
+            ),
         )
     )
     assert reply_lines(catalogue) == [
@@ -81,7 +109,14 @@ def test_a_project_list_shows_names_numbers_tools_and_paths():
 
 @pytest.mark.req("A12")
 def test_a_session_list_shows_at_most_twenty():
-    row = r.SessionRow("1359", "agent:f:thread:1:1359", "api", "idle", "2026-02-26T14:20:05.000Z", _place())
+    row = r.SessionRow(
+        session_id="1359",
+        session_key="agent:f:thread:1:1359",
+        project="api",
+        state="idle",
+        last_activity_at="2026-02-26T14:20:05.000Z",
+        conversation=_place(),
+    )
     lines = reply_lines(r.SessionCatalogue((row,) * 30))
     assert len(lines) == 20
     assert lines[0] == "1359  api  idle  2026-02-26T14:20:05.000Z  discord:1359"
@@ -107,10 +142,18 @@ def test_durations_are_short(seconds: float, words: str):
         r.SessionWasReset("k", ("job_1",)),
         r.JobsCancelled(("job_1",), ("job_2",)),
         r.Story("job_1", (r.Step(1, "2026-02-26T14:20:05.000Z", "JobEnqueued", "queued"),)),
-        r.AgentReport("s", "api", 1, "claude", "", "Active", 3.0),
+        r.AgentReport(
+            session_id="s",
+            project="api",
+            project_number=1,
+            tool="claude",
+            model="",
+            state="Active",
+            seconds_since_activity=3.0,
+        ),
         r.AgentStopped("s", killed=True),
         r.ModelSet("m"),
-        r.UsageReport("s", 1, 2, 0.5, 10, 100),
+        r.UsageReport(session_id="s", input_tokens=1, output_tokens=2, cost_usd=0.5, context_used=10, context_size=100),
         r.SessionStarted("k", "s", "api", "claude"),
     ],
     ids=lambda reply: type(reply).__name__,

@@ -54,7 +54,10 @@ async def shown(place: Path, name: str) -> None:
 
 async def command(daemon: Daemon, request: ask.Request):
     caller = Caller(
-        "me", ConversationRef("http", "local", "me"), user_key(agent_id="fairlead", user_id="me"), pre_authorised=True
+        person="me",
+        conversation=ConversationRef("http", "local", "me"),
+        session_key=user_key(agent_id="fairlead", user_id="me"),
+        pre_authorised=True,
     )
     return await daemon.flow.gate.command(request, caller)
 

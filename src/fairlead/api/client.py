@@ -19,8 +19,10 @@ import aiohttp
 import msgspec
 
 from fairlead.api import wire as w
-from fairlead.api.routes import query_of, route_of
+from fairlead.api.routes import call_for
 from fairlead.api.sse import EventReader, Heard
+from fairlead.core.command_spec import Choice, CommandCatalogue
+from fairlead.core.commands import COMMANDS
 from fairlead.core.engine import Verdict
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Request
@@ -44,8 +46,17 @@ class ServerAway(Exception):  # noqa: N818 - a condition of the world, not a mis
 
 
 class Client:
-    def __init__(self, base_url: str, token: str, *, channel: str = "http", patience_sec: float = 60.0) -> None:
+    def __init__(
+        self,
+        base_url: str,
+        token: str,
+        *,
+        channel: str = "http",
+        patience_sec: float = 60.0,
+        commands: CommandCatalogue = COMMANDS,
+    ) -> None:
         self.base_url = base_url.rstrip("/")
+        self.commands = commands
         self._headers = {
             "Authorization": f"Bearer {token}",
             w.CHANNEL_HEADER: channel,
@@ -134,8 +145,13 @@ class Client:
     # --- commands and questions -------------------------------------------------------------------------------------
 
     async def command(self, request: Request, user: str) -> Reply:
-        route = route_of(request, user)
-        return await self._ask(route.method, route.path, route.reply, body=route.body, query=query_of(route))
+        call = call_for(self.commands, request, user)
+        return await self._ask(call.method, call.path, call.reply, body=call.body, query=call.query)
+
+    async def choices(self, command: str, argument: str, typed: str, user: str) -> tuple[Choice, ...]:
+        """What somebody may mean who has typed this much of an argument."""
+        query = {"command": command, "argument": argument, "typed": typed, "userId": user}
+        return (await self._ask("GET", "/v1/choices", w.ChoiceList, query=query)).choices
 
     async def questions(self, user: str | None = None) -> tuple[w.QuestionInfo, ...]:
         query = {} if user is None else {"userId": user}

@@ -1,96 +1,86 @@
-"""Which path of the API serves which command, and what it answers. Pure."""
+"""How a command crosses the wire: the struct of its query or body, and the call that carries a request. Pure."""
 
+from functools import cache
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
 from fairlead.api import wire as w
-from fairlead.core import replies, requests
+from fairlead.core.command_spec import ApiRoute, CommandCatalogue, CommandSpec, field_types
+from fairlead.core.replies import Reply
+from fairlead.core.requests import Request
 from fairlead.errors import Code, error
 
 
-class Route(msgspec.Struct, frozen=True):
+class ApiCall(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     path: str
-    reply: type[replies.Reply]
+    reply: type[Reply]
     body: msgspec.Struct | None = None
     query: dict[str, str] = {}
 
 
-def route_of(request: requests.Request, user: str) -> Route:
-    """Raises E_INVALID_ARGS for a command that HTTP does not serve."""
-    who = {"userId": user}
-    match request:
-        case requests.Status():
-            return Route("GET", "/v1/status", replies.StatusReport, query=who)
-        case requests.Tool(tool):
-            return Route("POST", "/v1/tool", replies.ToolSet, w.ToolChoice(user, tool))
-        case requests.Reset():
-            return Route("POST", "/v1/reset", replies.SessionWasReset, w.OfUser(user))
-        case requests.Cancel(job_id):
-            path = f"/v1/jobs/{_part(job_id)}/cancel" if job_id else "/v1/cancel"
-            return Route("POST", path, replies.JobsCancelled, w.OfUser(user))
-        case requests.Retry(job_id):
-            return Route("POST", f"/v1/jobs/{_part(job_id)}/retry", replies.JobQueued, w.OfUser(user))
-        case requests.Why(subject):
-            return Route("GET", "/v1/why", replies.Story, query={"subject": subject})
-        case requests.SessionList(project):
-            return Route("GET", "/v1/sessions", replies.SessionCatalogue, query={"project": project})
-        case _:
-            return _agent_route(request, user) or _project_route(request, user)
+def call_for(catalogue: CommandCatalogue, request: Request, user: str) -> ApiCall:
+    """Raises E_INVALID_ARGS for a command that the API does not serve."""
+    spec = catalogue.spec_of(request)
+    if spec is None or not spec.routes:
+        raise error(Code.E_INVALID_ARGS, f"{type(request).__name__} is not offered here.")
+    route = _narrowest_route(spec, request)
+    parts = {field: quote(str(getattr(request, field)), safe="") for field in route.path_fields}
+    sent = _sent_struct(spec, route, request, user)
+    in_query = route.method == "GET" and sent is not None
+    return ApiCall(
+        method=route.method,
+        path=route.path.format(**parts),
+        reply=spec.reply,
+        body=None if in_query else sent,
+        query={n: str(v) for n, v in msgspec.to_builtins(sent).items() if v not in {"", None}} if in_query else {},
+    )
 
 
-def _agent_route(request: requests.Request, user: str) -> Route | None:
-    match request:
-        case requests.AgentStatus():
-            return Route("GET", "/v1/agent", replies.AgentReport, query={"userId": user})
-        case requests.AgentUsage():
-            return Route("GET", "/v1/agent/usage", replies.UsageReport, query={"userId": user})
-        case requests.AgentModel(model):
-            return Route("POST", "/v1/agent/model", replies.ModelSet, w.ModelChoice(user, model))
-        case requests.AgentMode(mode):
-            return Route("POST", "/v1/agent/mode", replies.ModeSet, w.ModeChoice(user, mode))
-        case requests.AgentStop(kill):
-            path = "/v1/agent/kill" if kill else "/v1/agent/stop"
-            return Route("POST", path, replies.AgentStopped, w.OfUser(user))
-        case _:
-            return None
+def _narrowest_route(spec: CommandSpec, request: Request) -> ApiRoute:
+    """The one whose path names most of what is given: one job is cancelled elsewhere than all of them."""
+    usable = [route for route in spec.routes if all(getattr(request, field) for field in route.path_fields)]
+    return max(usable, key=lambda route: len(route.path_fields))
 
 
-def _project_route(request: requests.Request, user: str) -> Route:
-    match request:
-        case requests.ProjectList():
-            return Route("GET", "/v1/projects", replies.ProjectCatalogue, query={"userId": user})
-        case requests.ProjectStatus(project):
-            return Route("GET", f"/v1/projects/{_part(project)}", replies.ProjectReport)
-        case requests.ProjectSwitch(project):
-            return Route("POST", "/v1/projects/switch", replies.ProjectSelected, w.ProjectChoice(user, project))
-        case requests.ProjectAdd(path):
-            return Route("POST", "/v1/projects/add", replies.ProjectInfo, w.NewDirectory(path))
-        case requests.ProjectCreate():
-            return Route("POST", "/v1/projects", replies.ProjectInfo, _new_project(request))
-        case _:
-            raise error(Code.E_INVALID_ARGS, f"{type(request).__name__} is not offered here.")
+def _sent_struct(spec: CommandSpec, route: ApiRoute, request: Request, user: str) -> msgspec.Struct | None:
+    struct = sent_type(spec, route)
+    if struct is None:
+        return None
+    values = {argument.field: getattr(request, argument.field) for argument in spec.sent_arguments}
+    return struct(**values) if route.user == "absent" else struct(userId=user, **values)
 
 
-def _new_project(request: requests.ProjectCreate) -> w.NewProject:
-    tools = tuple(tool.strip() for tool in request.tools_csv.split(",") if tool.strip())
-    return w.NewProject(request.name, request.path, tools, request.default_tool, _args(request.args_json))
+def sent_type(spec: CommandSpec, route: ApiRoute) -> type[msgspec.Struct] | None:
+    """What a route takes as its query (GET) or body (POST); None if that is nothing."""
+    fields = tuple(argument.field for argument in spec.sent_arguments)
+    if fields:
+        return _make_struct(spec.request, fields, route)
+    return {"required": w.OfUser, "optional": w.OfAnyUser, "absent": None}[route.user]
 
 
-def _args(args_json: str) -> dict[str, tuple[str, ...]]:
-    if not args_json:
-        return {}
-    try:
-        return msgspec.json.decode(args_json, type=dict[str, tuple[str, ...]])
-    except msgspec.DecodeError as fault:
-        raise error(Code.E_INVALID_ARGS, f'The arguments are not JSON like {{"claude": ["--x"]}}: {fault}') from fault
+@cache
+def _make_struct(request: type[Request], fields: tuple[str, ...], route: ApiRoute) -> type[msgspec.Struct]:
+    known = {f.name: f for f in msgspec.structs.fields(request)}
+    types = field_types(request)
+    users: list[Any] = {"required": [("userId", w.UserId)], "optional": [("userId", w.UserId | None, None)]}.get(
+        route.user, []
+    )
+    own = [(name, types[name], *_default(known[name])) for name in fields]
+    return msgspec.defstruct(
+        route.schema or f"{request.__name__}{'Query' if route.method == 'GET' else 'Body'}",
+        [*users, *own],
+        frozen=True,
+        omit_defaults=True,
+        forbid_unknown_fields=True,  # a misspelt field is a mistake that its sender wants to hear of
+        kw_only=True,
+    )
 
 
-def _part(name: str) -> str:
-    return quote(name, safe="")
-
-
-def query_of(route: Route) -> dict[str, Any]:
-    return {name: value for name, value in route.query.items() if value}
+def _default(field: msgspec.structs.FieldInfo) -> tuple[Any, ...]:
+    if field.required:
+        return ()
+    made = field.default_factory is not msgspec.NODEFAULT
+    return (msgspec.field(default_factory=field.default_factory) if made else field.default,)

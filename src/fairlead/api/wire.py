@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from fairlead.core.command_spec import Choice
 from fairlead.core.engine import Verdict
 from fairlead.core.events import AskedItem, QuestionKind
 from fairlead.core.replies import SessionRow
@@ -51,50 +52,17 @@ class OfAnyUser(_Asked, frozen=True):
     userId: UserId | None = None  # noqa: N815
 
 
-class ToolChoice(_Asked, frozen=True):
-    userId: UserId  # noqa: N815
-    tool: str
-
-
-class ModelChoice(_Asked, frozen=True):
-    userId: UserId  # noqa: N815
-    model: Annotated[str, msgspec.Meta(min_length=1, description="One of the `models` of /v1/agent.")]
-
-
-class ModeChoice(_Asked, frozen=True):
-    userId: UserId  # noqa: N815
-    mode: Annotated[str, msgspec.Meta(min_length=1, description="One of the `modes` of /v1/agent.")]
-
-
-class ProjectChoice(_Asked, frozen=True):
-    userId: UserId  # noqa: N815
-    project: str
-
-
-class NewProject(_Asked, frozen=True):
-    name: str
-    path: str
-    tools: tuple[str, ...]
-    default_tool: str
-    args: dict[str, tuple[str, ...]] = {}
-
-
-class NewDirectory(_Asked, frozen=True):
-    path: str
-
-
-class SessionsQuery(_Asked, frozen=True):
-    project: str = ""
-
-
 class MessageQuery(_Asked, frozen=True):
     """`wait=0` answers 202 as soon as the message is written; so does `Prefer: respond-async`."""
 
     wait: Literal[0, 1] = 1
 
 
-class WhyQuery(_Asked, frozen=True):
-    subject: Annotated[str, msgspec.Meta(min_length=1, description="A job's id or an Idempotency-Key.")]
+class ChoicesQuery(_Asked, frozen=True):
+    command: Annotated[str, msgspec.Meta(description="A command's words.", examples=["project status"])]
+    argument: Annotated[str, msgspec.Meta(description="The name of one of its arguments.", examples=["project"])]
+    typed: Annotated[str, msgspec.Meta(description="What is typed of it so far.")] = ""
+    userId: UserId | None = None  # noqa: N815
 
 
 class QuestionAnswer(_Asked, frozen=True):
@@ -177,6 +145,10 @@ class QuestionInfo(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class QuestionList(msgspec.Struct, frozen=True):
     questions: tuple[QuestionInfo, ...]
+
+
+class ChoiceList(msgspec.Struct, frozen=True):
+    choices: tuple[Choice, ...]
 
 
 class Answered(msgspec.Struct, frozen=True):

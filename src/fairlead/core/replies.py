@@ -1,18 +1,16 @@
 """What commands answer, as facts. Words for people are made of them in `render`."""
 
-from typing import TypeAlias
-
 import msgspec
 
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.state import JobState, SessionState
 
 
-class _Reply(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=True):
-    pass
+class Reply(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=True):
+    """What a command answers. A command that is added brings its own."""
 
 
-class ProjectInfo(_Reply, frozen=True):
+class ProjectInfo(Reply, frozen=True, kw_only=True):
     number: int
     name: str
     path: str
@@ -23,11 +21,11 @@ class ProjectInfo(_Reply, frozen=True):
     created: bool = False
 
 
-class ProjectCatalogue(_Reply, frozen=True):
+class ProjectCatalogue(Reply, frozen=True):
     projects: tuple[ProjectInfo, ...]
 
 
-class ProjectReport(_Reply, frozen=True):
+class ProjectReport(Reply, frozen=True, kw_only=True):
     name: str
     session_total: int
     running_sessions: int
@@ -43,12 +41,14 @@ class LastJob(msgspec.Struct, frozen=True, omit_defaults=True):
     finished_at: str
 
 
-class StatusReport(_Reply, frozen=True):
+class StatusReport(Reply, frozen=True, kw_only=True):
+    # People and clients know the resume key as `session_key`, and the session's own key as `session_key_name`.
+
     session_id: str
-    session_key_name: str
+    session_key: str = msgspec.field(name="session_key_name")
     project: str
     tool: str
-    session_key: str | None
+    resume_key: str | None = msgspec.field(name="session_key")
     state: SessionState
     pending: int
     running_job_id: str | None
@@ -59,7 +59,7 @@ class StatusReport(_Reply, frozen=True):
     cost_usd: float = 0.0
 
 
-class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):
+class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     session_id: str
     session_key: str
     project: str
@@ -68,47 +68,47 @@ class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):
     conversation: ConversationRef
 
 
-class SessionCatalogue(_Reply, frozen=True):
+class SessionCatalogue(Reply, frozen=True):
     sessions: tuple[SessionRow, ...]
 
 
-class SessionFound(_Reply, frozen=True):
+class SessionFound(Reply, frozen=True):
     session: SessionRow
 
 
-class SessionStarted(_Reply, frozen=True):
+class SessionStarted(Reply, frozen=True):
     session_key: str
     session_id: str
     project: str
     tool: str
 
 
-class ToolSet(_Reply, frozen=True):
+class ToolSet(Reply, frozen=True):
     """`from_next_job` is true while a job runs with the tool it was started with."""
 
     tool: str
     from_next_job: bool = False
 
 
-class ProjectSelected(_Reply, frozen=True):
+class ProjectSelected(Reply, frozen=True):
     name: str
     number: int
     path: str
     tool: str
 
 
-class JobQueued(_Reply, frozen=True):
+class JobQueued(Reply, frozen=True):
     job_id: str
     attempt: int
     retry_of: str
 
 
-class SessionWasReset(_Reply, frozen=True):
+class SessionWasReset(Reply, frozen=True):
     session_key: str
     cancelled: tuple[str, ...]
 
 
-class JobsCancelled(_Reply, frozen=True):
+class JobsCancelled(Reply, frozen=True):
     """`stopping` were running and are being ended; `cancelled` had not begun."""
 
     stopping: tuple[str, ...] = ()
@@ -122,12 +122,12 @@ class Step(msgspec.Struct, frozen=True):
     words: str
 
 
-class Story(_Reply, frozen=True):
+class Story(Reply, frozen=True):
     subject: str
     steps: tuple[Step, ...]
 
 
-class AgentReport(_Reply, frozen=True):
+class AgentReport(Reply, frozen=True, kw_only=True):
     session_id: str
     project: str
     project_number: int
@@ -140,47 +140,25 @@ class AgentReport(_Reply, frozen=True):
     modes: tuple[str, ...] = ()
 
 
-class AgentStopped(_Reply, frozen=True):
+class AgentStopped(Reply, frozen=True):
     session_id: str
     killed: bool
 
 
-class ModelSet(_Reply, frozen=True):
+class ModelSet(Reply, frozen=True):
     model: str
 
 
-class ModeSet(_Reply, frozen=True):
+class ModeSet(Reply, frozen=True):
     """Not a journal fact: it holds until Fairlead is started anew."""
 
     mode: str
 
 
-class UsageReport(_Reply, frozen=True):
+class UsageReport(Reply, frozen=True, kw_only=True):
     session_id: str
     input_tokens: int
     output_tokens: int
     cost_usd: float
     context_used: int = 0
     context_size: int = 0
-
-
-Reply: TypeAlias = (
-    ProjectInfo
-    | ProjectCatalogue
-    | ProjectReport
-    | StatusReport
-    | SessionCatalogue
-    | SessionFound
-    | SessionStarted
-    | ToolSet
-    | ProjectSelected
-    | JobQueued
-    | SessionWasReset
-    | JobsCancelled
-    | Story
-    | AgentReport
-    | AgentStopped
-    | ModelSet
-    | ModeSet
-    | UsageReport
-)

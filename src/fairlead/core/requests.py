@@ -1,6 +1,6 @@
 """What people can ask of Fairlead besides talking to an agent: one struct per command, the same on every channel."""
 
-from typing import TypeAlias
+from typing import Annotated
 
 import msgspec
 
@@ -8,7 +8,7 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.keys import SessionKey
 
 
-class Caller(msgspec.Struct, frozen=True, omit_defaults=True):
+class Caller(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Who asks, from where. `session_key` is the session that this place has or would have."""
 
     person: str
@@ -18,67 +18,73 @@ class Caller(msgspec.Struct, frozen=True, omit_defaults=True):
     locale: str = ""
 
 
-class ProjectCreate(msgspec.Struct, frozen=True):
+class Request(msgspec.Struct, frozen=True):
+    """What a command asks for. A command that is added brings its own."""
+
+
+class ProjectCreate(Request, frozen=True, kw_only=True):
+    """`args` are extra arguments per tool: lists of strings, never one string for a shell."""
+
     name: str
     path: str
-    tools_csv: str
+    tools: tuple[str, ...]
     default_tool: str
-    args_json: str = ""
+    args: dict[str, tuple[str, ...]] = {}
 
 
-class ProjectAdd(msgspec.Struct, frozen=True):
+class ProjectAdd(Request, frozen=True):
     path: str
 
 
-class ProjectList(msgspec.Struct, frozen=True):
+class ProjectList(Request, frozen=True):
     pass
 
 
-class ProjectStatus(msgspec.Struct, frozen=True):
+class ProjectStatus(Request, frozen=True):
     project: str
 
 
-class ProjectSwitch(msgspec.Struct, frozen=True):
+class ProjectSwitch(Request, frozen=True):
     project: str
 
 
-class Status(msgspec.Struct, frozen=True):
+class Status(Request, frozen=True):
     pass
 
 
-class Tool(msgspec.Struct, frozen=True):
+class Tool(Request, frozen=True):
     tool: str
 
 
-class Retry(msgspec.Struct, frozen=True):
+class Retry(Request, frozen=True):
     job_id: str
 
 
-class SessionList(msgspec.Struct, frozen=True):
+class SessionList(Request, frozen=True):
     project: str = ""
 
 
-class SessionOpen(msgspec.Struct, frozen=True):
+class SessionOpen(Request, frozen=True):
     session_id: str
 
 
-class Reset(msgspec.Struct, frozen=True):
+class Reset(Request, frozen=True):
     pass
 
 
-class Cancel(msgspec.Struct, frozen=True):
+class Cancel(Request, frozen=True):
     """One job, or everything of the session: what runs and what waits behind it."""
 
     job_id: str = ""
 
 
-class Why(msgspec.Struct, frozen=True):
+class Why(Request, frozen=True):
     """What became of a message or a job, step by step."""
 
-    subject: str
+    subject: Annotated[str, msgspec.Meta(min_length=1, description="A job's id or an Idempotency-Key.")]
 
 
-class Start(msgspec.Struct, frozen=True):
+class Start(Request, frozen=True):
     """A new session in a thread of its own, which grows where this was asked. `asked_by` is the command's own id, the
     same however often it is tried."""
 
@@ -87,48 +93,25 @@ class Start(msgspec.Struct, frozen=True):
     tool: str = ""
 
 
-class AgentStatus(msgspec.Struct, frozen=True):
+class AgentStatus(Request, frozen=True):
     pass
 
 
-class AgentStop(msgspec.Struct, frozen=True):
+class AgentStop(Request, frozen=True):
     """`kill` does not ask the agent first."""
 
     kill: bool = False
 
 
-class AgentModel(msgspec.Struct, frozen=True):
-    model: str
+class AgentModel(Request, frozen=True):
+    model: Annotated[str, msgspec.Meta(min_length=1, description="One of the `models` of /v1/agent.")]
 
 
-class AgentMode(msgspec.Struct, frozen=True):
+class AgentMode(Request, frozen=True):
     """What the agent may do without asking; never more than the project's permissions allow."""
 
-    mode: str
+    mode: Annotated[str, msgspec.Meta(min_length=1, description="One of the `modes` of /v1/agent.")]
 
 
-class AgentUsage(msgspec.Struct, frozen=True):
+class AgentUsage(Request, frozen=True):
     pass
-
-
-Request: TypeAlias = (
-    ProjectCreate
-    | ProjectAdd
-    | ProjectList
-    | ProjectStatus
-    | ProjectSwitch
-    | Status
-    | Tool
-    | Retry
-    | SessionList
-    | SessionOpen
-    | Reset
-    | Cancel
-    | Why
-    | Start
-    | AgentStatus
-    | AgentStop
-    | AgentModel
-    | AgentMode
-    | AgentUsage
-)

@@ -8,9 +8,8 @@ import msgspec
 from fairlead.core.limits import Limits
 from fairlead.core.state import Job, State
 from fairlead.flow.bindings import Bindings
-from fairlead.flow.commands.agents import AgentCommands
-from fairlead.flow.commands.handlers import CommandHandlers
-from fairlead.flow.commands.thread_start import ThreadStart
+from fairlead.flow.commands.handlers import BUILT_IN, CommandHandlers, Commands
+from fairlead.flow.commands.parts import CommandParts
 from fairlead.flow.gate import FlowGate
 from fairlead.flow.intake.messages import MessageIntake
 from fairlead.flow.ledger import Ledger
@@ -46,6 +45,7 @@ class Adapters(msgspec.Struct, frozen=True, kw_only=True):
     random: Random
     turn_settings: TurnSettings
     language: str = "en"
+    commands: Commands = BUILT_IN
 
 
 class Flow:
@@ -73,15 +73,16 @@ class Flow:
             random=adapters.random,
             language_of=self.view.language_of,
         )
-        commands = CommandHandlers(
-            self.ledger,
-            self.scheduler,
-            directories=adapters.directories,
+        parts = CommandParts(
+            ledger=self.ledger,
+            scheduler=self.scheduler,
+            journal=adapters.journal,
             job_history=job_history,
-            agents=AgentCommands(self.ledger, self.scheduler, adapters.runtimes, adapters.turn_settings.workspaces),
-            openings=ThreadStart(self.ledger, adapters.journal),
+            directories=adapters.directories,
             runtimes=adapters.runtimes,
+            workspaces=adapters.turn_settings.workspaces,
         )
+        commands = CommandHandlers(parts, adapters.commands)
         self.gate = FlowGate(self.ledger, MessageIntake(self.ledger, adapters.blobs), commands, reconnects)
 
     async def run(self) -> None:

@@ -3,18 +3,25 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
+
 from fairlead.core import replies as r
+from fairlead.render.words import say
 
 NOTHING: Final = "n/a"
 MAX_SESSIONS: Final = 20
 
 
-def reply_lines(reply: r.Reply) -> list[str]:
-    return _DRAWN[type(reply)](reply)
+def reply_lines(reply: r.Reply, lang: str = "en") -> list[str]:
+    """A reply without an entry in the table is drawn by its own words, whose gaps are its fields."""
+    draw = _DRAWN.get(type(reply))
+    if draw is not None:
+        return draw(reply)
+    return say(lang, f"reply.{type(reply).__name__}", **msgspec.structs.asdict(reply)).splitlines()
 
 
-def reply_text(reply: r.Reply) -> str:
-    return "\n".join(reply_lines(reply))
+def reply_text(reply: r.Reply, lang: str = "en") -> str:
+    return "\n".join(reply_lines(reply, lang))
 
 
 def _status(report: r.StatusReport) -> list[str]:
@@ -23,7 +30,7 @@ def _status(report: r.StatusReport) -> list[str]:
         "Session Status",
         f"project: {report.project}",
         f"tool: {report.tool}",
-        f"session_key: {report.session_key or NOTHING}",
+        f"session_key: {report.resume_key or NOTHING}",
         f"state: {report.state}",
         f"queue: pending={report.pending}, running={report.running_job_id or 'none'}",
         f"last_job: {_last_job(report.last_job)}",
@@ -174,4 +181,3 @@ _DRAWN: Final[dict[type[r.Reply], Callable[[Any], list[str]]]] = {
     r.ModeSet: lambda s: [f"The mode is {s.mode}, until Fairlead is started anew."],
     r.UsageReport: _usage,
 }
-assert set(_DRAWN) == set(r.Reply.__args__), "every reply is drawn"

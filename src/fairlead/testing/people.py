@@ -129,7 +129,8 @@ class Meddler:
 
     async def _ask(self, world: World, life: Life, place: Place, request: Request) -> None:
         try:
-            reply = await life.gate.command(request, Caller(place.person, place.conversation, place.session_key))
+            caller = Caller(person=place.person, conversation=place.conversation, session_key=place.session_key)
+            reply = await life.gate.command(request, caller)
         except FairleadError as refusal:
             world.tell(f"{place.person} asked for {request}: {refusal.code}")
         else:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from channel_home import at_home
 
-from fairlead.channels.http.routes import ENDPOINTS
+from fairlead.channels.http.routes import endpoints
+from fairlead.core.commands import COMMANDS
 
 pytestmark = pytest.mark.anyio
 
@@ -108,6 +109,25 @@ async def test_one_job_of_several_is_cancelled_by_its_id(tmp_path: Path):
     assert done.data["job"]["state"] == "cancelled"
 
 
+@pytest.mark.req("C5", "C6")
+async def test_half_typed_arguments_are_completed(tmp_path: Path):
+    async with at_home(tmp_path) as home:
+        await home.say("alice", "hello")
+        asked = {
+            "command=project%20status&argument=project&typed=PR": [{"value": "proj"}],
+            "command=agent%20start&argument=project": [{"value": "1", "label": "1: proj"}],
+            "command=project%20create&argument=tools&typed=x,ec": [{"value": "x,echo"}],
+            "command=agent%20model&argument=model&typed=2&userId=alice": [{"value": "echo-2"}],
+            "command=agent%20model&argument=model&typed=2&userId=nobody": [],
+            "command=project%20add&argument=path": [],
+        }
+        for query, choices in asked.items():
+            assert await home.get(f"/v1/choices?{query}") == (200, {"choices": choices}), query
+        for query in ("command=nonsense&argument=x", "command=status&argument=x"):
+            status, refused = await home.get(f"/v1/choices?{query}")
+            assert (status, refused["error"]["code"]) == (400, "E_INVALID_ARGS")
+
+
 @pytest.mark.req("C5")
 async def test_metrics_are_the_account_of_the_house(tmp_path: Path):
     async with at_home(tmp_path) as home:
@@ -137,7 +157,7 @@ async def test_the_document_names_every_path_and_resolves_every_reference(tmp_pa
     assert status == 200
     assert document["openapi"] == "3.1.0"
     described = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
-    assert described == {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
+    assert described == {(endpoint.method, endpoint.path) for endpoint in endpoints(COMMANDS)}
     references = set(re.findall(r"#/components/schemas/(\w+)", str(document)))
     assert references <= set(document["components"]["schemas"])
     operations = [item[method]["operationId"] for item in document["paths"].values() for method in item]

@@ -2,19 +2,11 @@
 
 import pytest
 
-from fairlead.channels.terminal.commands import (
-    Local,
-    agent_completions,
-    completed_by_agent,
-    completions,
-    help_lines,
-    is_command,
-    message_in,
-    parse,
-)
+from fairlead.channels.terminal.commands import CommandLine, Local, message_in
 from fairlead.core import requests as r
-from fairlead.core.replies import AgentReport
 from fairlead.errors import Code, FairleadError
+
+LINE = CommandLine()
 
 
 @pytest.mark.req("A12", "C6")
@@ -32,7 +24,16 @@ from fairlead.errors import Code, FairleadError
         ("/project status api", r.ProjectStatus("api")),
         ("/project switch 2", r.ProjectSwitch("2")),
         ("/project add '/srv/my app'", r.ProjectAdd("/srv/my app")),
-        ("/project create api /srv/api claude,echo echo", r.ProjectCreate("api", "/srv/api", "claude,echo", "echo")),
+        (
+            """/project create api /srv/api 'claude, echo' echo '{"echo": ["--x", "y z"]}'""",
+            r.ProjectCreate(
+                name="api",
+                path="/srv/api",
+                tools=("claude", "echo"),
+                default_tool="echo",
+                args={"echo": ("--x", "y z")},
+            ),
+        ),
         ("/session list", r.SessionList()),
         ("/session list api", r.SessionList("api")),
         ("/agent status", r.AgentStatus()),
@@ -46,29 +47,29 @@ from fairlead.errors import Code, FairleadError
     ],
 )
 def test_every_command_is_understood(line: str, request_: object):
-    assert is_command(line)
-    assert parse(line) == request_
+    assert LINE.is_command(line)
+    assert LINE.parse(line) == request_
 
 
 @pytest.mark.parametrize(
     "line", ["/tool", "/tool a b", "/status now", "/project", "/project add", "/why 'x", "/statsu"]
 )
 def test_a_wrong_command_says_how_it_is_meant(line: str):
-    assert is_command(line)
+    assert LINE.is_command(line)
     with pytest.raises(FairleadError) as caught:
-        parse(line)
+        LINE.parse(line)
     assert caught.value.code == Code.E_INVALID_ARGS
 
 
 def test_what_only_other_channels_need_is_told_with_what_to_do_here():
     with pytest.raises(FairleadError, match="not needed here") as caught:
-        parse("/agent start 1")
+        LINE.parse("/agent start 1")
     assert "Your next message starts the agent" in caught.value.next_step
 
 
 def test_a_slip_of_the_fingers_is_recognised():
     with pytest.raises(FairleadError, match="no command here") as caught:
-        parse("/projct list")
+        LINE.parse("/projct list")
     assert "Did you mean /project list?" in caught.value.next_step
 
 
@@ -76,7 +77,7 @@ def test_a_slip_of_the_fingers_is_recognised():
     "line", ["hello", "/etc/passwd holds what?", "/ask rm -rf build", "//status", "/status\nof it"]
 )
 def test_everything_else_is_a_message(line: str):
-    assert not is_command(line)
+    assert not LINE.is_command(line)
 
 
 def test_two_slashes_say_a_slash_to_the_agent():
@@ -85,22 +86,37 @@ def test_two_slashes_say_a_slash_to_the_agent():
 
 
 def test_completion_knows_every_command():
-    assert completions("/pro") == [
-        "/project list",
-        "/project status",
-        "/project switch",
-        "/project add",
-        "/project create",
-    ]
-    assert completions("pro") == []
-    assert len(help_lines()) == len(completions("/"))
+    assert LINE.completions("/sta") == ["/status"]
+    assert LINE.completions("/agent mod") == ["/agent model", "/agent mode"]
+    assert LINE.completions("pro") == []
+    assert len(LINE.help_lines()) == len(LINE.completions("/"))
 
 
-def test_the_models_and_modes_that_the_agent_offers_are_completed():
-    agent = AgentReport("s", "proj", 1, "claude", "opus", "Active", 0.0, models=("opus", "sonnet"), modes=("plan",))
-    assert not completed_by_agent("/agent model")
-    assert completed_by_agent("/agent model so")
-    assert agent_completions("/agent model so", agent) == ["/agent model sonnet"]
-    assert agent_completions("/agent model sonnet", agent) == []
-    assert completed_by_agent("/agent mode ")
-    assert agent_completions("/agent mode ", agent) == ["/agent mode plan"]
+@pytest.mark.parametrize(
+    ("typed", "command", "field", "word"),
+    [
+        ("/agent model ", "agent model", "model", ""),
+        ("/agent mode pl", "agent mode", "mode", "pl"),
+        ("/project switch a", "project switch", "project", "a"),
+        ("/session list ", "session list", "project", ""),
+        ("/retry job_1", "retry", "job_id", "job_1"),
+        ("/project create api  /srv/api echo,", "project create", "tools", "echo,"),
+        ("/project create api /srv/api echo ", "project create", "default_tool", ""),
+    ],
+)
+def test_an_argument_with_choices_is_known_while_it_is_typed(typed: str, command: str, field: str, word: str):
+    half_typed = LINE.half_typed(typed)
+    assert half_typed is not None
+    assert (half_typed.command, half_typed.argument.field, half_typed.word) == (command, field, word)
+
+
+@pytest.mark.parametrize("typed", ["/agent model", "/status ", "/project add /s", "/tool echo ", "hello /tool "])
+def test_what_has_no_choices_is_left_to_the_person(typed: str):
+    assert LINE.half_typed(typed) is None
+
+
+def test_help_shows_how_each_command_is_used_in_the_readers_language():
+    shown = dict(line.split("  ", 1) for line in LINE.help_lines())
+    assert shown["/cancel [JOB]"].strip() == "Cancel what runs here and what waits"
+    assert "/project create NAME PATH TOOLS DEFAULT_TOOL [ARGS_JSON]" in shown
+    assert any(line.endswith("セッションの使用量情報を表示する") for line in LINE.help_lines("ja"))

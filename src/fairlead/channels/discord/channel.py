@@ -28,6 +28,8 @@ from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.discord.outbound.webhooks import Webhooks
 from fairlead.channels.push.rate_limit import RateLimit, Urgency
+from fairlead.core.command_spec import CommandCatalogue
+from fairlead.core.commands import COMMANDS
 from fairlead.core.identity import Identities
 from fairlead.core.inbound import Attachment
 from fairlead.core.state import Job
@@ -51,6 +53,7 @@ class BotClient(clients.GatewayClient):
         pace: clients.IdentifyPace,
         command_runner: CommandRunner,
         settings: Settings,
+        commands: CommandCatalogue,
     ) -> None:
         super().__init__(
             listener,
@@ -59,7 +62,7 @@ class BotClient(clients.GatewayClient):
             heartbeat_timeout_sec=settings.discord_heartbeat_timeout_sec,
         )
         self.command_runner = command_runner
-        self.tree = Tree(self)
+        self.tree = Tree(self, commands)
 
 
 class DiscordChannel:
@@ -76,6 +79,7 @@ class DiscordChannel:
         identities: Identities,
         blobs: Blobs,
         token: Callable[[], str],
+        commands: CommandCatalogue = COMMANDS,
     ) -> None:
         clients.point_at(settings.discord_api_base, settings.discord_gateway_url)
         clients.keep_their_log()
@@ -94,6 +98,7 @@ class DiscordChannel:
         self._gate = gate
         self._view = view
         self._settings = settings
+        self._commands = commands
         self._pace = clients.IdentifyPace()
         self.connection = Connection(token=token, make_client=self._new_client, came_back=self._came_back)
         self._rest = RestCalls(RateLimit(), lambda: self.connection.client, self._came_back)
@@ -188,7 +193,7 @@ class DiscordChannel:
         self._gate.came_back(self.name)
 
     def _new_client(self) -> clients.GatewayClient:
-        return BotClient(self, self._pace, self._desk, self._settings)
+        return BotClient(self, self._pace, self._desk, self._settings, self._commands)
 
     def _start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         assert self._owner is not None, "clients exist only while we run"

@@ -88,7 +88,8 @@ class Call(msgspec.Struct, frozen=True):
 def caller_at(service: Service, channel: str, user_id: str) -> Caller:
     person = service.identities.person_of(channel, user_id)
     conversation = ConversationRef(channel, service.agent_id, user_id)
-    return Caller(person, conversation, user_key(agent_id=service.agent_id, user_id=person), pre_authorised=True)
+    key = user_key(agent_id=service.agent_id, user_id=person)
+    return Caller(person=person, conversation=conversation, session_key=key, pre_authorised=True)
 
 
 def channel_of(http: web.Request) -> str:

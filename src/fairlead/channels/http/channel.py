@@ -12,7 +12,9 @@ from fairlead.channels.http.errors import HttpRefusal, json_reply, refusal
 from fairlead.channels.http.guard import RequestGuard
 from fairlead.channels.http.job_stream import JobStreams
 from fairlead.channels.http.openapi import openapi_document
-from fairlead.channels.http.routes import ENDPOINTS, Endpoint
+from fairlead.channels.http.routes import PUBLIC_PATHS, Endpoint, endpoints
+from fairlead.core.command_spec import CommandCatalogue
+from fairlead.core.commands import COMMANDS
 from fairlead.core.identity import Identities
 from fairlead.core.inbound import clean_text
 from fairlead.errors import Code, FairleadError, error
@@ -22,7 +24,7 @@ from fairlead.ports import Blobs, ChannelCapabilities, Gate, OutgoingMessage, Vi
 
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 _SHUTDOWN_SEC: Final = 2.0
-_PUBLIC: Final = frozenset({e.path for e in ENDPOINTS if e.public} | {"/openapi.json"})
+_PUBLIC: Final = PUBLIC_PATHS | {"/openapi.json"}
 
 _Next = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -59,9 +61,11 @@ class HttpChannel(PullChannel):
         blobs: Blobs,
         vitals: Vitals,
         max_body_bytes: int = MAX_BODY_BYTES,
+        commands: CommandCatalogue = COMMANDS,
     ) -> None:
         super().__init__("http")
         self._service = Service(gate, view, blobs, vitals, identities, agent_id, JobStreams(view))
+        self._endpoints = endpoints(commands)
         self._token = token
         self._max_body_bytes = max_body_bytes
 
@@ -96,10 +100,13 @@ class HttpChannel(PullChannel):
             middlewares=[_guarding(guard)],  # every answer, also 404, passes here
             client_max_size=self._max_body_bytes,
         )
-        for endpoint in ENDPOINTS:
+        for endpoint in self._endpoints:
             application.router.add_route(endpoint.method, endpoint.path, self._route(endpoint))
-        application.router.add_route("GET", "/openapi.json", _get_document)
+        application.router.add_route("GET", "/openapi.json", self._get_document)
         return application
+
+    async def _get_document(self, _request: web.Request) -> web.StreamResponse:
+        return json_reply(openapi_document(self._endpoints))
 
     def _route(self, endpoint: Endpoint) -> _Next:
         async def answer(request: web.Request) -> web.StreamResponse:
@@ -150,10 +157,6 @@ async def _listen(runner: web.AppRunner, host: str, port: int) -> tuple[str, int
         ) from fault
     bound: tuple[Any, ...] = runner.addresses[0]
     return str(bound[0]), int(bound[1])
-
-
-async def _get_document(_request: web.Request) -> web.StreamResponse:
-    return json_reply(openapi_document())
 
 
 async def _understood(endpoint: Endpoint, service: Service, request: web.Request) -> Call:

@@ -1,9 +1,8 @@
-"""Everything that is asked over HTTP besides messages and streams: parse, ask Gate or View, give the struct back."""
+"""What is asked over HTTP besides messages, streams and commands: parse, ask Gate or View, give the struct back."""
 
 import re
 from typing import Final
 
-import msgspec
 from aiohttp import web
 
 from fairlead import __version__
@@ -13,19 +12,11 @@ from fairlead.api.wire import (
     Health,
     JobInfo,
     JobList,
-    ModeChoice,
-    ModelChoice,
-    NewDirectory,
-    NewProject,
     OfAnyUser,
     OfUser,
-    ProjectChoice,
     QuestionAnswer,
     QuestionList,
     SessionInfo,
-    SessionsQuery,
-    ToolChoice,
-    WhyQuery,
     question_info,
 )
 from fairlead.channels.http.call import Call, job_info
@@ -37,11 +28,6 @@ from fairlead.ports import Click
 _MEDIA_TYPE: Final = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+-]{0,60}")
 
 # --- sessions and jobs -------------------------------------------------------------------------------------------
-
-
-async def get_sessions(call: Call) -> replies.SessionCatalogue:
-    query: SessionsQuery = call.query
-    return await call.service.command(requests.SessionList(query.project), call.caller(None), replies.SessionCatalogue)
 
 
 async def _found(call: Call) -> replies.SessionRow:
@@ -88,25 +74,6 @@ def _plain_type(media_type: str) -> str:
     return media_type if _MEDIA_TYPE.fullmatch(media_type) else "application/octet-stream"
 
 
-async def post_retry(call: Call) -> replies.JobQueued:
-    body: OfAnyUser = call.body
-    job_id = call.part("job_id")
-    return await call.service.command(requests.Retry(job_id), call.caller(body.userId), replies.JobQueued)
-
-
-async def post_cancel_job(call: Call) -> replies.JobsCancelled:
-    body: OfAnyUser = call.body
-    caller = call.caller(body.userId)
-    job_id = (await call.service.job(call.part("job_id"))).job_id
-    live = call.service.view.state.jobs.get(job_id)
-    session = None if live is None else call.service.view.state.sessions.get(live.session_key)
-    if live is None or session is None:
-        raise error(Code.E_NOTHING_TO_CANCEL, f"{job_id} is over.")
-    # A job is cancelled where it lives, whoever holds the token.
-    there = msgspec.structs.replace(caller, conversation=live.conversation, session_key=session.key)
-    return await call.service.command(requests.Cancel(job_id), there, replies.JobsCancelled)
-
-
 async def post_ack(call: Call) -> Acknowledged:
     job = await call.service.job(call.part("job_id"))
     await call.service.acknowledge(job.job_id)
@@ -117,98 +84,6 @@ async def get_answers(call: Call) -> JobList:
     query: OfUser = call.query
     waiting = call.service.view.unfetched(call.caller(query.userId).conversation)
     return JobList(tuple([job_info(await call.service.job(job_id)) for job_id in waiting]))
-
-
-# --- commands ------------------------------------------------------------------------------------------------------
-
-
-async def get_status(call: Call) -> replies.StatusReport:
-    query: OfUser = call.query
-    return await call.service.command(requests.Status(), call.caller(query.userId), replies.StatusReport)
-
-
-async def post_tool(call: Call) -> replies.ToolSet:
-    body: ToolChoice = call.body
-    return await call.service.command(requests.Tool(body.tool), call.caller(body.userId), replies.ToolSet)
-
-
-async def post_reset(call: Call) -> replies.SessionWasReset:
-    body: OfUser = call.body
-    return await call.service.command(requests.Reset(), call.caller(body.userId), replies.SessionWasReset)
-
-
-async def post_cancel(call: Call) -> replies.JobsCancelled:
-    body: OfUser = call.body
-    return await call.service.command(requests.Cancel(), call.caller(body.userId), replies.JobsCancelled)
-
-
-async def get_why(call: Call) -> replies.Story:
-    query: WhyQuery = call.query
-    return await call.service.command(requests.Why(query.subject), call.caller(None), replies.Story)
-
-
-# --- the agent of a session ------------------------------------------------------------------------------------------
-
-
-async def get_agent(call: Call) -> replies.AgentReport:
-    query: OfUser = call.query
-    return await call.service.command(requests.AgentStatus(), call.caller(query.userId), replies.AgentReport)
-
-
-async def get_usage(call: Call) -> replies.UsageReport:
-    query: OfUser = call.query
-    return await call.service.command(requests.AgentUsage(), call.caller(query.userId), replies.UsageReport)
-
-
-async def post_model(call: Call) -> replies.ModelSet:
-    body: ModelChoice = call.body
-    return await call.service.command(requests.AgentModel(body.model), call.caller(body.userId), replies.ModelSet)
-
-
-async def post_mode(call: Call) -> replies.ModeSet:
-    body: ModeChoice = call.body
-    return await call.service.command(requests.AgentMode(body.mode), call.caller(body.userId), replies.ModeSet)
-
-
-async def post_stop(call: Call) -> replies.AgentStopped:
-    body: OfUser = call.body
-    return await call.service.command(requests.AgentStop(), call.caller(body.userId), replies.AgentStopped)
-
-
-async def post_kill(call: Call) -> replies.AgentStopped:
-    body: OfUser = call.body
-    return await call.service.command(requests.AgentStop(kill=True), call.caller(body.userId), replies.AgentStopped)
-
-
-# --- projects ------------------------------------------------------------------------------------------------------
-
-
-async def get_projects(call: Call) -> replies.ProjectCatalogue:
-    query: OfAnyUser = call.query
-    return await call.service.command(requests.ProjectList(), call.caller(query.userId), replies.ProjectCatalogue)
-
-
-async def get_project(call: Call) -> replies.ProjectReport:
-    request = requests.ProjectStatus(call.part("project"))
-    return await call.service.command(request, call.caller(None), replies.ProjectReport)
-
-
-async def post_project(call: Call) -> replies.ProjectInfo:
-    body: NewProject = call.body
-    args = msgspec.json.encode(body.args).decode() if body.args else ""
-    request = requests.ProjectCreate(body.name, body.path, ",".join(body.tools), body.default_tool, args)
-    return await call.service.command(request, call.caller(None), replies.ProjectInfo)
-
-
-async def post_directory(call: Call) -> replies.ProjectInfo:
-    body: NewDirectory = call.body
-    return await call.service.command(requests.ProjectAdd(body.path), call.caller(None), replies.ProjectInfo)
-
-
-async def post_switch(call: Call) -> replies.ProjectSelected:
-    body: ProjectChoice = call.body
-    request = requests.ProjectSwitch(body.project)
-    return await call.service.command(request, call.caller(body.userId), replies.ProjectSelected)
 
 
 # --- questions -----------------------------------------------------------------------------------------------------

@@ -1,13 +1,14 @@
 """The OpenAPI 3.1 document, made from the table of endpoints and the structs they name. Pure."""
 
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
 from fairlead import __version__
 from fairlead.api import wire as w
-from fairlead.channels.http.routes import ENDPOINTS, Endpoint
+from fairlead.channels.http.routes import Endpoint
 
 _REF: Final = "#/components/schemas/{name}"
 _PATH_PARAMETER: Final = re.compile(r"{(\w+)}")
@@ -20,10 +21,10 @@ _KEY_PARAMETER: Final = {
 }
 
 
-def openapi_document() -> dict[str, Any]:
-    schemas = _schemas()
+def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    schemas = _schemas(endpoints)
     paths: dict[str, dict[str, Any]] = {}
-    for endpoint in ENDPOINTS:
+    for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, schemas)
     return {
         "openapi": "3.1.0",
@@ -41,8 +42,8 @@ def openapi_document() -> dict[str, Any]:
     }
 
 
-def _schemas() -> dict[str, Any]:
-    named = {e.body for e in ENDPOINTS} | {e.query for e in ENDPOINTS} | {e.reply for e in ENDPOINTS}
+def _schemas(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    named = {struct for e in endpoints for struct in (e.body, e.query, e.reply)}
     structs = sorted((s for s in named if s is not None), key=lambda s: s.__name__)
     _, schemas = msgspec.json.schema_components(
         [*structs, w.FaultBody, *w.EVENT_NAMES], schema_hook=None, ref_template=_REF
@@ -51,9 +52,8 @@ def _schemas() -> dict[str, Any]:
 
 
 def _operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
-    words = endpoint.handler.__name__
     operation: dict[str, Any] = {
-        "operationId": words,
+        "operationId": endpoint.operation_id,
         "summary": endpoint.summary,
         "parameters": [*_parameters(endpoint, schemas)],
         "responses": _responses(endpoint),

@@ -1,4 +1,5 @@
-"""Every path of the API, in one table: routes and the OpenAPI document are both made of it, so neither can lie."""
+"""Every path of the API: a table of fixed ones, and those of the catalogue of commands. Routes and the OpenAPI document
+are both made of them, so neither can lie."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -7,12 +8,15 @@ import msgspec
 from aiohttp import web
 
 from fairlead.api import wire as w
+from fairlead.api.routes import sent_type
 from fairlead.channels.http import handlers as h
 from fairlead.channels.http.call import Call
+from fairlead.channels.http.commands import choices_handler, command_handler
 from fairlead.channels.http.messages import post_message
 from fairlead.channels.http.metrics import CONTENT_TYPE, metrics_text
 from fairlead.channels.http.sse import get_events
-from fairlead.core import replies as r
+from fairlead.core.command_spec import ApiRoute, CommandCatalogue, CommandSpec
+from fairlead.render.words import say
 
 Handler = Callable[[Call], Awaitable[Any]]
 
@@ -30,10 +34,15 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     media_type: str = "application/json"
     public: bool = False
     streams: bool = False
+    operation: str = ""
 
     @property
     def body_is_optional(self) -> bool:
-        return self.body is w.OfAnyUser
+        return self.body is not None and not any(f.required for f in msgspec.structs.fields(self.body))
+
+    @property
+    def operation_id(self) -> str:
+        return self.operation or self.handler.__name__
 
 
 async def get_metrics(call: Call) -> web.Response:
@@ -48,7 +57,7 @@ def _post(path: str, handler: Handler, summary: str, **more: Any) -> Endpoint:
     return Endpoint(method="POST", path=path, handler=handler, summary=summary, **more)
 
 
-ENDPOINTS: Final[tuple[Endpoint, ...]] = (
+_FIXED: Final[tuple[Endpoint, ...]] = (
     _post(
         "/v1/messages",
         post_message,
@@ -67,30 +76,42 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
         "A file of an answer.",
         media_type="application/octet-stream",
     ),
-    _post("/v1/jobs/{job_id}/retry", h.post_retry, "Try a failed job again.", body=w.OfAnyUser, reply=r.JobQueued),
-    _post("/v1/jobs/{job_id}/cancel", h.post_cancel_job, "Cancel one job.", body=w.OfAnyUser, reply=r.JobsCancelled),
     _post("/v1/jobs/{job_id}/ack", h.post_ack, "Say that an answer has arrived.", reply=w.Acknowledged),
-    _get("/v1/sessions", h.get_sessions, "The sessions.", query=w.SessionsQuery, reply=r.SessionCatalogue),
     _get("/v1/sessions/{session}", h.get_session, "One session, by key or id.", reply=w.SessionInfo),
     _get("/v1/sessions/{session}/history", h.get_history, "Its jobs, oldest first, no texts.", reply=w.JobList),
-    _get("/v1/status", h.get_status, "What this person's session is doing.", query=w.OfUser, reply=r.StatusReport),
-    _post("/v1/tool", h.post_tool, "Change the session's tool.", body=w.ToolChoice, reply=r.ToolSet),
-    _post("/v1/reset", h.post_reset, "Forget the talk, cancel its jobs.", body=w.OfUser, reply=r.SessionWasReset),
-    _post("/v1/cancel", h.post_cancel, "Cancel what runs and waits.", body=w.OfUser, reply=r.JobsCancelled),
-    _get("/v1/agent", h.get_agent, "The agent of this session.", query=w.OfUser, reply=r.AgentReport),
-    _get("/v1/agent/usage", h.get_usage, "What the session used.", query=w.OfUser, reply=r.UsageReport),
-    _post("/v1/agent/model", h.post_model, "Change its model.", body=w.ModelChoice, reply=r.ModelSet),
-    _post("/v1/agent/mode", h.post_mode, "Change what it may do unasked.", body=w.ModeChoice, reply=r.ModeSet),
-    _post("/v1/agent/stop", h.post_stop, "End its process, in order.", body=w.OfUser, reply=r.AgentStopped),
-    _post("/v1/agent/kill", h.post_kill, "End its process, by force.", body=w.OfUser, reply=r.AgentStopped),
-    _get("/v1/why", h.get_why, "What became of a job or message.", query=w.WhyQuery, reply=r.Story),
-    _get("/v1/projects", h.get_projects, "The projects.", query=w.OfAnyUser, reply=r.ProjectCatalogue),
-    _post("/v1/projects", h.post_project, "Make a project.", body=w.NewProject, reply=r.ProjectInfo),
-    _post("/v1/projects/add", h.post_directory, "Register a directory.", body=w.NewDirectory, reply=r.ProjectInfo),
-    _post("/v1/projects/switch", h.post_switch, "Work elsewhere.", body=w.ProjectChoice, reply=r.ProjectSelected),
-    _get("/v1/projects/{project}", h.get_project, "How a project is doing.", reply=r.ProjectReport),
     _get("/v1/questions", h.get_questions, "Open questions of agents.", query=w.OfAnyUser, reply=w.QuestionList),
     _post("/v1/questions/{question_id}", h.post_answer, "Answer one.", body=w.QuestionAnswer, reply=w.Answered),
     _get("/v1/health", h.get_health, "Is it there? Needs no token.", reply=w.Health, public=True),
     _get("/v1/metrics", get_metrics, "Numbers for Prometheus.", media_type="text/plain"),
 )
+
+
+PUBLIC_PATHS: Final = frozenset(endpoint.path for endpoint in _FIXED if endpoint.public)
+
+
+def endpoints(catalogue: CommandCatalogue) -> tuple[Endpoint, ...]:
+    return (
+        *_FIXED,
+        *(_command_endpoint(spec, route) for spec in catalogue.specs for route in spec.routes),
+        _get(
+            "/v1/choices",
+            choices_handler(catalogue),
+            "What may be meant by a half-typed argument of a command.",
+            query=w.ChoicesQuery,
+            reply=w.ChoiceList,
+        ),
+    )
+
+
+def _command_endpoint(spec: CommandSpec, route: ApiRoute) -> Endpoint:
+    sent = sent_type(spec, route)
+    return Endpoint(
+        method=route.method,
+        path=route.path,
+        handler=command_handler(spec, route),
+        summary=route.summary or f"{say('en', f'command.{spec.key}')}.",
+        body=sent if route.method == "POST" else None,
+        query=sent if route.method == "GET" else None,
+        reply=spec.reply,
+        operation=route.operation_id,
+    )

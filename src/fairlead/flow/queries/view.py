@@ -1,7 +1,8 @@
 """The way to look: choices, jobs, history, what is happening. Changes nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from fairlead.core.command_spec import Choice, ChoiceSource
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.requests import Caller
 from fairlead.core.state import RETRYABLE, Job, State
@@ -10,7 +11,7 @@ from fairlead.flow.commands.agents import session_meant
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.queries.job_history import JobHistory
 from fairlead.flow.queries.live_events import LiveEvents, Watch
-from fairlead.ports import AgentInfo, ChoiceKind, JobView, Runtime
+from fairlead.ports import AgentInfo, JobView, Runtime
 from fairlead.render.words import pick_language
 
 
@@ -34,34 +35,37 @@ class FlowView:
     def state(self) -> State:
         return self._ledger.state
 
-    def choices(self, kind: ChoiceKind, typed: str, caller: Caller) -> list[str]:
+    def choices(self, source: ChoiceSource, typed: str, caller: Caller) -> list[Choice]:
         wanted = typed.strip().lower()
-        return [c for c in self._all_choices(kind, caller) if wanted in c.lower()]
+        return [c for c in self._all_choices(source, caller) if wanted in (c.label or c.value).lower()]
 
-    def _all_choices(self, kind: ChoiceKind, caller: Caller) -> list[str]:
+    def _all_choices(self, source: ChoiceSource, caller: Caller) -> list[Choice]:
         state = self.state
         here = state.session_for(caller.conversation, caller.session_key, self._ledger.now())
-        match kind:
+        projects = [p for p in sorted(state.projects.values(), key=lambda p: p.number) if not p.disabled]
+        match source:
             case "project":
-                return [p.name for p in sorted(state.projects.values(), key=lambda p: p.number) if not p.disabled]
+                return _choices(p.name for p in projects)
+            case "project_number":
+                return [Choice(str(p.number), f"{p.number}: {p.name}") for p in projects]
             case "tool":
                 project = state.projects.get(here.project) if here is not None else None
-                return list(project.enabled_tools if project is not None else self._ledger.limits.tools)
+                return _choices(project.enabled_tools if project is not None else self._ledger.limits.tools)
             case "any_tool":
-                return list(self._ledger.limits.tools)
+                return _choices(self._ledger.limits.tools)
             case "session":
                 recent = sorted(state.sessions.values(), key=lambda s: s.last_activity_at, reverse=True)
-                return [s.session_id for s in recent if may_see(state, s.session_key, caller)]
+                return _choices(s.session_id for s in recent if may_see(state, s.session_key, caller))
             case "retryable":
                 failed = [
                     j for j in state.jobs.values() if j.state in RETRYABLE and may_see(state, j.session_key, caller)
                 ]
                 failed.sort(key=lambda j: (here is not None and j.session_key == here.session_key, j.finished_at or ""))
-                return [j.job_id for j in reversed(failed)]
+                return _choices(j.job_id for j in reversed(failed))
             case "model":
-                return list(self._agent(caller).models)
+                return _choices(self._agent(caller).models)
             case "mode":
-                return list(self._agent(caller).modes)
+                return _choices(self._agent(caller).modes)
 
     def _agent(self, caller: Caller) -> AgentInfo:
         session = session_meant(self.state, caller, self._ledger.now())
@@ -89,6 +93,10 @@ class FlowView:
     def language_of(self, person: str) -> str:
         known = self.state.people.get(person)
         return pick_language(known.locale if known is not None else None, self._default_language)
+
+
+def _choices(values: Iterable[str]) -> list[Choice]:
+    return [Choice(value) for value in values]
 
 
 def _job_view(job: Job, prompt: str, answer: str) -> JobView:

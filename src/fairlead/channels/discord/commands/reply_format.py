@@ -35,7 +35,7 @@ def format_reply(reply: r.Reply, lang: str) -> FormattedReply:
     draw = _SENTENCES.get(type(reply))
     if draw is not None:
         return draw(reply, lang)
-    return FormattedReply(code_block("\n".join(reply_lines(reply))))
+    return FormattedReply(code_block("\n".join(reply_lines(reply, lang))))
 
 
 def refusal_line(problem: FairleadError, lang: str, **named: str) -> str:

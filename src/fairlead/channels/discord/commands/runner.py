@@ -1,26 +1,33 @@
 """Where slash commands are answered: acknowledged at once, then asked of the gate, then drawn. Knows no command."""
 
 import io
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import discord
 import msgspec
 from discord import app_commands
 
-from fairlead.channels.discord.commands.reply_format import FormattedReply, format_reply, refusal_line
+from fairlead.channels.discord.commands.reply_format import (
+    FormattedReply,
+    added_project,
+    format_reply,
+    numbered_projects,
+    refusal_line,
+)
 from fairlead.channels.discord.inbound.callers import People
-from fairlead.channels.discord.inbound.places import CHANNEL, link_to
+from fairlead.channels.discord.inbound.places import CHANNEL, link_to, message_named
 from fairlead.channels.discord.outbound.acknowledge import acknowledge
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, REST_FAULTS, RestCalls
 from fairlead.channels.discord.outbound.threads import reopening, unarchive
 from fairlead.channels.push.rate_limit import Urgency
+from fairlead.core.command_spec import Argument, CommandSpec, choices_for, request_from, sentence_gaps
 from fairlead.core.keys import parse_session_key
 from fairlead.core.replies import Reply, SessionFound, SessionRow, SessionStarted
-from fairlead.core.requests import Caller, Request, SessionOpen, Start
+from fairlead.core.requests import Caller, Request, Start
 from fairlead.errors import Code, FairleadError, error
 from fairlead.observe import log, log_failure
-from fairlead.ports import ChoiceKind, Gate, View
+from fairlead.ports import Gate, View
 from fairlead.render.pieces import ANSWER_FILE, plan_pieces
 from fairlead.render.words import say
 
@@ -29,7 +36,11 @@ CHOICE_LENGTH: Final = 100
 _PIECES: Final = 5
 Draw = Callable[[Reply, str], FormattedReply]
 Named = dict[str, str]
+Typed = Mapping[str, str | int]
 Interaction = discord.Interaction[Any]
+
+_DRAWN_BY_WORDS: Final[dict[str, Draw]] = {"projects": numbered_projects, "project add": added_project}
+"""Commands that show a reply in another way than other commands with the same reply."""
 
 
 class CommandRunner(msgspec.Struct, frozen=True):
@@ -38,15 +49,33 @@ class CommandRunner(msgspec.Struct, frozen=True):
     people: People
     rest: RestCalls
 
-    async def answer(
-        self, interaction: Interaction, request: Request, draw: Draw = format_reply, *, named: Named | None = None
-    ) -> None:
-        """Ask the gate and draw what it says. `named` is what was typed, for the sentence of a refusal."""
+    async def run(self, interaction: Interaction, spec: CommandSpec, typed: Typed) -> None:
+        """Ask the gate and draw the reply. What was typed, by field, also fills the sentence of a refusal."""
 
         async def asked(caller: Caller, lang: str) -> FormattedReply:
-            return draw(await self.gate.command(request, caller), lang)
+            request = self._request(interaction, spec, typed)
+            return await self._draw(spec, await self.gate.command(request, caller), lang)
 
-        await self.work(interaction, asked, named)
+        await self.work(interaction, asked, sentence_gaps(spec, typed))
+
+    def _request(self, interaction: Interaction, spec: CommandSpec, typed: Typed) -> Request:
+        links = {a.field for a in spec.arguments if a.kind == "message"}
+        read = {f: _message_meant(str(value)) if f in links else value for f, value in typed.items()}
+        if spec.request is not Start:
+            return request_from(spec, read)
+        if self.people.place(interaction).kind != "channel" or not _takes_threads(interaction):
+            raise error(Code.E_NOT_IN_TEXT_CHANNEL)
+        return request_from(spec, read, asked_by=str(interaction.id))
+
+    async def _draw(self, spec: CommandSpec, reply: Reply, lang: str) -> FormattedReply:
+        match reply:
+            case SessionStarted():
+                line = say(lang, "reply.session.started", thread=f"<#{reply.session_id}>")
+                return FormattedReply(f"{line}\nsession_id: {reply.session_id}")
+            case SessionFound():
+                return FormattedReply(say(lang, "reply.session.opened", thread=await self._reached(reply.session)))
+            case _:
+                return _DRAWN_BY_WORDS.get(spec.words, format_reply)(reply, lang)
 
     async def work(
         self,
@@ -91,30 +120,15 @@ class CommandRunner(msgspec.Struct, frozen=True):
         except (*REST_FAULTS, *DELIVERY_ERRORS) as fault:
             log.warning("a reply was not shown", message=repr(fault))
 
-    def choices(self, interaction: Interaction, kind: ChoiceKind, typed: str) -> list[app_commands.Choice[str]]:
-        found = self.view.choices(kind, typed, self.people.caller(interaction))
-        fitting = [c for c in found if 0 < len(c) <= CHOICE_LENGTH]
-        return [app_commands.Choice(name=c, value=c) for c in fitting[:_CHOICES]]
-
-    async def start(self, interaction: Interaction, project: str, *, named: Named) -> None:
-        async def started(caller: Caller, lang: str) -> FormattedReply:
-            place = self.people.place(interaction)
-            if place.kind != "channel" or not _takes_threads(interaction):
-                raise error(Code.E_NOT_IN_TEXT_CHANNEL)
-            session = await self.gate.command(Start(str(interaction.id), project), caller)
-            assert isinstance(session, SessionStarted)
-            line = say(lang, "reply.session.started", thread=f"<#{session.session_id}>")
-            return FormattedReply(f"{line}\nsession_id: {session.session_id}")
-
-        await self.work(interaction, started, named)
-
-    async def open_session(self, interaction: Interaction, session_id: str) -> None:
-        async def opened(caller: Caller, lang: str) -> FormattedReply:
-            found = await self.gate.command(SessionOpen(session_id), caller)
-            assert isinstance(found, SessionFound)
-            return FormattedReply(say(lang, "reply.session.opened", thread=await self._reached(found.session)))
-
-        await self.work(interaction, opened, {"session": session_id[:60]})
+    def choices(self, interaction: Interaction, argument: Argument, typed: str) -> list[app_commands.Choice[Any]]:
+        caller = self.people.caller(interaction)
+        found = choices_for(argument, typed, lambda source, text: self.view.choices(source, text, caller))
+        fitting = [c for c in found if 0 < len(c.value) <= CHOICE_LENGTH]
+        numbers = argument.kind == "integer"
+        return [
+            app_commands.Choice(name=(c.label or c.value)[:CHOICE_LENGTH], value=int(c.value) if numbers else c.value)
+            for c in fitting[:_CHOICES]
+        ]
 
     async def _reached(self, row: SessionRow) -> str:
         """A link to the session's own place, which is open when this returns. A session never moves."""
@@ -139,3 +153,8 @@ class CommandRunner(msgspec.Struct, frozen=True):
 
 def _takes_threads(interaction: Interaction) -> bool:
     return getattr(interaction.channel, "type", None) in {discord.ChannelType.text, discord.ChannelType.news}
+
+
+def _message_meant(typed: str) -> str:
+    """The id in a link to a message; a job's id stays as it is."""
+    return message_named(typed) or typed.strip()

@@ -43,7 +43,12 @@ class People:
     def caller(self, interaction: discord.Interaction[Any]) -> Caller:
         place = self.place(interaction)
         person = self.person(interaction.user.id)
-        return Caller(person, place.conversation, place.session_key, locale=interaction.locale.value)
+        return Caller(
+            person=person,
+            conversation=place.conversation,
+            session_key=place.session_key,
+            locale=interaction.locale.value,
+        )
 
     async def may_pass(self, interaction: discord.Interaction[Any], what: str) -> bool:
         """Only allowed people, and only in the server that is served; a stranger is told so once, or not at all."""

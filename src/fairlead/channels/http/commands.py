@@ -1,0 +1,62 @@
+"""Commands over HTTP: one handler for every route that the catalogue names, and the choices of arguments."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from fairlead.api.wire import ChoiceList, ChoicesQuery
+from fairlead.channels.http.call import Call
+from fairlead.core.command_spec import ApiRoute, CommandCatalogue, CommandSpec, choices_for, field_types
+from fairlead.core.replies import Reply
+from fairlead.core.requests import Caller
+from fairlead.errors import Code, error
+
+
+def command_handler(spec: CommandSpec, route: ApiRoute) -> Callable[[Call], Awaitable[Reply]]:
+    async def run_command(call: Call) -> Reply:
+        values = _sent_values(call) | {field: _path_value(call, spec, field) for field in route.path_fields}
+        caller = call.caller(values.pop("userId", None))
+        if route.at_job:
+            caller = await _caller_at_job(call, caller, values["job_id"])
+        return await call.service.command(spec.request(**spec.fixed, **values), caller, spec.reply)
+
+    return run_command
+
+
+def _sent_values(call: Call) -> dict[str, Any]:
+    sent: msgspec.Struct | None = call.body if call.body is not None else call.query
+    return {} if sent is None else {name: getattr(sent, name) for name in sent.__struct_fields__}
+
+
+def _path_value(call: Call, spec: CommandSpec, field: str) -> Any:
+    try:
+        return msgspec.convert(call.part(field), field_types(spec.request)[field], strict=False)
+    except msgspec.ValidationError as fault:
+        raise error(Code.E_INVALID_ARGS, f"{field} cannot be understood: {fault}.") from fault
+
+
+async def _caller_at_job(call: Call, caller: Caller, job_id: str) -> Caller:
+    """A job is cancelled where it lives, by every holder of the token."""
+    job_id = (await call.service.job(job_id)).job_id
+    live = call.service.view.state.jobs.get(job_id)
+    session = None if live is None else call.service.view.state.sessions.get(live.session_key)
+    if live is None or session is None:
+        raise error(Code.E_NOTHING_TO_CANCEL, f"{job_id} is over.")
+    return msgspec.structs.replace(caller, conversation=live.conversation, session_key=session.key)
+
+
+def choices_handler(catalogue: CommandCatalogue) -> Callable[[Call], Awaitable[ChoiceList]]:
+    async def get_choices(call: Call) -> ChoiceList:
+        query: ChoicesQuery = call.query
+        spec = catalogue.named(query.command)
+        arguments = () if spec is None else spec.arguments
+        argument = next((a for a in arguments if a.field == query.argument), None)
+        if argument is None:
+            sentence = f"There is no command {query.command[:60]!r} with an argument {query.argument[:60]!r}."
+            raise error(Code.E_INVALID_ARGS, sentence)
+        caller = call.caller(query.userId)
+        look_up = call.service.view.choices
+        return ChoiceList(tuple(choices_for(argument, query.typed, lambda source, text: look_up(source, text, caller))))
+
+    return get_choices

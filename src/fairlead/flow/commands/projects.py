@@ -1,0 +1,75 @@
+"""Commands about projects: make, add, list, report, switch."""
+
+from fairlead.core import requests as ask
+from fairlead.core.decide.projects import AddProject, CreateProject, SwitchProject
+from fairlead.core.replies import ProjectCatalogue, ProjectInfo, ProjectReport, ProjectSelected
+from fairlead.core.requests import Caller
+from fairlead.core.state import Project
+from fairlead.flow.commands.parts import CommandParts, HandlerTable
+from fairlead.flow.queries import reports
+
+
+def project_handlers(parts: CommandParts) -> HandlerTable:
+    commands = ProjectCommands(parts)
+    return {
+        ask.ProjectCreate: commands.create,
+        ask.ProjectAdd: commands.add,
+        ask.ProjectList: commands.list,
+        ask.ProjectStatus: commands.status,
+        ask.ProjectSwitch: commands.switch,
+    }
+
+
+class ProjectCommands:
+    def __init__(self, parts: CommandParts) -> None:
+        self._parts = parts
+
+    async def create(self, request: ask.ProjectCreate, caller: Caller) -> ProjectInfo:
+        parts = self._parts
+        tools = tuple(dict.fromkeys(name for tool in request.tools if (name := tool.strip())))
+        decision = await parts.ledger.record_durably(
+            CreateProject(
+                request.name,
+                parts.directories.inspect(request.path),
+                tools,
+                request.default_tool.strip(),
+                request.args,
+            )
+        )
+        return self._info(parts.state.projects[decision.subject], caller, created=True)
+
+    async def add(self, request: ask.ProjectAdd, caller: Caller) -> ProjectInfo:
+        parts = self._parts
+        decision = await parts.ledger.record_durably(AddProject(parts.directories.inspect(request.path)))
+        return self._info(parts.state.projects[decision.subject], caller, created=not decision.duplicate)
+
+    async def list(self, _request: ask.ProjectList, caller: Caller) -> ProjectCatalogue:
+        projects = sorted(self._parts.state.projects.values(), key=lambda p: p.number)
+        return ProjectCatalogue(tuple(self._info(p, caller) for p in projects))
+
+    async def status(self, request: ask.ProjectStatus, _caller: Caller) -> ProjectReport:
+        parts = self._parts
+        return reports.project_report(parts.state, parts.project(request.project), parts.ledger.now())
+
+    async def switch(self, request: ask.ProjectSwitch, caller: Caller) -> ProjectSelected:
+        parts = self._parts
+        session = parts.session_here(caller)
+        key = session.key if session is not None else caller.session_key
+        await parts.ledger.record_durably(SwitchProject(request.project, key, caller.conversation, caller.person))
+        project = parts.project(request.project)
+        return ProjectSelected(project.name, project.number, project.path, parts.state.sessions[str(key)].tool)
+
+    def _info(self, project: Project, caller: Caller, *, created: bool = False) -> ProjectInfo:
+        session = self._parts.session_here(caller)
+        person = self._parts.state.people.get(caller.person)
+        current = session.project if session is not None else (person.project if person is not None else "")
+        return ProjectInfo(
+            number=project.number,
+            name=project.name,
+            path=project.path,
+            enabled_tools=project.enabled_tools,
+            default_tool=project.default_tool,
+            active=project.name == current,
+            disabled=project.disabled,
+            created=created,
+        )

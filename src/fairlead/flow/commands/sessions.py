@@ -1,0 +1,70 @@
+"""Commands about sessions: the one of this conversation, the list, and the way back to one."""
+
+from typing import Final
+
+from fairlead.core import requests as ask
+from fairlead.core.decide.sessions import ChangeTool, ResetSession
+from fairlead.core.replies import SessionCatalogue, SessionFound, SessionWasReset, StatusReport, ToolSet
+from fairlead.core.requests import Caller
+from fairlead.core.visibility import may_see
+from fairlead.errors import Code, error
+from fairlead.flow.commands.parts import CommandParts, HandlerTable
+from fairlead.flow.queries import reports
+from fairlead.flow.turns.cancellation import cancel_jobs
+
+SESSION_LIST_LENGTH: Final = 20
+
+
+def session_handlers(parts: CommandParts) -> HandlerTable:
+    commands = SessionCommands(parts)
+    return {
+        ask.Status: commands.status,
+        ask.Tool: commands.tool,
+        ask.SessionList: commands.list,
+        ask.SessionOpen: commands.open,
+        ask.Reset: commands.reset,
+    }
+
+
+class SessionCommands:
+    def __init__(self, parts: CommandParts) -> None:
+        self._parts = parts
+
+    async def status(self, _request: ask.Status, caller: Caller) -> StatusReport:
+        session = self._parts.managed_session(caller)
+        runtime = self._parts.runtimes.get(session.tool)
+        return reports.status_report(
+            self._parts.state, session, can_ask=runtime is not None and runtime.capabilities.permissions
+        )
+
+    async def tool(self, request: ask.Tool, caller: Caller) -> ToolSet:
+        session = self._parts.managed_session(caller)
+        await self._parts.ledger.record_durably(ChangeTool(session.session_key, request.tool))
+        return ToolSet(request.tool, from_next_job=session.running_job_id is not None)
+
+    async def list(self, request: ask.SessionList, caller: Caller) -> SessionCatalogue:
+        state = self._parts.state
+        project = self._parts.project(request.project) if request.project else None
+        seen = [s for s in state.sessions.values() if may_see(state, s.session_key, caller)]
+        chosen = [s for s in seen if project is None or s.project == project.name]
+        chosen.sort(key=lambda s: s.last_activity_at, reverse=True)
+        return SessionCatalogue(tuple(reports.session_row(state, s) for s in chosen[:SESSION_LIST_LENGTH]))
+
+    async def open(self, request: ask.SessionOpen, caller: Caller) -> SessionFound:
+        state = self._parts.state
+        session = state.session_named(request.session_id)
+        if session is None or not may_see(state, session.session_key, caller):
+            raise error(Code.E_SESSION_NOT_FOUND, f"There is no session {request.session_id[:100]!r}.")
+        return SessionFound(reports.session_row(state, session))
+
+    async def reset(self, _request: ask.Reset, caller: Caller) -> SessionWasReset:
+        parts = self._parts
+        session = parts.managed_session(caller)
+        live = [*session.queue, *filter(None, (session.running_job_id, session.agent_job_id))]
+        with parts.scheduler.rest(session.session_key):
+            await parts.ledger.record_durably(ResetSession(session.session_key, caller.person))
+            await cancel_jobs(parts.ledger, parts.scheduler, live, caller.person, "reset")
+            runtime = parts.runtimes.get(session.tool)
+            if runtime is not None:
+                await runtime.end_session(session.session_key, "stop")
+        return SessionWasReset(session.session_key, tuple(live))
