@@ -12,7 +12,8 @@ import fairlead.channels.discord
 from fairlead.channels.discord.live.status_text import Picture, status_text
 from fairlead.channels.discord.outbound.question_buttons import answer_form, question_view
 from fairlead.core.conversation import ConversationRef
-from fairlead.core.state import JobState, OpenQuestion
+from fairlead.core.job_states import JobState
+from fairlead.core.state import OpenQuestion
 from fairlead.render.words import LANGUAGES, MISSING
 from fairlead.render.words.en import WORDS
 

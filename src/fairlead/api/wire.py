@@ -9,8 +9,9 @@ import msgspec
 
 from fairlead.core.engine import Verdict
 from fairlead.core.events import AskedItem, QuestionKind
+from fairlead.core.job_states import JobState
 from fairlead.core.replies import SessionRow
-from fairlead.core.state import JobState, OpenQuestion
+from fairlead.core.state import OpenQuestion
 
 CHANNEL_HEADER: Final = "Fairlead-Channel"
 ACK_HEADER: Final = "Fairlead-Ack"

@@ -5,7 +5,8 @@ from typing import TypeAlias
 import msgspec
 
 from fairlead.core.engine import EngineEvent
-from fairlead.core.state import JobState, OpenQuestion
+from fairlead.core.job_states import JobState
+from fairlead.core.state import OpenQuestion
 
 
 class JobMoved(msgspec.Struct, frozen=True, tag_field="kind", tag=True, omit_defaults=True):

@@ -5,8 +5,8 @@ from random import Random
 from typing import Final
 
 from fairlead.core.inbound import Inbound
+from fairlead.core.job_states import RETRYABLE
 from fairlead.core.requests import Caller, Cancel, Request, Reset, Retry
-from fairlead.core.state import RETRYABLE
 from fairlead.errors import Code, FairleadError
 from fairlead.ports import Click
 from fairlead.testing.world import Actor, Life, Place, Promise, World

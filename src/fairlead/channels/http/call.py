@@ -11,10 +11,11 @@ from fairlead.channels.http.errors import fault_of_job
 from fairlead.channels.http.job_stream import JobStreams
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.identity import LOCAL_USER, Identities
+from fairlead.core.job_states import JobState
 from fairlead.core.keys import user_key
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
-from fairlead.core.state import JobState, answer_entry_id
+from fairlead.core.state import answer_entry_id
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import shielded
 from fairlead.ports import Blobs, Gate, JobView, View

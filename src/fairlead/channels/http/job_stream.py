@@ -19,8 +19,9 @@ import msgspec
 
 from fairlead.api.wire import EVENT_NAMES, Delta, Image, Moved, StreamEvent, ToolUse, question_info
 from fairlead.core.engine import ImageProduced, TextDelta, ToolEnded, ToolStarted
+from fairlead.core.job_states import LIVE
 from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionOpened, QuestionSettled
-from fairlead.core.state import LIVE, State
+from fairlead.core.state import State
 from fairlead.ports import View
 
 MAX_FEED_BYTES: Final = 1024 * 1024

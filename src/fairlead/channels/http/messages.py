@@ -13,7 +13,7 @@ from fairlead.channels.http.call import Call, Service
 from fairlead.channels.http.errors import json_reply, status_of
 from fairlead.channels.http.sse import acknowledge_if_wanted, send_events, until_over
 from fairlead.core.inbound import Inbound, clean_text
-from fairlead.core.state import JobState
+from fairlead.core.job_states import JobState
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import shielded
 from fairlead.ports import Receipt

@@ -7,7 +7,7 @@ from fairlead.api.wire import ACK_HEADER, MANUAL, Accepted, Done, Failed
 from fairlead.channels.http.call import Call, Service, job_info
 from fairlead.channels.http.errors import fault_of
 from fairlead.channels.http.job_stream import HEARTBEAT, JobStream, frame_of
-from fairlead.core.state import JobState
+from fairlead.core.job_states import JobState
 from fairlead.errors import Code, error
 
 _HEADERS = {

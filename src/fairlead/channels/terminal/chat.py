@@ -35,7 +35,7 @@ from fairlead.channels.terminal.project_choice import settle_in
 from fairlead.channels.terminal.screen import Screen
 from fairlead.core import replies, requests
 from fairlead.core.inbound import clean_text
-from fairlead.core.state import LIVE
+from fairlead.core.job_states import LIVE
 from fairlead.errors import Code, FairleadError, sentence
 from fairlead.render.replies import reply_lines
 

@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator
 
 from fairlead.core import events as e
 from fairlead.core.engine import EngineEvent, TextDelta, ThinkingDelta
+from fairlead.core.job_states import JobState
 from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionOpened, QuestionSettled
-from fairlead.core.state import JobState, State
+from fairlead.core.state import State
 
 
 class Watch:

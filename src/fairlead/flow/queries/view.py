@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from fairlead.core.conversation import ConversationRef
+from fairlead.core.job_states import RETRYABLE
 from fairlead.core.requests import Caller
-from fairlead.core.state import RETRYABLE, Job, State
+from fairlead.core.state import Job, State
 from fairlead.core.visibility import may_see
 from fairlead.flow.commands.agents import session_meant
 from fairlead.flow.ledger import Ledger

@@ -8,7 +8,8 @@ from typing import Final
 from fairlead.channels.discord.inbound.places import CHANNEL
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
 from fairlead.channels.push.rate_limit import AGENT_FIRST_SEC, Urgency
-from fairlead.core.state import Job, JobState, State, answer_entry_id
+from fairlead.core.job_states import JobState
+from fairlead.core.state import Job, State, answer_entry_id
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log
 

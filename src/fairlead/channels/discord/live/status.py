@@ -23,7 +23,8 @@ from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.discord.outbound.threads import unarchive
 from fairlead.channels.push.rate_limit import AGENT_FIRST_SEC, Urgency
 from fairlead.core import engine, timestamps
-from fairlead.core.state import Job, JobState, State
+from fairlead.core.job_states import JobState
+from fairlead.core.state import Job, State
 from fairlead.observe import log
 from fairlead.ports import DeliveryImpossible, View
 from fairlead.render.live_text import Streaming
