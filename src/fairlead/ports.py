@@ -8,10 +8,11 @@ import msgspec
 
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import DirectoryFacts
-from fairlead.core.engine import AgentInitiated, EngineEvent, Invocation, Told, Verdict
+from fairlead.core.engine import AgentInitiated, EngineEvent, Invocation, Told
 from fairlead.core.events import FileRef, JournalEvent
 from fairlead.core.inbound import Attachment, Inbound
 from fairlead.core.live import LiveEvent
+from fairlead.core.questions import RespondToQuestion
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
 from fairlead.core.state import Job, OpenQuestion, State
@@ -278,19 +279,6 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     duplicate: bool = False
 
 
-class Click(msgspec.Struct, frozen=True, omit_defaults=True):
-    """With `partial`, a choice from one of several lists: it is kept, and the question stays open for the others."""
-
-    question_id: str
-    person: str
-    verdict: Verdict
-    chosen: dict[str, str] = {}
-    message: str = ""
-    for_session: bool = False
-    pre_authorised: bool = False
-    partial: bool = False
-
-
 class Gate(Protocol):
     """The way in. Everything that changes something passes here, and only allowed people pass."""
 
@@ -310,8 +298,8 @@ class Gate(Protocol):
 
     async def command(self, request: Request, caller: Caller) -> Reply: ...
 
-    async def click(self, click: Click) -> str:
-        """The id of the job that goes on, or that the answer began."""
+    async def respond(self, response: RespondToQuestion) -> str:
+        """The id of the job that goes on, or that the response began."""
         ...
 
     async def acknowledge(self, job_id: str) -> None: ...

@@ -6,7 +6,7 @@ from core_house import OWNER, CoreHarness, encoded, folded, key_of, place
 
 from fairlead.core import events as e
 from fairlead.core import fold
-from fairlead.core.decide.questions import AnswerQuestion
+from fairlead.core.questions import RespondToQuestion
 from fairlead.core.state import State, answer_entry_id, as_data, resume_slot
 
 ME = str(key_of())
@@ -95,7 +95,7 @@ def test_a_closed_question_stays_closed_and_an_answered_one_answered(core: CoreH
     job_id = core.say()
     core.start()
     asked = core.ask(job_id)
-    core.do(AnswerQuestion(asked, OWNER, "allow"))
+    core.do(RespondToQuestion(question_id=asked, person=OWNER, verdict="allow"))
     core.take(e.QuestionClosed(asked, "expired"))
     assert core.state.questions[asked].status == "answered"
     late = core.ask(job_id)

@@ -30,9 +30,9 @@ from fairlead.api.wire import (
 )
 from fairlead.channels.http.call import Call, job_info
 from fairlead.core import replies, requests
+from fairlead.core.questions import RespondToQuestion
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import shielded
-from fairlead.ports import Click
 
 _MEDIA_TYPE: Final = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+-]{0,60}")
 
@@ -223,16 +223,16 @@ async def get_questions(call: Call) -> QuestionList:
 
 async def post_answer(call: Call) -> Answered:
     body: QuestionAnswer = call.body
-    click = Click(
-        call.part("question_id"),
-        call.caller(body.userId).person,
-        body.verdict,
-        body.chosen,
-        body.message,
+    response = RespondToQuestion(
+        question_id=call.part("question_id"),
+        person=call.caller(body.userId).person,
+        verdict=body.verdict,
+        chosen=body.chosen,
+        message=body.message,
         for_session=body.for_session,
         pre_authorised=True,
     )
-    return Answered(await shielded(call.service.gate.click(click)))
+    return Answered(await shielded(call.service.gate.respond(response)))
 
 
 # --- the daemon ----------------------------------------------------------------------------------------------------

@@ -14,10 +14,11 @@ from fairlead.channels.discord.outbound.threads import reopening
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.engine import Verdict
 from fairlead.core.live import QuestionSettled
+from fairlead.core.questions import RespondToQuestion
 from fairlead.core.state import OpenQuestion
 from fairlead.errors import Code, FairleadError, error
 from fairlead.observe import log, log_failure
-from fairlead.ports import Click, Gate, View
+from fairlead.ports import Gate, View
 from fairlead.render.safe_text import one_line
 from fairlead.render.words import error_line, say
 
@@ -65,17 +66,17 @@ class ButtonClicks:
         elif what.verb == "form" and not any(question_buttons.written(question, question_buttons.form_fields(data))):
             await interaction.response.send_message(error_line(lang, Code.E_EMPTY_MESSAGE), ephemeral=True)
         else:
-            await self._answer(interaction, question, self._click(interaction, question, what.verb, data), lang)
+            await self._answer(interaction, question, self._response(interaction, question, what.verb, data), lang)
             await self._people.see(interaction)
 
     async def _answer(
-        self, interaction: discord.Interaction[Any], question: OpenQuestion, click: Click, lang: str
+        self, interaction: discord.Interaction[Any], question: OpenQuestion, response: RespondToQuestion, lang: str
     ) -> None:
         was_gone = self._is_gone(question)
         standing = self._standing.pop(question.question_id, None)
         # Both at once: Discord waits for no disk, and of two choices from one list the later must be decided later.
         outcome, acknowledged = await asyncio.gather(
-            self._gate.click(click), acknowledge(interaction), return_exceptions=True
+            self._gate.respond(response), acknowledge(interaction), return_exceptions=True
         )
         if standing is not None and (isinstance(outcome, BaseException) or question.status == "open"):
             self._standing[question.question_id] = standing
@@ -91,7 +92,7 @@ class ButtonClicks:
             view = question_buttons.question_view(question, self._view.state.state_id, lang)
             await self._redraw(interaction, {"view": view}, is_acknowledged=acknowledged)
         else:
-            edit = _answered(interaction, question, click, lang, was_gone=was_gone)
+            edit = _answered(interaction, question, response, lang, was_gone=was_gone)
             await self._redraw(interaction, edit, is_acknowledged=acknowledged)
 
     async def _redraw(
@@ -116,7 +117,9 @@ class ButtonClicks:
         job = self._view.state.jobs.get(question.job_id)
         return job is None or not job.is_live
 
-    def _click(self, interaction: discord.Interaction[Any], question: OpenQuestion, verb: str, data: Any) -> Click:
+    def _response(
+        self, interaction: discord.Interaction[Any], question: OpenQuestion, verb: str, data: Any
+    ) -> RespondToQuestion:
         person = self._people.person(interaction.user.id)
         verdict: Verdict = "deny" if verb == "deny" else "allow"
         chosen: dict[str, str] = {}
@@ -128,12 +131,12 @@ class ButtonClicks:
             chosen = question_buttons.picked(question, 0, [verb[3:]])
         elif verb.startswith("pick") and verb[4:].isdecimal():
             chosen = question_buttons.picked(question, int(verb[4:]), list(data.get("values") or ()))
-        return Click(
-            question.question_id,
-            person,
-            verdict,
-            chosen,
-            message,
+        return RespondToQuestion(
+            question_id=question.question_id,
+            person=person,
+            verdict=verdict,
+            chosen=chosen,
+            message=message,
             for_session=verb == "session",
             partial=verb.startswith("pick") or verb == "form",
         )
@@ -157,11 +160,16 @@ class ButtonClicks:
 
 
 def _answered(
-    interaction: discord.Interaction[Any], question: OpenQuestion, click: Click, lang: str, *, was_gone: bool
+    interaction: discord.Interaction[Any],
+    question: OpenQuestion,
+    response: RespondToQuestion,
+    lang: str,
+    *,
+    was_gone: bool,
 ) -> dict[str, Any]:
     line = say(lang, "question.carried_over") if was_gone else ""
-    click = msgspec.structs.replace(click, chosen=question.chosen)  # with what was chosen before
-    outcome = outcome_line(lang, click, f"<@{interaction.user.id}>")
+    response = msgspec.structs.replace(response, chosen=question.chosen)  # with what was chosen before
+    outcome = outcome_line(lang, response, f"<@{interaction.user.id}>")
     content = interaction.message.content if interaction.message is not None else ""
     return closed(content, "\n".join(filter(None, (outcome, line))))
 
@@ -174,13 +182,13 @@ def closed(content: str, line: str) -> dict[str, Any]:
     return {"embed": discord.Embed(description=line), "view": None}
 
 
-def outcome_line(lang: str, click: Click, who: str) -> str:
-    if click.chosen or click.message:
-        answer = one_line("; ".join(click.chosen.values()) or click.message, 300)
+def outcome_line(lang: str, response: RespondToQuestion, who: str) -> str:
+    if response.chosen or response.message:
+        answer = one_line("; ".join(response.chosen.values()) or response.message, 300)
         return say(lang, "question.answered_by", person=who, answer=answer)
-    if click.verdict == "deny":
+    if response.verdict == "deny":
         return say(lang, "question.denied_by", person=who)
-    return say(lang, "question.allowed_session_by" if click.for_session else "question.allowed_once_by", person=who)
+    return say(lang, "question.allowed_session_by" if response.for_session else "question.allowed_once_by", person=who)
 
 
 def _settled_line(event: QuestionSettled, lang: str) -> str:
