@@ -7,9 +7,9 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from fairlead.core.engine import Verdict
-from fairlead.core.events import AskedItem, QuestionKind
+from fairlead.core.engine import AskedItem, Verdict
 from fairlead.core.job_states import JobState
+from fairlead.core.questions import QuestionKind
 from fairlead.core.replies import SessionRow
 from fairlead.core.state import OpenQuestion
 

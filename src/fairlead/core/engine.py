@@ -76,16 +76,21 @@ class Option(msgspec.Struct, frozen=True, omit_defaults=True):
     description: str = ""
 
 
-class Question(msgspec.Struct, frozen=True, omit_defaults=True):
+class AskedItem(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """One thing to decide: a text, and the options that the agent offers. With `several`, more than one may be
+    chosen."""
+
     text: str
     options: tuple[Option, ...] = ()
     header: str = ""
     several: bool = False
 
 
-class QuestionAsked(_Engine, frozen=True):
+class InputRequested(_Engine, frozen=True):
+    """The agent wants to hear from a person before it goes on; the journal knows the same as `QuestionAsked`."""
+
     request_id: str
-    questions: tuple[Question, ...]
+    items: tuple[AskedItem, ...]
 
 
 class PlanProposed(_Engine, frozen=True):
@@ -150,7 +155,7 @@ EngineEvent: TypeAlias = (
     | ImageProduced
     | ResumeKeyFound
     | PermissionRequested
-    | QuestionAsked
+    | InputRequested
     | PlanProposed
     | RequestWithdrawn
     | UsageReported
@@ -161,7 +166,7 @@ EngineEvent: TypeAlias = (
     | TurnFailed
 )
 
-Ask: TypeAlias = PermissionRequested | QuestionAsked | PlanProposed
+Ask: TypeAlias = PermissionRequested | InputRequested | PlanProposed
 
 Verdict = Literal["allow", "deny"]
 

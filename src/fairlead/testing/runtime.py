@@ -15,10 +15,10 @@ from fairlead.core.engine import (
     AgentInitiated,
     Answer,
     EngineEvent,
+    InputRequested,
     Invocation,
     PermissionRequested,
     PlanProposed,
-    QuestionAsked,
     Told,
     TurnEnded,
     TurnFailed,
@@ -148,7 +148,7 @@ class ScriptedRuntime:
         if self._is_unplugged:
             return
         match event:
-            case PermissionRequested() | QuestionAsked() | PlanProposed():
+            case PermissionRequested() | InputRequested() | PlanProposed():
                 self._log.vacate(invoked.job_id)
             case TurnEnded():
                 invoked.ended = "success"

@@ -4,8 +4,8 @@ import pytest
 
 from fairlead.api.wire import QuestionInfo
 from fairlead.channels.terminal.questions import PromptResult, QuestionPrompt
-from fairlead.core.engine import Option
-from fairlead.core.events import AskedItem, QuestionKind
+from fairlead.core.engine import AskedItem, Option
+from fairlead.core.questions import QuestionKind
 
 
 def asking(kind: QuestionKind, *items: AskedItem) -> QuestionPrompt:

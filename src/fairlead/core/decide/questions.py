@@ -1,14 +1,14 @@
 """Deciding about questions: asked by an agent, answered by a person, or by nobody in time, which means no."""
 
+from functools import partial
+
 import msgspec
 
 from fairlead.core import timestamps
 from fairlead.core.decide.decision import NOTHING, Decision, refused
 from fairlead.core.decide.messages import is_allowed, new_job_id
-from fairlead.core.engine import Ask, PermissionRequested, PlanProposed
-from fairlead.core.engine import QuestionAsked as AgentQuestion
+from fairlead.core.engine import Ask, InputRequested, PermissionRequested, PlanProposed
 from fairlead.core.events import (
-    AskedItem,
     ChoiceMade,
     DeliveryOwed,
     JobEnqueued,
@@ -58,27 +58,30 @@ def ask_person(state: State, command: AskPerson, now: str, limits: Limits) -> De
 
 
 def _asked(question_id: str, job: Job, ask: Ask, deadline: str) -> QuestionAsked:
-    common = (question_id, job.job_id, job.session_key)
+    asked = partial(
+        QuestionAsked,
+        question_id=question_id,
+        job_id=job.job_id,
+        session_key=job.session_key,
+        request_id=ask.request_id,
+        deadline=deadline,
+    )
     match ask:
         case PermissionRequested():
-            return QuestionAsked(
-                *common,
-                "permission",
-                ask.request_id,
-                ask.title,
-                deadline,
-                ask.tool,
-                ask.detail,
-                ask.diff,
-                narrow_rule(ask),
+            return asked(
+                kind="permission",
+                title=ask.title,
+                tool=ask.tool,
+                detail=ask.detail,
+                diff=ask.diff,
+                rule=narrow_rule(ask),
                 suggestions=ask.suggestions,
             )
-        case AgentQuestion():
-            items = tuple(AskedItem(q.text, q.options, q.header, q.several) for q in ask.questions)
-            title = items[0].text if items else "The agent asks."
-            return QuestionAsked(*common, "question", ask.request_id, title, deadline, items=items)
+        case InputRequested():
+            title = ask.items[0].text if ask.items else "The agent asks."
+            return asked(kind="question", title=title, items=ask.items)
         case PlanProposed():
-            return QuestionAsked(*common, "plan", ask.request_id, "Go ahead with this plan?", deadline, detail=ask.plan)
+            return asked(kind="plan", title="Go ahead with this plan?", detail=ask.plan)
 
 
 def respond_to_question(state: State, command: RespondToQuestion, now: str, limits: Limits) -> Decision:

@@ -220,7 +220,7 @@ class Turn:
                 return  # the end is shown when it is durable, not before
             case engine.ResumeKeyFound():
                 await self._ledger.record_durably(LearnResumeKey(self.job.job_id, event.key))
-            case engine.PermissionRequested() | engine.QuestionAsked() | engine.PlanProposed():
+            case engine.PermissionRequested() | engine.InputRequested() | engine.PlanProposed():
                 owner.start(self._ask(event), name=f"ask {event.request_id}")
                 return  # shown as a question, once it is durable
             case engine.RequestWithdrawn() if self._stopped is not None:

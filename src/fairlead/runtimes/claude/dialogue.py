@@ -10,10 +10,10 @@ from fairlead.core.engine import (
     Ask,
     Diagnostic,
     EngineEvent,
+    InputRequested,
     ModelsOffered,
     PermissionRequested,
     PlanProposed,
-    QuestionAsked,
     RequestWithdrawn,
     ResumeKeyFound,
     TextDelta,
@@ -181,7 +181,7 @@ class Dialogue:
                 self.has_been_granted = True
                 heard.reply.append(self._granted(event))
                 return False
-            case PermissionRequested() | QuestionAsked() | PlanProposed():
+            case PermissionRequested() | InputRequested() | PlanProposed():
                 self._asks[event.request_id] = (event, self._input_of(event, translator))
             case ModelsOffered():
                 self.known.model = event.current

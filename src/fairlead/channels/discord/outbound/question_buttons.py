@@ -9,7 +9,7 @@ from typing import Any, Final
 import discord
 import msgspec
 
-from fairlead.core.events import AskedItem
+from fairlead.core.engine import AskedItem
 from fairlead.core.state import OpenQuestion
 from fairlead.render.safe_text import one_line
 from fairlead.render.words import say
