@@ -122,7 +122,7 @@ class Meddler:
             await asyncio.gather(*(self._ask(world, life, place, request) for _ in range(copies)))
 
     def _request(self, life: Life) -> Request:
-        jobs = life.view.state.jobs.values()
+        jobs = life.state.jobs.values()
         retryable = [j.job_id for j in jobs if j.state in RETRYABLE]
         alive = [j.job_id for j in jobs if j.is_live]
         choice = self._random.random()

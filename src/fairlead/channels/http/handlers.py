@@ -51,8 +51,9 @@ async def _found(call: Call) -> replies.SessionRow:
 
 async def get_session(call: Call) -> SessionInfo:
     row = await _found(call)
-    session = call.service.view.state.sessions[row.session_key]
-    return SessionInfo(row, session.tool, tuple(session.queue), session.running_job_id)
+    session = call.service.view.session(row.session_key)
+    assert session is not None, "the command has just found it"
+    return SessionInfo(row, session.tool, session.queue, session.running_job_id)
 
 
 async def get_history(call: Call) -> JobList:
@@ -98,8 +99,8 @@ async def post_cancel_job(call: Call) -> replies.JobsCancelled:
     body: OfAnyUser = call.body
     caller = call.caller(body.userId)
     job_id = (await call.service.job(call.part("job_id"))).job_id
-    live = call.service.view.state.jobs.get(job_id)
-    session = None if live is None else call.service.view.state.sessions.get(live.session_key)
+    live = call.service.view.recent_job(job_id)
+    session = None if live is None else call.service.view.session(live.session_key)
     if live is None or session is None:
         raise error(Code.E_NOTHING_TO_CANCEL, f"{job_id} is over.")
     # A job is cancelled where it lives, whoever holds the token.
@@ -216,9 +217,8 @@ async def post_switch(call: Call) -> replies.ProjectSelected:
 
 async def get_questions(call: Call) -> QuestionList:
     query: OfAnyUser = call.query
-    key = "" if query.userId is None else str(call.caller(query.userId).session_key)
-    wanted = (q for q in call.service.view.state.open_questions() if not key or q.session_key == key)
-    return QuestionList(tuple(map(question_info, wanted)))
+    key = None if query.userId is None else str(call.caller(query.userId).session_key)
+    return QuestionList(tuple(map(question_info, call.service.view.open_questions(session_key=key))))
 
 
 async def post_answer(call: Call) -> Answered:

@@ -18,6 +18,7 @@ from fairlead.core.decide.scheduling import ForgetResumeKey, LearnResumeKey, Rep
 from fairlead.core.engine import EngineEvent, InputFile, Invocation
 from fairlead.core.events import FileRef, Spent
 from fairlead.core.inbound import clean_text
+from fairlead.core.read_models import job_view
 from fairlead.core.state import Job, resume_slot
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.intake.messages import INLINE_TEXT_BYTES
@@ -169,7 +170,8 @@ class Turn:
             prompt = (await self._blobs.get(job.prompt_blob)).decode()
         if self._fetcher is not None and any(not (a.blob or a.path) for a in job.attachments):
             await self._start_is_a_fact()
-            await self._ledger.record_durably(StoreAttachments(job.job_id, await self._fetcher.fetch(job)))
+            fetched = await self._fetcher.fetch(job_view(state, job))
+            await self._ledger.record_durably(StoreAttachments(job.job_id, fetched))
         prompt += _not_fetched(job)
         project = state.projects.get(job.project)
         if project is not None and job.tool not in project.enabled_tools:

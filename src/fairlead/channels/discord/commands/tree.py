@@ -37,7 +37,7 @@ async def projects(interaction: Interaction, typed: str) -> list[Choice[str]]:
 
 async def project_numbers(interaction: Interaction, typed: str) -> list[Choice[int]]:
     command_runner = runner_of(interaction)
-    known = sorted(command_runner.view.state.projects.values(), key=lambda p: p.number)
+    known = command_runner.view.projects()
     fitting = [p for p in known if typed.lower() in f"{p.number} {p.name}".lower() and not p.disabled]
     return [Choice(name=f"{p.number}: {p.name}", value=p.number) for p in fitting[:25]]
 
