@@ -77,8 +77,7 @@ class Option(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class AskedItem(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """One thing to decide: a text, and the options that the agent offers. With `several`, more than one may be
-    chosen."""
+    """One thing to decide, with the options that the agent offers; with `several`, more than one may be chosen."""
 
     text: str
     options: tuple[Option, ...] = ()
