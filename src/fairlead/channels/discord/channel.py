@@ -44,7 +44,7 @@ PATIENCE_SEC: Final = 20.0
 
 
 class BotClient(clients.GatewayClient):
-    """The client with its desk, where commands find it."""
+    """The client with the runner of its commands, where they find it."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class DiscordChannel:
             look_back=self._catch_up_reader.missed,
         )
         self._button_clicks = ButtonClicks(gate, view, self._rest, self._people)
-        self._desk = CommandRunner(gate, view, self._people, self._rest)
+        self._command_runner = CommandRunner(gate, view, self._people, self._rest)
         self._live_view = DiscordLiveView(
             view,
             self._rest,
@@ -187,7 +187,7 @@ class DiscordChannel:
         self._gate.came_back(self.name)
 
     def _new_client(self) -> clients.GatewayClient:
-        return BotClient(self, self._pace, self._desk, self._settings)
+        return BotClient(self, self._pace, self._command_runner, self._settings)
 
     def _start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         assert self._owner is not None, "clients exist only while we run"

@@ -113,14 +113,14 @@ class JobStatus:
         """Until the job has ended and its last status stands."""
         if await self._ends_within(FIRST_AFTER_SEC):
             return
-        format_reply: Picture | None = None
+        drawn: Picture | None = None
         drawn_at = 0.0
         while not self._ended.is_set():
             self._news.clear()
             picture = self._picture()
-            is_due = picture != format_reply or self._now() - drawn_at >= TICK_SEC
+            is_due = picture != drawn or self._now() - drawn_at >= TICK_SEC
             if is_due and await self._draw(picture, Urgency.STATUS):
-                format_reply, drawn_at = picture, self._now()
+                drawn, drawn_at = picture, self._now()
             await self._until_news(picture.shown.changes_at, changed=picture != self._picture())
             await self._ends_within(self._edited_at + self._interval() - self._now())
         await self._draw_last()
