@@ -11,7 +11,7 @@ from fairlead.core.engine import Verdict
 from fairlead.core.job_states import JobState
 from fairlead.core.questions import QuestionFields
 from fairlead.core.replies import SessionRow
-from fairlead.core.views import JobFields, JobView, QuestionStatus, QuestionView
+from fairlead.core.views import JobFields, QuestionStatus, QuestionView
 
 CHANNEL_HEADER: Final = "Fairlead-Channel"
 ACK_HEADER: Final = "Fairlead-Ack"
@@ -242,11 +242,6 @@ EVENT_NAMES: Final[dict[type[StreamEvent], str]] = {
     Failed: "error",
 }
 EVENT_TYPES: Final[dict[str, type[StreamEvent]]] = {name: kind for kind, name in EVENT_NAMES.items()}
-
-
-def job_info(job: JobView, *, error: Fault | None, files: tuple[FileInfo, ...]) -> JobInfo:
-    shared = {name: getattr(job, name) for name in JobFields.__struct_fields__}
-    return JobInfo(**shared, error=error, files=files)
 
 
 def question_info(question: QuestionView) -> QuestionInfo:

@@ -6,7 +6,6 @@ from urllib.parse import quote
 import msgspec
 from aiohttp import web
 
-from fairlead.api import wire
 from fairlead.api.wire import CHANNEL_HEADER, FileInfo, JobInfo
 from fairlead.channels.http.errors import fault_of_job
 from fairlead.channels.http.job_stream import JobStreams
@@ -15,7 +14,7 @@ from fairlead.core.identity import LOCAL_USER, Identities
 from fairlead.core.keys import user_key
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
-from fairlead.core.views import JobView
+from fairlead.core.views import JobFields, JobView
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import shielded
 from fairlead.ports import Blobs, Gate, View
@@ -101,8 +100,8 @@ def channel_of(http: web.Request) -> str:
 
 def job_info(job: JobView) -> JobInfo:
     code = job.error_code
-    return wire.job_info(
-        job,
+    return JobInfo(
+        **{name: getattr(job, name) for name in JobFields.__struct_fields__},
         error=fault_of_job(code, job.error_message or "") if code else None,
         files=tuple(FileInfo(f.name, file_url(job.job_id, n), f.media_type) for n, f in enumerate(job.files)),
     )
