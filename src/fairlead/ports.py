@@ -9,13 +9,22 @@ import msgspec
 from fairlead.core.command_spec import Choice, ChoiceSource
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import DirectoryFacts
-from fairlead.core.engine import AgentInitiated, EngineEvent, Invocation, Told, Verdict
+from fairlead.core.engine import AgentInitiated, EngineEvent, Invocation, Told
 from fairlead.core.events import FileRef, JournalEvent
 from fairlead.core.inbound import Attachment, Inbound
 from fairlead.core.live import LiveEvent
+from fairlead.core.questions import RespondToQuestion
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
-from fairlead.core.state import Job, OpenQuestion, State
+from fairlead.core.views import (
+    ConversationView,
+    Counts,
+    JobView,
+    MessageOutcome,
+    ProjectView,
+    QuestionView,
+    SessionView,
+)
 from fairlead.errors import Code
 
 # --- driven: time, files, the journal ------------------------------------------------------------------------------
@@ -202,7 +211,7 @@ class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
     session_key: str = ""
     language: str = "en"
     files: tuple[FileRef, ...] = ()
-    question: OpenQuestion | None = None
+    question: QuestionView | None = None
     after_message_id: str = ""
     reply_to: str = ""
     thread_name: str = ""
@@ -238,7 +247,7 @@ class DeliveryImpossible(Exception):  # noqa: N818 - see above
 class AttachmentFetcher(Protocol):
     """Brings the files of a message here, once, before its job begins."""
 
-    async def fetch(self, job: Job) -> tuple[Attachment, ...]:
+    async def fetch(self, job: JobView) -> tuple[Attachment, ...]:
         """The job's attachments as blobs. Raises E_ATTACHMENT_GONE for what can no longer be had."""
         ...
 
@@ -246,7 +255,7 @@ class AttachmentFetcher(Protocol):
 class MessageRechecker(Protocol):
     """Looks once more at the message of a job that waited while nobody listened."""
 
-    async def recheck(self, job: Job) -> None:
+    async def recheck(self, job: JobView) -> None:
         """Tells the gate if the message was edited or deleted; returns when that is written, or cannot be known."""
         ...
 
@@ -279,19 +288,6 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     duplicate: bool = False
 
 
-class Click(msgspec.Struct, frozen=True, omit_defaults=True):
-    """With `partial`, a choice from one of several lists: it is kept, and the question stays open for the others."""
-
-    question_id: str
-    person: str
-    verdict: Verdict
-    chosen: dict[str, str] = {}
-    message: str = ""
-    for_session: bool = False
-    pre_authorised: bool = False
-    partial: bool = False
-
-
 class Gate(Protocol):
     """The way in. Everything that changes something passes here, and only allowed people pass."""
 
@@ -311,8 +307,8 @@ class Gate(Protocol):
 
     async def command(self, request: Request, caller: Caller) -> Reply: ...
 
-    async def click(self, click: Click) -> str:
-        """The id of the job that goes on, or that the answer began."""
+    async def respond(self, response: RespondToQuestion) -> str:
+        """The id of the job that goes on, or that the response began."""
         ...
 
     async def acknowledge(self, job_id: str) -> None: ...
@@ -324,26 +320,6 @@ class Gate(Protocol):
         ...
 
 
-class JobView(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A job as a client sees it, answer included once there is one."""
-
-    job_id: str
-    session_key: str
-    state: str
-    attempt: int
-    enqueued_at: str
-    tool: str = ""
-    prompt: str = ""
-    started_at: str | None = None
-    finished_at: str | None = None
-    answer: str = ""
-    error_code: str | None = None
-    error_message: str | None = None
-    files: tuple[FileRef, ...] = ()
-    body_digest: str = ""
-    cost_usd: float = 0.0
-
-
 class Watching(Protocol):
     """Events to iterate over; a watcher that stops earlier than the daemon must close it, or it goes on collecting."""
 
@@ -353,27 +329,94 @@ class Watching(Protocol):
 
 
 class View(Protocol):
-    """The way to look. Changes nothing."""
+    """The way to look: read models, made when they are asked for. Changes nothing, and hands out nothing that changes
+    by itself. What "recent" means is core/retention's business: live jobs, and those that ended lately."""
 
     @property
-    def state(self) -> State: ...
+    def state_id(self) -> str:
+        """Which state directory this is: a button or a nonce of another one is none of ours."""
+        ...
 
-    def choices(self, source: ChoiceSource, typed: str, caller: Caller) -> list[Choice]: ...
+    @property
+    def seq(self) -> int:
+        """The number of the last journal event that was decided; it may not be on disk yet."""
+        ...
+
+    # --- jobs
 
     async def job(self, job_id: str) -> JobView:
-        """Raises E_JOB_NOT_FOUND."""
+        """With its prompt and its answer, also when only the journal remembers it. Raises E_JOB_NOT_FOUND."""
+        ...
+
+    def recent_job(self, job_id: str) -> JobView | None:
+        """A job without its texts, as long as the state has it."""
         ...
 
     def history(self, session_key: str) -> list[JobView]:
-        """The session's live and recently ended jobs, oldest first, without their texts."""
+        """The session's recent jobs, oldest first, without their texts."""
+        ...
+
+    def queued_jobs(self, conversation: ConversationRef) -> list[JobView]: ...
+
+    def unsettled_jobs(self, channel: str) -> list[JobView]:
+        """Jobs of this channel that are live, or whose end the person has not been told yet."""
+        ...
+
+    def jobs_ended_last(self, channel: str, *, within_sec: float) -> list[JobView]:
+        """Jobs of this channel that ended at most so long before the latest end of all. An interruption by a crash is
+        not counted as an end: it is noted when the daemon starts again."""
+        ...
+
+    def answer_owed_to(self, job_id: str) -> ConversationRef | None:
+        """Who asked for the answer that is still owed; None if nothing is."""
         ...
 
     def unfetched(self, conversation: ConversationRef) -> list[str]:
         """Jobs whose answers wait here to be fetched."""
         ...
 
+    # --- questions
+
+    def question(self, question_id: str) -> QuestionView | None: ...
+
+    def open_questions(self, *, session_key: str | None = None, job_id: str | None = None) -> list[QuestionView]:
+        """Those that still take responses; without an argument, all of them."""
+        ...
+
+    # --- sessions, conversations, projects, people
+
+    def session(self, session_key: str) -> SessionView | None: ...
+
+    def conversation(self, conversation: ConversationRef) -> ConversationView | None:
+        """None where no session is bound."""
+        ...
+
+    def bound_conversations(self, channel: str) -> list[ConversationView]: ...
+
+    def message_outcome(self, conversation: ConversationRef, message_id: str) -> MessageOutcome | None:
+        """None for a message that was never seen."""
+        ...
+
+    def last_message_seen(self, conversation: ConversationRef) -> int | None:
+        """The highest number of a message here that left a fact; None if there is none."""
+        ...
+
+    def projects(self) -> list[ProjectView]:
+        """By number."""
+        ...
+
+    def choices(self, source: ChoiceSource, typed: str, caller: Caller) -> list[Choice]: ...
+
+    def language_of(self, person: str) -> str: ...
+
+    def locale_of(self, person: str) -> str:
+        """As an interaction of this person last said it; empty if none did."""
+        ...
+
+    # --- all of it
+
     def watch(self, *, session_key: str | None = None, job_id: str | None = None) -> Watching:
         """What happens from now on: subscribed when this returns, before anything is awaited."""
         ...
 
-    def language_of(self, person: str) -> str: ...
+    def counts(self) -> Counts: ...

@@ -20,7 +20,7 @@ from fairlead.core.engine import (
     ModelsOffered,
     PermissionRequested,
     PlanProposed,
-    QuestionAsked,
+    QuestionRequested,
     SetMode,
     SetModel,
     TextDelta,
@@ -60,7 +60,7 @@ async def agent_session(
     async with asyncio.timeout(60), aclosing(runtime.invoke(turn)) as stream:
         async for event in stream:
             events.append(event)
-            if isinstance(event, PermissionRequested | QuestionAsked | PlanProposed):
+            if isinstance(event, PermissionRequested | QuestionRequested | PlanProposed):
                 kind, answer = waiting.pop(0)
                 assert isinstance(event, kind)
                 await runtime.tell(turn.session_key, Answer(event.request_id, **answer))
@@ -136,10 +136,10 @@ async def test_the_agents_question_is_answered(stage: RealStage):
     async with closing(stage.runtime()) as runtime:
         answer = {"verdict": "allow", "chosen": {"Which colour?": "blue"}}
         turn = turn_of(stage, "ask: Which colour? | red | blue")
-        events = await agent_session(runtime, turn, (QuestionAsked, answer))
+        events = await agent_session(runtime, turn, (QuestionRequested, answer))
 
-    [asked] = only(QuestionAsked, events)
-    assert [option.label for option in asked.questions[0].options] == ["red", "blue"]
+    [asked] = only(QuestionRequested, events)
+    assert [option.label for option in asked.items[0].options] == ["red", "blue"]
     assert "blue" in end_of(events).text
 
 

@@ -20,12 +20,13 @@ pytestmark = pytest.mark.req("D7")
 
 def test_it_knows_nothing_but_ports_core_and_render():
     source = (Path(__file__).parent / "toy_channel.py").read_text()
-    rooms = {
-        node.module.split(".")[1] if node.module.count(".") else node.module
+    modules = {
+        node.module
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("fairlead")
     }
-    assert rooms == {"ports", "core", "render", "errors"}
+    assert {module.split(".")[1] for module in modules} == {"ports", "core", "render", "errors"}
+    assert not modules & {"fairlead.core.state", "fairlead.core.fold", "fairlead.core.read_models"}
 
 
 @pytest.mark.req("D2", "D3")

@@ -6,9 +6,10 @@ from itertools import count
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import user_key
+from fairlead.core.questions import RespondToQuestion
 from fairlead.core.requests import Caller, Status
 from fairlead.errors import FairleadError
-from fairlead.ports import ChannelAway, ChannelCapabilities, Click, Gate, OutgoingMessage
+from fairlead.ports import ChannelAway, ChannelCapabilities, Gate, OutgoingMessage
 from fairlead.render.replies import reply_text
 
 
@@ -46,7 +47,11 @@ class PostOffice:
                 return reply_text(reply)
             if letter in {"YES", "NO"} and box in self.questions:
                 verdict = "allow" if letter == "YES" else "deny"
-                return await gate.click(Click(self.questions.pop(box), sender, verdict, pre_authorised=True))
+                return await gate.respond(
+                    RespondToQuestion(
+                        question_id=self.questions.pop(box), person=sender, verdict=verdict, pre_authorised=True
+                    )
+                )
             receipt = await gate.submit(
                 Inbound(here, key, f"in-{next(self._stamps)}", sender, letter, pre_authorised=True)
             )

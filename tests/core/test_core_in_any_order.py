@@ -31,12 +31,13 @@ from fairlead.core.decide.job_ends import (
 )
 from fairlead.core.decide.messages import AmendJob, RetryJob, SkipMessage
 from fairlead.core.decide.projects import SwitchProject, UpdateProject
-from fairlead.core.decide.questions import AnswerQuestion, AskPerson, ExpireQuestion, WithdrawQuestion
+from fairlead.core.decide.questions import AskPerson, ExpireQuestion, WithdrawQuestion
 from fairlead.core.decide.scheduling import BeginAgentTurn, LearnResumeKey, ReportProgress, StartNext
 from fairlead.core.decide.sessions import Bind, ChangeTool, ResetSession, Touch, Unbind
 from fairlead.core.events import JobEnqueued
 from fairlead.core.fold import replay
 from fairlead.core.limits import Limits
+from fairlead.core.questions import RespondToQuestion
 from fairlead.core.state import LIVE, State, answer_entry_id
 from fairlead.errors import Code
 
@@ -136,7 +137,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(index=which, person=people, verdict=st.sampled_from(["allow", "deny"]), for_session=st.booleans())
     def answer(self, index: int, person: str, verdict, for_session: bool):
         question = pick(self.core.state.questions, index)
-        self.core.do(AnswerQuestion(question, person, verdict, for_session=for_session))
+        self.core.do(RespondToQuestion(question_id=question, person=person, verdict=verdict, for_session=for_session))
 
     # --- agents
 

@@ -5,7 +5,6 @@ from core_house import BEGINNING, OWNER, CoreHarness, key_of, place, thread
 
 from fairlead.core import timestamps
 from fairlead.core.decide.job_ends import Cancelled, Completed, EndJob, MarkInterrupted
-from fairlead.core.decide.questions import AnswerQuestion
 from fairlead.core.decide.scheduling import LearnResumeKey
 from fairlead.core.decide.sessions import (
     BeginService,
@@ -19,6 +18,7 @@ from fairlead.core.decide.sessions import (
     Unbind,
 )
 from fairlead.core.events import BindingEnded, PersonSeen
+from fairlead.core.questions import RespondToQuestion
 from fairlead.core.state import session_state
 from fairlead.errors import Code
 
@@ -188,7 +188,7 @@ def test_late_facts_of_an_older_generation_change_nothing(core: CoreHarness):
     asked = core.ask(job_id)
     core.do(ResetSession(ME, OWNER))
     assert core.do(LearnResumeKey(job_id, "late")).events == ()
-    core.do(AnswerQuestion(asked, OWNER, "allow", for_session=True))
+    core.do(RespondToQuestion(question_id=asked, person=OWNER, verdict="allow", for_session=True))
     assert (core.session().resume_keys, core.session().rules) == ({}, [])
     core.do(EndJob(job_id, Completed("late")))
     assert next_resume_key(core) == ""
@@ -225,7 +225,7 @@ def test_a_sessions_state_follows_its_jobs(core: CoreHarness):
     assert seen() == "running"
     asked = core.ask(first)
     assert seen() == "waiting"
-    core.do(AnswerQuestion(asked, OWNER, "allow"))
+    core.do(RespondToQuestion(question_id=asked, person=OWNER, verdict="allow"))
     core.start()
     core.fail(first)
     assert seen() == "queued"

@@ -13,11 +13,11 @@ from fairlead.core.decide.job_ends import (
     MarkInterrupted,
     TryAgain,
 )
-from fairlead.core.decide.questions import AnswerQuestion
 from fairlead.core.decide.scheduling import BeginAgentTurn, ForgetResumeKey, LearnResumeKey, ReportProgress, StartNext
 from fairlead.core.decide.sessions import ResetSession
 from fairlead.core.events import FileRef, JobProgress, Spent
 from fairlead.core.limits import Limits
+from fairlead.core.questions import RespondToQuestion
 from fairlead.core.state import answer_entry_id
 from fairlead.errors import Code
 
@@ -221,7 +221,7 @@ def test_fairlead_tries_a_job_again_once(core: CoreHarness):
 def test_after_a_permission_was_granted_there_is_no_second_attempt(core: CoreHarness):
     job_id = core.say()
     core.start()
-    core.do(AnswerQuestion(core.ask(job_id), OWNER, "allow"))
+    core.do(RespondToQuestion(question_id=core.ask(job_id), person=OWNER, verdict="allow"))
     core.start()
     assert core.refuses(TryAgain(job_id, Code.E_AGENT_ERROR, "overloaded")) == Code.E_JOB_NOT_RETRYABLE
 

@@ -6,7 +6,7 @@ from core_house import OWNER, CoreHarness, encoded, folded, key_of, place
 
 from fairlead.core import events as e
 from fairlead.core import fold
-from fairlead.core.decide.questions import AnswerQuestion
+from fairlead.core.questions import RespondToQuestion
 from fairlead.core.state import State, answer_entry_id, as_data, resume_slot
 
 ME = str(key_of())
@@ -30,7 +30,15 @@ ABOUT_THE_GONE: list[e.JournalEvent] = [
     e.JobFailed(GONE, ME, "E_INTERNAL", "text"),
     e.JobCancelled(GONE, ME, OWNER),
     e.JobMarkedUnknownAfterCrash(GONE, ME),
-    e.QuestionAsked("q_9", GONE, ME, "permission", "r", "t", "2026-03-01T09:00:00.000Z"),
+    e.QuestionAsked(
+        question_id="q_9",
+        job_id=GONE,
+        session_key=ME,
+        kind="permission",
+        request_id="r",
+        title="t",
+        deadline="2026-03-01T09:00:00.000Z",
+    ),
     e.QuestionAnswered("q_9", "allow", OWNER),
     e.ChoiceMade("q_9", OWNER, {"Which?": "red"}),
     e.QuestionClosed("q_9", "expired"),
@@ -95,7 +103,7 @@ def test_a_closed_question_stays_closed_and_an_answered_one_answered(core: CoreH
     job_id = core.say()
     core.start()
     asked = core.ask(job_id)
-    core.do(AnswerQuestion(asked, OWNER, "allow"))
+    core.do(RespondToQuestion(question_id=asked, person=OWNER, verdict="allow"))
     core.take(e.QuestionClosed(asked, "expired"))
     assert core.state.questions[asked].status == "answered"
     late = core.ask(job_id)

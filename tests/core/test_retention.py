@@ -3,8 +3,8 @@
 import pytest
 from core_house import OWNER, CoreHarness, encoded, key_of, place
 
-from fairlead.core.decide.questions import AnswerQuestion
 from fairlead.core.decide.sessions import Bind, SeePerson
+from fairlead.core.questions import RespondToQuestion
 from fairlead.core.retention import is_rising
 from fairlead.core.state import answer_entry_id
 
@@ -156,7 +156,7 @@ def test_a_question_leaves_a_week_after_its_deadline_unless_its_job_still_waits(
     done = core.say_in("other")
     core.start()
     other = core.ask(done)
-    core.do(AnswerQuestion(other, OWNER, "allow"))
+    core.do(RespondToQuestion(question_id=other, person=OWNER, verdict="allow"))
     core.start()
     core.complete(done)
     core.later(days=8)

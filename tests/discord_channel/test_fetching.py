@@ -14,7 +14,7 @@ from fairlead.channels.discord.outbound.rest import RestCalls
 from fairlead.channels.push.rate_limit import RateLimit
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.inbound import Attachment
-from fairlead.core.state import Job
+from fairlead.core.views import JobView
 from fairlead.errors import Code, FairleadError
 from fairlead.kit.files import REAL_DISK
 from fairlead.store.blobs import FileBlobs
@@ -24,11 +24,11 @@ pytestmark = pytest.mark.anyio
 CDN = ("cdn.discordapp.com", "media.discordapp.net")
 
 
-def a_job(*attachments: Attachment) -> Job:
-    return Job(
-        job_id="job_20260105_0001", session_key="agent:fairlead:user:1", session_id="7",
+def a_job(*attachments: Attachment) -> JobView:
+    return JobView(
+        job_id="job_20260105_0001", session_key="agent:fairlead:user:1",
         conversation=ConversationRef("discord", "main", "7"), message_id="9", person="1", state="running",
-        prompt="", enqueued_at="2026-01-05T08:00:00.000Z", attachments=attachments,
+        attempt=1, enqueued_at="2026-01-05T08:00:00.000Z", attachments=attachments,
     )  # fmt: skip
 
 
@@ -41,7 +41,7 @@ class Door:
         blobs = FileBlobs(home, disk=REAL_DISK, offload=asyncio.to_thread)
         self._attachments = DiscordAttachments(rest, blobs, hosts=hosts, inbox=home / "inbox", tell=self._tell)
 
-    async def _tell(self, _job: Job, name: str, refused: Refused) -> None:
+    async def _tell(self, _job: JobView, name: str, refused: Refused) -> None:
         self.refused.append(f"{name}: {refused}")
 
     async def fetch(self, *attachments: Attachment) -> tuple[Attachment, ...]:

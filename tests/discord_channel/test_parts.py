@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fairlead.channels.discord.gateway.client import IdentifyPace
 from fairlead.channels.discord.inbound.attachments import clean_name, inbox_name, media_type
+from fairlead.channels.discord.inbound.inbound_message import discord_message_id, said_message_id
 from fairlead.channels.discord.inbound.places import message_named, without_mention
 from fairlead.channels.discord.live.status import edit_interval
 from fairlead.channels.discord.live.status_text import Picture, newest_part, status_text
@@ -20,7 +21,9 @@ from fairlead.channels.discord.outbound.question_buttons import custom_id, press
 from fairlead.channels.discord.outbound.rest import RestCalls
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.push.rate_limit import RateLimit, Urgency
+from fairlead.core.conversation import ConversationRef
 from fairlead.core.inbound import Attachment
+from fairlead.core.views import JobView
 from fairlead.render.live_text import Shown
 from fairlead.testing.clock import run_virtually
 
@@ -193,3 +196,21 @@ def test_whoever_insists_while_the_token_is_refused_costs_a_handful_of_requests_
         assert len(returns) == 1
 
     run_virtually(story())
+
+
+@pytest.mark.parametrize(
+    ("message_id", "about", "said"),
+    [("123456", 123456, 123456), ("reaction-123456", 123456, None), ("retry-job_1", None, None), ("", None, None)],
+)
+def test_the_message_that_a_job_is_about_is_known_by_its_id(message_id: str, about: int | None, said: int | None):
+    job = JobView(
+        job_id="job_20260105_0001",
+        session_key="agent:fairlead:user:1",
+        state="queued",
+        attempt=1,
+        enqueued_at="2026-01-05T08:00:00.000Z",
+        conversation=ConversationRef("discord", "main", "7"),
+        message_id=message_id,
+        person="1",
+    )
+    assert (discord_message_id(job), said_message_id(job)) == (about, said)

@@ -11,8 +11,8 @@ import pytest
 import fairlead.channels.discord
 from fairlead.channels.discord.live.status_text import Picture, status_text
 from fairlead.channels.discord.outbound.question_buttons import answer_form, question_view
-from fairlead.core.conversation import ConversationRef
-from fairlead.core.state import JobState, OpenQuestion
+from fairlead.core.job_states import JobState
+from fairlead.core.views import QuestionView
 from fairlead.render.words import LANGUAGES, MISSING
 from fairlead.render.words.en import WORDS
 
@@ -58,16 +58,13 @@ def test_every_state_of_a_job_can_be_told(lang: str) -> None:
 @pytest.mark.parametrize("lang", LANGUAGES)
 @pytest.mark.parametrize("kind", ["permission", "plan", "question"])
 async def test_every_kind_of_question_can_be_asked(lang: str, kind: str) -> None:
-    question = OpenQuestion(
-        "q_1",
-        "job_20260105_0001",
-        "agent:fairlead:user:1",
-        kind,  # type: ignore[arg-type]
-        "r1",
-        "May I?",
-        "2026-01-05T08:00:00.000Z",
-        "2026-01-05T08:00:00.000Z",
-        ConversationRef("discord", "main", "7"),
+    question = QuestionView(
+        question_id="q_1",
+        job_id="job_20260105_0001",
+        session_key="agent:fairlead:user:1",
+        kind=kind,  # type: ignore[arg-type]
+        title="May I?",
+        deadline="2026-01-05T08:00:00.000Z",
     )
     assert question_view(question, "abcd", lang).children
     assert answer_form(question, "abcd", lang).title

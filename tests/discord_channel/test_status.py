@@ -12,7 +12,7 @@ from fairlead.channels.discord.outbound.rest import RestCalls
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.push.rate_limit import RateLimit
 from fairlead.core.conversation import ConversationRef
-from fairlead.core.state import Job
+from fairlead.core.views import JobView
 from fairlead.testing.clock import run_virtually
 
 ANEW = ANEW_AFTER_SEC
@@ -62,15 +62,14 @@ class Board:
 
 
 def a_status(board: Board) -> JobStatus:
-    job = Job(
+    job = JobView(
         job_id="job_20260105_0001",
         session_key="agent:fairlead:user:1",
-        session_id="7",
         conversation=ConversationRef("discord", "main", "7"),
         message_id="9",
         person="1",
         state="running",
-        prompt="",
+        attempt=1,
         enqueued_at="2026-01-05T08:00:00.000Z",
     )
     rest = RestCalls(RateLimit(), lambda: None if board.is_away else board)  # type: ignore[arg-type,return-value]

@@ -21,6 +21,7 @@ from fairlead.core.engine import (
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import user_key
 from fairlead.core.limits import Limits
+from fairlead.core.questions import RespondToQuestion
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller
 from fairlead.core.state import Job
@@ -29,7 +30,7 @@ from fairlead.flow.commands.handlers import BUILT_IN, Commands
 from fairlead.flow.startup import recovery
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.tasks import TaskOwner
-from fairlead.ports import AgentInfo, Channel, Click, Health, Receipt, Recorded, Runtime, RuntimeCapabilities
+from fairlead.ports import AgentInfo, Channel, Health, Receipt, Recorded, Runtime, RuntimeCapabilities
 from fairlead.store.blobs import FileBlobs
 from fairlead.store.journal import JOURNAL_NAME, FileJournal, find_lines, open_state
 from fairlead.store.writer import RETRY_SECONDS, AppendFile, Batch, NoRoom, Progress
@@ -238,7 +239,9 @@ class FlowHarness:
         return next(q.question_id for q in self.state.questions.values() if q.status == "open")
 
     async def click(self, question_id: str, verdict: str = "allow", person: str = OWNER, **more: Any) -> str:
-        return await self.gate.click(Click(question_id, person, verdict, pre_authorised=True, **more))  # type: ignore[arg-type]
+        return await self.gate.respond(
+            RespondToQuestion(question_id=question_id, person=person, verdict=verdict, pre_authorised=True, **more)
+        )  # type: ignore[arg-type]
 
     def posts(self, at: ConversationRef) -> list[Post]:
         return self.history.seen_at(at)

@@ -8,8 +8,8 @@ from flow_house import OWNER, flow_house, place, virtually
 from fairlead.core import events as e
 from fairlead.core import requests as ask
 from fairlead.core.limits import Limits
+from fairlead.core.questions import RespondToQuestion
 from fairlead.errors import Code, FairleadError
-from fairlead.ports import Click
 from fairlead.testing.channel import ChannelHistory, RecordingChannel, Weather
 from fairlead.testing.clock import run_virtually
 
@@ -159,10 +159,14 @@ async def test_strangers_answer_nothing_and_only_the_owner_allows_for_the_sessio
     async with flow_house(limits=Limits(allowed_people=("43",))) as flow:
         await flow.say("/ask ls")
         question = await flow.question()
-        assert (await refused(flow.gate.click(Click(question, "666", "allow")))).code is Code.E_OWNER_ONLY
-        wide = await refused(flow.gate.click(Click(question, "43", "allow", for_session=True)))
+        assert (
+            await refused(flow.gate.respond(RespondToQuestion(question_id=question, person="666", verdict="allow")))
+        ).code is Code.E_OWNER_ONLY
+        wide = await refused(
+            flow.gate.respond(RespondToQuestion(question_id=question, person="43", verdict="allow", for_session=True))
+        )
         assert wide.code is Code.E_OWNER_ONLY
-        await flow.gate.click(Click(question, "43", "allow"))
+        await flow.gate.respond(RespondToQuestion(question_id=question, person="43", verdict="allow"))
         await flow.quiet()
         assert flow.state.sessions["agent:fairlead:user:42"].rules == []
 

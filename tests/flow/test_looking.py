@@ -137,7 +137,7 @@ async def test_a_watcher_sees_what_it_asked_for_and_questions_too():
                     case QuestionOpened():
                         seen.append(event.question.title)
                     case QuestionSettled():
-                        seen.append(f"{event.outcome} by {event.person}")
+                        seen.append(f"{event.question.outcome} by {event.question.answered_by}")
                     case _:
                         pass
 

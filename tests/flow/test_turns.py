@@ -640,7 +640,7 @@ async def test_a_request_that_the_agent_takes_back_because_of_a_shutdown_can_be_
     agent = Agent(lambda _invocation: play(), interrupt=True)
 
     async def play():
-        yield engine.QuestionAsked("r1", (engine.Question("Which?", (engine.Option("red"),)),))
+        yield engine.QuestionRequested("r1", (engine.AskedItem("Which?", (engine.Option("red"),)),))
         await agent.heard.wait()
         yield RequestWithdrawn("r1")
         yield TurnFailed(Code.E_INTERNAL, "interrupted")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from fairlead.core.engine import (
     AgentInitiated,
     Answer,
+    AskedItem,
     Diagnostic,
     EngineEvent,
     ImageProduced,
@@ -19,8 +20,7 @@ from fairlead.core.engine import (
     Option,
     PermissionRequested,
     PlanProposed,
-    Question,
-    QuestionAsked,
+    QuestionRequested,
     ResumeKeyFound,
     SetModel,
     TextDelta,
@@ -64,7 +64,7 @@ def heard(prompt: str, *answers: Answer, runtime: EchoRuntime | None = None, **m
         events = []
         async for event in echo.invoke(invocation(prompt, **more)):
             events.append(event)
-            if isinstance(event, PermissionRequested | QuestionAsked | PlanProposed):
+            if isinstance(event, PermissionRequested | QuestionRequested | PlanProposed):
                 asyncio.get_running_loop().call_later(60, lambda: asyncio.ensure_future(echo.tell(KEY, left.pop(0))))
         return events
 
@@ -178,7 +178,7 @@ def test_a_question_and_a_plan_wait_for_their_own_answers():
     prompt = "/question Which colour? | red | blue\n/plan paint it"
     answers = Answer(ask_id(1), "allow", {"Which colour?": "blue"}), Answer(ask_id(2), "deny", message="too dear")
     assert deeds(heard(prompt, *answers)) == [
-        QuestionAsked(ask_id(1), (Question("Which colour?", (Option("red"), Option("blue"))),)),
+        QuestionRequested(ask_id(1), (AskedItem("Which colour?", (Option("red"), Option("blue"))),)),
         PlanProposed(ask_id(2), "paint it"),
         TurnEnded(f"echo {KEY}:\nthe answer to Which colour? is blue\nthe plan was rejected: too dear"),
     ]

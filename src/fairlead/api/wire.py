@@ -9,9 +9,10 @@ import msgspec
 
 from fairlead.core.command_spec import Choice
 from fairlead.core.engine import Verdict
-from fairlead.core.events import AskedItem, QuestionKind
+from fairlead.core.job_states import JobState
+from fairlead.core.questions import QuestionFields
 from fairlead.core.replies import SessionRow
-from fairlead.core.state import JobState, OpenQuestion
+from fairlead.core.views import JobFields, QuestionStatus, QuestionView
 
 CHANNEL_HEADER: Final = "Fairlead-Channel"
 ACK_HEADER: Final = "Fairlead-Ack"
@@ -90,20 +91,9 @@ class FileInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     media_type: str = ""
 
 
-class JobInfo(msgspec.Struct, frozen=True, omit_defaults=True):
-    job_id: str
-    session_key: str
-    state: JobState
-    attempt: int
-    enqueued_at: str
-    tool: str = ""
-    prompt: str = ""
-    started_at: str | None = None
-    finished_at: str | None = None
-    answer: str = ""
+class JobInfo(JobFields, frozen=True, kw_only=True):
     error: Fault | None = None
     files: tuple[FileInfo, ...] = ()
-    cost_usd: float = 0.0
 
 
 class FaultBody(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -124,21 +114,10 @@ class SessionInfo(msgspec.Struct, frozen=True):
     running_job_id: str | None
 
 
-class QuestionInfo(msgspec.Struct, frozen=True, omit_defaults=True):
+class QuestionInfo(QuestionFields, frozen=True, kw_only=True):
     """A question of an agent, with all that a person needs to decide it."""
 
-    question_id: str
-    job_id: str
-    session_key: str
-    kind: QuestionKind
-    title: str
-    deadline: str
-    status: Literal["open", "answered", "closed"]
-    tool: str = ""
-    detail: str = ""
-    diff: str = ""
-    rule: str = ""
-    items: tuple[AskedItem, ...] = ()
+    status: QuestionStatus
     outcome: str = ""
     answered_by: str = ""
 
@@ -237,20 +216,5 @@ EVENT_NAMES: Final[dict[type[StreamEvent], str]] = {
 EVENT_TYPES: Final[dict[str, type[StreamEvent]]] = {name: kind for kind, name in EVENT_NAMES.items()}
 
 
-def question_info(question: OpenQuestion) -> QuestionInfo:
-    return QuestionInfo(
-        question.question_id,
-        question.job_id,
-        question.session_key,
-        question.kind,
-        question.title,
-        question.deadline,
-        question.status,
-        question.tool,
-        question.detail,
-        question.diff,
-        question.rule,
-        question.items,
-        question.verdict or question.closed_reason,
-        question.answered_by,
-    )
+def question_info(question: QuestionView) -> QuestionInfo:
+    return msgspec.convert(question, QuestionInfo, from_attributes=True)

@@ -76,16 +76,20 @@ class Option(msgspec.Struct, frozen=True, omit_defaults=True):
     description: str = ""
 
 
-class Question(msgspec.Struct, frozen=True, omit_defaults=True):
+class AskedItem(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """One thing to decide, with the options that the agent offers; with `several`, more than one may be chosen."""
+
     text: str
     options: tuple[Option, ...] = ()
     header: str = ""
     several: bool = False
 
 
-class QuestionAsked(_Engine, frozen=True):
+class QuestionRequested(_Engine, frozen=True):
+    """The agent wants to hear from a person before it goes on; the journal knows the same as `QuestionAsked`."""
+
     request_id: str
-    questions: tuple[Question, ...]
+    items: tuple[AskedItem, ...]
 
 
 class PlanProposed(_Engine, frozen=True):
@@ -150,7 +154,7 @@ EngineEvent: TypeAlias = (
     | ImageProduced
     | ResumeKeyFound
     | PermissionRequested
-    | QuestionAsked
+    | QuestionRequested
     | PlanProposed
     | RequestWithdrawn
     | UsageReported
@@ -161,7 +165,7 @@ EngineEvent: TypeAlias = (
     | TurnFailed
 )
 
-Ask: TypeAlias = PermissionRequested | QuestionAsked | PlanProposed
+Ask: TypeAlias = PermissionRequested | QuestionRequested | PlanProposed
 
 Verdict = Literal["allow", "deny"]
 

@@ -9,12 +9,12 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from fairlead.core.conversation import BindingTargetKind, ConversationRef
-from fairlead.core.engine import Option, Suggestion
+from fairlead.core.engine import Suggestion
 from fairlead.core.inbound import Attachment
+from fairlead.core.questions import QuestionFields
 
 Cause = Literal["message", "retry", "agent", "answer", "child", "reaction", "schedule"]
 OutboxKind = Literal["answer", "question", "notice", "opening"]
-QuestionKind = Literal["permission", "question", "plan"]
 Route = Literal["bound", "asked", "fallback", "nowhere"]
 
 
@@ -266,26 +266,8 @@ class JobMarkedUnknownAfterCrash(_Fact, frozen=True):
 # --- questions ---------------------------------------------------------------------------------------------------
 
 
-class AskedItem(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    text: str
-    options: tuple[Option, ...] = ()
-    header: str = ""
-    several: bool = False
-
-
-class QuestionAsked(_Fact, frozen=True):
-    question_id: str
-    job_id: str
-    session_key: str
-    kind: QuestionKind
+class QuestionAsked(QuestionFields, frozen=True, kw_only=True):
     request_id: str
-    title: str
-    deadline: str
-    tool: str = ""
-    detail: str = ""
-    diff: str = ""
-    rule: str = ""
-    items: tuple[AskedItem, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
 
 

@@ -5,10 +5,11 @@ from typing import TypeAlias
 import msgspec
 
 from fairlead.core.engine import EngineEvent
-from fairlead.core.state import JobState, OpenQuestion
+from fairlead.core.job_states import JobState
+from fairlead.core.views import QuestionView
 
 
-class JobMoved(msgspec.Struct, frozen=True, tag_field="kind", tag=True, omit_defaults=True):
+class JobMoved(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=True, omit_defaults=True):
     """A job is in another state than before. `position` counts the jobs before it while it is queued."""
 
     job_id: str
@@ -29,15 +30,15 @@ class AgentActed(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
 class QuestionOpened(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
     job_id: str
     session_key: str
-    question: OpenQuestion
+    question: QuestionView
 
 
-class QuestionSettled(msgspec.Struct, frozen=True, tag_field="kind", tag=True, omit_defaults=True):
+class QuestionSettled(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
+    """A person responded, or the question was closed without that: the question says which."""
+
     job_id: str
     session_key: str
-    question_id: str
-    outcome: str
-    person: str = ""
+    question: QuestionView
 
 
 LiveEvent: TypeAlias = JobMoved | AgentActed | QuestionOpened | QuestionSettled

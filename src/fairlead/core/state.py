@@ -11,15 +11,13 @@ import msgspec
 
 from fairlead.core.conversation import ConversationRef, SessionBindingRecord
 from fairlead.core.engine import Suggestion
-from fairlead.core.events import AskedItem, Cause, DeliveryPlanned, FileRef, OutboxKind, QuestionKind, ThreadOpening
+from fairlead.core.events import Cause, DeliveryPlanned, FileRef, OutboxKind, ThreadOpening
 from fairlead.core.inbound import Attachment
+from fairlead.core.job_states import LIVE, RETRYABLE, JobState
 from fairlead.core.keys import SessionKey, parse_session_key
+from fairlead.core.questions import QuestionFields
 
-JobState = Literal["queued", "running", "waiting", "success", "failed", "cancelled", "unknown_after_crash", "withdrawn"]
 SessionState = Literal["idle", "running", "queued", "waiting", "failed", "unknown_after_crash"]
-
-LIVE: Final[frozenset[str]] = frozenset({"queued", "running", "waiting"})
-RETRYABLE: Final[frozenset[str]] = frozenset({"failed", "unknown_after_crash"})
 
 FOLD_VERSION: Final = 4
 """Raised whenever the same events would fold into another state: snapshots of another version are set aside."""
@@ -118,28 +116,18 @@ class Job(msgspec.Struct, omit_defaults=True, gc=False):
         return self.state in LIVE
 
 
-class OpenQuestion(msgspec.Struct, omit_defaults=True, gc=False):
-    """Stays after its job is gone, as long as somebody might still press its buttons."""
+class OpenQuestion(QuestionFields, frozen=True, kw_only=True):
+    """Stays after its job is gone, as long as somebody might still press its buttons. Frozen: a response or an end
+    puts another one in its place."""
 
-    question_id: str
-    job_id: str
-    session_key: str
-    kind: QuestionKind
     request_id: str
-    title: str
-    deadline: str
     asked_at: str
     conversation: ConversationRef
-    tool: str = ""
-    detail: str = ""
-    diff: str = ""
-    rule: str = ""
-    items: tuple[AskedItem, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
     status: Literal["open", "answered", "closed"] = "open"
     verdict: str = ""
     answered_by: str = ""
-    chosen: dict[str, str] = {}
+    chosen: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     message: str = ""
     for_session: bool = False
     closed_reason: str = ""

@@ -1,11 +1,13 @@
 """The way in: everything that changes something passes here, and only allowed people pass."""
 
+import msgspec
+
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.delivery import Acknowledge
 from fairlead.core.decide.messages import is_allowed
-from fairlead.core.decide.questions import AnswerQuestion
 from fairlead.core.decide.sessions import SeePerson
 from fairlead.core.inbound import Inbound, clean_text
+from fairlead.core.questions import RespondToQuestion
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
 from fairlead.core.state import answer_entry_id
@@ -15,7 +17,7 @@ from fairlead.flow.intake.messages import MessageIntake
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.outbox.channel_reconnects import ChannelReconnects
 from fairlead.observe import log_failure
-from fairlead.ports import Click, Receipt
+from fairlead.ports import Receipt
 
 
 class FlowGate:
@@ -56,21 +58,14 @@ class FlowGate:
             log_failure("command crashed", fault, command=type(request).__name__)
             raise FairleadError(Code.E_INTERNAL) from fault
 
-    async def click(self, click: Click) -> str:
+    async def respond(self, response: RespondToQuestion) -> str:
         self._ledger.check_room()
-        decision = await self._ledger.record_durably(
-            AnswerQuestion(
-                click.question_id,
-                click.person,
-                click.verdict,
-                {question: clean_text(answer) for question, answer in click.chosen.items()},
-                clean_text(click.message),
-                click.for_session,
-                click.pre_authorised,
-                click.partial,
-            )
+        clean = msgspec.structs.replace(
+            response,
+            chosen={question: clean_text(chosen) for question, chosen in response.chosen.items()},
+            message=clean_text(response.message),
         )
-        return decision.subject
+        return (await self._ledger.record_durably(clean)).subject
 
     async def acknowledge(self, job_id: str) -> None:
         await self._ledger.record_durably(Acknowledge(answer_entry_id(job_id)))

@@ -1,11 +1,11 @@
 """A question as a person must see it to decide: the tool, the whole command or path, the diff, the choices."""
 
-from fairlead.core.state import OpenQuestion
+from fairlead.core.questions import QuestionFields
 from fairlead.render.safe_text import code_block, one_line
 from fairlead.render.words import say
 
 
-def question_text(question: OpenQuestion, lang: str) -> str:
+def question_text(question: QuestionFields, lang: str) -> str:
     match question.kind:
         case "permission":
             return _permission(question, lang)
@@ -15,7 +15,7 @@ def question_text(question: OpenQuestion, lang: str) -> str:
             return "\n\n".join(_item_lines(question, lang))
 
 
-def _permission(question: OpenQuestion, lang: str) -> str:
+def _permission(question: QuestionFields, lang: str) -> str:
     parts = [say(lang, "question.permission", tool=one_line(question.tool, 60)), one_line(question.title, 300)]
     if question.detail:
         parts.append(code_block(question.detail))
@@ -24,7 +24,7 @@ def _permission(question: OpenQuestion, lang: str) -> str:
     return "\n".join(parts)
 
 
-def _item_lines(question: OpenQuestion, lang: str) -> list[str]:
+def _item_lines(question: QuestionFields, lang: str) -> list[str]:
     blocks = [say(lang, "question.choice")]
     for item in question.items:
         options = [

@@ -12,6 +12,7 @@ import msgspec
 
 from fairlead.core.engine import (
     Answer,
+    AskedItem,
     Diagnostic,
     EngineEvent,
     ImageProduced,
@@ -19,8 +20,7 @@ from fairlead.core.engine import (
     Option,
     PermissionRequested,
     PlanProposed,
-    Question,
-    QuestionAsked,
+    QuestionRequested,
     TextDelta,
     ThinkingDelta,
     ToolEnded,
@@ -124,16 +124,16 @@ def _ask(stage: Stage, step: Step) -> Play:
 def _question(stage: Stage, step: Step) -> Play:
     questions = tuple(map(_question_of, (step.rest or "Shall I go on? | yes | no").split("||")))
     request_id = stage.new_request_id()
-    yield QuestionAsked(request_id, questions)
+    yield QuestionRequested(request_id, questions)
     answer = yield AwaitAnswer(request_id)
     for each in questions:
         chosen = "" if answer is None else answer.chosen.get(each.text, answer.message or answer.verdict)
         yield from stage.say(f"the answer to {each.text} is {chosen}")
 
 
-def _question_of(words: str) -> Question:
+def _question_of(words: str) -> AskedItem:
     text, *options = [part.strip() for part in words.split("|")]
-    return Question(text, tuple(Option(o) for o in options if o))
+    return AskedItem(text, tuple(Option(o) for o in options if o))
 
 
 def _plan(stage: Stage, step: Step) -> Play:

@@ -5,10 +5,10 @@ from random import Random
 from typing import Final
 
 from fairlead.core.inbound import Inbound
+from fairlead.core.job_states import RETRYABLE
+from fairlead.core.questions import RespondToQuestion
 from fairlead.core.requests import Caller, Cancel, Request, Reset, Retry
-from fairlead.core.state import RETRYABLE
 from fairlead.errors import Code, FairleadError
-from fairlead.ports import Click
 from fairlead.testing.world import Actor, Life, Place, Promise, World
 
 _ORDERS: Final = (
@@ -89,9 +89,14 @@ class Clicker:
 
     async def _click(self, world: World, life: Life, question_id: str) -> None:
         verdict = self._random.choice(("allow", "deny"))
-        click = Click(question_id, world.random.choice(world.places).person, verdict, {"Which?": "red"})
+        response = RespondToQuestion(
+            question_id=question_id,
+            person=world.random.choice(world.places).person,
+            verdict=verdict,
+            chosen={"Which?": "red"},
+        )
         try:
-            job_id = await life.gate.click(click)
+            job_id = await life.gate.respond(response)
         except FairleadError as refusal:
             world.tell(f"clicked {question_id}: {refusal.code}")
         else:
@@ -117,7 +122,7 @@ class Meddler:
             await asyncio.gather(*(self._ask(world, life, place, request) for _ in range(copies)))
 
     def _request(self, life: Life) -> Request:
-        jobs = life.view.state.jobs.values()
+        jobs = life.state.jobs.values()
         retryable = [j.job_id for j in jobs if j.state in RETRYABLE]
         alive = [j.job_id for j in jobs if j.is_live]
         choice = self._random.random()

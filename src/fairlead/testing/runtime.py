@@ -18,7 +18,7 @@ from fairlead.core.engine import (
     Invocation,
     PermissionRequested,
     PlanProposed,
-    QuestionAsked,
+    QuestionRequested,
     Told,
     TurnEnded,
     TurnFailed,
@@ -148,7 +148,7 @@ class ScriptedRuntime:
         if self._is_unplugged:
             return
         match event:
-            case PermissionRequested() | QuestionAsked() | PlanProposed():
+            case PermissionRequested() | QuestionRequested() | PlanProposed():
                 self._log.vacate(invoked.job_id)
             case TurnEnded():
                 invoked.ended = "success"

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from fairlead.core.decide.projects import DirectoryFacts
+from fairlead.core.state import State
 from fairlead.errors import FairleadError
 from fairlead.flow.assembly import Adapters, Flow
 from fairlead.flow.startup import recovery
@@ -97,6 +98,10 @@ class SimulatedDaemon:
     @property
     def view(self) -> View:
         return self.flow.view
+
+    @property
+    def state(self) -> State:
+        return self.flow.ledger.state
 
     async def _offload(self, work: Callable[[], Any]) -> Any:
         await asyncio.sleep(self._world.latency())

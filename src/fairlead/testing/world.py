@@ -14,6 +14,7 @@ import msgspec
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.keys import SessionKey, thread_key, user_key
 from fairlead.core.limits import Limits
+from fairlead.core.state import State
 from fairlead.errors import Code
 from fairlead.ports import Gate, View
 from fairlead.testing.channel import ChannelHistory, Post, Weather
@@ -56,6 +57,11 @@ class Life(Protocol):
 
     @property
     def view(self) -> View: ...
+
+    @property
+    def state(self) -> State:
+        """For those who choose at random among all that there is: no channel sees that much."""
+        ...
 
 
 class Actor(Protocol):

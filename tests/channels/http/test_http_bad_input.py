@@ -36,7 +36,7 @@ JSON = {"Content-Type": "application/json"}
 async def test_a_message_that_cannot_be_taken(tmp_path: Path, body: dict[str, Any], expected: tuple[int, str]):
     async with at_home(tmp_path, FAIRLEAD_MAX_MESSAGE_BYTES=2048) as home:
         status, refused = await home.post("/v1/messages", {"userId": "alice", **body})
-        assert home.daemon.flow.view.state.jobs == {}
+        assert home.daemon.flow.ledger.state.jobs == {}
     assert (status, refused["error"]["code"]) == expected
 
 

@@ -82,7 +82,7 @@ async def test_a_message_sent_into_a_broken_wire_arrives_once(tmp_path: Path):
         first = await client.submit("local", "hello", key="k")
         relay.cut()
         second = await client.submit("local", "hello", key="k")
-        assert home.daemon.flow.view.state.account.received == 1
+        assert home.daemon.flow.ledger.state.account.received == 1
     assert first.job_id == second.job_id
     assert second.duplicate
 

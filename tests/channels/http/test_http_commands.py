@@ -135,7 +135,7 @@ async def test_metrics_are_the_account_of_the_house(tmp_path: Path):
         await home.say("alice", "/fail E_CLI_TIMEOUT")
         await home.say("alice", "")
         _, text = await home.get("/v1/metrics")
-        seq = home.daemon.flow.view.state.seq
+        seq = home.daemon.flow.view.seq
     lines = text.decode().splitlines()
     assert all(re.fullmatch(r"# (HELP|TYPE) \w+ .+|\w+({\w+=\"[^\"]*\"})? \S+", line) for line in lines)
     for line in (

@@ -56,7 +56,7 @@ async def test_a_user_id_that_is_missing_malformed_or_anothers_is_400(tmp_path: 
     body = {"message": "hi"} if user is None else {"userId": user, "message": "hi"}
     async with at_home(tmp_path, DISCORD_OWNER_ID="77", FAIRLEAD_IDENTITIES=links) as home:
         status, refused = await home.post("/v1/messages", body)
-        assert home.daemon.flow.view.state.account.received == 0
+        assert home.daemon.flow.ledger.state.account.received == 0
     assert (status, refused["error"]["code"]) == (400, "E_INVALID_USER")
     assert set(refused["error"]) == {"code", "message", "next"}
 
@@ -68,7 +68,7 @@ async def test_the_same_key_is_the_same_job_also_after_a_restart(tmp_path: Path)
         _, others = await home.say("bob", "once", "key-1")
     async with at_home(tmp_path) as home:
         status, again = await home.say("alice", "once", "key-1")
-        assert home.daemon.flow.view.state.account.received == 2
+        assert home.daemon.flow.ledger.state.account.received == 2
     assert status == 200
     assert {job["job_id"] for _, job in together} == {again["job_id"]}
     assert others["job_id"] != again["job_id"]
@@ -151,7 +151,7 @@ async def test_a_client_that_hangs_up_cancels_nothing(tmp_path: Path):
 
 
 def _only_job(home: object) -> str:
-    (job_id,) = home.daemon.flow.view.state.jobs
+    (job_id,) = home.daemon.flow.ledger.state.jobs
     return job_id.removeprefix("job_")
 
 

@@ -4,13 +4,22 @@ import pytest
 
 from fairlead.api.wire import QuestionInfo
 from fairlead.channels.terminal.questions import PromptResult, QuestionPrompt
-from fairlead.core.engine import Option
-from fairlead.core.events import AskedItem, QuestionKind
+from fairlead.core.engine import AskedItem, Option
+from fairlead.core.questions import QuestionKind
 
 
 def asking(kind: QuestionKind, *items: AskedItem) -> QuestionPrompt:
     return QuestionPrompt(
-        QuestionInfo("q_1", "job_1", "k", kind, "May I?", "2026-01-01T00:00:00.000Z", "open", items=items)
+        QuestionInfo(
+            question_id="q_1",
+            job_id="job_1",
+            session_key="k",
+            kind=kind,
+            title="May I?",
+            deadline="2026-01-01T00:00:00.000Z",
+            status="open",
+            items=items,
+        )
     )
 
 

@@ -15,7 +15,8 @@ from fairlead.channels.discord.gateway.connection import Connection
 from fairlead.channels.discord.gateway.registration import Registration
 from fairlead.channels.discord.inbound.attachments import MAX_FILE_BYTES, DiscordAttachments, Refused
 from fairlead.channels.discord.inbound.callers import People
-from fairlead.channels.discord.inbound.catch_up import Bounds, CatchUp, last_seen, people_to_open
+from fairlead.channels.discord.inbound.catch_up import Bounds, CatchUp, people_to_open
+from fairlead.channels.discord.inbound.inbound_message import discord_message_id
 from fairlead.channels.discord.inbound.messages import Deleted, Edited, Heard, Intake, Missed, Reacted
 from fairlead.channels.discord.inbound.places import CHANNEL, Places
 from fairlead.channels.discord.inbound.stranger_log import StrangerLog
@@ -32,7 +33,7 @@ from fairlead.core.command_spec import CommandCatalogue
 from fairlead.core.commands import COMMANDS
 from fairlead.core.identity import Identities
 from fairlead.core.inbound import Attachment
-from fairlead.core.state import Job
+from fairlead.core.views import JobView
 from fairlead.errors import Code, FairleadError
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log, log_failure
@@ -45,7 +46,7 @@ PATIENCE_SEC: Final = 20.0
 
 
 class BotClient(clients.GatewayClient):
-    """The client with its desk, where commands find it."""
+    """The client with the runner of its commands, where they find it."""
 
     def __init__(
         self,
@@ -66,7 +67,7 @@ class BotClient(clients.GatewayClient):
 
 
 class DiscordChannel:
-    """Implements `ports.Channel`, `ports.Fetcher` and `ports.Rereader`. Register it, then run it."""
+    """Implements `ports.Channel`, `ports.AttachmentFetcher` and `ports.MessageRechecker`. Register it, then run it."""
 
     name = CHANNEL
 
@@ -83,7 +84,7 @@ class DiscordChannel:
     ) -> None:
         clients.point_at(settings.discord_api_base, settings.discord_gateway_url)
         clients.keep_their_log()
-        state_id = view.state.state_id
+        state_id = view.state_id
         self.capabilities = ChannelCapabilities(
             text_limit=TEXT_LIMIT,
             max_pieces=settings.max_pieces,
@@ -122,9 +123,7 @@ class DiscordChannel:
             inbox=Path(settings.state_dir) / INBOX_NAME,
             tell=self._tell_refused,
         )
-        self._catch_up_reader = CatchUp(
-            self._rest, self._places, Bounds(settings.catch_up_hours, settings.catch_up_messages)
-        )
+        self._catch_up_reader = CatchUp(self._rest, view, Bounds(settings.catch_up_hours, settings.catch_up_messages))
         self._intake = Intake(
             gate,
             view,
@@ -135,7 +134,7 @@ class DiscordChannel:
             look_back=self._catch_up_reader.missed,
         )
         self._button_clicks = ButtonClicks(gate, view, self._rest, self._people)
-        self._desk = CommandRunner(gate, view, self._people, self._rest)
+        self._command_runner = CommandRunner(gate, view, self._people, self._rest)
         self._live_view = DiscordLiveView(
             view,
             self._rest,
@@ -146,10 +145,10 @@ class DiscordChannel:
         )
         self._registration = Registration(self._rest, Path(settings.state_dir), settings.discord_guild_id)
         self._owner: TaskOwner | None = None
-        self._left_over = left_over(view.state)
+        self._left_over = left_over(view)
         self._settling: list[asyncio.Task[None]] = []
 
-    # --- ports.Channel, ports.Fetcher and ports.Rereader
+    # --- ports.Channel, ports.AttachmentFetcher and ports.MessageRechecker
 
     async def send(self, outgoing: OutgoingMessage) -> str:
         if outgoing.question is not None and not self._is_open(outgoing.question.question_id):
@@ -166,16 +165,16 @@ class DiscordChannel:
         return message_id
 
     def _is_open(self, question_id: str) -> bool:
-        question = self._view.state.questions.get(question_id)
+        question = self._view.question(question_id)
         return question is not None and question.status == "open"
 
     async def find(self, outgoing: OutgoingMessage) -> str | None:
         return await self._sender.find(outgoing)
 
-    async def fetch(self, job: Job) -> tuple[Attachment, ...]:
+    async def fetch(self, job: JobView) -> tuple[Attachment, ...]:
         return await self._attachments.fetch(job)
 
-    async def recheck(self, job: Job) -> None:
+    async def recheck(self, job: JobView) -> None:
         if await self.connection.until_connected(PATIENCE_SEC):
             await self._intake.recheck(job)
 
@@ -193,7 +192,7 @@ class DiscordChannel:
         self._gate.came_back(self.name)
 
     def _new_client(self) -> clients.GatewayClient:
-        return BotClient(self, self._pace, self._desk, self._settings, self._commands)
+        return BotClient(self, self._pace, self._command_runner, self._settings, self._commands)
 
     def _start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         assert self._owner is not None, "clients exist only while we run"
@@ -205,10 +204,10 @@ class DiscordChannel:
         self._intake.bot_id = client.user.id if client.user is not None else 0
         self._intake.our_applications = frozenset(filter(None, (client.application_id,)))
         oldest = self._catch_up_reader.oldest()
-        for channel_id, since in self._catch_up_reader.begin(self._view.state).items():
+        for channel_id, since in self._catch_up_reader.begin().items():
             self._intake.put(channel_id, Missed(since, oldest))
         if self._live_view.marks is not None:
-            self._live_view.marks.restore(self._view.state)
+            self._live_view.marks.restore(self._view.unsettled_jobs(CHANNEL))
         self._settle_in(client)
 
     def _settle_in(self, client: discord.Client) -> None:
@@ -246,9 +245,9 @@ class DiscordChannel:
                 log.info("no direct messages with", user_id=str(user_id), message=repr(condition))
                 continue
             channel_id = int(opened["id"])
-            address = self._places.ref(channel_id).address
-            if address not in self._view.state.bound:
-                since = last_seen(self._view.state).get(address, 0)
+            conversation = self._places.ref(channel_id)
+            if self._view.conversation(conversation) is None:
+                since = self._view.last_message_seen(conversation) or 0
                 self._intake.put(channel_id, Missed(since, self._catch_up_reader.oldest()))
 
     def on_message(self, message: discord.Message) -> None:
@@ -295,16 +294,16 @@ class DiscordChannel:
         lang = self._view.language_of(self._people.person(message.author.id))
         await self._remark(message.channel.id, message.id, refusal_line(refusal, lang))
 
-    async def _tell_refused(self, job: Job, name: str, refused: Refused) -> None:
+    async def _tell_refused(self, job: JobView, name: str, refused: Refused) -> None:
         """A file that is not passed on is named to the person, never dropped silently."""
         lang = self._view.language_of(job.person)
         line = say(lang, "reply.file.refused", name=name, reason=str(refused))
         if refused.size:
             limit = megabytes(MAX_FILE_BYTES)
             line = say(lang, "reply.file.too_large", name=name, size=megabytes(refused.size), limit=limit)
-        message_id = job.message_id.removeprefix("reaction-")
-        if message_id.isdecimal():
-            await self._remark(int(job.conversation.conversation_id), int(message_id), line)
+        message_id = discord_message_id(job)
+        if message_id is not None:
+            await self._remark(int(job.conversation.conversation_id), message_id, line)
 
     async def _remark(self, channel_id: int, message_id: int, text: str) -> None:
         """A word about a message, under it. Not owed: a remark that cannot be sent is in the log."""
@@ -319,7 +318,7 @@ class DiscordChannel:
             log.warning("a remark was not told", message_id=str(message_id), message=f"{text} ({condition!r})")
 
     def _name_of(self, outgoing: OutgoingMessage) -> str:
-        session = self._view.state.sessions.get(outgoing.session_key)
+        session = self._view.session(outgoing.session_key)
         return f"{session.project} · {session.tool}" if session is not None else "Fairlead"
 
 

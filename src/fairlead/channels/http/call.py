@@ -14,10 +14,10 @@ from fairlead.core.identity import LOCAL_USER, Identities
 from fairlead.core.keys import user_key
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
-from fairlead.core.state import JobState, answer_entry_id
+from fairlead.core.views import JobFields, JobView
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import shielded
-from fairlead.ports import Blobs, Gate, JobView, View
+from fairlead.ports import Blobs, Gate, View
 
 R = TypeVar("R")
 
@@ -54,15 +54,15 @@ class Service(msgspec.Struct, frozen=True):
     async def job(self, job_id: str) -> JobView:
         """A job to look at. What has ended is read back from the journal: while the disk is full that would wait for
         room in silence, because its end may not be written yet."""
-        live = self.view.state.jobs.get(job_id)
+        live = self.view.recent_job(job_id)
         if self.vitals.is_stalled and (live is None or not live.is_live):
             raise error(Code.E_DISK_FULL)
         return await self.view.job(job_id)
 
     async def acknowledge(self, job_id: str) -> None:
         """Only what is fetched here: an answer for another channel is still owed there."""
-        entry = self.view.state.outbox.get(answer_entry_id(job_id))
-        if entry is not None and entry.requester.channel in PULL_CHANNELS:
+        requester = self.view.answer_owed_to(job_id)
+        if requester is not None and requester.channel in PULL_CHANNELS:
             await shielded(self.gate.acknowledge(job_id))
 
 
@@ -102,19 +102,9 @@ def channel_of(http: web.Request) -> str:
 def job_info(job: JobView) -> JobInfo:
     code = job.error_code
     return JobInfo(
-        job.job_id,
-        job.session_key,
-        msgspec.convert(job.state, JobState),
-        job.attempt,
-        job.enqueued_at,
-        job.tool,
-        job.prompt,
-        job.started_at,
-        job.finished_at,
-        job.answer,
-        fault_of_job(code, job.error_message or "") if code else None,
-        tuple(FileInfo(f.name, file_url(job.job_id, n), f.media_type) for n, f in enumerate(job.files)),
-        job.cost_usd,
+        **{name: getattr(job, name) for name in JobFields.__struct_fields__},
+        error=fault_of_job(code, job.error_message or "") if code else None,
+        files=tuple(FileInfo(f.name, file_url(job.job_id, n), f.media_type) for n, f in enumerate(job.files)),
     )
 
 

@@ -39,8 +39,8 @@ def _path_value(call: Call, spec: CommandSpec, field: str) -> Any:
 async def _caller_at_job(call: Call, caller: Caller, job_id: str) -> Caller:
     """A job is cancelled where it lives, by every holder of the token."""
     job_id = (await call.service.job(job_id)).job_id
-    live = call.service.view.state.jobs.get(job_id)
-    session = None if live is None else call.service.view.state.sessions.get(live.session_key)
+    live = call.service.view.recent_job(job_id)
+    session = None if live is None else call.service.view.session(live.session_key)
     if live is None or session is None:
         raise error(Code.E_NOTHING_TO_CANCEL, f"{job_id} is over.")
     return msgspec.structs.replace(caller, conversation=live.conversation, session_key=session.key)

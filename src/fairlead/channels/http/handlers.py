@@ -21,9 +21,9 @@ from fairlead.api.wire import (
 )
 from fairlead.channels.http.call import Call, job_info
 from fairlead.core import replies, requests
+from fairlead.core.questions import RespondToQuestion
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import shielded
-from fairlead.ports import Click
 
 _MEDIA_TYPE: Final = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+-]{0,60}")
 
@@ -37,8 +37,9 @@ async def _found(call: Call) -> replies.SessionRow:
 
 async def get_session(call: Call) -> SessionInfo:
     row = await _found(call)
-    session = call.service.view.state.sessions[row.session_key]
-    return SessionInfo(row, session.tool, tuple(session.queue), session.running_job_id)
+    session = call.service.view.session(row.session_key)
+    assert session is not None, "the command has just found it"
+    return SessionInfo(row, session.tool, session.queue, session.running_job_id)
 
 
 async def get_history(call: Call) -> JobList:
@@ -91,23 +92,22 @@ async def get_answers(call: Call) -> JobList:
 
 async def get_questions(call: Call) -> QuestionList:
     query: OfAnyUser = call.query
-    key = "" if query.userId is None else str(call.caller(query.userId).session_key)
-    wanted = (q for q in call.service.view.state.open_questions() if not key or q.session_key == key)
-    return QuestionList(tuple(map(question_info, wanted)))
+    key = None if query.userId is None else str(call.caller(query.userId).session_key)
+    return QuestionList(tuple(map(question_info, call.service.view.open_questions(session_key=key))))
 
 
 async def post_answer(call: Call) -> Answered:
     body: QuestionAnswer = call.body
-    click = Click(
-        call.part("question_id"),
-        call.caller(body.userId).person,
-        body.verdict,
-        body.chosen,
-        body.message,
+    response = RespondToQuestion(
+        question_id=call.part("question_id"),
+        person=call.caller(body.userId).person,
+        verdict=body.verdict,
+        chosen=body.chosen,
+        message=body.message,
         for_session=body.for_session,
         pre_authorised=True,
     )
-    return Answered(await shielded(call.service.gate.click(click)))
+    return Answered(await shielded(call.service.gate.respond(response)))
 
 
 # --- the daemon ----------------------------------------------------------------------------------------------------

@@ -19,8 +19,9 @@ import msgspec
 
 from fairlead.api.wire import EVENT_NAMES, Delta, Image, Moved, StreamEvent, ToolUse, question_info
 from fairlead.core.engine import ImageProduced, TextDelta, ToolEnded, ToolStarted
+from fairlead.core.job_states import LIVE
 from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionOpened, QuestionSettled
-from fairlead.core.state import LIVE, State
+from fairlead.core.views import JobView, QuestionView
 from fairlead.ports import View
 
 MAX_FEED_BYTES: Final = 1024 * 1024
@@ -131,12 +132,12 @@ class JobStreams:
         stream = self._feeds.get(job_id) or self._ended.get(job_id)
         if stream is None:
             stream = JobStream(job_id)
-            job = self._view.state.jobs.get(job_id)
-            if self.closed or job is None or job.state not in LIVE:
+            job = self._view.recent_job(job_id)
+            if self.closed or job is None or not job.is_live:
                 stream.end()
             else:
                 self._feeds[job_id] = stream
-                _catch_up(stream, self._view.state)
+                _catch_up(stream, job, self._view.open_questions(job_id=job_id))
         return stream
 
     def close(self) -> None:
@@ -149,12 +150,12 @@ class JobStreams:
         if isinstance(event, JobMoved) and event.state not in LIVE:
             self._end(event.job_id)
             return
-        shown = shown_as(event, self._view.state)
+        shown = shown_as(event)
         if shown is None:
             return
         stream = self._feeds.get(event.job_id)
         if stream is None:
-            job = self._view.state.jobs.get(event.job_id)
+            job = self._view.recent_job(event.job_id)
             if job is None or not job.is_live:
                 return  # a question may be settled after its job is over: a feed begun now would never end
             stream = self._feeds[event.job_id] = JobStream(event.job_id)
@@ -170,25 +171,20 @@ class JobStreams:
             del self._ended[next(iter(self._ended))]
 
 
-def _catch_up(stream: JobStream, state: State) -> None:
-    job = state.jobs[stream.job_id]
+def _catch_up(stream: JobStream, job: JobView, open_questions: list[QuestionView]) -> None:
     if job.state != "queued":
-        stream.publish(Moved(job.job_id, job.state, tool=job.tool or ""))
-    for question in state.questions.values():
-        if question.job_id == job.job_id and question.status == "open":
-            stream.publish(question_info(question))
+        stream.publish(Moved(job.job_id, job.state, tool=job.tool))
+    for question in open_questions:
+        stream.publish(question_info(question))
 
 
-def shown_as(event: LiveEvent, state: State) -> StreamEvent | None:
+def shown_as(event: LiveEvent) -> StreamEvent | None:
     """What a client sees of it; None for what is not for showing."""
     match event:
         case JobMoved():
             return Moved(event.job_id, event.state, event.position, event.tool)
-        case QuestionOpened():
+        case QuestionOpened() | QuestionSettled():
             return question_info(event.question)
-        case QuestionSettled():
-            question = state.questions.get(event.question_id)
-            return None if question is None else question_info(question)
         case AgentActed():
             return _acted(event)
 

@@ -13,7 +13,7 @@ from fairlead.channels.http.call import Call, Service
 from fairlead.channels.http.errors import json_reply, status_of
 from fairlead.channels.http.sse import acknowledge_if_wanted, send_events, until_over
 from fairlead.core.inbound import Inbound, clean_text
-from fairlead.core.state import JobState
+from fairlead.core.job_states import JobState
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import shielded
 from fairlead.ports import Receipt
@@ -30,7 +30,7 @@ async def post_message(call: Call) -> web.StreamResponse:
     job = await call.service.view.job(receipt.job_id)
     if receipt.duplicate and job.body_digest != inbound.body_digest:
         raise error(Code.E_IDEMPOTENCY_MISMATCH, f"This {KEY_HEADER} already stands for {receipt.job_id}.")
-    accepted = _accepted(receipt, msgspec.convert(job.state, JobState), job.session_key)
+    accepted = _accepted(receipt, job.state, job.session_key)
     if body.stream or "text/event-stream" in call.http.headers.get("Accept", ""):
         return await send_events(call, accepted)
     if _wants_no_waiting(call):
@@ -75,8 +75,8 @@ def _behind_refusals(service: Service, inbound: Inbound) -> Inbound:
     """The same key after a refusal is a new try: nothing came of the first, and clients repeat a 429 as it was."""
     first_id = inbound.message_id
     for number in range(2, _MAX_REFUSED):
-        fate = service.view.state.fate_of(inbound.conversation, inbound.message_id)
-        if fate is None or not fate.startswith("refused "):
+        outcome = service.view.message_outcome(inbound.conversation, inbound.message_id)
+        if outcome is None or not outcome.refusal:
             break
         inbound = msgspec.structs.replace(inbound, message_id=f"{first_id}~{number}")
     return inbound

@@ -1,13 +1,11 @@
 """Following a job to its end: as server-sent events, or by just waiting. A client that hangs up cancels nothing."""
 
-import msgspec
 from aiohttp import web
 
 from fairlead.api.wire import ACK_HEADER, MANUAL, Accepted, Done, Failed
 from fairlead.channels.http.call import Call, Service, job_info
 from fairlead.channels.http.errors import fault_of
 from fairlead.channels.http.job_stream import HEARTBEAT, JobStream, frame_of
-from fairlead.core.state import JobState
 from fairlead.errors import Code, error
 
 _HEADERS = {
@@ -19,7 +17,7 @@ _HEADERS = {
 
 async def get_events(call: Call) -> web.StreamResponse:
     job = await call.service.view.job(call.part("job_id"))
-    return await send_events(call, Accepted(job.job_id, job.session_key, msgspec.convert(job.state, JobState)))
+    return await send_events(call, Accepted(job.job_id, job.session_key, job.state))
 
 
 async def send_events(call: Call, accepted: Accepted) -> web.StreamResponse:
@@ -65,7 +63,7 @@ async def until_over(service: Service, job_id: str) -> Done | Failed:
 
 
 async def _end_of(service: Service, job_id: str) -> Done | Failed:
-    await service.vitals.until_durable(service.view.state.seq)  # nobody hears of an end that a crash could undo
+    await service.vitals.until_durable(service.view.seq)  # nobody hears of an end that a crash could undo
     job = job_info(await service.view.job(job_id))
     if job.state == "unknown_after_crash" and job.error is None:
         return Failed(fault_of(error(Code.E_UNKNOWN_AFTER_CRASH)), job)

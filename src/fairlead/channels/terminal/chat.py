@@ -28,7 +28,7 @@ from fairlead.channels.terminal.screen import Screen
 from fairlead.core import replies, requests
 from fairlead.core.command_spec import Choice
 from fairlead.core.inbound import clean_text
-from fairlead.core.state import LIVE
+from fairlead.core.job_states import LIVE
 from fairlead.errors import Code, FairleadError, sentence
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.render.replies import reply_lines

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 from fairlead.core.decide import delivery, job_ends, messages, projects, questions, scheduling, sessions, thread_start
 from fairlead.core.decide.decision import NOTHING, Decision
 from fairlead.core.limits import Limits
+from fairlead.core.questions import RespondToQuestion
 from fairlead.core.state import State
 
 Command: TypeAlias = (
@@ -40,7 +41,7 @@ Command: TypeAlias = (
     | job_ends.CancelQueued
     | job_ends.WithdrawJob
     | questions.AskPerson
-    | questions.AnswerQuestion
+    | RespondToQuestion
     | questions.ExpireQuestion
     | questions.WithdrawQuestion
     | delivery.PlanDelivery
@@ -82,7 +83,7 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     job_ends.CancelQueued: job_ends.cancel_queued_job,
     job_ends.WithdrawJob: job_ends.withdraw_job,
     questions.AskPerson: questions.ask_person,
-    questions.AnswerQuestion: questions.answer_question,
+    RespondToQuestion: questions.respond_to_question,
     questions.ExpireQuestion: questions.expire_question,
     questions.WithdrawQuestion: questions.withdraw_question,
     delivery.PlanDelivery: delivery.plan_delivery,

@@ -1,14 +1,14 @@
 """Deciding about questions: asked by an agent, answered by a person, or by nobody in time, which means no."""
 
+from functools import partial
+
 import msgspec
 
 from fairlead.core import timestamps
 from fairlead.core.decide.decision import NOTHING, Decision, refused
 from fairlead.core.decide.messages import is_allowed, new_job_id
-from fairlead.core.engine import Ask, PermissionRequested, PlanProposed, Verdict
-from fairlead.core.engine import QuestionAsked as AgentQuestion
+from fairlead.core.engine import Ask, PermissionRequested, PlanProposed, QuestionRequested
 from fairlead.core.events import (
-    AskedItem,
     ChoiceMade,
     DeliveryOwed,
     JobEnqueued,
@@ -19,6 +19,7 @@ from fairlead.core.events import (
     RuleGranted,
 )
 from fairlead.core.limits import Limits
+from fairlead.core.questions import RespondToQuestion
 from fairlead.core.state import Job, OpenQuestion, State, question_entry_id
 from fairlead.errors import Code
 
@@ -26,19 +27,6 @@ from fairlead.errors import Code
 class AskPerson(msgspec.Struct, frozen=True):
     job_id: str
     ask: Ask
-
-
-class AnswerQuestion(msgspec.Struct, frozen=True):
-    """With `partial` it answers one of several lists: the question is answered when something is chosen from each."""
-
-    question_id: str
-    person: str
-    verdict: Verdict
-    chosen: dict[str, str] = {}
-    message: str = ""
-    for_session: bool = False
-    pre_authorised: bool = False
-    partial: bool = False
 
 
 class ExpireQuestion(msgspec.Struct, frozen=True):
@@ -70,30 +58,33 @@ def ask_person(state: State, command: AskPerson, now: str, limits: Limits) -> De
 
 
 def _asked(question_id: str, job: Job, ask: Ask, deadline: str) -> QuestionAsked:
-    common = (question_id, job.job_id, job.session_key)
+    asked = partial(
+        QuestionAsked,
+        question_id=question_id,
+        job_id=job.job_id,
+        session_key=job.session_key,
+        request_id=ask.request_id,
+        deadline=deadline,
+    )
     match ask:
         case PermissionRequested():
-            return QuestionAsked(
-                *common,
-                "permission",
-                ask.request_id,
-                ask.title,
-                deadline,
-                ask.tool,
-                ask.detail,
-                ask.diff,
-                narrow_rule(ask),
+            return asked(
+                kind="permission",
+                title=ask.title,
+                tool=ask.tool,
+                detail=ask.detail,
+                diff=ask.diff,
+                rule=narrow_rule(ask),
                 suggestions=ask.suggestions,
             )
-        case AgentQuestion():
-            items = tuple(AskedItem(q.text, q.options, q.header, q.several) for q in ask.questions)
-            title = items[0].text if items else "The agent asks."
-            return QuestionAsked(*common, "question", ask.request_id, title, deadline, items=items)
+        case QuestionRequested():
+            title = ask.items[0].text if ask.items else "The agent asks."
+            return asked(kind="question", title=title, items=ask.items)
         case PlanProposed():
-            return QuestionAsked(*common, "plan", ask.request_id, "Go ahead with this plan?", deadline, detail=ask.plan)
+            return asked(kind="plan", title="Go ahead with this plan?", detail=ask.plan)
 
 
-def answer_question(state: State, command: AnswerQuestion, now: str, limits: Limits) -> Decision:
+def respond_to_question(state: State, command: RespondToQuestion, now: str, limits: Limits) -> Decision:
     if not is_allowed(state, command.person, limits, pre_authorised=command.pre_authorised):
         return refused(Code.E_OWNER_ONLY)
     question = state.questions.get(command.question_id)
@@ -110,7 +101,7 @@ def answer_question(state: State, command: AnswerQuestion, now: str, limits: Lim
     if job is None or not state.can_be_answered(question.question_id):
         return _job_is_gone(question)
     if not job.is_live:
-        return _answer_after_crash(state, question, command, now, limits)
+        return _respond_after_crash(state, question, command, now, limits)
     answered = QuestionAnswered(
         command.question_id,
         command.verdict,
@@ -145,8 +136,8 @@ def _job_is_gone(question: OpenQuestion) -> Decision:
     )
 
 
-def _answer_after_crash(
-    state: State, question: OpenQuestion, command: AnswerQuestion, now: str, limits: Limits
+def _respond_after_crash(
+    state: State, question: OpenQuestion, command: RespondToQuestion, now: str, limits: Limits
 ) -> Decision:
     """A click on a question is consent to go on, as a retry is, unless it declines to answer; a permission died with
     the process that asked."""

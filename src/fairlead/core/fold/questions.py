@@ -1,5 +1,7 @@
 """What becomes of questions: asked, answered, or closed without an answer."""
 
+from msgspec.structs import asdict, replace
+
 from fairlead.core import events as e
 from fairlead.core.retention import remove_entry
 from fairlead.core.state import OpenQuestion, State, question_entry_id
@@ -10,23 +12,8 @@ def question_asked(state: State, ts: str, event: e.QuestionAsked) -> None:
     if job is None or job.state not in {"running", "waiting"}:
         return
     state.questions_made += 1
-    state.questions[event.question_id] = OpenQuestion(
-        question_id=event.question_id,
-        job_id=event.job_id,
-        session_key=event.session_key,
-        kind=event.kind,
-        request_id=event.request_id,
-        title=event.title,
-        deadline=event.deadline,
-        asked_at=ts,
-        conversation=job.conversation,
-        tool=event.tool,
-        detail=event.detail,
-        diff=event.diff,
-        rule=event.rule,
-        items=event.items,
-        suggestions=event.suggestions,
-    )
+    asked = asdict(event)  # all that was asked is known from now on, whatever fields it has
+    state.questions[event.question_id] = OpenQuestion(**asked, asked_at=ts, conversation=job.conversation)
     if job.state == "running":
         job.state = "waiting"
         state.running.remove(event.job_id)
@@ -37,26 +24,28 @@ def question_answered(state: State, _ts: str, event: e.QuestionAnswered) -> None
     question = state.questions.get(event.question_id)
     if question is None or question.status != "open":
         return
-    question.status = "answered"
-    question.verdict = event.verdict
-    question.answered_by = event.person
-    question.chosen = event.chosen
-    question.message = event.message
-    question.for_session = event.for_session
+    state.questions[event.question_id] = replace(
+        question,
+        status="answered",
+        verdict=event.verdict,
+        answered_by=event.person,
+        chosen=event.chosen,
+        message=event.message,
+        for_session=event.for_session,
+    )
     _no_longer_to_fetch(state, event.question_id)
 
 
 def choice_made(state: State, _ts: str, event: e.ChoiceMade) -> None:
     question = state.questions.get(event.question_id)
     if question is not None and question.status == "open":
-        question.chosen = question.chosen | event.chosen
+        state.questions[event.question_id] = replace(question, chosen=question.chosen | event.chosen)
 
 
 def question_closed(state: State, _ts: str, event: e.QuestionClosed) -> None:
     question = state.questions.get(event.question_id)
     if question is not None and question.status == "open":
-        question.status = "closed"
-        question.closed_reason = event.reason
+        state.questions[event.question_id] = replace(question, status="closed", closed_reason=event.reason)
         _no_longer_to_fetch(state, event.question_id)
 
 

@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Final
 
-import msgspec
-
 from fairlead.core import timestamps
 from fairlead.core.decide.delivery import AbandonDelivery, DeferDelivery, MarkPieceSent, PlanDelivery
 from fairlead.core.decide.sessions import Touch
+from fairlead.core.read_models import question_view
 from fairlead.core.retention import is_rising
 from fairlead.core.routing import Destination, resolve_destination, where_asked
 from fairlead.core.state import Job, OutboxEntry, State
@@ -249,7 +248,7 @@ class Outbox:
             session_key=entry.session_key,
             language=self._language_of(job.person if job is not None else ""),
             files=piece.files,
-            question=msgspec.structs.replace(question) if question is not None else None,
+            question=None if question is None else question_view(self._state, question),
             after_message_id=_last_known(self._state, entry, entry.plan.destination.address, job),
             reply_to=_answered_message(entry, job),
             thread_name=piece.thread,

@@ -9,8 +9,10 @@ from collections.abc import AsyncIterator
 
 from fairlead.core import events as e
 from fairlead.core.engine import EngineEvent, TextDelta, ThinkingDelta
+from fairlead.core.job_states import JobState
 from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionOpened, QuestionSettled
-from fairlead.core.state import JobState, State
+from fairlead.core.read_models import question_view
+from fairlead.core.state import State
 
 
 class Watch:
@@ -99,11 +101,9 @@ class LiveEvents:
                 self._moved(event.job_id, "unknown_after_crash")
             case e.QuestionAsked():
                 self._moved(event.job_id, "waiting")
-                self._question_opened(event.question_id)
-            case e.QuestionAnswered():
-                self._question_settled(event.question_id, event.verdict, event.person)
-            case e.QuestionClosed():
-                self._question_settled(event.question_id, event.reason, "")
+                self._announce_question(event.question_id, QuestionOpened)
+            case e.QuestionAnswered() | e.QuestionClosed():
+                self._announce_question(event.question_id, QuestionSettled)
             case _:
                 pass
 
@@ -114,25 +114,20 @@ class LiveEvents:
         queue = self._state.sessions[job.session_key].queue
         self._publish(
             JobMoved(
-                job_id,
-                job.session_key,
-                state,
-                queue.index(job_id) if job_id in queue else 0,
-                job.tool or "",
-                job.error_code or "" if state in {"failed", "unknown_after_crash"} else "",
-                job.error_message or "" if state == "failed" else "",
+                job_id=job_id,
+                session_key=job.session_key,
+                state=state,
+                position=queue.index(job_id) if job_id in queue else 0,
+                tool=job.tool or "",
+                error_code=job.error_code or "" if state in {"failed", "unknown_after_crash"} else "",
+                error_message=job.error_message or "" if state == "failed" else "",
             )
         )
 
-    def _question_opened(self, question_id: str) -> None:
+    def _announce_question(self, question_id: str, kind: type[QuestionOpened | QuestionSettled]) -> None:
         question = self._state.questions.get(question_id)
         if question is not None:
-            self._publish(QuestionOpened(question.job_id, question.session_key, question))
-
-    def _question_settled(self, question_id: str, outcome: str, person: str) -> None:
-        question = self._state.questions.get(question_id)
-        if question is not None:
-            self._publish(QuestionSettled(question.job_id, question.session_key, question_id, outcome, person))
+            self._publish(kind(question.job_id, question.session_key, question_view(self._state, question)))
 
     def _publish(self, event: LiveEvent) -> None:
         for watch in self._watches:

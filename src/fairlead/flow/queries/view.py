@@ -1,17 +1,38 @@
-"""The way to look: choices, jobs, history, what is happening. Changes nothing."""
+"""The way to look, as `ports.View` describes it: everything is read from the state and given as a read model."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from fairlead.core import timestamps
 from fairlead.core.command_spec import Choice, ChoiceSource
-from fairlead.core.conversation import ConversationRef
+from fairlead.core.conversation import ConversationRef, SessionBindingRecord
+from fairlead.core.job_states import RETRYABLE
+from fairlead.core.read_models import (
+    counts,
+    job_view,
+    last_message_seen,
+    message_outcome,
+    project_view,
+    question_view,
+    queued_jobs,
+    session_view,
+)
 from fairlead.core.requests import Caller
-from fairlead.core.state import RETRYABLE, Job, State
+from fairlead.core.state import Job, answer_entry_id
+from fairlead.core.views import (
+    ConversationView,
+    Counts,
+    JobView,
+    MessageOutcome,
+    ProjectView,
+    QuestionView,
+    SessionView,
+)
 from fairlead.core.visibility import may_see
 from fairlead.flow.commands.agents import session_meant
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.queries.job_history import JobHistory
 from fairlead.flow.queries.live_events import LiveEvents, Watch
-from fairlead.ports import AgentInfo, JobView, Runtime
+from fairlead.ports import AgentInfo, Runtime
 from fairlead.render.words import pick_language
 
 
@@ -26,21 +47,28 @@ class FlowView:
         default_language: str,
     ) -> None:
         self._ledger = ledger
+        self._state = ledger.state
         self._live_events = live_events
         self._job_history = job_history
         self._runtimes = runtimes
         self._default_language = default_language
 
     @property
-    def state(self) -> State:
-        return self._ledger.state
+    def state_id(self) -> str:
+        return self._state.state_id
+
+    @property
+    def seq(self) -> int:
+        return self._state.seq
+
+    # --- what can be chosen
 
     def choices(self, source: ChoiceSource, typed: str, caller: Caller) -> list[Choice]:
         wanted = typed.strip().lower()
         return [c for c in self._all_choices(source, caller) if wanted in (c.label or c.value).lower()]
 
     def _all_choices(self, source: ChoiceSource, caller: Caller) -> list[Choice]:
-        state = self.state
+        state = self._state
         here = state.session_for(caller.conversation, caller.session_key, self._ledger.now())
         projects = [p for p in sorted(state.projects.values(), key=lambda p: p.number) if not p.disabled]
         match source:
@@ -68,52 +96,115 @@ class FlowView:
                 return _choices(self._agent(caller).modes)
 
     def _agent(self, caller: Caller) -> AgentInfo:
-        session = session_meant(self.state, caller, self._ledger.now())
+        session = session_meant(self._state, caller, self._ledger.now())
         runtime = self._runtimes.get(session.tool) if session is not None else None
         return runtime.describe(session.session_key) if runtime is not None and session is not None else AgentInfo()
 
+    # --- jobs
+
     async def job(self, job_id: str) -> JobView:
         past = await self._job_history.job(job_id)
-        return _job_view(past.job, past.prompt, past.answer)
+        return job_view(self._state, past.job, prompt=past.prompt, answer=past.answer)
+
+    def recent_job(self, job_id: str) -> JobView | None:
+        job = self._state.jobs.get(job_id)
+        return None if job is None else job_view(self._state, job)
 
     def history(self, session_key: str) -> list[JobView]:
-        jobs = [j for j in self.state.jobs.values() if j.session_key == session_key]
-        return [_job_view(j, "", "") for j in sorted(jobs, key=lambda j: j.enqueued_at)]
+        jobs = [j for j in self._state.jobs.values() if j.session_key == session_key]
+        return self._views(sorted(jobs, key=lambda j: j.enqueued_at))
+
+    def queued_jobs(self, conversation: ConversationRef) -> list[JobView]:
+        address = conversation.address
+        return self._views(j for j in queued_jobs(self._state) if j.conversation.address == address)
+
+    def unsettled_jobs(self, channel: str) -> list[JobView]:
+        outbox = self._state.outbox
+        return self._views(j for j in self._jobs_of(channel) if j.is_live or answer_entry_id(j.job_id) in outbox)
+
+    def jobs_ended_last(self, channel: str, *, within_sec: float) -> list[JobView]:
+        ended = (j.finished_at for j in self._state.jobs.values() if j.state != "unknown_after_crash")
+        latest = max(filter(None, ended), default=None)
+        if latest is None:
+            return []
+        return self._views(
+            job
+            for job in self._jobs_of(channel)
+            if job.finished_at and timestamps.seconds_between(job.finished_at, latest) <= within_sec
+        )
+
+    def _jobs_of(self, channel: str) -> Iterator[Job]:
+        return (job for job in self._state.jobs.values() if job.conversation.channel == channel)
+
+    def _views(self, jobs: Iterable[Job]) -> list[JobView]:
+        return [job_view(self._state, job) for job in jobs]
+
+    def answer_owed_to(self, job_id: str) -> ConversationRef | None:
+        entry = self._state.outbox.get(answer_entry_id(job_id))
+        return None if entry is None else entry.requester
 
     def unfetched(self, conversation: ConversationRef) -> list[str]:
         return [
             d.job_id
-            for d in self.state.outbox.values()
+            for d in self._state.outbox.values()
             if d.kind == "answer" and d.awaits_fetching and d.requester.address == conversation.address
         ]
+
+    # --- questions
+
+    def question(self, question_id: str) -> QuestionView | None:
+        question = self._state.questions.get(question_id)
+        return None if question is None else question_view(self._state, question)
+
+    def open_questions(self, *, session_key: str | None = None, job_id: str | None = None) -> list[QuestionView]:
+        return [
+            question_view(self._state, question)
+            for question in self._state.open_questions()
+            if session_key in {None, question.session_key} and job_id in {None, question.job_id}
+        ]
+
+    # --- sessions, conversations, projects, people
+
+    def session(self, session_key: str) -> SessionView | None:
+        session = self._state.sessions.get(session_key)
+        return None if session is None else session_view(session)
+
+    def conversation(self, conversation: ConversationRef) -> ConversationView | None:
+        binding = self._state.bindings.get(self._state.bound.get(conversation.address, ""))
+        return None if binding is None else _conversation_view(binding)
+
+    def bound_conversations(self, channel: str) -> list[ConversationView]:
+        bindings = self._state.bindings.values()
+        return [_conversation_view(b) for b in bindings if b.conversation.channel == channel and b.status == "active"]
+
+    def message_outcome(self, conversation: ConversationRef, message_id: str) -> MessageOutcome | None:
+        return message_outcome(self._state, conversation, message_id)
+
+    def last_message_seen(self, conversation: ConversationRef) -> int | None:
+        return last_message_seen(self._state, conversation)
+
+    def projects(self) -> list[ProjectView]:
+        return [project_view(p) for p in sorted(self._state.projects.values(), key=lambda p: p.number)]
+
+    def language_of(self, person: str) -> str:
+        return pick_language(self.locale_of(person), self._default_language)
+
+    def locale_of(self, person: str) -> str:
+        known = self._state.people.get(person)
+        return "" if known is None else known.locale
+
+    # --- all of it
 
     def watch(self, *, session_key: str | None = None, job_id: str | None = None) -> Watch:
         return self._live_events.watch(session_key=session_key, job_id=job_id)
 
-    def language_of(self, person: str) -> str:
-        known = self.state.people.get(person)
-        return pick_language(known.locale if known is not None else None, self._default_language)
+    def counts(self) -> Counts:
+        return counts(self._state)
 
 
 def _choices(values: Iterable[str]) -> list[Choice]:
     return [Choice(value) for value in values]
 
 
-def _job_view(job: Job, prompt: str, answer: str) -> JobView:
-    return JobView(
-        job.job_id,
-        job.session_key,
-        job.state,
-        job.attempt,
-        job.enqueued_at,
-        job.tool or "",
-        prompt,
-        job.started_at,
-        job.finished_at,
-        answer,
-        job.error_code,
-        job.error_message,
-        job.files,
-        job.body_digest,
-        job.cost_usd,
-    )
+def _conversation_view(binding: SessionBindingRecord) -> ConversationView:
+    return ConversationView(conversation=binding.conversation, session_key=binding.target_session_key)

@@ -22,8 +22,7 @@ class Approvals:
             decision = await self._ledger.record_durably(AskPerson(job_id, ask))
         except FairleadError as refusal:
             return Answer(ask.request_id, "deny", message=refusal.message)
-        question = self._ledger.state.questions[decision.subject]
-        await self._until_settled(question)
+        question = await self._until_settled(decision.subject)
         await self._until_running(job_id)
         return _answer(question)
 
@@ -37,14 +36,16 @@ class Approvals:
             return False
         return narrow_rule(ask) in session.rules
 
-    async def _until_settled(self, question: OpenQuestion) -> None:
-        left = timestamps.seconds_between(self._ledger.now(), question.deadline)
+    async def _until_settled(self, question_id: str) -> OpenQuestion:
+        questions = self._ledger.state.questions
+        left = timestamps.seconds_between(self._ledger.now(), questions[question_id].deadline)
         try:
             async with asyncio.timeout(max(left, 0)):
-                while question.status == "open":
+                while questions[question_id].status == "open":
                     await self._ledger.until_changed(self._ledger.state.seq)
         except TimeoutError:
-            await self._ledger.record_durably(ExpireQuestion(question.question_id))
+            await self._ledger.record_durably(ExpireQuestion(question_id))
+        return questions[question_id]
 
     async def _until_running(self, job_id: str) -> None:
         """The scheduler gives the slot back, ahead of everybody who has not begun."""

@@ -2,6 +2,7 @@
 
 from fairlead.core.decide.messages import StoreAttachments
 from fairlead.core.engine import InputFile, Invocation
+from fairlead.core.read_models import job_view
 from fairlead.core.state import Job, Project
 from fairlead.errors import Code, error
 from fairlead.flow.ledger import Ledger
@@ -43,7 +44,8 @@ class InvocationMaker:
         if self._fetcher is None or all(a.blob or a.path for a in job.attachments):
             return
         await self._ledger.until_durable(started_seq)  # nobody sees anything of a turn before its start is durable
-        await self._ledger.record_durably(StoreAttachments(job.job_id, await self._fetcher.fetch(job)))
+        fetched = await self._fetcher.fetch(job_view(self._ledger.state, job))
+        await self._ledger.record_durably(StoreAttachments(job.job_id, fetched))
 
     def _fill_in(self, job: Job, project: Project | None, prompt: str) -> Invocation:
         state = self._ledger.state

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Final
 
+from fairlead.core.read_models import job_view
 from fairlead.flow.ledger import Ledger
 from fairlead.observe import log, log_failure
 from fairlead.ports import MessageRechecker
@@ -40,7 +41,7 @@ class QueuedRecheck:
         try:
             if job is not None and job.state == "queued":
                 async with asyncio.timeout(PATIENCE_SEC):
-                    await self._rereaders[job.conversation.channel].recheck(job)
+                    await self._rereaders[job.conversation.channel].recheck(job_view(self._ledger.state, job))
         except TimeoutError:
             log.warning("a queued job goes ahead unread", job_id=job_id, message="its channel is away")
         except Exception as fault:  # a channel that cannot say must not keep a job from running

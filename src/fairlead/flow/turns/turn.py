@@ -178,7 +178,7 @@ class Turn:
                 return  # channels show the end when it is durable, not before
             case engine.ResumeKeyFound():
                 await self._ledger.record_durably(LearnResumeKey(self.job.job_id, event.key))
-            case engine.PermissionRequested() | engine.QuestionAsked() | engine.PlanProposed():
+            case engine.PermissionRequested() | engine.QuestionRequested() | engine.PlanProposed():
                 owner.start(self._ask(event), name=f"ask {event.request_id}")
                 return  # channels show the question when it is durable
             case engine.RequestWithdrawn() if self._stopped is not None:

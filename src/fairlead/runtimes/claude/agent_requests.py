@@ -9,11 +9,11 @@ import msgspec
 from fairlead.core.engine import (
     Answer,
     Ask,
+    AskedItem,
     Option,
     PermissionRequested,
     PlanProposed,
-    Question,
-    QuestionAsked,
+    QuestionRequested,
     Suggestion,
 )
 from fairlead.runtimes.claude import wire
@@ -39,7 +39,7 @@ def ask_of(request_id: str, request: wire.ToolRequest, tool_input: dict[str, Any
     """`tool_input` is the call's own, also where the request leaves it out (as it does for plans)."""
     match request.tool_name:
         case "AskUserQuestion" if questions := _questions(tool_input):
-            return QuestionAsked(request_id, questions)
+            return QuestionRequested(request_id, questions)
         case "ExitPlanMode":
             return PlanProposed(request_id, _text(tool_input.get("plan")) or "(The agent gave no plan in words.)")
         case _:
@@ -96,17 +96,17 @@ def _one_diff(path: str, pair: dict[str, Any]) -> str:
     return "\n".join(difflib.unified_diff(old, new, path, path, lineterm=""))
 
 
-def _questions(tool_input: dict[str, Any]) -> tuple[Question, ...]:
+def _questions(tool_input: dict[str, Any]) -> tuple[AskedItem, ...]:
     asked = tool_input.get("questions")
     if not isinstance(asked, list):
         return ()
     return tuple(_question(_dict(one)) for one in cast("list[Any]", asked) if _text(_dict(one).get("question")))
 
 
-def _question(said: dict[str, Any]) -> Question:
+def _question(said: dict[str, Any]) -> AskedItem:
     options = said.get("options")
     listed = [_dict(option) for option in cast("list[Any]", options)] if isinstance(options, list) else []
-    return Question(
+    return AskedItem(
         _text(said.get("question")),
         tuple(Option(_text(o.get("label")), _text(o.get("description"))) for o in listed if o.get("label")),
         _text(said.get("header")),
@@ -143,10 +143,10 @@ def response_to(ask: Ask, tool_input: dict[str, Any], answer: Answer) -> dict[st
     """A standing permission is Fairlead's own narrow rule: Claude's would be written into the project's settings."""
     if answer.verdict == "deny":
         return {"behavior": "deny", "message": answer.message or _NO}
-    if isinstance(ask, QuestionAsked):
+    if isinstance(ask, QuestionRequested):
         answers = dict(answer.chosen)
         if answer.message:
-            answers.setdefault(ask.questions[0].text, answer.message)
+            answers.setdefault(ask.items[0].text, answer.message)
         return {"behavior": "allow", "updatedInput": {**tool_input, "answers": answers}}
     return {"behavior": "allow", "updatedInput": tool_input}
 

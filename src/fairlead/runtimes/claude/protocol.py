@@ -13,7 +13,7 @@ from fairlead.core.engine import (
     ModelsOffered,
     PermissionRequested,
     PlanProposed,
-    QuestionAsked,
+    QuestionRequested,
     RequestWithdrawn,
     ResumeKeyFound,
     TextDelta,
@@ -180,7 +180,7 @@ class ClaudeProtocol:
                 self.has_been_granted = True
                 result.reply.append(self._allow(event))
                 return False
-            case PermissionRequested() | QuestionAsked() | PlanProposed():
+            case PermissionRequested() | QuestionRequested() | PlanProposed():
                 self._asks[event.request_id] = (event, self._input_of(event, translator))
             case ModelsOffered():
                 self.info.model = event.current

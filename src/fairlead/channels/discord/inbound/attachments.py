@@ -15,11 +15,12 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 
+from fairlead.channels.discord.inbound.inbound_message import discord_message_id
 from fairlead.channels.discord.outbound.messages import megabytes
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.inbound import Attachment
-from fairlead.core.state import Job
+from fairlead.core.views import JobView
 from fairlead.errors import Code, error
 from fairlead.kit.files import make_private_directory
 from fairlead.observe import log
@@ -44,7 +45,7 @@ _TOGETHER: Final = f"all files of one message together may have {megabytes(MAX_T
 _UNSAFE: Final = re.compile(r"[^\w.\-+ ()]+")
 
 
-Tell = Callable[[Job, str, "Refused"], Awaitable[None]]
+Tell = Callable[[JobView, str, "Refused"], Awaitable[None]]
 
 
 class Refused(Exception):  # noqa: N818 - a finding about one file, not a mistake
@@ -63,7 +64,7 @@ class DiscordAttachments:
         self._inbox = inbox
         self._tell = tell
 
-    async def fetch(self, job: Job) -> tuple[Attachment, ...]:
+    async def fetch(self, job: JobView) -> tuple[Attachment, ...]:
         """What could be had, in order; a file that is refused stays a promise, named with its reason."""
         got: list[Attachment] = []
         total = images = 0
@@ -131,21 +132,21 @@ class DiscordAttachments:
         if scheme != "https" and not (scheme == "http" and host in _LOOPBACK):
             raise Refused("its address is not https")
 
-    async def _fresh_urls(self, job: Job) -> dict[str, str]:
+    async def _fresh_urls(self, job: JobView) -> dict[str, str]:
         """Signed addresses expire: the message, read again, has new ones."""
-        message_id = job.message_id.removeprefix("reaction-")
-        if not message_id.isdecimal() or not job.conversation.conversation_id.isdecimal():
+        message_id = discord_message_id(job)
+        if message_id is None or not job.conversation.conversation_id.isdecimal():
             return {}
         channel_id = int(job.conversation.conversation_id)
         try:
             message = await self._rest.once(
-                Urgency.ANSWER, lambda c: c.get_partial_messageable(channel_id).fetch_message(int(message_id))
+                Urgency.ANSWER, lambda c: c.get_partial_messageable(channel_id).fetch_message(message_id)
             )
         except DELIVERY_ERRORS:
             return {}
         return {_address(a.url): a.url for a in message.attachments}
 
-    async def _kept(self, mark: str, job: Job, attachment: Attachment, kind: str, data: bytes) -> Attachment:
+    async def _kept(self, mark: str, job: JobView, attachment: Attachment, kind: str, data: bytes) -> Attachment:
         """`mark` tells two files of one name apart."""
         name = clean_name(attachment.name)
         if kind:

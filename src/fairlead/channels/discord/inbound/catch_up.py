@@ -9,14 +9,14 @@ import discord
 import msgspec
 from discord.utils import time_snowflake, utcnow
 
-from fairlead.channels.discord.inbound.places import CHANNEL, Places
+from fairlead.channels.discord.inbound.inbound_message import said_message_id
+from fairlead.channels.discord.inbound.places import CHANNEL
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.keys import parse_session_key
-from fairlead.core.retention import highest_rising
-from fairlead.core.state import State
+from fairlead.core.views import ConversationView
 from fairlead.observe import log
-from fairlead.ports import DeliveryImpossible
+from fairlead.ports import DeliveryImpossible, View
 
 _PAGE: Final = 100
 
@@ -37,19 +37,10 @@ class Found(msgspec.Struct, frozen=True):
     wanted: list[discord.Message] = []
 
 
-def last_seen(state: State) -> dict[str, int]:
-    """Per conversation the newest message that left a fact, or the floor behind which nothing is taken."""
-    seen = dict(state.floors)
-    for day in (state.fates_of_today, *state.fates_of_days.values()):
-        for address, fates in day.items():
-            seen[address] = max(seen.get(address, -1), highest_rising(fates))
-    return seen
-
-
 class CatchUp:
-    def __init__(self, rest: RestCalls, places: Places, bounds: Bounds) -> None:
+    def __init__(self, rest: RestCalls, view: View, bounds: Bounds) -> None:
         self._rest = rest
-        self._places = places
+        self._view = view
         self._bounds = bounds
         self._asked: dict[int, int] = {}
         self._threads: dict[int, int] = {}
@@ -60,27 +51,22 @@ class CatchUp:
         """The id that a message of the oldest wanted age would have."""
         return time_snowflake(utcnow() - timedelta(hours=self._bounds.hours))
 
-    def conversations(self, state: State) -> dict[int, int]:
+    def conversations(self) -> dict[int, int]:
         """Every bound conversation of ours, with the message after which to ask; age is judged message by message."""
-        seen = last_seen(state)
         found: dict[int, int] = {}
-        for binding in state.bindings.values():
-            place = binding.conversation
-            if place.channel == CHANNEL and binding.status == "active" and place.conversation_id.isdecimal():
-                began = int(place.conversation_id)  # a thread's id is older than everything said in it
-                since = seen.get(place.address, began)
-                queued = [
-                    int(j.message_id) - 1
-                    for j in state.jobs.values()
-                    if j.state == "queued" and j.conversation.address == place.address and j.message_id.isdecimal()
-                ]
-                found[int(place.conversation_id)] = min([since, *queued])
+        for bound in self._view.bound_conversations(CHANNEL):
+            place = bound.conversation
+            if place.conversation_id.isdecimal():
+                began = int(place.conversation_id)  # a conversation's id is older than everything said in it
+                seen = self._view.last_message_seen(place)
+                queued = filter(None, map(said_message_id, self._view.queued_jobs(place)))
+                found[began] = min([began if seen is None else seen, *(message_id - 1 for message_id in queued)])
         return found
 
-    def begin(self, state: State) -> dict[int, int]:
+    def begin(self) -> dict[int, int]:
         """A new gateway session: whom to ask, and from where on."""
-        self._asked = self.conversations(state)
-        self._threads = _threads_of(state)
+        self._asked = self.conversations()
+        self._threads = _threads_among(self._view.bound_conversations(CHANNEL))
         self._news = None
         return self._asked
 
@@ -127,10 +113,10 @@ class CatchUp:
         return Found(found[:beyond], found[beyond:])
 
 
-def _threads_of(state: State) -> dict[int, int]:
-    """The threads that have sessions, each with its server."""
+def _threads_among(conversations: Iterable[ConversationView]) -> dict[int, int]:
+    """The threads that have sessions of their own, each with its server."""
     found: dict[int, int] = {}
-    for key in map(parse_session_key, state.sessions):
+    for key in (parse_session_key(each.session_key) for each in conversations):
         if key is not None and key.kind == "thread" and key.space_id and key.target_id.isdecimal():
             found[int(key.target_id)] = int(key.space_id)
     return found

@@ -1,13 +1,17 @@
 """A Discord message as an `Inbound`: its words, what it quotes, its files. Fetches nothing."""
 
 from collections.abc import Callable
+from typing import Final
 
 import discord
 
 from fairlead.channels.discord.inbound.places import Place, without_mention
 from fairlead.core.inbound import Attachment, Inbound
+from fairlead.core.views import JobView
 
 LEFT_OUT = "(The quoted message is by somebody who may not talk to you; it was left out.)"
+_REACTION: Final = "reaction-"
+"""Before the id of a message that somebody pointed at: the same message may also have been said to us."""
 
 
 def inbound_of(
@@ -52,9 +56,21 @@ def reacted_inbound(message: discord.Message, place: Place, *, person: str, is_o
     return Inbound(
         place.conversation,
         place.session_key,
-        f"reaction-{message.id}",
+        f"{_REACTION}{message.id}",
         person,
         text,
         attachments_of(message),
         cause="reaction",
     )
+
+
+def discord_message_id(job: JobView) -> int | None:
+    """The message that a job is about: the one that was said to us, or the one that somebody pointed at. None for a
+    job that no message of Discord began."""
+    number = job.message_id.removeprefix(_REACTION)
+    return int(number) if number.isdecimal() else None
+
+
+def said_message_id(job: JobView) -> int | None:
+    """The message that was said to us, whose words are the job's prompt; None for one that was only pointed at."""
+    return int(job.message_id) if job.message_id.isdecimal() else None

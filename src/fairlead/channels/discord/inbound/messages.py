@@ -14,14 +14,14 @@ import discord
 import msgspec
 
 from fairlead.channels.discord.inbound.catch_up import Found
-from fairlead.channels.discord.inbound.inbound_message import inbound_of, reacted_inbound
+from fairlead.channels.discord.inbound.inbound_message import inbound_of, reacted_inbound, said_message_id
 from fairlead.channels.discord.inbound.places import Place, Places, names_us
 from fairlead.channels.discord.inbound.stranger_log import StrangerLog
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, UNKNOWN_MESSAGE, RestCalls, discord_code
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import parse_session_key
-from fairlead.core.state import Job
+from fairlead.core.views import JobView
 from fairlead.errors import FairleadError
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log, log_failure
@@ -138,7 +138,7 @@ class Intake:
 
     async def _hear(self, message: discord.Message, known: Place | None = None) -> None:
         inbound = await self._inbound(message, known)
-        if inbound is None or self._view.state.fate_of(inbound.conversation, inbound.message_id) is not None:
+        if inbound is None or self._is_known(inbound):
             return
         try:
             await self._gate.submit(inbound)
@@ -149,12 +149,11 @@ class Intake:
 
     async def _guess_language(self, person: str, guild: discord.Guild | None) -> None:
         """Messages carry no locale. Until an interaction does, the server's is taken; only a community chooses one."""
-        if guild is not None and "COMMUNITY" in guild.features and not self._knows_locale(person):
+        if guild is not None and "COMMUNITY" in guild.features and not self._view.locale_of(person):
             await self._gate.see_person(person, guild.preferred_locale.value)
 
-    def _knows_locale(self, person: str) -> bool:
-        known = self._view.state.people.get(person)
-        return known is not None and bool(known.locale)
+    def _is_known(self, inbound: Inbound) -> bool:
+        return self._view.message_outcome(inbound.conversation, inbound.message_id) is not None
 
     async def _inbound(self, message: discord.Message, known: Place | None = None) -> Inbound | None:
         """None for everything that is not meant for the agent, or not by somebody who may talk to it."""
@@ -177,18 +176,17 @@ class Intake:
             self._stranger_log.note(message.author.id, "a message")
 
     def _is_bound(self, channel_id: int) -> bool:
-        return self._places.ref(channel_id).address in self._view.state.bound
+        return self._view.conversation(self._places.ref(channel_id)) is not None
 
     def _bound_place(self, channel_id: int) -> Place | None:
         """What the journal knows of a place, where Discord tells no more than its id."""
-        state = self._view.state
-        binding = state.bindings.get(state.bound.get(self._places.ref(channel_id).address, ""))
-        key = parse_session_key(binding.target_session_key) if binding is not None else None
-        if binding is None or key is None:
+        bound = self._view.conversation(self._places.ref(channel_id))
+        key = parse_session_key(bound.session_key) if bound is not None else None
+        if bound is None or key is None:
             return None
-        parent = binding.conversation.parent_conversation_id
+        parent = bound.conversation.parent_conversation_id
         kind = "thread" if parent is not None else ("dm" if key.kind == "user" else key.kind)
-        return Place(kind, binding.conversation, key, int(key.space_id) if key.space_id else None)
+        return Place(kind, bound.conversation, key, int(key.space_id) if key.space_id else None)
 
     def _is_addressed(self, message: discord.Message, place: Place) -> bool:
         """Managed threads and direct messages need no mention; a channel needs it every time."""
@@ -215,8 +213,8 @@ class Intake:
 
     async def _amend(self, message: discord.Message, known: Place | None = None) -> None:
         """Link previews are edits too: only other words of the person change the job, and only while it is queued."""
-        fate = self._view.state.fate_of(self._places.ref(message.channel.id), str(message.id))
-        job = self._view.state.jobs.get(fate or "")
+        outcome = self._view.message_outcome(self._places.ref(message.channel.id), str(message.id))
+        job = None if outcome is None else self._view.recent_job(outcome.job_id)
         if job is None or job.state != "queued":
             return
         inbound = await self._inbound(message, known)
@@ -237,7 +235,7 @@ class Intake:
         if place is None:
             return
         inbound = reacted_inbound(message, place, person=person, is_own=message.author.id == reacted.user_id)
-        if self._view.state.fate_of(inbound.conversation, inbound.message_id) is not None:
+        if self._is_known(inbound):
             return
         try:
             await self._gate.submit(inbound)
@@ -279,14 +277,15 @@ class Intake:
     async def _leave(self, message: discord.Message, place: Place, reason: str) -> None:
         """Not to be answered; but every message leaves its fact."""
         inbound = await self._inbound(message, place)
-        if inbound is not None and self._view.state.fate_of(inbound.conversation, inbound.message_id) is None:
+        if inbound is not None and not self._is_known(inbound):
             await self._gate.skip(inbound, reason)
 
-    async def recheck(self, job: Job) -> None:
+    async def recheck(self, job: JobView) -> None:
         """What a queued job's message says now counts; a message that is gone takes its job with it."""
-        if not job.message_id.isdecimal() or not job.conversation.conversation_id.isdecimal():
+        message_id = said_message_id(job)
+        if message_id is None or not job.conversation.conversation_id.isdecimal():
             return
-        channel_id, message_id = int(job.conversation.conversation_id), int(job.message_id)
+        channel_id = int(job.conversation.conversation_id)
         try:
             message = await self._rest.until_done(
                 Urgency.CATCH_UP, lambda c: c.get_partial_messageable(channel_id).fetch_message(message_id)
@@ -301,10 +300,9 @@ class Intake:
 
     async def _withdraw_deleted(self, channel_id: int, there: set[int], since: int) -> None:
         """A queued message that is no longer there was deleted while nobody listened."""
-        address = self._places.ref(channel_id).address
-        for job in list(self._view.state.jobs.values()):
-            is_here = job.conversation.address == address and job.state == "queued" and job.message_id.isdecimal()
-            if is_here and _is_missing(int(job.message_id), there, since):
+        for job in self._view.queued_jobs(self._places.ref(channel_id)):
+            message_id = said_message_id(job)
+            if message_id is not None and _is_missing(message_id, there, since):
                 await self._gate.withdraw(job.conversation, job.message_id)
 
 

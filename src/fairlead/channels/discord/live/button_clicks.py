@@ -13,11 +13,11 @@ from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, REST_FAULTS
 from fairlead.channels.discord.outbound.threads import reopening
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.engine import Verdict
-from fairlead.core.live import QuestionSettled
-from fairlead.core.state import OpenQuestion
+from fairlead.core.questions import RespondToQuestion
+from fairlead.core.views import QuestionView
 from fairlead.errors import Code, FairleadError, error
 from fairlead.observe import log, log_failure
-from fairlead.ports import Click, Gate, View
+from fairlead.ports import Gate, View
 from fairlead.render.safe_text import one_line
 from fairlead.render.words import error_line, say
 
@@ -53,45 +53,46 @@ class ButtonClicks:
         if not await self._people.may_pass(interaction, "a button"):
             return
         lang = self._people.language(interaction)
-        question = self._view.state.questions.get(what.question_id)
-        if question is None or not self._view.state.state_id.startswith(what.state_id):
+        question = self._view.question(what.question_id)
+        if question is None or not self._view.state_id.startswith(what.state_id):
             await interaction.response.send_message(error_line(lang, Code.E_QUESTION_CLOSED), ephemeral=True)
-        elif what.verb == "other" and not self._can_be_answered(question):
+        elif what.verb == "other" and not question.takes_responses:
             line = _refusal(error(Code.E_QUESTION_CLOSED), question, lang)
             await interaction.response.send_message(line, ephemeral=True)
         elif what.verb == "other":
-            form = question_buttons.answer_form(question, self._view.state.state_id, lang)
+            form = question_buttons.answer_form(question, self._view.state_id, lang)
             await interaction.response.send_modal(form)
         elif what.verb == "form" and not any(question_buttons.written(question, question_buttons.form_fields(data))):
             await interaction.response.send_message(error_line(lang, Code.E_EMPTY_MESSAGE), ephemeral=True)
         else:
-            await self._answer(interaction, question, self._click(interaction, question, what.verb, data), lang)
+            await self._respond(interaction, question, self._response(interaction, question, what.verb, data), lang)
             await self._people.see(interaction)
 
-    async def _answer(
-        self, interaction: discord.Interaction[Any], question: OpenQuestion, click: Click, lang: str
+    async def _respond(
+        self, interaction: discord.Interaction[Any], question: QuestionView, response: RespondToQuestion, lang: str
     ) -> None:
-        was_gone = self._is_gone(question)
         standing = self._standing.pop(question.question_id, None)
         # Both at once: Discord waits for no disk, and of two choices from one list the later must be decided later.
         outcome, acknowledged = await asyncio.gather(
-            self._gate.click(click), acknowledge(interaction), return_exceptions=True
+            self._gate.respond(response), acknowledge(interaction), return_exceptions=True
         )
-        if standing is not None and (isinstance(outcome, BaseException) or question.status == "open"):
+        settled = self._view.question(question.question_id) or question
+        if standing is not None and (isinstance(outcome, BaseException) or settled.status == "open"):
             self._standing[question.question_id] = standing
         if isinstance(acknowledged, BaseException):
             raise acknowledged
         if isinstance(outcome, FairleadError):
             log_failure("click refused", outcome, question_id=question.question_id)
             if acknowledged:
-                await interaction.followup.send(_refusal(outcome, question, lang), ephemeral=True)
+                await interaction.followup.send(_refusal(outcome, settled, lang), ephemeral=True)
         elif isinstance(outcome, BaseException):
             raise outcome
-        elif question.status == "open":
-            view = question_buttons.question_view(question, self._view.state.state_id, lang)
+        elif settled.status == "open":
+            view = question_buttons.question_view(settled, self._view.state_id, lang)
             await self._redraw(interaction, {"view": view}, is_acknowledged=acknowledged)
         else:
-            edit = _answered(interaction, question, click, lang, was_gone=was_gone)
+            all_chosen = msgspec.structs.replace(response, chosen=settled.chosen)  # with what was chosen before
+            edit = _answered(interaction, all_chosen, lang, was_gone=not question.job_is_live)
             await self._redraw(interaction, edit, is_acknowledged=acknowledged)
 
     async def _redraw(
@@ -109,14 +110,9 @@ class ButtonClicks:
         if interaction.message is not None and interaction.channel_id is not None:
             await self._edit(interaction.channel_id, interaction.message.id, edit)
 
-    def _can_be_answered(self, question: OpenQuestion) -> bool:
-        return question.status == "open" and (question.kind == "question" or not self._is_gone(question))
-
-    def _is_gone(self, question: OpenQuestion) -> bool:
-        job = self._view.state.jobs.get(question.job_id)
-        return job is None or not job.is_live
-
-    def _click(self, interaction: discord.Interaction[Any], question: OpenQuestion, verb: str, data: Any) -> Click:
+    def _response(
+        self, interaction: discord.Interaction[Any], question: QuestionView, verb: str, data: Any
+    ) -> RespondToQuestion:
         person = self._people.person(interaction.user.id)
         verdict: Verdict = "deny" if verb == "deny" else "allow"
         chosen: dict[str, str] = {}
@@ -128,22 +124,22 @@ class ButtonClicks:
             chosen = question_buttons.picked(question, 0, [verb[3:]])
         elif verb.startswith("pick") and verb[4:].isdecimal():
             chosen = question_buttons.picked(question, int(verb[4:]), list(data.get("values") or ()))
-        return Click(
-            question.question_id,
-            person,
-            verdict,
-            chosen,
-            message,
+        return RespondToQuestion(
+            question_id=question.question_id,
+            person=person,
+            verdict=verdict,
+            chosen=chosen,
+            message=message,
             for_session=verb == "session",
             partial=verb.startswith("pick") or verb == "form",
         )
 
-    async def settled(self, event: QuestionSettled) -> None:
+    async def settled(self, question: QuestionView) -> None:
         """Answered elsewhere, expired or gone: the buttons go, and the message says why."""
-        standing = self._standing.pop(event.question_id, None)
+        standing = self._standing.pop(question.question_id, None)
         if standing is None:
             return
-        edit = closed(standing.text, _settled_line(event, standing.lang))
+        edit = closed(standing.text, _settled_line(question, standing.lang))
         await self._edit(standing.channel_id, standing.message_id, edit)
 
     async def _edit(self, channel_id: int, message_id: int, edit: dict[str, Any]) -> None:
@@ -157,11 +153,10 @@ class ButtonClicks:
 
 
 def _answered(
-    interaction: discord.Interaction[Any], question: OpenQuestion, click: Click, lang: str, *, was_gone: bool
+    interaction: discord.Interaction[Any], response: RespondToQuestion, lang: str, *, was_gone: bool
 ) -> dict[str, Any]:
     line = say(lang, "question.carried_over") if was_gone else ""
-    click = msgspec.structs.replace(click, chosen=question.chosen)  # with what was chosen before
-    outcome = outcome_line(lang, click, f"<@{interaction.user.id}>")
+    outcome = outcome_line(lang, response, f"<@{interaction.user.id}>")
     content = interaction.message.content if interaction.message is not None else ""
     return closed(content, "\n".join(filter(None, (outcome, line))))
 
@@ -174,24 +169,24 @@ def closed(content: str, line: str) -> dict[str, Any]:
     return {"embed": discord.Embed(description=line), "view": None}
 
 
-def outcome_line(lang: str, click: Click, who: str) -> str:
-    if click.chosen or click.message:
-        answer = one_line("; ".join(click.chosen.values()) or click.message, 300)
+def outcome_line(lang: str, response: RespondToQuestion, who: str) -> str:
+    if response.chosen or response.message:
+        answer = one_line("; ".join(response.chosen.values()) or response.message, 300)
         return say(lang, "question.answered_by", person=who, answer=answer)
-    if click.verdict == "deny":
+    if response.verdict == "deny":
         return say(lang, "question.denied_by", person=who)
-    return say(lang, "question.allowed_session_by" if click.for_session else "question.allowed_once_by", person=who)
+    return say(lang, "question.allowed_session_by" if response.for_session else "question.allowed_once_by", person=who)
 
 
-def _settled_line(event: QuestionSettled, lang: str) -> str:
-    if event.person:
-        return say(lang, "question.already", person=_shown_person(event.person))
-    if event.outcome == "expired":
+def _settled_line(question: QuestionView, lang: str) -> str:
+    if question.answered_by:
+        return say(lang, "question.already", person=_shown_person(question.answered_by))
+    if question.outcome == "expired":
         return say(lang, "question.expired")
     return error_line(lang, Code.E_QUESTION_CLOSED)
 
 
-def _refusal(refusal: FairleadError, question: OpenQuestion, lang: str) -> str:
+def _refusal(refusal: FairleadError, question: QuestionView, lang: str) -> str:
     if refusal.code == Code.E_OWNER_ONLY:
         return f"{refusal.code}: {say(lang, 'question.owner_only')}"
     if refusal.code == Code.E_QUESTION_CLOSED and question.status == "open":

@@ -9,8 +9,9 @@ from fairlead.channels.discord.live.marks import Marks
 from fairlead.channels.discord.live.status import JobStatus, edit_interval
 from fairlead.channels.discord.outbound.rest import RestCalls
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
-from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionSettled
-from fairlead.core.state import Job
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionOpened, QuestionSettled
+from fairlead.core.views import JobView
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log_failure
 from fairlead.ports import View
@@ -48,23 +49,22 @@ class DiscordLiveView:
             await watch.aclose()
 
     def _take(self, event: LiveEvent, marks: Marks, owner: TaskOwner) -> None:
-        job = self._view.state.jobs.get(event.job_id)
-        if isinstance(event, QuestionSettled):
-            owner.start(self._button_clicks.settled(event), name=event.question_id)
-        if job is None or job.conversation.channel != CHANNEL or not job.conversation.conversation_id.isdecimal():
-            return
         match event:
             case JobMoved():
-                marks.show(job, event.state)
-                self._moved(job, event, owner)
+                job = self._view.recent_job(event.job_id)
+                if job is not None and _is_shown(job.conversation):
+                    marks.show(job, event.state)
+                    self._moved(job, event, owner)
             case AgentActed():
-                status = self._statuses.get(job.job_id)
+                status = self._statuses.get(event.job_id)
                 if status is not None:
                     status.acted(event.event)
-            case _:
-                pass
+            case QuestionSettled():
+                owner.start(self._button_clicks.settled(event.question), name=event.question.question_id)
+            case QuestionOpened():
+                pass  # the outbox brings the question
 
-    def _moved(self, job: Job, event: JobMoved, owner: TaskOwner) -> None:
+    def _moved(self, job: JobView, event: JobMoved, owner: TaskOwner) -> None:
         status = self._statuses.get(job.job_id)
         if status is not None:
             status.moved(event.state)
@@ -72,7 +72,7 @@ class DiscordLiveView:
             status = self._statuses[job.job_id] = self._new_status(job)
             owner.start(self._keep(job.job_id, status), name=job.job_id)
 
-    def _new_status(self, job: Job) -> JobStatus:
+    def _new_status(self, job: JobView) -> JobStatus:
         return JobStatus(
             job,
             self._rest,
@@ -92,6 +92,10 @@ class DiscordLiveView:
                 owner.start(status.type(), name="typing")
         finally:
             del self._statuses[job_id]
+
+
+def _is_shown(conversation: ConversationRef) -> bool:
+    return conversation.channel == CHANNEL and conversation.conversation_id.isdecimal()
 
 
 def _report(name: str, fault: Exception) -> None:

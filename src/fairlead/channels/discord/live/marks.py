@@ -3,12 +3,15 @@
 Marks are wanted state and set again after a restart; the outbox knows nothing of them."""
 
 import asyncio
+from collections.abc import Iterable
 from typing import Final
 
+from fairlead.channels.discord.inbound.inbound_message import discord_message_id
 from fairlead.channels.discord.inbound.places import CHANNEL
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
 from fairlead.channels.push.rate_limit import AGENT_FIRST_SEC, Urgency
-from fairlead.core.state import Job, JobState, State, answer_entry_id
+from fairlead.core.job_states import JobState
+from fairlead.core.views import JobView
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log
 
@@ -32,13 +35,13 @@ class Marks:
         self._owner = owner
         self._wanted: dict[tuple[int, int], str] = {}
 
-    def show(self, job: Job, state: JobState) -> None:
+    def show(self, job: JobView, state: JobState) -> None:
         """The mark that belongs to this state of the job; messages of no Discord person get none."""
         mark = _MARK.get(state)
-        message_id = job.message_id.removeprefix("reaction-")
-        if mark is None or job.conversation.channel != CHANNEL or not message_id.isdecimal():
+        message_id = discord_message_id(job)
+        if mark is None or job.conversation.channel != CHANNEL or message_id is None:
             return
-        self.want(int(job.conversation.conversation_id), int(message_id), mark)
+        self.want(int(job.conversation.conversation_id), message_id, mark)
 
     def want(self, channel_id: int, message_id: int, mark: str) -> None:
         key = (channel_id, message_id)
@@ -49,11 +52,10 @@ class Marks:
         if not is_working:
             self._owner.start(self._set(key, mark), name=f"mark {message_id}")
 
-    def restore(self, state: State) -> None:
-        """After a reconnect or a restart: what is live, and what ended while nobody could see it."""
-        for job in state.jobs.values():
-            if job.is_live or answer_entry_id(job.job_id) in state.outbox:
-                self.show(job, job.state)
+    def restore(self, jobs: Iterable[JobView]) -> None:
+        """After a reconnect or a restart: for live jobs, and for those that ended while nobody could see it."""
+        for job in jobs:
+            self.show(job, job.state)
 
     async def _set(self, key: tuple[int, int], first: str) -> None:
         channel_id, message_id = key

@@ -23,7 +23,8 @@ from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.discord.outbound.threads import unarchive
 from fairlead.channels.push.rate_limit import AGENT_FIRST_SEC, Urgency
 from fairlead.core import engine, timestamps
-from fairlead.core.state import Job, JobState, State
+from fairlead.core.job_states import JobState
+from fairlead.core.views import JobView
 from fairlead.observe import log
 from fairlead.ports import DeliveryImpossible, View
 from fairlead.render.live_text import Streaming
@@ -54,7 +55,7 @@ class JobStatus:
 
     def __init__(
         self,
-        job: Job,
+        job: JobView,
         rest: RestCalls,
         sent_nonces: SentNonces,
         *,
@@ -273,28 +274,23 @@ class JobStatus:
             self._is_gone = isinstance(condition, DeliveryImpossible)
 
 
-def left_over(state: State) -> list[Job]:
+def left_over(view: View) -> list[JobView]:
     """Jobs that ended with the process before this one: their status messages may still say that they run."""
-    owed = {d.job_id for d in state.outbox.values() if d.kind == "answer"}
-    ended = (job for job in state.jobs.values() if job.state != "unknown_after_crash")  # those end with our start
-    newest = max((job.finished_at or "" for job in ended), default="")
-    return [
-        job
-        for job in state.jobs.values()
-        if job.conversation.channel == CHANNEL and job.conversation.conversation_id.isdecimal()
-        if job.job_id in owed or _ended_lately(job, newest)
-    ]
+    owed = [job for job in view.unsettled_jobs(CHANNEL) if job.answer_owed]
+    ended = [job for job in view.jobs_ended_last(CHANNEL, within_sec=ENDED_LATELY_SEC) if _was_shown(job)]
+    by_id = {job.job_id: job for job in (*owed, *ended) if job.conversation.conversation_id.isdecimal()}
+    return list(by_id.values())
 
 
-def _ended_lately(job: Job, newest: str) -> bool:
-    """Among the last to end, and shown: the answer may have been quicker than the last edit, and our end than both."""
-    if not (job.started_at and job.finished_at and newest):
+def _was_shown(job: JobView) -> bool:
+    """It ran long enough for a status message: the answer may have been quicker than that message's last edit, and the
+    end of the process quicker than both."""
+    if not (job.started_at and job.finished_at):
         return False
-    is_shown = timestamps.seconds_between(job.started_at, job.finished_at) >= FIRST_AFTER_SEC
-    return is_shown and timestamps.seconds_between(job.finished_at, newest) <= ENDED_LATELY_SEC
+    return timestamps.seconds_between(job.started_at, job.finished_at) >= FIRST_AFTER_SEC
 
 
-async def close_left_over(rest: RestCalls, job: Job, view: View) -> None:
+async def close_left_over(rest: RestCalls, job: JobView, view: View) -> None:
     """Found by the job's id, which every status message bears; its last edit is made up for."""
     channel_id = int(job.conversation.conversation_id)
     seconds = timestamps.seconds_between(job.started_at, job.finished_at) if job.started_at and job.finished_at else 0.0

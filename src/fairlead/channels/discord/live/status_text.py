@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from fairlead.core.state import JobState
+from fairlead.core.job_states import JobState
 from fairlead.render.live_text import Shown
 from fairlead.render.replies import duration
 from fairlead.render.split import discord_length, split_lines

@@ -9,8 +9,8 @@ from typing import Any, Final
 import discord
 import msgspec
 
-from fairlead.core.events import AskedItem
-from fairlead.core.state import OpenQuestion
+from fairlead.core.engine import AskedItem
+from fairlead.core.views import QuestionView
 from fairlead.render.safe_text import one_line
 from fairlead.render.words import say
 
@@ -54,7 +54,7 @@ def pressed(text: str) -> Pressed | None:
             return None
 
 
-def question_view(question: OpenQuestion, state_id: str, lang: str) -> discord.ui.View:
+def question_view(question: QuestionView, state_id: str, lang: str) -> discord.ui.View:
     view = discord.ui.View(timeout=None)
     match question.kind:
         case "permission":
@@ -72,13 +72,13 @@ def question_view(question: OpenQuestion, state_id: str, lang: str) -> discord.u
     return view
 
 
-def _button(state_id: str, question: OpenQuestion, verb: str, label: str) -> discord.ui.Button[Any]:
+def _button(state_id: str, question: QuestionView, verb: str, label: str) -> discord.ui.Button[Any]:
     style = _STYLE.get(verb, discord.ButtonStyle.secondary)
     name = custom_id(state_id, question.question_id, verb)
     return discord.ui.Button(style=style, label=one_line(label, _LABEL) or verb, custom_id=name)
 
 
-def _add_choices(view: discord.ui.View, question: OpenQuestion, state_id: str) -> None:
+def _add_choices(view: discord.ui.View, question: QuestionView, state_id: str) -> None:
     """A single short question is answered with one tap; everything else by choosing from lists. What was chosen stays
     marked; where there are more lists than fit, it makes room for the next."""
     items = question.items
@@ -110,7 +110,7 @@ def _add_choices(view: discord.ui.View, question: OpenQuestion, state_id: str) -
         )
 
 
-def answer_form(question: OpenQuestion, state_id: str, lang: str) -> discord.ui.Modal:
+def answer_form(question: QuestionView, state_id: str, lang: str) -> discord.ui.Modal:
     """A field for each question: what to write where no choice fits."""
     title = one_line(say(lang, "question.your_answer"), _MODAL_TITLE)
     form = discord.ui.Modal(title=title, timeout=None, custom_id=custom_id(state_id, question.question_id, "form"))
@@ -129,7 +129,7 @@ def answer_form(question: OpenQuestion, state_id: str, lang: str) -> discord.ui.
     return form
 
 
-def picked(question: OpenQuestion, number: int, values: list[str]) -> dict[str, str]:
+def picked(question: QuestionView, number: int, values: list[str]) -> dict[str, str]:
     """The answer to one of the questions, by the words of its options."""
     if not 0 <= number < len(question.items):
         return {}
@@ -143,7 +143,7 @@ def _labels(item: AskedItem, answer: str) -> set[str]:
     return {answer, *answer.split(_AND)} if item.several else {answer}
 
 
-def written(question: OpenQuestion, fields: dict[str, str]) -> tuple[dict[str, str], str]:
+def written(question: QuestionView, fields: dict[str, str]) -> tuple[dict[str, str], str]:
     """What was written, per question, and all of it as one message."""
     texts = {name: text.strip() for name, text in fields.items() if text.strip()}
     chosen = {

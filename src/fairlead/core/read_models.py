@@ -1,0 +1,105 @@
+"""The read models of `core/views.py`, made from the state. Pure: a view is what the state said when it was made."""
+
+from typing import Final
+
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.questions import QuestionFields
+from fairlead.core.retention import highest_rising
+from fairlead.core.state import Job, OpenQuestion, Project, Session, State, answer_entry_id
+from fairlead.core.views import Counts, JobView, MessageOutcome, ProjectView, QuestionView, SessionView
+
+_OUTCOMES: Final = ("answered", "failed", "cancelled", "unknown", "withdrawn", "refused", "skipped")
+_REFUSED: Final = "refused "
+_SKIPPED: Final = "skipped "
+
+
+def job_view(state: State, job: Job, *, prompt: str = "", answer: str = "") -> JobView:
+    return JobView(
+        job_id=job.job_id,
+        session_key=job.session_key,
+        state=job.state,
+        attempt=job.attempt,
+        enqueued_at=job.enqueued_at,
+        tool=job.tool or "",
+        prompt=prompt,
+        started_at=job.started_at,
+        finished_at=job.finished_at,
+        answer=answer,
+        cost_usd=job.cost_usd,
+        conversation=job.conversation,
+        message_id=job.message_id,
+        person=job.person,
+        attachments=job.attachments,
+        error_code=job.error_code,
+        error_message=job.error_message,
+        files=job.files,
+        body_digest=job.body_digest,
+        answer_owed=answer_entry_id(job.job_id) in state.outbox,
+    )
+
+
+def question_view(state: State, question: OpenQuestion) -> QuestionView:
+    job = state.jobs.get(question.job_id)
+    return QuestionView(
+        **{name: getattr(question, name) for name in QuestionFields.__struct_fields__},
+        status=question.status,
+        outcome=question.verdict or question.closed_reason,
+        answered_by=question.answered_by,
+        chosen=question.chosen,
+        job_is_live=job is not None and job.is_live,
+        takes_responses=state.can_be_answered(question.question_id),
+    )
+
+
+def session_view(session: Session) -> SessionView:
+    return SessionView(
+        session_key=session.session_key,
+        session_id=session.session_id,
+        project=session.project,
+        tool=session.tool,
+        queue=tuple(session.queue),
+        running_job_id=session.running_job_id,
+    )
+
+
+def project_view(project: Project) -> ProjectView:
+    return ProjectView(number=project.number, name=project.name, disabled=project.disabled)
+
+
+def message_outcome(state: State, conversation: ConversationRef, message_id: str) -> MessageOutcome | None:
+    """None for a message that was never seen."""
+    fate = state.fate_of(conversation, message_id)
+    if fate is None:
+        return None
+    if fate.startswith(_REFUSED):
+        return MessageOutcome(refusal=fate.removeprefix(_REFUSED))
+    if fate.startswith(_SKIPPED):
+        return MessageOutcome(skipped=fate.removeprefix(_SKIPPED))
+    return MessageOutcome(job_id=fate)
+
+
+def last_message_seen(state: State, conversation: ConversationRef) -> int | None:
+    """The newest message that left a fact, or the id at and below which nothing is taken any more; None if no message
+    of this conversation has a number."""
+    address = conversation.address
+    days = (state.fates_of_today, *state.fates_of_days.values())
+    seen = max(state.floors.get(address, -1), *(highest_rising(day.get(address, ())) for day in days))
+    return None if seen < 0 else seen
+
+
+def queued_jobs(state: State) -> list[Job]:
+    return [state.jobs[job_id] for key in state.ready for job_id in state.sessions[key].queue]
+
+
+def counts(state: State) -> Counts:
+    return Counts(
+        seq=state.seq,
+        received=state.account.received,
+        settled={name: getattr(state.account, name) for name in _OUTCOMES},
+        live_jobs=state.live_counts(),
+        queued={s.session_key: len(s.queue) for s in state.sessions.values() if s.queue},
+        sessions=len(state.sessions),
+        open_questions=len(state.open_questions()),
+        outbox_entries=len(state.outbox),
+        cost_usd=sum(s.cost_usd for s in state.sessions.values()),
+    )

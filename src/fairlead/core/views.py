@@ -1,0 +1,119 @@
+"""Read models: what a channel may know of jobs, questions, sessions, conversations and projects. Frozen, so that a
+channel keeps what it saw; made from the state by `core/read_models.py`. Knows neither the state nor any channel."""
+
+from typing import Literal
+
+import msgspec
+
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.events import FileRef
+from fairlead.core.inbound import Attachment
+from fairlead.core.job_states import LIVE, JobState
+from fairlead.core.keys import SessionKey, parse_session_key
+from fairlead.core.questions import QuestionFields
+
+
+class JobFields(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
+    """What everybody who looks at a job sees of it: channels, and the clients that a channel serves."""
+
+    job_id: str
+    session_key: str
+    state: JobState
+    attempt: int
+    enqueued_at: str
+    tool: str = ""
+    prompt: str = ""
+    started_at: str | None = None
+    finished_at: str | None = None
+    answer: str = ""
+    cost_usd: float = 0.0
+
+
+class JobView(JobFields, frozen=True, kw_only=True):
+    """A job as a channel sees it. `prompt` and `answer` are there where a method says so; `answer_owed` says that its
+    end has not reached the person yet."""
+
+    conversation: ConversationRef
+    message_id: str
+    person: str
+    attachments: tuple[Attachment, ...] = ()
+    error_code: str | None = None
+    error_message: str | None = None
+    files: tuple[FileRef, ...] = ()
+    body_digest: str = ""
+    answer_owed: bool = False
+
+    @property
+    def is_live(self) -> bool:
+        return self.state in LIVE
+
+
+QuestionStatus = Literal["open", "answered", "closed"]
+
+
+class QuestionView(QuestionFields, frozen=True, kw_only=True):
+    """A question as a channel sees it. `outcome` is the verdict, or why it was closed without one.
+
+    `takes_responses` is less than `status == "open"`: a permission can no longer be given when its job is over."""
+
+    status: QuestionStatus = "open"
+    outcome: str = ""
+    answered_by: str = ""
+    chosen: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+    job_is_live: bool = True
+    takes_responses: bool = True
+
+
+class SessionView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    session_key: str
+    session_id: str
+    project: str
+    tool: str
+    queue: tuple[str, ...] = ()
+    running_job_id: str | None = None
+
+    @property
+    def key(self) -> SessionKey:
+        parsed = parse_session_key(self.session_key)
+        assert parsed is not None, "only built keys reach the journal"
+        return parsed
+
+
+class ConversationView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A conversation that is bound to a session; `conversation` names its parent too, where it has one."""
+
+    conversation: ConversationRef
+    session_key: str
+
+
+class ProjectView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """`disabled` says why nothing can be run in it; empty if something can."""
+
+    number: int
+    name: str
+    disabled: str = ""
+
+
+class MessageOutcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What became of a message; exactly one of the three is not empty: the job it became, the code it was refused
+    with, or the reason why it was skipped."""
+
+    job_id: str = ""
+    refusal: str = ""
+    skipped: str = ""
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers of the daemon, for its health and its metrics.
+
+    `settled` counts messages by outcome, `live_jobs` jobs by state, `queued` the queue of each session that has one."""
+
+    seq: int
+    received: int
+    settled: dict[str, int]
+    live_jobs: dict[str, int]
+    queued: dict[str, int]
+    sessions: int
+    open_questions: int
+    outbox_entries: int
+    cost_usd: float
