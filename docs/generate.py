@@ -132,7 +132,7 @@ def chat_commands(commands: CommandCatalogue = COMMANDS) -> str:
 
 def slash_commands(commands: CommandCatalogue = COMMANDS) -> str:
     rows: list[list[str]] = []
-    for spec in commands.offered("menu"):
+    for spec in commands.specs_for("menu"):
         options = [a.option_name if a.required else f"{a.option_name}?" for a in spec.arguments_for("menu")]
         who = f" ({spec.who} only)" if spec.who == "the owner" else ""
         described = f"{say('en', f'command.{spec.key}')}{who}"

@@ -91,7 +91,7 @@ WORDS = {
         "reply.SessionsCounted": "{project} 有 {sessions} 个会话",
     },
 }
-COMMANDS = BUILT_IN.adding(SPEC, count_handlers)
+COMMANDS = BUILT_IN.with_command(SPEC, count_handlers)
 CATALOGUE = COMMANDS.catalogue
 
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.req("A12")
 
 
 def command(words: str) -> CommandSpec:
-    spec = COMMANDS.named(words)
+    spec = COMMANDS.find(words)
     assert spec is not None
     return spec
 

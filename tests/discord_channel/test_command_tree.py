@@ -9,7 +9,7 @@ import discord
 import pytest
 
 from fairlead.channels.discord.commands.tree import Tree
-from fairlead.channels.discord.gateway.registration import Catalogues
+from fairlead.channels.discord.gateway.registration import DescriptionTranslator
 
 pytestmark = pytest.mark.anyio
 
@@ -18,7 +18,7 @@ GOLDEN = Path(__file__).parent / "golden" / "commands.json"
 
 async def registered() -> str:
     tree = Tree(discord.Client(intents=discord.Intents.none()))
-    payload = [await command.get_translated_payload(tree, Catalogues()) for command in tree.get_commands()]
+    payload = [await command.get_translated_payload(tree, DescriptionTranslator()) for command in tree.get_commands()]
     return json.dumps(payload, ensure_ascii=False, indent=1) + "\n"
 
 

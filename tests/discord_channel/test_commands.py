@@ -356,7 +356,7 @@ async def test_agent_stop_and_kill_end_the_running_turn(stage: Stage, thread: Pl
 
 EVERY_COMMAND: dict[str, dict[str, Any]] = {
     spec.words: {a.option_name: 1 if a.kind == "integer" else "x" for a in spec.arguments_for("menu") if a.required}
-    for spec in COMMANDS.offered("menu")
+    for spec in COMMANDS.specs_for("menu")
 }
 
 

@@ -69,7 +69,7 @@ def test_every_command_of_a_chat_is_in_the_reference():
 
 
 def test_every_request_that_people_can_make_has_a_slash_command_in_the_reference():
-    offered = COMMANDS.offered("menu")
+    offered = COMMANDS.specs_for("menu")
     assert [spec.words for spec in offered if f"| `/{spec.words}` |" not in REFERENCE] == []
     assert {spec.request for spec in offered} == {spec.request for spec in COMMANDS.specs}
 

@@ -76,7 +76,7 @@ async def test_a_command_that_nobody_handles_fails_at_the_start_and_not_in_front
 
     spec = CommandSpec(words="unhandled", request=Unhandled, reply=told.ModelSet)
     with pytest.raises(AssertionError, match="no handler for"):
-        async with flow_house(commands=BUILT_IN.adding(spec, lambda _parts: {})):
+        async with flow_house(commands=BUILT_IN.with_command(spec, lambda _parts: {})):
             pass
 
 
@@ -89,7 +89,7 @@ async def test_a_command_for_the_owner_alone_is_refused_to_everybody_else():
         return told.ModelSet("told")
 
     spec = CommandSpec(words="secret", request=Secret, reply=told.ModelSet, who="the owner")
-    commands = BUILT_IN.adding(spec, lambda _parts: {Secret: tell})
+    commands = BUILT_IN.with_command(spec, lambda _parts: {Secret: tell})
     async with flow_house(commands=commands, limits=Limits(allowed_people=("43",))) as flow:
         for person in ("43", "666"):
             asked = flow.gate.command(Secret(), flow.caller(person, pre_authorised=False))

@@ -28,7 +28,7 @@ def call_for(catalogue: CommandCatalogue, request: Request, user: str) -> ApiCal
         raise error(Code.E_INVALID_ARGS, f"{type(request).__name__} is not offered here.")
     route = _narrowest_route(spec, request)
     parts = {field: quote(str(getattr(request, field)), safe="") for field in route.path_fields}
-    sent = _sent_struct(spec, route, request, user)
+    sent = _make_sent_struct(spec, route, request, user)
     in_query = route.method == "GET" and sent is not None
     return ApiCall(
         method=route.method,
@@ -45,15 +45,15 @@ def _narrowest_route(spec: CommandSpec, request: Request) -> ApiRoute:
     return max(usable, key=lambda route: len(route.path_fields))
 
 
-def _sent_struct(spec: CommandSpec, route: ApiRoute, request: Request, user: str) -> msgspec.Struct | None:
-    struct = sent_type(spec, route)
+def _make_sent_struct(spec: CommandSpec, route: ApiRoute, request: Request, user: str) -> msgspec.Struct | None:
+    struct = sent_struct_type(spec, route)
     if struct is None:
         return None
     values = {argument.field: getattr(request, argument.field) for argument in spec.sent_arguments}
     return struct(**values) if route.user == "absent" else struct(userId=user, **values)
 
 
-def sent_type(spec: CommandSpec, route: ApiRoute) -> type[msgspec.Struct] | None:
+def sent_struct_type(spec: CommandSpec, route: ApiRoute) -> type[msgspec.Struct] | None:
     """What a route takes as its query (GET) or body (POST); None if that is nothing."""
     fields = tuple(argument.field for argument in spec.sent_arguments)
     if fields:

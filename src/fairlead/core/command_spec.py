@@ -35,6 +35,10 @@ class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
     label: str = ""
 
 
+LookUp = Callable[[ChoiceSource, str], list[Choice]]
+"""The choices of a source that fit what is typed."""
+
+
 class Argument(msgspec.Struct, frozen=True, kw_only=True):
     """One argument of a command. `field` is its name in the request, in the API and, unless a menu was published with
     another `option`, in menus. `gap` names the gap that it fills in the sentence of a refusal."""
@@ -100,7 +104,7 @@ class CommandSpec(msgspec.Struct, frozen=True, kw_only=True):
     ways: tuple[Way, ...] = EVERY_WAY
 
     def __post_init__(self) -> None:
-        """A specification that contradicts its structs is a mistake of whoever wrote it, so it fails at import."""
+        """A specification that contradicts its structs fails at import, before a person can meet it."""
         fields = {f.name: f.required for f in msgspec.structs.fields(self.request)}
         named = {*(a.field for a in self.arguments), *self.fixed}
         assert named <= set(fields), f"/{self.words}: {self.request.__name__} has no {named - set(fields)}"
@@ -149,13 +153,13 @@ class CommandCatalogue(msgspec.Struct, frozen=True):
         rules = {(spec.request, spec.who, spec.works_without_room) for spec in self.specs}
         assert len(rules) == len({spec.request for spec in self.specs}), "one request is held to two rules"
 
-    def adding(self, *specs: CommandSpec) -> "CommandCatalogue":
-        return CommandCatalogue((*self.specs, *specs))
+    def with_command(self, spec: CommandSpec) -> "CommandCatalogue":
+        return CommandCatalogue((*self.specs, spec))
 
-    def offered(self, way: Way) -> tuple[CommandSpec, ...]:
+    def specs_for(self, way: Way) -> tuple[CommandSpec, ...]:
         return tuple(spec for spec in self.specs if way in spec.ways)
 
-    def named(self, words: str) -> CommandSpec | None:
+    def find(self, words: str) -> CommandSpec | None:
         return next((spec for spec in self.specs if spec.words == words), None)
 
     def spec_of(self, request: Request) -> CommandSpec | None:
@@ -212,17 +216,17 @@ def sentence_gaps(spec: CommandSpec, typed: Mapping[str, str | int]) -> dict[str
     return filled
 
 
-def choices_for(argument: Argument, typed: str, look_up: Callable[[ChoiceSource, str], list[Choice]]) -> list[Choice]:
+def choices_for(argument: Argument, typed: str, look_up: LookUp) -> list[Choice]:
     """What may be meant by what is typed so far; of a list, the part behind the last comma."""
     if argument.kind != "list":
-        return _matching(argument, typed, look_up)
+        return _matching_choices(argument, typed, look_up)
     before, comma, last = typed.rpartition(",")
     named = {each.strip() for each in before.split(",")}
-    fitting = [c.value for c in _matching(argument, last, look_up) if c.value not in named]
+    fitting = [c.value for c in _matching_choices(argument, last, look_up) if c.value not in named]
     return [Choice(f"{before}{comma}{value}") for value in fitting]
 
 
-def _matching(argument: Argument, typed: str, look_up: Callable[[ChoiceSource, str], list[Choice]]) -> list[Choice]:
+def _matching_choices(argument: Argument, typed: str, look_up: LookUp) -> list[Choice]:
     if isinstance(argument.choices, str):
         return look_up(argument.choices, typed)
     wanted = typed.strip().lower()

@@ -49,7 +49,7 @@ async def _caller_at_job(call: Call, caller: Caller, job_id: str) -> Caller:
 def choices_handler(catalogue: CommandCatalogue) -> Callable[[Call], Awaitable[ChoiceList]]:
     async def get_choices(call: Call) -> ChoiceList:
         query: ChoicesQuery = call.query
-        spec = catalogue.named(query.command)
+        spec = catalogue.find(query.command)
         arguments = () if spec is None else spec.arguments
         argument = next((a for a in arguments if a.field == query.argument), None)
         if argument is None:

@@ -30,20 +30,20 @@ _MEDIA_TYPE: Final = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+-]{0,60}")
 # --- sessions and jobs -------------------------------------------------------------------------------------------
 
 
-async def _found(call: Call) -> replies.SessionRow:
+async def _find_session(call: Call) -> replies.SessionRow:
     request = requests.SessionOpen(call.part("session"))
     return (await call.service.command(request, call.caller(None), replies.SessionFound)).session
 
 
 async def get_session(call: Call) -> SessionInfo:
-    row = await _found(call)
+    row = await _find_session(call)
     session = call.service.view.session(row.session_key)
     assert session is not None, "the command has just found it"
     return SessionInfo(row, session.tool, session.queue, session.running_job_id)
 
 
 async def get_history(call: Call) -> JobList:
-    history = call.service.view.history((await _found(call)).session_key)
+    history = call.service.view.history((await _find_session(call)).session_key)
     return JobList(tuple(map(job_info, history)))
 
 

@@ -8,7 +8,7 @@ import msgspec
 from aiohttp import web
 
 from fairlead.api import wire as w
-from fairlead.api.routes import sent_type
+from fairlead.api.routes import sent_struct_type
 from fairlead.channels.http import handlers as h
 from fairlead.channels.http.call import Call
 from fairlead.channels.http.commands import choices_handler, command_handler
@@ -104,7 +104,7 @@ def endpoints(catalogue: CommandCatalogue) -> tuple[Endpoint, ...]:
 
 
 def _command_endpoint(spec: CommandSpec, route: ApiRoute) -> Endpoint:
-    sent = sent_type(spec, route)
+    sent = sent_struct_type(spec, route)
     return Endpoint(
         method=route.method,
         path=route.path,

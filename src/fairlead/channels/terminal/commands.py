@@ -43,7 +43,7 @@ class CommandLine:
     """The commands of a catalogue as somebody types them."""
 
     def __init__(self, catalogue: CommandCatalogue = COMMANDS) -> None:
-        self._specs = {f"/{spec.words}": spec for spec in catalogue.offered("line")}
+        self._specs = {f"/{spec.words}": spec for spec in catalogue.specs_for("line")}
         self.names = (*self._specs, *_LOCAL)
         self._first_words = tuple(dict.fromkeys(name.split()[0] for name in self.names))
 

@@ -24,8 +24,8 @@ class Commands(msgspec.Struct, frozen=True, kw_only=True):
     catalogue: CommandCatalogue
     make_handlers: tuple[MakeHandlers, ...]
 
-    def adding(self, spec: CommandSpec, make_handlers: MakeHandlers) -> "Commands":
-        return Commands(catalogue=self.catalogue.adding(spec), make_handlers=(*self.make_handlers, make_handlers))
+    def with_command(self, spec: CommandSpec, make_handlers: MakeHandlers) -> "Commands":
+        return Commands(catalogue=self.catalogue.with_command(spec), make_handlers=(*self.make_handlers, make_handlers))
 
 
 BUILT_IN: Final = Commands(
@@ -58,7 +58,7 @@ class CommandHandlers:
         if not is_allowed(state, caller.person, self._ledger.limits, pre_authorised=caller.pre_authorised):
             raise error(Code.E_OWNER_ONLY)
         if spec.who == "the owner" and not (caller.pre_authorised or caller.person == state.owner_id):
-            raise error(Code.E_OWNER_ONLY, f"Only the owner uses /{spec.words}.")
+            raise error(Code.E_OWNER_ONLY, f"Only the owner may use /{spec.words}.")
         if not spec.works_without_room:
             # All else would wait for room in silence.
             self._ledger.check_room()

@@ -35,7 +35,6 @@ _CHOICES: Final = 25
 CHOICE_LENGTH: Final = 100
 _PIECES: Final = 5
 Draw = Callable[[Reply, str], FormattedReply]
-Named = dict[str, str]
 Typed = Mapping[str, str | int]
 Interaction = discord.Interaction[Any]
 
@@ -52,15 +51,15 @@ class CommandRunner(msgspec.Struct, frozen=True):
     async def run(self, interaction: Interaction, spec: CommandSpec, typed: Typed) -> None:
         """Ask the gate and draw the reply. What was typed, by field, also fills the sentence of a refusal."""
 
-        async def asked(caller: Caller, lang: str) -> FormattedReply:
-            request = self._request(interaction, spec, typed)
+        async def ask_gate(caller: Caller, lang: str) -> FormattedReply:
+            request = self._make_request(interaction, spec, typed)
             return await self._draw(spec, await self.gate.command(request, caller), lang)
 
-        await self.work(interaction, asked, sentence_gaps(spec, typed))
+        await self._reply(interaction, ask_gate, sentence_gaps(spec, typed))
 
-    def _request(self, interaction: Interaction, spec: CommandSpec, typed: Typed) -> Request:
+    def _make_request(self, interaction: Interaction, spec: CommandSpec, typed: Typed) -> Request:
         links = {a.field for a in spec.arguments if a.kind == "message"}
-        read = {f: _message_meant(str(value)) if f in links else value for f, value in typed.items()}
+        read = {f: _message_id_in(str(value)) if f in links else value for f, value in typed.items()}
         if spec.request is not Start:
             return request_from(spec, read)
         if self.people.place(interaction).kind != "channel" or not _takes_threads(interaction):
@@ -73,15 +72,17 @@ class CommandRunner(msgspec.Struct, frozen=True):
                 line = say(lang, "reply.session.started", thread=f"<#{reply.session_id}>")
                 return FormattedReply(f"{line}\nsession_id: {reply.session_id}")
             case SessionFound():
-                return FormattedReply(say(lang, "reply.session.opened", thread=await self._reached(reply.session)))
+                return FormattedReply(
+                    say(lang, "reply.session.opened", thread=await self._reopen_and_link(reply.session))
+                )
             case _:
                 return _DRAWN_BY_WORDS.get(spec.words, format_reply)(reply, lang)
 
-    async def work(
+    async def _reply(
         self,
         interaction: Interaction,
-        asked: Callable[[Caller, str], Awaitable[FormattedReply]],
-        named: Named | None = None,
+        ask_gate: Callable[[Caller, str], Awaitable[FormattedReply]],
+        gaps: dict[str, str],
     ) -> None:
         # before anything else: Discord waits three seconds, whatever the disk does
         if not await acknowledge(interaction, ephemeral=True, thinking=True):
@@ -89,28 +90,28 @@ class CommandRunner(msgspec.Struct, frozen=True):
         lang = self.people.language(interaction)
         try:
             await self.people.see(interaction)
-            answer = await asked(self.people.caller(interaction), lang)
+            formatted = await ask_gate(self.people.caller(interaction), lang)
         except FairleadError as refusal:
-            answer = FormattedReply(refusal_line(refusal, lang, **(named or {})))
+            formatted = FormattedReply(refusal_line(refusal, lang, **gaps))
         except DELIVERY_ERRORS as condition:
             log_failure("a command did not reach Discord", error(Code.E_DISCORD_RATE_LIMIT, repr(condition)))
-            answer = FormattedReply(refusal_line(error(Code.E_DISCORD_RATE_LIMIT), lang))
+            formatted = FormattedReply(refusal_line(error(Code.E_DISCORD_RATE_LIMIT), lang))
         except Exception as fault:  # a command that crashes is answered, and the next one works
             log_failure("a command crashed", fault)
-            answer = FormattedReply(refusal_line(error(Code.E_INTERNAL), lang))
-        await self._show(interaction, answer, lang)
+            formatted = FormattedReply(refusal_line(error(Code.E_INTERNAL), lang))
+        await self._show(interaction, formatted, lang)
 
-    async def _show(self, interaction: Interaction, answer: FormattedReply, lang: str) -> None:
-        planned = plan_pieces(answer.content, max_pieces=_PIECES, lang=lang)
+    async def _show(self, interaction: Interaction, formatted: FormattedReply, lang: str) -> None:
+        planned = plan_pieces(formatted.content, max_pieces=_PIECES, lang=lang)
         first, *more = planned.messages or ("",)
-        whole = answer.file or planned.file
+        whole = formatted.file or planned.file
 
         def files(*, here: bool) -> list[discord.File]:
             return [discord.File(io.BytesIO(whole), filename=ANSWER_FILE)] if here and whole is not None else []
 
         async def begin() -> None:
             await interaction.edit_original_response(
-                content=first or None, embed=answer.embed, attachments=files(here=not more)
+                content=first or None, embed=formatted.embed, attachments=files(here=not more)
             )
 
         try:
@@ -130,7 +131,7 @@ class CommandRunner(msgspec.Struct, frozen=True):
             for c in fitting[:_CHOICES]
         ]
 
-    async def _reached(self, row: SessionRow) -> str:
+    async def _reopen_and_link(self, row: SessionRow) -> str:
         """A link to the session's own place, which is open when this returns. A session never moves."""
         place = row.conversation
         if place.channel != CHANNEL or not place.conversation_id.isdecimal():
@@ -155,6 +156,6 @@ def _takes_threads(interaction: Interaction) -> bool:
     return getattr(interaction.channel, "type", None) in {discord.ChannelType.text, discord.ChannelType.news}
 
 
-def _message_meant(typed: str) -> str:
+def _message_id_in(typed: str) -> str:
     """The id in a link to a message; a job's id stays as it is."""
     return message_named(typed) or typed.strip()

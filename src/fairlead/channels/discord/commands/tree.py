@@ -30,7 +30,7 @@ def build_commands(catalogue: CommandCatalogue) -> list[app_commands.Group | Bui
     """Groups first, because that is the order that Discord already knows."""
     groups: dict[str, app_commands.Group] = {}
     single: list[BuiltCommand] = []
-    for spec in catalogue.offered("menu"):
+    for spec in catalogue.specs_for("menu"):
         if not spec.group:
             single.append(_build_command(spec))
             continue
@@ -77,7 +77,7 @@ def _autocomplete(argument: Argument) -> Any:
 
 
 class Tree(app_commands.CommandTree[Any]):
-    """Every command and every autocomplete passes the door first; what crashes is answered with a code."""
+    """Every command and every autocomplete is refused to strangers first; a crash is answered with a code."""
 
     def __init__(self, client: discord.Client, catalogue: CommandCatalogue = COMMANDS) -> None:
         super().__init__(client)

@@ -23,7 +23,7 @@ _LANGUAGES: Final = {
 }
 
 
-class Catalogues(app_commands.Translator):
+class DescriptionTranslator(app_commands.Translator):
     """Descriptions by their keys. Names stay as they are: people tell each other what to type."""
 
     async def translate(
@@ -51,7 +51,7 @@ class Registration:
 
     async def bring_up_to_date(self, client: discord.Client, tree: app_commands.CommandTree[Any]) -> None:
         """One scope clears the other: with both, every command would be offered twice."""
-        translator = Catalogues()
+        translator = DescriptionTranslator()
         payload = [await command.get_translated_payload(tree, translator) for command in tree.get_commands()]
         wanted = Registered(str(client.application_id), self._guild_id or "global", _digest(payload))
         if self._known() == wanted:
