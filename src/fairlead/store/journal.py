@@ -5,7 +5,8 @@ Rules of reading are in `reading.py`, of writing in `appending.py`, of the snaps
 
 import asyncio
 import gc
-from collections import deque
+import heapq
+import itertools
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -142,7 +143,8 @@ class FileJournal:
         self._position = opened.position
         self._last_line = opened.last_line
         self._durable_seq = opened.position.seq
-        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._waiting_order = itertools.count()
         self._watchers: list[tuple[int, asyncio.Future[None]]] = []
         self._stalled = False
         self._broken: FairleadError | None = None
@@ -190,7 +192,8 @@ class FileJournal:
             raise self._broken
         if seq > self._durable_seq:
             future = self._loop.create_future()
-            self._waiting.append((seq, future))
+            # A heap: a turn asks for the line of its own start after others have asked for later lines.
+            heapq.heappush(self._waiting, (seq, next(self._waiting_order), future))
             await future
 
     async def lines_about(self, names: Sequence[str]) -> list[Recorded]:
@@ -231,7 +234,7 @@ class FileJournal:
             log.warning("the disk has room again", message=f"{self._path} is written again; nothing was lost")
         waiting = self._waiting
         while waiting and waiting[0][0] <= seq:
-            _, future = waiting.popleft()
+            _, _, future = heapq.heappop(waiting)
             if not future.done():
                 future.set_result(None)
 
@@ -247,7 +250,7 @@ class FileJournal:
             next_step="Check the disk, then start again; `fairlead journal verify` checks the journal.",
         )
         while self._waiting:
-            _, future = self._waiting.popleft()
+            _, _, future = self._waiting.pop()
             if not future.done():
                 future.set_exception(self._broken)
         self._on_broken(self._broken)
