@@ -29,7 +29,8 @@ from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import AgentInfo, Channel, Click, Health, Receipt, Recorded, Runtime, RuntimeCapabilities
 from fairlead.store.blobs import FileBlobs
-from fairlead.store.journal import JOURNAL_NAME, FileJournal, find_lines, open_state
+from fairlead.store.history import find_lines
+from fairlead.store.journal import JOURNAL_NAME, FileJournal, open_state
 from fairlead.store.writer import RETRY_SECONDS, AppendFile, Batch, NoRoom, Progress
 from fairlead.testing.channel import ChannelHistory, Post, RecordingChannel
 from fairlead.testing.clock import VirtualClock, run_virtually

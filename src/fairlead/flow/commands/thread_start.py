@@ -10,16 +10,16 @@ from fairlead.core.requests import Caller, Start
 from fairlead.core.state import OutboxEntry
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.ledger import Ledger
-from fairlead.ports import Journal
+from fairlead.ports import History
 
 PATIENCE_SEC: Final = 60.0
 """How long somebody watches a start. After that the outbox goes on alone."""
 
 
 class ThreadStart:
-    def __init__(self, ledger: Ledger, journal: Journal) -> None:
+    def __init__(self, ledger: Ledger, history: History) -> None:
         self._ledger = ledger
-        self._journal = journal
+        self._history = history
 
     async def start(self, request: Start, caller: Caller) -> SessionStarted:
         """Returns when the thread is there. Raises why it can never be, or that it takes longer."""
@@ -54,6 +54,6 @@ class ThreadStart:
 
     async def _why_not(self, entry_id: str) -> FairleadError:
         await self._ledger.until_all_durable()
-        facts = [r.event for r in await self._journal.lines_about([entry_id])]
+        facts = [r.event for r in await self._history.lines_about([entry_id])]
         given_up = next(f for f in facts if isinstance(f, DeliveryAbandoned))
         return error(Code(given_up.error_code), given_up.reason)
