@@ -299,6 +299,7 @@ async def flow_house(
     await recovery.found_and_begin(ledger, state_id="abcd", version="test", pid=1, owner_id=OWNER)
     await recovery.register_projects(ledger, recovery.ProjectSources(projects), world.directories)
     await recovery.mark_interrupted(ledger)
+    flow.flow.queued_recheck.hold()
     async with TaskOwner("daemon") as owner:
         owner.start(flow.flow.run(), name="flow")
         try:

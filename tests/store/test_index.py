@@ -19,7 +19,15 @@ from fairlead.core.events import (
 )
 from fairlead.store.history import find_lines, read_lines_about
 from fairlead.store.journal import JOURNAL_NAME, FileJournal, Opened
-from fairlead.store.name_index import INDEX_NAME, Block, IndexSizes, load_index, names_in, write_run
+from fairlead.store.name_index import (
+    INDEX_NAME,
+    Block,
+    IndexSizes,
+    agrees_with_journal,
+    load_index,
+    names_in,
+    write_run,
+)
 from fairlead.store.reader import Position, read_lines
 from fairlead.store.verification import verify
 from fairlead.testing.clock import run_virtually
@@ -245,6 +253,30 @@ def test_a_full_disk_costs_the_index_and_nothing_else():
         await asyncio.sleep(120)
         await assert_everything_is_found(journal, disk)
         assert load_index(INDEX, JOURNAL, disk, len(DATA)).runs
+        keeping.cancel()
+
+    run_virtually(story())
+
+
+@pytest.mark.parametrize("room", range(0, 4000, 200))
+def test_room_that_ends_at_any_moment_leaves_each_line_in_a_run_or_in_the_tail(room):
+    async def story() -> None:
+        disk = disk_with(b"")
+        journal = journal_on(disk)
+        for seq, events in enumerate(HISTORY, 1):
+            journal.append(TS, seq, events)
+        await journal.until_durable(len(HISTORY))
+        disk.capacity = disk.used + room
+        keeping = asyncio.ensure_future(journal.keep_index())
+        await asyncio.sleep(5)
+        await assert_everything_is_found(journal, disk)
+        disk.capacity = None
+        await asyncio.sleep(120)
+        await assert_everything_is_found(journal, disk)
+        index = load_index(INDEX, JOURNAL, disk, len(DATA))
+        assert index.end > len(DATA) - 3 * SMALL.unit
+        assert index.unusable == ()
+        assert all(agrees_with_journal(run, JOURNAL, disk) for run in index.runs)
         keeping.cancel()
 
     run_virtually(story())

@@ -30,8 +30,8 @@ from fairlead.ports import AttachmentFetcher, Blobs, Channel, Clock, Directories
 
 
 class Adapters(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything the flow meets at its ports. `channels` and `fetchers` may still grow while it runs,
-    `rereaders` until then."""
+    """Everything the flow meets at its ports. A start fills `channels`, `fetchers` and `recheckers` before anything
+    runs."""
 
     state: State
     journal: Journal
@@ -55,9 +55,8 @@ class Flow:
         self.live_events = LiveEvents(adapters.state)
         self.ledger.announce_to(self.live_events.announce)
         self.bindings = Bindings(self.ledger)
-        self.scheduler = Scheduler(
-            self.ledger, adapters.runtimes, self._make_turn, QueuedRecheck(self.ledger, adapters.recheckers)
-        )
+        self.queued_recheck = QueuedRecheck(self.ledger, adapters.recheckers)
+        self.scheduler = Scheduler(self.ledger, adapters.runtimes, self._make_turn, self.queued_recheck)
         self._approvals = Approvals(self.ledger)
         job_history = JobHistory(self.ledger, adapters.journal, adapters.blobs)
         self.view = FlowView(

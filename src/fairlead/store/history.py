@@ -97,6 +97,7 @@ class IndexedHistory:
         while True:
             try:
                 await self._load()
+                await self._merge_runs()  # what an earlier attempt had no room for
                 await self._close_gap()
                 await self._index_tail(until_durable)
             except OSError as fault:
@@ -141,7 +142,8 @@ class IndexedHistory:
                 self._tail_start = start
                 self._tail_size += end - start
             else:
-                await self._add_run(found, units)
+                self._runs = (*self._runs, await self._write_run(found, units))
+                await self._merge_runs()
 
     def _units_at_once(self) -> int:
         """A long gap is closed by larger runs: fewer files to write and to merge, in memory that is bounded still."""
@@ -151,10 +153,13 @@ class IndexedHistory:
     async def _index_tail(self, until_durable: Callable[[int], Awaitable[None]]) -> None:
         while self._tail_size >= self._sizes.unit and (unit := self._first_unit()):
             await until_durable(unit[-1].last_seq)
-            await self._add_run(unit, 1)
+            run = await self._write_run(unit, 1)
+            # In one step: a line is in a run or in the tail, also when the merge below fails for want of room.
+            self._runs = (*self._runs, run)
             del self._tail[: len(unit)]
-            self._tail_start = self.indexed_end
-            self._tail_size -= unit[-1].end - unit[0].start
+            self._tail_start = run.end
+            self._tail_size -= run.end - run.start
+            await self._merge_runs()
 
     def _first_unit(self) -> list[Block]:
         """The oldest blocks of the tail that make a unit; none while the last of them may still grow."""
@@ -164,10 +169,12 @@ class IndexedHistory:
         is_growing = count == len(self._tail) and self._tail[-1].size < self._sizes.block
         return [] if is_growing else self._tail[:count]
 
-    async def _add_run(self, covered: list[Block], units: int) -> None:
+    async def _write_run(self, covered: list[Block], units: int) -> Run:
         place = (self._directory, self._journal, self._disk)
-        run: Run = await self._do(lambda: write_run(*place, covered, units))
-        self._runs = (*self._runs, run)
+        return await self._do(lambda: write_run(*place, covered, units))
+
+    async def _merge_runs(self) -> None:
+        place = (self._directory, self._journal, self._disk)
         size = self._sizes.fan_out
         while len(last := self._runs[-size:]) == size and len({run.units for run in last}) == 1:
             merged: Run = await self._do(lambda: merge_runs(*place, last))
