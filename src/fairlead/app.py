@@ -1,15 +1,15 @@
-"""The one place where everything is put together, started in order, stopped in reverse."""
+"""The one place where everything is put together. In which order it is started, `flow.startup.sequence` says."""
 
 import asyncio
 import os
 import secrets
 import sys
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -19,23 +19,28 @@ from fairlead.core.state import State
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.assembly import Adapters, Flow
 from fairlead.flow.commands.handlers import BUILT_IN, Commands
-from fairlead.flow.startup import recovery
+from fairlead.flow.startup import sequence
+from fairlead.flow.startup.config_copy import keep_config, update_config
+from fairlead.flow.startup.machine import ChannelStart, StartFacts
+from fairlead.flow.startup.recovery import ProjectSources
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.files import REAL_DISK, AlreadyLocked, Disk, Lock, lock_file, make_private_directory, replace_durably
-from fairlead.kit.process_sweep import sweep
+from fairlead.kit.process_sweep import SweptProcess, sweep
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import JobLogs, Redactor, RotatingFile, log, start_logging
-from fairlead.ports import Channel, Runtime
+from fairlead.ports import Channel, Journal, Runtime
 from fairlead.runtimes.catalogue import available_runtimes
 from fairlead.runtimes.environment import secret_values
 from fairlead.settings import Settings, load_settings
-from fairlead.store import config_import
 from fairlead.store.blobs import FileBlobs, named_blobs
-from fairlead.store.config_file import CONFIG_NAME, encode_config, refused_edit, was_edited, write_config
+from fairlead.store.config_copy import ConfigFile
 from fairlead.store.directories import RealDirectories
 from fairlead.store.journal import FileJournal, Opened, open_state
 from fairlead.store.snapshot_schedule import SnapshotPace, keep_snapshots
 from fairlead.store.writer import ThreadedWriter
+
+if TYPE_CHECKING:
+    from fairlead.channels.http.channel import HttpChannel
 
 LOCK_NAME: Final = "lock"
 ADDRESS_NAME: Final = "http-address"
@@ -60,6 +65,193 @@ class Daemon(msgspec.Struct, frozen=True, kw_only=True):
     broken: asyncio.Future[FairleadError]
 
 
+@asynccontextmanager
+async def run_daemon(
+    settings: Settings, *, echo_warnings: bool = False, disk: Disk = REAL_DISK, commands: Commands = BUILT_IN
+) -> AsyncGenerator[Daemon]:
+    """Start in order; leaving the block stops in reverse."""
+    async with AsyncExitStack() as stack:
+        machine = RealMachine(settings, disk, commands, echo_warnings=echo_warnings)
+        started = await sequence.start(machine, stack)
+        yield Daemon(
+            settings=settings,
+            flow=started.flow,
+            runtimes=machine.runtimes,
+            notes=started.notes,
+            http_url=machine.http_url,
+            token=machine.token if machine.http_url else "",
+            broken=machine.broken,
+        )
+
+
+class RealMachine:
+    """`Machine` of flow.startup: this computer, as the settings describe it. Its methods stand in the order in which a
+    start calls them."""
+
+    def __init__(self, settings: Settings, disk: Disk, commands: Commands, *, echo_warnings: bool) -> None:
+        self._settings = settings
+        self._commands = commands
+        self._state_dir = settings.state_dir
+        self._disk = disk
+        self._echo_warnings = echo_warnings
+        self._opened: Opened | None = None
+        self._http: HttpChannel | None = None
+        self.config = ConfigFile(settings.state_dir, disk=disk, offload=asyncio.to_thread)
+        self.broken: asyncio.Future[FairleadError] = asyncio.get_running_loop().create_future()
+        self.runtimes: dict[str, Runtime] = {}
+        self.token = ""
+        self.http_url = ""
+
+    def lock(self) -> Lock:
+        return take_lock(self._state_dir)
+
+    def open(self, stack: AsyncExitStack) -> Adapters:
+        """The logs come first, so that what opening the state finds is in them."""
+        settings = self._settings
+        (self._state_dir / ADDRESS_NAME).unlink(missing_ok=True)  # nobody listens there any more
+        self.token = _read_or_make_token(settings)
+        self._redactor = Redactor([*settings.secrets(), self.token, *secret_values(os.environ)])
+        app_log = _open_logs(settings, self._redactor, echo_warnings=self._echo_warnings)
+        stack.callback(app_log.close)
+        self._opened = opened = _open_state(self._state_dir, self._disk)
+        for report in opened.reports:
+            log.warning("journal", message=report)
+        self._journal = self._open_journal(opened)
+        stack.push_async_callback(self._journal.aclose)
+        self.runtimes = available_runtimes(settings, JobLogs(settings.log_dir, self._redactor))
+        for runtime in self.runtimes.values():
+            stack.push_async_callback(runtime.aclose)
+        self._blobs = FileBlobs(self._state_dir, disk=self._disk, offload=asyncio.to_thread)
+        return self._make_adapters(opened.state)
+
+    def _open_journal(self, opened: Opened) -> Journal:
+        broken = self.broken
+        return FileJournal(
+            self._state_dir,
+            opened,
+            disk=self._disk,
+            writer=ThreadedWriter(),
+            offload=asyncio.to_thread,
+            on_broken=lambda fault: None if broken.done() else broken.set_result(fault),
+        )
+
+    def _make_adapters(self, state: State) -> Adapters:
+        settings = self._settings
+        return Adapters(
+            state=state,
+            journal=self._journal,
+            blobs=self._blobs,
+            directories=RealDirectories(),
+            clock=SystemClock(),
+            limits=settings.limits(tuple(self.runtimes)),
+            runtimes=self.runtimes,
+            channels={},
+            fetchers={},
+            recheckers={},
+            random=Random(),
+            turn_settings=TurnSettings(
+                time_limit_sec=settings.cli_timeout_sec, workspaces=str(self._state_dir / "workspaces")
+            ),
+            language=settings.lang,
+            commands=self._commands,
+        )
+
+    def reports(self) -> tuple[str, ...]:
+        return self._opened.reports if self._opened is not None else ()
+
+    def start_facts(self) -> StartFacts:
+        settings = self._settings
+        return StartFacts(
+            new_state_id=secrets.token_hex(2),
+            version=__version__,
+            pid=os.getpid(),
+            owner_id=settings.person_with(settings.discord_owner_id),
+            projects=ProjectSources(settings.projects, settings.project_root),
+        )
+
+    def end_left_over_agents(self, state_id: str) -> list[SweptProcess]:
+        return sweep(f"{state_id}:")
+
+    def forget_unnamed_blobs(self, state: State) -> None:
+        self._blobs.forget_unnamed(named_blobs(state))
+
+    def make_channels(self, flow: Flow, adapters: Adapters) -> list[ChannelStart]:
+        if self._settings.http:
+            self._http = self._make_http(flow, adapters)
+        return [self._make_discord(flow, adapters)] if self._settings.discord_token is not None else []
+
+    def _make_discord(self, flow: Flow, adapters: Adapters) -> ChannelStart:
+        from fairlead.channels.discord import DiscordChannel
+
+        settings, redactor = self._settings, self._redactor
+        channel = DiscordChannel(
+            flow.gate,
+            flow.view,
+            settings=settings,
+            identities=settings.people(),
+            blobs=adapters.blobs,
+            token=lambda: current_token(settings, redactor),
+            commands=adapters.commands.catalogue,
+        )
+        adapters.channels[channel.name] = channel
+        adapters.fetchers[channel.name] = channel
+        adapters.recheckers[channel.name] = channel
+        return channel
+
+    def _make_http(self, flow: Flow, adapters: Adapters) -> "HttpChannel":
+        from fairlead.channels.http.channel import HttpChannel
+
+        settings = self._settings
+        channel = HttpChannel(
+            flow.gate,
+            flow.view,
+            token=self.token,
+            identities=settings.people(),
+            agent_id=settings.agent_id,
+            blobs=adapters.blobs,
+            vitals=self._journal,
+            max_body_bytes=2 * settings.max_message_bytes,
+            commands=adapters.commands.catalogue,
+        )
+        pulled: Sequence[Channel] = channel.channels
+        adapters.channels.update({c.name: c for c in pulled})
+        return channel
+
+    def background_work(self, flow: Flow, adapters: Adapters) -> dict[str, Coroutine[Any, Any, None]]:
+        pace = SnapshotPace(self._settings.snapshot_every_events, self._settings.snapshot_every_seconds)
+        return {
+            "snapshots": keep_snapshots(adapters.journal, adapters.state, pace),
+            "index": adapters.journal.keep_index(),
+            "config": keep_config(flow.ledger, self.config),
+        }
+
+    async def serve(self, stack: AsyncExitStack) -> None:
+        if self._http is None:
+            return
+        settings = self._settings
+        host, port = await stack.enter_async_context(self._http.serve(settings.http_host, settings.http_port))
+        self.http_url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        address = self._state_dir / ADDRESS_NAME
+        replace_durably(address, f"{self.http_url}\n".encode())
+        stack.callback(address.unlink, missing_ok=True)
+
+    async def stop(self, flow: Flow, owner: TaskOwner) -> None:
+        """Bounded, come what may: on a full disk the end of a job, or the snapshot, would wait for room for ever."""
+        limit = self._settings.drain_sec + STOP_SECONDS
+        try:
+            async with asyncio.timeout(limit):
+                await flow.scheduler.drain(self._settings.drain_sec)
+                # A person who edits the copy after a stop must not bring back what was so before it.
+                await update_config(flow.ledger, self.config)
+                await self._journal.snapshot(flow.ledger.state)
+        except TimeoutError:
+            print(f"fairlead: not everything ended within {limit:.0f} s; the next start says what.", file=sys.stderr)  # noqa: T201
+        except (FairleadError, OSError) as fault:
+            print(f"fairlead: {fault}", file=sys.stderr)  # noqa: T201 - the journal may be what broke; say it where it is seen
+        finally:
+            owner.cancel()
+
+
 def take_lock(state_dir: Path) -> Lock:
     """Only one process writes here. Raises E_STATE_LOCKED with the holder's name."""
     try:
@@ -80,55 +272,13 @@ def take_lock(state_dir: Path) -> Lock:
         ) from fault
 
 
-@asynccontextmanager
-async def run_daemon(
-    settings: Settings, *, echo_warnings: bool = False, disk: Disk = REAL_DISK, commands: Commands = BUILT_IN
-) -> AsyncGenerator[Daemon]:
-    """Start in order; leaving the block stops in reverse: nobody comes in, what runs may finish, the journal closes."""
-    async with AsyncExitStack() as stack:
-        stack.enter_context(take_lock(settings.state_dir))
-        (settings.state_dir / ADDRESS_NAME).unlink(missing_ok=True)  # nobody listens there any more
-        token = _token(settings)
-        redactor = Redactor([*settings.secrets(), token, *secret_values(os.environ)])
-        app_log = _open_logs(settings, redactor, echo_warnings=echo_warnings)
-        stack.callback(app_log.close)
-        job_logs = JobLogs(settings.log_dir, redactor)
-        opened = _opened(settings.state_dir, disk)
-        for report in opened.reports:
-            log.warning("journal", message=report)
-        broken: asyncio.Future[FairleadError] = asyncio.get_running_loop().create_future()
-        journal = FileJournal(
-            settings.state_dir,
-            opened,
-            disk=disk,
-            writer=ThreadedWriter(),
-            offload=asyncio.to_thread,
-            on_broken=lambda fault: None if broken.done() else broken.set_result(fault),
-        )
-        stack.push_async_callback(journal.aclose)
-        runtimes = available_runtimes(settings, job_logs)
-        for runtime in runtimes.values():
-            stack.push_async_callback(runtime.aclose)
-        adapters = _adapters(settings, opened.state, journal, runtimes, disk, commands=commands)
-        flow = Flow(adapters)
-        notes = [*opened.reports, *await _begin(settings, flow, adapters, disk)]
-        daemon = Daemon(settings=settings, flow=flow, runtimes=runtimes, notes=tuple(notes), broken=broken)
-        discord = _join_discord(settings, flow, adapters, redactor)
-        await _start_workers(stack, daemon, adapters, journal, disk, *discord)
-        if settings.http:
-            daemon = await _serve_http(stack, daemon, adapters, journal, token)
-        yield daemon
+def _read_or_make_token(settings: Settings) -> str:
+    """What clients of HTTP must show; nothing where HTTP is off."""
+    if not settings.http:
+        return ""
+    from fairlead.channels.http.token import read_or_make_token
 
-
-def _opened(state_dir: Path, disk: Disk) -> Opened:
-    try:
-        return open_state(state_dir, disk)
-    except OSError as fault:
-        raise error(
-            Code.E_CONFIG,
-            f"{fault.filename or state_dir} cannot be used: {fault.strerror or fault}.",
-            next_step="Make it readable and writable for this user, with room on its disk, and start again.",
-        ) from fault
+    return read_or_make_token(settings.state_dir)
 
 
 def _open_logs(settings: Settings, redactor: Redactor, *, echo_warnings: bool) -> RotatingFile:
@@ -142,92 +292,15 @@ def _open_logs(settings: Settings, redactor: Redactor, *, echo_warnings: bool) -
         ) from fault
 
 
-def _adapters(
-    settings: Settings,
-    state: State,
-    journal: FileJournal,
-    runtimes: dict[str, Runtime],
-    disk: Disk,
-    *,
-    commands: Commands,
-) -> Adapters:
-    return Adapters(
-        state=state,
-        journal=journal,
-        blobs=FileBlobs(settings.state_dir, disk=disk, offload=asyncio.to_thread),
-        directories=RealDirectories(),
-        clock=SystemClock(),
-        limits=settings.limits(tuple(runtimes)),
-        runtimes=runtimes,
-        channels={},
-        fetchers={},
-        random=Random(),
-        turn_settings=TurnSettings(
-            time_limit_sec=settings.cli_timeout_sec, workspaces=str(settings.state_dir / "workspaces")
-        ),
-        language=settings.lang,
-        commands=commands,
-    )
-
-
-async def _begin(settings: Settings, flow: Flow, adapters: Adapters, disk: Disk) -> list[str]:
-    """Under the lock and before any job may start: what is left over from the last time, and what is there now."""
-    ledger, state = flow.ledger, adapters.state
-    config_path = settings.state_dir / CONFIG_NAME
-    edits = config_import.read_edits(config_path, state, adapters.directories, disk)
-    await recovery.found_and_begin(
-        ledger,
-        state_id=state.state_id or secrets.token_hex(2),
-        version=__version__,
-        pid=os.getpid(),
-        owner_id=settings.person_with(settings.discord_owner_id) or edits.owner_id,
-    )
-    notes = _sweep(state.state_id)
-    for command in edits.commands:
-        try:
-            await ledger.record_durably(command)
-        except FairleadError as problem:
-            raise refused_edit(config_path, disk, command.name, problem) from None
-    sources = recovery.ProjectSources(settings.projects, settings.project_root)
-    notes += await recovery.register_projects(ledger, sources, adapters.directories)
-    interrupted = await recovery.mark_interrupted(ledger)
-    if interrupted:
-        notes.append(f"Interrupted by the last stop: {', '.join(interrupted)}. `/retry JOB` runs one again.")
-    assert isinstance(adapters.blobs, FileBlobs)
-    adapters.blobs.forget_unnamed(named_blobs(state))
-    await _try_to_write_config(config_path, encode_config(state), disk)
-    return notes
-
-
-def _sweep(state_id: str) -> list[str]:
-    """Agents that outlived the last daemon are ended before a new one may touch the same sessions."""
-    swept = sweep(f"{state_id}:")
-    for process in swept:
-        log.warning("left over process ended", pid=process.pid, command=process.command[:200])
-    return [f"{len(swept)} agent process(es) of the last run were still there and have been ended."] if swept else []
-
-
-def _join_discord(
-    settings: Settings, flow: Flow, adapters: Adapters, redactor: Redactor
-) -> list[Coroutine[Any, Any, None]]:
-    """Before any job may start: its channel and its fetcher must be there when the first one wants them."""
-    if settings.discord_token is None:
-        return []
-    from fairlead.channels.discord import DiscordChannel
-
-    channel = DiscordChannel(
-        flow.gate,
-        flow.view,
-        settings=settings,
-        identities=settings.people(),
-        blobs=adapters.blobs,
-        token=lambda: current_token(settings, redactor),
-        commands=adapters.commands.catalogue,
-    )
-    adapters.channels[channel.name] = channel
-    adapters.fetchers[channel.name] = channel
-    adapters.recheckers[channel.name] = channel
-    return [channel.run()]
+def _open_state(state_dir: Path, disk: Disk) -> Opened:
+    try:
+        return open_state(state_dir, disk)
+    except OSError as fault:
+        raise error(
+            Code.E_CONFIG,
+            f"{fault.filename or state_dir} cannot be used: {fault.strerror or fault}.",
+            next_step="Make it readable and writable for this user, with room on its disk, and start again.",
+        ) from fault
 
 
 def current_token(settings: Settings, redactor: Redactor) -> str:
@@ -240,106 +313,3 @@ def current_token(settings: Settings, redactor: Redactor) -> str:
     assert token is not None
     redactor.learn(token.get_secret_value())
     return token.get_secret_value()
-
-
-async def _start_workers(
-    stack: AsyncExitStack,
-    daemon: Daemon,
-    adapters: Adapters,
-    journal: FileJournal,
-    disk: Disk,
-    *more: Coroutine[Any, Any, None],
-) -> None:
-    settings = daemon.settings
-    owner = await stack.enter_async_context(TaskOwner("daemon"))
-    stack.push_async_callback(_stop, owner, daemon, journal, disk)
-    pace = SnapshotPace(settings.snapshot_every_events, settings.snapshot_every_seconds)
-    owner.start(daemon.flow.run(), name="flow")
-    for number, work in enumerate(more):
-        owner.start(work, name=f"channel {number}")
-    owner.start(keep_snapshots(journal, adapters.state, pace), name="snapshots")
-    owner.start(_keep_config(daemon.flow, settings.state_dir / CONFIG_NAME, disk), name="config")
-
-
-def _token(settings: Settings) -> str:
-    """What clients of HTTP must show; nothing where HTTP is off."""
-    if not settings.http:
-        return ""
-    from fairlead.channels.http.token import read_or_make_token
-
-    return read_or_make_token(settings.state_dir)
-
-
-async def _serve_http(
-    stack: AsyncExitStack, daemon: Daemon, adapters: Adapters, journal: FileJournal, token: str
-) -> Daemon:
-    from fairlead.channels.http.channel import HttpChannel
-
-    settings = daemon.settings
-    channel = HttpChannel(
-        daemon.flow.gate,
-        daemon.flow.view,
-        token=token,
-        identities=settings.people(),
-        agent_id=settings.agent_id,
-        blobs=adapters.blobs,
-        vitals=journal,
-        max_body_bytes=2 * settings.max_message_bytes,
-        commands=adapters.commands.catalogue,
-    )
-    pulled: tuple[Channel, ...] = channel.channels
-    adapters.channels.update({c.name: c for c in pulled})
-    host, port = await stack.enter_async_context(channel.serve(settings.http_host, settings.http_port))
-    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    address = settings.state_dir / ADDRESS_NAME
-    replace_durably(address, f"{url}\n".encode())
-    stack.callback(address.unlink, missing_ok=True)
-    return msgspec.structs.replace(daemon, http_url=url, token=token)
-
-
-async def _keep_config(flow: Flow, path: Path, disk: Disk) -> None:
-    """The readable copy follows the journal, unless a person is editing it: that is taken over at the next start."""
-    ledger = flow.ledger
-    while True:
-        stamps = _config_stamps(ledger.state)
-        await _follow_with_config(flow, path, disk)
-        while _config_stamps(ledger.state) == stamps:
-            await ledger.until_changed(ledger.state.seq)
-
-
-async def _follow_with_config(flow: Flow, path: Path, disk: Disk) -> None:
-    shown = encode_config(flow.ledger.state)
-    await flow.ledger.until_all_durable()
-    if was_edited(path, disk):
-        log.warning("config.json was edited", message=f"{path} was edited; the next start takes it over")
-    else:
-        await _try_to_write_config(path, shown, disk)
-
-
-async def _try_to_write_config(path: Path, data: bytes, disk: Disk) -> None:
-    """It is only a copy: a full disk delays it and ends nothing."""
-    try:
-        await asyncio.to_thread(write_config, path, data, disk)
-    except OSError as fault:
-        log.warning("config.json not written", message=f"{path}: {fault}", error_code="E_DISK_FULL")
-
-
-def _config_stamps(state: State) -> tuple[str, tuple[tuple[str, str], ...]]:
-    return state.owner_id, tuple((p.name, p.updated_at) for p in state.projects.values())
-
-
-async def _stop(owner: TaskOwner, daemon: Daemon, journal: FileJournal, disk: Disk) -> None:
-    """Bounded, come what may: on a full disk the end of a job, or the snapshot, would wait for room for ever."""
-    limit = daemon.settings.drain_sec + STOP_SECONDS
-    try:
-        async with asyncio.timeout(limit):
-            await daemon.flow.scheduler.drain(daemon.settings.drain_sec)
-            # Whoever edits the copy after a stop must not bring back what was so before it.
-            await _follow_with_config(daemon.flow, daemon.settings.state_dir / CONFIG_NAME, disk)
-            await journal.snapshot(daemon.flow.ledger.state)
-    except TimeoutError:
-        print(f"fairlead: not everything ended within {limit:.0f} s; the next start says what.", file=sys.stderr)  # noqa: T201
-    except (FairleadError, OSError) as fault:
-        print(f"fairlead: {fault}", file=sys.stderr)  # noqa: T201 - the journal may be what broke; say it where it is seen
-    finally:
-        owner.cancel()

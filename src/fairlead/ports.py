@@ -2,7 +2,7 @@
 Driving: what the world may ask of the flow (Gate, View). No implementation lives here."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Literal, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -16,6 +16,7 @@ from fairlead.core.live import LiveEvent
 from fairlead.core.questions import RespondToQuestion
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
+from fairlead.core.state import State
 from fairlead.core.views import (
     ConversationView,
     Counts,
@@ -67,8 +68,12 @@ class Recorded(msgspec.Struct, frozen=True):
     event: JournalEvent
 
 
-class Journal(Protocol):
-    """Facts in order. `append` numbers nothing and waits for nothing: the ledger brings numbers, `durable` waits."""
+NAMING_FIELDS: Final = ("message_id", "job_id", "retry_of", "entry_id", "question_id")
+"""The fields of a journal event that say whom it is about: `History` finds a line by these alone."""
+
+
+class Durability(Protocol):
+    """How far the journal is on disk."""
 
     @property
     def durable_seq(self) -> int: ...
@@ -78,14 +83,47 @@ class Journal(Protocol):
         """True while the disk takes no more bytes. What was appended waits and is not lost."""
         ...
 
-    def append(self, ts: str, first_seq: int, events: Sequence[JournalEvent]) -> None: ...
-
     async def until_durable(self, seq: int) -> None:
         """Returns when everything up to `seq` is on disk; raises HouseError if it never can be."""
         ...
 
+
+class Log(Durability, Protocol):
+    """Facts in order. `append` numbers nothing and waits for nothing: the ledger brings the numbers."""
+
+    def append(self, ts: str, first_seq: int, events: Sequence[JournalEvent]) -> None: ...
+
+
+class History(Protocol):
+    """Looking back at what the state has forgotten."""
+
     async def lines_about(self, names: Sequence[str]) -> list[Recorded]:
-        """Every line that holds one of `names` as a whole JSON string, oldest first: what the state has forgotten."""
+        """Every line that one of `names` is named by in a naming field, oldest first, up to the last that was appended
+        when this was called. What it costs does not grow with the journal."""
+        ...
+
+    async def keep_index(self) -> None:
+        """For ever: what `lines_about` needs in order to be quick follows the journal. Without it, it is only slow."""
+        ...
+
+
+class Snapshots(Protocol):
+    """The state at a durable moment, so that a start reads only the journal's tail."""
+
+    async def until_appended(self, seq: int) -> None:
+        """Returns when line `seq` has been appended, durable or not."""
+        ...
+
+    async def snapshot(self, state: State) -> None:
+        """Write the state as it is now, once everything in it is durable. Raises OSError."""
+        ...
+
+
+class Journal(Log, History, Snapshots, Protocol):
+    """The one store of facts, as the daemon holds it."""
+
+    async def aclose(self) -> None:
+        """Everything appended is durable when this returns, unless there is no room for it."""
         ...
 
 

@@ -32,7 +32,8 @@ from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import AgentInfo, Channel, Health, Receipt, Recorded, Runtime, RuntimeCapabilities
 from fairlead.store.blobs import FileBlobs
-from fairlead.store.journal import JOURNAL_NAME, FileJournal, find_lines, open_state
+from fairlead.store.history import find_lines
+from fairlead.store.journal import JOURNAL_NAME, FileJournal, open_state
 from fairlead.store.writer import RETRY_SECONDS, AppendFile, Batch, NoRoom, Progress
 from fairlead.testing.channel import ChannelHistory, Post, RecordingChannel
 from fairlead.testing.clock import VirtualClock, run_virtually
@@ -313,6 +314,7 @@ async def flow_house(
     await recovery.found_and_begin(ledger, state_id="abcd", version="test", pid=1, owner_id=OWNER)
     await recovery.register_projects(ledger, recovery.ProjectSources(projects), world.directories)
     await recovery.mark_interrupted(ledger)
+    flow.flow.queued_recheck.hold()
     async with TaskOwner("daemon") as owner:
         owner.start(flow.flow.run(), name="flow")
         try:

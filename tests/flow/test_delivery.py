@@ -502,4 +502,4 @@ async def test_what_is_delivered_or_fetched_leaves_nothing_behind_in_memory():
         job = await flow.answered("fetched", user="me", at=place("me", "http"))
         await flow.quiet()
         await flow.gate.acknowledge(job.job_id)
-        assert flow.flow.delivery._begun_here == set()
+        assert flow.flow.outbox._begun_here == set()

@@ -20,14 +20,15 @@ from fairlead.core.state import State
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.outbox import outbox
 from fairlead.flow.outbox.outbox import Outbox
-from fairlead.flow.startup import recovery
+from fairlead.flow.startup import recovery, sequence
 from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.kit.files import write_all
 from fairlead.kit.tasks import TaskOwner
-from fairlead.store import journal, snapshot
+from fairlead.store import history, journal, snapshot
 from fairlead.store.journal import FileJournal
 from fairlead.store.reader import finished_end
 from fairlead.store.writer import AppendFile, NoRoom
+from fairlead.testing.simulated_machine import SimulatedMachine
 from fairlead.testing.simulator import simulate
 
 MOST_SEEDS = 200
@@ -83,6 +84,70 @@ def leave_half_a_batch_when_the_disk_is_full(patch):
     patch.setattr(AppendFile, "write", write)
 
 
+@caught_by("DISAGREES")
+def leave_outbox_entries_out_of_the_index(patch):
+    named = history.names_in
+    patch.setattr(history, "names_in", lambda data: {n for n in named(data) if not n.startswith("debt_")})
+
+
+# --- the start -----------------------------------------------------------------------------------------------------
+
+
+@caught_by("without the lock")
+def open_the_state_before_the_lock(patch):
+    patch.setattr(sequence, "take_lock", lambda machine, stack: None)
+
+
+@caught_by("of an earlier life were still there")
+def do_not_end_left_over_agents(patch):
+    patch.setattr(sequence, "end_left_over_agents", lambda machine, ledger: [])
+
+
+@caught_by("which was added by hand, was not taken over")
+def overwrite_hand_edits(patch):
+    async def ignore(config, ledger, edits):
+        pass
+
+    patch.setattr(sequence, "take_over_hand_edits", ignore)
+
+
+@caught_by("were still called running")
+def mark_interrupted_jobs_when_the_scheduler_runs(patch):
+    async def later(ledger):
+        return []
+
+    async def serve(self, stack):
+        await recovery.mark_interrupted(self._flow.ledger)
+
+    make = SimulatedMachine.make_channels
+
+    def remember_flow(self, flow, adapters):
+        self._flow = flow
+        return make(self, flow, adapters)
+
+    patch.setattr(sequence, "mark_interrupted_jobs", later)
+    patch.setattr(SimulatedMachine, "serve", serve)
+    patch.setattr(SimulatedMachine, "make_channels", remember_flow)
+
+
+@caught_by("jobs of its own life had begun")
+def note_left_over_statuses_when_jobs_run(patch):
+    def remember(channels):
+        patch.setattr(SimulatedMachine, "serve", lambda self, stack: prepare_late(channels))
+
+    async def prepare_late(channels):
+        await asyncio.sleep(30)
+        for channel in channels:
+            channel.prepare()
+
+    patch.setattr(sequence, "note_left_over_statuses", remember)
+
+
+@caught_by("before its message was looked at once more")
+def start_what_was_left_queued_at_once(patch):
+    patch.setattr(sequence, "hold_queues", lambda flow: None)
+
+
 # --- the ledger ----------------------------------------------------------------------------------------------------
 
 
@@ -115,7 +180,11 @@ def apply_after_the_await(patch):
             raise decision.refusal
         return decision
 
+    async def no_snapshot(self, state):
+        await asyncio.sleep(1)  # the real one would notice that the state lags behind its journal
+
     patch.setattr(Ledger, "record_durably", record)
+    patch.setattr(FileJournal, "snapshot", no_snapshot)
 
 
 @caught_by("was taken 2 times")
@@ -193,6 +262,7 @@ def run_again_what_a_crash_interrupted(patch):
                 await asyncio.get_running_loop().create_future()
 
     patch.setattr(recovery, "mark_interrupted", mark_nothing)
+    patch.setattr(sequence, "note_left_over_statuses", lambda channels: None)  # which would notice at once
     patch.setattr(Scheduler, "run", run)
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from random import Random
 
-from fairlead.core.events import OwnerSet, StateFounded
+from fairlead.core.events import JobWithdrawn
 from fairlead.kit.files import make_private_directory
 from fairlead.store.journal import FileJournal, open_state
 from fairlead.store.writer import AppendFile
@@ -39,10 +39,10 @@ def test_looking_back_while_newer_lines_are_not_yet_written_ends():
         journal = FileJournal(
             STATE, opened, disk=disk, writer=SteppedWriter(lambda: 5.0), offload=offload, on_broken=lambda _: None
         )
-        journal.append("2026-01-05T08:00:00.000Z", 1, [StateFounded("ab12")])
-        looking = asyncio.ensure_future(journal.lines_about(["ab12"]))
+        journal.append("2026-01-05T08:00:00.000Z", 1, [JobWithdrawn("job_1", "")])
+        looking = asyncio.ensure_future(journal.lines_about(["job_1"]))
         await asyncio.sleep(7)
-        journal.append("2026-01-05T08:00:07.000Z", 2, [OwnerSet("ab12")])
+        journal.append("2026-01-05T08:00:07.000Z", 2, [JobWithdrawn("job_1", "again")])
         return [type(found.event).__name__ for found in await looking]
 
-    assert run_virtually(story()) == ["StateFounded"]
+    assert run_virtually(story()) == ["JobWithdrawn"]

@@ -50,6 +50,43 @@ async def test_nobody_is_told_before_the_sync_has_ended(tmp_path: Path):
     await journal.aclose()
 
 
+class OneBatchAtATime:
+    """A writer that makes one batch durable each time the test says so."""
+
+    def start(self, file, progress):
+        self._file, self._progress = file, progress
+        self._waiting: list[Batch] = []
+
+    def put(self, batch: Batch) -> None:
+        self._waiting.append(batch)
+
+    def sync_one(self) -> None:
+        batch = self._waiting.pop(0)
+        self._file.write(batch.data)
+        self._file.sync()
+        self._progress.on_durable(batch.last_seq)
+
+    def close(self) -> None:
+        pass
+
+
+async def test_a_line_is_waited_for_no_longer_than_its_own_sync_whoever_waits_for_a_later_one():
+    writer = OneBatchAtATime()
+    _, journal = open_journal(STATE, disk_with(b""), writer)
+    journal.append(TS, 1, seen(1))
+    journal.append(TS, 2, seen(2))
+    later = asyncio.ensure_future(journal.until_durable(2))
+    await asyncio.sleep(0)
+    earlier = asyncio.ensure_future(journal.until_durable(1))
+    await asyncio.sleep(0)
+    writer.sync_one()
+    done, _ = await asyncio.wait({earlier, later}, timeout=1, return_when=asyncio.FIRST_COMPLETED)
+    assert done == {earlier}
+    writer.sync_one()
+    await later
+    await journal.aclose()
+
+
 async def test_64_writers_share_their_syncs(tmp_path: Path):
     disk = TroubledDisk()
     _, journal = open_journal(tmp_path, disk, ThreadedWriter())

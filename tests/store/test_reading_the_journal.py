@@ -14,7 +14,8 @@ from fairlead.core.events import DaemonStarted, JobEnqueued, PersonSeen
 from fairlead.core.fold import apply
 from fairlead.core.state import State, as_data
 from fairlead.errors import Code, FairleadError
-from fairlead.store.journal import JOURNAL_NAME, find_lines, open_state
+from fairlead.store.history import find_lines
+from fairlead.store.journal import JOURNAL_NAME, open_state
 from fairlead.store.reader import BLOCK
 from fairlead.store.verification import verify
 from fairlead.testing.disk import SimulatedDisk

@@ -9,12 +9,14 @@ from typing import Any
 import click
 
 from fairlead.core.events import JobCompleted, JobFailed
+from fairlead.core.state import answer_entry_id
 from fairlead.errors import Code, error
 from fairlead.kit.files import REAL_DISK, read_if_there
 from fairlead.render.story import in_words
 from fairlead.settings import load_settings
 from fairlead.store.blobs import BLOBS_NAME
-from fairlead.store.journal import JOURNAL_NAME, find_lines
+from fairlead.store.history import read_lines_about
+from fairlead.store.journal import JOURNAL_NAME
 from fairlead.store.reader import blocks, finished_end
 from fairlead.store.verification import verify
 
@@ -66,7 +68,7 @@ def tail_command(*, count: int, raw: bool) -> None:
 def show_command(*, job: str) -> None:
     """Tell the story of one JOB, and print its answer."""
     path = _journal_path()
-    recorded = find_lines(REAL_DISK, path, path.stat().st_size, [job, f"debt_{job}"])
+    recorded = read_lines_about(path, [job, answer_entry_id(job)], REAL_DISK)
     if not recorded:
         raise error(Code.E_JOB_NOT_FOUND, f"{path} has no line about {job!r}.")
     for line in recorded:

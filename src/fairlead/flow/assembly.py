@@ -29,8 +29,8 @@ from fairlead.ports import AttachmentFetcher, Blobs, Channel, Clock, Directories
 
 
 class Adapters(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything the flow meets at its ports. `channels` and `fetchers` may still grow while it runs,
-    `rereaders` until then."""
+    """Everything the flow meets at its ports. A start fills `channels`, `fetchers` and `recheckers` before anything
+    runs."""
 
     state: State
     journal: Journal
@@ -55,9 +55,8 @@ class Flow:
         self.live_events = LiveEvents(adapters.state)
         self.ledger.announce_to(self.live_events.announce)
         self.bindings = Bindings(self.ledger)
-        self.scheduler = Scheduler(
-            self.ledger, adapters.runtimes, self._make_turn, QueuedRecheck(self.ledger, adapters.recheckers)
-        )
+        self.queued_recheck = QueuedRecheck(self.ledger, adapters.recheckers)
+        self.scheduler = Scheduler(self.ledger, adapters.runtimes, self._make_turn, self.queued_recheck)
         self._approvals = Approvals(self.ledger)
         job_history = JobHistory(self.ledger, adapters.journal, adapters.blobs)
         self.view = FlowView(
@@ -65,7 +64,7 @@ class Flow:
         )
         composer = Composer(adapters.state, adapters.blobs, self.view.language_of)
         reconnects = ChannelReconnects()
-        self.delivery = Outbox(
+        self.outbox = Outbox(
             self.ledger,
             adapters.channels,
             composer,
@@ -76,7 +75,7 @@ class Flow:
         parts = CommandParts(
             ledger=self.ledger,
             scheduler=self.scheduler,
-            journal=adapters.journal,
+            history=adapters.journal,
             job_history=job_history,
             directories=adapters.directories,
             runtimes=adapters.runtimes,
@@ -90,7 +89,7 @@ class Flow:
         async with TaskOwner("flow") as owner:
             owner.start(self.ledger.run_announcements(), name="announcements")
             owner.start(self.scheduler.run(), name="scheduler")
-            owner.start(self.delivery.run(), name="delivery")
+            owner.start(self.outbox.run(), name="outbox")
             for runtime in self._adapters.runtimes.values():
                 if runtime.capabilities.unasked:
                     turns = AgentTurns(self.ledger, runtime, self._make_turn)

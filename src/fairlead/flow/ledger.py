@@ -19,7 +19,7 @@ from fairlead.core.fold import apply
 from fairlead.core.limits import Limits
 from fairlead.core.state import State
 from fairlead.errors import Code, error
-from fairlead.ports import Clock, Journal
+from fairlead.ports import Clock, Log
 
 Announce = Callable[[JournalEvent], None]
 
@@ -28,7 +28,7 @@ STEPS_BEFORE_WATCHERS: Final = 2
 
 
 class Ledger:
-    def __init__(self, state: State, journal: Journal, clock: Clock, limits: Limits) -> None:
+    def __init__(self, state: State, journal: Log, clock: Clock, limits: Limits) -> None:
         self.state = state
         self.limits = limits
         self._journal = journal

@@ -9,7 +9,7 @@ import fcntl
 import os
 import stat
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -179,10 +179,18 @@ def write_all(handle: Handle, data: bytes, *, disk: Disk = REAL_DISK) -> None:
 
 def replace_durably(path: Path, data: bytes, mode: int = PRIVATE_FILE, *, disk: Disk = REAL_DISK) -> None:
     """When this returns, `path` durably holds `data`; before that, the old or the new, whole."""
+    replace_durably_with(path, (data,), mode, disk=disk)
+
+
+def replace_durably_with(
+    path: Path, chunks: Iterable[bytes], mode: int = PRIVATE_FILE, *, disk: Disk = REAL_DISK
+) -> None:
+    """The same for content that is too long to be held at once."""
     temporary, handle = _open_temporary(path, mode, disk)
     try:
         try:
-            write_all(handle, data, disk=disk)
+            for chunk in chunks:
+                write_all(handle, chunk, disk=disk)
             disk.sync(handle)
         finally:
             disk.close(handle)

@@ -8,7 +8,7 @@ from typing import Final
 from fairlead.core.state import State
 from fairlead.errors import Code, error
 from fairlead.kit.files import Disk, make_private_directory, remove_leftovers, replace_durably
-from fairlead.store.journal import Offload
+from fairlead.store.history import Offload
 from fairlead.store.writer import NO_ROOM
 
 BLOBS_NAME: Final = "blobs"

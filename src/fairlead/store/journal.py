@@ -1,15 +1,17 @@
 """The journal in use: opened once, appended to by the ledger, read back when the state has forgotten.
 
-Rules of reading are in `reading.py`, of writing in `appending.py`, of the snapshot in `snapshot.py`.
+Rules of reading are in `reader.py`, of writing in `writer.py`, of the snapshot in `snapshot.py`, of looking back in
+`history.py`.
 """
 
 import asyncio
 import gc
-from collections import deque
-from collections.abc import Awaitable, Callable, Generator, Sequence
+import heapq
+import itertools
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -21,15 +23,14 @@ from fairlead.kit.files import Disk, open_private_append, write_all
 from fairlead.observe import log
 from fairlead.ports import Recorded
 from fairlead.store import lines
+from fairlead.store.history import IndexedHistory, Offload
+from fairlead.store.name_index import INDEX_NAME, IndexSizes
 from fairlead.store.reader import BLOCK, Position, finished_end, read_lines
 from fairlead.store.snapshot import Unusable, encode_snapshot, load_snapshot, write_snapshot
 from fairlead.store.writer import AppendFile, Batch, Writer
 
 JOURNAL_NAME: Final = "events.ndjson"
 SNAPSHOT_NAME: Final = "snapshot.json"
-
-Offload = Callable[[Callable[[], Any]], Awaitable[Any]]
-"""How blocking work is done: in a thread in the daemon, at once in the simulator."""
 
 
 class Opened(msgspec.Struct, frozen=True):
@@ -132,6 +133,7 @@ class FileJournal:
         writer: Writer,
         offload: Offload,
         on_broken: Callable[[FairleadError], None],
+        index_sizes: IndexSizes = IndexSizes(),  # noqa: B008 - frozen
     ) -> None:
         self._path = directory / JOURNAL_NAME
         self._snapshot_path = directory / SNAPSHOT_NAME
@@ -142,12 +144,21 @@ class FileJournal:
         self._position = opened.position
         self._last_line = opened.last_line
         self._durable_seq = opened.position.seq
-        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._waiting_order = itertools.count()
         self._watchers: list[tuple[int, asyncio.Future[None]]] = []
         self._stalled = False
         self._broken: FairleadError | None = None
         self._loop = asyncio.get_running_loop()
         self._file = AppendFile(self._path, disk)
+        self._history = IndexedHistory(
+            self._path,
+            directory / INDEX_NAME,
+            disk=disk,
+            offload=offload,
+            end=opened.position.offset,
+            sizes=index_sizes,
+        )
         writer.start(self._file, self)
 
     @property
@@ -168,6 +179,7 @@ class FileJournal:
         assert first_seq == self._position.seq + 1, "numbers are given out in one place, in order"
         data, chain = lines.encode_batch(first_seq, ts, events, self._position.chain)
         last_seq = first_seq + len(events) - 1
+        self._history.note_batch(self._position.offset, data, last_seq)
         self._position = Position(self._position.offset + len(data), last_seq, chain)
         self._last_line = data[data.rfind(b"\n", 0, -1) + 1 : -1]
         self._writer.put(Batch(data, last_seq))
@@ -190,14 +202,17 @@ class FileJournal:
             raise self._broken
         if seq > self._durable_seq:
             future = self._loop.create_future()
-            self._waiting.append((seq, future))
+            # A heap: a turn asks for the line of its own start after others have asked for later lines.
+            heapq.heappush(self._waiting, (seq, next(self._waiting_order), future))
             await future
 
     async def lines_about(self, names: Sequence[str]) -> list[Recorded]:
         position = self._position  # what is appended while this waits is not there to be read yet
         await self.until_durable(position.seq)
-        end = position.offset
-        return await self._offload(lambda: find_lines(self._disk, self._path, end, names))
+        return await self._history.lines_about(names, position.offset)
+
+    async def keep_index(self) -> None:
+        await self._history.keep_index(self.until_durable)
 
     async def snapshot(self, state: State) -> None:
         """Write the state as it is now, once everything in it is durable."""
@@ -231,7 +246,7 @@ class FileJournal:
             log.warning("the disk has room again", message=f"{self._path} is written again; nothing was lost")
         waiting = self._waiting
         while waiting and waiting[0][0] <= seq:
-            _, future = waiting.popleft()
+            _, _, future = heapq.heappop(waiting)
             if not future.done():
                 future.set_result(None)
 
@@ -247,27 +262,7 @@ class FileJournal:
             next_step="Check the disk, then start again; `fairlead journal verify` checks the journal.",
         )
         while self._waiting:
-            _, future = self._waiting.popleft()
+            _, _, future = self._waiting.pop()
             if not future.done():
                 future.set_exception(self._broken)
         self._on_broken(self._broken)
-
-
-def find_lines(disk: Disk, path: Path, end: int, names: Sequence[str]) -> list[Recorded]:
-    """Every line before `end` that holds one of `names` as a whole JSON string."""
-    needles = [msgspec.json.encode(name) for name in names if name]
-    found: list[Recorded] = []
-    offset = 0
-    rest = b""
-    while offset < end:
-        read = disk.read(path, offset, min(BLOCK * 4, end - offset))
-        offset += len(read)
-        whole, _, rest = (rest + read).rpartition(b"\n")
-        if any(needle in whole for needle in needles):
-            found += [_recorded(raw) for raw in whole.split(b"\n") if any(needle in raw for needle in needles)]
-    return found
-
-
-def _recorded(raw: bytes) -> Recorded:
-    line = lines.decoder.decode(raw)
-    return Recorded(line.seq, line.ts, line.payload)

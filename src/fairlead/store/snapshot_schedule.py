@@ -7,7 +7,7 @@ import msgspec
 
 from fairlead.core.state import State
 from fairlead.observe import log
-from fairlead.store.journal import FileJournal
+from fairlead.ports import Snapshots
 
 REST_FACTOR: Final = 20
 """After a snapshot, rest this many times as long as it took: a large state must not keep the disk busy."""
@@ -18,7 +18,7 @@ class SnapshotPace(msgspec.Struct, frozen=True):
     every_seconds: float = 5.0
 
 
-async def keep_snapshots(journal: FileJournal, state: State, pace: SnapshotPace) -> None:
+async def keep_snapshots(journal: Snapshots, state: State, pace: SnapshotPace) -> None:
     """For ever. A snapshot that cannot be written is told and tried again: the journal alone is enough to start."""
     loop = asyncio.get_running_loop()
     covered = state.seq

@@ -1,4 +1,4 @@
-"""Checks every rule of a journal without changing a byte: its lines, its snapshot, and the account of its messages.
+"""Checks every rule of a journal without changing a byte: lines, snapshot, index, and the account of its messages.
 
 It is read in blocks, so that a journal of any size is checked in the memory that its live state takes."""
 
@@ -12,6 +12,7 @@ from fairlead.core.state import Account, State, as_data
 from fairlead.errors import FairleadError
 from fairlead.kit.files import Disk
 from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME
+from fairlead.store.name_index import INDEX_NAME, agrees_with_journal, load_index
 from fairlead.store.reader import Position, decode_strictly, finished_end, read_lines
 from fairlead.store.snapshot import Unusable, load_snapshot
 
@@ -38,8 +39,9 @@ def verify(directory: Path, disk: Disk) -> Verdict:
             f"The last {size - end} bytes are not finished (being written, or torn): the next start cuts them off."
         )
     snapshot_ok = _check_snapshot(directory, disk, state, said)
+    index_ok = _check_index(directory, disk, end, said)
     account_ok = _check_account(state, said)
-    return Verdict(ok=snapshot_ok and account_ok, lines=tuple(said))
+    return Verdict(ok=snapshot_ok and index_ok and account_ok, lines=tuple(said))
 
 
 def _check_snapshot(directory: Path, disk: Disk, state: State, said: list[str]) -> bool:
@@ -61,6 +63,23 @@ def _check_snapshot(directory: Path, disk: Disk, state: State, said: list[str]) 
         return False
     same = loaded.state.seq != state.seq or as_data(loaded.state) == as_data(state)
     covers = f"covers {loaded.position.seq} lines"
+    said.append(f"{path}: {covers} and agrees." if same else f"{path}: {covers} and DISAGREES with the journal.")
+    return same
+
+
+def _check_index(directory: Path, disk: Disk, end: int, said: list[str]) -> bool:
+    """Where it covers the journal it must say of every block what the journal says; the rest is searched."""
+    path, journal = directory / INDEX_NAME, directory / JOURNAL_NAME
+    index = load_index(path, journal, disk, end)
+    if not index.runs:
+        said.append(f"{path}: there is none; the daemon makes it from the journal.")
+        return True
+    try:
+        same = all(agrees_with_journal(run, journal, disk) for run in index.runs)
+    except OSError as fault:  # a daemon that runs may be replacing it at this very moment
+        said.append(f"{path}: it could not be read to its end ({fault}).")
+        return True
+    covers = f"covers {index.end} of {end} bytes"
     said.append(f"{path}: {covers} and agrees." if same else f"{path}: {covers} and DISAGREES with the journal.")
     return same
 

@@ -14,7 +14,10 @@ from fairlead.core.state import State
 from fairlead.errors import FairleadError
 from fairlead.kit.files import read_if_there
 from fairlead.store import lines
+from fairlead.store.history import find_named_lines, read_lines_about
 from fairlead.store.journal import SNAPSHOT_NAME, open_state
+from fairlead.store.name_index import Unindexable, names_in
+from fairlead.store.reader import finished_end
 from fairlead.store.verification import Verdict, verify
 from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.world import JOURNAL, STATE, World
@@ -33,6 +36,8 @@ def judge(world: World) -> None:
     _every_job_ends_once_and_owes(world, facts)
     _starts_are_first_in_first_out(world, facts)
     _deliveries_are_once_and_in_order(world, facts)
+    _hand_edits_are_taken_over(world, facts)
+    judge_index(world, world.disk)
     _state_is_the_fold(world, facts)
 
 
@@ -57,6 +62,26 @@ def judge_snapshot(world: World, found: SimulatedDisk) -> None:
     kept = (read_if_there(JOURNAL, disk=found) or b"").count(b"\n")
     if covered > kept:
         world.accuse(f"the snapshot covers {covered - kept} lines that the journal lost")
+
+
+def judge_index(world: World, found: SimulatedDisk) -> None:
+    """After a crash: whatever is left of the index, it finds the lines that the journal has, and no others."""
+    try:
+        _compare_index(world, found)
+    except (Unindexable, *lines.UNREADABLE) as broken:
+        world.accuse(f"the journal does not pass: {broken}")
+
+
+def _compare_index(world: World, found: SimulatedDisk) -> None:
+    if not found.exists(JOURNAL):
+        return
+    durable = found.durable_bytes(JOURNAL)
+    end = finished_end(found, JOURNAL, found.size_of(JOURNAL))
+    for name in sorted(names_in(durable[: durable.rfind(b"\n") + 1])):
+        through_index = [line.seq for line in read_lines_about(JOURNAL, [name], found)]
+        searched = find_named_lines(found, JOURNAL, frozenset({name}), (), [(0, end)])
+        if through_index[: len(searched)] != [line.seq for line in searched]:
+            world.accuse(f"the index finds other lines about {name} than the journal has")
 
 
 class _Cover(msgspec.Struct):
@@ -155,6 +180,12 @@ def _deliveries_are_once_and_in_order(world: World, facts: list[lines.Line]) -> 
 def _named(wrong: list[tuple[int, int]], order: dict[str, int]) -> str:
     names = {seq: entry_id for entry_id, seq in order.items()}
     return ", ".join(f"{names.get(seq, 'something never owed')}[{index}]" for seq, index in wrong)
+
+
+def _hand_edits_are_taken_over(world: World, facts: list[lines.Line]) -> None:
+    made = {f.payload.name for f in facts if isinstance(f.payload, e.ProjectCreated)}
+    for name in sorted(world.added_by_hand - made):
+        world.accuse(f"project {name}, which was added by hand, was not taken over")
 
 
 def _state_is_the_fold(world: World, facts: list[lines.Line]) -> None:

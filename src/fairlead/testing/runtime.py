@@ -50,6 +50,7 @@ class AgentLog:
         self.violations: list[str] = []
         self.slots = slots
         self.most_active = 0
+        self.on_begin: Callable[[Invoked], None] | None = None
         self._open: dict[str, Invoked] = {}
         self._active: set[str] = set()
 
@@ -58,6 +59,8 @@ class AgentLog:
         other = self._open.get(invoked.session_key)
         if other is not None:
             self.violations.append(f"{invoked.job_id} began while {other.job_id} ran in {invoked.session_key}")
+        if self.on_begin is not None:
+            self.on_begin(invoked)
         self.invoked.append(invoked)
         self._open[invoked.session_key] = invoked
         self.occupy(invoked.job_id)
@@ -84,6 +87,9 @@ class AgentLog:
         if self._open.get(invoked.session_key) is invoked:
             del self._open[invoked.session_key]
         self.vacate(invoked.job_id)
+
+    def under_way(self) -> list[Invoked]:
+        return list(self._open.values())
 
     def end_all(self) -> None:
         """The power is lost, and every agent with it."""

@@ -8,6 +8,7 @@ import asyncio
 import errno
 import math
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from random import Random
 
 import msgspec
@@ -17,7 +18,7 @@ from fairlead.errors import FairleadError
 from fairlead.kit.tasks import TaskOwner
 from fairlead.testing.clock import PowerLost, VirtualLoop
 from fairlead.testing.disk import SimulatedDisk
-from fairlead.testing.invariants import judge, judge_snapshot
+from fairlead.testing.invariants import judge, judge_index, judge_snapshot
 from fairlead.testing.people import everybody
 from fairlead.testing.simulated_daemon import SimulatedDaemon
 from fairlead.testing.world import ActorMaker, World
@@ -143,10 +144,17 @@ class _Life:
 
     def _bury(self) -> None:
         world = self._world
+        world.lock_holder = 0
+        world.processes.left.clear()  # those that nobody ended had their accusation, or end with the power
+        if not self._power_lost:
+            world.leave_agents_over(self._random)
         if self._daemon is not None:
             self._daemon.unplug()
         found = self._found or world.disk.crash(self._random, power_lost=self._power_lost)
         judge_snapshot(world, found)
+        judge_index(world, found)
+        if self._random.random() < 0.3:
+            world.edit_config(found)
         pause = self._random.choice((0.5, 30.0, 600.0))
         old = world.loop
         world.steps += old.steps
@@ -160,8 +168,6 @@ class _Life:
         daemon = self._daemon = SimulatedDaemon(
             self._world, on_broken=lambda e: None if broken.done() else broken.set_result(e)
         )
-        for report in daemon.opened.reports:
-            self._world.tell(report)
         ends = asyncio.ensure_future(self._begin_and_wait(daemon))
         await asyncio.wait({ends, broken}, return_when=asyncio.FIRST_COMPLETED)
         if broken.done():
@@ -171,9 +177,9 @@ class _Life:
     async def _begin_and_wait(self, daemon: SimulatedDaemon) -> None:
         # A mishap whose end the last crash swallowed ends now.
         asyncio.get_running_loop().call_later(self._random.uniform(0, 90), self._world.clear_up)
-        await daemon.start()
-        async with TaskOwner("life") as owner:
-            owner.start(daemon.run(), name="daemon")
+        async with AsyncExitStack() as stack:
+            await daemon.start(stack)
+            owner = await stack.enter_async_context(TaskOwner("life"))
             acting = [
                 owner.start(actor.act(self._world, daemon), name=type(actor).__name__) for actor in self._world.actors
             ]

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -16,13 +16,17 @@ from fairlead.core.keys import SessionKey, thread_key, user_key
 from fairlead.core.limits import Limits
 from fairlead.core.state import State
 from fairlead.errors import Code
+from fairlead.kit.files import read_if_there, replace_durably
 from fairlead.ports import Gate, View
+from fairlead.store.config_file import CONFIG_NAME
 from fairlead.testing.channel import ChannelHistory, Post, Weather
 from fairlead.testing.clock import VirtualLoop
 from fairlead.testing.disk import SimulatedDisk
-from fairlead.testing.runtime import AgentLog
+from fairlead.testing.processes import SimulatedProcesses
+from fairlead.testing.runtime import AgentLog, Invoked
 
 STATE: Final = Path("/state")
+STATE_ID: Final = "simu"
 JOURNAL: Final = STATE / "events.ndjson"
 OWNER: Final = "ada"
 PEOPLE: Final = (OWNER, "ben", "cleo")
@@ -89,6 +93,11 @@ class World:
             max_waiting=self.random.choice((1, 8)),
         )
         self.agents = AgentLog(slots=self.limits.global_max_running)
+        self.agents.on_begin = self._check_begin
+        self.processes = SimulatedProcesses()
+        self.lock_holder = 0
+        self.unchecked: set[str] = set()
+        self.added_by_hand: set[str] = set()
         self.places = self._places()
         self.actors: list[Actor] = []
         self.promises: list[Promise] = []
@@ -138,6 +147,40 @@ class World:
         self.is_away = False
         self.roughness = 0.0
         self.disk.capacity = None
+
+    def leave_agents_over(self, rng: Random) -> None:
+        """The daemon died and the machine did not: most agents that it ran do not notice."""
+        for invoked in self.agents.under_way():
+            if rng.random() < 0.8:
+                process = self.processes.leave(f"{STATE_ID}:{invoked.session_key}")
+                self.tell(f"process {process.pid} of {invoked.job_id} is left over")
+
+    def edit_config(self, disk: SimulatedDisk) -> None:
+        """A person adds a project to config.json by hand while no daemon runs."""
+        path = STATE / CONFIG_NAME
+        data = read_if_there(path, disk=disk)
+        if data is None:
+            return
+        name = f"by-hand-{len(self.added_by_hand) + 1}"
+        content: dict[str, Any] = msgspec.json.decode(data)
+        project = {"name": name, "path": f"/srv/{name}", "enabled_tools": ["echo"], "default_tool": "echo"}
+        content["projects"][name] = project
+        disk.capacity = None
+        replace_durably(path, msgspec.json.encode(content), disk=disk)
+        self.added_by_hand.add(name)
+        self.tell(f"project {name} is added by hand")
+
+    def expect_recheck(self, state: State) -> None:
+        """What an earlier life left queued: none of it may begin before its channel looked at its message again."""
+        queued = (state.jobs[job_id] for session in state.sessions.values() for job_id in session.queue)
+        self.unchecked = {job.job_id for job in queued if job.conversation.channel == "chat"}
+
+    def _check_begin(self, invoked: Invoked) -> None:
+        if self.processes.left:
+            pids = [process.pid for process in self.processes.left]
+            self.accuse(f"{invoked.job_id} began while processes {pids} of an earlier life were still there")
+        if invoked.job_id in self.unchecked:
+            self.accuse(f"{invoked.job_id} began before its message was looked at once more")
 
     def promise(self, promise: Promise) -> None:
         """Somebody was told something: from now on it must be so, whatever happens. It must already be durable."""

@@ -145,7 +145,7 @@ class DiscordChannel:
         )
         self._registration = Registration(self._rest, Path(settings.state_dir), settings.discord_guild_id)
         self._owner: TaskOwner | None = None
-        self._left_over = left_over(view)
+        self._left_over: list[JobView] = []
         self._settling: list[asyncio.Task[None]] = []
 
     # --- ports.Channel, ports.AttachmentFetcher and ports.MessageRechecker
@@ -179,6 +179,10 @@ class DiscordChannel:
             await self._intake.recheck(job)
 
     # --- life
+
+    def prepare(self) -> None:
+        """In a start, before any job of this process starts: later, its own jobs would be among those left over."""
+        self._left_over = left_over(self._view)
 
     async def run(self) -> None:
         """For ever; cancelling it ends all. Nothing that Discord does ends it."""

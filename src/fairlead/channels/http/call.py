@@ -1,6 +1,6 @@
 """What the handlers work with, and what they share: who asks, and how a job looks to a client. Knows no route."""
 
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -17,30 +17,18 @@ from fairlead.core.requests import Caller, Request
 from fairlead.core.views import JobFields, JobView
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import shielded
-from fairlead.ports import Blobs, Gate, View
+from fairlead.ports import Blobs, Durability, Gate, View
 
 R = TypeVar("R")
 
 PULL_CHANNELS = ("http", "terminal")
 
 
-class Vitals(Protocol):
-    """How the journal is doing; the journal itself will do."""
-
-    @property
-    def durable_seq(self) -> int: ...
-
-    @property
-    def is_stalled(self) -> bool: ...
-
-    async def until_durable(self, seq: int) -> None: ...
-
-
 class Service(msgspec.Struct, frozen=True):
     gate: Gate
     view: View
     blobs: Blobs
-    vitals: Vitals
+    vitals: Durability
     identities: Identities
     agent_id: str
     streams: JobStreams

@@ -7,7 +7,7 @@ from typing import Any, Final, NoReturn
 import msgspec
 from aiohttp import web
 
-from fairlead.channels.http.call import PULL_CHANNELS, Call, Service, Vitals, channel_of
+from fairlead.channels.http.call import PULL_CHANNELS, Call, Service, channel_of
 from fairlead.channels.http.errors import HttpRefusal, json_reply, refusal
 from fairlead.channels.http.guard import RequestGuard
 from fairlead.channels.http.job_stream import JobStreams
@@ -20,7 +20,7 @@ from fairlead.core.inbound import clean_text
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log_failure
-from fairlead.ports import Blobs, ChannelCapabilities, Gate, OutgoingMessage, View
+from fairlead.ports import Blobs, ChannelCapabilities, Durability, Gate, OutgoingMessage, View
 
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 _SHUTDOWN_SEC: Final = 2.0
@@ -59,7 +59,7 @@ class HttpChannel(PullChannel):
         identities: Identities,
         agent_id: str,
         blobs: Blobs,
-        vitals: Vitals,
+        vitals: Durability,
         max_body_bytes: int = MAX_BODY_BYTES,
         commands: CommandCatalogue = COMMANDS,
     ) -> None:

@@ -12,7 +12,7 @@ from fairlead.errors import Code, error
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.queries.job_history import JobHistory
 from fairlead.flow.turns.scheduler import Scheduler
-from fairlead.ports import Directories, Journal, Runtime
+from fairlead.ports import Directories, History, Runtime
 
 Handler = Callable[[Any, Caller], Awaitable[Reply]]
 """Carries out a request of its own type for a caller. Raises the FairleadError that refuses it."""
@@ -25,7 +25,7 @@ class CommandParts(msgspec.Struct, frozen=True, kw_only=True):
 
     ledger: Ledger
     scheduler: Scheduler
-    journal: Journal
+    history: History
     job_history: JobHistory
     directories: Directories
     runtimes: Mapping[str, Runtime]

@@ -22,7 +22,7 @@ def thread_start_handlers(parts: CommandParts) -> HandlerTable:
 class ThreadStart:
     def __init__(self, parts: CommandParts) -> None:
         self._ledger = parts.ledger
-        self._journal = parts.journal
+        self._history = parts.history
 
     async def start(self, request: Start, caller: Caller) -> SessionStarted:
         """Returns when the thread is there. Raises why it can never be, or that it takes longer."""
@@ -57,6 +57,6 @@ class ThreadStart:
 
     async def _why_not(self, entry_id: str) -> FairleadError:
         await self._ledger.until_all_durable()
-        facts = [r.event for r in await self._journal.lines_about([entry_id])]
+        facts = [r.event for r in await self._history.lines_about([entry_id])]
         given_up = next(f for f in facts if isinstance(f, DeliveryAbandoned))
         return error(Code(given_up.error_code), given_up.reason)

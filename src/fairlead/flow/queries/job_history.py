@@ -1,7 +1,5 @@
 """Jobs and messages as the journal tells them, also when the state has forgotten them."""
 
-from typing import Final
-
 import msgspec
 
 from fairlead.core import events as e
@@ -13,10 +11,8 @@ from fairlead.core.state import Job, Session, State, answer_entry_id
 from fairlead.core.visibility import may_see
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.ledger import Ledger
-from fairlead.ports import Blobs, Journal, Recorded
+from fairlead.ports import Blobs, History, Recorded
 from fairlead.render.story import in_words
-
-_NAMING: Final = ("message_id", "job_id", "retry_of", "entry_id", "question_id")
 
 
 class PastJob(msgspec.Struct, frozen=True):
@@ -28,9 +24,9 @@ class PastJob(msgspec.Struct, frozen=True):
 
 
 class JobHistory:
-    def __init__(self, ledger: Ledger, journal: Journal, blobs: Blobs) -> None:
+    def __init__(self, ledger: Ledger, history: History, blobs: Blobs) -> None:
         self._ledger = ledger
-        self._journal = journal
+        self._history = history
         self._blobs = blobs
 
     async def job(self, job_id: str) -> PastJob:
@@ -40,7 +36,7 @@ class JobHistory:
         live = self._ledger.state.jobs.get(job_id)
         if live is not None and live.is_live:
             return PastJob(live, await self._text(live.prompt, live.prompt_blob), "")
-        recorded = [r for r in await self._journal.lines_about([job_id]) if _is_about(r.event, job_id)]
+        recorded = [r for r in await self._history.lines_about([job_id]) if _is_about(r.event, job_id)]
         told = _folded(recorded, job_id)
         if told is None:
             raise error(Code.E_JOB_NOT_FOUND, f"There is no job {job_id!r}.")
@@ -54,25 +50,19 @@ class JobHistory:
 
     async def story(self, subject: str, caller: Caller) -> Story:
         """Every step of a job, or of the message that became one; for whoever may know of it."""
-        recorded = await self._lines_naming([subject, answer_entry_id(subject)])
+        recorded = await self._history.lines_about([subject, answer_entry_id(subject)])
         became = [r.event.job_id for r in recorded if isinstance(r.event, e.JobEnqueued)]
         if not subject.startswith("job_") and became:
             job_id = became[-1]
-            recorded = await self._lines_naming([subject, job_id, answer_entry_id(job_id)])
+            recorded = await self._history.lines_about([subject, job_id, answer_entry_id(job_id)])
         questions = [r.event.question_id for r in recorded if isinstance(r.event, e.QuestionAsked)]
         if questions:
-            recorded += await self._lines_naming(questions)
+            recorded += await self._history.lines_about(questions)
         steps = {r.seq: Step(r.seq, r.ts, type(r.event).__name__, in_words(r.event)) for r in recorded}
         talks = {key for r in recorded if (key := self._talk_of(r.event))}
         if not steps or not all(may_see(self._ledger.state, key, caller) for key in talks):
             raise error(Code.E_MESSAGE_NOT_FOUND, f"The journal has no line about {subject[:80]!r}.")
         return Story(subject, tuple(steps[seq] for seq in sorted(steps)))
-
-    async def _lines_naming(self, names: list[str]) -> list[Recorded]:
-        """By what names them alone. The journal finds any word of theirs: with the kind of a fact, or with what
-        somebody said, lines would come of which nobody could tell whose talk they are."""
-        recorded = await self._journal.lines_about(names)
-        return [r for r in recorded if any(getattr(r.event, name, None) in names for name in _NAMING)]
 
     def _talk_of(self, event: e.JournalEvent) -> str:
         if isinstance(event, e.MessageRefused | e.MessageSkipped):

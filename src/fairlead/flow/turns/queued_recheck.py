@@ -19,21 +19,19 @@ PATIENCE_SEC: Final = 10.0
 class QueuedRecheck:
     def __init__(self, ledger: Ledger, recheckers: Mapping[str, MessageRechecker]) -> None:
         self._ledger = ledger
-        self._rereaders = recheckers
-        self._left_queued = {job_id for s in ledger.state.sessions.values() for job_id in s.queue}
+        self._recheckers = recheckers
         self.held: set[str] = set()
+        self.held_queues: list[list[str]] = []
 
-    def hold(self) -> list[list[str]]:
-        """Once, before anything starts: the queues, by session, whose jobs must not start yet."""
+    def hold(self) -> None:
+        """Once, in a start: every job that is queued then was left by an earlier process, and none has started."""
         sessions = self._ledger.state.sessions.values()
-        found = [[job_id for job_id in session.queue if self._must_wait(job_id)] for session in sessions]
-        queues = [queue for queue in found if queue]
-        self.held = {job_id for queue in queues for job_id in queue}
-        return queues
+        found = [[job_id for job_id in session.queue if self._can_be_rechecked(job_id)] for session in sessions]
+        self.held_queues = [queue for queue in found if queue]
+        self.held = {job_id for queue in self.held_queues for job_id in queue}
 
-    def _must_wait(self, job_id: str) -> bool:
-        channel = self._ledger.state.jobs[job_id].conversation.channel
-        return job_id in self._left_queued and channel in self._rereaders
+    def _can_be_rechecked(self, job_id: str) -> bool:
+        return self._ledger.state.jobs[job_id].conversation.channel in self._recheckers
 
     async def recheck(self, job_id: str) -> None:
         """Afterwards the job says what its message says, or is withdrawn; in any case it is held no longer."""
@@ -41,7 +39,7 @@ class QueuedRecheck:
         try:
             if job is not None and job.state == "queued":
                 async with asyncio.timeout(PATIENCE_SEC):
-                    await self._rereaders[job.conversation.channel].recheck(job_view(self._ledger.state, job))
+                    await self._recheckers[job.conversation.channel].recheck(job_view(self._ledger.state, job))
         except TimeoutError:
             log.warning("a queued job goes ahead unread", job_id=job_id, message="its channel is away")
         except Exception as fault:  # a channel that cannot say must not keep a job from running

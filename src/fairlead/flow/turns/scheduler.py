@@ -41,8 +41,8 @@ class Scheduler:
     async def run(self) -> None:
         """For ever. Cancelling it ends every turn, processes included."""
         async with TaskOwner("turns") as owner:
-            for queue in self._queued_recheck.hold():
-                owner.start(self._release(queue, owner), name=f"reread {queue[0]}")
+            for queue in self._queued_recheck.held_queues:
+                owner.start(self._release(queue, owner), name=f"recheck {queue[0]}")
             with self._ledger.followed_by(lambda: self._start_all(owner)):
                 self._start_all(owner)
                 await asyncio.get_running_loop().create_future()

@@ -1,0 +1,29 @@
+"""The readable copy follows the journal, unless a person is editing it: that is taken over at the next start."""
+
+from fairlead.core.state import State
+from fairlead.flow.ledger import Ledger
+from fairlead.flow.startup.machine import ConfigCopy
+from fairlead.observe import log
+
+
+async def keep_config(ledger: Ledger, config: ConfigCopy) -> None:
+    """For ever."""
+    while True:
+        stamps = _stamps(ledger.state)
+        await update_config(ledger, config)
+        while _stamps(ledger.state) == stamps:
+            await ledger.until_changed(ledger.state.seq)
+
+
+async def update_config(ledger: Ledger, config: ConfigCopy) -> None:
+    shown = config.encode(ledger.state)
+    await ledger.until_all_durable()
+    if config.was_edited():
+        log.warning("config.json was edited", message="config.json was edited; the next start takes it over")
+    else:
+        await config.write(shown)
+
+
+def _stamps(state: State) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """What of the state the copy shows, as far as a change of it can be told."""
+    return state.owner_id, tuple((p.name, p.updated_at) for p in state.projects.values())

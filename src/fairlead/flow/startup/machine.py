@@ -1,0 +1,124 @@
+"""What a start needs of the machine it happens on. The daemon brings the real one, the simulator a simulated one."""
+
+from collections.abc import Coroutine, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack
+from typing import Any, Protocol
+
+import msgspec
+
+from fairlead.core.decide.projects import CreateProject, UpdateProject
+from fairlead.core.state import State
+from fairlead.errors import FairleadError
+from fairlead.flow.assembly import Adapters, Flow
+from fairlead.flow.startup.recovery import ProjectSources
+from fairlead.kit.tasks import TaskOwner
+from fairlead.ports import Directories
+
+
+class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Who starts, and what the settings say. `new_state_id` names a state that is founded by this start."""
+
+    new_state_id: str
+    version: str
+    pid: int
+    owner_id: str
+    projects: ProjectSources
+
+
+class HandEdits(Protocol):
+    """What a person changed in the readable copy by hand; nothing where nobody touched it."""
+
+    @property
+    def owner_id(self) -> str: ...
+
+    @property
+    def commands(self) -> Sequence[CreateProject | UpdateProject]: ...
+
+
+class ConfigCopy(Protocol):
+    """The readable copy of owner and projects, config.json."""
+
+    def read_edits(self, state: State, directories: Directories) -> HandEdits:
+        """Raises E_CONFIG for a file that cannot be understood."""
+        ...
+
+    def explain_refusal(self, project: str, problem: FairleadError) -> FairleadError:
+        """The refusal of an edit, with the line of the file where it stands."""
+        ...
+
+    def encode(self, state: State) -> bytes: ...
+
+    def was_edited(self) -> bool:
+        """Whether a person changed the file since it was written, or is changing it now."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """The file is only a copy: a full disk delays it and raises nothing."""
+        ...
+
+
+class EndedProcess(Protocol):
+    """An agent's process that outlived its daemon and was ended."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def command(self) -> str: ...
+
+
+class ChannelStart(Protocol):
+    """A channel's part in a start."""
+
+    @property
+    def name(self) -> str: ...
+
+    def prepare(self) -> None:
+        """Called once, when no job runs and none can start: the channel notes what the last process left on people's
+        screens (statuses that say a job runs). It talks to nobody yet."""
+        ...
+
+    async def run(self) -> None:
+        """For ever. The channel connects, and with each connection asks for what was said while nobody listened."""
+        ...
+
+
+class Machine(Protocol):
+    @property
+    def config(self) -> ConfigCopy: ...
+
+    def lock(self) -> AbstractContextManager[object]:
+        """Raises E_STATE_LOCKED with the holder's name."""
+        ...
+
+    def open(self, stack: AsyncExitStack) -> Adapters:
+        """The state, its journal and all other adapters; `stack` gets what must be closed. Raises why it cannot be."""
+        ...
+
+    def reports(self) -> Sequence[str]:
+        """What opening the state found, in words for a person."""
+        ...
+
+    def start_facts(self) -> StartFacts: ...
+
+    def end_left_over_agents(self, state_id: str) -> Sequence[EndedProcess]:
+        """End every process that an agent of this state left behind; they are gone when this returns."""
+        ...
+
+    def forget_unnamed_blobs(self, state: State) -> None: ...
+
+    def make_channels(self, flow: Flow, adapters: Adapters) -> Sequence[ChannelStart]:
+        """Every channel registered in `adapters`; given are those that take part in the start."""
+        ...
+
+    def background_work(self, flow: Flow, adapters: Adapters) -> dict[str, Coroutine[Any, Any, None]]:
+        """What runs beside the flow, by name: snapshots, the index, the readable copy."""
+        ...
+
+    async def stop(self, flow: Flow, owner: TaskOwner) -> None:
+        """The stop of everything that `owner` runs."""
+        ...
+
+    async def serve(self, stack: AsyncExitStack) -> None:
+        """Let in those who come by themselves (HTTP, the terminal); `stack` gets what shuts them out again."""
+        ...
