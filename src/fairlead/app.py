@@ -23,7 +23,7 @@ from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.files import REAL_DISK, AlreadyLocked, Disk, Lock, lock_file, make_private_directory, replace_durably
 from fairlead.kit.process_sweep import sweep
 from fairlead.kit.tasks import TaskOwner
-from fairlead.observe import JobLogs, Redactor, RotatingFile, log, start_logging
+from fairlead.observe import JobLogDirectory, Redactor, RotatingFile, log, start_logging
 from fairlead.ports import Channel, Runtime
 from fairlead.runtimes.catalogue import available_runtimes
 from fairlead.runtimes.environment import secret_values
@@ -91,7 +91,7 @@ async def run_daemon(
         redactor = Redactor([*settings.secrets(), token, *secret_values(os.environ)])
         app_log = _open_logs(settings, redactor, echo_warnings=echo_warnings)
         stack.callback(app_log.close)
-        job_logs = JobLogs(settings.log_dir, redactor)
+        job_logs = JobLogDirectory(settings.log_dir, redactor)
         opened = _opened(settings.state_dir, disk)
         for report in opened.reports:
             log.warning("journal", message=report)

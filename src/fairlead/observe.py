@@ -46,14 +46,14 @@ class Redactor:
     """Replaces known secret values, in text and in bytes, longest first."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        self._know(secrets)
+        self._set_secrets(secrets)
 
     def learn(self, secret: str) -> None:
         """A secret that came later, such as a rotated token."""
         if secret not in self._texts:
-            self._know((*self._texts, secret))
+            self._set_secrets((*self._texts, secret))
 
-    def _know(self, secrets: Iterable[str]) -> None:
+    def _set_secrets(self, secrets: Iterable[str]) -> None:
         known = sorted({s for s in secrets if len(s) >= _SHORTEST_SECRET}, key=len, reverse=True)
         self._texts = tuple(known)
         self._bytes = tuple(s.encode() for s in known)
@@ -69,11 +69,11 @@ class Redactor:
         for secret in self._bytes:
             begun = (n for n in range(min(len(secret) - 1, len(data)), 0, -1) if data.endswith(secret[:n]))
             cut = min(cut, len(data) - next(begun, 0))
-        while (start := self._straddling(data, cut)) is not None:
+        while (start := self._find_straddling(data, cut)) is not None:
             cut = start
         return cut
 
-    def _straddling(self, data: bytes, cut: int) -> int | None:
+    def _find_straddling(self, data: bytes, cut: int) -> int | None:
         """Where a whole secret begins that `cut` would part."""
         found = (data.find(s, max(0, cut - len(s) + 1), cut + len(s) - 1) for s in self._bytes)
         return min((at for at in found if at >= 0), default=None)
@@ -114,13 +114,13 @@ class RotatingFile:
 
     def _rotate(self) -> None:
         with suppress(OSError):  # somebody else may have moved or removed it
-            self._age()
+            self._rename_older()
         fresh = self._open()  # before the old one is closed: there is always a file that is ours
         os.close(self._fd)
         self._fd = fresh
         self._size = 0
 
-    def _age(self) -> None:
+    def _rename_older(self) -> None:
         for age in range(KEPT_APP_LOGS - 1, 0, -1):
             older = self._path.with_name(f"{self._path.name}.{age}")
             if older.exists():
@@ -144,7 +144,7 @@ def start_logging(log_directory: Path, redactor: Redactor, *, echo_warnings: boo
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
-            _with_stack,
+            _add_stack,
             write,
         ],
         wrapper_class=structlog.BoundLogger,
@@ -183,14 +183,14 @@ def log_failure(event: str, fault: BaseException, **fields: Any) -> None:
         log.error(event, error_code="E_INTERNAL", message=repr(fault), fault=fault, **fields)
 
 
-def _with_stack(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def _add_stack(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     fault = event.pop("fault", None)
     if isinstance(fault, BaseException):
         event["stack"] = "".join(traceback.format_exception(fault))
     return event
 
 
-class JobLog:
+class JobLogFile:
     """An agent's raw stdout and stderr as they come. A secret cut in two by a chunk's end is still found: the last
     bytes are held back until more arrive or the log is closed."""
 
@@ -235,7 +235,7 @@ class JobLog:
             self._written += os.write(fd, clean)
 
 
-class JobLogs:
+class JobLogDirectory:
     """One log per job, in a directory that forgets the oldest."""
 
     def __init__(self, log_directory: Path, redactor: Redactor, *, kept_days: int = 30) -> None:
@@ -244,8 +244,8 @@ class JobLogs:
         make_private_directory(self._directory)
         self._forget_older_than(kept_days)
 
-    def open(self, job_id: str) -> JobLog:
-        return JobLog(self._directory / f"{job_id}.log", self._redactor)
+    def open(self, job_id: str) -> JobLogFile:
+        return JobLogFile(self._directory / f"{job_id}.log", self._redactor)
 
     def _forget_older_than(self, days: int) -> None:
         cutoff = time.time() - days * 86400

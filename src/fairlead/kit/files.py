@@ -272,7 +272,7 @@ class Lock:
 def lock_file(path: Path, note: str = "") -> Lock:
     """Take the lock or raise AlreadyLocked, at once. `note` is one line for whoever is refused."""
     handle = _open_with_mode(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
-    with _closed_on_error(handle):
+    with _close_on_error(handle):
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -290,7 +290,7 @@ def _holder(content: bytes) -> tuple[int | None, str]:
 
 def _open_with_mode(path: Path, flags: int, mode: int) -> Handle:
     handle = Handle(os.open(path, flags, mode))
-    with _closed_on_error(handle):
+    with _close_on_error(handle):
         # Only if it differs: a file of another owner that we may write is opened, not refused.
         if stat.S_IMODE(os.fstat(handle).st_mode) != mode:
             os.fchmod(handle, mode)
@@ -307,7 +307,7 @@ def _open_temporary(path: Path, mode: int, disk: Disk) -> tuple[Path, Handle]:
 
 
 @contextmanager
-def _closed_on_error(fd: int) -> Generator[None]:
+def _close_on_error(fd: int) -> Generator[None]:
     try:
         yield
     except BaseException:  # also when cancelled: nobody else knows of the open file

@@ -38,7 +38,7 @@ class LineFramer:
         self._end_line()
         *whole, rest = others
         # Lines that lie whole in one chunk are nearly all there are: only a tiny limit could be passed by one.
-        self._ready.extend(whole if len(chunk) <= self._limit else map(self._checked, whole))
+        self._ready.extend(whole if len(chunk) <= self._limit else map(self._check_length, whole))
         self._extend(rest)
 
     def next_line(self) -> bytes | None:
@@ -56,7 +56,7 @@ class LineFramer:
         rest, self._partial, self._skipping = bytes(self._partial), bytearray(), False
         return rest or None
 
-    def _checked(self, line: bytes) -> bytes | LineTooLong:
+    def _check_length(self, line: bytes) -> bytes | LineTooLong:
         return line if len(line) <= self._limit else LineTooLong(self._limit, len(line))
 
     def _extend(self, part: bytes) -> None:

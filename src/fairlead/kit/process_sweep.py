@@ -12,11 +12,11 @@ from collections.abc import Callable
 import msgspec
 
 from fairlead.kit.process_table import (
+    ProcessEntry,
     ProcessTable,
-    Seen,
-    checked_mark,
     descendants,
     system_table,
+    validate_mark,
 )
 
 PAUSE = 0.01  # between two looks: a killed process needs a moment to be gone
@@ -47,13 +47,13 @@ class Family:
         self._table = table or system_table()
         self._known: set[tuple[int, str]] = set() if root is None else {root}
 
-    def look(self) -> list[Seen]:
+    def look(self) -> list[ProcessEntry]:
         """The members that live now. Take a look before each signal: it may cut the tree."""
-        return self._meet(lambda _: None)
+        return self._visit_members(lambda _: None)
 
-    def send(self, number: signal.Signals) -> list[Seen]:
+    def send(self, number: signal.Signals) -> list[ProcessEntry]:
         """Signal every member in the moment it is met, since a moment later it may have forked."""
-        return self._meet(lambda member: self._send_to(member, number))
+        return self._visit_members(lambda member: self._send_to(member, number))
 
     def send_to_group(self, number: signal.Signals) -> None:
         """Only the root's own process group, as a terminal does; all others keep on."""
@@ -61,14 +61,14 @@ class Family:
             if self._root is not None and member.group == self._root[0]:
                 self._send_to(member, number)
 
-    def _meet(self, greet: Callable[[Seen], None]) -> list[Seen]:
-        met: list[Seen] = []
-        others: list[Seen] = []
+    def _visit_members(self, visit: Callable[[ProcessEntry], None]) -> list[ProcessEntry]:
+        met: list[ProcessEntry] = []
+        others: list[ProcessEntry] = []
         for process in self._table.scan():
             if process.pid == os.getpid():
                 continue  # and so nothing below it is reached either
             if self._is_member(process):
-                greet(process)
+                visit(process)
                 met.append(process)
             else:
                 others.append(process)
@@ -76,24 +76,24 @@ class Family:
         below = descendants(roots, [*met, *others])
         for process in others:
             if process.pid in below:
-                greet(process)
+                visit(process)
                 met.append(process)
         self._known.update(member.identity for member in met)
         return met
 
-    def _is_member(self, process: Seen) -> bool:
+    def _is_member(self, process: ProcessEntry) -> bool:
         if process.mark is not None and self._is_ours(process.mark):
             return True
         return process.identity in self._known or self._is_in_root_group(process)
 
-    def _is_in_root_group(self, process: Seen) -> bool:
+    def _is_in_root_group(self, process: ProcessEntry) -> bool:
         """The kernel gives a pid to nobody else while a group bears its number; a leader that is not our
         root shows that the group has ended and the number is somebody else's now."""
         if self._root is None or process.group != self._root[0]:
             return False
-        return self._table.started(self._root[0]) in {None, self._root[1]}
+        return self._table.start_time(self._root[0]) in {None, self._root[1]}
 
-    def _send_to(self, process: Seen, number: signal.Signals) -> None:
+    def _send_to(self, process: ProcessEntry, number: signal.Signals) -> None:
         try:
             _signal_exactly(process, number, self._table)
         except (ProcessLookupError, PermissionError):
@@ -101,12 +101,12 @@ class Family:
             return
 
 
-def _signal_exactly(process: Seen, number: signal.Signals, table: ProcessTable) -> None:
+def _signal_exactly(process: ProcessEntry, number: signal.Signals, table: ProcessTable) -> None:
     """Signal that process, never another one that has got its pid since."""
     handle = _hold(process.pid)
     try:
         # Checked while the handle is held: it goes on meaning the process that was checked.
-        if table.started(process.pid) != process.started:
+        if table.start_time(process.pid) != process.started:
             return
         if handle is None:
             os.kill(process.pid, number)
@@ -134,7 +134,7 @@ def kill_until_gone(family: Family, *, limit: float) -> tuple[SweptProcess, ...]
     escape one.
     """
     deadline = time.monotonic() + limit
-    struck: dict[tuple[int, str], Seen] = {}
+    struck: dict[tuple[int, str], ProcessEntry] = {}
     left = family.look()
     quiet = 0 if left else 1
     while quiet < 2 and time.monotonic() < deadline:
@@ -154,6 +154,6 @@ def sweep(mark_prefix: str, *, limit: float = SWEEP_LIMIT) -> list[SweptProcess]
 
     Reaches what this user may look at and signal, and gives what was found.
     """
-    checked_mark(mark_prefix)  # an empty prefix would mean everybody's
+    validate_mark(mark_prefix)  # an empty prefix would mean everybody's
     family = Family(lambda mark: mark.startswith(mark_prefix))
     return list(kill_until_gone(family, limit=limit))

@@ -31,7 +31,7 @@ from fairlead.api.wire import (
 from fairlead.channels.http.call import Call, job_info
 from fairlead.core import replies, requests
 from fairlead.errors import Code, error
-from fairlead.kit.tasks import shielded
+from fairlead.kit.tasks import run_to_end
 from fairlead.ports import Click
 
 _MEDIA_TYPE: Final = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+-]{0,60}")
@@ -232,7 +232,7 @@ async def post_answer(call: Call) -> Answered:
         for_session=body.for_session,
         pre_authorised=True,
     )
-    return Answered(await shielded(call.service.gate.click(click)))
+    return Answered(await run_to_end(call.service.gate.click(click)))
 
 
 # --- the daemon ----------------------------------------------------------------------------------------------------

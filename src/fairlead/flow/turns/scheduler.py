@@ -58,7 +58,7 @@ class Scheduler:
             return  # called by what is noted below
         self._looking = True
         try:
-            while self._may_start and (decision := self._ledger.apply_now(StartNext(self._held()))).events:
+            while self._may_start and (decision := self._ledger.apply_now(StartNext(self._held_jobs()))).events:
                 if isinstance(decision.events[0], JobStarted):
                     self._begin(decision.subject, owner)
         finally:
@@ -70,7 +70,7 @@ class Scheduler:
         state = self._ledger.state
         return not self._closed and bool(state.ready or state.waiting)
 
-    def _held(self) -> frozenset[str]:
+    def _held_jobs(self) -> frozenset[str]:
         sessions = self._ledger.state.sessions
         resting = (sessions[key].queue[:1] for key in self._resting if key in sessions)
         return frozenset(self._queued_recheck.held).union(*resting)
