@@ -74,7 +74,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's name
         if fd == 0:
-            self._writable.set()  # whoever waits to write learns that nobody reads
+            self._writable.set()  # a writer that waits learns that nobody reads
             return
         self._open_outputs.discard(fd)
         if fd == 1:
@@ -127,10 +127,10 @@ class ChildPipes(asyncio.SubprocessProtocol):
             self._stdout_pipe.resume_reading()
 
     async def close(self, *, patience: float) -> None:
-        """Take what is still in the pipes, then close them, whoever else may hold their other ends."""
+        """Take what is still in the pipes, then close them, even if a grandchild holds their other ends."""
         assert self._transport is not None
         stdin = cast("asyncio.WriteTransport | None", self._transport.get_pipe_transport(0))
-        # One that is closing with nothing left to write goes by itself, and must not be aborted twice.
+        # A pipe that is closing with nothing left to write closes by itself, and must not be aborted twice.
         if stdin is not None and (stdin.get_write_buffer_size() or not stdin.is_closing()):
             stdin.abort()
         try:
@@ -193,8 +193,8 @@ class ChildPipes(asyncio.SubprocessProtocol):
 
 
 class _PausableReader:
-    """The reading end as its reader turns it off and on. A pipe of Python 3.11.2, which Debian 12 has, cannot say
-    whether it is read, and takes up its old number again although that may be another's by now."""
+    """The reading end of a pipe, as its reader pauses and resumes it. The transport of Python 3.11.2, which Debian 12
+    has, cannot say whether it is paused, and resumes a descriptor that may by now belong to another file."""
 
     def __init__(self, pipe: asyncio.ReadTransport) -> None:
         self._pipe = pipe
@@ -219,5 +219,5 @@ def _widen(output: asyncio.BaseTransport) -> None:
     pipe, widen = output.get_extra_info("pipe"), getattr(fcntl, "F_SETPIPE_SZ", None)
     if pipe is None or widen is None:
         return
-    with contextlib.suppress(OSError, ValueError):  # not allowed to, or closed already
+    with contextlib.suppress(OSError, ValueError):  # Linux may forbid it, or the pipe is closed already
         fcntl.fcntl(pipe.fileno(), widen, _PIPE)

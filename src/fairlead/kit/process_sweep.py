@@ -1,4 +1,4 @@
-"""Killing a family of processes until none is left. Synchronous; knows nothing of pipes, tasks or owners.
+"""Killing a family of processes, a child and all that it started, until none is left. Synchronous; knows no pipes.
 
 A family is found in four ways, since each alone has a hole: the mark in the environment (lost by `env -i`),
 the group (left by setsid), the tree (left when a parent dies), and memory of who was found in it before.
@@ -24,7 +24,7 @@ SWEEP_LIMIT = 10.0
 
 
 class SweptProcess(msgspec.Struct, frozen=True):
-    """It had to be killed; it survived if it was not ours to signal, or is stuck in the kernel."""
+    """A process that had to be killed; it survived if we may not signal it, or if it is stuck in the kernel."""
 
     pid: int
     command: str
@@ -66,7 +66,7 @@ class Family:
         others: list[ProcessEntry] = []
         for process in self._table.scan():
             if process.pid == os.getpid():
-                continue  # and so nothing below it is reached either
+                continue  # so that no process below this one counts as a member
             if self._is_member(process):
                 visit(process)
                 met.append(process)
@@ -97,7 +97,7 @@ class Family:
         try:
             _signal_exactly(process, number, self._table)
         except (ProcessLookupError, PermissionError):
-            # Gone by itself, or not ours to signal: the next look tells which.
+            # The process is gone, or we may not signal it: the next look tells which.
             return
 
 
@@ -130,8 +130,8 @@ def _hold(pid: int) -> int | None:
 def kill_until_gone(family: Family, *, limit: float) -> tuple[SweptProcess, ...]:
     """Look, then SIGKILL all and look again, until two looks in a row find nobody or the time is up.
 
-    The first only looks, because killing cuts the tree. Two, because what is just forking or in exec can
-    escape one.
+    The first only looks, because killing cuts the tree. Two, because a process that is just
+    forking or in exec can escape one.
     """
     deadline = time.monotonic() + limit
     struck: dict[tuple[int, str], ProcessEntry] = {}

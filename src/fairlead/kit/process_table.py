@@ -78,7 +78,7 @@ class ProcTable:
         # Listed again until no pid is new, since what was just looked at may have forked meanwhile.
         for _ in range(_LISTINGS):
             unseen = self._pids() - looked_at
-            # Newest first, and lazily: what forks and exits all the time is then met while it still lives.
+            # Newest first, and lazily, so that processes that fork and exit all the time are met while they live.
             for pid in sorted(unseen, reverse=True):
                 if (seen := self._look(pid)) is not None:
                     yield seen
@@ -96,7 +96,7 @@ class ProcTable:
             return {int(entry.name) for entry in entries if entry.name.isdecimal()}
 
     def _look(self, pid: int) -> ProcessEntry | None:
-        # The mark first: it is what a short-lived process is recognised by.
+        # The mark is read first, because a short-lived process is recognised by it.
         mark = find_mark(self._read(pid, "environ") or b"")
         stat = self._read(pid, "stat")
         seen = None if stat is None else parse_proc_stat(stat)

@@ -1,4 +1,4 @@
-"""Owned processes: a child and all that it starts end with their owner. Knows not what a child says."""
+"""Owned processes: a child and all that it starts end with their owner. Knows nothing of what a child prints."""
 
 import asyncio
 import errno
@@ -71,7 +71,7 @@ AT_ONCE = Grace(terminate=None)
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """`returncode` is None only if the child survived the limit; `killed` names who did not go when asked."""
+    """`returncode` is None only if the child survived the limit; `killed` names those that did not exit when asked."""
 
     returncode: int | None
     killed: tuple[SweptProcess, ...]
@@ -105,9 +105,9 @@ class OwnedProcess:
         line_limit: int = DEFAULT_LIMIT,
         grace: Grace | None = None,
     ) -> AbstractAsyncContextManager["OwnedProcess"]:
-        """Found now, started when the block is entered. `env` is the child's whole environment, but for the mark;
-        its PATH finds the program. `tee` gets the raw bytes as they come, `on_stderr_line` lines of up to 1 MiB;
-        neither may block."""
+        """The program is looked for now, and started when the block is entered. `env` is the child's whole
+        environment, but for the mark; its PATH finds the program. `tee` gets the raw bytes as they come,
+        `on_stderr_line` lines of up to 1 MiB; neither may block."""
         marked = {**env, MARK_VARIABLE: validate_mark(mark)}
         program = find_program(argv[0], cwd=cwd, env=marked)
         process = cls(ChildPipes(tee, on_stderr_line), mark, line_limit)
@@ -116,7 +116,7 @@ class OwnedProcess:
     @asynccontextmanager
     async def _own_child(self, start: Callable[[], Coroutine[Any, Any, None]], grace: Grace) -> AsyncGenerator[Self]:
         try:
-            # Shielded: asyncio ends a cancelled start by killing the child, and not what it has started.
+            # To its end: asyncio ends a cancelled start by killing the child, and not what the child has started.
             await run_to_end(start())
             yield self
         finally:
@@ -186,7 +186,7 @@ class OwnedProcess:
                 stdin=asyncio.subprocess.PIPE if stdin == "pipe" else asyncio.subprocess.DEVNULL,
                 cwd=cwd,
                 env=env,
-                start_new_session=True,  # a terminal's Ctrl-C stays with us, and the group has its own number
+                start_new_session=True,  # so that a terminal's Ctrl-C does not reach the child
             )
         except OSError as fault:
             raise _why_not_started(argv[0], cwd, fault) from fault

@@ -104,7 +104,7 @@ class OwnedTasks:
 
 
 def _find_distinct(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
-    """What really went wrong: the same fault told to many who waited for it is one fault."""
+    """The different faults: one fault that many tasks waited for counts once."""
     found: dict[int, BaseException] = {}
     for fault in group.exceptions:
         if isinstance(fault, BaseExceptionGroup):
@@ -117,7 +117,7 @@ def _find_distinct(group: BaseExceptionGroup[BaseException]) -> list[BaseExcepti
 async def run_to_end(work: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:
     """Finish `work` even if the caller is cancelled meanwhile, however often; then re-raise the cancellation.
 
-    asyncio.shield alone lets go of the work at the first cancellation: it then ends unowned.
+    asyncio.shield alone returns at the first cancellation, and the work goes on without an owner.
     """
     task = asyncio.ensure_future(work)
     cancellation: asyncio.CancelledError | None = None
@@ -139,7 +139,6 @@ class PausableTimeout:
     """
 
     def __init__(self, seconds: float | None) -> None:
-        self._seconds = seconds
         self._left = seconds
         self._pauses = 0
         self._entered = False
@@ -154,12 +153,6 @@ class PausableTimeout:
         """Seconds left on the clock, also while it stands still."""
         due = self._timeout.when()
         return self._left if due is None else due - asyncio.get_running_loop().time()
-
-    def restart(self) -> None:
-        """Give the full time again, as a watchdog does at every sign of life; a pause stays a pause."""
-        self._left = self._seconds
-        if not self._pauses:
-            self._run()
 
     def expire(self) -> None:
         """The time is up now, or as soon as the block is entered: whatever was left, and also while it stands still."""

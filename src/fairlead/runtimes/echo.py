@@ -70,7 +70,7 @@ class _TurnInbox:
         if self._awaited is not None and self._awaited[0] == answer.request_id and not self._awaited[1].done():
             self._awaited[1].set_result(answer)
         else:
-            self._early[answer.request_id] = answer  # quicker than the turn came to wait for it
+            self._early[answer.request_id] = answer  # the answer came before the turn waits for it
 
     def stop(self, end: TurnEnded | TurnFailed) -> None:
         self._stopped = self._stopped or _StoppedEarly(end)
@@ -79,7 +79,7 @@ class _TurnInbox:
 
 
 class EchoRuntime:
-    """Implements `ports.Runtime`. Talks are remembered for as long as the process lives."""
+    """Implements `ports.Runtime`. The agent's sessions are remembered as long as Fairlead runs."""
 
     name = "echo"
     capabilities = RuntimeCapabilities(
@@ -163,7 +163,7 @@ class EchoRuntime:
     async def _perform(self, turn: EchoTurn, inbox: _TurnInbox) -> AsyncGenerator[EngineEvent]:
         invocation = turn.invocation
         talk = invocation.resume_key or resume_key_of(invocation.job_id)
-        # A talk that is resumed had a turn before, even if this process has not seen it.
+        # A session that is resumed had a turn before, even if this process has not seen it.
         number = self._turns_of_talk.get(talk, 1) + 1 if invocation.resume_key else 1
         self._turns_of_talk[talk] = number
         yield ResumeKeyFound(talk)
@@ -203,5 +203,5 @@ class EchoRuntime:
 
 
 def resume_key_of(job_id: str) -> str:
-    """The resume key of a talk that this job began: the same for the same job, as good as any CLI's uuid."""
+    """The resume key of a session that this job began: the same for the same job."""
     return str(uuid5(NAMESPACE_URL, f"fairlead-echo:{job_id}"))

@@ -15,7 +15,7 @@ class Approvals:
         self._ledger = ledger
 
     async def ask(self, job_id: str, ask: Ask) -> Answer:
-        """The person's answer, once the job has its slot again. Nobody in time, or no room to ask, means no."""
+        """The person's answer, once the job has its slot again. No person in time, or too many waiting jobs: no."""
         if self._is_already_allowed(job_id, ask):
             return Answer(ask.request_id, "allow", remember=True)
         try:

@@ -49,7 +49,7 @@ LOGIN: Final = Login(
 )
 STOP_GRACE: Final = Grace(interrupt=2.0, terminate=5.0)
 _OWN: Final = ("ANTHROPIC_", "CLAUDE_CODE_", "CLAUDE_CONFIG_DIR")
-# Another process may do better; for every other failure it would only fail the same way again.
+# After these failures another process may do better; after all others it would fail in the same way.
 _WORTH_ANOTHER_PROCESS: Final = frozenset({Code.E_RUNTIME_HUNG, Code.E_CLI_EXIT_NONZERO})
 
 
@@ -191,7 +191,10 @@ class ClaudeRuntime:
     # --- the three kinds of process ---------------------------------------------------------------------------------
 
     def _start_pooled(self, invocation: Invocation, plan: Plan, on_rest: OnRest) -> ClaudeProcess:
-        session_key, generation = invocation.session_key, invocation.generation  # a reset ends the process
+        session_key, generation = (
+            invocation.session_key,
+            invocation.generation,
+        )  # they stay true: a reset ends the process
 
         def on_unasked(turn_id: str, event: EngineEvent) -> None:
             self._unasked.put_nowait(AgentInitiated(session_key, generation, turn_id, event))

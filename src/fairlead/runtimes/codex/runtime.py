@@ -113,7 +113,7 @@ class CodexAdapter:
         return await check_program(settings.command, self._env, mark=settings.check_mark, good=KNOWN_GOOD, login=LOGIN)
 
     def _remember(self, translator: CodexTranslator) -> None:
-        """A turn that did not complete has used something all the same: then only codex's own record knows."""
+        """A turn that did not complete has used tokens all the same: then only codex's own record knows the total."""
         if translator.total is None:
             self._totals.pop(translator.thread_id, None)
         else:
@@ -139,12 +139,12 @@ def _check_prompt(prompt: str) -> None:
 
 def _recorded_total(sessions: Path, thread_id: str) -> wire.Usage | None:
     if not thread_id.replace("-", "").isalnum():
-        return None  # it goes into a pattern
+        return None  # the id becomes part of a file pattern
     try:
         for path in sessions.rglob(f"rollout-*-{thread_id}.jsonl"):
             return total_in_rollout(path.read_bytes().splitlines())
     except OSError:
-        pass  # no record is an answer too: the turn's usage is then unknown
+        pass  # without codex's record the usage of the turn stays unknown
     return None
 
 

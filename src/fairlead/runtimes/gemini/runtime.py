@@ -72,7 +72,7 @@ class GeminiAdapter:
     def __init__(self, settings: GeminiSettings, environment: Mapping[str, str]) -> None:
         self._settings = settings
         own = child_environment(environment, own_prefixes=_OWN, extra=settings.extra_environment)
-        # Otherwise it starts itself again as a child: a second slower, and deaf to signals.
+        # Otherwise gemini starts itself again as a child, which takes a second more and ignores signals.
         self._env = {**own, "GEMINI_CLI_NO_RELAUNCH": "true"}
 
     @property
