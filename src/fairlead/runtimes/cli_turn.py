@@ -30,7 +30,7 @@ EXIT_PATIENCE = 10.0
 STDERR_SHOWN = 16 * 1024
 
 
-class CliCommand(msgspec.Struct, frozen=True):
+class CliCommand(msgspec.Struct, frozen=True, kw_only=True):
     """How a child is started. Without `stdin` the child reads an empty one, because an open pipe may block it."""
 
     argv: tuple[str, ...]

@@ -111,7 +111,13 @@ def _ask(turn: EchoTurn, step: ScriptStep) -> Actions:
     command = step.rest or "true"
     if f"Bash({command})" not in turn.invocation.allowed:
         request_id = turn.new_request_id()
-        yield PermissionRequested(request_id, "Bash", f"Run {command}", command, input=tool_input("Bash", command))
+        yield PermissionRequested(
+            request_id=request_id,
+            tool="Bash",
+            title=f"Run {command}",
+            detail=command,
+            input=tool_input("Bash", command),
+        )
         answer = yield AwaitAnswer(request_id)
         if answer is None or answer.verdict == "deny":
             why = f" ({answer.message})" if answer is not None and answer.message else ""

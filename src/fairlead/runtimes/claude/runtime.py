@@ -236,7 +236,7 @@ class ClaudeRuntime:
             add_dirs=plan.add_dirs,
             args=invocation.args,
         )
-        command = CliCommand(argv, invocation.project_path, self._env, invocation.mark)
+        command = CliCommand(argv=argv, cwd=invocation.project_path, env=self._env, mark=invocation.mark)
         # In text mode claude prints nothing before the end: there silence says nothing.
         hang_sec = self._settings.hang_timeout_sec if self._settings.output_format == "stream-json" else None
         turn = CliTurn(command, self._translator(plan), self._job_logs(invocation.job_id), hang_sec=hang_sec)

@@ -100,7 +100,13 @@ class CodexAdapter:
         prompt = compose(invocation.prompt, note=policy.note, context=context.files if is_new else (), files=others)
         _check_prompt(prompt)
         argv = arguments(invocation, self._settings, policy, tuple(image.path for image in images))
-        command = CliCommand(argv, invocation.project_path, self._env, invocation.mark, prompt.encode(errors="replace"))
+        command = CliCommand(
+            argv=argv,
+            cwd=invocation.project_path,
+            env=self._env,
+            mark=invocation.mark,
+            stdin=prompt.encode(errors="replace"),
+        )
         translator = CodexTranslator(invocation.resume_key, await self._total_before(invocation.resume_key))
         notes = tuple(note for note in (policy.warning, *(context.warnings if is_new else ())) if note)
         try:
@@ -125,7 +131,7 @@ class CodexAdapter:
         if thread_id in self._totals:
             return self._totals[thread_id]
         home = Path(self._env.get("CODEX_HOME") or Path(self._env.get("HOME", "/")) / ".codex")
-        return await asyncio.to_thread(_recorded_total, home / "sessions", thread_id)
+        return await asyncio.to_thread(_read_recorded_total, home / "sessions", thread_id)
 
 
 def _check_prompt(prompt: str) -> None:
@@ -137,7 +143,7 @@ def _check_prompt(prompt: str) -> None:
         )
 
 
-def _recorded_total(sessions: Path, thread_id: str) -> wire.Usage | None:
+def _read_recorded_total(sessions: Path, thread_id: str) -> wire.Usage | None:
     if not thread_id.replace("-", "").isalnum():
         return None  # the id becomes part of a file pattern
     try:
