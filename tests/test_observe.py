@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 
 from fairlead import observe
 from fairlead.errors import CODES, Code, Kind, error
-from fairlead.observe import JobLog, JobLogs, Redactor, RotatingFile, log, log_failure, silence_logging, start_logging
+from fairlead.observe import (
+    JobLogDirectory,
+    JobLogFile,
+    Redactor,
+    RotatingFile,
+    log,
+    log_failure,
+    silence_logging,
+    start_logging,
+)
 
 pytestmark = pytest.mark.req("A19")
 
@@ -42,7 +51,7 @@ def test_a_secret_is_redacted_however_the_chunks_fall(data, tmp_path_factory):
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=8)))
     path = tmp_path_factory.mktemp("job") / "job_1.log"
     redactor = Redactor([SECRET, other])
-    job_log = JobLog(path, redactor)
+    job_log = JobLogFile(path, redactor)
     for begin, end in zip([0, *cuts], [*cuts, len(whole)], strict=True):
         job_log.write("stdout", whole[begin:end])
     job_log.close()
@@ -50,14 +59,14 @@ def test_a_secret_is_redacted_however_the_chunks_fall(data, tmp_path_factory):
 
 
 def test_what_cannot_be_part_of_a_secret_is_not_held_back(tmp_path: Path):
-    job_log = JobLog(tmp_path / "job_1.log", Redactor([SECRET]))
+    job_log = JobLogFile(tmp_path / "job_1.log", Redactor([SECRET]))
     job_log.write("stdout", b"compiling\nstill at it ...")
     assert (tmp_path / "job_1.log").read_bytes() == b"compiling\nstill at it ..."
     job_log.close()
 
 
 def test_streams_are_kept_apart_while_a_secret_may_be_coming(tmp_path: Path):
-    job_log = JobLog(tmp_path / "job_1.log", Redactor([SECRET]))
+    job_log = JobLogFile(tmp_path / "job_1.log", Redactor([SECRET]))
     job_log.write("stdout", SECRET[:5].encode())
     job_log.write("stderr", b"warning\n")
     job_log.write("stdout", SECRET[5:].encode())
@@ -67,7 +76,7 @@ def test_streams_are_kept_apart_while_a_secret_may_be_coming(tmp_path: Path):
 
 def test_a_job_log_ends_at_its_limit_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(observe, "MAX_JOB_LOG_BYTES", 1000)
-    job_log = JobLog(tmp_path / "job_1.log", Redactor([]))
+    job_log = JobLogFile(tmp_path / "job_1.log", Redactor([]))
     for _ in range(50):
         job_log.write("stdout", b"x" * 99 + b"\n")
     job_log.close()
@@ -77,7 +86,7 @@ def test_a_job_log_ends_at_its_limit_and_says_so(tmp_path: Path, monkeypatch: py
 
 
 def test_old_job_logs_are_forgotten_and_everything_is_private(tmp_path: Path):
-    logs = JobLogs(tmp_path, Redactor([]))
+    logs = JobLogDirectory(tmp_path, Redactor([]))
     for name in ("job_old", "job_new"):
         job_log = logs.open(name)
         job_log.write("stderr", b"hello\n")
@@ -85,7 +94,7 @@ def test_old_job_logs_are_forgotten_and_everything_is_private(tmp_path: Path):
     old = tmp_path / "job" / "job_old.log"
     long_ago = time.time() - 31 * 86400
     os.utime(old, (long_ago, long_ago))
-    JobLogs(tmp_path, Redactor([]))
+    JobLogDirectory(tmp_path, Redactor([]))
     assert [p.name for p in (tmp_path / "job").iterdir()] == ["job_new.log"]
     assert (tmp_path / "job" / "job_new.log").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "job").stat().st_mode & 0o777 == 0o700
@@ -199,11 +208,11 @@ def test_a_refusal_that_passes_several_rooms_is_told_once(tmp_path: Path):
 
 
 def test_a_log_is_made_with_the_first_word_or_at_the_end_and_never_stops_a_job(tmp_path: Path):
-    silent = JobLog(tmp_path / "job_1.log", Redactor([]))
+    silent = JobLogFile(tmp_path / "job_1.log", Redactor([]))
     assert not (tmp_path / "job_1.log").exists()
     silent.close()
     assert (tmp_path / "job_1.log").read_bytes() == b""
-    nowhere = JobLog(tmp_path / "gone" / "job_2.log", Redactor([]))
+    nowhere = JobLogFile(tmp_path / "gone" / "job_2.log", Redactor([]))
     nowhere.write("stdout", b"words\n")
     nowhere.close()
     assert not (tmp_path / "gone").exists()

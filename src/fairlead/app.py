@@ -27,7 +27,7 @@ from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.files import REAL_DISK, AlreadyLocked, Disk, Lock, lock_file, make_private_directory, replace_durably
 from fairlead.kit.process_sweep import SweptProcess, sweep
 from fairlead.kit.tasks import TaskOwner
-from fairlead.observe import JobLogs, Redactor, RotatingFile, log, start_logging
+from fairlead.observe import JobLogDirectory, Redactor, RotatingFile, log, start_logging
 from fairlead.ports import Channel, Journal, Runtime
 from fairlead.runtimes.catalogue import available_runtimes
 from fairlead.runtimes.environment import secret_values
@@ -118,7 +118,7 @@ class RealMachine:
             log.warning("journal", message=report)
         self._journal = self._open_journal(opened)
         stack.push_async_callback(self._journal.aclose)
-        self.runtimes = available_runtimes(settings, JobLogs(settings.log_dir, self._redactor))
+        self.runtimes = available_runtimes(settings, JobLogDirectory(settings.log_dir, self._redactor))
         for runtime in self.runtimes.values():
             stack.push_async_callback(runtime.aclose)
         self._blobs = FileBlobs(self._state_dir, disk=self._disk, offload=asyncio.to_thread)

@@ -46,14 +46,14 @@ class Redactor:
     """Replaces known secret values, in text and in bytes, longest first."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        self._know(secrets)
+        self._set_secrets(secrets)
 
     def learn(self, secret: str) -> None:
         """A secret that came later, such as a rotated token."""
         if secret not in self._texts:
-            self._know((*self._texts, secret))
+            self._set_secrets((*self._texts, secret))
 
-    def _know(self, secrets: Iterable[str]) -> None:
+    def _set_secrets(self, secrets: Iterable[str]) -> None:
         known = sorted({s for s in secrets if len(s) >= _SHORTEST_SECRET}, key=len, reverse=True)
         self._texts = tuple(known)
         self._bytes = tuple(s.encode() for s in known)
@@ -64,17 +64,17 @@ class Redactor:
         return text
 
     def safe_length(self, data: bytes) -> int:
-        """How much of `data` may be let go: no secret reaches beyond it, nor might one that is not yet complete."""
+        """How many bytes of `data` may be written: no secret, whole or only begun, reaches beyond them."""
         cut = len(data)
         for secret in self._bytes:
             begun = (n for n in range(min(len(secret) - 1, len(data)), 0, -1) if data.endswith(secret[:n]))
             cut = min(cut, len(data) - next(begun, 0))
-        while (start := self._straddling(data, cut)) is not None:
+        while (start := self._find_straddling(data, cut)) is not None:
             cut = start
         return cut
 
-    def _straddling(self, data: bytes, cut: int) -> int | None:
-        """Where a whole secret begins that `cut` would part."""
+    def _find_straddling(self, data: bytes, cut: int) -> int | None:
+        """Where a whole secret begins that `cut` would split."""
         found = (data.find(s, max(0, cut - len(s) + 1), cut + len(s) - 1) for s in self._bytes)
         return min((at for at in found if at >= 0), default=None)
 
@@ -85,7 +85,7 @@ class Redactor:
 
 
 class RotatingFile:
-    """A file that starts anew past its limit and keeps a few older ones."""
+    """A log file that is renamed when it reaches its limit; a few older ones are kept."""
 
     def __init__(self, path: Path, limit: int = MAX_APP_LOG_BYTES) -> None:
         self._path = path
@@ -97,8 +97,8 @@ class RotatingFile:
 
     def write(self, line: bytes) -> None:
         if self._closed:
-            return  # the number of a closed file may by now belong to another one
-        # A log that cannot be written is no reason to stop: the journal is the truth, this is only talk.
+            return  # the descriptor of a closed file may by now belong to another file
+        # A log that cannot be written stops nothing: facts are in the journal, logs only help to understand them.
         with suppress(OSError):
             if self._size + len(line) > self._limit:
                 self._rotate()
@@ -114,13 +114,13 @@ class RotatingFile:
 
     def _rotate(self) -> None:
         with suppress(OSError):  # somebody else may have moved or removed it
-            self._age()
-        fresh = self._open()  # before the old one is closed: there is always a file that is ours
+            self._rename_older()
+        fresh = self._open()  # opened before the old one is closed, so that there is always a file to write to
         os.close(self._fd)
         self._fd = fresh
         self._size = 0
 
-    def _age(self) -> None:
+    def _rename_older(self) -> None:
         for age in range(KEPT_APP_LOGS - 1, 0, -1):
             older = self._path.with_name(f"{self._path.name}.{age}")
             if older.exists():
@@ -144,7 +144,7 @@ def start_logging(log_directory: Path, redactor: Redactor, *, echo_warnings: boo
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
-            _with_stack,
+            _add_stack,
             write,
         ],
         wrapper_class=structlog.BoundLogger,
@@ -154,15 +154,19 @@ def start_logging(log_directory: Path, redactor: Redactor, *, echo_warnings: boo
 
 
 def _as_json(event: MutableMapping[str, Any]) -> str:
-    """Whatever is in it: a log that raises would end what it only tells of."""
+    """Encodes any value: a log call that raised would end the work that it only reports."""
     try:
         return msgspec.json.encode(event, enc_hook=str).decode()
-    except (ValueError, TypeError, msgspec.MsgspecError):  # text that is no Unicode, keys that are no text
+    except (
+        ValueError,
+        TypeError,
+        msgspec.MsgspecError,
+    ):  # an event may hold text that is no Unicode, or keys that are no text
         return json.dumps({str(name): repr(value) for name, value in event.items()})
 
 
 def silence_logging() -> None:
-    """For commands that only look: nothing is written anywhere."""
+    """For commands that only read: they leave no line in any log."""
 
     def drop(_logger: object, _method: str, _event: MutableMapping[str, Any]) -> str:
         raise structlog.DropEvent
@@ -174,7 +178,7 @@ def log_failure(event: str, fault: BaseException, **fields: Any) -> None:
     """Every failure with its code, at the level of its kind; Fairlead's own faults with their stack."""
     if isinstance(fault, FairleadError):
         if fault.is_logged:
-            return  # told where it arose: whoever it passes on its way out need not tell it again
+            return  # the fault was logged where it arose, and passes several places on its way out
         fault.is_logged = True
         level = _LEVEL_OF[fault.kind]
         stack = {"fault": fault} if fault.kind is Kind.INTERNAL else {}
@@ -183,14 +187,14 @@ def log_failure(event: str, fault: BaseException, **fields: Any) -> None:
         log.error(event, error_code="E_INTERNAL", message=repr(fault), fault=fault, **fields)
 
 
-def _with_stack(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def _add_stack(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     fault = event.pop("fault", None)
     if isinstance(fault, BaseException):
         event["stack"] = "".join(traceback.format_exception(fault))
     return event
 
 
-class JobLog:
+class JobLogFile:
     """An agent's raw stdout and stderr as they come. A secret cut in two by a chunk's end is still found: the last
     bytes are held back until more arrive or the log is closed."""
 
@@ -216,7 +220,7 @@ class JobLog:
             os.close(self._open())
 
     def _open(self) -> int:
-        """Not before there is something to write, or nothing more: the agent starts sooner."""
+        """The file is opened at the first write, or at the close, so that no agent's start waits for it."""
         if self._fd is None:
             self._fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             self._written = os.fstat(self._fd).st_size
@@ -235,8 +239,8 @@ class JobLog:
             self._written += os.write(fd, clean)
 
 
-class JobLogs:
-    """One log per job, in a directory that forgets the oldest."""
+class JobLogDirectory:
+    """One log per job; logs that are too old are removed at the start."""
 
     def __init__(self, log_directory: Path, redactor: Redactor, *, kept_days: int = 30) -> None:
         self._directory = log_directory / "job"
@@ -244,8 +248,8 @@ class JobLogs:
         make_private_directory(self._directory)
         self._forget_older_than(kept_days)
 
-    def open(self, job_id: str) -> JobLog:
-        return JobLog(self._directory / f"{job_id}.log", self._redactor)
+    def open(self, job_id: str) -> JobLogFile:
+        return JobLogFile(self._directory / f"{job_id}.log", self._redactor)
 
     def _forget_older_than(self, days: int) -> None:
         cutoff = time.time() - days * 86400

@@ -20,7 +20,7 @@ from fairlead.core.views import (
 from fairlead.errors import FairleadError
 from fairlead.ports import View
 from fairlead.testing.channel import ChannelHistory, RecordingChannel, Weather
-from fairlead.testing.simulated_daemon import PullChannel
+from fairlead.testing.simulated_machine import PullChannel
 
 pytestmark = pytest.mark.req("A12", "D7")
 

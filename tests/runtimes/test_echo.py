@@ -33,7 +33,7 @@ from fairlead.core.engine import (
 )
 from fairlead.errors import Code
 from fairlead.ports import Runtime
-from fairlead.runtimes.echo import MODELS, EchoRuntime, talk_of
+from fairlead.runtimes.echo import MODELS, EchoRuntime, resume_key_of
 from fairlead.runtimes.echo_actions import TINY_PICTURE
 from fairlead.runtimes.echo_script import ORDERS, read_script
 from fairlead.testing.clock import run_virtually
@@ -88,7 +88,7 @@ def test_it_is_a_runtime():
 @pytest.mark.req("C8")
 def test_it_names_the_session_key_it_was_given_and_repeats_the_words():
     assert heard("hello\nthere") == [
-        ResumeKeyFound(talk_of("job_20260105_0001")),
+        ResumeKeyFound(resume_key_of("job_20260105_0001")),
         ModelsOffered(MODELS[0], MODELS),
         TextDelta(f"echo {KEY}: hello\nthere\n"),
         TurnEnded(f"echo {KEY}: hello\nthere"),
@@ -98,7 +98,7 @@ def test_it_names_the_session_key_it_was_given_and_repeats_the_words():
 def test_a_resumed_talk_counts_its_turns():
     echo = EchoRuntime()
     heard("one", runtime=echo)
-    talk = talk_of("job_20260105_0001")
+    talk = resume_key_of("job_20260105_0001")
     second = heard("two", runtime=echo, job_id="job_20260105_0002", resume_key=talk)
     third = heard("three", runtime=echo, job_id="job_20260105_0003", resume_key=talk)
     assert [e.text for e in (second[-1], third[-1])] == [

@@ -328,7 +328,7 @@ async def test_a_turn_that_is_interrupted_while_its_start_is_written_starts_no_p
     """The directory is gone by then: only a start would notice."""
     project = tmp_path / "project"
     project.mkdir()
-    command = CliCommand(("sh", "-c", "echo here"), str(project), dict(os.environ), "abcd:job_1")
+    command = CliCommand(argv=("sh", "-c", "echo here"), cwd=str(project), env=dict(os.environ), mark="abcd:job_1")
     turn = CliTurn(command, CodexTranslator(None, Usage()), _NoLog())
     async with aclosing(turn.events()) as events:
         assert await anext(events) == Ready()

@@ -13,7 +13,7 @@ from fairlead.cli.env_file import ENV_FILE
 from fairlead.cli.health import checked, in_words
 from fairlead.errors import FairleadError
 from fairlead.kit.files import REAL_DISK
-from fairlead.observe import JobLogs, Redactor, silence_logging
+from fairlead.observe import JobLogDirectory, Redactor, silence_logging
 from fairlead.runtimes.catalogue import available_runtimes, missing_programs
 from fairlead.settings import Settings, load_settings
 from fairlead.store.config_file import CONFIG_NAME, read_config
@@ -74,7 +74,7 @@ def _check_projects(settings: Settings) -> bool:
 
 
 async def _check_agents(settings: Settings) -> bool:
-    runtimes = available_runtimes(settings, JobLogs(settings.log_dir, Redactor([])))
+    runtimes = available_runtimes(settings, JobLogDirectory(settings.log_dir, Redactor([])))
     healthy = False
     async for name, health in checked(runtimes.values()):
         _tell(f"  {name}", in_words(health), ok=health.ok)

@@ -60,8 +60,8 @@ class Disk(Protocol):
         ...
 
     def read_into(self, path: Path, offset: int, room: memoryview) -> int:
-        """Fill `room` from `offset` on, and say how far: the same as `read`, for whoever reads much and has a place
-        to put it. Fresh memory for every block costs more than the reading."""
+        """Fill `room` from `offset` on, and say how far: the same as `read`, for a caller that reads much and has the
+        memory ready. Fresh memory for every block costs more than the reading."""
         ...
 
     def size_of(self, path: Path) -> int:
@@ -203,7 +203,7 @@ def replace_durably_with(
 
 
 def remove_leftovers(directory: Path, *, disk: Disk = REAL_DISK) -> list[str]:
-    """Remove temporary files that a crash left behind. Only for the one who alone writes in `directory`."""
+    """Remove temporary files that a crash left behind. Only for the one process that writes in `directory`."""
     left = [name for name in disk.listdir(directory) if name.startswith(".") and name.endswith(_TEMPORARY)]
     for name in left:
         disk.unlink(directory / name)
@@ -219,18 +219,18 @@ def make_private_directory(path: Path, *, disk: Disk = REAL_DISK) -> None:
         disk.mkdir(path, PRIVATE_DIRECTORY)
     except FileNotFoundError:
         make_private_directory(path.parent, disk=disk)
-        disk.mkdir(path, PRIVATE_DIRECTORY)  # raises where the parent is there and takes none, as below /proc
+        disk.mkdir(path, PRIVATE_DIRECTORY)  # raises where the parent exists and takes no directories, as below /proc
         disk.sync_directory(path.parent)
     except FileExistsError:
         disk.listdir(path)  # a file of that name raises here instead of at the first use
         with suppress(PermissionError):  # a parent that we may not open was made by somebody else, long ago
-            disk.sync_directory(path.parent)  # whoever made it may have died before its name was durable
+            disk.sync_directory(path.parent)  # the process that made it may have died before the name was durable
     else:
         disk.sync_directory(path.parent)
 
 
 def open_private_append(path: Path, *, disk: Disk = REAL_DISK) -> Handle:
-    """Open for appending, 0600. Name and content are durable when it returns, also if whoever wrote them died first."""
+    """Open for appending, 0600. Name and content are durable when it returns, even if the writer of before crashed."""
     handle = disk.open_append(path, PRIVATE_FILE)
     disk.sync(handle)
     disk.sync_directory(path.parent)
@@ -278,9 +278,9 @@ class Lock:
 
 
 def lock_file(path: Path, note: str = "") -> Lock:
-    """Take the lock or raise AlreadyLocked, at once. `note` is one line for whoever is refused."""
+    """Take the lock or raise AlreadyLocked, at once. `note` is one line that the refused process shows."""
     handle = _open_with_mode(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
-    with _closed_on_error(handle):
+    with _close_on_error(handle):
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -298,7 +298,7 @@ def _holder(content: bytes) -> tuple[int | None, str]:
 
 def _open_with_mode(path: Path, flags: int, mode: int) -> Handle:
     handle = Handle(os.open(path, flags, mode))
-    with _closed_on_error(handle):
+    with _close_on_error(handle):
         # Only if it differs: a file of another owner that we may write is opened, not refused.
         if stat.S_IMODE(os.fstat(handle).st_mode) != mode:
             os.fchmod(handle, mode)
@@ -309,13 +309,13 @@ def _open_temporary(path: Path, mode: int, disk: Disk) -> tuple[Path, Handle]:
     """In the same directory, since a rename across file systems is a copy."""
     while True:
         name = f".{path.name}.{os.getpid()}-{next(_temporary_numbers)}{_TEMPORARY}"
-        # Taken only if a crashed process had our pid.
+        # The name is taken only if a crashed process had our pid.
         with suppress(FileExistsError):
             return path.with_name(name), disk.open_new(path.with_name(name), mode)
 
 
 @contextmanager
-def _closed_on_error(fd: int) -> Generator[None]:
+def _close_on_error(fd: int) -> Generator[None]:
     try:
         yield
     except BaseException:  # also when cancelled: nobody else knows of the open file

@@ -9,7 +9,7 @@ CHUNK = 64 * 1024
 
 
 class LineTooLong(Exception):  # noqa: N818 - says what happened
-    """A line passed the limit. What was held of it is dropped; the framer goes on after the next newline."""
+    """A line passed the limit. The framer drops the part it holds, and goes on after the next newline."""
 
     def __init__(self, limit: int, seen: int) -> None:
         super().__init__(f"a line has {seen} bytes so far and no end; the limit is {limit} bytes")
@@ -37,8 +37,8 @@ class LineFramer:
             return
         self._end_line()
         *whole, rest = others
-        # Lines that lie whole in one chunk are nearly all there are: only a tiny limit could be passed by one.
-        self._ready.extend(whole if len(chunk) <= self._limit else map(self._checked, whole))
+        # Nearly all lines lie whole in one chunk, and only a tiny limit could be passed by such a line.
+        self._ready.extend(whole if len(chunk) <= self._limit else map(self._check_length, whole))
         self._extend(rest)
 
     def next_line(self) -> bytes | None:
@@ -56,7 +56,7 @@ class LineFramer:
         rest, self._partial, self._skipping = bytes(self._partial), bytearray(), False
         return rest or None
 
-    def _checked(self, line: bytes) -> bytes | LineTooLong:
+    def _check_length(self, line: bytes) -> bytes | LineTooLong:
         return line if len(line) <= self._limit else LineTooLong(self._limit, len(line))
 
     def _extend(self, part: bytes) -> None:
@@ -74,7 +74,7 @@ class LineFramer:
     def _end_line(self) -> None:
         if not self._skipping:
             self._ready.append(bytes(self._partial))
-        # A new one, not clear(): the memory of a huge line goes back at once.
+        # A new bytearray instead of clear(), so that the memory of a huge line is freed at once.
         self._partial = bytearray()
         self._skipping = False
 

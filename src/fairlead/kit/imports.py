@@ -1,4 +1,4 @@
-"""What a library loads only because it happens to be installed. Knows no library by name."""
+"""Keeps a library from loading another one only because that one is installed. Knows no library by name."""
 
 import sys
 from collections.abc import Generator

@@ -51,7 +51,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
         self._writable.set()
         self._write_turn = asyncio.Lock()
         self._transport: asyncio.SubprocessTransport | None = None
-        self._tap: _Tap | None = None
+        self._stdout_pipe: _PausableReader | None = None
 
     @property
     def stderr_tail(self) -> bytes:
@@ -60,8 +60,8 @@ class ChildPipes(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.SubprocessTransport", transport)
         if (output := self._transport.get_pipe_transport(1)) is not None:
-            self._tap = _Tap(cast("asyncio.ReadTransport", output))
-            self.stdout.set_transport(cast("asyncio.BaseTransport", self._tap))
+            self._stdout_pipe = _PausableReader(cast("asyncio.ReadTransport", output))
+            self.stdout.set_transport(cast("asyncio.BaseTransport", self._stdout_pipe))
             _widen(output)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
@@ -74,7 +74,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's name
         if fd == 0:
-            self._writable.set()  # whoever waits to write learns that nobody reads
+            self._writable.set()  # a writer that waits learns that nobody reads
             return
         self._open_outputs.discard(fd)
         if fd == 1:
@@ -123,14 +123,14 @@ class ChildPipes(asyncio.SubprocessProtocol):
     def drop_stdout(self) -> None:
         """Nobody reads any more: go on emptying the pipe (and feeding the tee), so that the child can end."""
         self._is_dropping = True
-        if self._tap is not None:
-            self._tap.resume_reading()
+        if self._stdout_pipe is not None:
+            self._stdout_pipe.resume_reading()
 
     async def close(self, *, patience: float) -> None:
-        """Take what is still in the pipes, then close them, whoever else may hold their other ends."""
+        """Take what is still in the pipes, then close them, even if a grandchild holds their other ends."""
         assert self._transport is not None
         stdin = cast("asyncio.WriteTransport | None", self._transport.get_pipe_transport(0))
-        # One that is closing with nothing left to write goes by itself, and must not be aborted twice.
+        # A pipe that is closing with nothing left to write closes by itself, and must not be aborted twice.
         if stdin is not None and (stdin.get_write_buffer_size() or not stdin.is_closing()):
             stdin.abort()
         try:
@@ -179,7 +179,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
         """After the child's exit, a grandchild may hold its pipes for ever. They are closed when nothing
         comes out of them any more; while the reader is behind, they wait for it."""
         assert self._transport is not None
-        is_reader_behind = self._tap is not None and self._tap.is_turned_off
+        is_reader_behind = self._stdout_pipe is not None and self._stdout_pipe.is_paused
         is_quiet = not self._received_since_look and looks_left < _LINGER_LOOKS
         self._received_since_look = False
         if is_reader_behind:
@@ -192,16 +192,16 @@ class ChildPipes(asyncio.SubprocessProtocol):
             loop.call_later(_LINGER, self._look_for_lingerers, looks_left - 1)
 
 
-class _Tap:
-    """The reading end as its reader turns it off and on. A pipe of Python 3.11.2, which Debian 12 has, cannot say
-    whether it is read, and takes up its old number again although that may be another's by now."""
+class _PausableReader:
+    """The reading end of a pipe, as its reader pauses and resumes it. The transport of Python 3.11.2, which Debian 12
+    has, cannot say whether it is paused, and resumes a descriptor that may by now belong to another file."""
 
     def __init__(self, pipe: asyncio.ReadTransport) -> None:
         self._pipe = pipe
         self._is_paused = False
 
     @property
-    def is_turned_off(self) -> bool:
+    def is_paused(self) -> bool:
         return self._is_paused and not self._pipe.is_closing()
 
     def pause_reading(self) -> None:
@@ -209,7 +209,7 @@ class _Tap:
         self._is_paused = True
 
     def resume_reading(self) -> None:
-        if self.is_turned_off:
+        if self.is_paused:
             self._pipe.resume_reading()
         self._is_paused = False
 
@@ -219,5 +219,5 @@ def _widen(output: asyncio.BaseTransport) -> None:
     pipe, widen = output.get_extra_info("pipe"), getattr(fcntl, "F_SETPIPE_SZ", None)
     if pipe is None or widen is None:
         return
-    with contextlib.suppress(OSError, ValueError):  # not allowed to, or closed already
+    with contextlib.suppress(OSError, ValueError):  # Linux may forbid it, or the pipe is closed already
         fcntl.fcntl(pipe.fileno(), widen, _PIPE)

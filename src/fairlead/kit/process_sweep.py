@@ -1,4 +1,4 @@
-"""Killing a family of processes until none is left. Synchronous; knows nothing of pipes, tasks or owners.
+"""Killing a family of processes, a child and all that it started, until none is left. Synchronous; knows no pipes.
 
 A family is found in four ways, since each alone has a hole: the mark in the environment (lost by `env -i`),
 the group (left by setsid), the tree (left when a parent dies), and memory of who was found in it before.
@@ -12,11 +12,11 @@ from collections.abc import Callable
 import msgspec
 
 from fairlead.kit.process_table import (
+    ProcessEntry,
     ProcessTable,
-    Seen,
-    checked_mark,
     descendants,
     system_table,
+    validate_mark,
 )
 
 PAUSE = 0.01  # between two looks: a killed process needs a moment to be gone
@@ -24,7 +24,7 @@ SWEEP_LIMIT = 10.0
 
 
 class SweptProcess(msgspec.Struct, frozen=True):
-    """It had to be killed; it survived if it was not ours to signal, or is stuck in the kernel."""
+    """A process that had to be killed; it survived if we may not signal it, or if it is stuck in the kernel."""
 
     pid: int
     command: str
@@ -47,13 +47,13 @@ class Family:
         self._table = table or system_table()
         self._known: set[tuple[int, str]] = set() if root is None else {root}
 
-    def look(self) -> list[Seen]:
+    def look(self) -> list[ProcessEntry]:
         """The members that live now. Take a look before each signal: it may cut the tree."""
-        return self._meet(lambda _: None)
+        return self._visit_members(lambda _: None)
 
-    def send(self, number: signal.Signals) -> list[Seen]:
+    def send(self, number: signal.Signals) -> list[ProcessEntry]:
         """Signal every member in the moment it is met, since a moment later it may have forked."""
-        return self._meet(lambda member: self._send_to(member, number))
+        return self._visit_members(lambda member: self._send_to(member, number))
 
     def send_to_group(self, number: signal.Signals) -> None:
         """Only the root's own process group, as a terminal does; all others keep on."""
@@ -61,14 +61,14 @@ class Family:
             if self._root is not None and member.group == self._root[0]:
                 self._send_to(member, number)
 
-    def _meet(self, greet: Callable[[Seen], None]) -> list[Seen]:
-        met: list[Seen] = []
-        others: list[Seen] = []
+    def _visit_members(self, visit: Callable[[ProcessEntry], None]) -> list[ProcessEntry]:
+        met: list[ProcessEntry] = []
+        others: list[ProcessEntry] = []
         for process in self._table.scan():
             if process.pid == os.getpid():
-                continue  # and so nothing below it is reached either
+                continue  # so that no process below this one counts as a member
             if self._is_member(process):
-                greet(process)
+                visit(process)
                 met.append(process)
             else:
                 others.append(process)
@@ -76,37 +76,37 @@ class Family:
         below = descendants(roots, [*met, *others])
         for process in others:
             if process.pid in below:
-                greet(process)
+                visit(process)
                 met.append(process)
         self._known.update(member.identity for member in met)
         return met
 
-    def _is_member(self, process: Seen) -> bool:
+    def _is_member(self, process: ProcessEntry) -> bool:
         if process.mark is not None and self._is_ours(process.mark):
             return True
         return process.identity in self._known or self._is_in_root_group(process)
 
-    def _is_in_root_group(self, process: Seen) -> bool:
+    def _is_in_root_group(self, process: ProcessEntry) -> bool:
         """The kernel gives a pid to nobody else while a group bears its number; a leader that is not our
         root shows that the group has ended and the number is somebody else's now."""
         if self._root is None or process.group != self._root[0]:
             return False
-        return self._table.started(self._root[0]) in {None, self._root[1]}
+        return self._table.start_time(self._root[0]) in {None, self._root[1]}
 
-    def _send_to(self, process: Seen, number: signal.Signals) -> None:
+    def _send_to(self, process: ProcessEntry, number: signal.Signals) -> None:
         try:
             _signal_exactly(process, number, self._table)
         except (ProcessLookupError, PermissionError):
-            # Gone by itself, or not ours to signal: the next look tells which.
+            # The process is gone, or we may not signal it: the next look tells which.
             return
 
 
-def _signal_exactly(process: Seen, number: signal.Signals, table: ProcessTable) -> None:
+def _signal_exactly(process: ProcessEntry, number: signal.Signals, table: ProcessTable) -> None:
     """Signal that process, never another one that has got its pid since."""
     handle = _hold(process.pid)
     try:
         # Checked while the handle is held: it goes on meaning the process that was checked.
-        if table.started(process.pid) != process.started:
+        if table.start_time(process.pid) != process.started:
             return
         if handle is None:
             os.kill(process.pid, number)
@@ -130,11 +130,11 @@ def _hold(pid: int) -> int | None:
 def kill_until_gone(family: Family, *, limit: float) -> tuple[SweptProcess, ...]:
     """Look, then SIGKILL all and look again, until two looks in a row find nobody or the time is up.
 
-    The first only looks, because killing cuts the tree. Two, because what is just forking or in exec can
-    escape one.
+    The first only looks, because killing cuts the tree. Two, because a process that is just
+    forking or in exec can escape one.
     """
     deadline = time.monotonic() + limit
-    struck: dict[tuple[int, str], Seen] = {}
+    struck: dict[tuple[int, str], ProcessEntry] = {}
     left = family.look()
     quiet = 0 if left else 1
     while quiet < 2 and time.monotonic() < deadline:
@@ -154,6 +154,6 @@ def sweep(mark_prefix: str, *, limit: float = SWEEP_LIMIT) -> list[SweptProcess]
 
     Reaches what this user may look at and signal, and gives what was found.
     """
-    checked_mark(mark_prefix)  # an empty prefix would mean everybody's
+    validate_mark(mark_prefix)  # an empty prefix would mean everybody's
     family = Family(lambda mark: mark.startswith(mark_prefix))
     return list(kill_until_gone(family, limit=limit))

@@ -21,7 +21,7 @@ _LISTINGS = 100  # a machine on which new processes never cease must not hold up
 _PS_COLUMNS = 10  # pid, ppid, pgid, state, the start in five words, the program
 
 
-class Seen(msgspec.Struct, frozen=True):
+class ProcessEntry(msgspec.Struct, frozen=True):
     """One process at the moment it was looked at. `pid` and `started` together name it for ever."""
 
     pid: int
@@ -37,22 +37,22 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class ProcessTable(Protocol):
-    def scan(self) -> Iterator[Seen]:
+    def scan(self) -> Iterator[ProcessEntry]:
         """Every living process that this user may look at; zombies are not living."""
         ...
 
-    def started(self, pid: int) -> str | None:
+    def start_time(self, pid: int) -> str | None:
         """When the process that has this pid now was started; None if there is none living."""
         ...
 
 
-def checked_mark(mark: str) -> str:
+def validate_mark(mark: str) -> str:
     if not _MARK_PATTERN.fullmatch(mark):
         raise ValueError(f"a mark is printable ASCII without spaces, and not empty: {mark!r}")
     return mark
 
 
-def descendants(roots: Iterable[int], processes: Iterable[Seen]) -> set[int]:
+def descendants(roots: Iterable[int], processes: Iterable[ProcessEntry]) -> set[int]:
     """The pids below `roots`, any number of generations down."""
     children: dict[int, list[int]] = {}
     for process in processes:
@@ -73,12 +73,12 @@ class ProcTable:
     def __init__(self, root: Path = Path("/proc")) -> None:
         self._root = root
 
-    def scan(self) -> Iterator[Seen]:
+    def scan(self) -> Iterator[ProcessEntry]:
         looked_at: set[int] = set()
         # Listed again until no pid is new, since what was just looked at may have forked meanwhile.
         for _ in range(_LISTINGS):
             unseen = self._pids() - looked_at
-            # Newest first, and lazily: what forks and exits all the time is then met while it still lives.
+            # Newest first, and lazily, so that processes that fork and exit all the time are met while they live.
             for pid in sorted(unseen, reverse=True):
                 if (seen := self._look(pid)) is not None:
                     yield seen
@@ -86,7 +86,7 @@ class ProcTable:
                 return
             looked_at |= unseen
 
-    def started(self, pid: int) -> str | None:
+    def start_time(self, pid: int) -> str | None:
         stat = self._read(pid, "stat")
         seen = None if stat is None else parse_proc_stat(stat)
         return None if seen is None else seen.started
@@ -95,8 +95,8 @@ class ProcTable:
         with os.scandir(self._root) as entries:
             return {int(entry.name) for entry in entries if entry.name.isdecimal()}
 
-    def _look(self, pid: int) -> Seen | None:
-        # The mark first: it is what a short-lived process is recognised by.
+    def _look(self, pid: int) -> ProcessEntry | None:
+        # The mark is read first, because a short-lived process is recognised by it.
         mark = find_mark(self._read(pid, "environ") or b"")
         stat = self._read(pid, "stat")
         seen = None if stat is None else parse_proc_stat(stat)
@@ -122,14 +122,14 @@ class ProcTable:
             os.close(fd)
 
 
-def parse_proc_stat(stat: bytes) -> Seen | None:
+def parse_proc_stat(stat: bytes) -> ProcessEntry | None:
     """None for a zombie. The program's name stands in brackets and may hold spaces and brackets itself."""
     head, _, tail = stat.rpartition(b")")
     pid, _, name = head.partition(b" (")
     fields = tail.split()
     if len(fields) < 20 or fields[0] in {b"Z", b"X"}:
         return None
-    return Seen(
+    return ProcessEntry(
         pid=int(pid),
         parent=int(fields[1]),
         group=int(fields[2]),
@@ -151,22 +151,22 @@ class PsTable:
     It prints the environment behind the arguments, so an argument that looks like a mark counts as one.
     """
 
-    def scan(self) -> Iterator[Seen]:
+    def scan(self) -> Iterator[ProcessEntry]:
         marks = parse_ps_marks(_ps("-A", "-E", "-ww", "-o", "pid=,command="))
         for seen in parse_ps(_ps("-A", "-ww", "-o", "pid=,ppid=,pgid=,state=,lstart=,command=")):
             yield msgspec.structs.replace(seen, mark=marks.get(seen.pid))
 
-    def started(self, pid: int) -> str | None:
+    def start_time(self, pid: int) -> str | None:
         found = parse_ps(_ps("-p", str(pid), "-ww", "-o", "pid=,ppid=,pgid=,state=,lstart=,command="))
         return next((seen.started for seen in found), None)
 
 
-def parse_ps(text: str) -> Iterator[Seen]:
+def parse_ps(text: str) -> Iterator[ProcessEntry]:
     for line in text.splitlines():
         columns = line.split(maxsplit=_PS_COLUMNS - 1)
         if len(columns) == _PS_COLUMNS and not columns[3].startswith("Z"):
             pid, parent, group = (int(column) for column in columns[:3])
-            yield Seen(pid, parent, group, started=" ".join(columns[4:9]), command=columns[9].strip())
+            yield ProcessEntry(pid, parent, group, started=" ".join(columns[4:9]), command=columns[9].strip())
 
 
 def parse_ps_marks(text: str) -> dict[int, str]:

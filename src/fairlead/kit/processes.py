@@ -1,4 +1,4 @@
-"""Owned processes: a child and all that it starts end with their owner. Knows not what a child says."""
+"""Owned processes: a child and all that it starts end with their owner. Knows nothing of what a child prints."""
 
 import asyncio
 import errno
@@ -15,8 +15,8 @@ import msgspec
 from fairlead.kit.framing import DEFAULT_LIMIT, LineFramer, LineTooLong, read_lines_with
 from fairlead.kit.process_pipes import ChildPipes, OutputName, StdinClosed, StdinStuck, Tee
 from fairlead.kit.process_sweep import Family, SweptProcess, kill_until_gone, sweep
-from fairlead.kit.process_table import MARK_VARIABLE, checked_mark, system_table
-from fairlead.kit.tasks import shielded
+from fairlead.kit.process_table import MARK_VARIABLE, system_table, validate_mark
+from fairlead.kit.tasks import run_to_end
 
 __all__ = [
     "AT_ONCE",
@@ -71,7 +71,7 @@ AT_ONCE = Grace(terminate=None)
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """`returncode` is None only if the child survived the limit; `killed` names who did not go when asked."""
+    """`returncode` is None only if the child survived the limit; `killed` names those that did not exit when asked."""
 
     returncode: int | None
     killed: tuple[SweptProcess, ...]
@@ -105,19 +105,19 @@ class OwnedProcess:
         line_limit: int = DEFAULT_LIMIT,
         grace: Grace | None = None,
     ) -> AbstractAsyncContextManager["OwnedProcess"]:
-        """Found now, started when the block is entered. `env` is the child's whole environment, but for the mark;
-        its PATH finds the program. `tee` gets the raw bytes as they come, `on_stderr_line` lines of up to 1 MiB;
-        neither may block."""
-        marked = {**env, MARK_VARIABLE: checked_mark(mark)}
+        """The program is looked for now, and started when the block is entered. `env` is the child's whole
+        environment, but for the mark; its PATH finds the program. `tee` gets the raw bytes as they come,
+        `on_stderr_line` lines of up to 1 MiB; neither may block."""
+        marked = {**env, MARK_VARIABLE: validate_mark(mark)}
         program = find_program(argv[0], cwd=cwd, env=marked)
         process = cls(ChildPipes(tee, on_stderr_line), mark, line_limit)
-        return process._alive(lambda: process._start([program, *argv[1:]], cwd, marked, stdin), grace or Grace())
+        return process._own_child(lambda: process._start([program, *argv[1:]], cwd, marked, stdin), grace or Grace())
 
     @asynccontextmanager
-    async def _alive(self, start: Callable[[], Coroutine[Any, Any, None]], grace: Grace) -> AsyncGenerator[Self]:
+    async def _own_child(self, start: Callable[[], Coroutine[Any, Any, None]], grace: Grace) -> AsyncGenerator[Self]:
         try:
-            # Shielded: asyncio ends a cancelled start by killing the child, and not what it has started.
-            await shielded(start())
+            # To its end: asyncio ends a cancelled start by killing the child, and not what the child has started.
+            await run_to_end(start())
             yield self
         finally:
             if self._pid is not None:
@@ -174,7 +174,7 @@ class OwnedProcess:
             self._hurry.set()
         if self._ending is None:
             self._ending = asyncio.create_task(self._end(wanted), name=f"end {self.mark}")
-        return await shielded(self._ending)
+        return await run_to_end(self._ending)
 
     async def _start(
         self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: Literal["pipe", "empty"]
@@ -186,12 +186,12 @@ class OwnedProcess:
                 stdin=asyncio.subprocess.PIPE if stdin == "pipe" else asyncio.subprocess.DEVNULL,
                 cwd=cwd,
                 env=env,
-                start_new_session=True,  # a terminal's Ctrl-C stays with us, and the group has its own number
+                start_new_session=True,  # so that a terminal's Ctrl-C does not reach the child
             )
         except OSError as fault:
             raise _why_not_started(argv[0], cwd, fault) from fault
         self._pid = transport.get_pid()
-        started = system_table().started(self._pid)
+        started = system_table().start_time(self._pid)
         self._root = None if started is None else (self._pid, started)
 
     async def _end(self, grace: Grace) -> Ending:

@@ -28,11 +28,11 @@ class TaskOwner:
     def start(self, work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T | None]:
         """The task gives None instead of a result if it crashed and `on_crash` took the report."""
         full_name = f"{self.name}/{name}"
-        guarded = self._guarded(work, full_name)
+        guard = self._guard(work, full_name)
         try:
-            task = self._group.create_task(guarded, name=full_name)
+            task = self._group.create_task(guard, name=full_name)
         except RuntimeError:
-            guarded.close()
+            guard.close()
             work.close()
             raise
         self._tasks.add(task)
@@ -55,12 +55,12 @@ class TaskOwner:
         try:
             await self._group.__aexit__(kind, error, trace)
         except BaseExceptionGroup as group:
-            only, *others = _distinct(group)
+            only, *others = _find_distinct(group)
             if others:
                 raise
             raise only from only.__cause__
 
-    async def _guarded(self, work: Coroutine[Any, Any, T], full_name: str) -> T | None:
+    async def _guard(self, work: Coroutine[Any, Any, T], full_name: str) -> T | None:
         try:
             return await work
         except Exception as crash:  # any crash goes to `on_crash`, or through the group to the owner
@@ -100,24 +100,24 @@ class OwnedTasks:
     async def __aexit__(self, *_: object) -> None:
         for task in tuple(self._tasks):
             task.cancel(f"{self.name} ends")
-        await shielded(self.join())  # a cancelled owner still waits: nothing of it may run on
+        await run_to_end(self.join())  # a cancelled owner still waits: nothing of it may run on
 
 
-def _distinct(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
-    """What really went wrong: the same fault told to many who waited for it is one fault."""
+def _find_distinct(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
+    """The different faults: one fault that many tasks waited for counts once."""
     found: dict[int, BaseException] = {}
     for fault in group.exceptions:
         if isinstance(fault, BaseExceptionGroup):
-            found.update({id(one): one for one in _distinct(cast("BaseExceptionGroup[BaseException]", fault))})
+            found.update({id(one): one for one in _find_distinct(cast("BaseExceptionGroup[BaseException]", fault))})
         else:
             found[id(fault)] = fault
     return list(found.values())
 
 
-async def shielded(work: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:
+async def run_to_end(work: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:
     """Finish `work` even if the caller is cancelled meanwhile, however often; then re-raise the cancellation.
 
-    asyncio.shield alone lets go of the work at the first cancellation: it then ends unowned.
+    asyncio.shield alone returns at the first cancellation, and the work goes on without an owner.
     """
     task = asyncio.ensure_future(work)
     cancellation: asyncio.CancelledError | None = None
@@ -139,7 +139,6 @@ class PausableTimeout:
     """
 
     def __init__(self, seconds: float | None) -> None:
-        self._seconds = seconds
         self._left = seconds
         self._pauses = 0
         self._entered = False
@@ -155,19 +154,13 @@ class PausableTimeout:
         due = self._timeout.when()
         return self._left if due is None else due - asyncio.get_running_loop().time()
 
-    def restart(self) -> None:
-        """Give the full time again, as a watchdog does at every sign of life; a pause stays a pause."""
-        self._left = self._seconds
-        if not self._pauses:
-            self._run()
-
     def expire(self) -> None:
         """The time is up now, or as soon as the block is entered: whatever was left, and also while it stands still."""
         self._schedule(asyncio.get_running_loop().time())
         self._is_up = True
 
     @contextmanager
-    def paused(self) -> Generator[None]:
+    def pause(self) -> Generator[None]:
         """The clock stands still. Pauses may overlap: it runs on when the last one ends."""
         self._pauses += 1
         if self._pauses == 1:

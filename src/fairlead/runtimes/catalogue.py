@@ -8,13 +8,13 @@ import os
 import shutil
 from collections.abc import Iterator
 
-from fairlead.observe import JobLogs
+from fairlead.observe import JobLogDirectory
 from fairlead.ports import Runtime
 from fairlead.runtimes.echo import EchoRuntime
 from fairlead.settings import Settings
 
 
-def available_runtimes(settings: Settings, job_logs: JobLogs) -> dict[str, Runtime]:
+def available_runtimes(settings: Settings, job_logs: JobLogDirectory) -> dict[str, Runtime]:
     runtimes = [*_find_runtimes(settings, job_logs), EchoRuntime()]
     return {runtime.name: runtime for runtime in runtimes}
 
@@ -25,7 +25,7 @@ def missing_programs(settings: Settings) -> list[str]:
     return [program for program in wanted if not shutil.which(program)]
 
 
-def _find_runtimes(settings: Settings, job_logs: JobLogs) -> Iterator[Runtime]:
+def _find_runtimes(settings: Settings, job_logs: JobLogDirectory) -> Iterator[Runtime]:
     for program, make in (
         (settings.claude_command, _make_claude),
         (settings.codex_command, _make_codex),
@@ -35,7 +35,7 @@ def _find_runtimes(settings: Settings, job_logs: JobLogs) -> Iterator[Runtime]:
             yield make(settings, job_logs)
 
 
-def _make_claude(settings: Settings, job_logs: JobLogs) -> Runtime:
+def _make_claude(settings: Settings, job_logs: JobLogDirectory) -> Runtime:
     from fairlead.runtimes.claude.command_line import ClaudeSettings
     from fairlead.runtimes.claude.runtime import ClaudeRuntime
 
@@ -62,7 +62,7 @@ def _make_claude(settings: Settings, job_logs: JobLogs) -> Runtime:
     return ClaudeRuntime(chosen, os.environ, job_logs.open)
 
 
-def _make_codex(settings: Settings, job_logs: JobLogs) -> Runtime:
+def _make_codex(settings: Settings, job_logs: JobLogDirectory) -> Runtime:
     from fairlead.runtimes.codex.runtime import CodexSettings, codex_runtime
 
     chosen = CodexSettings(
@@ -75,7 +75,7 @@ def _make_codex(settings: Settings, job_logs: JobLogs) -> Runtime:
     return codex_runtime(chosen, os.environ, job_logs.open)
 
 
-def _make_gemini(settings: Settings, job_logs: JobLogs) -> Runtime:
+def _make_gemini(settings: Settings, job_logs: JobLogDirectory) -> Runtime:
     from fairlead.runtimes.gemini.runtime import GeminiSettings, gemini_runtime
 
     chosen = GeminiSettings(

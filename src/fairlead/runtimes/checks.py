@@ -19,14 +19,14 @@ Version = tuple[int, int, int]
 
 
 class KnownGood(msgspec.Struct, frozen=True):
-    """Tried from `first` to `last`; below it does not work, above it is only new."""
+    """Fairlead was tried with versions from `first` to `last`; older ones do not work, newer ones are only untried."""
 
     first: Version
     last: Version
 
 
 class Login(msgspec.Struct, frozen=True):
-    """Any of these means that somebody logged in once. Files are relative to the home directory."""
+    """Any of these variables or files means that somebody logged in once. Files are relative to the home directory."""
 
     variables: tuple[str, ...] = ()
     files: tuple[str, ...] = ()

@@ -30,8 +30,8 @@ EXIT_PATIENCE = 10.0
 STDERR_SHOWN = 16 * 1024
 
 
-class CliCommand(msgspec.Struct, frozen=True):
-    """An argument vector and all around it. Without `stdin` the child reads an empty one: an open pipe can block it."""
+class CliCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """How a child is started. Without `stdin` the child reads an empty one, because an open pipe may block it."""
 
     argv: tuple[str, ...]
     cwd: str
@@ -57,12 +57,12 @@ def start_failure(fault: StartFault) -> TurnFailed:
 
 
 async def exit_of(process: OwnedProcess, *, is_interrupted: bool = False) -> Exit:
-    """How a process ended whose output has ended."""
+    """How a process ended. Its output has ended before."""
     try:
         async with asyncio.timeout(EXIT_PATIENCE):
             returncode: int | None = await process.wait()
     except TimeoutError:
-        # It closed its output and stays: all was said.
+        # The child has closed its output and does not exit: there is nothing more to wait for.
         returncode = (await process.end(CANCEL_GRACE)).returncode
     stderr = process.stderr_tail[-STDERR_SHOWN:].decode(errors="replace")
     return Exit(returncode, stderr, interrupted=is_interrupted)
@@ -95,7 +95,7 @@ class CliTurn:
         self._is_ending = False
 
     def interrupt(self) -> None:
-        """Holds also for a process that is only just being started."""
+        """Also ends a process that is only just being started."""
         self._is_interrupted = True
         if self._process is not None and not self._is_ending:
             self._is_ending = True
@@ -161,7 +161,7 @@ class CliTurn:
         return events
 
     def _watch_for_silence(self) -> None:
-        """Looks again whenever silence could have lasted too long; a tool that runs may take its time."""
+        """Looks again whenever the silence could have lasted too long. While a tool runs, silence is no hang."""
         if self._hang_sec is None:
             return
         loop = asyncio.get_running_loop()
@@ -190,5 +190,5 @@ class CliTurn:
         try:
             await process.write(self._command.stdin)
         except (StdinClosed, StdinStuck):
-            return  # whether it read all it needed shows in what it prints
+            return  # what the child prints shows whether it had read what it needed
         process.close_stdin()

@@ -1,4 +1,4 @@
-"""The built-in agent: repeats what it hears and plays whatever a prompt orders. No process, no network, no disk.
+"""The built-in agent: repeats what it is told and follows the orders in a prompt. No process, no network, no disk.
 
 It names the session key it was given, so that anybody can see which session their words reached.
 """
@@ -26,7 +26,7 @@ from fairlead.core.engine import (
 )
 from fairlead.errors import Code, error
 from fairlead.ports import AgentInfo, Health, RuntimeCapabilities
-from fairlead.runtimes.echo_actions import AwaitAnswer, Pause, Stage, play
+from fairlead.runtimes.echo_actions import AwaitAnswer, EchoTurn, Pause, perform
 from fairlead.runtimes.echo_script import read_script
 
 MODELS: Final = ("echo-1", "echo-2")
@@ -39,8 +39,8 @@ class _StoppedEarly(Exception):  # noqa: N818 - how a turn learns that it is ove
         self.end = end
 
 
-class _Ear:
-    """The one thing a turn waits for, and the word that it is over."""
+class _TurnInbox:
+    """What a turn waits for: the answer to its open request, or the word that it is over."""
 
     def __init__(self) -> None:
         self._awaited: tuple[str, asyncio.Future[Answer]] | None = None
@@ -66,11 +66,11 @@ class _Ear:
         finally:
             self._awaited = None
 
-    def hear(self, answer: Answer) -> None:
+    def deliver(self, answer: Answer) -> None:
         if self._awaited is not None and self._awaited[0] == answer.request_id and not self._awaited[1].done():
             self._awaited[1].set_result(answer)
         else:
-            self._early[answer.request_id] = answer  # quicker than the turn came to wait for it
+            self._early[answer.request_id] = answer  # the answer came before the turn waits for it
 
     def stop(self, end: TurnEnded | TurnFailed) -> None:
         self._stopped = self._stopped or _StoppedEarly(end)
@@ -79,7 +79,7 @@ class _Ear:
 
 
 class EchoRuntime:
-    """Implements `ports.Runtime`. Talks are remembered for as long as the process lives."""
+    """Implements `ports.Runtime`. The agent's sessions are remembered as long as Fairlead runs."""
 
     name = "echo"
     capabilities = RuntimeCapabilities(
@@ -95,7 +95,7 @@ class EchoRuntime:
     )
 
     def __init__(self) -> None:
-        self._running: dict[str, tuple[Stage, _Ear]] = {}
+        self._running: dict[str, tuple[EchoTurn, _TurnInbox]] = {}
         self._turns_of_talk: dict[str, int] = {}
         self._failed_once: set[str] = set()
         self._models: dict[str, str] = {}
@@ -103,8 +103,8 @@ class EchoRuntime:
         self._unasked: asyncio.Queue[AgentInitiated | None] = asyncio.Queue()
 
     async def invoke(self, invocation: Invocation) -> AsyncGenerator[EngineEvent]:
-        stage = Stage(invocation, has_failed_before=invocation.job_id in self._failed_once)
-        here = (stage, _Ear())
+        turn = EchoTurn(invocation, has_failed_before=invocation.job_id in self._failed_once)
+        here = (turn, _TurnInbox())
         self._running[invocation.session_key] = here
         try:
             async with aclosing(self._perform(*here)) as events:  # a turn that is closed early ends here and now
@@ -115,14 +115,14 @@ class EchoRuntime:
                 del self._running[invocation.session_key]
 
     async def tell(self, session_key: str, told: Told) -> None:
-        stage, ear = self._running.get(session_key, (None, None))
+        turn, inbox = self._running.get(session_key, (None, None))
         match told:
             case Answer():
-                if ear is not None:
-                    ear.hear(told)
+                if inbox is not None:
+                    inbox.deliver(told)
             case Interrupt():
-                if stage is not None and ear is not None and not stage.is_deaf:
-                    ear.stop(TurnEnded(stage.text, "interrupted"))
+                if turn is not None and inbox is not None and not turn.is_deaf:
+                    inbox.stop(TurnEnded(turn.text, "interrupted"))
             case SetModel():
                 self._models[session_key] = told.model
             case SetMode():
@@ -145,10 +145,10 @@ class EchoRuntime:
         )
 
     async def end_session(self, session_key: str, how: Literal["stop", "kill"]) -> None:
-        stage, ear = self._running.get(session_key, (None, None))
-        if stage is not None and ear is not None:
+        turn, inbox = self._running.get(session_key, (None, None))
+        if turn is not None and inbox is not None:
             words = "was asked to stop" if how == "stop" else "was killed"
-            ear.stop(TurnFailed(Code.E_CLI_EXIT_NONZERO, f"The echo agent {words}.", stage.text))
+            inbox.stop(TurnFailed(Code.E_CLI_EXIT_NONZERO, f"The echo agent {words}.", turn.text))
 
     async def check(self) -> Health:
         return Health(
@@ -156,51 +156,52 @@ class EchoRuntime:
         )
 
     async def aclose(self) -> None:
-        for stage, ear in self._running.values():
-            ear.stop(TurnFailed(Code.E_SHUTDOWN, "Fairlead is shutting down.", stage.text))
+        for turn, inbox in self._running.values():
+            inbox.stop(TurnFailed(Code.E_SHUTDOWN, "Fairlead is shutting down.", turn.text))
         self._unasked.put_nowait(None)
 
-    async def _perform(self, stage: Stage, ear: _Ear) -> AsyncGenerator[EngineEvent]:
-        invocation = stage.invocation
-        talk = invocation.resume_key or talk_of(invocation.job_id)
-        # A talk that is resumed had a turn before, even if this process has not seen it.
+    async def _perform(self, turn: EchoTurn, inbox: _TurnInbox) -> AsyncGenerator[EngineEvent]:
+        invocation = turn.invocation
+        talk = invocation.resume_key or resume_key_of(invocation.job_id)
+        # A session that is resumed had a turn before, even if this process has not seen it.
         number = self._turns_of_talk.get(talk, 1) + 1 if invocation.resume_key else 1
         self._turns_of_talk[talk] = number
         yield ResumeKeyFound(talk)
         yield ModelsOffered(invocation.model or self._models.get(invocation.session_key, MODELS[0]), MODELS)
-        script = play(stage, read_script(invocation.prompt), turn_number=number, talk=talk)
+        script = perform(turn, read_script(invocation.prompt), turn_number=number, talk=talk)
         answer: Answer | None = None
         while True:
-            deed = script.send(answer)
+            action = script.send(answer)
             answer = None
             try:
-                match deed:
+                match action:
                     case Pause():
-                        await ear.pause(deed.seconds)
+                        await inbox.pause(action.seconds)
                     case AwaitAnswer():
-                        answer = await ear.answer_to(deed.request_id)
+                        answer = await inbox.answer_to(action.request_id)
                     case TurnEnded() | TurnFailed():
-                        self._settle(stage, deed)
-                        yield deed
+                        self._conclude(turn, action)
+                        yield action
                         return
                     case _:
-                        yield deed
+                        yield action
             except _StoppedEarly as stopped:
                 yield stopped.end
                 return
 
-    def _settle(self, stage: Stage, end: TurnEnded | TurnFailed) -> None:
-        job_id = stage.invocation.job_id
+    def _conclude(self, turn: EchoTurn, end: TurnEnded | TurnFailed) -> None:
+        job_id = turn.invocation.job_id
         if isinstance(end, TurnFailed) and end.transient:
             self._failed_once.add(job_id)
         else:
             self._failed_once.discard(job_id)
-        for number, text in enumerate(stage.afterwards, 1):
+        invocation = turn.invocation
+        for number, text in enumerate(turn.afterwards, 1):
             for event in (TextDelta(text), TurnEnded(text)):
-                turn = stage.invocation
-                self._unasked.put_nowait(AgentInitiated(turn.session_key, turn.generation, f"{job_id}-{number}", event))
+                unasked = AgentInitiated(invocation.session_key, invocation.generation, f"{job_id}-{number}", event)
+                self._unasked.put_nowait(unasked)
 
 
-def talk_of(job_id: str) -> str:
-    """The resume key of a talk that this job began: the same for the same job, as good as any CLI's uuid."""
+def resume_key_of(job_id: str) -> str:
+    """The resume key of a session that this job began: the same for the same job."""
     return str(uuid5(NAMESPACE_URL, f"fairlead-echo:{job_id}"))

@@ -1,4 +1,4 @@
-"""How the echo agent plays each order of its script: generators that say what happens, or what to wait for.
+"""What the echo agent does for each order of its script: generators of events, and of what the turn must wait for.
 
 Pure: time passes and answers come only because `echo.py` lets them.
 """
@@ -30,7 +30,7 @@ from fairlead.core.engine import (
     UsageReported,
 )
 from fairlead.errors import Code
-from fairlead.runtimes.echo_script import HELP, Step, failure_of, tool_input
+from fairlead.runtimes.echo_script import HELP, ScriptStep, failure_of, tool_input
 
 CHUNK: Final = 400
 """Characters of one delta: long answers arrive in several, as an agent's do."""
@@ -48,11 +48,11 @@ class AwaitAnswer(msgspec.Struct, frozen=True):
     request_id: str
 
 
-Deed: TypeAlias = EngineEvent | Pause | AwaitAnswer
-Play: TypeAlias = Generator[Deed, Answer | None, None]
+Action: TypeAlias = EngineEvent | Pause | AwaitAnswer
+Actions: TypeAlias = Generator[Action, Answer | None, None]
 
 
-class Stage(msgspec.Struct):
+class EchoTurn(msgspec.Struct):
     """What one turn has said and used so far."""
 
     invocation: Invocation
@@ -67,7 +67,7 @@ class Stage(msgspec.Struct):
     def text(self) -> str:
         return "\n".join(self.said)
 
-    def say(self, text: str) -> Play:
+    def say(self, text: str) -> Actions:
         self.said.append(text)
         text += "\n"
         for at in range(0, len(text), CHUNK):
@@ -82,53 +82,59 @@ class Stage(msgspec.Struct):
         return f"tool-{self.tools}"
 
 
-def _say(stage: Stage, step: Step) -> Play:
-    yield from stage.say(step.rest)
+def _say(turn: EchoTurn, step: ScriptStep) -> Actions:
+    yield from turn.say(step.rest)
 
 
-def _help(stage: Stage, _step: Step) -> Play:
-    yield from stage.say(HELP)
+def _help(turn: EchoTurn, _step: ScriptStep) -> Actions:
+    yield from turn.say(HELP)
 
 
-def _slow(_stage: Stage, step: Step) -> Play:
+def _slow(_stage: EchoTurn, step: ScriptStep) -> Actions:
     yield ThinkingDelta(f"waiting {step.number(1):g} s")
     yield Pause(step.number(1))
 
 
-def _think(_stage: Stage, step: Step) -> Play:
+def _think(_stage: EchoTurn, step: ScriptStep) -> Actions:
     yield ThinkingDelta(step.rest)
 
 
-def _tool(stage: Stage, step: Step) -> Play:
+def _tool(turn: EchoTurn, step: ScriptStep) -> Actions:
     name, _, what = (step.rest or "Bash true").partition(" ")
-    tool_id = stage.new_tool_id()
+    tool_id = turn.new_tool_id()
     yield ToolStarted(tool_id, name, tool_input(name, what))
     yield ToolEnded(tool_id, summary=f"pretended {name} {what}".rstrip())
 
 
-def _ask(stage: Stage, step: Step) -> Play:
+def _ask(turn: EchoTurn, step: ScriptStep) -> Actions:
     """What a rule of this session allows is not asked again."""
     command = step.rest or "true"
-    if f"Bash({command})" not in stage.invocation.allowed:
-        request_id = stage.new_request_id()
-        yield PermissionRequested(request_id, "Bash", f"Run {command}", command, input=tool_input("Bash", command))
+    if f"Bash({command})" not in turn.invocation.allowed:
+        request_id = turn.new_request_id()
+        yield PermissionRequested(
+            request_id=request_id,
+            tool="Bash",
+            title=f"Run {command}",
+            detail=command,
+            input=tool_input("Bash", command),
+        )
         answer = yield AwaitAnswer(request_id)
         if answer is None or answer.verdict == "deny":
             why = f" ({answer.message})" if answer is not None and answer.message else ""
-            yield from stage.say(f"denied: {command}{why}")
+            yield from turn.say(f"denied: {command}{why}")
             return
-    yield from _tool(stage, Step("tool", f"Bash {command}"))
-    yield from stage.say(f"allowed: {command}")
+    yield from _tool(turn, ScriptStep("tool", f"Bash {command}"))
+    yield from turn.say(f"allowed: {command}")
 
 
-def _question(stage: Stage, step: Step) -> Play:
+def _question(turn: EchoTurn, step: ScriptStep) -> Actions:
     questions = tuple(map(_question_of, (step.rest or "Shall I go on? | yes | no").split("||")))
-    request_id = stage.new_request_id()
+    request_id = turn.new_request_id()
     yield QuestionRequested(request_id, questions)
     answer = yield AwaitAnswer(request_id)
     for each in questions:
         chosen = "" if answer is None else answer.chosen.get(each.text, answer.message or answer.verdict)
-        yield from stage.say(f"the answer to {each.text} is {chosen}")
+        yield from turn.say(f"the answer to {each.text} is {chosen}")
 
 
 def _question_of(words: str) -> AskedItem:
@@ -136,64 +142,64 @@ def _question_of(words: str) -> AskedItem:
     return AskedItem(text, tuple(Option(o) for o in options if o))
 
 
-def _plan(stage: Stage, step: Step) -> Play:
-    request_id = stage.new_request_id()
+def _plan(turn: EchoTurn, step: ScriptStep) -> Actions:
+    request_id = turn.new_request_id()
     yield PlanProposed(request_id, step.rest or "1. Say hello.\n2. Go home.")
     answer = yield AwaitAnswer(request_id)
     is_approved = answer is not None and answer.verdict == "allow"
     words = "the plan was approved" if is_approved else "the plan was rejected"
-    yield from stage.say(f"{words}: {answer.message}" if answer is not None and answer.message else words)
+    yield from turn.say(f"{words}: {answer.message}" if answer is not None and answer.message else words)
 
 
-def _image(_stage: Stage, step: Step) -> Play:
+def _image(_stage: EchoTurn, step: ScriptStep) -> Actions:
     for number in range(min(int(step.number(1)), MAX_PICTURES)):
         yield ImageProduced("image/png", _tiny_picture(number) if number else TINY_PICTURE)
 
 
-def _usage(_stage: Stage, step: Step) -> Play:
-    numbers = [Step("usage", word).number(0) for word in step.rest.split()[:3]]
+def _usage(_stage: EchoTurn, step: ScriptStep) -> Actions:
+    numbers = [ScriptStep("usage", word).number(0) for word in step.rest.split()[:3]]
     tokens_in, tokens_out, cost = (*numbers, 0.0, 0.0, 0.0)[:3]
     yield UsageReported(input_tokens=int(tokens_in), output_tokens=int(tokens_out), cost_usd=cost)
 
 
-def _long(stage: Stage, step: Step) -> Play:
+def _long(turn: EchoTurn, step: ScriptStep) -> Actions:
     length = int(step.number(5000))
     line = "Every word of this sentence is here to make the answer long.\n"
-    yield from stage.say((line * (length // len(line) + 1))[:length])
+    yield from turn.say((line * (length // len(line) + 1))[:length])
 
 
-def _big_line(stage: Stage, step: Step) -> Play:
+def _big_line(turn: EchoTurn, step: ScriptStep) -> Actions:
     """In one delta: nothing on the way may split a line for its own convenience."""
     line = "x" * int(step.number(300_000))
-    stage.said.append(line)
+    turn.said.append(line)
     yield TextDelta(line)
 
 
-def _speak_later(stage: Stage, step: Step) -> Play:
-    stage.afterwards.append(step.rest or "something came to my mind")
+def _speak_later(turn: EchoTurn, step: ScriptStep) -> Actions:
+    turn.afterwards.append(step.rest or "something came to my mind")
     yield Diagnostic("will speak unasked when this turn is over")
 
 
-def _fail_once(stage: Stage, _step: Step) -> Play:
-    if stage.has_failed_before:
-        yield from stage.say("the second attempt worked")
+def _fail_once(turn: EchoTurn, _step: ScriptStep) -> Actions:
+    if turn.has_failed_before:
+        yield from turn.say("the second attempt worked")
     else:
         message = "The echo agent was told to fail once."
-        yield TurnFailed(Code.E_CLI_EXIT_NONZERO, message, stage.text, transient=True)
+        yield TurnFailed(Code.E_CLI_EXIT_NONZERO, message, turn.text, transient=True)
 
 
-def _fail(stage: Stage, step: Step) -> Play:
+def _fail(turn: EchoTurn, step: ScriptStep) -> Actions:
     code, message = failure_of(step)
-    yield TurnFailed(code, message, stage.text)
+    yield TurnFailed(code, message, turn.text)
 
 
-def _hang(stage: Stage, step: Step) -> Play:
-    stage.is_deaf = step.rest == "deaf"
+def _hang(turn: EchoTurn, step: ScriptStep) -> Actions:
+    turn.is_deaf = step.rest == "deaf"
     yield ThinkingDelta("hanging")
     yield Pause()
 
 
-_PLAYS: Final[dict[str, Callable[[Stage, Step], Play]]] = {
+_ACTIONS: Final[dict[str, Callable[[EchoTurn, ScriptStep], Actions]]] = {
     "say": _say,
     "slow": _slow,
     "tool": _tool,
@@ -213,18 +219,18 @@ _PLAYS: Final[dict[str, Callable[[Stage, Step], Play]]] = {
 }
 
 
-def play(stage: Stage, steps: list[Step], *, turn_number: int, talk: str) -> Play:
+def perform(turn: EchoTurn, steps: list[ScriptStep], *, turn_number: int, talk: str) -> Actions:
     """The whole turn, to its end: the session key first, then every step in order."""
     first = steps[0].rest if steps and steps[0].order == "say" else ""
-    yield from stage.say(f"echo {stage.invocation.session_key}: {first}".rstrip())
+    yield from turn.say(f"echo {turn.invocation.session_key}: {first}".rstrip())
     if turn_number > 1:
-        yield from stage.say(f"turn {turn_number} of talk {talk}")
-    for file in stage.invocation.files:
-        yield from stage.say(f"with {file.name}")
+        yield from turn.say(f"turn {turn_number} of talk {talk}")
+    for file in turn.invocation.files:
+        yield from turn.say(f"with {file.name}")
     for step in steps[1:] if first else steps:
-        yield from _PLAYS[step.order](stage, step)
+        yield from _ACTIONS[step.order](turn, step)
         yield Pause(0)  # so that an interruption is heard between any two steps
-    yield TurnEnded(stage.text)
+    yield TurnEnded(turn.text)
 
 
 def _tiny_picture(shade: int = 0) -> bytes:

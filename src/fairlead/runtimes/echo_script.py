@@ -39,7 +39,7 @@ HELP: Final = "\n".join(
 )
 
 
-class Step(msgspec.Struct, frozen=True):
+class ScriptStep(msgspec.Struct, frozen=True):
     """`order` is a word of ORDERS, or `say` for words to repeat."""
 
     order: str
@@ -54,17 +54,17 @@ class Step(msgspec.Struct, frozen=True):
         return min(number, 1e6) if number >= 0 else default
 
 
-def read_script(prompt: str) -> list[Step]:
+def read_script(prompt: str) -> list[ScriptStep]:
     """Neighbouring words are one step; a /word that is no order (a path, say) is words too."""
-    steps: list[Step] = []
+    steps: list[ScriptStep] = []
     for line in prompt.splitlines():
         word, _, rest = line.strip().partition(" ")
         if word.startswith("/") and word[1:] in ORDERS:
-            steps.append(Step(word[1:], rest.strip()))
+            steps.append(ScriptStep(word[1:], rest.strip()))
         elif steps and steps[-1].order == "say":
-            steps[-1] = Step("say", f"{steps[-1].rest}\n{line}")
+            steps[-1] = ScriptStep("say", f"{steps[-1].rest}\n{line}")
         else:
-            steps.append(Step("say", line))
+            steps.append(ScriptStep("say", line))
     return [step for step in steps if step.order != "say" or step.rest.strip()]
 
 
@@ -74,7 +74,7 @@ def tool_input(name: str, what: str) -> dict[str, Any]:
     return {field: what}
 
 
-def failure_of(step: Step) -> tuple[Code, str]:
+def failure_of(step: ScriptStep) -> tuple[Code, str]:
     word, _, message = step.rest.partition(" ")
     if word not in Code.__members__:
         return Code.E_AGENT_ERROR, step.rest or "The echo agent was told to fail."

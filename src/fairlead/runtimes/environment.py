@@ -33,7 +33,7 @@ _EVERYONES = frozenset(
     }
 )
 _EVERYONES_PREFIXES = ("LC_", "XDG_")
-# Ours, whoever asks for them: an agent that can read the bot's token is the bot.
+# Fairlead's own, withheld even if a setting names them: an agent that can read the bot's token can act as the bot.
 _NEVER_PREFIXES = ("DISCORD_", "FAIRLEAD_")
 # An agent started from within another agent must not take itself for that one's child.
 _NEVER = frozenset({"CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID"})

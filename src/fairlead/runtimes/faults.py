@@ -72,7 +72,7 @@ def failure_from(
 
 
 def in_plain_words(code: Code, words: str) -> str:
-    """The agent's own sentence, and before it ours where its own does not say what happened to the person."""
+    """The agent's own sentence; where it does not tell what happened, Fairlead's sentence stands before it."""
     said = shorten(words)
     if code is Code.E_RESUME_GONE:
         return f"The agent no longer knows this conversation, so nothing was run. It said: {said}"

@@ -38,7 +38,7 @@ def split_images(files: tuple[InputFile, ...]) -> tuple[tuple[InputFile, ...], t
 
 
 class NewImages:
-    """Lets each picture of a turn through once: agents print the same one several times. One that is over a limit is
+    """Lets each picture of a turn through once: agents print the same one several times. A picture over a limit is
     named instead, so that nobody waits for it."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class NewImages:
         media_type, data = _base64_of(block)
         if media_type not in MEDIA_TYPES or not data:
             return None
-        # The whole, not a prefix: two screenshots of one size begin with the same header.
+        # The hash covers the whole picture: two screenshots of one size begin with the same header.
         key = hashlib.sha256(data.encode(errors="replace")).digest()
         if key in self._seen:
             return None

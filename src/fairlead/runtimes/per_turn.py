@@ -26,7 +26,7 @@ class Adapter(Protocol):
     def name(self) -> str: ...
 
     def prepare(self, invocation: Invocation) -> AbstractAsyncContextManager[Prepared]:
-        """Raises the FairleadError that forbids the turn. What was made for it goes when the block is left."""
+        """Raises the FairleadError that forbids the turn. Leaving the block removes what was made for the turn."""
         ...
 
     async def check(self) -> Health: ...
@@ -93,6 +93,6 @@ class PerTurnRuntime:
         return await self._adapter.check()
 
     async def aclose(self) -> None:
-        """The streams of `invoke` own their processes; whoever holds one closes it."""
+        """Each stream of `invoke` owns its process, and the turn that reads the stream closes it."""
         for turn in tuple(self._running.values()):
             turn.interrupt()

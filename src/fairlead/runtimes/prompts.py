@@ -33,5 +33,5 @@ def without_outside_mentions(words: str) -> str:
 
 
 def without_slash_command(words: str) -> str:
-    """`/clear` would end the talk behind our back; a space before it makes it words again."""
+    """Claude would obey `/clear` and drop its session without telling; with a space before it, it is only text."""
     return f" {words}" if words.startswith("/") else words

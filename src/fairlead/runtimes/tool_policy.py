@@ -1,6 +1,6 @@
 """The tools an agent may use in a project: PERMISSIONS.json of its workspace, else RUNTIME_TOOLS.
 
-Names are Claude's, the others map them. What cannot be understood is the tightest tier, never the loosest.
+Tools have Claude's names; the other runtimes map them. A file that cannot be understood means the tightest tier.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What every translator is: lines in, engine events out, and one last word when the process has ended. Pure."""
+"""What every translator does: lines in, engine events out, and the end of the turn when the process has ended. Pure."""
 
 from typing import Protocol
 
@@ -32,7 +32,7 @@ class Translator(Protocol):
 
 
 def is_end(event: EngineEvent) -> bool:
-    # Asked of every event; of a struct that is neither, `isinstance` would take ten times as long.
+    # This is asked of every event, and `isinstance` takes ten times as long for an event that is no end.
     return type(event) in _ENDS
 
 

@@ -1,4 +1,4 @@
-"""The words a project's workspace adds to a prompt: context files at the start of a talk, the note every time."""
+"""The words a project's workspace adds to a prompt: context files at the start of a session, the note every time."""
 
 import os
 from pathlib import Path
@@ -32,11 +32,11 @@ def read_context(workspace: Path, *, system_prompt_is_set: bool) -> Context:
 
 
 def _find_context_files(workspace: Path) -> list[str]:
-    """In the order they are read. One look at the directory: every turn begins with it, and most have none."""
+    """The names, in the order they are read. The directory is listed once: every turn looks, and most find none."""
     try:
         there = {entry.name for entry in os.scandir(workspace) if entry.name in CONTEXT_FILES and entry.is_file()}
     except (FileNotFoundError, NotADirectoryError):
-        return []  # nobody has put anything there
+        return []  # the project has no workspace yet
     return [name for name in CONTEXT_FILES if name in there]
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from fairlead.errors import Code
 from fairlead.kit.files import Disk
-from fairlead.kit.tasks import shielded
+from fairlead.kit.tasks import run_to_end
 from fairlead.observe import log
 from fairlead.ports import NAMING_FIELDS, Recorded
 from fairlead.store import lines
@@ -191,7 +191,7 @@ class IndexedHistory:
         async def offload() -> Any:
             return await self._offload(work)
 
-        return await shielded(offload())
+        return await run_to_end(offload())
 
 
 def read_lines_about(journal: Path, names: Iterable[str], disk: Disk) -> list[Recorded]:

@@ -16,7 +16,7 @@ from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
 from fairlead.core.views import JobFields, JobView
 from fairlead.errors import Code, error
-from fairlead.kit.tasks import shielded
+from fairlead.kit.tasks import run_to_end
 from fairlead.ports import Blobs, Durability, Gate, View
 
 R = TypeVar("R")
@@ -35,7 +35,7 @@ class Service(msgspec.Struct, frozen=True):
 
     async def command(self, request: Request, caller: Caller, kind: type[R]) -> R:
         """Run to its end even if the client hangs up: half a command is worse than an unread reply."""
-        reply: Reply = await shielded(self.gate.command(request, caller))
+        reply: Reply = await run_to_end(self.gate.command(request, caller))
         assert isinstance(reply, kind), f"{type(request).__name__} was answered with {type(reply).__name__}"
         return reply
 
@@ -51,7 +51,7 @@ class Service(msgspec.Struct, frozen=True):
         """Only what is fetched here: an answer for another channel is still owed there."""
         requester = self.view.answer_owed_to(job_id)
         if requester is not None and requester.channel in PULL_CHANNELS:
-            await shielded(self.gate.acknowledge(job_id))
+            await run_to_end(self.gate.acknowledge(job_id))
 
 
 class Call(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ from fairlead.channels.http.call import Call, job_info
 from fairlead.core import replies, requests
 from fairlead.core.questions import RespondToQuestion
 from fairlead.errors import Code, error
-from fairlead.kit.tasks import shielded
+from fairlead.kit.tasks import run_to_end
 
 _MEDIA_TYPE: Final = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+-]{0,60}")
 
@@ -107,7 +107,7 @@ async def post_answer(call: Call) -> Answered:
         for_session=body.for_session,
         pre_authorised=True,
     )
-    return Answered(await shielded(call.service.gate.respond(response)))
+    return Answered(await run_to_end(call.service.gate.respond(response)))
 
 
 # --- the daemon ----------------------------------------------------------------------------------------------------

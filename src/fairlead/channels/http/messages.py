@@ -15,7 +15,7 @@ from fairlead.channels.http.sse import acknowledge_if_wanted, send_events, until
 from fairlead.core.inbound import Inbound, clean_text
 from fairlead.core.job_states import JobState
 from fairlead.errors import Code, error
-from fairlead.kit.tasks import shielded
+from fairlead.kit.tasks import run_to_end
 from fairlead.ports import Receipt
 
 _KEY_FORM: Final = re.compile(r"[A-Za-z0-9._~+/=-]{1,128}")
@@ -26,7 +26,7 @@ _MAX_REFUSED: Final = 50
 async def post_message(call: Call) -> web.StreamResponse:
     body: NewMessage = call.body
     inbound = _inbound(call, body)
-    receipt = await shielded(call.service.gate.submit(inbound))
+    receipt = await run_to_end(call.service.gate.submit(inbound))
     job = await call.service.view.job(receipt.job_id)
     if receipt.duplicate and job.body_digest != inbound.body_digest:
         raise error(Code.E_IDEMPOTENCY_MISMATCH, f"This {KEY_HEADER} already stands for {receipt.job_id}.")

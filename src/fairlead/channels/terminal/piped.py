@@ -12,7 +12,7 @@ from fairlead.channels.terminal.project_choice import settle_in
 from fairlead.core.inbound import clean_text
 from fairlead.core.requests import Cancel
 from fairlead.errors import Code, FairleadError, error, sentence
-from fairlead.kit.tasks import shielded
+from fairlead.kit.tasks import run_to_end
 from fairlead.render.replies import reply_text
 from fairlead.render.tools import tool_label
 
@@ -73,7 +73,7 @@ class _Exchange:
             return await self._follow(accepted.job_id)
         except asyncio.CancelledError:
             with suppress(FairleadError, ServerAway):
-                await shielded(self._client.command(Cancel(accepted.job_id), options.user))
+                await run_to_end(self._client.command(Cancel(accepted.job_id), options.user))
             raise
 
     async def _follow(self, job_id: str) -> int:

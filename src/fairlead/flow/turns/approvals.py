@@ -15,8 +15,8 @@ class Approvals:
         self._ledger = ledger
 
     async def ask(self, job_id: str, ask: Ask) -> Answer:
-        """The person's answer, once the job has its slot again. Nobody in time, or no room to ask, means no."""
-        if self._already_allowed(job_id, ask):
+        """The person's answer, once the job has its slot again. No person in time, or too many waiting jobs: no."""
+        if self._is_already_allowed(job_id, ask):
             return Answer(ask.request_id, "allow", remember=True)
         try:
             decision = await self._ledger.record_durably(AskPerson(job_id, ask))
@@ -29,7 +29,7 @@ class Approvals:
     async def withdraw(self, job_id: str, request_id: str) -> None:
         await self._ledger.record_durably(WithdrawQuestion(job_id, request_id))
 
-    def _already_allowed(self, job_id: str, ask: Ask) -> bool:
+    def _is_already_allowed(self, job_id: str, ask: Ask) -> bool:
         job = self._ledger.state.jobs.get(job_id)
         session = self._ledger.state.sessions.get(job.session_key) if job is not None else None
         if session is None or not isinstance(ask, PermissionRequested):

@@ -19,11 +19,11 @@ async def cancel_jobs(
             stopping.append(job_id)
             continue
         if ledger.is_stalled:
-            continue  # that it is cancelled could not be written, and it would run after all
+            continue  # the cancellation could not be written, and after a restart the job would run after all
         try:
             await ledger.record_durably(CancelQueued(job_id, person, reason))
         except FairleadError:
-            continue  # it has ended meanwhile: nothing is left to cancel
+            continue  # the job has ended meanwhile
         cancelled.append(job_id)
     if not stopping and not cancelled:
         ledger.check_room()

@@ -24,7 +24,7 @@ class MissingRuntime:
         )
 
     async def tell(self, session_key: str, told: Told) -> None:
-        """Nobody is there to hear it."""
+        """There is no agent to be told."""
 
     async def unasked(self) -> AsyncIterator[AgentInitiated]:
         return

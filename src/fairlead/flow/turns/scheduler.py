@@ -53,12 +53,12 @@ class Scheduler:
             self._start_all(owner)
 
     def _start_all(self, owner: TaskOwner) -> None:
-        """Without waiting for the disk: a turn gets ready meanwhile, and does nothing before its start is durable."""
+        """Does not wait for the disk: each turn gets ready meanwhile, and asks its agent when its start is durable."""
         if self._looking:
-            return  # called by what is noted below
+            return  # a start, applied below, is a change of the state and calls this again
         self._looking = True
         try:
-            while self._may_start and (decision := self._ledger.apply_now(StartNext(self._held()))).events:
+            while self._may_start and (decision := self._ledger.apply_now(StartNext(self._held_jobs()))).events:
                 if isinstance(decision.events[0], JobStarted):
                     self._begin(decision.subject, owner)
         finally:
@@ -66,24 +66,24 @@ class Scheduler:
 
     @property
     def _may_start(self) -> bool:
-        """Asked at every change, most of which bring nobody anything to do."""
+        """A quick look, because it is asked at every change of the state, and most changes let no job start."""
         state = self._ledger.state
         return not self._closed and bool(state.ready or state.waiting)
 
-    def _held(self) -> frozenset[str]:
+    def _held_jobs(self) -> frozenset[str]:
         sessions = self._ledger.state.sessions
         resting = (sessions[key].queue[:1] for key in self._resting if key in sessions)
         return frozenset(self._queued_recheck.held).union(*resting)
 
     @contextmanager
     def rest(self, session_key: str) -> Generator[None]:
-        """Nothing more of this session starts meanwhile, so that whoever ends its agent ends no later turn's."""
+        """No further job of this session starts meanwhile: a command that ends the agent must end no later turn."""
         self._resting[session_key] += 1
         try:
             yield
         finally:
             self._resting[session_key] -= 1
-            self._resting += Counter()  # a count of zero goes
+            self._resting += Counter()  # adding an empty counter removes counts of zero
             self._ledger.wake()
 
     def _begin(self, job_id: str, owner: TaskOwner) -> None:
@@ -133,7 +133,7 @@ class Scheduler:
             await self._quiet.wait()
 
     def hurry(self) -> None:
-        """What is being drained, or will be, has had time enough."""
+        """End the running turns now: also if `drain` has not yet been called."""
         self._is_hurried = True
         if self._patience is not None:
             self._patience.expire()

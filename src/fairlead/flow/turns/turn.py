@@ -199,7 +199,7 @@ class Turn:
         self._live_events.agent_acted(self.job.job_id, self.job.session_key, event)
 
     async def _ask(self, ask: engine.Ask) -> None:
-        with self._timer.paused():
+        with self._timer.pause():
             answer = await self._approvals.ask(self.job.job_id, ask)
         if answer.verdict == "allow" and isinstance(ask, engine.PermissionRequested):
             self._results.permission_granted = True

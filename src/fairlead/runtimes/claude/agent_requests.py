@@ -20,8 +20,8 @@ from fairlead.runtimes.claude import wire
 
 DETAIL: Final = 20_000
 _PATH_KEYS: Final = ("file_path", "notebook_path", "path")
-# The one thing that a call of these tools is about. What else they are given is shown as a diff, changes nothing that
-# a person decides about, or is in _TELLING. Every other tool is shown with all of its input.
+# The one argument that a call of these tools is about. Their other arguments are shown as a diff, change nothing that a
+# person decides about, or are in _TELLING. Every other tool is shown with all of its input.
 _ABOUT: Final = {
     "Bash": "command",
     "Read": "file_path",
@@ -59,7 +59,7 @@ def _permission(request_id: str, request: wire.ToolRequest, tool_input: dict[str
 
 
 def detail_of(tool: str, tool_input: dict[str, Any]) -> str:
-    """The whole command, or the path, or all of the input: what is decided about, and what a standing rule names."""
+    """The whole command, or the path, or all of the input: a person decides about it, and a standing rule names it."""
     about = _text(tool_input.get(_ABOUT.get(tool, "")))
     if not about:
         return _cut_if_long(_json(tool_input)) if tool_input else ""

@@ -6,7 +6,7 @@ import msgspec
 
 from fairlead.runtimes.tool_policy import FULL, ToolPolicy
 
-# They reach the person through us, and do nothing by themselves.
+# These tools only ask the person, through Fairlead, so no tier withholds them.
 ASKING_TOOLS: Final = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode")
 
 OutputFormat = Literal["stream-json", "text"]
@@ -66,7 +66,7 @@ def shared_flags(
 def _system_prompt(settings: ClaudeSettings) -> tuple[str, ...]:
     if not settings.append_system_prompt:
         return ()
-    # Without the second flag a resumed talk keeps the words it began with, and a changed setting is ignored.
+    # Without the second flag claude resumes a session with the prompt it began with, and ignores a changed setting.
     return ("--append-system-prompt", settings.append_system_prompt, "--system-prompt-snapshot", "off")
 
 

@@ -12,8 +12,8 @@ _ALWAYS: Final = ("default", PLAN, ACCEPT_EDITS)
 
 
 class Modes:
-    """Kept beside the processes, which come and go: a choice holds until Fairlead is started anew. Whoever chose to
-    have plans only must not get edits because the agent's process was idle for too long."""
+    """The choices outlive the processes, and hold until Fairlead is started anew: a person who chose to have plans only
+    must not get edits because the agent's process was idle for too long and was ended."""
 
     def __init__(self, *, may_bypass: bool) -> None:
         self.offered: Final = (*_ALWAYS, BYPASS) if may_bypass else _ALWAYS
@@ -26,11 +26,11 @@ class Modes:
         self._chosen[session_key] = mode
 
     def get(self, session_key: str) -> str:
-        """Empty: the one that claude is started with."""
+        """The mode that the session has chosen; empty for the mode that claude is started with."""
         return self._chosen.get(session_key, "")
 
     def get_allowed(self, session_key: str, policy: ToolPolicy) -> tuple[str, str]:
-        """The chosen mode, if the tier as it is now still leaves room for it; else why it is given up."""
+        """The chosen mode if the tier, as it is now, still allows it; otherwise no mode, and the reason."""
         mode = self.get(session_key)
         refusal = self._refusal(mode, policy) if mode else None
         if refusal is None:
@@ -39,7 +39,7 @@ class Modes:
         return "", f"The mode {mode} no longer holds: {refusal.message}"
 
     def leave_plan(self, session_key: str) -> None:
-        """With an approved plan claude goes on in the mode it had before."""
+        """Once a plan is approved, claude goes on in the mode it had before."""
         if self.get(session_key) == PLAN:
             del self._chosen[session_key]
 

@@ -31,7 +31,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
     def first_events(self) -> list[EngineEvent]:
-        """They come before anything is started, so that a new session's id is on disk before claude knows it."""
+        """They come before a process is started, so that a new session's id is on disk before claude knows it."""
         notices: list[EngineEvent] = [Noticed(note) for note in self.notes]
         return [*notices, ResumeKeyFound(self.session.key)] if self.session.is_new else notices
 
@@ -46,9 +46,9 @@ class Planner:
         """Ids that were given out and that claude has not yet shown to know: it would refuse to resume them."""
 
     async def plan(self, invocation: Invocation) -> Plan:
-        """Raises the FairleadError that forbids the turn, or why claude cannot be started."""
+        """Raises the FairleadError that forbids the turn, or the fault for which claude cannot be started."""
         find_program(self._settings.command, cwd=Path(invocation.project_path), env=self._env)
-        # Pictures may be large. Without any, a few small files are read sooner than a thread is reached.
+        # Pictures may be large, so a thread reads them; a few small files are read sooner than a thread starts.
         plan = await asyncio.to_thread(self._make, invocation) if invocation.files else self._make(invocation)
         if plan.session.is_new:
             self.unconfirmed_ids.add(plan.session.key)

@@ -1,4 +1,4 @@
-"""One long-lived Claude: a process that is idle, busy or dead. Knows pipes and clocks, not what is said."""
+"""One long-lived Claude: a process that is idle, in a turn or dead. Knows pipes and clocks, no lines."""
 
 import asyncio
 import uuid
@@ -22,12 +22,12 @@ from fairlead.runtimes.translator import INTERRUPTED, exit_failure, is_end
 
 CONTEXT_DELAY: Final = 1.0
 DEFAULT_MODEL: Final = "default"  # claude's own word for the model it is started with
-# SIGINT would only say again what it was told over the pipe and did not heed.
+# No SIGINT: it would only repeat the interruption that claude got over the pipe and did not heed.
 AFTER_INTERRUPT: Final = Grace(terminate=0.6)
 
 
 class ProcessLost(Exception):  # noqa: N818 - says what happened
-    """The process is gone, or as good as gone, in the middle of a turn. `is_wanted`: because somebody ended it."""
+    """The process ended or hangs in the middle of a turn. `is_wanted`: because somebody ended it."""
 
     def __init__(self, failure: TurnFailed, *, is_wanted: bool = False) -> None:
         super().__init__(failure.message)
@@ -36,7 +36,7 @@ class ProcessLost(Exception):  # noqa: N818 - says what happened
 
 
 class Launch(msgspec.Struct, frozen=True):
-    """What a process is started with, but for talk and model. Two that are equal can serve the same turns."""
+    """What a process is started with, except session and model. Equal launches can serve the same turns."""
 
     argv: tuple[str, ...]
     cwd: str
@@ -44,7 +44,7 @@ class Launch(msgspec.Struct, frozen=True):
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    """`uuid` comes back in the result that answers it; the same one twice would be taken for a repetition."""
+    """Claude names `uuid` in the result that answers the prompt, and ignores a prompt whose uuid it has seen before."""
 
     uuid: str
     content: str | list[dict[str, Any]]
@@ -94,14 +94,14 @@ class ClaudeProcess:
 
     @property
     def is_idle(self) -> bool:
-        """Nothing is lost if it ends now."""
+        """Nothing is lost if the process ends now."""
         return not (self.is_dead or self.is_in_turn or self.protocol.has_work_of_its_own)
 
     def start(self) -> None:
         self._tasks.start(self._run_child(), name="life")
 
     async def end(self, grace: Grace = CANCEL_GRACE) -> None:
-        """Returns when nothing of it runs any more."""
+        """Returns when nothing of the process runs any more."""
         self.is_dead = True
         await self._started.wait()
         if self._process is not None:
@@ -167,7 +167,7 @@ class ClaudeProcess:
                 line = self.protocol.answer(told)
                 if line is not None:
                     await self._write(line)
-                    # The clock that stood still while a person thought begins anew.
+                    # The hang limit, which did not count while the person thought, counts from now.
                     self._last_line_at = asyncio.get_running_loop().time()
                     self._queue.put_nowait(None)
             case Interrupt():
@@ -220,7 +220,7 @@ class ClaudeProcess:
         self._mark_dead(lost)
 
     def _model_and_mode_flags(self) -> tuple[str, ...]:
-        """They stand behind the project's own arguments: the later word counts."""
+        """These flags stand behind the project's own arguments, because claude takes the last one of its kind."""
         return (
             *(("--model", self.model) if self.model else ()),
             *(("--permission-mode", self.mode) if self.mode else ()),
@@ -268,14 +268,14 @@ class ClaudeProcess:
         except StdinStuck as fault:
             raise ProcessLost(TurnFailed(Code.E_RUNTIME_HUNG, f"The agent does not read its input: {fault}")) from fault
         except StdinClosed:
-            return  # it is ending; its last words tell why, and come through the queue
+            return  # the process is ending: its last lines and its exit, which come through the queue, tell why
 
     async def _write(self, line: bytes) -> None:
         try:
             if self._process is not None and not self.is_dead:
                 await self._process.write(line)
         except (StdinClosed, StdinStuck):
-            return  # see above; and what does not read is found by the hang limit
+            return  # an ending process is told through the queue, and one that does not read is ended by the hang limit
 
     async def _request(self, request: dict[str, Any]) -> None:
         self._requests_sent += 1
@@ -297,7 +297,7 @@ class ClaudeProcess:
             self._log.write(stream, data)
 
     def _take_log(self, log: JobLog | None) -> None:
-        """What is printed between two jobs still belongs to the log of the first."""
+        """What claude prints between two jobs goes to the log of the first."""
         if self._log is not None:
             self._log.close()
         self._log = log

@@ -1,4 +1,4 @@
-"""Both sides of a talk with a long-lived Claude: what each line means, for whom, and what to say back. Pure."""
+"""The protocol of a long-lived Claude: what each line means, for which turn, and which lines answer it. Pure."""
 
 from typing import Any, Final, Literal, cast
 
@@ -32,14 +32,14 @@ from fairlead.runtimes.lines import UNREADABLE, why_unread
 
 INITIALIZE: Final = "fairlead-initialize"
 CONTEXT_USAGE: Final = "fairlead-context"
-# They accompany a turn and do not show that one has begun.
+# These events accompany a turn; none of them shows that a turn has begun.
 _BESIDE: Final = Diagnostic | ModelsOffered | ResumeKeyFound | UsageReported
 
 To = Literal["job", "unasked"]
 
 
 class LineResult(msgspec.Struct):
-    """What one line gave: events for the job, events of a turn that Claude began, lines to write back."""
+    """What follows from one line: events of the job, events of a turn that Claude began, lines to write back."""
 
     job: list[EngineEvent] = []
     unasked: list[EngineEvent] = []
@@ -47,7 +47,7 @@ class LineResult(msgspec.Struct):
 
 
 class ProcessInfo(msgspec.Struct):
-    """What is known of the process, for whoever asks how it is."""
+    """What Claude has said about its process, for `/status`."""
 
     model: str = ""
     models: tuple[str, ...] = ()
@@ -56,8 +56,8 @@ class ProcessInfo(msgspec.Struct):
 
 
 class ClaudeProtocol:
-    """`key` is the talk's id. One job's turn at a time; beside it Claude may have turns of its own, which get
-    names that begin with `turn_prefix`. `spent` is what the talk had cost before, None where nobody knows."""
+    """`key` is the id of Claude's session. It serves one job's turn at a time; beside it Claude may have turns of its
+    own, whose ids begin with `turn_prefix`. `spent` is what the session had cost before, None where nobody knows."""
 
     def __init__(self, key: str, turn_prefix: str = "", *, spent: float | None = 0.0) -> None:
         self.key = key
@@ -77,7 +77,7 @@ class ClaudeProtocol:
 
     @property
     def is_waiting(self) -> bool:
-        """Silence is no sign of a hang: a tool runs, or a person is asked."""
+        """A tool runs or a person is asked: Claude may be silent without hanging."""
         return bool(self._tools or self._asks)
 
     @property
@@ -100,16 +100,16 @@ class ClaudeProtocol:
         if belongs == "process":
             return self._read_process_line(event)
         translator = self._translator(belongs)
-        if isinstance(event, wire.StreamEvent):  # nearly every line is one, and nothing below concerns it
+        if isinstance(event, wire.StreamEvent):  # nearly every line is one, and the code below does not concern it
             return self._address(belongs, translator.translate(event))
-        translator.spent = self._spent  # the talk's costs are counted over all its turns
+        translator.spent = self._spent  # claude counts the costs of a session over all its turns
         result = self._address(belongs, translator.translate(event))
         self._spent = translator.spent
         match event:
             case wire.Result():
                 self._conclude(belongs, result)
             case wire.ControlRequest() if event.request.subtype != "can_use_tool":
-                # Unanswered it would wait for ever.
+                # Claude would wait for ever for a response.
                 result.reply.append(wire.refusal_line(event.request_id, f"{event.request.subtype} is not supported"))
             case _:
                 pass
@@ -156,7 +156,7 @@ class ClaudeProtocol:
         return result
 
     def _begin_own_turn(self, events: list[EngineEvent]) -> list[EngineEvent]:
-        """A turn of its own begins with the first thing that is said or done in it."""
+        """A turn that Claude begins by itself begins with the first thing that Claude says or does in it."""
         if not self.unasked_turn:
             if all(isinstance(event, _BESIDE) for event in events):
                 return []
@@ -165,7 +165,7 @@ class ClaudeProtocol:
         return events
 
     def _follow(self, event: EngineEvent, translator: ClaudeTranslator, result: LineResult) -> bool:
-        """Follows what is open. False where the event is settled here and goes no further."""
+        """Keep track of open tools and requests. False for an event that is answered here and goes no further."""
         if isinstance(event, TextDelta):  # nearly every event is one, and `match` would take longer
             return True
         match event:

@@ -49,7 +49,7 @@ LOGIN: Final = Login(
 )
 STOP_GRACE: Final = Grace(interrupt=2.0, terminate=5.0)
 _OWN: Final = ("ANTHROPIC_", "CLAUDE_CODE_", "CLAUDE_CONFIG_DIR")
-# Another process may do better; for every other failure it would only fail the same way again.
+# After these failures another process may do better; after all others it would fail in the same way.
 _WORTH_ANOTHER_PROCESS: Final = frozenset({Code.E_RUNTIME_HUNG, Code.E_CLI_EXIT_NONZERO})
 
 
@@ -191,7 +191,10 @@ class ClaudeRuntime:
     # --- the three kinds of process ---------------------------------------------------------------------------------
 
     def _start_pooled(self, invocation: Invocation, plan: Plan, on_rest: OnRest) -> ClaudeProcess:
-        session_key, generation = invocation.session_key, invocation.generation  # a reset ends the process
+        session_key, generation = (
+            invocation.session_key,
+            invocation.generation,
+        )  # they stay true: a reset ends the process
 
         def on_unasked(turn_id: str, event: EngineEvent) -> None:
             self._unasked.put_nowait(AgentInitiated(session_key, generation, turn_id, event))
@@ -233,7 +236,7 @@ class ClaudeRuntime:
             add_dirs=plan.add_dirs,
             args=invocation.args,
         )
-        command = CliCommand(argv, invocation.project_path, self._env, invocation.mark)
+        command = CliCommand(argv=argv, cwd=invocation.project_path, env=self._env, mark=invocation.mark)
         # In text mode claude prints nothing before the end: there silence says nothing.
         hang_sec = self._settings.hang_timeout_sec if self._settings.output_format == "stream-json" else None
         turn = CliTurn(command, self._translator(plan), self._job_logs(invocation.job_id), hang_sec=hang_sec)

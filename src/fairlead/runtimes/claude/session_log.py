@@ -1,4 +1,4 @@
-"""Claude's own log of a talk, read behind it: tools that its stream did not show. Degrades quietly to nothing."""
+"""Claude's own log of a session, read while claude writes it: tools that the stream does not show. Fails no turn."""
 
 import asyncio
 import re
@@ -21,12 +21,12 @@ MOST_AT_ONCE: Final = 4 * 1024 * 1024
 
 
 def log_directory_name(project: str) -> str:
-    """Claude's name for a project's directory; a long one it cuts and adds a hash to, which is not known here."""
+    """Claude's name for a project's directory. Claude cuts a long name and adds a hash that Fairlead does not know."""
     return re.sub(r"[^A-Za-z0-9]", "-", project)
 
 
 def log_path(config: Path, project: Path, key: str) -> Path | None:
-    """Where the log of the talk is or will be, None where that cannot be told."""
+    """Where the log of the session is or will be, None where that cannot be known."""
     name = log_directory_name(str(project))
     if len(name) <= LONGEST_NAME:
         return config / "projects" / name / f"{key}.jsonl"

@@ -1,4 +1,4 @@
-"""One turn of Claude: its events to engine events. Pure. Which turn an event belongs to is the router's question."""
+"""One turn of Claude: its events to engine events. Pure. The router says which turn an event belongs to."""
 
 from typing import Any, Final, cast
 
@@ -32,7 +32,7 @@ _decode: Final = wire.decoder.decode
 
 class ClaudeTranslator:
     """`key` is the session that was asked for. The first result is the answer; `-p` may add more of them. `spent` is
-    what the talk had cost before, None where nobody knows."""
+    what the session had cost before, None where nobody knows."""
 
     def __init__(self, key: str = "", *, spent: float | None = 0.0) -> None:
         self._key = key
@@ -121,7 +121,7 @@ class ClaudeTranslator:
     def _assistant(self, event: wire.Assistant) -> list[EngineEvent]:
         content = event.message.content
         if event.is_api_error_message or isinstance(content, str):
-            return []  # the error comes again, and better told, in the result
+            return []  # claude tells the error again, and better, in the result
         is_sub_agent = event.parent_tool_use_id is not None
         if event.message.usage is not None and not is_sub_agent:
             self._context_used = _context_of(event.message.usage)
@@ -225,7 +225,7 @@ class ClaudeTranslator:
         words = f"{event.error} (HTTP {event.error_status})"
         is_login = isinstance(event.error_status, int) and event.error_status in {401, 403}
         if is_login and isinstance(event.attempt, int) and event.attempt >= _LOGIN_RETRIES:
-            # It would go on for minutes, and a key does not become right by waiting.
+            # Claude would go on for minutes, and a wrong key does not become right by waiting.
             return [TurnFailed(Code.E_CLI_NOT_LOGGED_IN, f"The model's API refuses the login: {words}.", self.text)]
         return [Diagnostic(f"claude tries its request again: {words}")]
 
@@ -236,13 +236,13 @@ class ClaudeTranslator:
         if event.is_error or event.subtype.startswith("error"):
             self._record_failure(event, told)
         else:
-            # An empty one still counts: the turn has ended, perhaps after a tool alone.
+            # An empty result counts too: the turn has ended, perhaps after a tool alone.
             self._answers = [answer for answer in (*self._answers, told) if answer] or [""]
         usage = self._usage(event)
         return self._tell_key_unless_refused(event, [*images, usage])
 
     def _tell_key_unless_refused(self, event: wire.Result, events: list[EngineEvent]) -> list[EngineEvent]:
-        """A refused resume echoes the id it was asked for; that is no key."""
+        """When claude refuses to resume, it repeats the id it was asked for: that is no resume key."""
         if self._failure is not None and self._failure.code is Code.E_RESUME_GONE:
             return events
         return self._tell_key(event.session_id, events)
@@ -274,7 +274,7 @@ class ClaudeTranslator:
         )
 
     def _cost(self, event: wire.Result) -> float:
-        """`total_cost_usd` counts since the talk began, also across a resume; the newer field counts this turn."""
+        """`total_cost_usd` counts since the session began, also across a resume; the newer field counts this turn."""
         before, self.spent = self.spent, event.total_cost_usd or 0.0
         if event.model_usage_since_last_result is not None:
             return sum(model.cost or 0.0 for model in event.model_usage_since_last_result.values())
@@ -306,7 +306,7 @@ class TextTranslator:
         if end.interrupted:
             return [TurnEnded(text, INTERRUPTED)]
         if end.returncode != 0:
-            # Its errors go to either stream.
+            # Claude writes its errors to either stream.
             return [exit_failure(Exit(end.returncode, end.stderr.strip() or text), text)]
         if not text:
             return [TurnFailed(Code.E_ADAPTER_MISSING_RESULT, "claude ended without a word.")]

@@ -1,7 +1,7 @@
 """Which turn an event of a long-lived Claude belongs to: the job's, one that Claude began by itself, or none. Pure.
 
 A job's turn begins when Claude says that it took the prompt (by its uuid) and ends with the result that names it.
-What comes outside of that, Claude does unasked: a background command ended, a sub-agent reported.
+Outside of that, Claude acts unasked: a background command ended, a sub-agent reported.
 """
 
 from typing import Any, Literal, cast

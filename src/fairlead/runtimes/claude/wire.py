@@ -33,7 +33,7 @@ class Message(msgspec.Struct):
 
 
 class System(msgspec.Struct, tag_field="type", tag="system"):
-    """Many kinds under one name, new ones with every version: nothing here may fail a turn."""
+    """Claude sends many kinds under this name, and new ones with every version: none of them may fail a turn."""
 
     subtype: Any = ""
     session_id: Any = ""
@@ -191,5 +191,5 @@ def refusal_line(request_id: str, words: str) -> bytes:
 
 
 def _line(message: dict[str, Any]) -> bytes:
-    # One bad line kills the process; msgspec writes no newline inside, and replaces nothing.
+    # One bad line ends claude's process; msgspec writes no newline inside a line, and refuses text that is no Unicode.
     return msgspec.json.encode(message) + b"\n"

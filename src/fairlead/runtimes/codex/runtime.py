@@ -100,7 +100,13 @@ class CodexAdapter:
         prompt = compose(invocation.prompt, note=policy.note, context=context.files if is_new else (), files=others)
         _check_prompt(prompt)
         argv = arguments(invocation, self._settings, policy, tuple(image.path for image in images))
-        command = CliCommand(argv, invocation.project_path, self._env, invocation.mark, prompt.encode(errors="replace"))
+        command = CliCommand(
+            argv=argv,
+            cwd=invocation.project_path,
+            env=self._env,
+            mark=invocation.mark,
+            stdin=prompt.encode(errors="replace"),
+        )
         translator = CodexTranslator(invocation.resume_key, await self._total_before(invocation.resume_key))
         notes = tuple(note for note in (policy.warning, *(context.warnings if is_new else ())) if note)
         try:
@@ -113,7 +119,7 @@ class CodexAdapter:
         return await check_program(settings.command, self._env, mark=settings.check_mark, good=KNOWN_GOOD, login=LOGIN)
 
     def _remember(self, translator: CodexTranslator) -> None:
-        """A turn that did not complete has used something all the same: then only codex's own record knows."""
+        """A turn that did not complete has used tokens all the same: then only codex's own record knows the total."""
         if translator.total is None:
             self._totals.pop(translator.thread_id, None)
         else:
@@ -125,7 +131,7 @@ class CodexAdapter:
         if thread_id in self._totals:
             return self._totals[thread_id]
         home = Path(self._env.get("CODEX_HOME") or Path(self._env.get("HOME", "/")) / ".codex")
-        return await asyncio.to_thread(_recorded_total, home / "sessions", thread_id)
+        return await asyncio.to_thread(_read_recorded_total, home / "sessions", thread_id)
 
 
 def _check_prompt(prompt: str) -> None:
@@ -137,14 +143,14 @@ def _check_prompt(prompt: str) -> None:
         )
 
 
-def _recorded_total(sessions: Path, thread_id: str) -> wire.Usage | None:
+def _read_recorded_total(sessions: Path, thread_id: str) -> wire.Usage | None:
     if not thread_id.replace("-", "").isalnum():
-        return None  # it goes into a pattern
+        return None  # the id becomes part of a file pattern
     try:
         for path in sessions.rglob(f"rollout-*-{thread_id}.jsonl"):
             return total_in_rollout(path.read_bytes().splitlines())
     except OSError:
-        pass  # no record is an answer too: the turn's usage is then unknown
+        pass  # without codex's record the usage of the turn stays unknown
     return None
 
 

@@ -45,7 +45,7 @@ class CodexTranslator:
 
     @property
     def text(self) -> str:
-        """The last message is the answer; those before it told what would be done."""
+        """The last message is the answer; in the messages before it codex says what it will do."""
         return self._texts[-1] if self._texts else ""
 
     def feed(self, line: bytes) -> list[EngineEvent]:
@@ -69,7 +69,7 @@ class CodexTranslator:
                 self._failure = self._make_failure(event.error.message if event.error else "")
                 return []
             case wire.ErrorEvent():
-                # May be harmless ("Reconnecting... 1/5"): only turn.failed or the exit says that it was not.
+                # The error may be harmless ("Reconnecting... 1/5"): only turn.failed or the exit says that it was not.
                 self._problem = event.message or self._problem
                 return [Diagnostic(event.message)]
 

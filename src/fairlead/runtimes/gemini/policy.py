@@ -14,7 +14,7 @@ _TOOLS: Final[dict[str, tuple[str, ...]]] = {
     "WebSearch": ("google_web_search",),
     "WebFetch": ("web_fetch",),
 }
-# They only help to think, and touch nothing.
+# These tools only help the model to think, and change nothing.
 _HARMLESS: Final = ("write_todos", "update_topic")
 
 

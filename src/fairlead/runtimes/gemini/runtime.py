@@ -72,7 +72,7 @@ class GeminiAdapter:
     def __init__(self, settings: GeminiSettings, environment: Mapping[str, str]) -> None:
         self._settings = settings
         own = child_environment(environment, own_prefixes=_OWN, extra=settings.extra_environment)
-        # Otherwise it starts itself again as a child: a second slower, and deaf to signals.
+        # Otherwise gemini starts itself again as a child, which takes a second more and ignores signals.
         self._env = {**own, "GEMINI_CLI_NO_RELAUNCH": "true"}
 
     @property
@@ -90,7 +90,7 @@ class GeminiAdapter:
         async with _policy_file(policy) as policy_file:
             argv = arguments(invocation, self._settings, policy, policy_file=policy_file, directories=directories)
             yield Prepared(
-                CliCommand(argv, invocation.project_path, self._env, invocation.mark, prompt),
+                CliCommand(argv=argv, cwd=invocation.project_path, env=self._env, mark=invocation.mark, stdin=prompt),
                 self._translator(invocation.resume_key, policy),
                 tuple(note for note in (policy.warning, *(context.warnings if is_new else ())) if note),
             )

@@ -114,7 +114,7 @@ class StreamTranslator:
         if not self._session_id:
             return _no_key(self.text)
         if not self.text and self._problem:
-            # It calls that a success too: "Loop detected, stopping execution".
+            # Gemini calls it a success too when it gave up: "Loop detected, stopping execution".
             return TurnFailed(Code.E_AGENT_ERROR, self._problem)
         return TurnEnded(self.text)
 
@@ -130,7 +130,7 @@ class StreamTranslator:
 
     def _message(self, event: wire.ChatMessage) -> list[EngineEvent]:
         if event.role != "assistant" or not event.content:
-            return []  # the person's own prompt comes back as well
+            return []  # gemini repeats the person's prompt as well
         self._text.append(event.content)
         return [TextDelta(event.content)]
 
