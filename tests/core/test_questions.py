@@ -15,17 +15,17 @@ pytestmark = pytest.mark.req("A7")
 
 
 @pytest.mark.parametrize("kind", [QuestionAsked, OpenQuestion, QuestionView, QuestionInfo])
-def test_whoever_holds_a_question_has_all_its_fields(kind: type[msgspec.Struct]):
+def test_every_holder_of_a_question_has_all_its_fields(kind: type[msgspec.Struct]):
     assert issubclass(kind, QuestionFields)
 
 
 @pytest.mark.parametrize("kind", [JobView, JobInfo])
-def test_whoever_looks_at_a_job_sees_the_same_of_it(kind: type[msgspec.Struct]):
+def test_every_reader_of_a_job_sees_the_same_fields(kind: type[msgspec.Struct]):
     assert issubclass(kind, JobFields)
 
 
 @pytest.mark.parametrize("ask", [permission(), colour_question()])
-def test_all_that_was_asked_reaches_the_client_as_it_was_asked(ask):
+def test_a_question_reaches_the_client_with_every_field_unchanged(ask):
     core = CoreHarness()
     question_id = core.ask(_running(core), ask)
     [asked] = [entry.payload for entry in core.journal if isinstance(entry.payload, QuestionAsked)]

@@ -12,7 +12,7 @@ def question_asked(state: State, ts: str, event: e.QuestionAsked) -> None:
     if job is None or job.state not in {"running", "waiting"}:
         return
     state.questions_made += 1
-    asked = asdict(event)  # all that was asked is known from now on, whatever fields it has
+    asked = asdict(event)  # every field of the event, so that a new one needs no line here
     state.questions[event.question_id] = OpenQuestion(**asked, asked_at=ts, conversation=job.conversation)
     if job.state == "running":
         job.state = "waiting"
