@@ -22,7 +22,7 @@ from fairlead.channels.terminal.commands import COMMANDS
 from fairlead.cli import main as cli
 from fairlead.core.events import EVENT_TYPES
 from fairlead.errors import CODES, Kind
-from fairlead.render.words import en
+from fairlead.render.words import en, error_next_step, error_what
 
 ROOT: Final = Path(__file__).parent.parent
 REFERENCE: Final = ROOT / "docs" / "reference.md"
@@ -162,7 +162,11 @@ def _body(struct: type | None) -> str:
 def error_codes() -> str:
     parts: list[str] = []
     for kind, whose in WHOSE.items():
-        rows = [[code(c), m.what, m.next_step, str(status_of(c))] for c, m in CODES.items() if m.kind is kind]
+        rows = [
+            [code(c), error_what("en", c), error_next_step("en", c), str(status_of(c))]
+            for c, of in CODES.items()
+            if of is kind
+        ]
         parts += [
             f"### {kind.capitalize()}: {whose}",
             table(["code", "what happened", "what to do", "HTTP"], rows),

@@ -144,9 +144,9 @@ def test_a_failure_is_logged_at_the_level_of_its_kind(code: Code, tmp_path: Path
         Kind.AGENT: "error",
         Kind.CHANNEL: "error",
         Kind.INTERNAL: "error",
-    }[CODES[code].kind]
+    }[CODES[code]]
     assert (line["level"], line["error_code"], line["job_id"]) == (expected, code, "job_1")
-    assert ("stack" in line) is (CODES[code].kind is Kind.INTERNAL)
+    assert ("stack" in line) is (CODES[code] is Kind.INTERNAL)
 
 
 @pytest.mark.req("B8")

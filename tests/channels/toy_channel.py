@@ -9,6 +9,7 @@ from fairlead.core.keys import user_key
 from fairlead.core.requests import Caller, Status
 from fairlead.errors import FairleadError
 from fairlead.ports import ChannelAway, ChannelCapabilities, Click, Gate, OutgoingMessage
+from fairlead.render.errors import error_sentence
 from fairlead.render.replies import reply_text
 
 
@@ -42,7 +43,7 @@ class PostOffice:
         try:
             if letter == "STATUS":
                 reply = await gate.command(Status(), Caller(sender, here, key, pre_authorised=True))
-                return reply_text(reply)
+                return reply_text(reply, "en")
             if letter in {"YES", "NO"} and box in self.questions:
                 verdict = "allow" if letter == "YES" else "deny"
                 return await gate.click(Click(self.questions.pop(box), sender, verdict, pre_authorised=True))
@@ -50,5 +51,5 @@ class PostOffice:
                 Inbound(here, key, f"in-{next(self._stamps)}", sender, letter, pre_authorised=True)
             )
         except FairleadError as refusal:
-            return refusal.full_sentence()
+            return error_sentence(refusal)
         return f"queued as {receipt.job_id}"

@@ -94,7 +94,7 @@ async def test_project_status_has_its_five_fields(stage: Stage) -> None:
 async def test_a_project_that_is_not_there_is_named_in_the_error(stage: Stage) -> None:
     for command in ("project status", "start", "session list"):
         text = await asked(stage.owner, stage.place, command, project_name="nosuch")
-        assert text == "E_PROJECT_NOT_FOUND: The project nosuch was not found. /projects shows all of them."
+        assert text == "E_PROJECT_NOT_FOUND: The project nosuch was not found. /project list shows all of them."
 
 
 @pytest.mark.req("B1")
@@ -153,12 +153,13 @@ async def test_lists_that_are_too_long_to_show_come_whole_as_a_file(tmp_path: Pa
 
 @pytest.mark.req("B15")
 async def test_project_switch_selects_where_direct_messages_work(stage: Stage) -> None:
-    await asked(stage.owner, stage.place, "project add", path=directory(stage, "fourth"))
-    assert await asked(stage.owner, stage.owner.dm, "project switch", project="fourth") == (
-        "Now working in project fourth"
-    )
+    fourth = directory(stage, "fourth")
+    await asked(stage.owner, stage.place, "project add", path=fourth)
+    text = await asked(stage.owner, stage.owner.dm, "project switch", project="fourth")
+    assert text == f"Now working in project #2 fourth ({fourth}) with echo"
     assert "project: fourth" in await asked(stage.owner, stage.owner.dm, "status")
-    assert (await asked(stage.owner, stage.owner.dm, "project switch", project="1")) == "Now working in project api"
+    text = await asked(stage.owner, stage.owner.dm, "project switch", project="1")
+    assert text.startswith("Now working in project #1 api (")
     assert (await asked(stage.owner, stage.owner.dm, "project switch", project="99")).startswith("E_PROJECT_NOT_FOUND")
 
 
@@ -269,7 +270,7 @@ async def test_cancel_ends_what_runs_and_what_waits(stage: Stage, thread: Place)
     waiting = stage.owner.say(thread, "behind it")
     await stage.discord.wait_for(lambda: "👀" in waiting.reactions, what="taken")
     text = await asked(stage.owner, thread, "cancel")
-    assert text.count("Cancelled job_") == 2
+    assert (text.count("Stopping job_"), text.count("Cancelled job_")) == (1, 1)
     assert (await asked(stage.owner, thread, "cancel")).startswith("E_NOTHING_TO_CANCEL: ")
 
 
@@ -279,7 +280,8 @@ async def test_reset_begins_afresh(stage: Stage, thread: Place) -> None:
     await thread.wait_for_answer(after=said)
     said = stage.owner.say(thread, "two")
     assert "turn 2 of talk" in (await thread.wait_for_answer(after=said)).content
-    assert await asked(stage.owner, thread, "reset") == "Forgotten. The next message begins a new talk."
+    text = await asked(stage.owner, thread, "reset")
+    assert text == "Forgotten. The next message starts a new conversation; the history stays."
     said = stage.owner.say(thread, "three")
     assert "turn 2" not in (await thread.wait_for_answer(after=said)).content
 
@@ -304,7 +306,7 @@ async def test_agent_start_makes_a_thread_by_the_projects_number(stage: Stage) -
     text = await asked(stage.owner, stage.place, "agent start", project_id=1)
     assert text.startswith(f"Session started: <#{stage.place.threads()[-1].id}>")
     text = await asked(stage.owner, stage.place, "agent start", project_id=4711)
-    assert text == "E_PROJECT_NOT_FOUND: The project #4711 was not found. /projects shows all of them."
+    assert text == "E_PROJECT_NOT_FOUND: The project #4711 was not found. /project list shows all of them."
 
 
 @pytest.mark.req("B1")

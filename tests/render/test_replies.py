@@ -1,10 +1,12 @@
 """Replies as people read them; the status reports to the letter."""
 
+import msgspec
 import pytest
 
 from fairlead.core import replies as r
 from fairlead.core.conversation import ConversationRef
-from fairlead.render.replies import duration, reply_lines, reply_text
+from fairlead.render.replies import duration, render_reply, reply_lines, reply_text
+from fairlead.render.words import LANGUAGES, MISSING, en
 
 STATUS = r.StatusReport(
     session_id="1359",
@@ -23,7 +25,7 @@ STATUS = r.StatusReport(
 
 @pytest.mark.req("A12")
 def test_status_reads_as_specified():
-    assert reply_text(STATUS) == (
+    assert reply_text(STATUS, "en") == (
         "Session Status\n"
         "project: my-app\n"
         "tool: gemini\n"
@@ -41,7 +43,7 @@ def test_status_of_a_failed_session_hints_at_retry_and_says_who_decides():
     report = r.StatusReport(
         "s", "s", "p", "codex", None, "failed", 0, None, None, resume_ready=False, retry_job_id="job_1", can_ask=False
     )
-    lines = reply_lines(report)
+    lines = reply_lines(report, "en")
     assert lines[3:9] == [
         "session_key: n/a",
         "state: failed",
@@ -55,7 +57,7 @@ def test_status_of_a_failed_session_hints_at_retry_and_says_who_decides():
 
 @pytest.mark.req("A12")
 def test_project_status_reads_as_specified():
-    assert reply_text(r.ProjectReport("my-app", 4, 1, 3, 0, None)) == (
+    assert reply_text(r.ProjectReport("my-app", 4, 1, 3, 0, None), "en") == (
         "Project Status: my-app\n"
         "session_total: 4\n"
         "running_sessions: 1\n"
@@ -73,7 +75,7 @@ def test_a_project_list_shows_names_numbers_tools_and_paths():
             r.ProjectInfo(2, "old", "/srv/old", ("echo",), "echo", disabled="/srv/old is gone"),
         )
     )
-    assert reply_lines(catalogue) == [
+    assert reply_lines(catalogue, "en") == [
         "* #1 api  claude (claude, echo)  /srv/api",
         "  #2 old  echo (echo)  /srv/old  disabled: /srv/old is gone",
     ]
@@ -82,7 +84,7 @@ def test_a_project_list_shows_names_numbers_tools_and_paths():
 @pytest.mark.req("A12")
 def test_a_session_list_shows_at_most_twenty():
     row = r.SessionRow("1359", "agent:f:thread:1:1359", "api", "idle", "2026-02-26T14:20:05.000Z", _place())
-    lines = reply_lines(r.SessionCatalogue((row,) * 30))
+    lines = reply_lines(r.SessionCatalogue((row,) * 30), "en")
     assert len(lines) == 20
     assert lines[0] == "1359  api  idle  2026-02-26T14:20:05.000Z  discord:1359"
 
@@ -96,26 +98,68 @@ def test_durations_are_short(seconds: float, words: str):
     assert duration(seconds) == words
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        r.ProjectCatalogue(()),
-        r.SessionCatalogue(()),
-        r.ToolSet("claude", from_next_job=True),
-        r.ProjectSelected("api", 1, "/srv/api", "claude"),
-        r.JobQueued("job_2", 2, "job_1"),
-        r.SessionWasReset("k", ("job_1",)),
-        r.JobsCancelled(("job_1",), ("job_2",)),
-        r.Story("job_1", (r.Step(1, "2026-02-26T14:20:05.000Z", "JobEnqueued", "queued"),)),
-        r.AgentReport("s", "api", 1, "claude", "", "Active", 3.0),
-        r.AgentStopped("s", killed=True),
-        r.ModelSet("m"),
-        r.UsageReport("s", 1, 2, 0.5, 10, 100),
-        r.SessionStarted("k", "s", "api", "claude"),
-    ],
-    ids=lambda reply: type(reply).__name__,
-)
-def test_every_reply_has_words(reply: r.Reply):
-    lines = reply_lines(reply)
+REPLIES: list[r.Reply] = [
+    STATUS,
+    r.ProjectReport("my-app", 4, 1, 3, 0, None),
+    r.ProjectInfo(1, "api", "/srv/api", ("claude", "echo"), "claude", created=True),
+    r.ProjectInfo(2, "old", "/srv/old", ("echo",), "echo", disabled="/srv/old is gone"),
+    r.ProjectCatalogue(()),
+    r.SessionCatalogue(()),
+    r.SessionFound(r.SessionRow("1359", "k", "api", "idle", "2026-02-26T14:20:05.000Z", _place())),
+    r.ToolSet("claude"),
+    r.ToolSet("claude", from_next_job=True),
+    r.ProjectSelected("api", 1, "/srv/api", "claude"),
+    r.JobQueued("job_2", 2, "job_1"),
+    r.SessionWasReset("k", ("job_1",)),
+    r.JobsCancelled(("job_1",), ("job_2",)),
+    r.Story("job_1", (r.Step(1, "2026-02-26T14:20:05.000Z", "JobEnqueued", "queued"),)),
+    r.AgentReport("s", "api", 1, "claude", "", "Active", 3.0),
+    r.AgentStopped("s", killed=True),
+    r.AgentStopped("s", killed=False),
+    r.ModelSet("m"),
+    r.ModeSet("plan"),
+    r.UsageReport("s", 1, 2, 0.5, 10, 100),
+    r.SessionStarted("k", "s", "api", "claude"),
+]
+
+
+def test_every_kind_of_reply_is_among_the_examples():
+    assert {type(reply) for reply in REPLIES} == set(r.Reply.__args__)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("reply", REPLIES, ids=lambda reply: type(reply).__name__)
+def test_every_reply_has_words_in_every_language(reply: r.Reply, lang: str):
+    lines = reply_lines(reply, lang)
     assert lines
-    assert all(line.strip() and "None" not in line for line in lines)
+    assert all(line.strip() and "None" not in line and MISSING not in line for line in lines)
+
+
+@pytest.mark.parametrize("reply", REPLIES, ids=lambda reply: type(reply).__name__)
+def test_sentences_are_translated_and_the_names_of_fields_are_not(reply: r.Reply):
+    english, japanese = render_reply(reply, "en"), render_reply(reply, "ja")
+    assert len(english.sentences) == len(japanese.sentences)
+    assert not set(english.sentences) & set(japanese.sentences)
+    assert [row.partition(":")[0] for row in english.rows] == [row.partition(":")[0] for row in japanese.rows]
+
+
+def test_what_a_running_job_goes_on_with_is_said_in_every_language():
+    now, later = r.ToolSet("echo"), r.ToolSet("echo", from_next_job=True)
+    assert all(len(reply_text(later, lang)) > len(reply_text(now, lang)) for lang in LANGUAGES)
+
+
+def test_a_channel_decides_how_a_path_stands_in_a_sentence():
+    selected = r.ProjectSelected("api", 1, "/srv/__api__", "claude")
+    assert render_reply(selected, "en", lambda text: f"`{text}`").sentences == (
+        "Now working in project #1 api (`/srv/__api__`) with claude",
+    )
+
+
+class Greeted(msgspec.Struct, frozen=True):
+    name: str
+    key: str
+
+
+def test_a_reply_that_no_renderer_knows_is_the_sentence_that_its_type_names(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(en.WORDS, "reply.Greeted", "Hello, {name} ({key})")
+    assert reply_lines(Greeted("Ada", "k"), "en") == ["Hello, Ada (k)"]  # type: ignore[arg-type]

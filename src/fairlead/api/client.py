@@ -41,6 +41,8 @@ class ServerAway(Exception):  # noqa: N818 - a condition of the world, not a mis
 
     def __init__(self, base_url: str, why: str) -> None:
         super().__init__(f"Fairlead does not answer at {base_url}: {why}")
+        self.base_url = base_url
+        self.why = why
 
 
 class Client:
@@ -208,10 +210,17 @@ class Client:
         await asyncio.sleep(_BACKOFF.delay(attempt, random.random))
 
 
+def error_in(fault: w.Fault) -> FairleadError:
+    """The error that the server speaks of. A newer server may use a code that this client does not know."""
+    try:
+        return error(Code(fault.code), fault.message, next_step=fault.next)
+    except ValueError:
+        return error(Code.E_INTERNAL, f"{fault.code}: {fault.message}", next_step=fault.next)
+
+
 def _fault_in(content: bytes, status: int) -> FairleadError:
     """The server's own error; whatever else answers there is not Fairlead."""
     try:
-        fault = msgspec.json.decode(content, type=w.FaultBody).error
-        return error(Code(fault.code), fault.message, next_step=fault.next)
-    except (msgspec.DecodeError, ValueError):
+        return error_in(msgspec.json.decode(content, type=w.FaultBody).error)
+    except msgspec.DecodeError:
         return error(Code.E_INTERNAL, f"The server answered {status} in words that Fairlead does not use.")

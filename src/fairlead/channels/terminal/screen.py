@@ -18,7 +18,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from fairlead.api.wire import QuestionInfo
-from fairlead.channels.terminal.questions import QuestionPrompt
+from fairlead.channels.terminal.questions import QuestionPrompt, question_heading
 from fairlead.render.safe_text import visible_lines
 
 
@@ -122,9 +122,11 @@ class Screen:
     def rule(self, title: str) -> None:
         self.console.print(Rule(Text(title), style="dim"))
 
-    def question(self, question: QuestionInfo, item_number: int = 0) -> None:
+    def question(self, question: QuestionInfo, lang: str, item_number: int = 0) -> None:
         if item_number == 0:
-            self.say(f"? {question.title}", "bold yellow")
+            self.say(f"? {question_heading(question, lang)}", "bold yellow")
+        if question.kind == "permission" and question.title != question.detail:
+            self.console.print(Padding(Text(visible_lines(question.title)), (0, 2)))
         if question.kind == "plan":
             self.console.print(Padding(_markdown(question.detail), (0, 2)))
         elif question.detail:
@@ -148,8 +150,8 @@ def _behind(words: str) -> str:
 
 
 def _markdown(text: str) -> Markdown:
-    format_reply = Markdown(visible_lines(text), code_theme="ansi_dark")
-    for token in (child for block in format_reply.parsed for child in block.children or ()):
+    rendered = Markdown(visible_lines(text), code_theme="ansi_dark")
+    for token in (child for block in rendered.parsed for child in block.children or ()):
         if token.type == "softbreak":
             token.type = "hardbreak"  # agents end a line where they mean it, as people do in a chat
-    return format_reply
+    return rendered

@@ -1,0 +1,35 @@
+"""What the terminal says, in English."""
+
+from typing import Final
+
+TERMINAL: Final = {
+    "greeting": "Fairlead · {user}[[ · {project}]][[ · {tool}]] · /help lists the commands, Ctrl-D leaves",
+    "help": "List the commands",
+    "quit": "Leave (or Ctrl-D)",
+    "leave_hint": "Ctrl-C again, or Ctrl-D, leaves.",
+    "while_away": "while you were away: {job}",
+    "waits_for_answer": "{job} waits for your answer.",
+    "asked_before_restart": "{job} asked this before a restart; your answer starts a new job.",
+    "no_response": "Fairlead does not respond at {url}: {reason}.",
+    "trying_again": "Fairlead does not respond; trying again …",
+    "nothing_sent": "Nothing was sent; try again in a moment.",
+    "job_goes_on": "The job goes on there; its answer will wait for you.",
+    "answer_not_sent": "Your answer did not get through.",
+    "not_cancelled": "The job could not be cancelled.",
+    "connection_lost": "The connection is lost; trying to get it back …",
+    "connection_back": "The connection is back.",
+    "waiting_behind": "waiting behind {position} …",
+    "waiting_for_turn": "waiting for its turn …",
+    "working": "{tool} is working … (Ctrl-C cancels)",
+    "agent_working": "the agent is working … (Ctrl-C cancels)",
+    "cancelling": "cancelling … (Ctrl-C again leaves)",
+    "answer": "answer",
+    "image": "an image ({media_type}, {size} bytes)",
+    "question_stays_open": "The question stays open.",
+    "settled": "settled[[ by {person}]]: {outcome}",
+    "type_answer": "type your answer, then Enter",
+    "type_numbers": "numbers with commas, or your own words, then Enter",
+    "press_number": "[1-{count}], or your own words and Enter",
+    "empty_input": "Nothing came in on standard input.",
+    "denied_in_pipe": "Denied: there is no terminal to ask. `fairlead chat` in a terminal asks you.",
+}
