@@ -7,7 +7,7 @@ import pytest
 from loopback_discord import Fault, Message, Person, Place
 
 from discord_channel.daemon import Stage, a_stage
-from fairlead.render.words import en, ja, say
+from fairlead.render.words import en, error_line, ja
 
 pytestmark = pytest.mark.anyio
 
@@ -156,7 +156,8 @@ async def test_project_switch_selects_where_direct_messages_work(stage: Stage) -
     fourth = directory(stage, "fourth")
     await asked(stage.owner, stage.place, "project add", path=fourth)
     text = await asked(stage.owner, stage.owner.dm, "project switch", project="fourth")
-    assert text == f"Now working in project #2 fourth ({fourth}) with echo"
+    number = stage.daemon.journal("ProjectCreated")[-1]["payload"]["number"]
+    assert text == f"Now working in project #{number} fourth ({fourth}) with echo"
     assert "project: fourth" in await asked(stage.owner, stage.owner.dm, "status")
     text = await asked(stage.owner, stage.owner.dm, "project switch", project="1")
     assert text.startswith("Now working in project #1 api (")
@@ -335,7 +336,7 @@ async def test_agent_mode_is_chosen_from_what_the_agent_offers(stage: Stage, thr
     offered = await stage.owner.autocomplete(thread, "agent mode", "mode", "pl").choices()
     assert [c["value"] for c in offered] == ["plan"]
     text = await asked(stage.owner, thread, "agent mode", mode="plan")
-    assert text == "The mode is now plan, until Fairlead is started anew"
+    assert text == "The mode is now plan, until Fairlead is restarted"
     assert "mode: plan" in await asked(stage.owner, thread, "agent status")
     text = await asked(stage.owner, thread, "agent mode", mode="bypassPermissions")
     assert text.startswith("E_MODE_UNAVAILABLE: This mode cannot be used here.")
@@ -435,7 +436,7 @@ async def test_a_command_that_is_no_longer_there_is_refused_in_the_persons_langu
     finally:
         commands.remove(gone)
         stage.owner.user.locale = "en-US"
-    assert text == f"E_INTERNAL: {say('zh-TW', 'error.E_INTERNAL')}"
+    assert text == error_line("zh-TW", "E_INTERNAL")
 
 
 @pytest.mark.req("A1")
@@ -455,7 +456,8 @@ async def test_a_japanese_reader_reads_japanese(stage: Stage) -> None:
     stage.owner.user.locale = "ja"
     try:
         text = await asked(stage.owner, stage.place, "agent start", project_id=4711)
-        assert text == f"E_PROJECT_NOT_FOUND: {_filled(ja.WORDS['error.E_PROJECT_NOT_FOUND'])}"
+        assert text == error_line("ja", "E_PROJECT_NOT_FOUND", id=4711)
+        assert text.startswith("E_PROJECT_NOT_FOUND: プロジェクト #4711 が見つかりません。")
         path = directory(stage, "nihon")
         text = await asked(stage.owner, stage.place, "project add", path=path)
         number = stage.daemon.journal("ProjectCreated")[-1]["payload"]["number"]
@@ -463,10 +465,6 @@ async def test_a_japanese_reader_reads_japanese(stage: Stage) -> None:
     finally:
         stage.owner.user.locale = "en-US"
         await asked(stage.owner, stage.place, "projects")
-
-
-def _filled(sentence: str) -> str:
-    return sentence.replace("[[ #{id}]]", " #4711").replace("[[ {project}]]", "")
 
 
 def _options(command: dict[str, Any], path: str) -> dict[str, dict[str, Any]]:

@@ -113,7 +113,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "Choose one of those that /agent model offers.",
     ),
     "E_MODE_UNAVAILABLE": (
-        "This mode cannot be used here: the agent has no such mode, or the project's permissions leave no room for it.",
+        "This mode cannot be used here. The agent has no such mode, or the project's permissions leave no room for it.",
         "Choose one of those that /agent mode offers.",
     ),
     "E_ATTACHMENT_GONE": (

@@ -54,11 +54,11 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_CLI_TIMEOUT": (
         "エージェントの処理が制限時間[[（{seconds} 秒）]]を超えました（FAIRLEAD_CLI_TIMEOUT_SEC）。",
-        "/retry[[ {job} ]]を使うか、作業を小さく分けてください。",
+        "/retry[[ {job}]] を使うか、作業を小さく分けてください。",
     ),
     "E_CLI_EXIT_NONZERO": (
         "エージェントのプログラムがエラーで終了しました[[（終了コード {exit_code}）]]。",
-        "ジョブのログを確認して /retry[[ {job} ]]してください。",
+        "ジョブのログを確認して /retry[[ {job}]] してください。",
     ),
     "E_CLI_NOT_FOUND": (
         "エージェントのプログラム[[ {program} ]]が見つかりません。",
@@ -66,31 +66,31 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_CLI_NOT_LOGGED_IN": (
         "エージェントのプログラム[[ {program} ]]にログインしていません。",
-        "ログインしてから /retry[[ {job} ]]してください。",
+        "ログインしてから /retry[[ {job}]] してください。",
     ),
     "E_ADAPTER_PARSE": (
         "エージェントの出力を解釈できませんでした。",
-        "`fairlead doctor` でバージョンを確認し、/retry[[ {job} ]]してください。",
+        "`fairlead doctor` でバージョンを確認し、/retry[[ {job}]] してください。",
     ),
     "E_ADAPTER_MISSING_RESULT": (
         "エージェントが結果を返さずに終了しました。",
-        "ジョブのログを確認して /retry[[ {job} ]]してください。",
+        "ジョブのログを確認して /retry[[ {job}]] してください。",
     ),
     "E_ADAPTER_SESSION_KEY_MISSING": (
         "エージェントがセッションIDを返さなかったため、再開できません。",
-        "`fairlead doctor` でバージョンを確認し、/retry[[ {job} ]]してください。",
+        "`fairlead doctor` でバージョンを確認し、/retry[[ {job}]] してください。",
     ),
     "E_RESUME_GONE": (
         "エージェントに以前の会話が残っていません。",
-        "/reset で新しく始めてから /retry[[ {job} ]]してください。",
+        "/reset で新しく始めてから /retry[[ {job}]] してください。",
     ),
     "E_OUTPUT_TOO_LONG": (
         "エージェントの出力行が上限を超えました。",
-        "一度に頼む量を減らして /retry[[ {job} ]]してください。",
+        "一度に頼む量を減らして /retry[[ {job}]] してください。",
     ),
     "E_AGENT_ERROR": (
         "エージェントがエラーを報告しました。",
-        "内容を確認して /retry[[ {job} ]]してください。",
+        "内容を確認して /retry[[ {job}]] してください。",
     ),
     "E_PERMISSION_TIER": (
         "このエージェントではプロジェクトの権限を守れません。",
@@ -102,11 +102,11 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_ACP_TIMEOUT": (
         "エージェントが応答しないため、セッションを強制終了しました。",
-        "/retry[[ {job} ]]してください。",
+        "/retry[[ {job}]] してください。",
     ),
     "E_RUNTIME_HUNG": (
         "エージェントが作業中に応答しなくなったため停止しました。",
-        "/retry[[ {job} ]]してください。",
+        "/retry[[ {job}]] してください。",
     ),
     "E_MODEL_UNAVAILABLE": (
         "指定されたモデルIDは利用できません[[（{model_id}）]]。",
@@ -122,7 +122,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_UNKNOWN_AFTER_CRASH": (
         "実行中に Fairlead が停止し、どこまで進んだか不明です。",
-        "プロジェクトを確認して /retry[[ {job} ]]してください。",
+        "プロジェクトを確認して /retry[[ {job}]] してください。",
     ),
     "E_DISCORD_RATE_LIMIT": (
         "Discord の制限により今は送信できません。",
@@ -190,7 +190,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_SHUTDOWN": (
         "実行中に Fairlead が終了しました。",
-        "/retry[[ {job} ]]してください。",
+        "/retry[[ {job}]] してください。",
     ),
     "E_DISK_FULL": (
         "ディスクが満杯です。新しいものは受け付けませんが、受け付け済みのものは失われていません。",
@@ -210,6 +210,6 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_INTERNAL": (
         "エラーが発生しました。",
-        "詳細は logs/app.ndjson にあります。確認後 /retry[[ {job} ]]してください。",
+        "詳細は logs/app.ndjson にあります。確認後 /retry[[ {job}]] してください。",
     ),
 }
