@@ -10,7 +10,7 @@ import click
 
 from fairlead.app import take_lock
 from fairlead.cli.env_file import ENV_FILE
-from fairlead.cli.health import checked, in_words
+from fairlead.cli.health import check_all, describe_health
 from fairlead.errors import FairleadError
 from fairlead.kit.files import REAL_DISK
 from fairlead.observe import JobLogs, Redactor, silence_logging
@@ -77,8 +77,8 @@ def _check_projects(settings: Settings) -> bool:
 async def _check_agents(settings: Settings) -> bool:
     runtimes = available_runtimes(settings, JobLogs(settings.log_dir, Redactor([])))
     healthy = False
-    async for name, health in checked(runtimes.values()):
-        _tell(f"  {name}", in_words(health), ok=health.ok)
+    async for name, health in check_all(runtimes.values()):
+        _tell(f"  {name}", describe_health(health), ok=health.ok)
         healthy = healthy or health.ok
     for runtime in runtimes.values():
         await runtime.aclose()

@@ -160,7 +160,7 @@ def _project_row(project: r.ProjectInfo) -> str:
     return f"{row}  disabled: {project.disabled}" if project.disabled else row
 
 
-def _selected(done: r.ProjectSelected, lang: str, quote: Quote) -> RenderedReply:
+def _project_switch(done: r.ProjectSelected, lang: str, quote: Quote) -> RenderedReply:
     return _sentence(
         say(lang, "reply.project.switched", id=done.number, project=done.name, path=quote(done.path), tool=done.tool)
     )
@@ -181,7 +181,7 @@ def _session(found: r.SessionFound, _lang: str, _quote: Quote) -> RenderedReply:
     return RenderedReply(rows=(_session_row(found.session),))
 
 
-def _started(done: r.SessionStarted, lang: str, _quote: Quote) -> RenderedReply:
+def _session_start(done: r.SessionStarted, lang: str, _quote: Quote) -> RenderedReply:
     sentence = say(lang, "reply.session.started", thread=done.session_id)
     return RenderedReply(sentences=(sentence,), rows=(f"project: {done.project}", f"tool: {done.tool}"))
 
@@ -189,34 +189,34 @@ def _started(done: r.SessionStarted, lang: str, _quote: Quote) -> RenderedReply:
 # --- what was done
 
 
-def _tool(done: r.ToolSet, lang: str, _quote: Quote) -> RenderedReply:
+def _tool_change(done: r.ToolSet, lang: str, _quote: Quote) -> RenderedReply:
     key = "reply.tool.changed_while_running" if done.from_next_job else "reply.tool.changed"
     return _sentence(say(lang, key, tool=done.tool))
 
 
-def _queued(done: r.JobQueued, lang: str, _quote: Quote) -> RenderedReply:
+def _retry(done: r.JobQueued, lang: str, _quote: Quote) -> RenderedReply:
     return _sentence(say(lang, "reply.job.retried", job=done.job_id, attempt=done.attempt))
 
 
-def _reset(done: r.SessionWasReset, lang: str, _quote: Quote) -> RenderedReply:
+def _session_reset(done: r.SessionWasReset, lang: str, _quote: Quote) -> RenderedReply:
     cancelled = (say(lang, "reply.job.cancelled", job=job) for job in done.cancelled)
     return _sentence(say(lang, "reply.session.reset"), *cancelled)
 
 
-def _cancelled(done: r.JobsCancelled, lang: str, _quote: Quote) -> RenderedReply:
+def _cancellation(done: r.JobsCancelled, lang: str, _quote: Quote) -> RenderedReply:
     stopping = (say(lang, "reply.job.stopping", job=job) for job in done.stopping)
     return _sentence(*stopping, *(say(lang, "reply.job.cancelled", job=job) for job in done.cancelled))
 
 
-def _stopped(done: r.AgentStopped, lang: str, _quote: Quote) -> RenderedReply:
+def _agent_stop(done: r.AgentStopped, lang: str, _quote: Quote) -> RenderedReply:
     return _sentence(say(lang, "reply.session.killed" if done.killed else "reply.session.stopped"))
 
 
-def _model(done: r.ModelSet, lang: str, _quote: Quote) -> RenderedReply:
+def _model_change(done: r.ModelSet, lang: str, _quote: Quote) -> RenderedReply:
     return _sentence(say(lang, "reply.model.changed", model_id=done.model))
 
 
-def _mode(done: r.ModeSet, lang: str, _quote: Quote) -> RenderedReply:
+def _mode_change(done: r.ModeSet, lang: str, _quote: Quote) -> RenderedReply:
     return _sentence(say(lang, "reply.mode.changed", mode=done.mode))
 
 
@@ -227,16 +227,16 @@ _RENDERERS: Final[dict[type[msgspec.Struct], Callable[[Any, str, Quote], Rendere
     r.ProjectCatalogue: _projects,
     r.SessionCatalogue: _sessions,
     r.SessionFound: _session,
-    r.SessionStarted: _started,
-    r.ToolSet: _tool,
-    r.ProjectSelected: _selected,
-    r.JobQueued: _queued,
-    r.SessionWasReset: _reset,
-    r.JobsCancelled: _cancelled,
+    r.SessionStarted: _session_start,
+    r.ToolSet: _tool_change,
+    r.ProjectSelected: _project_switch,
+    r.JobQueued: _retry,
+    r.SessionWasReset: _session_reset,
+    r.JobsCancelled: _cancellation,
     r.Story: _story,
     r.AgentReport: _agent_report,
-    r.AgentStopped: _stopped,
-    r.ModelSet: _model,
-    r.ModeSet: _mode,
+    r.AgentStopped: _agent_stop,
+    r.ModelSet: _model_change,
+    r.ModeSet: _mode_change,
     r.UsageReport: _usage,
 }

@@ -123,7 +123,7 @@ class Chat:
         except ServerAway as away:
             self._screen.fault(f"{Code.E_SHUTDOWN}: {describe_away(away, self._lang)}")
             return 1
-        with interrupts_heard_by(self._interrupt):
+        with on_interrupt(self._interrupt):
             await self._talk()
         return 0
 
@@ -261,7 +261,7 @@ class Chat:
 
 
 @contextmanager
-def interrupts_heard_by(heard: Callable[[], None]) -> Generator[None]:
+def on_interrupt(heard: Callable[[], None]) -> Generator[None]:
     """Ctrl-C as a call instead of an exception that could strike anywhere."""
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, heard)

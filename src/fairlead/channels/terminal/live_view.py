@@ -98,7 +98,7 @@ class TerminalLiveView:
                 case Key(name):
                     ending = await self._press(job_id, name)
                 case Away():
-                    self._lost_sight()
+                    self._report_lost_connection()
                 case FairleadError():
                     self._screen.fault(error_sentence(happening, self._lang))
                     ending = "over"
@@ -121,7 +121,7 @@ class TerminalLiveView:
             asking = self._asking
         return None
 
-    def _lost_sight(self) -> None:
+    def _report_lost_connection(self) -> None:
         if not self._away:
             self._away = True
             self._screen.say(say(self._lang, "terminal.connection_lost"), "yellow")
@@ -191,14 +191,14 @@ class TerminalLiveView:
 
     def _question(self, question: w.QuestionInfo) -> None:
         if question.status != "open":
-            self._settled_elsewhere(question)
+            self._show_settled(question)
         elif self._asking is None or self._asking.question.question_id != question.question_id:
             self._flush()
             self._asking = QuestionPrompt(question, self._lang)
             self._screen.question(question, self._lang)
             self._screen.asking(self._asking)
 
-    def _settled_elsewhere(self, question: w.QuestionInfo) -> None:
+    def _show_settled(self, question: w.QuestionInfo) -> None:
         if self._asking is not None and self._asking.question.question_id == question.question_id:
             outcome = describe_outcome(question, self._lang)
             settled = say(self._lang, "terminal.settled", person=question.answered_by, outcome=outcome)

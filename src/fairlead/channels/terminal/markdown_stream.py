@@ -39,6 +39,6 @@ def _settled(text: str) -> int:
     *whole, _unfinished = text.split("\n")
     for line in scan(whole):
         at += len(line.text) + 1
-        if line.blank and line.after is None:
+        if line.is_blank and line.after is None:
             settled = at
     return settled

@@ -97,7 +97,7 @@ class QuestionPrompt:
     def _press_in_item(self, key: str) -> PromptResult | None:
         item = self.question.items[self.item_number]
         if key == "enter":
-            return self._take(self._meant(self.typed.strip())) if self.typed.strip() else None
+            return self._take(self._resolve_numbers(self.typed.strip())) if self.typed.strip() else None
         if key == "backspace":
             self.typed = self.typed[:-1]
             return None
@@ -108,7 +108,7 @@ class QuestionPrompt:
             self.typed += key
         return None
 
-    def _meant(self, typed: str) -> str:
+    def _resolve_numbers(self, typed: str) -> str:
         """Numbers mean options; anything else means itself."""
         options = self.question.items[self.item_number].options
         parts = [part.strip() for part in typed.split(",")]

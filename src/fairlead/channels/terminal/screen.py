@@ -51,7 +51,7 @@ class Screen:
         self._tail, self._note, self._asking = "", note, None
         self._tools.clear()
         # Drawn from the event loop alone: with rich's own thread, a line printed meanwhile lands behind the spinner.
-        self._live = Live(get_renderable=self._drawn, console=self.console, transient=True, auto_refresh=False)
+        self._live = Live(get_renderable=self._live_part, console=self.console, transient=True, auto_refresh=False)
         self._live.start(refresh=True)
 
     def draw(self) -> None:
@@ -83,13 +83,13 @@ class Screen:
         self.draw()
         if label or summary:
             mark = Text("  ✓ ", "green") if ok else Text("  ✗ ", "red")
-            self.console.print(mark + Text(visible_lines(label), "dim") + Text(_behind(summary), "dim"))
+            self.console.print(mark + Text(visible_lines(label), "dim") + Text(_indent_behind(summary), "dim"))
 
     def asking(self, asking: QuestionPrompt | None) -> None:
         self._asking = asking
         self.draw()
 
-    def _drawn(self) -> RenderableType:
+    def _live_part(self) -> RenderableType:
         parts: list[RenderableType] = []
         if self._tail.strip():
             parts.append(Tail(_markdown(self._tail), self.console.height - 6 - len(self._tools)))
@@ -142,10 +142,10 @@ class Screen:
             self.say(f"  {item.text}", "yellow")
         for place, option in enumerate(item.options, 1):
             line = Text(f"  {place}. ", "bold") + Text(visible_lines(option.label))
-            self.console.print(line + Text(_behind(option.description), "dim"))
+            self.console.print(line + Text(_indent_behind(option.description), "dim"))
 
 
-def _behind(words: str) -> str:
+def _indent_behind(words: str) -> str:
     return f"  {visible_lines(words)}" if words else ""
 
 

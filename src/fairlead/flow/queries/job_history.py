@@ -14,7 +14,7 @@ from fairlead.core.visibility import may_see
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.ledger import Ledger
 from fairlead.ports import Blobs, Journal, Recorded
-from fairlead.render.story import in_words
+from fairlead.render.story import describe_event
 
 _NAMING: Final = ("message_id", "job_id", "retry_of", "entry_id", "question_id")
 
@@ -62,7 +62,7 @@ class JobHistory:
         questions = [r.event.question_id for r in recorded if isinstance(r.event, e.QuestionAsked)]
         if questions:
             recorded += await self._lines_naming(questions)
-        steps = {r.seq: Step(r.seq, r.ts, type(r.event).__name__, in_words(r.event)) for r in recorded}
+        steps = {r.seq: Step(r.seq, r.ts, type(r.event).__name__, describe_event(r.event)) for r in recorded}
         talks = {key for r in recorded if (key := self._talk_of(r.event))}
         if not steps or not all(may_see(self._ledger.state, key, caller) for key in talks):
             raise error(Code.E_MESSAGE_NOT_FOUND, f"The journal has no line about {subject[:80]!r}.")

@@ -32,15 +32,15 @@ def say(lang: str, key: str, /, **fields: object) -> str:
 
     def part(found: re.Match[str]) -> str:
         gaps = _GAP.findall(found[1])
-        return found[1] if all(_filled(fields, gap) for gap in gaps) else ""
+        return found[1] if all(_is_filled(fields, gap) for gap in gaps) else ""
 
     def gap(found: re.Match[str]) -> str:
-        return str(fields[found[1]]) if _filled(fields, found[1]) else MISSING
+        return str(fields[found[1]]) if _is_filled(fields, found[1]) else MISSING
 
     return _GAP.sub(gap, _OPTIONAL.sub(part, sentence))
 
 
-def _filled(fields: Mapping[str, object], name: str) -> bool:
+def _is_filled(fields: Mapping[str, object], name: str) -> bool:
     return fields.get(name) not in {None, ""}
 
 
@@ -52,15 +52,15 @@ def error_line(lang: str, code: str, /, *, detail: str = "", **fields: object) -
 
 def error_what(lang: str, code: str, /, **fields: object) -> str:
     """What happened. A code without a sentence is said as an internal error."""
-    return say(lang, f"error.{_known(code)}", **fields)
+    return say(lang, f"error.{_code_in_catalogue(code)}", **fields)
 
 
 def error_next_step(lang: str, code: str, /, **fields: object) -> str:
     """What to do next."""
-    return say(lang, f"error.{_known(code)}.next", **fields)
+    return say(lang, f"error.{_code_in_catalogue(code)}.next", **fields)
 
 
-def _known(code: str) -> str:
+def _code_in_catalogue(code: str) -> str:
     return code if f"error.{code}" in en.WORDS else "E_INTERNAL"
 
 

@@ -12,7 +12,7 @@ from fairlead.errors import Code, FairleadError
 from fairlead.render.errors import own_message
 from fairlead.render.pieces import plan_pieces
 from fairlead.render.replies import RenderedReply, render_reply
-from fairlead.render.safe_text import code_block, one_line, quoted
+from fairlead.render.safe_text import code_block, one_line, quote_inline
 from fairlead.render.words import error_line, say
 
 _DESCRIPTION: Final = 4000
@@ -48,13 +48,13 @@ def _plain_content(rendered: RenderedReply) -> str:
 
 
 def _quote_path(path: str) -> str:
-    return quoted(path, _PATH)
+    return quote_inline(path, _PATH)
 
 
 def refusal_line(problem: FairleadError, lang: str, **named: str) -> str:
     """`CODE: sentence`. What was typed fills the sentence's gaps; the error's own words stand behind it where they
     say more."""
-    fields = {name: quoted(typed, _TYPED) for name, typed in named.items()}
+    fields = {name: quote_inline(typed, _TYPED) for name, typed in named.items()}
     line = error_line(lang, problem.code, **fields)
     own_words = one_line(own_message(problem), _OWN_WORDS)
     says_all = not own_words or own_words in line or (named and problem.code in _NAMED_IS_ALL)
