@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fairlead import observe
 from fairlead.errors import CODES, Code, Kind, error
 from fairlead.observe import JobLog, JobLogs, Redactor, RotatingFile, log, log_failure, silence_logging, start_logging
+from fairlead.render.words import error_what
 
 pytestmark = pytest.mark.req("A19")
 
@@ -147,6 +148,7 @@ def test_a_failure_is_logged_at_the_level_of_its_kind(code: Code, tmp_path: Path
     }[CODES[code]]
     assert (line["level"], line["error_code"], line["job_id"]) == (expected, code, "job_1")
     assert ("stack" in line) is (CODES[code] is Kind.INTERNAL)
+    assert line["message"] == error_what("en", code), "an error without words of its own is still a sentence"
 
 
 @pytest.mark.req("B8")

@@ -86,7 +86,7 @@ class Redactor:
 
 
 class RotatingFile:
-    """A file that starts anew past its limit and keeps a few older ones."""
+    """A file that starts again past its limit and keeps a few older ones."""
 
     def __init__(self, path: Path, limit: int = MAX_APP_LOG_BYTES) -> None:
         self._path = path

@@ -1,7 +1,7 @@
 """The client of our own HTTP API: for the terminal, for scripts, for whatever else speaks to a running Fairlead.
 
 1. A message is sent with a key of its own, so that sending it again after a broken connection makes no second job.
-2. A broken event stream is taken up where it broke; after a restart of the server it begins anew, with `accepted`.
+2. A broken event stream is taken up where it broke; after a restart of the server it starts again, with `accepted`.
 3. A refusal is raised as the FairleadError that the server raised; a server out of reach as `ServerAway`.
 """
 
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 _BACKOFF: Final = Backoff(first=0.1, ceiling=5.0)
 _SILENCE_SEC: Final = 45.0
-"""Three heartbeats: whoever is silent for longer is gone, whatever TCP believes."""
+"""Three heartbeats: a server that is silent for longer is gone, whatever TCP believes."""
 
 OnAway = Callable[[int, Exception], None]
 

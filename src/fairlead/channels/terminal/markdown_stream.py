@@ -1,4 +1,4 @@
-"""Markdown that arrives in pieces: what is whole is drawn for good, the rest anew with each piece. Pure."""
+"""Markdown that arrives in pieces: what is whole is drawn for good, the rest again with each piece. Pure."""
 
 from fairlead.render.fences import scan
 

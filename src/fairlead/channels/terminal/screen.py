@@ -1,7 +1,7 @@
 """What a person sees in the terminal: settled lines above, one living part below. Knows no server and no keys.
 
 What is finished is printed once and never touched again; only the unfinished block, the running tools and an open
-question are drawn anew. So nothing flickers, and the scroll-back reads like a transcript. An agent's words are data:
+question are drawn again. So nothing flickers, and the scroll-back reads like a transcript. An agent's words are data:
 they neither move the cursor nor set the title nor turn a line around.
 """
 
