@@ -24,7 +24,7 @@ from fairlead.core.command_spec import CommandCatalogue
 from fairlead.core.commands import COMMANDS
 from fairlead.core.events import EVENT_TYPES
 from fairlead.errors import CODES, Kind
-from fairlead.render.words import say
+from fairlead.render.words import error_next_step, error_what, say
 
 ROOT: Final = Path(__file__).parent.parent
 REFERENCE: Final = ROOT / "docs" / "reference.md"
@@ -160,7 +160,11 @@ def _body(struct: type | None) -> str:
 def error_codes() -> str:
     parts: list[str] = []
     for kind, whose in WHOSE.items():
-        rows = [[code(c), m.what, m.next_step, str(status_of(c))] for c, m in CODES.items() if m.kind is kind]
+        rows = [
+            [code(c), error_what("en", c), error_next_step("en", c), str(status_of(c))]
+            for c, of in CODES.items()
+            if of is kind
+        ]
         parts += [
             f"### {kind.capitalize()}: {whose}",
             table(["code", "what happened", "what to do", "HTTP"], rows),

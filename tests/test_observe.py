@@ -21,6 +21,7 @@ from fairlead.observe import (
     silence_logging,
     start_logging,
 )
+from fairlead.render.words import error_what
 
 pytestmark = pytest.mark.req("A19")
 
@@ -153,9 +154,10 @@ def test_a_failure_is_logged_at_the_level_of_its_kind(code: Code, tmp_path: Path
         Kind.AGENT: "error",
         Kind.CHANNEL: "error",
         Kind.INTERNAL: "error",
-    }[CODES[code].kind]
+    }[CODES[code]]
     assert (line["level"], line["error_code"], line["job_id"]) == (expected, code, "job_1")
-    assert ("stack" in line) is (CODES[code].kind is Kind.INTERNAL)
+    assert ("stack" in line) is (CODES[code] is Kind.INTERNAL)
+    assert line["message"] == error_what("en", code), "an error without words of its own is still a sentence"
 
 
 @pytest.mark.req("B8")

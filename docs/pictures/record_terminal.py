@@ -25,7 +25,7 @@ PATIENCE_SEC: Final = 20
 # What is typed, and what must then be on the screen before the next is typed.
 TALK: Final = (
     ("hello", ("hello",)),
-    ("/ask rm -rf build", ("allow once",)),
+    ("/ask rm -rf build", ("Allow once",)),
     ("y", ("allowed:",)),
     ("/question Which database? | SQLite | PostgreSQL", ("or your own words",)),
     ("1", ("is SQLite",)),

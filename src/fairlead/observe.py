@@ -19,6 +19,7 @@ import msgspec
 from fairlead.errors import FairleadError, Kind
 from fairlead.kit.files import make_private_directory
 from fairlead.kit.imports import as_if_absent
+from fairlead.render.errors import error_text
 
 with as_if_absent("rich"):  # to draw tracebacks in colour, structlog loads 4 MiB into a daemon that draws none
     import structlog
@@ -182,7 +183,7 @@ def log_failure(event: str, fault: BaseException, **fields: Any) -> None:
         fault.is_logged = True
         level = _LEVEL_OF[fault.kind]
         stack = {"fault": fault} if fault.kind is Kind.INTERNAL else {}
-        getattr(log, level)(event, error_code=str(fault.code), message=fault.message, **stack, **fields)
+        getattr(log, level)(event, error_code=str(fault.code), message=error_text(fault).what, **stack, **fields)
     else:
         log.error(event, error_code="E_INTERNAL", message=repr(fault), fault=fault, **fields)
 

@@ -71,7 +71,9 @@ class Settings(BaseSettings):
         description="Whether a stranger's slash command is answered with E_OWNER_ONLY, or not at all.",
     )
     lang: Literal["en", "ja", "zh-TW", "zh-CN"] = Field(
-        "en", validation_alias="FAIRLEAD_LANG", description="The language for people whose own is not known."
+        "en",
+        validation_alias="FAIRLEAD_LANG",
+        description="The language for people whose own is not known; the terminal's too, before its locale.",
     )
 
     # --- projects

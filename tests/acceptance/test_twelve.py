@@ -82,7 +82,7 @@ async def test_05_tool_affects_new_jobs_and_not_the_running_one(tmp_path: Path) 
         running = stage.owner.say(thread, "still with the old one\n/slow 0.7")
         await thread.wait_for_typing()
         reply = await stage.owner.slash(thread, "tool", tool="gemini").reply()
-        assert reply.content == "Tool is now gemini, from the next job on"
+        assert reply.content == ("Tool is now gemini, from the next job on; the running one goes on with its own")
         later = stage.owner.say(thread, "with the new one")
         assert "still with the old one" in await answer_to(thread, running)
         await stage.discord.wait_for(lambda: "✅" in later.reactions, what="the mark of success")

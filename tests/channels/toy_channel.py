@@ -10,6 +10,7 @@ from fairlead.core.questions import RespondToQuestion
 from fairlead.core.requests import Caller, Status
 from fairlead.errors import FairleadError
 from fairlead.ports import ChannelAway, ChannelCapabilities, Gate, OutgoingMessage
+from fairlead.render.errors import error_sentence
 from fairlead.render.replies import reply_text
 
 
@@ -56,5 +57,5 @@ class PostOffice:
                 Inbound(here, key, f"in-{next(self._stamps)}", sender, letter, pre_authorised=True)
             )
         except FairleadError as refusal:
-            return refusal.full_sentence()
+            return error_sentence(refusal)
         return f"queued as {receipt.job_id}"

@@ -215,7 +215,7 @@ def test_without_a_project_the_refusal_says_how_to_get_one():
     refusal = CoreHarness(projects=()).submit().refusal
     assert refusal is not None
     assert refusal.code == Code.E_PROJECT_NOT_SELECTED
-    assert "project add" in refusal.next_step
+    assert "project add" in refusal.message
 
 
 # --- project and tool that come with a message

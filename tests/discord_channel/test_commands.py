@@ -8,7 +8,7 @@ from loopback_discord import Fault, Message, Person, Place
 
 from discord_channel.daemon import Stage, a_stage
 from fairlead.core.commands import COMMANDS
-from fairlead.render.words import en, ja, say
+from fairlead.render.words import en, error_line, ja
 
 pytestmark = pytest.mark.anyio
 
@@ -95,7 +95,7 @@ async def test_project_status_has_its_five_fields(stage: Stage) -> None:
 async def test_a_project_that_is_not_there_is_named_in_the_error(stage: Stage) -> None:
     for command in ("project status", "start", "session list"):
         text = await asked(stage.owner, stage.place, command, project_name="nosuch")
-        assert text == "E_PROJECT_NOT_FOUND: The project nosuch was not found. /projects shows all of them."
+        assert text == "E_PROJECT_NOT_FOUND: The project nosuch was not found. /project list shows all of them."
 
 
 @pytest.mark.req("B1")
@@ -154,12 +154,14 @@ async def test_lists_that_are_too_long_to_show_come_whole_as_a_file(tmp_path: Pa
 
 @pytest.mark.req("B15")
 async def test_project_switch_selects_where_direct_messages_work(stage: Stage) -> None:
-    await asked(stage.owner, stage.place, "project add", path=directory(stage, "fourth"))
-    assert await asked(stage.owner, stage.owner.dm, "project switch", project="fourth") == (
-        "Now working in project fourth"
-    )
+    fourth = directory(stage, "fourth")
+    await asked(stage.owner, stage.place, "project add", path=fourth)
+    text = await asked(stage.owner, stage.owner.dm, "project switch", project="fourth")
+    number = stage.daemon.journal("ProjectCreated")[-1]["payload"]["number"]
+    assert text == f"Now working in project #{number} fourth ({fourth}) with echo"
     assert "project: fourth" in await asked(stage.owner, stage.owner.dm, "status")
-    assert (await asked(stage.owner, stage.owner.dm, "project switch", project="1")) == "Now working in project api"
+    text = await asked(stage.owner, stage.owner.dm, "project switch", project="1")
+    assert text.startswith("Now working in project #1 api (")
     assert (await asked(stage.owner, stage.owner.dm, "project switch", project="99")).startswith("E_PROJECT_NOT_FOUND")
 
 
@@ -270,7 +272,7 @@ async def test_cancel_ends_what_runs_and_what_waits(stage: Stage, thread: Place)
     waiting = stage.owner.say(thread, "behind it")
     await stage.discord.wait_for(lambda: "👀" in waiting.reactions, what="taken")
     text = await asked(stage.owner, thread, "cancel")
-    assert text.count("Cancelled job_") == 2
+    assert (text.count("Stopping job_"), text.count("Cancelled job_")) == (1, 1)
     assert (await asked(stage.owner, thread, "cancel")).startswith("E_NOTHING_TO_CANCEL: ")
 
 
@@ -280,7 +282,8 @@ async def test_reset_begins_afresh(stage: Stage, thread: Place) -> None:
     await thread.wait_for_answer(after=said)
     said = stage.owner.say(thread, "two")
     assert "turn 2 of talk" in (await thread.wait_for_answer(after=said)).content
-    assert await asked(stage.owner, thread, "reset") == "Forgotten. The next message begins a new talk."
+    text = await asked(stage.owner, thread, "reset")
+    assert text == "Forgotten. The next message starts a new conversation; the history stays."
     said = stage.owner.say(thread, "three")
     assert "turn 2" not in (await thread.wait_for_answer(after=said)).content
 
@@ -305,7 +308,7 @@ async def test_agent_start_makes_a_thread_by_the_projects_number(stage: Stage) -
     text = await asked(stage.owner, stage.place, "agent start", project_id=1)
     assert text.startswith(f"Session started: <#{stage.place.threads()[-1].id}>")
     text = await asked(stage.owner, stage.place, "agent start", project_id=4711)
-    assert text == "E_PROJECT_NOT_FOUND: The project #4711 was not found. /projects shows all of them."
+    assert text == "E_PROJECT_NOT_FOUND: The project #4711 was not found. /project list shows all of them."
 
 
 @pytest.mark.req("B1")
@@ -334,7 +337,7 @@ async def test_agent_mode_is_chosen_from_what_the_agent_offers(stage: Stage, thr
     offered = await stage.owner.autocomplete(thread, "agent mode", "mode", "pl").choices()
     assert [c["value"] for c in offered] == ["plan"]
     text = await asked(stage.owner, thread, "agent mode", mode="plan")
-    assert text == "The mode is now plan, until Fairlead is started anew"
+    assert text == "The mode is now plan, until Fairlead is restarted"
     assert "mode: plan" in await asked(stage.owner, thread, "agent status")
     text = await asked(stage.owner, thread, "agent mode", mode="bypassPermissions")
     assert text.startswith("E_MODE_UNAVAILABLE: This mode cannot be used here.")
@@ -414,7 +417,7 @@ async def test_a_command_that_is_no_longer_there_is_refused_in_the_persons_langu
     finally:
         commands.remove(gone)
         stage.owner.user.locale = "en-US"
-    assert text == f"E_INTERNAL: {say('zh-TW', 'error.E_INTERNAL')}"
+    assert text == error_line("zh-TW", "E_INTERNAL")
 
 
 @pytest.mark.req("A1")
@@ -434,7 +437,8 @@ async def test_a_japanese_reader_reads_japanese(stage: Stage) -> None:
     stage.owner.user.locale = "ja"
     try:
         text = await asked(stage.owner, stage.place, "agent start", project_id=4711)
-        assert text == f"E_PROJECT_NOT_FOUND: {_filled(ja.WORDS['error.E_PROJECT_NOT_FOUND'])}"
+        assert text == error_line("ja", "E_PROJECT_NOT_FOUND", id=4711)
+        assert text.startswith("E_PROJECT_NOT_FOUND: プロジェクト #4711 が見つかりません。")
         path = directory(stage, "nihon")
         text = await asked(stage.owner, stage.place, "project add", path=path)
         number = stage.daemon.journal("ProjectCreated")[-1]["payload"]["number"]
@@ -442,10 +446,6 @@ async def test_a_japanese_reader_reads_japanese(stage: Stage) -> None:
     finally:
         stage.owner.user.locale = "en-US"
         await asked(stage.owner, stage.place, "projects")
-
-
-def _filled(sentence: str) -> str:
-    return sentence.replace("[[ #{id}]]", " #4711").replace("[[ {project}]]", "")
 
 
 def _options(command: dict[str, Any], path: str) -> dict[str, dict[str, Any]]:

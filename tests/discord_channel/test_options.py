@@ -80,7 +80,7 @@ async def test_a_guest_neither_sees_nor_repeats_what_the_owner_said_alone_with_t
         assert (await asked(bob, bob.dm, "why", message=failed)).startswith("E_MESSAGE_NOT_FOUND: ")
         assert (await asked(bob, bob.dm, "retry", job_id=failed)).startswith("E_JOB_NOT_FOUND: ")
         assert (await asked(bob, bob.dm, "session open", session_id=key)).startswith("E_SESSION_NOT_FOUND: ")
-        assert await asked(bob, bob.dm, "session list") == "There are no sessions"
+        assert await asked(bob, bob.dm, "session list") == "There are no sessions yet. Your first message starts one."
         assert await bob.autocomplete(bob.dm, "retry", "job_id", "").choices() == []
         assert await bob.autocomplete(bob.dm, "session open", "session_id", "").choices() == []
         assert "my own words" in await asked(stage.owner, stage.place, "why", message=str(said.id))

@@ -13,6 +13,7 @@ from fairlead.cli import main as cli
 from fairlead.core.commands import COMMANDS
 from fairlead.core.events import EVENT_TYPES
 from fairlead.errors import CODES
+from fairlead.render.words import error_next_step, error_what
 from fairlead.settings import load_settings, setting_names
 
 ROOT = Path(__file__).parents[2]
@@ -54,7 +55,8 @@ def test_the_example_with_every_line_turned_on_gives_the_defaults(tmp_path: Path
 def test_every_error_code_is_in_the_reference_with_what_to_do(code: str):
     rows = [line for line in REFERENCE.splitlines() if line.startswith(f"| `{code}` |")]
     assert len(rows) == 1
-    assert CODES[code].next_step.replace("|", "\\|") in rows[0]
+    assert error_what("en", code).replace("|", "\\|") in rows[0]
+    assert error_next_step("en", code).replace("|", "\\|") in rows[0]
 
 
 def test_every_command_of_the_command_line_is_in_the_reference():

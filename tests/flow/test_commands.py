@@ -14,6 +14,7 @@ from fairlead.core.engine import EngineEvent, Invocation, TurnEnded, TurnFailed
 from fairlead.core.limits import Limits
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.commands.handlers import BUILT_IN
+from fairlead.render.errors import error_text
 from fairlead.testing.clock import run_virtually
 from fairlead.testing.runtime import AgentLog, ScriptedRuntime
 
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.req("A12")
 async def refused(work) -> Code:
     with pytest.raises(FairleadError) as caught:
         await work
-    assert caught.value.next_step, "every refusal says what to do next"
+    assert error_text(caught.value).next_step, "every refusal says what to do next"
     return caught.value.code
 
 

@@ -14,6 +14,7 @@ from fairlead.core.inbound import Attachment
 from fairlead.core.limits import Limits
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.intake.messages import INLINE_TEXT_BYTES
+from fairlead.render.errors import error_text
 from fairlead.testing.clock import run_virtually
 
 pytestmark = pytest.mark.req("A8")
@@ -277,7 +278,7 @@ async def test_what_a_message_asks_for_must_be_there():
     async with flow_house(projects=("/srv/api", "/srv/web")) as flow:
         none = await refusal(flow.say("hello"))
         assert none.code is Code.E_PROJECT_NOT_SELECTED
-        assert "project switch" in none.next_step
+        assert "project switch" in error_text(none).next_step
         assert (await refusal(flow.say("hello", project="nope"))).code is Code.E_PROJECT_NOT_FOUND
         assert (await refusal(flow.say("hello", project="api", tool="gemini"))).code is Code.E_TOOL_NOT_ENABLED
         job = await flow.answered("hello", project="2")

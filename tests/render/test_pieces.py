@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.render.fences import balanced
+from fairlead.render.fences import is_balanced
 from fairlead.render.pieces import Pieces, plan_pieces
 from fairlead.render.split import split
 
@@ -74,6 +74,6 @@ lines = st.sampled_from(
 def test_the_plan_keeps_to_its_numbers_whatever_the_answer(text: str, limit: int, most: int):
     pieces = plan_pieces(text, limit, most)
     assert len(pieces.messages) <= most
-    assert all(len(message) <= limit and balanced(message) and message.strip() for message in pieces.messages)
+    assert all(len(message) <= limit and is_balanced(message) and message.strip() for message in pieces.messages)
     assert pieces.file in {None, text.encode()}
     assert (pieces.file is None) == (len(split(text, limit)) <= most)

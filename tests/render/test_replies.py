@@ -1,10 +1,13 @@
 """Replies as people read them; the status reports to the letter."""
 
+import msgspec
 import pytest
 
 from fairlead.core import replies as r
+from fairlead.core.commands import COMMANDS
 from fairlead.core.conversation import ConversationRef
-from fairlead.render.replies import duration, reply_lines, reply_text
+from fairlead.render.replies import duration, render_reply, reply_lines, reply_text
+from fairlead.render.words import LANGUAGES, MISSING, en
 
 STATUS = r.StatusReport(
     session_id="1359",
@@ -23,7 +26,7 @@ STATUS = r.StatusReport(
 
 @pytest.mark.req("A12")
 def test_status_reads_as_specified():
-    assert reply_text(STATUS) == (
+    assert reply_text(STATUS, "en") == (
         "Session Status\n"
         "project: my-app\n"
         "tool: gemini\n"
@@ -52,7 +55,7 @@ def test_status_of_a_failed_session_hints_at_retry_and_says_who_decides():
         retry_job_id="job_1",
         can_ask=False,
     )
-    lines = reply_lines(report)
+    lines = reply_lines(report, "en")
     assert lines[3:9] == [
         "session_key: n/a",
         "state: failed",
@@ -69,7 +72,7 @@ def test_project_status_reads_as_specified():
     report = r.ProjectReport(
         name="my-app", session_total=4, running_sessions=1, queued_jobs=3, failed_jobs_24h=0, last_error=None
     )
-    assert reply_text(report) == (
+    assert reply_text(report, "en") == (
         "Project Status: my-app\n"
         "session_total: 4\n"
         "running_sessions: 1\n"
@@ -101,7 +104,7 @@ def test_a_project_list_shows_names_numbers_tools_and_paths():
             ),
         )
     )
-    assert reply_lines(catalogue) == [
+    assert reply_lines(catalogue, "en") == [
         "* #1 api  claude (claude, echo)  /srv/api",
         "  #2 old  echo (echo)  /srv/old  disabled: /srv/old is gone",
     ]
@@ -117,7 +120,7 @@ def test_a_session_list_shows_at_most_twenty():
         last_activity_at="2026-02-26T14:20:05.000Z",
         conversation=_place(),
     )
-    lines = reply_lines(r.SessionCatalogue((row,) * 30))
+    lines = reply_lines(r.SessionCatalogue((row,) * 30), "en")
     assert len(lines) == 20
     assert lines[0] == "1359  api  idle  2026-02-26T14:20:05.000Z  discord:1359"
 
@@ -131,34 +134,101 @@ def test_durations_are_short(seconds: float, words: str):
     assert duration(seconds) == words
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        r.ProjectCatalogue(()),
-        r.SessionCatalogue(()),
-        r.ToolSet("claude", from_next_job=True),
-        r.ProjectSelected("api", 1, "/srv/api", "claude"),
-        r.JobQueued("job_2", 2, "job_1"),
-        r.SessionWasReset("k", ("job_1",)),
-        r.JobsCancelled(("job_1",), ("job_2",)),
-        r.Story("job_1", (r.Step(1, "2026-02-26T14:20:05.000Z", "JobEnqueued", "queued"),)),
-        r.AgentReport(
-            session_id="s",
+REPLIES: list[r.Reply] = [
+    STATUS,
+    r.ProjectReport(
+        name="my-app", session_total=4, running_sessions=1, queued_jobs=3, failed_jobs_24h=0, last_error=None
+    ),
+    r.ProjectInfo(
+        number=1,
+        name="api",
+        path="/srv/api",
+        enabled_tools=("claude", "echo"),
+        default_tool="claude",
+        created=True,
+    ),
+    r.ProjectInfo(
+        number=2,
+        name="old",
+        path="/srv/old",
+        enabled_tools=("echo",),
+        default_tool="echo",
+        disabled="/srv/old is gone",
+    ),
+    r.ProjectCatalogue(()),
+    r.SessionCatalogue(()),
+    r.SessionFound(
+        r.SessionRow(
+            session_id="1359",
+            session_key="k",
             project="api",
-            project_number=1,
-            tool="claude",
-            model="",
-            state="Active",
-            seconds_since_activity=3.0,
-        ),
-        r.AgentStopped("s", killed=True),
-        r.ModelSet("m"),
-        r.UsageReport(session_id="s", input_tokens=1, output_tokens=2, cost_usd=0.5, context_used=10, context_size=100),
-        r.SessionStarted("k", "s", "api", "claude"),
-    ],
-    ids=lambda reply: type(reply).__name__,
-)
-def test_every_reply_has_words(reply: r.Reply):
-    lines = reply_lines(reply)
+            state="idle",
+            last_activity_at="2026-02-26T14:20:05.000Z",
+            conversation=_place(),
+        )
+    ),
+    r.ToolSet("claude"),
+    r.ToolSet("claude", from_next_job=True),
+    r.ProjectSelected("api", 1, "/srv/api", "claude"),
+    r.JobQueued("job_2", 2, "job_1"),
+    r.SessionWasReset("k", ("job_1",)),
+    r.JobsCancelled(("job_1",), ("job_2",)),
+    r.Story("job_1", (r.Step(1, "2026-02-26T14:20:05.000Z", "JobEnqueued", "queued"),)),
+    r.AgentReport(
+        session_id="s",
+        project="api",
+        project_number=1,
+        tool="claude",
+        model="",
+        state="Active",
+        seconds_since_activity=3.0,
+    ),
+    r.AgentStopped("s", killed=True),
+    r.AgentStopped("s", killed=False),
+    r.ModelSet("m"),
+    r.ModeSet("plan"),
+    r.UsageReport(session_id="s", input_tokens=1, output_tokens=2, cost_usd=0.5, context_used=10, context_size=100),
+    r.SessionStarted("k", "s", "api", "claude"),
+]
+
+
+def test_every_kind_of_reply_is_among_the_examples():
+    assert {type(reply) for reply in REPLIES} == {spec.reply for spec in COMMANDS.specs}
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("reply", REPLIES, ids=lambda reply: type(reply).__name__)
+def test_every_reply_has_words_in_every_language(reply: r.Reply, lang: str):
+    lines = reply_lines(reply, lang)
     assert lines
-    assert all(line.strip() and "None" not in line for line in lines)
+    assert all(line.strip() and "None" not in line and MISSING not in line for line in lines)
+
+
+@pytest.mark.parametrize("reply", REPLIES, ids=lambda reply: type(reply).__name__)
+def test_sentences_are_translated_and_the_names_of_fields_are_not(reply: r.Reply):
+    english, japanese = render_reply(reply, "en"), render_reply(reply, "ja")
+    assert len(english.sentences) == len(japanese.sentences)
+    assert not set(english.sentences) & set(japanese.sentences)
+    assert [row.partition(":")[0] for row in english.rows] == [row.partition(":")[0] for row in japanese.rows]
+
+
+def test_what_a_running_job_goes_on_with_is_said_in_every_language():
+    now, later = r.ToolSet("echo"), r.ToolSet("echo", from_next_job=True)
+    assert all(len(reply_text(later, lang)) > len(reply_text(now, lang)) for lang in LANGUAGES)
+
+
+def test_a_channel_decides_how_a_path_stands_in_a_sentence():
+    selected = r.ProjectSelected("api", 1, "/srv/__api__", "claude")
+    assert render_reply(selected, "en", lambda text: f"`{text}`").sentences == (
+        "Now working in project #1 api (`/srv/__api__`) with claude",
+    )
+
+
+class Greeted(msgspec.Struct, frozen=True):
+    name: str
+    key: str
+
+
+def test_a_reply_that_no_renderer_knows_is_the_sentence_that_its_type_names(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(en.WORDS, "reply.Greeted", "Hello, {name} ({key})")
+    assert reply_lines(Greeted("Ada", "k"), "en") == ["Hello, Ada (k)"]  # type: ignore[arg-type]

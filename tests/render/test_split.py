@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.render.fences import Role, balanced, scan
+from fairlead.render.fences import Role, is_balanced, scan
 from fairlead.render.graphemes import clusters
 from fairlead.render.split import discord_length, split
 
@@ -68,7 +68,7 @@ limits = st.integers(200, 700)
 def test_every_piece_fits_is_balanced_and_has_something_to_read(text: str, limit: int):
     for piece in split(text, limit):
         assert discord_length(piece) <= limit
-        assert balanced(piece)
+        assert is_balanced(piece)
         assert piece.strip()
 
 
@@ -97,7 +97,7 @@ def test_a_line_that_fits_is_never_cut(text: str, limit: int):
 def test_any_text_at_all_is_split_into_balanced_pieces_that_fit(text: str, limit: int):
     for piece in split(text, limit):
         assert len(piece) <= limit
-        assert balanced(piece)
+        assert is_balanced(piece)
         assert piece.strip()
 
 
@@ -107,7 +107,7 @@ marks = st.text(alphabet="`~> \n-ax1.", max_size=1500)
 @given(marks, limits)
 def test_even_a_heap_of_fence_marks_is_balanced_and_keeps_its_letters(text: str, limit: int):
     pieces = split(text, limit)
-    assert all(balanced(piece) and len(piece) <= limit for piece in pieces)
+    assert all(is_balanced(piece) and len(piece) <= limit for piece in pieces)
     kept = visible("\n".join(pieces))
     lost = [line.text for line in scan(text.split("\n")) if line.role is Role.TEXT and len(line.text) < limit // 2]
     assert all(re.sub(r"[\s>]+", "", line) in kept for line in lost)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.render.fences import balanced
+from fairlead.render.fences import is_balanced
 from fairlead.render.graphemes import display_width
 from fairlead.render.tables import readable_tables
 
@@ -123,7 +123,7 @@ def test_no_code_block_is_wider_than_allowed(table: tuple[list[str], list[str], 
 def test_any_mixture_keeps_its_balance_and_is_left_alone_the_second_time(lines: list[str]):
     text = "\n".join(lines)
     once = readable_tables(text)
-    assert balanced(once) == balanced(text)
+    assert is_balanced(once) == is_balanced(text)
     assert readable_tables(once) == once
 
 

@@ -1,59 +1,31 @@
 """Four languages that never drift apart, and errors that always say what to do next."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.render.words import CATALOGUES, LANGUAGES, error_line, gaps, pick_language, say
+from fairlead.errors import Code
+from fairlead.render.words import (
+    CATALOGUES,
+    LANGUAGES,
+    error_line,
+    error_next_step,
+    error_what,
+    gaps,
+    pick_language,
+    say,
+)
 from fairlead.render.words.en import WORDS as ENGLISH
-
-CODES = [
-    "E_OWNER_ONLY",
-    "E_NOT_IN_MANAGED_THREAD",
-    "E_PROJECT_NOT_FOUND",
-    "E_PROJECT_EXISTS",
-    "E_INVALID_PATH",
-    "E_INVALID_TOOLSET",
-    "E_TOOL_NOT_ENABLED",
-    "E_SESSION_NOT_FOUND",
-    "E_THREAD_ACCESS_FAILED",
-    "E_QUEUE_FULL",
-    "E_JOB_NOT_RETRYABLE",
-    "E_CLI_TIMEOUT",
-    "E_CLI_EXIT_NONZERO",
-    "E_ADAPTER_PARSE",
-    "E_ADAPTER_MISSING_RESULT",
-    "E_ADAPTER_SESSION_KEY_MISSING",
-    "E_DISCORD_RATE_LIMIT",
-    "E_INVALID_NAME",
-    "E_INVALID_ARGS",
-    "E_NOT_IN_TEXT_CHANNEL",
-    "E_PROJECT_NOT_SELECTED",
-    "E_SESSION_STATE",
-    "E_NO_ACTIVE_SESSION",
-    "E_MODEL_UNAVAILABLE",
-    "E_ACP_CONNECTION",
-    "E_ACP_TIMEOUT",
-    "E_SHUTDOWN",
-    "E_DISK_FULL",
-    "E_RUNTIME_HUNG",
-    "E_ATTACHMENT_GONE",
-    "E_INTERNAL",
-]
+from fairlead.settings import setting_names
 
 JAPANESE_SENTENCES = {
     "reply.project.none": "登録されているプロジェクトはありません",
     "reply.project.added": "プロジェクト #{id} を登録しました（{path}）",
-    "reply.path.missing": "指定されたパスが存在しません",
-    "reply.project.not_found": "プロジェクト #{id} が見つかりません",
-    "reply.agent.start_failed": "エージェントの起動に失敗しました",
     "reply.session.stopped": "セッションを終了しました",
-    "reply.session.none": "アクティブなセッションはありません",
     "reply.session.killed": "セッションを強制終了しました",
     "reply.model.changed": "モデルを {model_id} に変更しました",
-    "reply.model.unavailable": "指定されたモデルIDは利用できません",
-    "reply.session.unresponsive": "エージェントが応答しないため、セッションを強制終了しました",
-    "reply.error": "エラーが発生しました",
     "tool.line": "🔧 {tool} を実行中...",
     "command.projects": "登録済みプロジェクト一覧を表示する",
     "command.project.add": "新規プロジェクトを登録する",
@@ -117,7 +89,7 @@ def test_no_sentence_is_empty_or_broken(lang: str):
 
 @languages
 def test_every_error_code_has_a_sentence_that_reads_well_without_any_detail(lang: str):
-    for code in CODES:
+    for code in Code:
         line = error_line(lang, code)
         assert line.startswith(f"{code}: ")
         assert "[[" not in line
@@ -125,10 +97,23 @@ def test_every_error_code_has_a_sentence_that_reads_well_without_any_detail(lang
         assert "…" not in line
 
 
+@pytest.mark.req("A18")
 @languages
-def test_every_code_of_the_error_tree_has_a_sentence(lang: str):
-    errors = pytest.importorskip("fairlead.errors")
-    assert {f"error.{code}" for code in errors.Code} == {key for key in CATALOGUES[lang] if key.startswith("error.")}
+def test_every_code_of_the_error_tree_says_what_happened_and_what_to_do_next(lang: str):
+    both = {key for code in Code for key in (f"error.{code}", f"error.{code}.next")}
+    assert both == {key for key in CATALOGUES[lang] if key.startswith("error.")}
+    for code in Code:
+        what, next_step = error_what(lang, code), error_next_step(lang, code)
+        assert what.endswith((".", "。"))
+        assert next_step.endswith((".", "。"))
+        assert what != next_step
+
+
+@languages
+def test_no_sentence_names_a_setting_that_does_not_exist(lang: str):
+    named = {name for words in CATALOGUES[lang].values() for name in re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b", words)}
+    assert named
+    assert named <= set(setting_names())
 
 
 @languages
@@ -184,7 +169,7 @@ def test_a_detail_stands_behind_the_sentence():
 
 
 def test_a_code_nobody_translated_is_still_shown():
-    assert error_line("en", "E_NEW_ONE").startswith("E_NEW_ONE: An error occurred.")
+    assert error_line("en", "E_NEW_ONE").startswith("E_NEW_ONE: An unexpected error occurred")
 
 
 def test_what_fills_a_gap_is_never_read_as_a_gap():

@@ -20,7 +20,8 @@ from fairlead.core.engine import (
     TurnEnded,
     TurnFailed,
 )
-from fairlead.errors import CODES, Code
+from fairlead.errors import Code
+from fairlead.render.words import error_next_step
 from fairlead.runtimes.cli_turn import CliCommand, CliTurn
 from fairlead.runtimes.codex.translate import CodexTranslator
 from fairlead.runtimes.codex.wire import Usage
@@ -127,7 +128,7 @@ async def test_last_words_that_say_what_is_wrong_are_understood_and_passed_on(
 
     assert (failure.code, failure.transient) == (code, False)
     assert last_words in failure.message
-    assert CODES[code].next_step
+    assert error_next_step("en", code)
 
 
 @pytest.mark.parametrize("how", ["line", "utf8"])

@@ -1,7 +1,7 @@
 """The client of our own HTTP API: for the terminal, for scripts, for whatever else speaks to a running Fairlead.
 
 1. A message is sent with a key of its own, so that sending it again after a broken connection makes no second job.
-2. A broken event stream is taken up where it broke; after a restart of the server it begins anew, with `accepted`.
+2. A broken event stream is taken up where it broke; after a restart of the server it starts again, with `accepted`.
 3. A refusal is raised as the FairleadError that the server raised; a server out of reach as `ServerAway`.
 """
 
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 _BACKOFF: Final = Backoff(first=0.1, ceiling=5.0)
 _SILENCE_SEC: Final = 45.0
-"""Three heartbeats: whoever is silent for longer is gone, whatever TCP believes."""
+"""Three heartbeats: a server that is silent for longer is gone, whatever TCP believes."""
 
 OnAway = Callable[[int, Exception], None]
 
@@ -43,6 +43,8 @@ class ServerAway(Exception):  # noqa: N818 - a condition of the world, not a mis
 
     def __init__(self, base_url: str, why: str) -> None:
         super().__init__(f"Fairlead does not answer at {base_url}: {why}")
+        self.base_url = base_url
+        self.why = why
 
 
 class Client:
@@ -224,10 +226,17 @@ class Client:
         await asyncio.sleep(_BACKOFF.delay(attempt, random.random))
 
 
+def error_in(fault: w.Fault) -> FairleadError:
+    """The error that the server speaks of. A newer server may use a code that this client does not know."""
+    try:
+        return error(Code(fault.code), fault.message, next_step=fault.next)
+    except ValueError:
+        return error(Code.E_INTERNAL, f"{fault.code}: {fault.message}", next_step=fault.next)
+
+
 def _fault_in(content: bytes, status: int) -> FairleadError:
     """The server's own error; whatever else answers there is not Fairlead."""
     try:
-        fault = msgspec.json.decode(content, type=w.FaultBody).error
-        return error(Code(fault.code), fault.message, next_step=fault.next)
-    except (msgspec.DecodeError, ValueError):
+        return error_in(msgspec.json.decode(content, type=w.FaultBody).error)
+    except msgspec.DecodeError:
         return error(Code.E_INTERNAL, f"The server answered {status} in words that Fairlead does not use.")

@@ -1,7 +1,9 @@
 """`fairlead chat`: always over HTTP, to the daemon that holds this state directory, or to one hosted for the while."""
 
 import asyncio
+import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -13,6 +15,7 @@ from fairlead.channels.terminal import run_chat
 from fairlead.channels.terminal.options import ChatOptions
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import read_if_there
+from fairlead.render.words import pick_language
 from fairlead.settings import Settings, load_settings
 
 
@@ -29,8 +32,17 @@ def command(*, user: str | None, project: str | None, tool: str | None) -> None:
         tool=tool,
         directory=str(Path.cwd()),
         history=settings.state_dir / "chat-history",
+        lang=terminal_language(settings, os.environ),
     )
     sys.exit(asyncio.run(_chat(settings, options)))
+
+
+def terminal_language(settings: Settings, environment: Mapping[str, str]) -> str:
+    """FAIRLEAD_LANG where somebody set it, else the language of the terminal's locale."""
+    if "lang" in settings.model_fields_set:
+        return settings.lang
+    named = (environment.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    return pick_language(next(filter(None, named), None))
 
 
 async def _chat(settings: Settings, options: ChatOptions) -> int:

@@ -10,10 +10,11 @@ import click
 
 from fairlead.app import take_lock
 from fairlead.cli.env_file import ENV_FILE
-from fairlead.cli.health import checked, in_words
+from fairlead.cli.health import check_all, describe_health
 from fairlead.errors import FairleadError
 from fairlead.kit.files import REAL_DISK
 from fairlead.observe import JobLogDirectory, Redactor, silence_logging
+from fairlead.render.errors import error_sentence, error_text
 from fairlead.runtimes.catalogue import available_runtimes, missing_programs
 from fairlead.settings import Settings, load_settings
 from fairlead.store.config_file import CONFIG_NAME, read_config
@@ -45,8 +46,8 @@ def _check_state(settings: Settings) -> bool:
         _tell("state", f"{settings.state_dir} can be written and nobody else holds it.", ok=True)
     except FairleadError as held:
         if held.code != "E_STATE_LOCKED":
-            return _tell("state", held.full_sentence(), ok=False)
-        _tell("state", f"a Fairlead is running here: {held.message}", ok=True)
+            return _tell("state", error_sentence(held), ok=False)
+        _tell("state", f"a Fairlead is running here: {error_text(held).what}", ok=True)
     verdict = verify(settings.state_dir, REAL_DISK)
     for line in verdict.lines:
         _tell("journal", line, ok=verdict.ok)
@@ -57,7 +58,7 @@ def _check_config(settings: Settings) -> bool:
     try:
         config = read_config(settings.state_dir / CONFIG_NAME, REAL_DISK)
     except FairleadError as mistake:
-        return _tell("config", mistake.full_sentence(), ok=False)
+        return _tell("config", error_sentence(mistake), ok=False)
     found = "not there yet; the first start writes it" if config is None else f"{len(config.projects)} project(s)"
     return _tell("config", f"{settings.state_dir / CONFIG_NAME}: {found}.", ok=True)
 
@@ -76,8 +77,8 @@ def _check_projects(settings: Settings) -> bool:
 async def _check_agents(settings: Settings) -> bool:
     runtimes = available_runtimes(settings, JobLogDirectory(settings.log_dir, Redactor([])))
     healthy = False
-    async for name, health in checked(runtimes.values()):
-        _tell(f"  {name}", in_words(health), ok=health.ok)
+    async for name, health in check_all(runtimes.values()):
+        _tell(f"  {name}", describe_health(health), ok=health.ok)
         healthy = healthy or health.ok
     for runtime in runtimes.values():
         await runtime.aclose()
@@ -100,7 +101,7 @@ async def _check_discord(settings: Settings, token: str) -> bool:
     try:
         seen = await look(token, api_base=settings.discord_api_base, webhook_identity=settings.webhook_identity)
     except FairleadError as refused:
-        return _tell("Discord", refused.full_sentence(), ok=False)
+        return _tell("Discord", error_sentence(refused), ok=False)
     found = findings(
         seen,
         owner_id=settings.discord_owner_id,

@@ -12,7 +12,7 @@ from fairlead.core.events import JobCompleted, JobFailed
 from fairlead.core.state import answer_entry_id
 from fairlead.errors import Code, error
 from fairlead.kit.files import REAL_DISK, read_if_there
-from fairlead.render.story import in_words
+from fairlead.render.story import describe_event
 from fairlead.settings import load_settings
 from fairlead.store.blobs import BLOBS_NAME
 from fairlead.store.history import read_lines_about
@@ -72,7 +72,7 @@ def show_command(*, job: str) -> None:
     if not recorded:
         raise error(Code.E_JOB_NOT_FOUND, f"{path} has no line about {job!r}.")
     for line in recorded:
-        click.echo(f"{line.seq:>7}  {line.ts}  {in_words(line.event)}")
+        click.echo(f"{line.seq:>7}  {line.ts}  {describe_event(line.event)}")
     answers = [line.event for line in recorded if isinstance(line.event, JobCompleted | JobFailed)]
     text = _text_of(answers[-1]) if answers else ""
     if text:

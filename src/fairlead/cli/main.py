@@ -40,11 +40,12 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         from fairlead.errors import Code, FairleadError
+        from fairlead.render.errors import error_sentence
 
         try:
             return super().invoke(ctx)
         except FairleadError as fault:
-            click.echo(f"fairlead: {fault.full_sentence()}", err=True)
+            click.echo(f"fairlead: {error_sentence(fault)}", err=True)
             codes = {Code.E_STATE_LOCKED: EXIT_LOCKED, Code.E_CONFIG: EXIT_CONFIG, Code.E_JOURNAL_BROKEN: EXIT_CONFIG}
             sys.exit(codes.get(fault.code, EXIT_FAILED))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from fairlead.app import Daemon, run_daemon
-from fairlead.cli.health import checked, in_words
+from fairlead.cli.health import check_all, describe_health
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.settings import load_settings
 
@@ -66,8 +66,8 @@ def _tell_what_is_waited_for(daemon: Daemon) -> None:
 async def _tell_of_agents(daemon: Daemon) -> None:
     """Which agents are there and fit to work, as far as that can be told without a request to a model."""
     real = [runtime for name, runtime in daemon.runtimes.items() if name != "echo"]
-    async for name, health in checked(real):
-        click.echo(f"  {name:<9} {'ok' if health.ok else 'NO':<4} {in_words(health)}")
+    async for name, health in check_all(real):
+        click.echo(f"  {name:<9} {'ok' if health.ok else 'NO':<4} {describe_health(health)}")
 
 
 def _stop_on_signals() -> "asyncio.Future[None]":

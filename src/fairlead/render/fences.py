@@ -56,11 +56,11 @@ class Line(msgspec.Struct, frozen=True):
     after: Fence | None = None
 
     @property
-    def blank(self) -> bool:
+    def is_blank(self) -> bool:
         return self.role is Role.TEXT and not self.text.strip()
 
 
-def _marked(text: str) -> tuple[str, str, int] | None:
+def _find_mark(text: str) -> tuple[str, str, int] | None:
     """Prefix, fence mark and where the mark ends, if the line begins with one."""
     look = text[:_LOOK]
     prefix = _PREFIX.match(look)
@@ -73,13 +73,13 @@ def _marked(text: str) -> tuple[str, str, int] | None:
 
 def mark_start(text: str) -> int:
     """Where the fence mark stands in a line that begins with one."""
-    found = _marked(text)
+    found = _find_mark(text)
     return len(found[0]) if found else 0
 
 
 def opening_of(text: str) -> Fence | None:
     """The code block that this line opens, if no other is open."""
-    found = _marked(text)
+    found = _find_mark(text)
     if found is None:
         return _opening_behind_text(text)
     prefix, mark, end = found
@@ -109,7 +109,7 @@ def quote_prefix(text: str) -> str:
 
 
 def closes(text: str, fence: Fence) -> bool:
-    found = _marked(text)
+    found = _find_mark(text)
     if found is None:
         return False
     prefix, mark, end = found
@@ -140,7 +140,7 @@ def step(state: Fence | None, text: str) -> Line:
     opened = opening_of(text)
     if opened is None:
         return Line(text)
-    alone = _marked(text) is not None
+    alone = _find_mark(text) is not None
     return Line(text, Role.OPENING if alone else Role.TEXT, None, opened)
 
 
@@ -152,7 +152,7 @@ def scan(lines: Iterable[str]) -> Iterator[Line]:
         state = line.after
 
 
-def balanced(text: str) -> bool:
+def is_balanced(text: str) -> bool:
     """Is every code block that is opened in `text` closed by a line of its own?"""
     state: Fence | None = None
     for line in scan(text.split("\n")):

@@ -17,7 +17,7 @@ def _is_flag_letter(char: str) -> bool:
     return "\U0001f1e6" <= char <= "\U0001f1ff"
 
 
-def attached(char: str) -> bool:
+def is_attached(char: str) -> bool:
     """Does `char` always belong to the character before it?"""
     if char < "\u0300":
         return False
@@ -44,12 +44,12 @@ def _hangul(char: str) -> str:
 _HANGUL_JOINS = {"L": {"L", "V", "LV", "LVT"}, "V": {"V", "T"}, "LV": {"V", "T"}, "T": {"T"}, "LVT": {"T"}}
 
 
-def _joined(text: str, index: int, start: int) -> bool:
+def _is_joined(text: str, index: int, start: int) -> bool:
     """Do the characters on both sides of `index` belong together? `start` is a known edge before it."""
     before, after = text[index - 1], text[index]
     if before < "\u0300" and after < "\u0300":
         return before == "\r" and after == "\n"
-    if attached(after):
+    if is_attached(after):
         return before not in "\r\n"
     if before == _ZWJ:
         return not after.isspace()
@@ -72,7 +72,7 @@ def edge_at_or_before(text: str, index: int, start: int = 0) -> int:
     if index >= len(text):
         return len(text)
     edge = index
-    while edge > start and _joined(text, edge, start):
+    while edge > start and _is_joined(text, edge, start):
         edge -= 1
     return edge if edge > start else index
 
@@ -80,7 +80,7 @@ def edge_at_or_before(text: str, index: int, start: int = 0) -> int:
 def clusters(text: str) -> Iterator[str]:
     start = 0
     for index in range(1, len(text)):
-        if not _joined(text, index, start):
+        if not _is_joined(text, index, start):
             yield text[start:index]
             start = index
     if text:
@@ -103,7 +103,7 @@ def _cluster_width(cluster: str) -> int:
     return 2 if unicodedata.east_asian_width(first) in {"W", "F"} else 1
 
 
-def shortened(text: str, limit: int) -> str:
+def shorten(text: str, limit: int) -> str:
     """`text` in at most `limit` characters, the last of them an ellipsis if anything is missing."""
     if len(text) <= limit:
         return text

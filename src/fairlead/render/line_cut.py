@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from fairlead.render.graphemes import attached, edge_at_or_before
+from fairlead.render.graphemes import edge_at_or_before, is_attached
 
 _BREAKS = " \t\u3000。、\uff0c\uff01\uff1f\uff1b\uff1a"  # spaces, and the full-width , ! ? ; :
 _FENCE_CHARS = "`~"
@@ -43,7 +43,7 @@ def _after_a_break(text: str, floor: int, end: int) -> int:
         at = max(text.rfind(char, floor, end) for char in _BREAKS)
         if at < 0:
             return 0
-        if text[at + 1] not in _FENCE_CHARS and not attached(text[at + 1]):
+        if text[at + 1] not in _FENCE_CHARS and not is_attached(text[at + 1]):
             return at + 1
         end = at
 

@@ -18,7 +18,7 @@ FIRST_SETTLE_SECONDS: Final = 2.0
 LATER_SETTLE_SECONDS: Final = 0.5  # after a tool an answer is likelier than another remark
 
 
-class Shown(msgspec.Struct, frozen=True):
+class LiveTextView(msgspec.Struct, frozen=True):
     """What a person sees now. `changes_at` is when that changes although nothing new comes."""
 
     text: str = ""
@@ -33,7 +33,7 @@ class _Tool(msgspec.Struct, frozen=True):
     since: float
 
 
-class Streaming:
+class LiveText:
     """One turn, as it is shown. Times are seconds of any clock that does not go back."""
 
     def __init__(self, *, tool_aware: bool = True, lang: str = "en") -> None:
@@ -46,7 +46,7 @@ class Streaming:
         self._last_tool: _Tool | None = None
         self._answer: str | None = None
 
-    def text(self, delta: str, now: float) -> None:
+    def add_text(self, delta: str, now: float) -> None:
         if self._answer is not None:
             return
         if self._text_since is None and delta.strip():
@@ -70,7 +70,7 @@ class Streaming:
         if self._running.pop(tool_id, None) is not None and self._text:
             self._text_since = now
 
-    def ended(self, answer: str | None = None) -> str:
+    def finish(self, answer: str | None = None) -> str:
         """The clean answer: the runtime's own, else the text after the last tool, else what was said last."""
         if self._answer is None:
             said = "".join(self._text).strip()
@@ -79,13 +79,13 @@ class Streaming:
             self._last_tool = None
         return self._answer
 
-    def shown(self, now: float) -> Shown:
+    def view(self, now: float) -> LiveTextView:
         if self._answer is not None:
-            return Shown(text=self._answer)
+            return LiveTextView(text=self._answer)
         text, settles_at = self._settled_text(now)
         line, goes_at = self._tool_line(now)
         due = [at for at in (settles_at, goes_at) if at is not None]
-        return Shown(text, self._activity(), line, min(due, default=None))
+        return LiveTextView(text, self._activity(), line, min(due, default=None))
 
     def _settled_text(self, now: float) -> tuple[str, float | None]:
         """The text that may be shown, and else when it may be."""

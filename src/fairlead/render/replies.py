@@ -1,4 +1,7 @@
-"""Replies to commands, as lines for people. Pure; the field names of status reports are never translated."""
+"""Replies to commands, in the reader's language. Knows no channel: a channel lays out what is rendered here.
+
+The titles of reports and the names of their fields are the same in every language: people search and script by them.
+"""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -11,23 +14,50 @@ from fairlead.render.words import say
 NOTHING: Final = "n/a"
 MAX_SESSIONS: Final = 20
 
-
-def reply_lines(reply: r.Reply, lang: str = "en") -> list[str]:
-    """A reply without an entry in the table is drawn by its own words, whose gaps are its fields."""
-    draw = _DRAWN.get(type(reply))
-    if draw is not None:
-        return draw(reply)
-    return say(lang, f"reply.{type(reply).__name__}", **msgspec.structs.asdict(reply)).splitlines()
+Quote = Callable[[str], str]
+"""How a channel shows a text of somebody else inside a sentence, so that the text formats and mentions nothing."""
 
 
-def reply_text(reply: r.Reply, lang: str = "en") -> str:
+class RenderedReply(msgspec.Struct, frozen=True, kw_only=True):
+    """`sentences` are prose. `rows` are names and values, or columns, that a channel with proportional type sets as
+    code; `title` is the heading of the rows."""
+
+    sentences: tuple[str, ...] = ()
+    title: str = ""
+    rows: tuple[str, ...] = ()
+
+
+def reply_text(reply: r.Reply, lang: str) -> str:
     return "\n".join(reply_lines(reply, lang))
 
 
-def _status(report: r.StatusReport) -> list[str]:
+def reply_lines(reply: r.Reply, lang: str) -> list[str]:
+    rendered = render_reply(reply, lang)
+    return [*rendered.sentences, *([rendered.title] if rendered.title else []), *rendered.rows]
+
+
+def show_as_is(text: str) -> str:
+    return text
+
+
+def render_reply(reply: r.Reply, lang: str, quote: Quote = show_as_is) -> RenderedReply:
+    """A reply without an entry below is one sentence: the one that its type names, with its fields in the gaps."""
+    render = _RENDERERS.get(type(reply))
+    if render is not None:
+        return render(reply, lang, quote)
+    return _sentence(say(lang, f"reply.{type(reply).__name__}", **msgspec.structs.asdict(reply)))
+
+
+def _sentence(*sentences: str) -> RenderedReply:
+    return RenderedReply(sentences=sentences)
+
+
+# --- reports
+
+
+def _status(report: r.StatusReport, lang: str, _quote: Quote) -> RenderedReply:
     retry = f"/retry {report.retry_job_id}" if report.retry_job_id else NOTHING
-    lines = [
-        "Session Status",
+    rows = [
         f"project: {report.project}",
         f"tool: {report.tool}",
         f"session_key: {report.resume_key or NOTHING}",
@@ -38,10 +68,10 @@ def _status(report: r.StatusReport) -> list[str]:
         f"retry_hint: {retry}",
     ]
     if report.cost_usd:
-        lines.append(f"cost: ${report.cost_usd:.2f}")
+        rows.append(f"cost: ${report.cost_usd:.2f}")
     if not report.can_ask:
-        lines.append(f"permissions: {report.tool} cannot ask; the project's tier decides")
-    return lines
+        rows.append(f"permissions: {say(lang, 'reply.cannot_ask', tool=report.tool)}")
+    return RenderedReply(title="Session Status", rows=tuple(rows))
 
 
 def _last_job(last: r.LastJob | None) -> str:
@@ -57,35 +87,70 @@ def duration(seconds: float) -> str:
     return f"{minutes}m{rest:02d}s" if minutes < 60 else f"{minutes // 60}h{minutes % 60:02d}m"
 
 
-def _project_report(report: r.ProjectReport) -> list[str]:
-    return [
-        f"Project Status: {report.name}",
+def _project_report(report: r.ProjectReport, _lang: str, _quote: Quote) -> RenderedReply:
+    rows = (
         f"session_total: {report.session_total}",
         f"running_sessions: {report.running_sessions}",
         f"queued_jobs: {report.queued_jobs}",
         f"failed_jobs_24h: {report.failed_jobs_24h}",
         f"last_error: {report.last_error or NOTHING}",
+    )
+    return RenderedReply(title=f"Project Status: {report.name}", rows=rows)
+
+
+def _agent_report(report: r.AgentReport, lang: str, _quote: Quote) -> RenderedReply:
+    mode = [f"mode: {report.mode}"] if report.mode else []
+    since_activity = say(lang, "reply.ago", duration=duration(report.seconds_since_activity))
+    rows = (
+        f"session: {report.session_id}",
+        f"project: #{report.project_number} {report.project}",
+        f"tool: {report.tool}",
+        f"model: {report.model or NOTHING}",
+        *mode,
+        f"state: {report.state}",
+        f"last_activity: {since_activity}",
+    )
+    return RenderedReply(title="Agent Status", rows=rows)
+
+
+def _usage(report: r.UsageReport, _lang: str, _quote: Quote) -> RenderedReply:
+    rows = [
+        f"session: {report.session_id}",
+        f"input_tokens: {report.input_tokens}",
+        f"output_tokens: {report.output_tokens}",
+        f"cost: ${report.cost_usd:.2f}",
     ]
+    if report.context_size:
+        share = 100 * report.context_used / report.context_size
+        rows.append(f"context: {report.context_used} of {report.context_size} ({share:.0f}%)")
+    return RenderedReply(title="Usage", rows=tuple(rows))
 
 
-def _project(project: r.ProjectInfo) -> list[str]:
-    verb = "is registered" if project.created else "was there already"
-    return [f"Project #{project.number} {project.name} {verb}.", *_details(project)]
+def _story(story: r.Story, lang: str, _quote: Quote) -> RenderedReply:
+    rows = tuple(f"{s.ts}  #{s.seq} {s.type}  {s.words}".rstrip() for s in story.steps)
+    return RenderedReply(title=say(lang, "reply.story", subject=story.subject), rows=rows)
 
 
-def _details(project: r.ProjectInfo) -> list[str]:
-    lines = [
-        f"path: {project.path}",
+# --- projects and sessions
+
+
+def _project(project: r.ProjectInfo, lang: str, quote: Quote) -> RenderedReply:
+    key = "reply.project.created" if project.created else "reply.project.already_there"
+    rows = [
+        f"number: {project.number}",
         f"default_tool: {project.default_tool}",
         f"enabled_tools: {', '.join(project.enabled_tools)}",
     ]
-    return [*lines, f"disabled: {project.disabled}"] if project.disabled else lines
+    if project.disabled:
+        rows.append(f"disabled: {project.disabled}")
+    sentence = say(lang, key, project=project.name, path=quote(project.path))
+    return RenderedReply(sentences=(sentence,), rows=tuple(rows))
 
 
-def _projects(catalogue: r.ProjectCatalogue) -> list[str]:
+def _projects(catalogue: r.ProjectCatalogue, lang: str, _quote: Quote) -> RenderedReply:
     if not catalogue.projects:
-        return ["No project is registered yet. `/project add PATH` makes one."]
-    return [_project_row(project) for project in catalogue.projects]
+        return _sentence(say(lang, "reply.project.none"), say(lang, "reply.project.how_to_add"))
+    return RenderedReply(rows=tuple(map(_project_row, catalogue.projects)))
 
 
 def _project_row(project: r.ProjectInfo) -> str:
@@ -95,10 +160,16 @@ def _project_row(project: r.ProjectInfo) -> str:
     return f"{row}  disabled: {project.disabled}" if project.disabled else row
 
 
-def _sessions(catalogue: r.SessionCatalogue) -> list[str]:
+def _project_switch(done: r.ProjectSelected, lang: str, quote: Quote) -> RenderedReply:
+    return _sentence(
+        say(lang, "reply.project.switched", id=done.number, project=done.name, path=quote(done.path), tool=done.tool)
+    )
+
+
+def _sessions(catalogue: r.SessionCatalogue, lang: str, _quote: Quote) -> RenderedReply:
     if not catalogue.sessions:
-        return ["There is no session yet. Say something, and there is one."]
-    return [_session_row(session) for session in catalogue.sessions[:MAX_SESSIONS]]
+        return _sentence(say(lang, "reply.sessions.none"))
+    return RenderedReply(rows=tuple(map(_session_row, catalogue.sessions[:MAX_SESSIONS])))
 
 
 def _session_row(session: r.SessionRow) -> str:
@@ -106,78 +177,66 @@ def _session_row(session: r.SessionRow) -> str:
     return f"{session.session_id}  {session.project}  {session.state}  {session.last_activity_at}  {where}"
 
 
-def _tool(done: r.ToolSet) -> list[str]:
-    when = " from the next job on; the running one goes on with its own" if done.from_next_job else ""
-    return [f"The tool is {done.tool}{when}."]
+def _session(found: r.SessionFound, _lang: str, _quote: Quote) -> RenderedReply:
+    return RenderedReply(rows=(_session_row(found.session),))
 
 
-def _selected(done: r.ProjectSelected) -> list[str]:
-    return [f"Working in project #{done.number} {done.name} ({done.path}) with {done.tool}."]
+def _session_start(done: r.SessionStarted, lang: str, _quote: Quote) -> RenderedReply:
+    sentence = say(lang, "reply.session.started", thread=done.session_id)
+    return RenderedReply(sentences=(sentence,), rows=(f"project: {done.project}", f"tool: {done.tool}"))
 
 
-def _queued(done: r.JobQueued) -> list[str]:
-    return [f"{done.retry_of} is tried again as {done.job_id} (attempt {done.attempt})."]
+# --- what was done
 
 
-def _reset(done: r.SessionWasReset) -> list[str]:
-    cancelled = f" Cancelled: {', '.join(done.cancelled)}." if done.cancelled else ""
-    return [f"The session begins afresh; its history stays.{cancelled}"]
+def _tool_change(done: r.ToolSet, lang: str, _quote: Quote) -> RenderedReply:
+    key = "reply.tool.changed_while_running" if done.from_next_job else "reply.tool.changed"
+    return _sentence(say(lang, key, tool=done.tool))
 
 
-def _cancelled(done: r.JobsCancelled) -> list[str]:
-    lines = [f"Stopping: {', '.join(done.stopping)}."] if done.stopping else []
-    return [*lines, f"Cancelled: {', '.join(done.cancelled)}."] if done.cancelled else lines
+def _retry(done: r.JobQueued, lang: str, _quote: Quote) -> RenderedReply:
+    return _sentence(say(lang, "reply.job.retried", job=done.job_id, attempt=done.attempt))
 
 
-def _story(story: r.Story) -> list[str]:
-    return [f"What became of {story.subject}", *(f"{s.ts}  #{s.seq} {s.type}  {s.words}".rstrip() for s in story.steps)]
+def _session_reset(done: r.SessionWasReset, lang: str, _quote: Quote) -> RenderedReply:
+    cancelled = (say(lang, "reply.job.cancelled", job=job) for job in done.cancelled)
+    return _sentence(say(lang, "reply.session.reset"), *cancelled)
 
 
-def _agent(report: r.AgentReport) -> list[str]:
-    mode = [f"mode: {report.mode}"] if report.mode else []
-    return [
-        "Agent Status",
-        f"session: {report.session_id}",
-        f"project: #{report.project_number} {report.project}",
-        f"tool: {report.tool}",
-        f"model: {report.model or NOTHING}",
-        *mode,
-        f"state: {report.state}",
-        f"last_activity: {duration(report.seconds_since_activity)} ago",
-    ]
+def _cancellation(done: r.JobsCancelled, lang: str, _quote: Quote) -> RenderedReply:
+    stopping = (say(lang, "reply.job.stopping", job=job) for job in done.stopping)
+    return _sentence(*stopping, *(say(lang, "reply.job.cancelled", job=job) for job in done.cancelled))
 
 
-def _usage(report: r.UsageReport) -> list[str]:
-    lines = [
-        "Usage",
-        f"session: {report.session_id}",
-        f"input_tokens: {report.input_tokens}",
-        f"output_tokens: {report.output_tokens}",
-        f"cost: ${report.cost_usd:.2f}",
-    ]
-    if not report.context_size:
-        return lines
-    share = 100 * report.context_used / report.context_size
-    return [*lines, f"context: {report.context_used} of {report.context_size} ({share:.0f}%)"]
+def _agent_stop(done: r.AgentStopped, lang: str, _quote: Quote) -> RenderedReply:
+    return _sentence(say(lang, "reply.session.killed" if done.killed else "reply.session.stopped"))
 
 
-_DRAWN: Final[dict[type[r.Reply], Callable[[Any], list[str]]]] = {
+def _model_change(done: r.ModelSet, lang: str, _quote: Quote) -> RenderedReply:
+    return _sentence(say(lang, "reply.model.changed", model_id=done.model))
+
+
+def _mode_change(done: r.ModeSet, lang: str, _quote: Quote) -> RenderedReply:
+    return _sentence(say(lang, "reply.mode.changed", mode=done.mode))
+
+
+_RENDERERS: Final[dict[type[msgspec.Struct], Callable[[Any, str, Quote], RenderedReply]]] = {
     r.StatusReport: _status,
     r.ProjectReport: _project_report,
     r.ProjectInfo: _project,
     r.ProjectCatalogue: _projects,
     r.SessionCatalogue: _sessions,
-    r.SessionFound: lambda found: [_session_row(found.session)],
-    r.SessionStarted: lambda s: [f"Session {s.session_id} works in {s.project} with {s.tool}."],
-    r.ToolSet: _tool,
-    r.ProjectSelected: _selected,
-    r.JobQueued: _queued,
-    r.SessionWasReset: _reset,
-    r.JobsCancelled: _cancelled,
+    r.SessionFound: _session,
+    r.SessionStarted: _session_start,
+    r.ToolSet: _tool_change,
+    r.ProjectSelected: _project_switch,
+    r.JobQueued: _retry,
+    r.SessionWasReset: _session_reset,
+    r.JobsCancelled: _cancellation,
     r.Story: _story,
-    r.AgentReport: _agent,
-    r.AgentStopped: lambda s: [f"The agent of {s.session_id} was {'killed' if s.killed else 'stopped'}."],
-    r.ModelSet: lambda s: [f"The model is {s.model}."],
-    r.ModeSet: lambda s: [f"The mode is {s.mode}, until Fairlead is started anew."],
+    r.AgentReport: _agent_report,
+    r.AgentStopped: _agent_stop,
+    r.ModelSet: _model_change,
+    r.ModeSet: _mode_change,
     r.UsageReport: _usage,
 }

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from fairlead.render.graphemes import shortened
+from fairlead.render.graphemes import shorten
 
 _INVISIBLE = frozenset({"Cc", "Cs", "Co", "Cn", "Zl", "Zp"})
 _KEPT_FORMAT = frozenset("\u200c\u200d")  # they hold emoji and Indic letters together
@@ -24,7 +24,7 @@ def _is_harmful(char: str) -> bool:
 def one_line(text: str, limit: int) -> str:
     """`text` on one line of at most `limit` characters, without anything that cannot be seen."""
     head = _SPACES.sub(" ", text[: limit * 4 + 200])
-    return shortened("".join(char for char in head if not _is_harmful(char)).strip(), limit)
+    return shorten("".join(char for char in head if not _is_harmful(char)).strip(), limit)
 
 
 def visible_lines(text: str) -> str:
@@ -35,7 +35,7 @@ def visible_lines(text: str) -> str:
     )
 
 
-def quoted(text: str, limit: int) -> str:
+def quote_inline(text: str, limit: int) -> str:
     """One line that Markdown and mentions leave alone: plain where it is plain, else as inline code."""
     line = one_line(text, limit)
     if _SAFE.fullmatch(line) and _UNDERSCORE not in line and not line.startswith(("-", "+")):

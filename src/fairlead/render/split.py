@@ -16,7 +16,7 @@ from fairlead.render.fences import (
     Fence,
     Line,
     Role,
-    balanced,
+    is_balanced,
     mark_start,
     quote_prefix,
     scan,
@@ -58,7 +58,7 @@ def split_lines(text: str, limit: int, measure: Measure = discord_length) -> lis
     if not text.strip():
         return []
     lines = text.split("\n")
-    if measure(text) <= limit and balanced(text):
+    if measure(text) <= limit and is_balanced(text):
         return [Piece(text, 0, len(lines) - 1)]
     builder = _Builder(limit, measure, _whole_blocks(lines, limit, measure))
     for number, line in enumerate(lines):
@@ -80,7 +80,7 @@ def _whole_blocks(lines: list[str], limit: int, measure: Measure) -> frozenset[i
     return frozenset(found)
 
 
-class _Placed(msgspec.Struct, frozen=True):
+class _PlacedLine(msgspec.Struct, frozen=True):
     line: Line
     number: int
     size: int
@@ -94,7 +94,7 @@ class _Builder:
         self._measure = measure
         self._whole_blocks = whole_blocks
         self._pieces: list[Piece] = []
-        self._placed: list[_Placed] = []
+        self._placed: list[_PlacedLine] = []
         self._size = 0
         self._state: Fence | None = None
 
@@ -108,7 +108,7 @@ class _Builder:
         while not self._fits(line, size):
             too_long = size > self._limit - self._opening(line.before) - self._closing(line.after)
             if not self._placed or (too_long and self._room() >= self._limit // 4):
-                self._pour(number, text)
+                self._spread_long_line(number, text)
                 return
             self._flush(self._best_cut())
         self._place(line, number, size)
@@ -117,7 +117,7 @@ class _Builder:
         self._flush(len(self._placed))
         return self._pieces
 
-    def _pour(self, number: int, text: str) -> None:
+    def _spread_long_line(self, number: int, text: str) -> None:
         """Fill piece after piece with a line that is too long for one."""
         offset, prefix = 0, ""
         while offset < len(text):
@@ -167,7 +167,7 @@ class _Builder:
             self._state = None
             self._place(closing, number, self._measure(closing.text))
         self._size += size + 1 if self._placed else self._opening(line.before) + size
-        self._placed.append(_Placed(line, number, size))
+        self._placed.append(_PlacedLine(line, number, size))
         self._state = line.after
 
     def _best_cut(self) -> int:
@@ -181,7 +181,7 @@ class _Builder:
             opens = placed.line.before is None and placed.line.after is not None
             if opens and self._state is not None and self._belongs_to_the_next(index, before):
                 return index
-            if not blank and placed.line.blank and before >= self._limit // 2:
+            if not blank and placed.line.is_blank and before >= self._limit // 2:
                 blank = index + 1
         return blank or count
 
@@ -198,7 +198,7 @@ class _Builder:
         if piece is not None:
             self._pieces.append(piece)
         rest = self._placed[cut:]
-        while rest and rest[0].line.blank and rest[0].line.before is None:
+        while rest and rest[0].line.is_blank and rest[0].line.before is None:
             rest.pop(0)
         self._placed, self._size = [], 0
         for placed in rest:
@@ -213,16 +213,16 @@ def _short_fence(line: Line) -> Line:
     return msgspec.structs.replace(line, text=text)
 
 
-def _compose(placed: list[_Placed]) -> Piece | None:
+def _compose(placed: list[_PlacedLine]) -> Piece | None:
     """The message made of these lines, balanced by itself; None if there is nothing in it to read."""
     lines = placed[1:] if placed and placed[0].line.role is Role.CLOSING else placed[:]
-    while lines and lines[-1].line.blank and lines[-1].line.after is None:
+    while lines and lines[-1].line.is_blank and lines[-1].line.after is None:
         lines.pop()
     start = 0
-    while start < len(lines) and lines[start].line.blank and lines[start].line.before is None:
+    while start < len(lines) and lines[start].line.is_blank and lines[start].line.before is None:
         start += 1
     lines = lines[start:]
-    if not any(item.line.role is Role.TEXT and not item.line.blank for item in lines):
+    if not any(item.line.role is Role.TEXT and not item.line.is_blank for item in lines):
         return None
     texts = [item.line.text for item in lines]
     if (opened := lines[0].line.before) is not None:

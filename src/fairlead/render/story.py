@@ -4,7 +4,7 @@ from fairlead.core import events as e
 from fairlead.render.safe_text import one_line
 
 
-def in_words(event: e.JournalEvent) -> str:
+def describe_event(event: e.JournalEvent) -> str:
     """What happened, without the long texts."""
     match event:
         case e.JobEnqueued():
@@ -15,14 +15,16 @@ def in_words(event: e.JournalEvent) -> str:
         case e.MessageSkipped():
             return f"skipped: {event.reason}"
         case e.JobStarted():
-            how = "resuming its talk" if event.resume_key else "beginning a talk"
+            how = "resuming its conversation" if event.resume_key else "starting a conversation"
             return f"{event.tool} started in {event.project} ({event.project_path}), {how}"
         case e.JobTriedAgain():
             return f"tried a second time after {event.error_code}: {_short(event.reason)}"
         case e.JobCompleted():
             return f"answered: {_short(event.excerpt)}"
         case e.JobFailed():
-            return f"failed with {event.error_code}: {_short(event.error_message)}"
+            return f"failed with {event.error_code}" + (
+                f": {_short(event.error_message)}" if event.error_message else ""
+            )
         case e.JobCancelled():
             return f"cancelled by {event.person or 'nobody'}" + (f" ({event.reason})" if event.reason else "")
         case e.JobMarkedUnknownAfterCrash():
@@ -50,12 +52,12 @@ def in_words(event: e.JournalEvent) -> str:
         case e.DeliveryAbandoned():
             return f"delivery given up with {event.error_code}: {event.reason}"
         case _:
-            return _spoken(type(event).__name__)
+            return _spell_out(type(event).__name__)
 
 
 def _short(text: str) -> str:
     return one_line(text, 120)
 
 
-def _spoken(name: str) -> str:
+def _spell_out(name: str) -> str:
     return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()

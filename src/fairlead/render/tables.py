@@ -35,17 +35,17 @@ def readable_tables(text: str, width: int = TABLE_WIDTH) -> str:
     """`text` with each pipe table turned into what a chat without tables can show."""
     if "|" not in text:
         return text
-    return "\n".join(_rewritten(list(scan(text.split("\n"))), width))
+    return "\n".join(_rewrite_tables(list(scan(text.split("\n"))), width))
 
 
-def _rewritten(lines: Sequence[Line], width: int) -> Iterator[str]:
+def _rewrite_tables(lines: Sequence[Line], width: int) -> Iterator[str]:
     index = 0
     while index < len(lines):
         end = _table_end(lines, index)
         if end == index:
             yield lines[index].text
         else:
-            yield from _drawn(_parsed([line.text for line in lines[index:end]]), width)
+            yield from _draw_table(_parse_table([line.text for line in lines[index:end]]), width)
         index = max(end, index + 1)
 
 
@@ -88,7 +88,7 @@ def _cells_around_code(text: str) -> Row:
     return _cells(text, [found.span() for found in _CODE_SPAN.finditer(text)])
 
 
-def _parsed(texts: Sequence[str]) -> Table:
+def _parse_table(texts: Sequence[str]) -> Table:
     rules = _cells(texts[1])
     header, *rows = (_row(text, len(rules)) for text in (texts[0], *texts[2:]))
     return Table(header, rules, tuple(rows))
@@ -104,14 +104,14 @@ def _row(text: str, columns: int) -> Row:
     return cells + ("",) * (columns - len(cells))
 
 
-def _drawn(table: Table, width: int) -> list[str]:
+def _draw_table(table: Table, width: int) -> list[str]:
     bare = [tuple(_without_markup(cell) for cell in row) for row in (table.header, *table.rows)]
     widths = [max(map(display_width, column)) for column in zip(*bare, strict=True)]
     total = sum(widths) + len(_GAP) * (len(widths) - 1)
     breaks_out = any("``" in cell for row in bare for cell in row)
     if total > width or breaks_out:
         return _as_list(table)
-    header, *rows = (_aligned(row, widths, table.rules) for row in bare)
+    header, *rows = (_align_row(row, widths, table.rules) for row in bare)
     return ["```", header, _GAP.join("-" * size for size in widths), *rows, "```"]
 
 
@@ -121,7 +121,7 @@ def _without_markup(cell: str) -> str:
     return _LINE_BREAK.sub(" / ", bare).replace("\t", " ")
 
 
-def _aligned(row: Row, widths: Sequence[int], rules: Row) -> str:
+def _align_row(row: Row, widths: Sequence[int], rules: Row) -> str:
     cells: list[str] = []
     for cell, size, rule in zip(row, widths, rules, strict=True):
         missing = size - display_width(cell)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 from urllib.parse import urlsplit
 
-from fairlead.render.safe_text import one_line, quoted
+from fairlead.render.safe_text import one_line, quote_inline
 from fairlead.render.words import say
 
 LABEL_LIMIT: Final = 120
@@ -54,7 +54,7 @@ def short_path(path: str) -> str:
 
 def _path(given: Input) -> str:
     path = _first(given, *_PATHS) or _listed_path(given)
-    return quoted(short_path(one_line(path, 1000)), _DETAIL_LIMIT) if path else ""
+    return quote_inline(short_path(one_line(path, 1000)), _DETAIL_LIMIT) if path else ""
 
 
 def _command(given: Input) -> str:
@@ -62,29 +62,29 @@ def _command(given: Input) -> str:
     words = [word for word in _items(given.get("command")) if isinstance(word, str)]
     if words:  # an argument vector; of `bash -lc "…"` only the script says something
         command = words[-1] if len(words) == 3 and words[1].startswith("-") else " ".join(words)
-    return quoted(command.strip().split("\n", 1)[0], _DETAIL_LIMIT)
+    return quote_inline(command.strip().split("\n", 1)[0], _DETAIL_LIMIT)
 
 
 def _query(given: Input) -> str:
-    return quoted(_first(given, *_QUERIES, "title"), _DETAIL_LIMIT)
+    return quote_inline(_first(given, *_QUERIES, "title"), _DETAIL_LIMIT)
 
 
 def _host(given: Input) -> str:
     for word in _first(given, *_ADDRESSES).split():
         if "://" in word:
             try:
-                return quoted(urlsplit(word).hostname or "", _DETAIL_LIMIT)
+                return quote_inline(urlsplit(word).hostname or "", _DETAIL_LIMIT)
             except ValueError:
                 return ""
-    return quoted(_first(given, *_ADDRESSES), _DETAIL_LIMIT)
+    return quote_inline(_first(given, *_ADDRESSES), _DETAIL_LIMIT)
 
 
 def _task(given: Input) -> str:
-    return quoted(_first(given, "description", "title", "name"), _DETAIL_LIMIT)
+    return quote_inline(_first(given, "description", "title", "name"), _DETAIL_LIMIT)
 
 
 def _skill(given: Input) -> str:
-    return quoted(_first(given, "skill", "command", "name"), _DETAIL_LIMIT)
+    return quote_inline(_first(given, "skill", "command", "name"), _DETAIL_LIMIT)
 
 
 _READ = _Label("read", _path)
@@ -133,14 +133,14 @@ def tool_label(name: str, given: Input, *, lang: str = "en") -> str:
     """What the tool `name` does with the input `given`, in at most LABEL_LIMIT characters."""
     words = name.strip()
     if words.startswith("mcp__") or words == "mcp_tool_call":
-        return _bounded(_mcp_label(words, given, lang))
+        return _shorten_label(_mcp_label(words, given, lang))
     label = _LABELS.get(words.lower())
     if label is None:
-        return _bounded(_unknown_label(words, given, lang))
+        return _shorten_label(_unknown_label(words, given, lang))
     what = label.detail(given) if label.detail else ""
     if label.needs and label.detail and not what:
         what = say(lang, "tool.something")
-    return _bounded(say(lang, f"tool.{label.word}", what=what))
+    return _shorten_label(say(lang, f"tool.{label.word}", what=what))
 
 
 def _mcp_label(name: str, given: Input, lang: str) -> str:
@@ -150,19 +150,19 @@ def _mcp_label(name: str, given: Input, lang: str) -> str:
     tool = tool or _first(given, "tool")
     if not tool:
         return _unknown_label(server, given, lang)
-    return say(lang, "tool.mcp", tool=_spoken(tool), server=_spoken(server))
+    return say(lang, "tool.mcp", tool=_spell_out(tool), server=_spell_out(server))
 
 
 def _unknown_label(name: str, given: Input, lang: str) -> str:
     title = _first(given, "title") if name.lower() in {"", "other"} else ""
-    shown = quoted(title, _DETAIL_LIMIT) or _spoken(name)
+    shown = quote_inline(title, _DETAIL_LIMIT) or _spell_out(name)
     return say(lang, "tool.unknown", tool=shown) if shown else say(lang, "tool.unnamed")
 
 
-def _spoken(name: str) -> str:
+def _spell_out(name: str) -> str:
     """`create_issue` as `create issue`: a name, not code."""
-    return quoted(name.replace("_", " "), _NAME_LIMIT)
+    return quote_inline(name.replace("_", " "), _NAME_LIMIT)
 
 
-def _bounded(label: str) -> str:
+def _shorten_label(label: str) -> str:
     return label if len(label) <= LABEL_LIMIT else one_line(label, LABEL_LIMIT)

@@ -15,6 +15,7 @@ from fairlead.core.decide.projects import NAME_PATTERN
 from fairlead.core.state import Project, State
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import Disk, read_if_there, replace_durably
+from fairlead.render.errors import error_text
 
 CONFIG_NAME: Final = "config.json"
 
@@ -127,7 +128,7 @@ def _mistake(key: str, project: ConfigProject) -> str:
 
 def refused_edit(path: Path, disk: Disk, name: str, problem: FairleadError) -> FairleadError:
     """What was decided against about project `name`, said of the line where it stands."""
-    return _at_line(path, disk.read(path), f"project {name!r}: {problem.message.rstrip('.')}", near=name)
+    return _at_line(path, disk.read(path), f"project {name!r}: {error_text(problem).what.rstrip('.')}", near=name)
 
 
 def _at_line(path: Path, data: bytes, mistake: str, near: str = "") -> FairleadError:

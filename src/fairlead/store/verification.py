@@ -11,6 +11,7 @@ from fairlead.core.fold import replay
 from fairlead.core.state import Account, State, as_data
 from fairlead.errors import FairleadError
 from fairlead.kit.files import Disk
+from fairlead.render.errors import error_sentence, error_text
 from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME
 from fairlead.store.name_index import INDEX_NAME, agrees_with_journal, load_index
 from fairlead.store.reader import Position, decode_strictly, finished_end, read_lines
@@ -32,7 +33,7 @@ def verify(directory: Path, disk: Disk) -> Verdict:
     try:
         position = read_lines(disk, path, Position(), end, lambda lines: replay(state, lines), decode=decode_strictly)
     except FairleadError as broken:
-        return Verdict(ok=False, lines=(broken.full_sentence(),))
+        return Verdict(ok=False, lines=(error_sentence(broken),))
     said = [f"{path}: {position.seq} lines, numbered without a gap, every checksum right."]
     if end < size:
         said.append(
@@ -59,7 +60,7 @@ def _check_snapshot(directory: Path, disk: Disk, state: State, said: list[str]) 
     try:
         read_lines(disk, journal, loaded.position, end, lambda lines: replay(loaded.state, lines))
     except FairleadError as broken:
-        said.append(f"{path}: what follows it cannot be read. {broken.message}")
+        said.append(f"{path}: what follows it cannot be read. {error_text(broken).what}")
         return False
     same = loaded.state.seq != state.seq or as_data(loaded.state) == as_data(state)
     covers = f"covers {loaded.position.seq} lines"

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 from channel_home import a_client, at_home
 
-from fairlead.api import Client, ServerAway
+from fairlead.api import Client, ServerAway, error_in
 from fairlead.api import wire as w
 from fairlead.api.sse import EventReader
+from fairlead.channels.http.errors import fault_of
 from fairlead.core import replies, requests
-from fairlead.errors import Code, FairleadError
+from fairlead.errors import Code, FairleadError, error
+from fairlead.render.words import error_next_step, error_what
 
 pytestmark = pytest.mark.anyio
 
@@ -117,3 +119,16 @@ def test_events_are_read_whole_however_they_are_cut(size: int):
     reader = EventReader()
     heard = [one for at in range(0, len(stream), size) for one in reader.feed(stream[at : at + size])]
     assert [(one.id, one.event) for one in heard] == [("a-1", w.Delta("x")), ("a-2", None)]
+
+
+@pytest.mark.req("A18")
+@pytest.mark.parametrize("code", Code)
+def test_an_error_without_words_of_its_own_crosses_the_wire_as_whole_sentences(code: Code):
+    fault = fault_of(error(code))
+    assert fault == w.Fault(str(code), error_what("en", code), error_next_step("en", code))
+    assert error_in(fault).code is code
+
+
+def test_a_code_that_only_a_newer_server_knows_is_still_told():
+    told = error_in(w.Fault("E_FROM_TOMORROW", "It is late.", "Come back."))
+    assert (told.code, told.message, told.next_step) == (Code.E_INTERNAL, "E_FROM_TOMORROW: It is late.", "Come back.")

@@ -64,6 +64,19 @@ async def test_questions_are_denied_aloud_when_nobody_can_be_asked(tmp_path: Pat
     assert "Denied" in err
 
 
+@pytest.mark.req("C6", "B8")
+async def test_a_pipe_speaks_the_readers_language_too(tmp_path: Path):
+    _, _, empty = await piped(tmp_path, b"", lang="ja")
+    assert empty == (
+        "E_EMPTY_MESSAGE: メッセージが空です。本文を書くか、ファイルを添付してください。"
+        " (標準入力から何も届きませんでした。)\n"
+    )
+    _, switched, _ = await piped(tmp_path, b"/project switch proj", lang="zh-TW")
+    assert switched.startswith("已切換到專案 #1 proj")
+    _, _, denied = await piped(tmp_path, b"/ask rm -rf build", lang="zh-CN")
+    assert "已拒绝：没有可以询问的终端。" in denied
+
+
 @pytest.mark.req("C6")
 async def test_bytes_that_are_no_text_are_a_message_too(tmp_path: Path):
     code, out, _ = await piped(tmp_path, b"\xff\xfe\x00 hello \x9f")

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.render.words.en import WORDS as ENGLISH
+
 PATIENCE_SEC = 15.0
 CTRL_C, CTRL_D = "\x03", "\x04"
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][AB0]|\x1b[=>]|\x1b\][^\x07]*\x07|\r")
@@ -23,7 +25,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][AB0]|\x1b[=>]|\x1b\][
 class Terminal:
     """Types and reads. `wait_for` looks only at what came after the last thing it found."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, **more: str) -> None:
         (directory / "proj").mkdir(exist_ok=True)
         environment = {
             "PATH": os.environ["PATH"],
@@ -34,6 +36,7 @@ class Terminal:
             "STATE_DIR": str(directory / "state"),
             "LOG_DIR": str(directory / "logs"),
             "FAIRLEAD_DRAIN_SEC": "0",
+            **more,
         }
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
@@ -104,9 +107,9 @@ def test_a_person_talks_answers_questions_and_leaves(terminal: Terminal, tmp_pat
     terminal.say("//tool Bash ls -la")
     terminal.wait_for("✓")
     terminal.say("/ask rm -rf build")
-    terminal.wait_for("[y] allow once   [s] allow for this session   [n] no")
+    terminal.wait_for("[y] Allow once   [s] Allow for this session   [n] Deny")
     terminal.type("s")
-    terminal.wait_for("yes, for this session")
+    terminal.wait_for("→ Allow for this session")
     terminal.wait_for("allowed: rm -rf build")
     terminal.say("/question Which colour? | red | blue")
     terminal.wait_for("2. blue")
@@ -117,9 +120,9 @@ def test_a_person_talks_answers_questions_and_leaves(terminal: Terminal, tmp_pat
     terminal.type("/agent model echo-")
     terminal.wait_for("echo-2")
     terminal.say("2")
-    terminal.wait_for("The model is echo-2.")
+    terminal.wait_for("Switched the model to echo-2")
     terminal.say("/agent mode plan")
-    terminal.wait_for("The mode is plan, until Fairlead is started anew.")
+    terminal.wait_for("The mode is now plan, until Fairlead is restarted")
     terminal.wait_for("› ")
     terminal.type(CTRL_D)
     assert terminal.end() == 0
@@ -134,7 +137,7 @@ def test_ctrl_c_cancels_the_turn_and_a_second_one_leaves(terminal: Terminal):
     terminal.say("/hang")
     terminal.wait_for("Ctrl-C cancels")
     terminal.type(CTRL_C)
-    terminal.wait_for("was cancelled")
+    terminal.wait_for(": Cancelled")
     terminal.say("/hang deaf")
     terminal.wait_for("› /hang deaf")
     terminal.wait_for("Ctrl-C cancels")
@@ -205,7 +208,7 @@ def test_a_question_from_before_a_restart_may_be_left_open_and_a_permission_is_n
     before = Terminal(tmp_path)
     before.wait_for("Fairlead · local")
     before.say("/ask rm -rf build")
-    before.wait_for("[y] allow once")
+    before.wait_for("[y] Allow once")
     before.close()
     between = Terminal(tmp_path)
     between.wait_for("while you were away")
@@ -225,3 +228,51 @@ def test_a_question_from_before_a_restart_may_be_left_open_and_a_permission_is_n
         assert after.end() == 0
     finally:
         after.close()
+
+
+def english_sentences() -> set[str]:
+    """Every run of at least two words that stands in the English catalogue, outside of its gaps."""
+    parts = (part for words in ENGLISH.values() for part in re.split(r"\{\w+\}|\[\[|\]\]", words))
+    return {part.strip() for part in parts if re.search(r"[A-Za-z]{2,} [a-z]{2,}", part)}
+
+
+@pytest.mark.req("C6", "B8")
+def test_a_talk_in_japanese_has_no_english_sentence_of_ours(tmp_path: Path):
+    terminal = Terminal(tmp_path, LANG="ja_JP.UTF-8")
+    try:
+        terminal.wait_for("/help でコマンド一覧")
+        terminal.say("/help")
+        terminal.wait_for("プロジェクトと使えるツールを一覧表示する")
+        terminal.say("//tool Bash ls -la")
+        terminal.wait_for("コマンドを実行中… ls -la")
+        terminal.say("/ask rm -rf build")
+        terminal.wait_for("エージェントが許可を求めています")
+        terminal.wait_for("[y] 今回だけ許可   [s] このセッションで許可   [n] 拒否")
+        terminal.type("n")
+        terminal.wait_for("→ 拒否")
+        terminal.wait_for("denied: rm -rf build")
+        terminal.say("/question Which? | red | blue")
+        terminal.wait_for("[1-2]、または自由に入力して Enter")
+        terminal.type("2")
+        terminal.wait_for("is blue")
+        terminal.say("/fail E_CLI_TIMEOUT")
+        terminal.wait_for("E_CLI_TIMEOUT: エージェントの処理が制限時間を超えました")
+        terminal.wait_for("で再試行できます")
+        terminal.say("/agent mode plan")
+        terminal.wait_for("モードを plan に変更しました")
+        terminal.say("/retry job_1")
+        terminal.wait_for("E_JOB_NOT_FOUND: ジョブが見つかりません")
+        terminal.say("/hang")
+        terminal.wait_for("Ctrl-C で取り消し")
+        terminal.type(CTRL_C)
+        terminal.wait_for("取り消しています")
+        terminal.wait_for("取り消し済み")
+        terminal.say("/reset")
+        terminal.wait_for("会話を忘れました")
+        terminal.type(CTRL_C)
+        terminal.wait_for("もう一度 Ctrl-C")
+        terminal.type(CTRL_D)
+        assert terminal.end() == 0
+    finally:
+        terminal.close()
+    assert sorted(sentence for sentence in english_sentences() if sentence in terminal.seen) == []

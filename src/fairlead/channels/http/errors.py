@@ -7,6 +7,7 @@ from aiohttp import web
 
 from fairlead.api.wire import Fault, FaultBody, JobInfo
 from fairlead.errors import CODES, Code, FairleadError, Kind, error
+from fairlead.render.errors import error_text
 
 _STATUS_OF_KIND: Final[dict[Kind, int]] = {
     Kind.STRANGER: 403,
@@ -46,11 +47,13 @@ class HttpRefusal(Exception):  # noqa: N818 - says what happens
 
 
 def status_of(code: Code) -> int:
-    return _STATUS_OF_CODE.get(code, _STATUS_OF_KIND[CODES[code].kind])
+    return _STATUS_OF_CODE.get(code, _STATUS_OF_KIND[CODES[code]])
 
 
 def fault_of(problem: FairleadError) -> Fault:
-    return Fault(str(problem.code), problem.message, problem.next_step)
+    """English, whatever the reader's language: the code is for programs, and they find the words by it."""
+    text = error_text(problem)
+    return Fault(str(text.code), text.what, text.next_step)
 
 
 def fault_of_job(code: str, message: str) -> Fault:

@@ -17,21 +17,24 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import Output, create_output
 from rich.console import Console
 
-from fairlead.api import Client, ServerAway
+from fairlead.api import Client, ServerAway, error_in
 from fairlead.api import wire as w
+from fairlead.channels.terminal.away import describe_away
 from fairlead.channels.terminal.commands import CommandLine, HalfTyped, Local, message_in
 from fairlead.channels.terminal.keyboard import Keyboard
 from fairlead.channels.terminal.live_view import Ending, TerminalLiveView
 from fairlead.channels.terminal.options import ChatOptions
-from fairlead.channels.terminal.project_choice import settle_in
+from fairlead.channels.terminal.project_choice import ChosenProject, choose_project
 from fairlead.channels.terminal.screen import Screen
 from fairlead.core import replies, requests
 from fairlead.core.command_spec import Choice
 from fairlead.core.inbound import clean_text
 from fairlead.core.job_states import LIVE
-from fairlead.errors import Code, FairleadError, sentence
+from fairlead.errors import Code, FairleadError
 from fairlead.kit.tasks import OwnedTasks
+from fairlead.render.errors import error_sentence
 from fairlead.render.replies import reply_lines
+from fairlead.render.words import say
 
 PROMPT = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 
@@ -107,8 +110,9 @@ def _history(options: ChatOptions) -> History:
 class Chat:
     def __init__(self, client: Client, options: ChatOptions, screen: Screen, editor: PromptSession[str]) -> None:
         self._client = client
-        self._commands = CommandLine(client.commands)
+        self._commands = CommandLine(client.commands, options.lang)
         self._options = options
+        self._lang = options.lang
         self._screen = screen
         self._editor = editor
         self._keyboard = Keyboard(editor.input)
@@ -121,43 +125,46 @@ class Chat:
         try:
             await self._arrive()
         except FairleadError as problem:
-            self._screen.fault(problem.full_sentence())
+            self._screen.fault(error_sentence(problem, self._lang))
             return 1
         except ServerAway as away:
-            self._screen.fault(f"{Code.E_SHUTDOWN}: {away}")
+            self._screen.fault(f"{Code.E_SHUTDOWN}: {describe_away(away, self._lang)}")
             return 1
-        with interrupts_heard_by(self._interrupt):
+        with on_interrupt(self._interrupt):
             await self._talk()
         return 0
 
     # --- arriving ---------------------------------------------------------------------------------------------------
 
     async def _arrive(self) -> None:
-        place = await settle_in(self._client, self._options)
-        self._screen.say(f"Fairlead · {self._options.user}{place} · /help lists the commands, Ctrl-D leaves")
+        self._screen.say(self._greeting(await choose_project(self._client, self._options)))
         for job in await self._client.unfetched(self._options.user):
             await self._show_unread(job)
         for question in await self._client.questions(self._options.user):
             if (await self._client.job(question.job_id)).state in LIVE:
-                self._screen.say(f"{question.job_id} waits for your answer.", "yellow")
+                self._screen.say(say(self._lang, "terminal.waits_for_answer", job=question.job_id), "yellow")
                 await self._follow(question.job_id)
             else:
                 await self._ask_late(question)
 
+    def _greeting(self, chosen: ChosenProject | None) -> str:
+        project, tool = ("", "") if chosen is None else chosen
+        return say(self._lang, "terminal.greeting", user=self._options.user, project=project, tool=tool)
+
     async def _ask_late(self, question: w.QuestionInfo) -> None:
-        self._screen.say(f"{question.job_id} asked this before a restart; your answer begins a new job.", "yellow")
-        turn = TerminalLiveView(self._client, self._screen, self._options.user)
+        self._screen.say(say(self._lang, "terminal.asked_before_restart", job=question.job_id), "yellow")
+        turn = TerminalLiveView(self._client, self._screen, self._options)
         begun = await turn.ask_late(question, self._keyboard)
         self._typed_ahead += turn.typed_ahead
         if begun is not None:
             await self._follow(begun)
 
     async def _show_unread(self, job: w.JobInfo) -> None:
-        self._screen.rule(f"while you were away: {job.job_id}")
+        self._screen.rule(say(self._lang, "terminal.while_away", job=job.job_id))
         self._screen.answer(job.answer)
         if job.error is not None:
-            self._screen.fault(sentence(job.error.code, job.error.message, job.error.next))
-            self._screen.say(f"/retry {job.job_id} tries it again.")
+            self._screen.fault(error_sentence(error_in(job.error), self._lang))
+            self._screen.say(say(self._lang, "status.retry_hint", job=job.job_id))
         await self._client.acknowledge(job.job_id)
 
     # --- talking ----------------------------------------------------------------------------------------------------
@@ -176,7 +183,7 @@ class Chat:
                 if warned:
                     return
                 warned = True
-                self._screen.say("Ctrl-C again, or Ctrl-D, leaves.")
+                self._screen.say(say(self._lang, "terminal.leave_hint"))
 
     async def _interruptible(self, work: Coroutine[Any, Any, T]) -> T:
         """Ctrl-C also counts while neither the line editor nor a turn has the keys: between lines, while sending."""
@@ -228,9 +235,9 @@ class Chat:
                 return self._do(parsed)
             return await self._command(parsed)
         except FairleadError as problem:
-            self._screen.fault(problem.full_sentence())
+            self._screen.fault(error_sentence(problem, self._lang))
         except ServerAway as away:
-            self._screen.fault(f"{away} Nothing was sent; try again in a moment.")
+            self._screen.fault(describe_away(away, self._lang, "nothing_sent"))
         return "over"
 
     def _do(self, local: Local) -> Ending:
@@ -241,7 +248,7 @@ class Chat:
 
     async def _command(self, request: requests.Request) -> Ending:
         reply = await self._client.command(request, self._options.user)
-        self._screen.lines(reply_lines(reply))
+        self._screen.lines(reply_lines(reply, self._lang))
         if isinstance(request, requests.Tool):
             self._tool = None  # the later word counts
         if isinstance(reply, replies.JobQueued):
@@ -255,17 +262,17 @@ class Chat:
 
     def _away(self, attempt: int, _why: Exception) -> None:
         if attempt == 1:
-            self._screen.say("Fairlead does not answer; trying again …", "yellow")
+            self._screen.say(say(self._lang, "terminal.trying_again"), "yellow")
 
     async def _follow(self, job_id: str) -> Ending:
-        turn = TerminalLiveView(self._client, self._screen, self._options.user)
+        turn = TerminalLiveView(self._client, self._screen, self._options)
         ending = await turn.follow(job_id, self._keyboard)
         self._typed_ahead += turn.typed_ahead
         return ending
 
 
 @contextmanager
-def interrupts_heard_by(heard: Callable[[], None]) -> Generator[None]:
+def on_interrupt(heard: Callable[[], None]) -> Generator[None]:
     """Ctrl-C as a call instead of an exception that could strike anywhere."""
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, heard)
@@ -276,6 +283,6 @@ def interrupts_heard_by(heard: Callable[[], None]) -> Generator[None]:
 
 
 async def talk_in_terminal(client: Client, options: ChatOptions, stdin: TextIO, stdout: TextIO) -> int:
-    completer = CommandCompleter(CommandLine(client.commands), look_up_choices(client, options.user))
+    completer = CommandCompleter(CommandLine(client.commands, options.lang), look_up_choices(client, options.user))
     editor = line_editor(options, create_input(stdin), create_output(stdout), completer)
     return await Chat(client, options, Screen(Console(file=stdout)), editor).run()

@@ -23,12 +23,12 @@ class Local(msgspec.Struct, frozen=True):
 Parsed: TypeAlias = Request | Local
 
 _LOCAL: Final = {"/help": Local("help"), "/quit": Local("quit")}
-_LOCAL_WORDS: Final = {"/help": "This list", "/quit": "Leave (or Ctrl-D)"}
+_LOCAL_WORDS: Final = {"/help": "terminal.help", "/quit": "terminal.quit"}
 
 _ELSEWHERE: Final = {
-    "/agent start": "Your next message starts the agent; /project switch chooses where it works.",
+    "/agent start": "terminal.agent_start_instead",
 }
-"""Commands of other channels that a terminal has no need of, and what to do instead."""
+"""Commands of other channels that a terminal has no need of, and the words that say what to do instead."""
 
 
 class HalfTyped(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +42,8 @@ class HalfTyped(msgspec.Struct, frozen=True, kw_only=True):
 class CommandLine:
     """The commands of a catalogue as somebody types them."""
 
-    def __init__(self, catalogue: CommandCatalogue = COMMANDS) -> None:
+    def __init__(self, catalogue: CommandCatalogue = COMMANDS, lang: str = "en") -> None:
+        self._lang = lang
         self._specs = {f"/{spec.words}": spec for spec in catalogue.specs_for("line")}
         self.names = (*self._specs, *_LOCAL)
         self._first_words = tuple(dict.fromkeys(name.split()[0] for name in self.names))
@@ -62,14 +63,15 @@ class CommandLine:
         try:
             words = shlex.split(line)
         except ValueError as fault:
-            raise error(Code.E_INVALID_ARGS, f"A quotation mark is missing its partner: {fault}.") from fault
+            raise error(Code.E_INVALID_ARGS, self._say("quotation")) from fault
         name = next((n for n in (" ".join(words[:2]), " ".join(words[:1])) if n in self.names), None)
         if name is None:
             raise self._unknown(words)
         given = words[len(name.split()) :]
         arguments = self._arguments(name)
         if not sum(a.required for a in arguments) <= len(given) <= len(arguments):
-            raise error(Code.E_INVALID_ARGS, f"Usage: {self.usage(name)}", next_step="/help lists all.")
+            usage = self._say("usage", usage=self.usage(name))
+            raise error(Code.E_INVALID_ARGS, usage, next_step=self._say("see_help"))
         if name in _LOCAL:
             return _LOCAL[name]
         return request_from(self._specs[name], {a.field: word for a, word in zip(arguments, given, strict=False)})
@@ -80,14 +82,14 @@ class CommandLine:
     def _unknown(self, words: list[str]) -> FairleadError:
         typed = " ".join(words[:2])
         if typed in _ELSEWHERE:
-            return error(Code.E_INVALID_ARGS, f"{typed} is not needed here.", next_step=_ELSEWHERE[typed])
+            instead = say(self._lang, _ELSEWHERE[typed])
+            return error(Code.E_INVALID_ARGS, self._say("not_needed", typed=typed), next_step=instead)
         near = difflib.get_close_matches(typed, self.names, 1) or self._near(words[0])
-        meant = f"Did you mean {near[0]}? " if near else ""
-        return error(
-            Code.E_INVALID_ARGS,
-            f"{typed[:40]} is no command here.",
-            next_step=f"{meant}/help lists all; begin with // to say it to the agent.",
-        )
+        meant = self._say("did_you_mean", near=near[0] if near else "")
+        return error(Code.E_INVALID_ARGS, self._say("unknown_command", typed=typed[:40]), next_step=meant)
+
+    def _say(self, key: str, **fields: str) -> str:
+        return say(self._lang, f"terminal.{key}", **fields)
 
     def _near(self, word: str) -> list[str]:
         return difflib.get_close_matches(word, self._first_words, 1, cutoff=0.75)
@@ -97,14 +99,14 @@ class CommandLine:
     def usage(self, name: str) -> str:
         return " ".join((name, *(argument.usage for argument in self._arguments(name))))
 
-    def help_lines(self, lang: str = "en") -> list[str]:
-        shown = {self.usage(name): self.description(name, lang) for name in self.names}
+    def help_lines(self) -> list[str]:
+        shown = {self.usage(name): self.description(name) for name in self.names}
         width = max(len(usage) for usage in shown if len(usage) < 40)
         return [f"{usage:<{width}}  {words}" for usage, words in shown.items()]
 
-    def description(self, name: str, lang: str = "en") -> str:
+    def description(self, name: str) -> str:
         spec: CommandSpec | None = self._specs.get(name)
-        return _LOCAL_WORDS[name] if spec is None else say(lang, f"command.{spec.key}")
+        return say(self._lang, _LOCAL_WORDS[name] if spec is None else f"command.{spec.key}")
 
     def completions(self, typed: str) -> list[str]:
         return [n for n in self.names if n.startswith(typed) and n != typed] if typed.startswith("/") else []

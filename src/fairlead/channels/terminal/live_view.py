@@ -5,16 +5,20 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from typing import Final, Literal, NamedTuple, assert_never
 
-from fairlead.api import Client, ServerAway
+from fairlead.api import Client, ServerAway, error_in
 from fairlead.api import wire as w
+from fairlead.channels.terminal.away import describe_away
 from fairlead.channels.terminal.keyboard import Keyboard
 from fairlead.channels.terminal.markdown_stream import MarkdownStream
-from fairlead.channels.terminal.questions import PromptResult, QuestionPrompt
+from fairlead.channels.terminal.options import ChatOptions
+from fairlead.channels.terminal.questions import PromptResult, QuestionPrompt, describe_outcome, describe_response
 from fairlead.channels.terminal.screen import Screen
 from fairlead.core.requests import Cancel
-from fairlead.errors import FairleadError, sentence
+from fairlead.errors import FairleadError
 from fairlead.kit.tasks import TaskOwner
+from fairlead.render.errors import error_sentence
 from fairlead.render.tools import tool_label
+from fairlead.render.words import say
 
 
 class Key(NamedTuple):
@@ -35,11 +39,12 @@ Ending = Literal["over", "left", "lost"]
 class TerminalLiveView:
     """`typed_ahead` is what the person typed meanwhile: whole lines come next, the rest belongs into the line."""
 
-    def __init__(self, client: Client, screen: Screen, user: str) -> None:
+    def __init__(self, client: Client, screen: Screen, options: ChatOptions) -> None:
         self.typed_ahead = ""
         self._client = client
         self._screen = screen
-        self._user = user
+        self._user = options.user
+        self._lang = options.lang
         self._flowing = MarkdownStream()
         self._asking: QuestionPrompt | None = None
         self._cancelling = False
@@ -47,7 +52,7 @@ class TerminalLiveView:
         self._inbox: asyncio.Queue[Happening] = asyncio.Queue()
 
     async def follow(self, job_id: str, keyboard: Keyboard) -> Ending:
-        async with self._on_screen(keyboard, "thinking …") as owner:
+        async with self._on_screen(keyboard, say(self._lang, "status.thinking")) as owner:
             owner.start(self._hear(job_id), name="events")
             return await self._until_over(job_id)
 
@@ -93,12 +98,12 @@ class TerminalLiveView:
                 case Key(name):
                     ending = await self._press(job_id, name)
                 case Away():
-                    self._lost_sight()
+                    self._report_lost_connection()
                 case FairleadError():
-                    self._screen.fault(happening.full_sentence())
+                    self._screen.fault(error_sentence(happening, self._lang))
                     ending = "over"
                 case ServerAway():
-                    self._screen.fault(f"{happening} The job goes on there; its answer will wait for you.")
+                    self._screen.fault(describe_away(happening, self._lang, "job_goes_on"))
                     ending = "lost"
                 case _:
                     ending = await self._see(happening)
@@ -109,29 +114,29 @@ class TerminalLiveView:
         while asking is not None:
             happening = await self._inbox.get()
             if happening == Key("ctrl-c"):
-                self._screen.say("The question stays open.", "yellow")
+                self._screen.say(say(self._lang, "terminal.question_stays_open"), "yellow")
                 return None
             if isinstance(happening, Key) and (begun := await self._press_in_question(asking, happening.name)):
                 return begun
             asking = self._asking
         return None
 
-    def _lost_sight(self) -> None:
+    def _report_lost_connection(self) -> None:
         if not self._away:
             self._away = True
-            self._screen.say("The connection is lost; trying to get it back …", "yellow")
+            self._screen.say(say(self._lang, "terminal.connection_lost"), "yellow")
 
     # --- events -----------------------------------------------------------------------------------------------------
 
     async def _see(self, event: w.StreamEvent) -> Ending | None:
         if self._away:
             self._away = False
-            self._screen.say("… and is back.", "yellow")
+            self._screen.say(say(self._lang, "terminal.connection_back"), "yellow")
         match event:
             case w.Accepted():
                 self._begin_again(event)
             case w.Moved():
-                self._screen.note(_doing(event))
+                self._screen.note(_describe_state(event, self._lang))
             case w.Delta(text):
                 whole = self._flowing.add(text)
                 self._screen.flow(whole, self._flowing.tail)
@@ -140,7 +145,8 @@ class TerminalLiveView:
             case w.QuestionInfo():
                 self._question(event)
             case w.Image():
-                self._screen.say(f"  🖼 an image ({event.media_type}, {event.size:,} bytes)")
+                image = say(self._lang, "terminal.image", media_type=event.media_type, size=f"{event.size:,}")
+                self._screen.say(f"  🖼 {image}")
             case w.Done(job) | w.Failed(_, job):
                 await self._over(event, job)
                 return "over"
@@ -149,11 +155,11 @@ class TerminalLiveView:
         return None
 
     def _begin_again(self, accepted: w.Accepted) -> None:
-        """A stream that begins anew tells the answer anew; what was shown of it stays above."""
+        """A stream that starts again tells the whole answer again; what was shown of it stays above."""
         self._flush()
         self._flowing = MarkdownStream()
         if accepted.state == "queued" and accepted.position:
-            self._screen.note(f"waiting behind {accepted.position} …")
+            self._screen.note(say(self._lang, "terminal.waiting_behind", position=accepted.position))
 
     def _flush(self) -> None:
         self._screen.flow(self._flowing.flush(), "")
@@ -161,7 +167,7 @@ class TerminalLiveView:
     def _tool(self, event: w.ToolUse) -> None:
         if event.phase == "started":
             self._flush()
-            self._screen.tool_started(event.tool_id, tool_label(event.name, event.input))
+            self._screen.tool_started(event.tool_id, tool_label(event.name, event.input, lang=self._lang))
         else:
             self._screen.tool_ended(event.tool_id, ok=event.ok, summary=event.summary)
 
@@ -169,15 +175,15 @@ class TerminalLiveView:
         self._flush()
         missing = self._flowing.missing_from(job.answer)
         if missing and missing == job.answer.strip() and self._flowing.shown.strip():
-            self._screen.rule("answer")
+            self._screen.rule(say(self._lang, "terminal.answer"))
         self._screen.answer(missing)
         for file in job.files:
             self._screen.say(f"  📎 {file.name}  {self._client.base_url}{file.url}")
         if isinstance(event, w.Failed):
-            self._screen.fault(sentence(event.error.code, event.error.message, event.error.next))
-            self._screen.say(f"/retry {job.job_id} tries it again.")
+            self._screen.fault(error_sentence(error_in(event.error), self._lang))
+            self._screen.say(say(self._lang, "status.retry_hint", job=job.job_id))
         elif job.state != "success":
-            self._screen.say(f"{job.job_id} was {job.state}.")
+            self._screen.say(f"{job.job_id}: {say(self._lang, f'status.{job.state}')}")
         with suppress(FairleadError, ServerAway):  # then it is shown again at the next start, which harms nobody
             await self._client.acknowledge(job.job_id)
 
@@ -185,17 +191,18 @@ class TerminalLiveView:
 
     def _question(self, question: w.QuestionInfo) -> None:
         if question.status != "open":
-            self._settled_elsewhere(question)
+            self._show_settled(question)
         elif self._asking is None or self._asking.question.question_id != question.question_id:
             self._flush()
-            self._asking = QuestionPrompt(question)
-            self._screen.question(question)
+            self._asking = QuestionPrompt(question, self._lang)
+            self._screen.question(question, self._lang)
             self._screen.asking(self._asking)
 
-    def _settled_elsewhere(self, question: w.QuestionInfo) -> None:
+    def _show_settled(self, question: w.QuestionInfo) -> None:
         if self._asking is not None and self._asking.question.question_id == question.question_id:
-            who = f" by {question.answered_by}" if question.answered_by else ""
-            self._screen.say(f"  (settled{who}: {question.outcome})", "yellow")
+            outcome = describe_outcome(question, self._lang)
+            settled = say(self._lang, "terminal.settled", person=question.answered_by, outcome=outcome)
+            self._screen.say(f"  ({settled})", "yellow")
             self._stop_asking()
 
     def _stop_asking(self) -> None:
@@ -231,7 +238,7 @@ class TerminalLiveView:
         if decided is not None:
             return await self._answer(asking.question, decided)
         if asking.item_number != item:
-            self._screen.question(asking.question, asking.item_number)
+            self._screen.question(asking.question, self._lang, asking.item_number)
         return None
 
     async def _answer(self, question: w.QuestionInfo, decided: PromptResult) -> str | None:
@@ -244,11 +251,11 @@ class TerminalLiveView:
                 chosen=decided.chosen,
                 for_session=decided.for_session,
             )
-            self._screen.say(f"  → {decided.words()}", "yellow")
+            self._screen.say(f"  → {describe_response(decided, question.kind, self._lang)}", "yellow")
         except FairleadError as problem:
-            self._screen.fault(problem.full_sentence())
+            self._screen.fault(error_sentence(problem, self._lang))
         except ServerAway as away:
-            self._screen.fault(f"The answer did not get through. {away}")
+            self._screen.fault(describe_away(away, self._lang, "answer_not_sent"))
         else:
             return job_id
         return None
@@ -258,22 +265,25 @@ class TerminalLiveView:
             return "left"
         self._cancelling = True
         self._flush()
-        self._screen.note("cancelling … (Ctrl-C again leaves)")
-        self._screen.say("Cancelling; Ctrl-C again leaves.", "yellow")
+        cancelling = say(self._lang, "terminal.cancelling")
+        self._screen.note(cancelling)
+        self._screen.say(cancelling, "yellow")
         try:
             await self._client.command(Cancel(job_id), self._user)
         except FairleadError as problem:
-            self._screen.say(problem.full_sentence(), "yellow")
+            self._screen.say(error_sentence(problem, self._lang), "yellow")
         except ServerAway as away:
-            self._screen.fault(f"It could not be cancelled. {away}")
+            self._screen.fault(describe_away(away, self._lang, "not_cancelled"))
         return None
 
 
-def _doing(moved: w.Moved) -> str:
+def _describe_state(moved: w.Moved, lang: str) -> str:
     match moved.state:
+        case "queued" if moved.position:
+            return say(lang, "terminal.waiting_behind", position=moved.position)
         case "queued":
-            return f"waiting behind {moved.position} …" if moved.position else "waiting for its turn …"
+            return say(lang, "terminal.waiting_for_turn")
         case "waiting":
-            return "waiting for your answer …"
+            return say(lang, "status.waiting")
         case _:
-            return f"{moved.tool or 'the agent'} is working … (Ctrl-C cancels)"
+            return say(lang, "terminal.working" if moved.tool else "terminal.agent_working", tool=moved.tool)

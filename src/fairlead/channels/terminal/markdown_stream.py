@@ -1,4 +1,4 @@
-"""Markdown that arrives in pieces: what is whole is drawn for good, the rest anew with each piece. Pure."""
+"""Markdown that arrives in pieces: what is whole is drawn for good, the rest again with each piece. Pure."""
 
 from fairlead.render.fences import scan
 
@@ -39,6 +39,6 @@ def _settled(text: str) -> int:
     *whole, _unfinished = text.split("\n")
     for line in scan(whole):
         at += len(line.text) + 1
-        if line.blank and line.after is None:
+        if line.is_blank and line.after is None:
             settled = at
     return settled

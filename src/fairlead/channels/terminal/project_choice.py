@@ -1,20 +1,28 @@
 """Where a terminal works: the project asked for, else the one at hand, else its own directory, registered for it."""
 
+from typing import NamedTuple
+
 from fairlead.api import Client
 from fairlead.channels.terminal.options import ChatOptions
 from fairlead.core import replies, requests
 
 
-async def settle_in(client: Client, options: ChatOptions) -> str:
-    """The place in a few words, empty if there is none."""
+class ChosenProject(NamedTuple):
+    """`tool` is empty where the person did not ask for a project."""
+
+    name: str
+    tool: str = ""
+
+
+async def choose_project(client: Client, options: ChatOptions) -> ChosenProject | None:
     if options.project is not None:
         selected = await client.command(requests.ProjectSwitch(options.project), options.user)
         assert isinstance(selected, replies.ProjectSelected)
-        return f" · {selected.name} · {options.tool or selected.tool}"
+        return ChosenProject(selected.name, options.tool or selected.tool)
     at_hand = await _project_at_hand(client, options.user)
     if at_hand is None and options.directory is not None:
         at_hand = await _register(client, options.user, options.directory)
-    return "" if at_hand is None else f" · {at_hand.name}"
+    return None if at_hand is None else ChosenProject(at_hand.name)
 
 
 async def _project_at_hand(client: Client, user: str) -> replies.ProjectInfo | None:

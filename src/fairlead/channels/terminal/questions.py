@@ -4,6 +4,8 @@ import msgspec
 
 from fairlead.api.wire import QuestionInfo
 from fairlead.core.engine import Verdict
+from fairlead.core.questions import QuestionKind
+from fairlead.render.words import say
 
 
 class PromptResult(msgspec.Struct, frozen=True):
@@ -11,19 +13,45 @@ class PromptResult(msgspec.Struct, frozen=True):
     chosen: dict[str, str] = {}
     for_session: bool = False
 
-    def words(self) -> str:
-        if self.chosen:
-            return "; ".join(self.chosen.values())
-        if self.verdict == "deny":
-            return "no"
-        return "yes, for this session" if self.for_session else "yes, once"
+
+def describe_response(response: PromptResult, kind: QuestionKind, lang: str) -> str:
+    """What the person has decided, in the words of the buttons that other channels have for it."""
+    if response.chosen:
+        return "; ".join(response.chosen.values())
+    if kind == "plan":
+        return say(lang, "question.keep_planning" if response.verdict == "deny" else "question.approve")
+    if response.verdict == "deny":
+        return say(lang, "question.deny")
+    return say(lang, "question.allow_session" if response.for_session else "question.allow_once")
+
+
+def describe_outcome(question: QuestionInfo, lang: str) -> str:
+    """How a question ended that this terminal did not answer."""
+    match question.outcome:
+        case "allow" | "deny" as verdict:
+            return describe_response(PromptResult(verdict), question.kind, lang)
+        case "expired":
+            return say(lang, "question.expired")
+        case _:
+            return question.outcome
+
+
+def question_heading(question: QuestionInfo, lang: str) -> str:
+    match question.kind:
+        case "permission":
+            return say(lang, "question.permission", tool=question.tool or question.title)
+        case "plan":
+            return say(lang, "question.plan")
+        case "question":
+            return question.title if question.items else say(lang, "question.choice")
 
 
 class QuestionPrompt:
     """One open question. `typed` is what stands in the line while an answer takes more than one key."""
 
-    def __init__(self, question: QuestionInfo) -> None:
+    def __init__(self, question: QuestionInfo, lang: str) -> None:
         self.question = question
+        self._lang = lang
         self.typed = ""
         self._chosen: dict[str, str] = {}
 
@@ -32,11 +60,14 @@ class QuestionPrompt:
         """What can be pressed now."""
         match self.question.kind:
             case "permission":
-                return "[y] allow once   [s] allow for this session   [n] no"
+                return self._key_hint(y="allow_once", s="allow_session", n="deny")
             case "plan":
-                return "[y] go ahead   [n] no"
+                return self._key_hint(y="approve", n="keep_planning")
             case "question":
                 return self._item_hint()
+
+    def _key_hint(self, **words: str) -> str:
+        return "   ".join(f"[{key}] {say(self._lang, f'question.{word}')}" for key, word in words.items())
 
     def press(self, key: str) -> PromptResult | None:
         if self.question.kind == "question":
@@ -58,15 +89,15 @@ class QuestionPrompt:
     def _item_hint(self) -> str:
         item = self.question.items[self.item_number]
         if not item.options:
-            return "type your answer, then Enter"
+            return say(self._lang, "terminal.type_answer")
         if item.several:
-            return "numbers with commas, or your own words, then Enter"
-        return f"[1-{len(item.options)}], or your own words and Enter"
+            return say(self._lang, "terminal.type_numbers")
+        return say(self._lang, "terminal.press_number", count=len(item.options))
 
     def _press_in_item(self, key: str) -> PromptResult | None:
         item = self.question.items[self.item_number]
         if key == "enter":
-            return self._take(self._meant(self.typed.strip())) if self.typed.strip() else None
+            return self._take(self._resolve_numbers(self.typed.strip())) if self.typed.strip() else None
         if key == "backspace":
             self.typed = self.typed[:-1]
             return None
@@ -77,7 +108,7 @@ class QuestionPrompt:
             self.typed += key
         return None
 
-    def _meant(self, typed: str) -> str:
+    def _resolve_numbers(self, typed: str) -> str:
         """Numbers mean options; anything else means itself."""
         options = self.question.items[self.item_number].options
         parts = [part.strip() for part in typed.split(",")]

@@ -1,7 +1,7 @@
 """What a person sees in the terminal: settled lines above, one living part below. Knows no server and no keys.
 
 What is finished is printed once and never touched again; only the unfinished block, the running tools and an open
-question are drawn anew. So nothing flickers, and the scroll-back reads like a transcript. An agent's words are data:
+question are drawn again. So nothing flickers, and the scroll-back reads like a transcript. An agent's words are data:
 they neither move the cursor nor set the title nor turn a line around.
 """
 
@@ -18,7 +18,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from fairlead.api.wire import QuestionInfo
-from fairlead.channels.terminal.questions import QuestionPrompt
+from fairlead.channels.terminal.questions import QuestionPrompt, question_heading
 from fairlead.render.safe_text import visible_lines
 
 
@@ -51,7 +51,7 @@ class Screen:
         self._tail, self._note, self._asking = "", note, None
         self._tools.clear()
         # Drawn from the event loop alone: with rich's own thread, a line printed meanwhile lands behind the spinner.
-        self._live = Live(get_renderable=self._drawn, console=self.console, transient=True, auto_refresh=False)
+        self._live = Live(get_renderable=self._live_part, console=self.console, transient=True, auto_refresh=False)
         self._live.start(refresh=True)
 
     def draw(self) -> None:
@@ -83,13 +83,13 @@ class Screen:
         self.draw()
         if label or summary:
             mark = Text("  ✓ ", "green") if ok else Text("  ✗ ", "red")
-            self.console.print(mark + Text(visible_lines(label), "dim") + Text(_behind(summary), "dim"))
+            self.console.print(mark + Text(visible_lines(label), "dim") + Text(_indent_behind(summary), "dim"))
 
     def asking(self, asking: QuestionPrompt | None) -> None:
         self._asking = asking
         self.draw()
 
-    def _drawn(self) -> RenderableType:
+    def _live_part(self) -> RenderableType:
         parts: list[RenderableType] = []
         if self._tail.strip():
             parts.append(Tail(_markdown(self._tail), self.console.height - 6 - len(self._tools)))
@@ -122,9 +122,11 @@ class Screen:
     def rule(self, title: str) -> None:
         self.console.print(Rule(Text(title), style="dim"))
 
-    def question(self, question: QuestionInfo, item_number: int = 0) -> None:
+    def question(self, question: QuestionInfo, lang: str, item_number: int = 0) -> None:
         if item_number == 0:
-            self.say(f"? {question.title}", "bold yellow")
+            self.say(f"? {question_heading(question, lang)}", "bold yellow")
+        if question.kind == "permission" and question.title != question.detail:
+            self.console.print(Padding(Text(visible_lines(question.title)), (0, 2)))
         if question.kind == "plan":
             self.console.print(Padding(_markdown(question.detail), (0, 2)))
         elif question.detail:
@@ -140,10 +142,10 @@ class Screen:
             self.say(f"  {item.text}", "yellow")
         for place, option in enumerate(item.options, 1):
             line = Text(f"  {place}. ", "bold") + Text(visible_lines(option.label))
-            self.console.print(line + Text(_behind(option.description), "dim"))
+            self.console.print(line + Text(_indent_behind(option.description), "dim"))
 
 
-def _behind(words: str) -> str:
+def _indent_behind(words: str) -> str:
     return f"  {visible_lines(words)}" if words else ""
 
 

@@ -6,6 +6,7 @@ from fairlead.core.events import FileRef, Piece, ThreadOpening
 from fairlead.core.state import Job, OpenQuestion, OutboxEntry, State
 from fairlead.errors import FairleadError
 from fairlead.ports import Blobs, ChannelCapabilities
+from fairlead.render.errors import error_sentence
 from fairlead.render.job_end import ending_text
 from fairlead.render.pieces import ANSWER_FILE, plan_pieces
 from fairlead.render.questions import question_text
@@ -37,15 +38,15 @@ class Composer:
     async def _answer(self, job: Job, language: str) -> str:
         answer = job.answer
         if job.answer_blob:
-            answer = await self._kept(job)
+            answer = await self._long_answer(job, language)
         return ending_text(job, answer, language)
 
-    async def _kept(self, job: Job) -> str:
+    async def _long_answer(self, job: Job, language: str) -> str:
         """The long answer; where somebody removed its file, what is left of it, and why."""
         try:
             return (await self._blobs.get(job.answer_blob)).decode()
         except FairleadError as gone:
-            return f"{job.result_excerpt or ''}\n\n{gone.full_sentence()}".strip()
+            return f"{job.result_excerpt or ''}\n\n{error_sentence(gone, language)}".strip()
 
     async def _question(self, question: OpenQuestion, can: ChannelCapabilities, language: str) -> tuple[Piece, ...]:
         """The buttons stand under the last piece, when all there is to know has been said."""

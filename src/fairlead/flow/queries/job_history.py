@@ -12,7 +12,7 @@ from fairlead.core.visibility import may_see
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.ledger import Ledger
 from fairlead.ports import Blobs, History, Recorded
-from fairlead.render.story import in_words
+from fairlead.render.story import describe_event
 
 
 class PastJob(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ class JobHistory:
         questions = [r.event.question_id for r in recorded if isinstance(r.event, e.QuestionAsked)]
         if questions:
             recorded += await self._history.lines_about(questions)
-        steps = {r.seq: Step(r.seq, r.ts, type(r.event).__name__, in_words(r.event)) for r in recorded}
+        steps = {r.seq: Step(r.seq, r.ts, type(r.event).__name__, describe_event(r.event)) for r in recorded}
         talks = {key for r in recorded if (key := self._talk_of(r.event))}
         if not steps or not all(may_see(self._ledger.state, key, caller) for key in talks):
             raise error(Code.E_MESSAGE_NOT_FOUND, f"The journal has no line about {subject[:80]!r}.")

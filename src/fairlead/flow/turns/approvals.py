@@ -8,6 +8,7 @@ from fairlead.core.engine import Answer, Ask, PermissionRequested
 from fairlead.core.state import OpenQuestion
 from fairlead.errors import FairleadError
 from fairlead.flow.ledger import Ledger
+from fairlead.render.errors import error_text
 
 
 class Approvals:
@@ -21,7 +22,7 @@ class Approvals:
         try:
             decision = await self._ledger.record_durably(AskPerson(job_id, ask))
         except FairleadError as refusal:
-            return Answer(ask.request_id, "deny", message=refusal.message)
+            return Answer(ask.request_id, "deny", message=error_text(refusal).what)
         question = await self._until_settled(decision.subject)
         await self._until_running(job_id)
         return _answer(question)

@@ -21,33 +21,55 @@ MISSING: Final = "…"
 
 _GAP = re.compile(r"\{(\w+)\}")
 _OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
+_WIDE_ENDS: Final = "。！？"  # noqa: RUF001 - full-width stops, which no space follows
+_ENDS: Final = f".!?…:{_WIDE_ENDS}"
 _TRADITIONAL = {"tw", "hk", "mo", "hant"}
 
 
-def say(lang: str, key: str, **fields: object) -> str:
+def say(lang: str, key: str, /, **fields: object) -> str:
     """The sentence `key` in `lang`, English where the language is unknown. An unknown key is a KeyError."""
     sentence = CATALOGUES.get(lang, en.WORDS)[key]
 
     def part(found: re.Match[str]) -> str:
         gaps = _GAP.findall(found[1])
-        return found[1] if all(_filled(fields, gap) for gap in gaps) else ""
+        return found[1] if all(_is_filled(fields, gap) for gap in gaps) else ""
 
     def gap(found: re.Match[str]) -> str:
-        return str(fields[found[1]]) if _filled(fields, found[1]) else MISSING
+        return str(fields[found[1]]) if _is_filled(fields, found[1]) else MISSING
 
     return _GAP.sub(gap, _OPTIONAL.sub(part, sentence))
 
 
-def _filled(fields: Mapping[str, object], name: str) -> bool:
+def _is_filled(fields: Mapping[str, object], name: str) -> bool:
     return fields.get(name) not in {None, ""}
 
 
-def error_line(lang: str, code: str, **fields: object) -> str:
-    """`CODE: sentence`, with `detail` behind it. A code without a sentence is said as an internal error."""
-    key = f"error.{code}"
-    sentence = say(lang, key if key in en.WORDS else "error.E_INTERNAL", **fields)
-    detail = str(fields.get("detail") or "").strip()
-    return f"{code}: {sentence} ({detail})" if detail else f"{code}: {sentence}"
+def error_line(lang: str, code: str, /, *, detail: str = "", **fields: object) -> str:
+    """`CODE: what happened. What to do next. (detail)`, in the catalogue's words."""
+    sentences = join_sentences(error_what(lang, code, **fields), error_next_step(lang, code, **fields))
+    return f"{code}: {sentences} ({detail.strip()})" if detail.strip() else f"{code}: {sentences}"
+
+
+def error_what(lang: str, code: str, /, **fields: object) -> str:
+    """What happened. A code without a sentence is said as an internal error."""
+    return say(lang, f"error.{_code_in_catalogue(code)}", **fields)
+
+
+def error_next_step(lang: str, code: str, /, **fields: object) -> str:
+    """What to do next."""
+    return say(lang, f"error.{_code_in_catalogue(code)}.next", **fields)
+
+
+def _code_in_catalogue(code: str) -> str:
+    return code if f"error.{code}" in en.WORDS else "E_INTERNAL"
+
+
+def join_sentences(first: str, second: str) -> str:
+    """Two sentences as one text. The first may be somebody else's words, so its full stop may be missing."""
+    if not first or not second or first.endswith("\n"):
+        return f"{first}{second}"
+    stop = "" if first[-1] in _ENDS else "."
+    return f"{first}{stop}{second}" if first[-1] in _WIDE_ENDS else f"{first}{stop} {second}"
 
 
 def pick_language(locale: str | None, default: str = "en") -> str:

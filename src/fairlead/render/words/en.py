@@ -3,71 +3,8 @@
 
 from typing import Final
 
-_ERRORS: Final = {
-    "E_OWNER_ONLY": "Only the owner and people on the allow-list are served. Ask the owner to add you.",
-    "E_UNAUTHORIZED": "The request carries no valid token. Send it as 'Authorization: Bearer <token>'.",
-    "E_NOT_IN_MANAGED_THREAD": "No session belongs to this conversation. Use /start, or go to a session's thread.",
-    "E_PROJECT_NOT_FOUND": "The project[[ #{id}]][[ {project}]] was not found. /projects shows all of them.",
-    "E_PROJECT_EXISTS": "A project[[ named {project}]] exists already. Choose another name, or use that one.",
-    "E_INVALID_PATH": "The path[[ {path}]] does not exist.[[ Did you mean {suggestion}?]]"
-    " Give the absolute path of a directory.",
-    "E_INVALID_TOOLSET": "These tools cannot be used[[: {tools}]].[[ Available: {available}.]]"
-    " Name available tools, with the default among them.",
-    "E_TOOL_NOT_ENABLED": "This project does not allow the tool[[ {tool}]].[[ It allows {enabled}.]]"
-    " Choose one of its tools; /project list shows them.",
-    "E_SESSION_NOT_FOUND": "The session[[ {session}]] was not found. /session list shows all of them.",
-    "E_THREAD_ACCESS_FAILED": "The thread is locked, deleted or out of reach. Unlock it, or begin anew with /start.",
-    "E_QUEUE_FULL": "The queue of this session is full[[ ({limit} waiting)]]."
-    " Wait for an answer, or /cancel what is no longer wanted, then send it again.",
-    "E_JOB_NOT_RETRYABLE": "The job[[ {job}]] cannot be tried again[[: it is {state}]]."
-    " Only failed and interrupted jobs can; send the message anew.",
-    "E_CLI_TIMEOUT": "The agent took longer than[[ {seconds} s,]] the time allowed for a turn."
-    " Use /retry[[ {job}]], or ask for a smaller step.",
-    "E_CLI_EXIT_NONZERO": "The agent's program ended with an error[[ (exit code {exit_code})]]."
-    " Look into the job's log, then /retry[[ {job}]].",
-    "E_CLI_NOT_FOUND": "The agent's program[[ {program}]] was not found. `fairlead doctor` says what is missing.",
-    "E_CLI_NOT_LOGGED_IN": "The agent's program[[ {program}]] is not logged in. Log in there, then /retry[[ {job}]].",
-    "E_ADAPTER_PARSE": "The agent's output could not be understood."
-    " `fairlead doctor` checks its version; then /retry[[ {job}]].",
-    "E_ADAPTER_MISSING_RESULT": "The agent ended without a result. Look into the job's log, then /retry[[ {job}]].",
-    "E_ADAPTER_SESSION_KEY_MISSING": "The agent did not name its session, so it could not be resumed."
-    " `fairlead doctor` checks its version; then /retry[[ {job}]].",
-    "E_RESUME_GONE": "The agent no longer knows the earlier talk. /reset begins afresh; then /retry[[ {job}]].",
-    "E_OUTPUT_TOO_LONG": "The agent wrote a line longer than the limit. Ask for less at once, then /retry[[ {job}]].",
-    "E_AGENT_ERROR": "The agent reported an error. Read what it says, then /retry[[ {job}]].",
-    "E_PERMISSION_TIER": "The agent cannot be held to this project's permissions."
-    " Change PERMISSIONS.json, or choose another tool with /tool.",
-    "E_ACP_CONNECTION": "The agent could not be started. `fairlead doctor` checks AGENT_COMMAND.",
-    "E_ACP_TIMEOUT": "The agent did not respond, so the session was ended by force. Use /retry[[ {job}]].",
-    "E_RUNTIME_HUNG": "The agent fell silent in the middle of its work and was stopped. Use /retry[[ {job}]].",
-    "E_MODEL_UNAVAILABLE": "The model[[ {model_id}]] is not available. Choose one of those that /agent model offers.",
-    "E_MODE_UNAVAILABLE": "This mode cannot be used here. Choose one of those that /agent mode offers.",
-    "E_ATTACHMENT_GONE": "The attachment[[ {name}]] can no longer be fetched. Attach it again in a new message.",
-    "E_UNKNOWN_AFTER_CRASH": "Fairlead stopped while this ran; how far the agent came is unknown."
-    " Check the project, then /retry[[ {job}]].",
-    "E_DISCORD_RATE_LIMIT": "Discord is taking no more messages for now. Nothing is lost; it is tried again later.",
-    "E_UNDELIVERABLE": "The answer has nowhere to go. `fairlead journal show[[ {job}]]` prints it.",
-    "E_INVALID_NAME": "The name[[ {name}]] cannot be used. Choose 1 to 40 characters of a-z, 0-9, - and _.",
-    "E_INVALID_ARGS": "The arguments could not be understood. Correct them and try again.",
-    "E_INVALID_USER": "The user id is missing, malformed or belongs to another channel. Use your own, or link it.",
-    "E_EMPTY_MESSAGE": "The message is empty. Write something, or attach a file.",
-    "E_MESSAGE_TOO_LARGE": "The message is too large[[ (at most {limit})]]. Put the text into a file of the project.",
-    "E_IDEMPOTENCY_MISMATCH": "This Idempotency-Key was used with another body. Use a fresh key.",
-    "E_NOT_IN_TEXT_CHANNEL": "This works only in a text channel of a server. Go to one, outside of threads.",
-    "E_PROJECT_NOT_SELECTED": "No project is selected. Choose one with /project switch; /projects shows all of them.",
-    "E_JOB_NOT_FOUND": "The job[[ {job}]] was not found. /status names the last one.",
-    "E_MESSAGE_NOT_FOUND": "Nothing is known of this message. It did not arrive, or its sender is not allowed.",
-    "E_NOTHING_TO_CANCEL": "Nothing is running or waiting here. There is nothing to do.",
-    "E_QUESTION_CLOSED": "This question is already answered, expired or gone. If its job was interrupted, use /retry.",
-    "E_SESSION_STATE": "The session cannot do this now[[ (it is {state})]]. /status shows what it is doing.",
-    "E_NO_ACTIVE_SESSION": "There is no active session. Begin one with /start or /agent start.",
-    "E_SHUTDOWN": "Fairlead was shut down while this ran. Use /retry[[ {job}]].",
-    "E_DISK_FULL": "The disk is full. Nothing accepted is lost; make room, then send it again.",
-    "E_JOURNAL_BROKEN": "The journal cannot be trusted. `fairlead journal verify` names the line; restore a backup.",
-    "E_STATE_LOCKED": "Another process[[ ({pid})]] uses this state directory. Stop it, or choose another STATE_DIR.",
-    "E_CONFIG": "The settings are wrong. Correct them; `fairlead doctor` checks them.",
-    "E_INTERNAL": "An error occurred. logs/app.ndjson has the details; then /retry[[ {job}]].",
-}
+from fairlead.render.words.errors.en import ERRORS
+from fairlead.render.words.terminal.en import TERMINAL
 
 _COMMANDS: Final = {
     "project": "Projects that agents work in",
@@ -109,42 +46,39 @@ _COMMANDS: Final = {
     "agent.mode.mode": "The mode",
     "agent.usage": "Show the usage of the session",
     "cancel": "Cancel what runs here and what waits",
-    "reset": "Forget this talk and begin afresh; history stays",
+    "reset": "Forget this conversation and start a new one; history stays",
     "why": "Tell what became of a message, step by step",
     "why.message": "Link to the message",
 }
 
 _REPLIES: Final = {
     "project.none": "No projects are registered",
+    "project.how_to_add": "/project add registers one",
     "project.added": "Registered project #{id} ({path})",
-    "project.not_found": "Project #{id} was not found",
     "project.created": "Created project {project} ({path})",
-    "project.switched": "Now working in project {project}",
-    "path.missing": "The given path does not exist",
-    "agent.start_failed": "The agent could not be started",
+    "project.already_there": "Project {project} was registered already ({path})",
+    "project.switched": "Now working in project #{id} {project} ({path}) with {tool}",
     "session.started": "Session started: {thread}",
     "session.opened": "The session is here: {thread}",
     "session.stopped": "The session has ended",
     "session.killed": "The session was ended by force",
-    "session.none": "There is no active session",
-    "session.unresponsive": "The agent did not respond, so the session was ended by force",
-    "session.afresh": "The earlier talk could not be resumed. The agent begins afresh.",
-    "session.reset": "Forgotten. The next message begins a new talk.",
-    "sessions.none": "There are no sessions",
+    "session.reset": "Forgotten. The next message starts a new conversation; the history stays.",
+    "sessions.none": "There are no sessions yet. Your first message starts one.",
     "model.changed": "Switched the model to {model_id}",
-    "mode.changed": "The mode is now {mode}, until Fairlead is started anew",
-    "model.unavailable": "The given model ID is not available",
+    "mode.changed": "The mode is now {mode}, until Fairlead is restarted",
     "tool.changed": "Tool is now {tool}, from the next job on",
+    "tool.changed_while_running": "Tool is now {tool}, from the next job on; the running one goes on with its own",
     "job.cancelled": "Cancelled {job}",
+    "job.stopping": "Stopping {job}",
     "job.retried": "Trying again as {job} (attempt {attempt})",
-    "error": "An error occurred",
-    "stranger": "You are not allowed to use this",
+    "story": "What became of {subject}",
+    "cannot_ask": "{tool} cannot ask; the project's tier decides",
+    "ago": "{duration} ago",
     "file.refused": "{name} was not passed on: {reason}",
     "file.too_large": "{name} ({size}) is too large and was not passed on; at most {limit}",
 }
 
 _STATUS: Final = {
-    "taken": "Taken",
     "queued": "Queued[[ (number {position})]]",
     "running": "Running[[ for {elapsed}]]",
     "waiting": "Waiting for your answer",
@@ -154,9 +88,7 @@ _STATUS: Final = {
     "cancelled": "Cancelled",
     "withdrawn": "Withdrawn",
     "unknown_after_crash": "Interrupted by a crash",
-    "refused": "Refused",
     "retry_hint": "Try again with /retry {job}",
-    "idle": "Idle",
 }
 
 _QUESTIONS: Final = {
@@ -174,7 +106,6 @@ _QUESTIONS: Final = {
     "allowed_session_by": "Allowed for this session by {person}",
     "denied_by": "Denied by {person}",
     "answered_by": "Answered by {person}: {answer}",
-    "time_left": "{time} left to answer",
     "expired": "Nobody answered in time, so the answer was no",
     "already": "Already answered by {person}",
     "owner_only": "Only the owner can allow this for the whole session",
@@ -218,12 +149,16 @@ _SHORTENED: Final = {
 }
 
 GROUPS: Final = {
-    "error": _ERRORS,
     "command": _COMMANDS,
     "reply": _REPLIES,
     "status": _STATUS,
     "question": _QUESTIONS,
     "tool": _TOOLS,
     "shortened": _SHORTENED,
+    "terminal": TERMINAL,
 }
-WORDS: Final = {f"{group}.{key}": words for group, entries in GROUPS.items() for key, words in entries.items()}
+WORDS: Final = {
+    **{f"{group}.{key}": words for group, entries in GROUPS.items() for key, words in entries.items()},
+    **{f"error.{code}": what for code, (what, _) in ERRORS.items()},
+    **{f"error.{code}.next": next_step for code, (_, next_step) in ERRORS.items()},
+}

@@ -1,7 +1,6 @@
-"""Replies to commands as Discord shows them, in the reader's language. Field names of reports are never translated."""
+"""Replies to commands as Discord lays them out: plain text, code blocks, embeds and links. Words no sentence."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import discord
 import msgspec
@@ -9,10 +8,11 @@ import msgspec
 from fairlead.channels.discord.inbound.places import CHANNEL, link_to
 from fairlead.core import replies as r
 from fairlead.core.keys import parse_session_key
-from fairlead.errors import CODES, Code, FairleadError
+from fairlead.errors import Code, FairleadError
+from fairlead.render.errors import own_message
 from fairlead.render.pieces import plan_pieces
-from fairlead.render.replies import reply_lines
-from fairlead.render.safe_text import code_block, one_line, quoted
+from fairlead.render.replies import RenderedReply, render_reply
+from fairlead.render.safe_text import code_block, one_line, quote_inline
 from fairlead.render.words import error_line, say
 
 _DESCRIPTION: Final = 4000
@@ -21,6 +21,7 @@ _TYPED: Final = 200
 _OWN_WORDS: Final = 600
 _NAMED_IS_ALL: Final = frozenset({Code.E_PROJECT_NOT_FOUND, Code.E_SESSION_NOT_FOUND, Code.E_JOB_NOT_FOUND})
 """Where the error's own words only repeat what was typed."""
+_IN_EMBEDS: Final = (r.AgentReport, r.UsageReport)
 
 
 class FormattedReply(msgspec.Struct, frozen=True):
@@ -32,55 +33,45 @@ class FormattedReply(msgspec.Struct, frozen=True):
 
 
 def format_reply(reply: r.Reply, lang: str) -> FormattedReply:
-    draw = _SENTENCES.get(type(reply))
-    if draw is not None:
-        return draw(reply, lang)
-    return FormattedReply(code_block("\n".join(reply_lines(reply, lang))))
+    rendered = render_reply(reply, lang, _quote_path)
+    if isinstance(reply, _IN_EMBEDS):
+        return _embed("\n".join(rendered.rows), lang, rendered.title)
+    if isinstance(reply, r.SessionCatalogue) and reply.sessions:
+        return FormattedReply("\n".join(map(_session_row, reply.sessions)))
+    return FormattedReply(_plain_content(rendered))
+
+
+def _plain_content(rendered: RenderedReply) -> str:
+    """The sentences as they are; below them title and rows as a code block."""
+    block = "\n".join([*([rendered.title] if rendered.title else []), *rendered.rows])
+    return "\n".join([*rendered.sentences, *([code_block(block)] if block else [])])
+
+
+def _quote_path(path: str) -> str:
+    return quote_inline(path, _PATH)
 
 
 def refusal_line(problem: FairleadError, lang: str, **named: str) -> str:
     """`CODE: sentence`. What was typed fills the sentence's gaps; the error's own words stand behind it where they
     say more."""
-    fields = {name: quoted(typed, _TYPED) for name, typed in named.items()}
+    fields = {name: quote_inline(typed, _TYPED) for name, typed in named.items()}
     line = error_line(lang, problem.code, **fields)
-    own_words = "" if problem.message == CODES[problem.code].what else one_line(problem.message, _OWN_WORDS)
+    own_words = one_line(own_message(problem), _OWN_WORDS)
     says_all = not own_words or own_words in line or (named and problem.code in _NAMED_IS_ALL)
-    return line if says_all else error_line(lang, problem.code, **fields, detail=own_words)
-
-
-def _numbered(catalogue: r.ProjectCatalogue, lang: str) -> FormattedReply:
-    lines = [f"{p.number}: {quoted(p.path, _PATH)}" for p in catalogue.projects]
-    return _embed("\n".join(lines), lang) if lines else FormattedReply(say(lang, "reply.project.none"))
+    return line if says_all else error_line(lang, problem.code, detail=own_words, **fields)
 
 
 def numbered_projects(reply: r.Reply, lang: str) -> FormattedReply:
+    """`/projects`: numbers and paths alone."""
     assert isinstance(reply, r.ProjectCatalogue)
-    return _numbered(reply, lang)
-
-
-def _projects(catalogue: r.ProjectCatalogue, lang: str) -> FormattedReply:
-    if not catalogue.projects:
-        return FormattedReply(say(lang, "reply.project.none"))
-    return FormattedReply(code_block("\n".join(reply_lines(catalogue))))
-
-
-def _project(project: r.ProjectInfo, lang: str) -> FormattedReply:
-    return FormattedReply(
-        say(lang, "reply.project.created", project=project.name, path=quoted(project.path, _PATH))
-        + "\n"
-        + code_block(f"default_tool: {project.default_tool}\nenabled_tools: {', '.join(project.enabled_tools)}")
-    )
+    lines = [f"{p.number}: {_quote_path(p.path)}" for p in reply.projects]
+    return _embed("\n".join(lines), lang) if lines else FormattedReply(say(lang, "reply.project.none"))
 
 
 def added_project(reply: r.Reply, lang: str) -> FormattedReply:
+    """`/project add`: the number and the path alone."""
     assert isinstance(reply, r.ProjectInfo)
-    return FormattedReply(say(lang, "reply.project.added", id=reply.number, path=quoted(reply.path, _PATH)))
-
-
-def _sessions(catalogue: r.SessionCatalogue, lang: str) -> FormattedReply:
-    if not catalogue.sessions:
-        return FormattedReply(say(lang, "reply.sessions.none"))
-    return FormattedReply("\n".join(_session_row(row) for row in catalogue.sessions))
+    return FormattedReply(say(lang, "reply.project.added", id=reply.number, path=_quote_path(reply.path)))
 
 
 def _session_row(row: r.SessionRow) -> str:
@@ -99,35 +90,3 @@ def where(row: r.SessionRow) -> str:
 def _embed(text: str, lang: str, title: str = "") -> FormattedReply:
     planned = plan_pieces(text, _DESCRIPTION, 1, lang=lang)
     return FormattedReply(embed=discord.Embed(title=title or None, description=planned.messages[0]), file=planned.file)
-
-
-def _report(reply: r.Reply, lang: str) -> FormattedReply:
-    title, *lines = reply_lines(reply)
-    return _embed("\n".join(lines), lang, title)
-
-
-def _reset(done: r.SessionWasReset, lang: str) -> FormattedReply:
-    return FormattedReply("\n".join([say(lang, "reply.session.reset"), *_cancelled_lines(done.cancelled, lang)]))
-
-
-def _cancelled_lines(jobs: tuple[str, ...], lang: str) -> list[str]:
-    return [say(lang, "reply.job.cancelled", job=job) for job in jobs]
-
-
-_SENTENCES: Final[dict[type[r.Reply], Callable[[Any, str], FormattedReply]]] = {
-    r.ProjectCatalogue: _projects,
-    r.ProjectInfo: _project,
-    r.SessionCatalogue: _sessions,
-    r.ProjectSelected: lambda d, lang: FormattedReply(say(lang, "reply.project.switched", project=d.name)),
-    r.ToolSet: lambda d, lang: FormattedReply(say(lang, "reply.tool.changed", tool=d.tool)),
-    r.JobQueued: lambda d, lang: FormattedReply(say(lang, "reply.job.retried", job=d.job_id, attempt=d.attempt)),
-    r.SessionWasReset: _reset,
-    r.JobsCancelled: lambda d, lang: FormattedReply("\n".join(_cancelled_lines((*d.stopping, *d.cancelled), lang))),
-    r.AgentStopped: lambda d, lang: FormattedReply(
-        say(lang, "reply.session.killed" if d.killed else "reply.session.stopped")
-    ),
-    r.ModelSet: lambda d, lang: FormattedReply(say(lang, "reply.model.changed", model_id=d.model)),
-    r.ModeSet: lambda d, lang: FormattedReply(say(lang, "reply.mode.changed", mode=d.mode)),
-    r.AgentReport: _report,
-    r.UsageReport: _report,
-}

@@ -27,7 +27,7 @@ from fairlead.core.job_states import JobState
 from fairlead.core.views import JobView
 from fairlead.observe import log
 from fairlead.ports import DeliveryImpossible, View
-from fairlead.render.live_text import Streaming
+from fairlead.render.live_text import LiveText
 from fairlead.render.tools import tool_label
 
 TYPING_EVERY_SEC: Final = 8.0
@@ -69,7 +69,7 @@ class JobStatus:
         self._sent_nonces = sent_nonces
         self._lang = lang
         self._interval = interval
-        self._streaming = Streaming(tool_aware=tool_aware, lang=lang)
+        self._live_text = LiveText(tool_aware=tool_aware, lang=lang)
         self._began = self._now()
         self._state: JobState = "running"
         self._news = asyncio.Event()
@@ -98,11 +98,11 @@ class JobStatus:
         now = self._now()
         match event:
             case engine.TextDelta(text=text):
-                self._streaming.text(text, now)
+                self._live_text.add_text(text, now)
             case engine.ToolStarted(tool_id=tool_id, name=name, input=given):
-                self._streaming.tool_started(tool_id, name, tool_label(name, given, lang=self._lang), now)
+                self._live_text.tool_started(tool_id, name, tool_label(name, given, lang=self._lang), now)
             case engine.ToolEnded(tool_id=tool_id):
-                self._streaming.tool_ended(tool_id, now)
+                self._live_text.tool_ended(tool_id, now)
             case _:
                 return
         self._news.set()
@@ -144,7 +144,7 @@ class JobStatus:
             log.debug("no typing", job_id=self._job_id, message=repr(condition))
 
     def _picture(self) -> Picture:
-        return Picture(self._job_id, self._state, self._streaming.shown(self._now()))
+        return Picture(self._job_id, self._state, self._live_text.view(self._now()))
 
     async def _ends_within(self, seconds: float) -> bool:
         if seconds <= 0:

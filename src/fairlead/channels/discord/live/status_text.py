@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from fairlead.core.job_states import JobState
-from fairlead.render.live_text import Shown
+from fairlead.render.live_text import LiveTextView
 from fairlead.render.replies import duration
 from fairlead.render.split import discord_length, split_lines
 from fairlead.render.words import say
@@ -29,7 +29,7 @@ class Picture(msgspec.Struct, frozen=True):
 
     job_id: str
     state: JobState
-    shown: Shown = Shown()
+    shown: LiveTextView = LiveTextView()
 
 
 def status_text(picture: Picture, seconds: float, lang: str) -> str:

@@ -4,113 +4,113 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.render.live_text import Shown, Streaming
+from fairlead.render.live_text import LiveText, LiveTextView
 
 
 @pytest.mark.req("E5")
 def test_narration_before_a_tool_is_never_shown():
-    stream = Streaming()
-    stream.text("Let me look at the file.", 0.0)
-    assert stream.shown(0.1) == Shown(changes_at=2.0)
+    stream = LiveText()
+    stream.add_text("Let me look at the file.", 0.0)
+    assert stream.view(0.1) == LiveTextView(changes_at=2.0)
     stream.tool_started("t1", "Read", "Reading .../a.py", 1.0)
-    assert stream.shown(1.0) == Shown("", "Reading .../a.py", "🔧 Read …", 6.0)
+    assert stream.view(1.0) == LiveTextView("", "Reading .../a.py", "🔧 Read …", 6.0)
 
 
 @pytest.mark.req("E5")
 def test_the_answer_after_the_last_tool_is_streamed_clean():
-    stream = Streaming()
-    stream.text("Looking.", 0.0)
+    stream = LiveText()
+    stream.add_text("Looking.", 0.0)
     stream.tool_started("t1", "Read", "Reading .../a.py", 0.5)
     stream.tool_ended("t1", 7.0)
-    stream.text("The bug is ", 8.0)
-    stream.text("here.", 8.1)
-    assert stream.shown(8.2) == Shown(changes_at=8.5)
-    assert stream.shown(8.5) == Shown("The bug is here.")
-    assert stream.ended() == "The bug is here."
+    stream.add_text("The bug is ", 8.0)
+    stream.add_text("here.", 8.1)
+    assert stream.view(8.2) == LiveTextView(changes_at=8.5)
+    assert stream.view(8.5) == LiveTextView("The bug is here.")
+    assert stream.finish() == "The bug is here."
 
 
 def test_an_answer_without_tools_streams_after_a_moment():
-    stream = Streaming()
-    stream.text("Hello", 10.0)
-    assert stream.shown(11.9).text == ""
-    assert stream.shown(12.0).text == "Hello"
+    stream = LiveText()
+    stream.add_text("Hello", 10.0)
+    assert stream.view(11.9).text == ""
+    assert stream.view(12.0).text == "Hello"
 
 
 def test_text_that_was_shown_too_early_goes_when_a_tool_starts():
-    stream = Streaming()
-    stream.text("I think I should check.", 0.0)
-    assert stream.shown(3.0).text == "I think I should check."
+    stream = LiveText()
+    stream.add_text("I think I should check.", 0.0)
+    assert stream.view(3.0).text == "I think I should check."
     stream.tool_started("t1", "Bash", "Running command…", 3.5)
-    assert stream.shown(3.5).text == ""
+    assert stream.view(3.5).text == ""
 
 
 @pytest.mark.req("B13")
 def test_the_tool_line_goes_five_seconds_after_it_appeared():
-    stream = Streaming()
+    stream = LiveText()
     stream.tool_started("t1", "Bash", "Running command…", 100.0)
-    assert stream.shown(104.9).tool_line == "🔧 Bash …"
-    assert stream.shown(104.9).changes_at == 105.0
-    assert stream.shown(105.0) == Shown(activity="Running command…")
+    assert stream.view(104.9).tool_line == "🔧 Bash …"
+    assert stream.view(104.9).changes_at == 105.0
+    assert stream.view(105.0) == LiveTextView(activity="Running command…")
 
 
 @pytest.mark.req("B13")
 def test_the_tool_line_goes_at_the_next_tool():
-    stream = Streaming(lang="ja")
+    stream = LiveText(lang="ja")
     stream.tool_started("t1", "Read", "a", 0.0)
     stream.tool_ended("t1", 1.0)
     stream.tool_started("t2", "Bash", "b", 2.0)
-    assert stream.shown(2.0).tool_line == "🔧 Bash を実行中..."
-    assert stream.shown(5.5).tool_line == "🔧 Bash を実行中..."
+    assert stream.view(2.0).tool_line == "🔧 Bash を実行中..."
+    assert stream.view(5.5).tool_line == "🔧 Bash を実行中..."
 
 
 def test_tools_side_by_side_are_counted():
-    stream = Streaming()
+    stream = LiveText()
     for number in range(3):
         stream.tool_started(f"t{number}", "Read", f"Reading {number}", 0.0)
-    assert stream.shown(0.0).activity == "Reading 2 (+2)"
+    assert stream.view(0.0).activity == "Reading 2 (+2)"
     stream.tool_ended("t2", 1.0)
-    assert stream.shown(1.0).activity == "Reading 1 (+1)"
+    assert stream.view(1.0).activity == "Reading 1 (+1)"
 
 
 def test_text_that_comes_while_a_tool_runs_waits_for_its_end():
-    stream = Streaming()
+    stream = LiveText()
     stream.tool_started("t1", "Task", "Working", 0.0)
-    stream.text("Meanwhile: all done.", 1.0)
-    assert stream.shown(10.0).text == ""
+    stream.add_text("Meanwhile: all done.", 1.0)
+    assert stream.view(10.0).text == ""
     stream.tool_ended("t1", 11.0)
-    assert stream.shown(11.5).text == "Meanwhile: all done."
+    assert stream.view(11.5).text == "Meanwhile: all done."
 
 
 def test_the_runtimes_own_answer_wins():
-    stream = Streaming()
-    stream.text("partial", 0.0)
-    assert stream.ended("The whole answer.") == "The whole answer."
-    assert stream.shown(0.0) == Shown("The whole answer.")
+    stream = LiveText()
+    stream.add_text("partial", 0.0)
+    assert stream.finish("The whole answer.") == "The whole answer."
+    assert stream.view(0.0) == LiveTextView("The whole answer.")
 
 
 def test_a_turn_that_ends_with_a_tool_answers_with_what_was_said_last():
-    stream = Streaming()
-    stream.text("I have deleted the file.", 0.0)
+    stream = LiveText()
+    stream.add_text("I have deleted the file.", 0.0)
     stream.tool_started("t1", "Bash", "Running command…", 1.0)
     stream.tool_ended("t1", 2.0)
-    assert stream.ended() == "I have deleted the file."
+    assert stream.finish() == "I have deleted the file."
 
 
 def test_without_tool_awareness_every_text_is_shown_at_once():
-    stream = Streaming(tool_aware=False)
-    stream.text("Looking.", 0.0)
+    stream = LiveText(tool_aware=False)
+    stream.add_text("Looking.", 0.0)
     stream.tool_started("t1", "Read", "Reading a", 0.0)
-    stream.text("Found.", 0.1)
-    assert stream.shown(0.1).text == "Looking.\n\nFound."
+    stream.add_text("Found.", 0.1)
+    assert stream.view(0.1).text == "Looking.\n\nFound."
 
 
 def test_what_comes_after_the_end_changes_nothing():
-    stream = Streaming()
-    stream.text("Answer", 0.0)
-    stream.ended()
-    stream.text(" late", 1.0)
+    stream = LiveText()
+    stream.add_text("Answer", 0.0)
+    stream.finish()
+    stream.add_text(" late", 1.0)
     stream.tool_started("t9", "Bash", "Running", 1.0)
-    assert stream.shown(2.0) == Shown("Answer")
+    assert stream.view(2.0) == LiveTextView("Answer")
 
 
 happenings = st.lists(
@@ -120,23 +120,23 @@ happenings = st.lists(
 
 @given(happenings)
 def test_whatever_happens_the_view_is_coherent(happened: list[tuple[str, int, float]]):
-    stream = Streaming()
+    stream = LiveText()
     now, running = 0.0, set[int]()
     for kind, number, later in happened:
         now += later
         if kind == "text":
-            stream.text(f"word{number} ", now)
+            stream.add_text(f"word{number} ", now)
         elif kind == "start":
             stream.tool_started(str(number), "Tool", "Using a tool", now)
             running.add(number)
         else:
             stream.tool_ended(str(number), now)
             running.discard(number)
-        shown = stream.shown(now)
+        shown = stream.view(now)
         assert bool(shown.activity) == bool(running)
         assert not (shown.activity and shown.text)
         assert shown.changes_at is None or shown.changes_at > now
         if shown.changes_at is not None:
-            assert stream.shown(shown.changes_at) != shown
+            assert stream.view(shown.changes_at) != shown
     said = any(kind == "text" for kind, _, _ in happened)
-    assert bool(stream.ended()) == said
+    assert bool(stream.finish()) == said

@@ -1,0 +1,215 @@
+"""What each error code means, and what to do next, in Simplified Chinese, as written in mainland China."""
+# ruff: noqa: RUF001  # one sentence, one line; full-width punctuation is how it is written
+
+from typing import Final
+
+ERRORS: Final[dict[str, tuple[str, str]]] = {
+    "E_OWNER_ONLY": (
+        "只有所有者和允许名单中的人可以使用。",
+        "请让所有者把你加入 FAIRLEAD_ALLOWED_USER_IDS。",
+    ),
+    "E_UNAUTHORIZED": (
+        "请求没有有效的令牌。",
+        "请带上 'Authorization: Bearer <token>' 再发送；令牌在状态目录的 http-token 文件中。",
+    ),
+    "E_NOT_IN_MANAGED_THREAD": (
+        "这个对话没有绑定会话。",
+        "请先在这里发送消息、使用 /start，或前往会话的子区。",
+    ),
+    "E_PROJECT_NOT_FOUND": (
+        "找不到项目[[ #{id}]][[ {project}]]。",
+        "请用 /project list 查看所有项目。",
+    ),
+    "E_PROJECT_EXISTS": (
+        "项目[[ {project} ]]已经存在。",
+        "请换个名称，或直接使用现有的项目。",
+    ),
+    "E_INVALID_PATH": (
+        "指定的路径[[ {path} ]]不存在。[[是不是 {suggestion}？]]",
+        "请提供目录的绝对路径。",
+    ),
+    "E_INVALID_TOOLSET": (
+        "无法使用这些工具[[：{tools}]]。[[可用的有 {available}。]]",
+        "请指定可用的工具，并包含默认工具。",
+    ),
+    "E_TOOL_NOT_ENABLED": (
+        "这个项目不允许使用工具[[ {tool}]]。[[允许的有 {enabled}。]]",
+        "请用 /project list 查看后重新选择。",
+    ),
+    "E_SESSION_NOT_FOUND": (
+        "找不到会话[[ {session}]]。",
+        "请用 /session list 查看所有会话。",
+    ),
+    "E_THREAD_ACCESS_FAILED": (
+        "子区已锁定、删除或无法访问。",
+        "请解除锁定，或用 /start 重新开始。",
+    ),
+    "E_QUEUE_FULL": (
+        "这个会话的队列已满[[（{limit} 条等待中）]]。",
+        "请等待回复，或用 /cancel 取消不需要的，再重新发送。",
+    ),
+    "E_JOB_NOT_RETRYABLE": (
+        "无法重试任务[[ {job}]][[（状态：{state}）]]。只有失败或中断的任务可以重试。",
+        "请重新发送消息。",
+    ),
+    "E_CLI_TIMEOUT": (
+        "智能体超过了时间上限[[（{seconds} 秒）]]（FAIRLEAD_CLI_TIMEOUT_SEC）。",
+        "请使用 /retry[[ {job}]]，或把任务拆小一点。",
+    ),
+    "E_CLI_EXIT_NONZERO": (
+        "智能体程序因错误退出[[（退出码 {exit_code}）]]。",
+        "请查看任务日志，再使用 /retry[[ {job}]]。",
+    ),
+    "E_CLI_NOT_FOUND": (
+        "找不到智能体程序[[ {program}]]。",
+        "请用 `fairlead doctor` 检查缺少什么。",
+    ),
+    "E_CLI_NOT_LOGGED_IN": (
+        "智能体程序[[ {program} ]]尚未登录。",
+        "请先登录，再使用 /retry[[ {job}]]。",
+    ),
+    "E_ADAPTER_PARSE": (
+        "无法理解智能体的输出。",
+        "请用 `fairlead doctor` 检查版本，再使用 /retry[[ {job}]]。",
+    ),
+    "E_ADAPTER_MISSING_RESULT": (
+        "智能体结束时没有返回结果。",
+        "请查看任务日志，再使用 /retry[[ {job}]]。",
+    ),
+    "E_ADAPTER_SESSION_KEY_MISSING": (
+        "智能体没有报告会话标识，因此无法继续对话。",
+        "请用 `fairlead doctor` 检查版本，再使用 /retry[[ {job}]]。",
+    ),
+    "E_RESUME_GONE": (
+        "智能体已不记得之前的对话。",
+        "请用 /reset 重新开始，再使用 /retry[[ {job}]]。",
+    ),
+    "E_OUTPUT_TOO_LONG": (
+        "智能体输出的一行超过上限。",
+        "请一次少要求一些，再使用 /retry[[ {job}]]。",
+    ),
+    "E_AGENT_ERROR": (
+        "智能体报告了错误。",
+        "请查看内容，再使用 /retry[[ {job}]]。",
+    ),
+    "E_PERMISSION_TIER": (
+        "这个智能体无法遵守项目的权限。",
+        "请修改 PERMISSIONS.json，或用 /tool 换一个工具。",
+    ),
+    "E_ACP_CONNECTION": (
+        "智能体启动失败。",
+        "请用 `fairlead doctor` 检查智能体。",
+    ),
+    "E_ACP_TIMEOUT": (
+        "智能体没有响应，已强制结束会话。",
+        "请使用 /retry[[ {job}]]。",
+    ),
+    "E_RUNTIME_HUNG": (
+        "智能体在工作途中失去响应，已将其停止。",
+        "请使用 /retry[[ {job}]]。",
+    ),
+    "E_MODEL_UNAVAILABLE": (
+        "无法使用指定的模型 ID[[（{model_id}）]]。",
+        "请从 /agent model 提供的选项中选择。",
+    ),
+    "E_MODE_UNAVAILABLE": (
+        "这里不能使用这个模式：智能体没有这个模式，或项目的权限不允许。",
+        "请从 /agent mode 提供的选项中选择。",
+    ),
+    "E_ATTACHMENT_GONE": (
+        "已无法获取附件[[ {name}]]。",
+        "请在新消息中重新添加。",
+    ),
+    "E_UNKNOWN_AFTER_CRASH": (
+        "执行途中 Fairlead 停止了，不知道智能体做到哪里。",
+        "请检查项目，再使用 /retry[[ {job}]]。",
+    ),
+    "E_DISCORD_RATE_LIMIT": (
+        "Discord 目前不接受更多消息。",
+        "没有丢失任何内容，稍后会自动重发。",
+    ),
+    "E_UNDELIVERABLE": (
+        "回复没有可送达的地方。",
+        "可用 `fairlead journal show[[ {job}]]` 显示。",
+    ),
+    "E_INVALID_NAME": (
+        "名称[[ {name} ]]无法使用。",
+        "请使用 1 到 40 个 a-z、0-9、- 和 _ 字符。",
+    ),
+    "E_INVALID_ARGS": (
+        "无法理解参数。",
+        "请修正后再试一次。",
+    ),
+    "E_INVALID_USER": (
+        "用户 ID 缺失、格式错误或属于其他渠道。",
+        "请使用自己的 ID，或先关联身份。",
+    ),
+    "E_EMPTY_MESSAGE": (
+        "消息是空的。",
+        "请输入内容，或添加文件。",
+    ),
+    "E_MESSAGE_TOO_LARGE": (
+        "消息太大[[（上限 {limit}）]]。",
+        "请把内容放进项目的文件中，或调高 FAIRLEAD_MAX_MESSAGE_BYTES。",
+    ),
+    "E_IDEMPOTENCY_MISMATCH": (
+        "这个 Idempotency-Key 已用于不同的内容。",
+        "新消息请使用新的 key。",
+    ),
+    "E_NOT_IN_TEXT_CHANNEL": (
+        "只能在服务器的文字频道中使用。",
+        "请到文字频道（子区之外）执行。",
+    ),
+    "E_PROJECT_NOT_SELECTED": (
+        "没有可以工作的项目。",
+        "请用 /project switch 选择，或用 /project add 注册；/project list 会列出所有项目。",
+    ),
+    "E_JOB_NOT_FOUND": (
+        "找不到任务[[ {job}]]。",
+        "/status 和 /session list 会显示任务。",
+    ),
+    "E_MESSAGE_NOT_FOUND": (
+        "没有这条消息的记录。",
+        "它没有送达，或发送者不在允许名单中。",
+    ),
+    "E_NOTHING_TO_CANCEL": (
+        "这里没有执行中或等待中的任务。",
+        "不需要做任何事。",
+    ),
+    "E_QUESTION_CLOSED": (
+        "这个问题已回答、过期或不存在。",
+        "若其任务被中断，请使用 /retry。",
+    ),
+    "E_SESSION_STATE": (
+        "会话目前无法执行此操作[[（状态：{state}）]]。",
+        "请用 /status 查看状态。",
+    ),
+    "E_NO_ACTIVE_SESSION": (
+        "没有活动的会话。",
+        "请发送消息，或用 /start 或 /agent start 开始。",
+    ),
+    "E_SHUTDOWN": (
+        "执行途中 Fairlead 被关闭。",
+        "请使用 /retry[[ {job}]]。",
+    ),
+    "E_DISK_FULL": (
+        "磁盘已满。目前不接受新内容，已接受的内容没有丢失。",
+        "请清出空间后重新发送。",
+    ),
+    "E_JOURNAL_BROKEN": (
+        "日志已不可信任。",
+        "请用 `fairlead journal verify` 找出问题行，并从备份恢复。",
+    ),
+    "E_STATE_LOCKED": (
+        "另一个进程[[（{pid}）]]正在使用这个状态目录。",
+        "请停止它，或改用其他 STATE_DIR。",
+    ),
+    "E_CONFIG": (
+        "设置有误。",
+        "请修正；`fairlead doctor` 可以检查。",
+    ),
+    "E_INTERNAL": (
+        "发生错误。",
+        "详细内容在 logs/app.ndjson；确认后请使用 /retry[[ {job}]]。",
+    ),
+}

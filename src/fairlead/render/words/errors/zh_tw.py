@@ -1,0 +1,215 @@
+"""What each error code means, and what to do next, in Traditional Chinese, as written in Taiwan."""
+# ruff: noqa: RUF001  # one sentence, one line; full-width punctuation is how it is written
+
+from typing import Final
+
+ERRORS: Final[dict[str, tuple[str, str]]] = {
+    "E_OWNER_ONLY": (
+        "只有擁有者與允許名單上的人可以使用。",
+        "請擁有者將你加入 FAIRLEAD_ALLOWED_USER_IDS。",
+    ),
+    "E_UNAUTHORIZED": (
+        "請求沒有有效的權杖。",
+        "請加上 'Authorization: Bearer <token>' 再送出；權杖在狀態目錄的 http-token 檔案中。",
+    ),
+    "E_NOT_IN_MANAGED_THREAD": (
+        "這個對話沒有綁定 session。",
+        "請先在這裡傳送訊息、使用 /start，或前往 session 的討論串。",
+    ),
+    "E_PROJECT_NOT_FOUND": (
+        "找不到專案[[ #{id}]][[ {project}]]。",
+        "請用 /project list 查看所有專案。",
+    ),
+    "E_PROJECT_EXISTS": (
+        "專案[[ {project} ]]已經存在。",
+        "請換個名稱，或直接使用現有的專案。",
+    ),
+    "E_INVALID_PATH": (
+        "指定的路徑[[ {path} ]]不存在。[[是不是 {suggestion}？]]",
+        "請提供目錄的絕對路徑。",
+    ),
+    "E_INVALID_TOOLSET": (
+        "無法使用這些工具[[：{tools}]]。[[可用的有 {available}。]]",
+        "請指定可用的工具，並包含預設工具。",
+    ),
+    "E_TOOL_NOT_ENABLED": (
+        "這個專案不允許使用工具[[ {tool}]]。[[允許的有 {enabled}。]]",
+        "請用 /project list 查看後重新選擇。",
+    ),
+    "E_SESSION_NOT_FOUND": (
+        "找不到 session[[ {session}]]。",
+        "請用 /session list 查看所有 session。",
+    ),
+    "E_THREAD_ACCESS_FAILED": (
+        "討論串已鎖定、刪除或無法存取。",
+        "請解除鎖定，或用 /start 重新開始。",
+    ),
+    "E_QUEUE_FULL": (
+        "這個 session 的佇列已滿[[（{limit} 則等待中）]]。",
+        "請等待回覆，或用 /cancel 取消不需要的，再重新傳送。",
+    ),
+    "E_JOB_NOT_RETRYABLE": (
+        "無法重試工作[[ {job}]][[（狀態：{state}）]]。只有失敗或中斷的工作可以重試。",
+        "請重新傳送訊息。",
+    ),
+    "E_CLI_TIMEOUT": (
+        "代理程式超過了時間上限[[（{seconds} 秒）]]（FAIRLEAD_CLI_TIMEOUT_SEC）。",
+        "請使用 /retry[[ {job}]]，或把工作拆小一點。",
+    ),
+    "E_CLI_EXIT_NONZERO": (
+        "代理程式因錯誤結束[[（結束代碼 {exit_code}）]]。",
+        "請查看工作記錄，再使用 /retry[[ {job}]]。",
+    ),
+    "E_CLI_NOT_FOUND": (
+        "找不到代理程式[[ {program}]]。",
+        "請用 `fairlead doctor` 檢查缺少什麼。",
+    ),
+    "E_CLI_NOT_LOGGED_IN": (
+        "代理程式[[ {program} ]]尚未登入。",
+        "請先登入，再使用 /retry[[ {job}]]。",
+    ),
+    "E_ADAPTER_PARSE": (
+        "無法理解代理程式的輸出。",
+        "請用 `fairlead doctor` 檢查版本，再使用 /retry[[ {job}]]。",
+    ),
+    "E_ADAPTER_MISSING_RESULT": (
+        "代理程式結束時沒有回傳結果。",
+        "請查看工作記錄，再使用 /retry[[ {job}]]。",
+    ),
+    "E_ADAPTER_SESSION_KEY_MISSING": (
+        "代理程式沒有回報 session，因此無法續聊。",
+        "請用 `fairlead doctor` 檢查版本，再使用 /retry[[ {job}]]。",
+    ),
+    "E_RESUME_GONE": (
+        "代理程式已不記得先前的對話。",
+        "請用 /reset 重新開始，再使用 /retry[[ {job}]]。",
+    ),
+    "E_OUTPUT_TOO_LONG": (
+        "代理程式輸出的一行超過上限。",
+        "請一次少要求一些，再使用 /retry[[ {job}]]。",
+    ),
+    "E_AGENT_ERROR": (
+        "代理程式回報錯誤。",
+        "請查看內容，再使用 /retry[[ {job}]]。",
+    ),
+    "E_PERMISSION_TIER": (
+        "這個代理程式無法遵守專案的權限。",
+        "請修改 PERMISSIONS.json，或用 /tool 換一個工具。",
+    ),
+    "E_ACP_CONNECTION": (
+        "代理程式啟動失敗。",
+        "請用 `fairlead doctor` 檢查代理程式。",
+    ),
+    "E_ACP_TIMEOUT": (
+        "代理程式沒有回應，已強制結束 session。",
+        "請使用 /retry[[ {job}]]。",
+    ),
+    "E_RUNTIME_HUNG": (
+        "代理程式在工作途中失去回應，已將其停止。",
+        "請使用 /retry[[ {job}]]。",
+    ),
+    "E_MODEL_UNAVAILABLE": (
+        "無法使用指定的模型 ID[[（{model_id}）]]。",
+        "請從 /agent model 提供的選項中選擇。",
+    ),
+    "E_MODE_UNAVAILABLE": (
+        "這裡不能使用這個模式：代理程式沒有這個模式，或專案的權限不允許。",
+        "請從 /agent mode 提供的選項中選擇。",
+    ),
+    "E_ATTACHMENT_GONE": (
+        "已無法取得附件[[ {name}]]。",
+        "請在新訊息中重新附加。",
+    ),
+    "E_UNKNOWN_AFTER_CRASH": (
+        "執行途中 Fairlead 停止了，不知道代理程式做到哪裡。",
+        "請檢查專案，再使用 /retry[[ {job}]]。",
+    ),
+    "E_DISCORD_RATE_LIMIT": (
+        "Discord 目前不接受更多訊息。",
+        "沒有遺失任何內容，稍後會自動重送。",
+    ),
+    "E_UNDELIVERABLE": (
+        "回覆沒有可送達的地方。",
+        "可用 `fairlead journal show[[ {job}]]` 顯示。",
+    ),
+    "E_INVALID_NAME": (
+        "名稱[[ {name} ]]無法使用。",
+        "請使用 1 到 40 個 a-z、0-9、- 與 _ 字元。",
+    ),
+    "E_INVALID_ARGS": (
+        "無法理解參數。",
+        "請修正後再試一次。",
+    ),
+    "E_INVALID_USER": (
+        "使用者 ID 缺少、格式錯誤或屬於其他頻道。",
+        "請使用自己的 ID，或先連結身分。",
+    ),
+    "E_EMPTY_MESSAGE": (
+        "訊息是空的。",
+        "請輸入內容，或附加檔案。",
+    ),
+    "E_MESSAGE_TOO_LARGE": (
+        "訊息太大[[（上限 {limit}）]]。",
+        "請把內容放進專案的檔案中，或調高 FAIRLEAD_MAX_MESSAGE_BYTES。",
+    ),
+    "E_IDEMPOTENCY_MISMATCH": (
+        "這個 Idempotency-Key 已用於不同的內容。",
+        "新訊息請使用新的 key。",
+    ),
+    "E_NOT_IN_TEXT_CHANNEL": (
+        "只能在伺服器的文字頻道中使用。",
+        "請到文字頻道（討論串之外）執行。",
+    ),
+    "E_PROJECT_NOT_SELECTED": (
+        "沒有可以工作的專案。",
+        "請用 /project switch 選擇，或用 /project add 登錄；/project list 會列出所有專案。",
+    ),
+    "E_JOB_NOT_FOUND": (
+        "找不到工作[[ {job}]]。",
+        "/status 與 /session list 會顯示工作。",
+    ),
+    "E_MESSAGE_NOT_FOUND": (
+        "沒有這則訊息的記錄。",
+        "它沒有送達，或傳送者不在允許名單上。",
+    ),
+    "E_NOTHING_TO_CANCEL": (
+        "這裡沒有執行中或等待中的工作。",
+        "不需要做任何事。",
+    ),
+    "E_QUESTION_CLOSED": (
+        "這個問題已回答、逾時或不存在。",
+        "若其工作被中斷，請使用 /retry。",
+    ),
+    "E_SESSION_STATE": (
+        "session 目前無法執行此操作[[（狀態：{state}）]]。",
+        "請用 /status 查看狀態。",
+    ),
+    "E_NO_ACTIVE_SESSION": (
+        "沒有進行中的 session。",
+        "請傳送訊息，或用 /start 或 /agent start 開始。",
+    ),
+    "E_SHUTDOWN": (
+        "執行途中 Fairlead 被關閉。",
+        "請使用 /retry[[ {job}]]。",
+    ),
+    "E_DISK_FULL": (
+        "磁碟已滿。目前不接受新內容，已接受的內容沒有遺失。",
+        "請清出空間後重新傳送。",
+    ),
+    "E_JOURNAL_BROKEN": (
+        "日誌已不可信任。",
+        "請用 `fairlead journal verify` 找出問題行，並從備份還原。",
+    ),
+    "E_STATE_LOCKED": (
+        "另一個程序[[（{pid}）]]正在使用這個狀態目錄。",
+        "請停止它，或改用其他 STATE_DIR。",
+    ),
+    "E_CONFIG": (
+        "設定有誤。",
+        "請修正；`fairlead doctor` 可以檢查。",
+    ),
+    "E_INTERNAL": (
+        "發生錯誤。",
+        "詳細內容在 logs/app.ndjson；確認後請使用 /retry[[ {job}]]。",
+    ),
+}

@@ -1,0 +1,1 @@
+"""What the terminal says, one file per language."""
