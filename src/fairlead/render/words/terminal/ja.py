@@ -34,7 +34,7 @@ TERMINAL: Final = {
     "empty_input": "標準入力から何も届きませんでした。",
     "denied_in_pipe": "拒否しました: 質問できる端末がありません。端末で `fairlead chat` を使うと質問されます。",
     "unknown_command": "不明なコマンドです: {typed}",
-    "did_you_mean": "[[{near} のことですか？ ]]/help で一覧を表示します。エージェントに送る場合は // で始めてください。",
+    "did_you_mean": "[[{near} のことですか？ ]]/help で一覧を表示します。エージェントに送るには // で始めます。",
     "not_needed": "{typed} はここでは不要です。",
     "agent_start_instead": "次のメッセージでエージェントが起動します。作業場所は /project switch で選びます。",
     "usage": "使い方: {usage}",
