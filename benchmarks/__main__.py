@@ -1,30 +1,71 @@
-"""`make bench`: every row beside its floor, both from this run."""
+"""`make bench`: every row beside its floor, both from this run. `python -m benchmarks WORD…` measures only the groups
+of rows whose names hold one of the words."""
 
 import asyncio
+import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks import agents, daemon, discord, journal, latency, memory
+from benchmarks import agents, answers, daemon, discord, journal, latency, memory
 from benchmarks.rows import NotMeasured, Row, table
 
 LARGE, SMALL = 1_000_000, 10_000
 
-
-def measured_rows(place: Path) -> list[Row | NotMeasured]:
-    directories = {name: place / name for name in ("append", "large", "small", "empty", "latency")}
-    for directory in directories.values():
-        directory.mkdir()
-    rows: list[Row | NotMeasured] = [*asyncio.run(journal.appending_rows(directories["append"]))]
-    rows.append(journal.replay_row(directories["large"], LARGE))
-    rows += memory.history_rows(directories["small"], directories["large"], SMALL)
-    rows.append(daemon.start_row(place, directories["large"], directories["empty"]))
-    rows.append(asyncio.run(latency.accepted_row(directories["latency"])))
-    rows.append(memory.idle_row())
-    rows.append(memory.session_row())
-    rows.append(latency.help_row())
-    rows += asyncio.run(agents.agent_rows(place / "agents"))
-    return [*rows, *asyncio.run(discord.discord_rows(place / "discord"))]
+Rows = Sequence[Row | NotMeasured]
 
 
-with tempfile.TemporaryDirectory(prefix="fairlead-bench-", dir=Path.cwd()) as place:
-    print(table(measured_rows(Path(place))))
+def _appending(place: Path) -> Rows:
+    return asyncio.run(journal.appending_rows(_made(place / "append")))
+
+
+def _history(place: Path) -> Rows:
+    large = _made(place / "large")
+    return [
+        journal.replay_row(large, LARGE),
+        *memory.history_rows(_made(place / "small"), large, SMALL),
+        daemon.start_row(place, large, _made(place / "empty")),
+    ]
+
+
+def _answers(place: Path) -> Rows:
+    return answers.answer_rows(_made(place / "answers"), place / "large", LARGE)
+
+
+def _small(place: Path) -> Rows:
+    accepted = asyncio.run(latency.accepted_row(_made(place / "latency")))
+    return [accepted, memory.idle_row(), memory.session_row(), latency.help_row()]
+
+
+def _agents(place: Path) -> Rows:
+    return asyncio.run(agents.agent_rows(place / "agents"))
+
+
+def _discord(place: Path) -> Rows:
+    return asyncio.run(discord.discord_rows(place / "discord"))
+
+
+GROUPS: dict[str, Callable[[Path], Rows]] = {
+    "durable appends": _appending,
+    "replay, memory and start of a long history": _history,
+    "answers, why and the index of a long history": _answers,
+    "message in, idle daemon, session, help": _small,
+    "agents": _agents,
+    "discord": _discord,
+}
+
+
+def _made(directory: Path) -> Path:
+    directory.mkdir(exist_ok=True)
+    return directory
+
+
+def measured_rows(place: Path, words: Sequence[str]) -> list[Row | NotMeasured]:
+    wanted = [make for name, make in GROUPS.items() if not words or any(word.lower() in name for word in words)]
+    if not wanted:
+        sys.exit(f"No group of rows is called so. There are: {'; '.join(GROUPS)}.")
+    return [row for make in wanted for row in make(place)]
+
+
+with tempfile.TemporaryDirectory(prefix="fairlead-bench-", dir=Path.cwd()) as made:
+    print(table(measured_rows(Path(made), sys.argv[1:])))

@@ -44,7 +44,7 @@ gc.collect()
 """
 
 
-def _rss_kib(program: str, *arguments: str) -> int:
+def rss_kib(program: str, *arguments: str) -> int:
     done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True)
     return int(done.stdout.split()[-1])
 
@@ -53,8 +53,8 @@ def history_rows(small: Path, large: Path, small_count: int) -> list[Row]:
     """What a start holds in memory, and what its snapshot weighs, does not grow with the journal."""
     write_history(small / JOURNAL_NAME, small_count)
     for directory in (small, large):
-        _rss_kib(_OPEN, str(directory))
-    rss = [_rss_kib(_START, str(directory)) / 1024 for directory in (small, large)]
+        rss_kib(_OPEN, str(directory))
+    rss = [rss_kib(_START, str(directory)) / 1024 for directory in (small, large)]
     size = [(directory / SNAPSHOT_NAME).stat().st_size / 1024 for directory in (small, large)]
     return [
         at_most("RSS at 1 M events", rss[1], rss[0], floor_name="at 10 k events", unit="MiB", factor=1.2),
@@ -65,12 +65,12 @@ def history_rows(small: Path, large: Path, small_count: int) -> list[Row]:
 def idle_row() -> Row:
     with tempfile.TemporaryDirectory() as home, DaemonProcess(Path(home)) as daemon:
         measured = daemon.rss_kib()
-    floor = _rss_kib(_LIBRARIES)
+    floor = rss_kib(_LIBRARIES)
     name = "idle daemon, HTTP on"
     return at_most(name, measured / 1024, floor / 1024, floor_name="its libraries imported", unit="MiB", factor=1.3)
 
 
 def session_row() -> Row:
     few, many = 100, 2100
-    each = (_rss_kib(_SESSIONS, str(many)) - _rss_kib(_SESSIONS, str(few))) / (many - few)
+    each = (rss_kib(_SESSIONS, str(many)) - rss_kib(_SESSIONS, str(few))) / (many - few)
     return Row("a further idle session", each, None, "none", "KiB", "≤ 50 KiB", each <= 50)

@@ -10,8 +10,10 @@ from fairlead.core.command_spec import Choice
 from fairlead.core.live import JobMoved, QuestionOpened, QuestionSettled
 from fairlead.core.state import as_data
 from fairlead.errors import Code, FairleadError
-from fairlead.store.journal import open_state
+from fairlead.store.journal import JOURNAL_NAME, open_state
+from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.runtime import AgentLog, ScriptedRuntime
+from fairlead.testing.simulated_machine import PullChannel
 
 pytestmark = pytest.mark.req("A12")
 
@@ -71,6 +73,45 @@ async def test_a_job_is_seen_whole_while_it_lives_and_after():
         assert (seen.state, seen.prompt) == ("success", "/slow 10\nwords")
         assert seen.answer.endswith("words")
         assert (seen.started_at or "") < (seen.finished_at or "")
+
+
+class CountingDisk(SimulatedDisk):
+    journal_reads = 0
+
+    def read(self, path, offset=0, length=None):
+        self.journal_reads += path.name == JOURNAL_NAME
+        return super().read(path, offset, length)
+
+
+@virtually
+async def test_an_answer_that_is_owed_is_told_by_the_state_and_later_by_the_journal():
+    disk = CountingDisk()
+    async with flow_house(disk=disk, channels=[PullChannel()]) as flow:
+        job = await flow.answered("words", at=place("fetcher", channel="pull"))
+        before = disk.journal_reads
+        owed = await flow.view.job(job.job_id)
+        assert (owed.prompt, owed.answer, owed.state) == ("words", "echo agent:fairlead:user:42: words", "success")
+        assert disk.journal_reads == before
+        await flow.gate.acknowledge(job.job_id)
+        assert await flow.view.job(job.job_id) == owed
+        assert disk.journal_reads > before
+
+
+@virtually
+async def test_an_end_is_not_told_before_it_is_durable():
+    async with flow_house(channels=[PullChannel()]) as flow:
+        await flow.answered("hello", at=place("fetcher", channel="pull"))
+        receipt = await flow.say("/slow 5", at=place("fetcher", channel="pull"))
+        await flow.until(lambda: flow.state.jobs[receipt.job_id].state == "running")
+        await asyncio.sleep(2)
+        flow.writer.held = True
+        await asyncio.sleep(60)
+        assert not flow.state.jobs[receipt.job_id].is_live
+        looking = asyncio.ensure_future(flow.view.job(receipt.job_id))
+        done, _ = await asyncio.wait({looking}, timeout=5)
+        assert not done
+        flow.writer.release()
+        assert (await looking).state == "success"
 
 
 @virtually

@@ -59,6 +59,7 @@ class Flow:
         self.scheduler = Scheduler(self.ledger, adapters.runtimes, self._make_turn, self.queued_recheck)
         self._approvals = Approvals(self.ledger)
         job_history = JobHistory(self.ledger, adapters.journal, adapters.blobs)
+        self.ledger.announce_to(job_history.remember)
         self.view = FlowView(
             self.ledger, self.live_events, job_history, adapters.runtimes, default_language=adapters.language
         )

@@ -24,6 +24,7 @@ from zlib import crc32
 import msgspec
 
 from fairlead.kit.files import Disk, make_private_directory, replace_durably_with
+from fairlead.ports import NAMING_FIELDS
 from fairlead.store import lines
 from fairlead.store.reader import blocks
 
@@ -66,6 +67,9 @@ class _Names(msgspec.Struct, gc=False):
     retry_of: str = ""
     entry_id: str = msgspec.field(name="debt_id", default="")
     question_id: str = ""
+
+
+assert set(_Names.__struct_fields__) == set(NAMING_FIELDS), "what can be looked up is indexed"
 
 
 class _NamingLine(msgspec.Struct, gc=False):

@@ -1,5 +1,7 @@
 """Jobs and messages as the journal tells them, also when the state has forgotten them."""
 
+from typing import Final
+
 import msgspec
 
 from fairlead.core import events as e
@@ -13,6 +15,10 @@ from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.ledger import Ledger
 from fairlead.ports import Blobs, History, Recorded
 from fairlead.render.story import describe_event
+
+REMEMBERED_PROMPTS: Final = 256
+REMEMBERED_LENGTH: Final = 4096
+"""A longer prompt is read back: all that are remembered take a megabyte at most."""
 
 
 class PastJob(msgspec.Struct, frozen=True):
@@ -28,22 +34,43 @@ class JobHistory:
         self._ledger = ledger
         self._history = history
         self._blobs = blobs
+        self._prompts: dict[str, str] = {}
+
+    def remember(self, event: e.JournalEvent) -> None:
+        """Told of every durable fact. The state drops a prompt when its job ends, and most answers are fetched right
+        after that: with the prompt kept here, nothing has to be read back for them."""
+        if isinstance(event, e.JobEnqueued | e.JobAmended):
+            self._prompts.pop(event.job_id, None)
+            if len(event.prompt) <= REMEMBERED_LENGTH:
+                self._prompts[event.job_id] = event.prompt
+            if len(self._prompts) > REMEMBERED_PROMPTS:
+                del self._prompts[next(iter(self._prompts))]
 
     async def job(self, job_id: str) -> PastJob:
         """Raises E_JOB_NOT_FOUND for what the journal does not know."""
         if not job_id.startswith("job_"):
             raise error(Code.E_JOB_NOT_FOUND, f"{job_id[:60]!r} is no job id.")
-        live = self._ledger.state.jobs.get(job_id)
-        if live is not None and live.is_live:
-            return PastJob(live, await self._text(live.prompt, live.prompt_blob), "")
+        kept = self._ledger.state.jobs.get(job_id)
+        if kept is not None and kept.is_live:
+            return PastJob(kept, await self._text(kept.prompt, kept.prompt_blob), "")
+        if kept is not None and job_id in self._prompts and answer_entry_id(job_id) in self._ledger.state.outbox:
+            return await self._from_state(kept, self._prompts[job_id])
+        return await self._from_journal(job_id)
+
+    async def _from_state(self, job: Job, prompt: str) -> PastJob:
+        """The state has a job's answer as long as it is owed."""
+        answer = job.answer
+        await self._ledger.until_all_durable()  # nobody is told of an end that a crash could undo
+        return PastJob(job, await self._text(prompt, job.prompt_blob), await self._text(answer, job.answer_blob))
+
+    async def _from_journal(self, job_id: str) -> PastJob:
         recorded = [r for r in await self._history.lines_about([job_id]) if _is_about(r.event, job_id)]
         told = _folded(recorded, job_id)
         if told is None:
             raise error(Code.E_JOB_NOT_FOUND, f"There is no job {job_id!r}.")
         prompts = [r.event.prompt for r in recorded if isinstance(r.event, e.JobEnqueued | e.JobAmended)]
-        job = live or told
         return PastJob(
-            job,
+            self._ledger.state.jobs.get(job_id, told),
             await self._text(prompts[-1] if prompts else "", told.prompt_blob),
             await self._text(told.answer, told.answer_blob),
         )
