@@ -12,6 +12,7 @@ from replay_stage import ReplayStage
 from fairlead.core.engine import (
     Answer,
     Diagnostic,
+    EngineEvent,
     Interrupt,
     PermissionRequested,
     RequestWithdrawn,
@@ -215,6 +216,25 @@ async def test_a_talk_that_never_began_is_not_resumed(stage: ReplayStage):
         await run(runtime, turn_for(stage, "s", resume_key=key_in(failed), job_id="job_2"))
 
     assert stage.runs()[0]["argv"][-2:] == ["--session-id", key_in(failed)]
+
+
+async def test_a_session_whose_process_was_ended_on_request_is_resumed_in_the_next_turn(stage: ReplayStage):
+    silent = stage.root / "silent"
+    silent.write_text("#!/bin/sh\necho up\nwhile :; do sleep 1000; done\n")
+    silent.chmod(0o755)
+    events: list[EngineEvent] = []
+    async with closing(stage.runtime_with(str(silent))) as runtime:
+        async with aclosing(runtime.invoke(turn_for(stage, "s"))) as stream:
+            async for event in stream:
+                events.append(event)
+                if isinstance(event, Diagnostic):
+                    await runtime.end_session("s", "kill")
+        write_shim(stage.root, "silent", TWO_TURNS, notes=stage.notes)
+        silent.write_text(silent.read_text().replace(" silent ", " claude "))
+        await run(runtime, turn_for(stage, "s", resume_key=key_in(events), job_id="job_2"))
+
+    assert events[-1] == TurnEnded("", "interrupted")
+    assert stage.runs()[0]["argv"][-2:] == ["-r", key_in(events)]
 
 
 # --- whose turn is it -----------------------------------------------------------------------------------------------

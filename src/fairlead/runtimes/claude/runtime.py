@@ -128,8 +128,9 @@ class ClaudeRuntime:
                     async for event in merged:
                         yield self._note(event, plan, attempt)
             except ProcessLost as lost:
-                last_word, attempt = self._after_loss(invocation, plan, attempt, lost)
-                yield last_word
+                last_word, following = self._after_loss(invocation, plan, attempt, lost)
+                yield self._note(last_word, plan, attempt)
+                attempt = following
             else:
                 return
 
@@ -161,8 +162,6 @@ class ClaudeRuntime:
         """What is told, and the one further attempt, in a process of its own, if the lost one can have done nothing."""
         if lost.is_wanted:
             return TurnEnded("", INTERRUPTED), None
-        if attempt.is_last:
-            return _make_final(lost.failure), None
         protocol = attempt.pooled.protocol if attempt.pooled is not None else None
         if protocol is None or protocol.has_used_tools or protocol.has_been_granted:
             return lost.failure, None
@@ -191,10 +190,8 @@ class ClaudeRuntime:
     # --- the three kinds of process ---------------------------------------------------------------------------------
 
     def _start_pooled(self, invocation: Invocation, plan: Plan, on_rest: OnRest) -> ClaudeProcess:
-        session_key, generation = (
-            invocation.session_key,
-            invocation.generation,
-        )  # they stay true: a reset ends the process
+        # Both stay true for as long as the process lives: a reset of the session ends it.
+        session_key, generation = invocation.session_key, invocation.generation
 
         def on_unasked(turn_id: str, event: EngineEvent) -> None:
             self._unasked.put_nowait(AgentInitiated(session_key, generation, turn_id, event))
