@@ -23,7 +23,10 @@ class ConversationRef(msgspec.Struct, frozen=True, omit_defaults=True, gc=False)
 
 
 class SessionBindingRecord(msgspec.Struct, omit_defaults=True):
-    """One conversation bound to one session, for a while or for good."""
+    """One conversation bound to one session, for a while or for good.
+
+    Every binding that Fairlead makes by itself is for good; `ttl_ms`, `metadata` and the kind "subagent" are what the
+    binding service of requirement D1 offers."""
 
     binding_id: str
     target_session_key: str

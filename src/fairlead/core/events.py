@@ -10,10 +10,9 @@ import msgspec
 
 from fairlead.core.conversation import BindingTargetKind, ConversationRef
 from fairlead.core.engine import Option, Suggestion
-from fairlead.core.inbound import Attachment
+from fairlead.core.inbound import Attachment, Cause
 
-Cause = Literal["message", "retry", "agent", "answer", "child", "reaction", "schedule"]
-OutboxKind = Literal["answer", "question", "notice", "opening"]
+OutboxKind = Literal["answer", "question", "opening"]
 QuestionKind = Literal["permission", "question", "plan"]
 Route = Literal["bound", "asked", "fallback", "nowhere"]
 
@@ -88,6 +87,7 @@ class SessionCreated(_Fact, frozen=True):
     conversation: ConversationRef
     person: str
     parent_session_key: str = ""
+    """The session that started this one: requirement D4 asks for it."""
 
 
 class ToolChanged(_Fact, frozen=True):
@@ -353,7 +353,10 @@ class ThreadOpening(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class DeliveryOwed(_Fact, frozen=True):
-    """Somebody is owed words. Always in the same batch as what they are about."""
+    """Somebody is owed words. Always in the same batch as what they are about.
+
+    `fail_closed` forbids the router to fall back to the requester: requirement D2 asks for it, and sessions that start
+    other sessions (D4) will set it."""
 
     entry_id: str = msgspec.field(name="debt_id")
     kind: OutboxKind
@@ -361,7 +364,6 @@ class DeliveryOwed(_Fact, frozen=True):
     requester: ConversationRef
     job_id: str = ""
     question_id: str = ""
-    text: str = ""
     fail_closed: bool = False
     opening: ThreadOpening | None = None
 

@@ -1,9 +1,14 @@
 """What a person sent, in the words of no channel in particular."""
 
+from typing import Literal
+
 import msgspec
 
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.keys import SessionKey
+
+Cause = Literal["message", "retry", "agent", "answer", "child", "reaction", "schedule"]
+"""Why there is a job. Nothing makes a "child" or a "schedule" yet: requirements D4 and E10 ask for them."""
 
 
 class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -33,7 +38,7 @@ class Inbound(msgspec.Struct, frozen=True, omit_defaults=True):
     pre_authorised: bool = False
     project: str | None = None
     tool: str | None = None
-    cause: str = "message"
+    cause: Cause = "message"
     body_digest: str = ""
 
 

@@ -22,7 +22,9 @@ def where_asked(requester: ConversationRef) -> Destination:
 def resolve_destination(
     state: State, *, target_session_key: str, requester: ConversationRef | None, fail_closed: bool, now: str
 ) -> Destination:
-    """The requester's own binding; else the only one; else, openly, back to the requester; else nowhere."""
+    """The requester's own binding; else the only one; else, openly, back to the requester; else nowhere.
+
+    `fail_closed` is for requirement D2: such an entry goes to a binding or nowhere."""
     live = [b for b in state.bindings.values() if b.target_session_key == target_session_key and b.is_live(now)]
     own = next((b for b in live if requester is not None and b.conversation.address == requester.address), None)
     if own is not None:

@@ -11,8 +11,8 @@ import msgspec
 
 from fairlead.core.conversation import ConversationRef, SessionBindingRecord
 from fairlead.core.engine import Suggestion
-from fairlead.core.events import AskedItem, Cause, DeliveryPlanned, FileRef, OutboxKind, QuestionKind, ThreadOpening
-from fairlead.core.inbound import Attachment
+from fairlead.core.events import AskedItem, DeliveryPlanned, FileRef, OutboxKind, QuestionKind, ThreadOpening
+from fairlead.core.inbound import Attachment, Cause
 from fairlead.core.keys import SessionKey, parse_session_key
 
 JobState = Literal["queued", "running", "waiting", "success", "failed", "cancelled", "unknown_after_crash", "withdrawn"]
@@ -155,7 +155,6 @@ class OutboxEntry(msgspec.Struct, omit_defaults=True, gc=False):
     owed_at: str
     job_id: str = ""
     question_id: str = ""
-    text: str = ""
     fail_closed: bool = False
     plan: DeliveryPlanned | None = None
     planned_at: str = ""

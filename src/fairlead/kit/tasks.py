@@ -107,7 +107,6 @@ class PausableTimeout:
     """
 
     def __init__(self, seconds: float | None) -> None:
-        self._seconds = seconds
         self._left = seconds
         self._pauses = 0
         self._entered = False
@@ -122,12 +121,6 @@ class PausableTimeout:
         """Seconds left on the clock, also while it stands still."""
         due = self._timeout.when()
         return self._left if due is None else due - asyncio.get_running_loop().time()
-
-    def restart(self) -> None:
-        """Give the full time again, as a watchdog does at every sign of life; a pause stays a pause."""
-        self._left = self._seconds
-        if not self._pauses:
-            self._run()
 
     def expire(self) -> None:
         """The time is up now, or as soon as the block is entered: whatever was left, and also while it stands still."""

@@ -4,7 +4,8 @@ import msgspec
 
 from fairlead.core import timestamps
 from fairlead.core.decide.decision import NOTHING, Decision
-from fairlead.core.decide.thread_start import begun, undone
+from fairlead.core.decide.sessions import touch_events
+from fairlead.core.decide.thread_start import session_events, unbind_events
 from fairlead.core.events import (
     DeliveryAbandoned,
     DeliveryAcknowledged,
@@ -71,12 +72,17 @@ def _entry_with_piece(state: State, entry_id: str, index: int) -> OutboxEntry | 
 
 
 def mark_piece_sent(state: State, command: MarkPieceSent, now: str, _limits: Limits) -> Decision:
-    """In one batch with what the piece began: there is never an opening message whose session nobody knows."""
+    """In one batch with what the piece began: there is never an opening message whose session nobody knows.
+
+    A piece that arrived is activity of its conversation: it moves the expiry of the binding there (requirement D1)."""
     entry = _entry_with_piece(state, command.entry_id, command.index)
     if entry is None or str(command.index) in entry.paid:
         return NOTHING
     paid = PieceDelivered(command.entry_id, command.index, command.message_id)
-    return Decision((paid, *(begun(state, entry, command.message_id, now) if command.index == 0 else ())))
+    started = session_events(state, entry, command.message_id, now) if command.index == 0 else ()
+    to = entry.plan.destination if entry.plan is not None else None
+    binding_id = state.bound.get(to.address, "") if to is not None else ""
+    return Decision((paid, *started, *touch_events(state, binding_id, now, active_at=now)))
 
 
 def defer_delivery(state: State, command: DeferDelivery, now: str, limits: Limits) -> Decision:
@@ -88,7 +94,7 @@ def defer_delivery(state: State, command: DeferDelivery, now: str, limits: Limit
     age = timestamps.seconds_between(entry.owed_at, now)
     if attempts >= limits.max_delivery_attempts or age > limits.delivery_patience_sec:
         reason = f"given up after {attempts} attempts and {age / 3600:.1f} hours"
-        return _given_up(state, entry, code, reason)
+        return _give_up(state, entry, code, reason)
     due = timestamps.plus(now, command.wait_sec)
     return Decision((DeliveryDeferred(command.entry_id, attempts, due, command.code or ""),))
 
@@ -103,8 +109,8 @@ def acknowledge(state: State, command: Acknowledge, _now: str, _limits: Limits) 
 
 def abandon_delivery(state: State, command: AbandonDelivery, _now: str, _limits: Limits) -> Decision:
     entry = state.outbox.get(command.entry_id)
-    return NOTHING if entry is None else _given_up(state, entry, command.code, command.reason)
+    return NOTHING if entry is None else _give_up(state, entry, command.code, command.reason)
 
 
-def _given_up(state: State, entry: OutboxEntry, code: Code, reason: str) -> Decision:
-    return Decision((*undone(state, entry), DeliveryAbandoned(entry.entry_id, code, reason)))
+def _give_up(state: State, entry: OutboxEntry, code: Code, reason: str) -> Decision:
+    return Decision((*unbind_events(state, entry), DeliveryAbandoned(entry.entry_id, code, reason)))

@@ -11,7 +11,6 @@ from fairlead.core.decide.projects import project_to_work_in, tool_to_keep
 from fairlead.core.decide.sessions import binding_events
 from fairlead.core.events import (
     AttachmentsStored,
-    Cause,
     JobAmended,
     JobEnqueued,
     JournalEvent,
@@ -95,7 +94,7 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
         _quotation(inbound) if command.prompt_blob else prompt_of(inbound),
         command.prompt_blob,
         inbound.attachments,
-        cause=_cause(inbound),
+        cause=inbound.cause,
         body_digest=inbound.body_digest,
         quoted=0 if command.prompt_blob else len(_quotation(inbound)),
     )
@@ -187,10 +186,6 @@ def _preparation(
 def _refuse(inbound: Inbound, problem: FairleadError) -> Decision:
     event = MessageRefused(inbound.conversation, inbound.message_id, inbound.person, problem.code, inbound.body_digest)
     return Decision((event,), refusal=problem)
-
-
-def _cause(inbound: Inbound) -> Cause:
-    return msgspec.convert(inbound.cause, Cause)
 
 
 def skip_message(state: State, command: SkipMessage, _now: str, limits: Limits) -> Decision:

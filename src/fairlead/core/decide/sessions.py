@@ -47,7 +47,8 @@ class SeePerson(msgspec.Struct, frozen=True):
 
 
 class StartSession(msgspec.Struct, frozen=True):
-    """A new session in a place of its own, bound from the first moment."""
+    """A new session in a place of its own, bound from the first moment. For a session that starts another one
+    (requirement D4); people start threads with `StartThread`."""
 
     session_key: SessionKey
     conversation: ConversationRef
@@ -75,6 +76,8 @@ class ResetSession(msgspec.Struct, frozen=True):
 
 
 class Bind(msgspec.Struct, frozen=True):
+    """Part of the binding service (requirement D1), as `Touch` and `Unbind` are."""
+
     target_session_key: str
     target_kind: BindingTargetKind
     conversation: ConversationRef
@@ -233,13 +236,16 @@ def binding_events(
 def touch(state: State, command: Touch, now: str, _limits: Limits) -> Decision:
     """Activity moves the expiry by the binding's whole time to live. One that lives for good needs no touch, one that
     has expired is not revived, and a late report of old activity shortens nothing."""
-    binding = state.bindings.get(command.binding_id)
+    events = touch_events(state, command.binding_id, now, active_at=command.at or now)
+    return Decision(events) if events else NOTHING
+
+
+def touch_events(state: State, binding_id: str, now: str, *, active_at: str) -> tuple[JournalEvent, ...]:
+    binding = state.bindings.get(binding_id)
     if binding is None or binding.ttl_ms is None or not binding.is_live(now):
-        return NOTHING
-    expiry = timestamps.plus(command.at or now, binding.ttl_ms / 1000)
-    if expiry <= (binding.expires_at or ""):
-        return NOTHING
-    return Decision((BindingTouched(command.binding_id, expiry),), subject=command.binding_id)
+        return ()
+    expiry = timestamps.plus(active_at, binding.ttl_ms / 1000)
+    return (BindingTouched(binding_id, expiry),) if expiry > (binding.expires_at or "") else ()
 
 
 def unbind(state: State, command: Unbind, _now: str, _limits: Limits) -> Decision:

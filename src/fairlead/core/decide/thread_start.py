@@ -47,7 +47,7 @@ def thread_of(entry: OutboxEntry, message_id: str) -> SessionKey | None:
     return thread_key(agent_id=opening.agent_id, space_id=opening.space_id, thread_id=message_id)
 
 
-def begun(state: State, entry: OutboxEntry, message_id: str, now: str) -> tuple[JournalEvent, ...]:
+def session_events(state: State, entry: OutboxEntry, message_id: str, now: str) -> tuple[JournalEvent, ...]:
     """The opening message stands: the session and its binding, before the thread itself is made."""
     opening, key = entry.opening, thread_of(entry, message_id)
     if opening is None or key is None or str(key) in state.sessions:
@@ -58,7 +58,7 @@ def begun(state: State, entry: OutboxEntry, message_id: str, now: str) -> tuple[
     return (created, *binding_events(state, str(key), there, now))
 
 
-def undone(state: State, entry: OutboxEntry) -> tuple[JournalEvent, ...]:
+def unbind_events(state: State, entry: OutboxEntry) -> tuple[JournalEvent, ...]:
     """The thread can never be made: nothing stays bound to it."""
     key = thread_of(entry, entry.paid["0"]) if "0" in entry.paid else None
     return tuple(

@@ -14,7 +14,6 @@ def delivery_owed(state: State, ts: str, event: e.DeliveryOwed) -> None:
         ts,
         event.job_id,
         event.question_id,
-        event.text,
         event.fail_closed,
     )
     if event.opening is not None:

@@ -15,7 +15,6 @@ import msgspec
 
 from fairlead.core import timestamps
 from fairlead.core.decide.delivery import AbandonDelivery, DeferDelivery, MarkPieceSent, PlanDelivery
-from fairlead.core.decide.sessions import Touch
 from fairlead.core.retention import is_rising
 from fairlead.core.routing import Destination, resolve_destination, where_asked
 from fairlead.core.state import Job, OutboxEntry, State
@@ -199,8 +198,6 @@ class Outbox:
         else:
             self._begun_here.add(entry.entry_id)  # pieces behind a paid one were never tried
             await self._ledger.record_durably(MarkPieceSent(entry.entry_id, outgoing.index, message_id))
-            # Whatever way it went, it is activity of that conversation.
-            await self._ledger.record_durably(Touch(self._state.bound.get(outgoing.destination.address, "")))
         return True
 
     async def _wait_while_away(self, entry: OutboxEntry, channel: str, seen: int) -> None:
