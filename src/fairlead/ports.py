@@ -8,7 +8,7 @@ import msgspec
 
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import DirectoryFacts
-from fairlead.core.engine import AgentInitiated, EngineEvent, Invocation, Told, Verdict
+from fairlead.core.engine import AgentInitiated, AgentInstruction, EngineEvent, Invocation, Verdict
 from fairlead.core.events import FileRef, JournalEvent
 from fairlead.core.inbound import Attachment, Inbound
 from fairlead.core.live import LiveEvent
@@ -149,8 +149,8 @@ class Runtime(Protocol):
         returns only when nothing of it is left running."""
         ...
 
-    async def tell(self, session_key: str, told: Told) -> None:
-        """An answer, an interruption or a wish for the agent of this session; ignored when there is none, but for a
+    async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
+        """A response, an interruption or a wish for the agent of this session; ignored when there is none, but for a
         mode: that also holds for the next one, and is refused with E_MODE_UNAVAILABLE if it cannot be had."""
         ...
 

@@ -14,7 +14,7 @@ from fairlead.core.decide.projects import AddProject, CreateProject, DirectoryFa
 from fairlead.core.decide.questions import AskPerson
 from fairlead.core.decide.scheduling import StartNext
 from fairlead.core.decide.sessions import BeginService, FoundState, StartSession
-from fairlead.core.engine import Ask, Option, PermissionRequested, Question, QuestionAsked
+from fairlead.core.engine import Ask, Option, PermissionRequested, Question, QuestionRequested
 from fairlead.core.events import JournalEvent, Piece
 from fairlead.core.fold import apply
 from fairlead.core.inbound import Inbound
@@ -57,8 +57,8 @@ def permission(detail: str = "rm -rf build", request_id: str = "r1") -> Permissi
     return PermissionRequested(request_id, "Bash", "Run a command", detail)
 
 
-def colour_question(request_id: str = "r1") -> QuestionAsked:
-    return QuestionAsked(request_id, (Question("Which colour?", (Option("red"), Option("blue"))),))
+def colour_question(request_id: str = "r1") -> QuestionRequested:
+    return QuestionRequested(request_id, (Question("Which colour?", (Option("red"), Option("blue"))),))
 
 
 class CoreHarness:

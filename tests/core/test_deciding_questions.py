@@ -6,7 +6,7 @@ from core_house import FRIEND, OWNER, STRANGER, CoreHarness, colour_question, ke
 from fairlead.core import timestamps
 from fairlead.core.decide.job_ends import MarkInterrupted
 from fairlead.core.decide.questions import AnswerQuestion, AskPerson, ExpireQuestion, WithdrawQuestion
-from fairlead.core.engine import PlanProposed, QuestionAsked
+from fairlead.core.engine import PlanProposed, QuestionRequested
 from fairlead.core.events import JobContinued, JobEnqueued, QuestionAnswered, QuestionClosed
 from fairlead.core.limits import Limits
 from fairlead.core.state import question_entry_id
@@ -42,7 +42,7 @@ def test_questions_and_plans_keep_their_words(core: CoreHarness):
         ["red", "blue"],
     )
     assert (plan.kind, plan.detail) == ("plan", "1. dig\n2. fill")
-    assert core.state.questions[core.ask(job_id, QuestionAsked("r3", ()))].title == "The agent asks."
+    assert core.state.questions[core.ask(job_id, QuestionRequested("r3", ()))].title == "The agent asks."
 
 
 @pytest.mark.req("A16")

@@ -13,9 +13,9 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import DirectoryFacts
 from fairlead.core.engine import (
     AgentInitiated,
+    AgentInstruction,
     EngineEvent,
     Invocation,
-    Told,
 )
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import user_key
@@ -126,7 +126,7 @@ class Agent:
     def __init__(self, play: Callable[[Invocation], AsyncIterator[EngineEvent]], **can: bool) -> None:
         self.capabilities = RuntimeCapabilities(**can)
         self.invocations: list[Invocation] = []
-        self.told: list[Told] = []
+        self.instructions: list[AgentInstruction] = []
         self.heard = asyncio.Event()
         self.spoken: asyncio.Queue[AgentInitiated | Exception] = asyncio.Queue()
         self.open = 0
@@ -141,8 +141,8 @@ class Agent:
         finally:
             self.open -= 1
 
-    async def tell(self, session_key: str, told: Told) -> None:
-        self.told.append(told)
+    async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
+        self.instructions.append(instruction)
         self.heard.set()
 
     async def unasked(self) -> AsyncIterator[AgentInitiated]:

@@ -201,7 +201,7 @@ async def test_an_agent_that_does_not_listen_is_ended_after_the_grace():
         await flow.command(ask.Cancel())
         assert (await flow.ended(receipt.job_id)).state == "cancelled"
         assert 5 <= asyncio.get_running_loop().time() - began < 7
-        assert agent.told == [Interrupt()]
+        assert agent.instructions == [Interrupt()]
         assert agent.open == 0
 
 
@@ -229,8 +229,8 @@ async def test_a_turn_that_is_ending_of_a_crash_can_be_told_to_stop():
     """Its agent died of the answer it was told, and takes its time to go."""
 
     class Fragile(Agent):
-        async def tell(self, session_key, told):
-            await super().tell(session_key, told)
+        async def instruct(self, session_key, told):
+            await super().instruct(session_key, told)
             raise BrokenPipeError("nobody there to be told")
 
     async def play(_invocation):
@@ -328,12 +328,12 @@ async def test_an_agent_that_was_only_ready_is_cancelled_without_having_begun():
 
 
 class Deafened(Agent):
-    async def tell(self, session_key, told):
+    async def instruct(self, session_key, told):
         raise ConnectionResetError("the agent went")
 
 
 class Stuck(Agent):
-    async def tell(self, session_key, told):
+    async def instruct(self, session_key, told):
         await asyncio.sleep(10_000)
 
 
@@ -621,7 +621,7 @@ async def test_a_request_that_the_agent_takes_back_because_of_a_shutdown_can_be_
     agent = Agent(lambda _invocation: play(), interrupt=True)
 
     async def play():
-        yield engine.QuestionAsked("r1", (engine.Question("Which?", (engine.Option("red"),)),))
+        yield engine.QuestionRequested("r1", (engine.Question("Which?", (engine.Option("red"),)),))
         await agent.heard.wait()
         yield RequestWithdrawn("r1")
         yield TurnFailed(Code.E_INTERNAL, "interrupted")
@@ -644,4 +644,4 @@ async def test_a_request_that_the_agent_takes_back_closes_its_question():
         assert job.state == "success"
         [question] = flow.state.questions.values()
         assert (question.status, question.closed_reason) == ("closed", "withdrawn")
-        assert [t.verdict for t in agent.told if isinstance(t, engine.Answer)] == ["deny"]
+        assert [t.verdict for t in agent.instructions if isinstance(t, engine.Response)] == ["deny"]

@@ -10,11 +10,11 @@ import pytest
 from replay_stage import ReplayStage
 
 from fairlead.core.engine import (
-    Answer,
     Diagnostic,
     Interrupt,
     PermissionRequested,
     RequestWithdrawn,
+    Response,
     ResumeKeyFound,
     TextDelta,
     TurnEnded,
@@ -186,7 +186,7 @@ async def test_one_that_heeds_no_interruption_over_its_pipe_is_not_asked_the_sam
             async for event in stream:
                 if isinstance(event, Diagnostic):
                     break
-            await runtime.tell("s", Interrupt())
+            await runtime.instruct("s", Interrupt())
         assert processes_of(turn) == []
     assert not asked_again.exists()
 
@@ -330,9 +330,9 @@ def test_an_answer_counts_once_and_a_withdrawn_request_not_at_all():
     withdrawn = dialogue.hear(line(type="control_cancel_request", request_id="r2"))
 
     assert withdrawn.job == [RequestWithdrawn("r2")]
-    assert dialogue.answer(Answer("r2", "allow")) is None
-    assert dialogue.answer(Answer("r1", "deny", message="no")) is not None
-    assert dialogue.answer(Answer("r1", "allow")) is None
+    assert dialogue.answer(Response("r2", "allow")) is None
+    assert dialogue.answer(Response("r1", "deny", message="no")) is not None
+    assert dialogue.answer(Response("r1", "allow")) is None
     assert not dialogue.is_waiting
     assert not dialogue.has_been_granted
 

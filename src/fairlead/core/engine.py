@@ -83,7 +83,9 @@ class Question(msgspec.Struct, frozen=True, omit_defaults=True):
     several: bool = False
 
 
-class QuestionAsked(_Engine, frozen=True):
+class QuestionRequested(_Engine, frozen=True):
+    """The agent wants to ask; the journal's `QuestionAsked` says that a person was asked."""
+
     request_id: str
     questions: tuple[Question, ...]
 
@@ -94,7 +96,7 @@ class PlanProposed(_Engine, frozen=True):
 
 
 class RequestWithdrawn(_Engine, frozen=True):
-    """The agent no longer waits for an answer to this request."""
+    """The agent no longer waits for a response to this request."""
 
     request_id: str
 
@@ -150,7 +152,7 @@ EngineEvent: TypeAlias = (
     | ImageProduced
     | ResumeKeyFound
     | PermissionRequested
-    | QuestionAsked
+    | QuestionRequested
     | PlanProposed
     | RequestWithdrawn
     | UsageReported
@@ -161,13 +163,13 @@ EngineEvent: TypeAlias = (
     | TurnFailed
 )
 
-Ask: TypeAlias = PermissionRequested | QuestionAsked | PlanProposed
+Ask: TypeAlias = PermissionRequested | QuestionRequested | PlanProposed
 
 Verdict = Literal["allow", "deny"]
 
 
-class Answer(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=True):
-    """What a person decided, on its way back to the agent."""
+class Response(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=True):
+    """What a person decided, on its way back to the agent (an answer is what the agent says)."""
 
     request_id: str
     verdict: Verdict
@@ -191,7 +193,7 @@ class SetMode(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
     workspace_path: str
 
 
-Told: TypeAlias = Answer | Interrupt | SetModel | SetMode
+AgentInstruction: TypeAlias = Response | Interrupt | SetModel | SetMode
 
 
 class AgentInitiated(msgspec.Struct, frozen=True):

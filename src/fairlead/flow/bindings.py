@@ -1,7 +1,7 @@
 """Which conversation is bound to which session: bind, list, resolve, touch, unbind. Durable before it returns.
 
-This is the binding service of requirement D1. Fairlead itself binds while it takes messages and starts threads; sessions
-that start other sessions (D4) will bind through here.
+This is the binding service of requirement D1. Fairlead itself binds while it takes messages and starts threads;
+sessions that start other sessions (D4) will bind through here.
 """
 
 from typing import Any

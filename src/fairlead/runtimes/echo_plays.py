@@ -11,7 +11,6 @@ from typing import Final, TypeAlias
 import msgspec
 
 from fairlead.core.engine import (
-    Answer,
     Diagnostic,
     EngineEvent,
     ImageProduced,
@@ -20,7 +19,8 @@ from fairlead.core.engine import (
     PermissionRequested,
     PlanProposed,
     Question,
-    QuestionAsked,
+    QuestionRequested,
+    Response,
     TextDelta,
     ThinkingDelta,
     ToolEnded,
@@ -49,7 +49,7 @@ class AwaitAnswer(msgspec.Struct, frozen=True):
 
 
 Deed: TypeAlias = EngineEvent | Pause | AwaitAnswer
-Play: TypeAlias = Generator[Deed, Answer | None, None]
+Play: TypeAlias = Generator[Deed, Response | None, None]
 
 
 class Stage(msgspec.Struct):
@@ -124,7 +124,7 @@ def _ask(stage: Stage, step: Step) -> Play:
 def _question(stage: Stage, step: Step) -> Play:
     questions = tuple(map(_question_of, (step.rest or "Shall I go on? | yes | no").split("||")))
     request_id = stage.new_request_id()
-    yield QuestionAsked(request_id, questions)
+    yield QuestionRequested(request_id, questions)
     answer = yield AwaitAnswer(request_id)
     for each in questions:
         chosen = "" if answer is None else answer.chosen.get(each.text, answer.message or answer.verdict)

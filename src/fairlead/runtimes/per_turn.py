@@ -6,7 +6,16 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from fairlead.core.engine import AgentInitiated, EngineEvent, Interrupt, Invocation, Noticed, Ready, Told, TurnFailed
+from fairlead.core.engine import (
+    AgentInitiated,
+    AgentInstruction,
+    EngineEvent,
+    Interrupt,
+    Invocation,
+    Noticed,
+    Ready,
+    TurnFailed,
+)
 from fairlead.errors import FairleadError
 from fairlead.ports import AgentInfo, Health, JobLogs, RuntimeCapabilities
 from fairlead.runtimes.cli_turn import CliTurn, Command
@@ -74,10 +83,10 @@ class PerTurnRuntime:
             if self._running.get(invocation.session_key) is turn:
                 del self._running[invocation.session_key]
 
-    async def tell(self, session_key: str, told: Told) -> None:
+    async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
         """Nobody can be asked in the middle of such a turn, so only an interruption means anything."""
         turn = self._running.get(session_key)
-        if turn is not None and isinstance(told, Interrupt):
+        if turn is not None and isinstance(instruction, Interrupt):
             turn.interrupt()
 
     async def unasked(self) -> AsyncIterator[AgentInitiated]:

@@ -13,13 +13,13 @@ import msgspec
 
 from fairlead.core.engine import (
     AgentInitiated,
-    Answer,
+    AgentInstruction,
     EngineEvent,
     Invocation,
     PermissionRequested,
     PlanProposed,
-    QuestionAsked,
-    Told,
+    QuestionRequested,
+    Response,
     TurnEnded,
     TurnFailed,
 )
@@ -148,7 +148,7 @@ class ScriptedRuntime:
         if self._is_unplugged:
             return
         match event:
-            case PermissionRequested() | QuestionAsked() | PlanProposed():
+            case PermissionRequested() | QuestionRequested() | PlanProposed():
                 self._log.vacate(invoked.job_id)
             case TurnEnded():
                 invoked.ended = "success"
@@ -159,10 +159,10 @@ class ScriptedRuntime:
             case _:
                 pass
 
-    async def tell(self, session_key: str, told: Told) -> None:
-        if isinstance(told, Answer) and not self._is_unplugged and session_key in self._job_of:
+    async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
+        if isinstance(instruction, Response) and not self._is_unplugged and session_key in self._job_of:
             self._log.occupy(self._job_of[session_key])
-        await self._player.tell(session_key, told)
+        await self._player.instruct(session_key, instruction)
 
     def unasked(self) -> AsyncIterator[AgentInitiated]:
         return self._player.unasked()

@@ -5,8 +5,7 @@ import msgspec
 from fairlead.core import timestamps
 from fairlead.core.decide.decision import NOTHING, Decision, refused
 from fairlead.core.decide.messages import is_allowed, new_job_id
-from fairlead.core.engine import Ask, PermissionRequested, PlanProposed, Verdict
-from fairlead.core.engine import QuestionAsked as AgentQuestion
+from fairlead.core.engine import Ask, PermissionRequested, PlanProposed, QuestionRequested, Verdict
 from fairlead.core.events import (
     AskedItem,
     ChoiceMade,
@@ -85,7 +84,7 @@ def _asked(question_id: str, job: Job, ask: Ask, deadline: str) -> QuestionAsked
                 narrow_rule(ask),
                 suggestions=ask.suggestions,
             )
-        case AgentQuestion():
+        case QuestionRequested():
             items = tuple(AskedItem(q.text, q.options, q.header, q.several) for q in ask.questions)
             title = items[0].text if items else "The agent asks."
             return QuestionAsked(*common, "question", ask.request_id, title, deadline, items=items)

@@ -29,7 +29,7 @@ class StreamAsRuntime:
         self._events: asyncio.Queue[EngineEvent] = asyncio.Queue()
         self.name = runtime.name
         self.capabilities = msgspec.structs.replace(runtime.capabilities, gets_ready=False)
-        self.tell = runtime.tell
+        self.instruct = runtime.instruct
         self.unasked = runtime.unasked
         self.describe = runtime.describe
         self.end_session = runtime.end_session

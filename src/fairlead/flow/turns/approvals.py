@@ -1,10 +1,10 @@
-"""Asking a person on behalf of an agent, and carrying the answer back. Waits on the ledger, not on any channel."""
+"""Asking a person on behalf of an agent, and carrying the response back. Waits on the ledger, not on any channel."""
 
 import asyncio
 
 from fairlead.core import timestamps
 from fairlead.core.decide.questions import AskPerson, ExpireQuestion, WithdrawQuestion, narrow_rule
-from fairlead.core.engine import Answer, Ask, PermissionRequested
+from fairlead.core.engine import Ask, PermissionRequested, Response
 from fairlead.core.state import OpenQuestion
 from fairlead.errors import FairleadError
 from fairlead.flow.ledger import Ledger
@@ -14,18 +14,18 @@ class Approvals:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
-    async def ask(self, job_id: str, ask: Ask) -> Answer:
-        """The person's answer, once the job has its slot again. Nobody in time, or no room to ask, means no."""
+    async def ask(self, job_id: str, ask: Ask) -> Response:
+        """The person's response, once the job has its slot again. Nobody in time, or no room to ask, means no."""
         if self._already_allowed(job_id, ask):
-            return Answer(ask.request_id, "allow", remember=True)
+            return Response(ask.request_id, "allow", remember=True)
         try:
             decision = await self._ledger.record_durably(AskPerson(job_id, ask))
         except FairleadError as refusal:
-            return Answer(ask.request_id, "deny", message=refusal.message)
+            return Response(ask.request_id, "deny", message=refusal.message)
         question = self._ledger.state.questions[decision.subject]
         await self._until_settled(question)
         await self._until_running(job_id)
-        return _answer(question)
+        return _response(question)
 
     async def withdraw(self, job_id: str, request_id: str) -> None:
         await self._ledger.record_durably(WithdrawQuestion(job_id, request_id))
@@ -54,14 +54,14 @@ class Approvals:
         await self._ledger.until_all_durable()
 
 
-def _answer(question: OpenQuestion) -> Answer:
+def _response(question: OpenQuestion) -> Response:
     if question.status != "answered":
         reason = question.closed_reason.replace("_", " ") or "closed"
-        return Answer(question.request_id, "deny", message=f"Nobody answered: the question is {reason}.")
-    return Answer(
-        question.request_id,
-        "allow" if question.verdict == "allow" else "deny",
-        question.chosen,
-        question.message,
-        question.for_session,
+        return Response(question.request_id, "deny", message=f"Nobody answered: the question is {reason}.")
+    return Response(
+        request_id=question.request_id,
+        verdict="allow" if question.verdict == "allow" else "deny",
+        chosen=question.chosen,
+        message=question.message,
+        remember=question.for_session,
     )

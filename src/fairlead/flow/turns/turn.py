@@ -126,7 +126,7 @@ class Turn:
         if self._runtime.capabilities.interrupt:
             with contextlib.suppress(TimeoutError):  # also of the telling: a stuck agent takes no word
                 async with asyncio.timeout(self._settings.interrupt_grace_sec):
-                    await self._runtime.tell(self.job.session_key, engine.Interrupt())
+                    await self._runtime.instruct(self.job.session_key, engine.Interrupt())
                     await asyncio.get_running_loop().create_future()
         self._timer.expire()
 
@@ -220,7 +220,7 @@ class Turn:
                 return  # the end is shown when it is durable, not before
             case engine.ResumeKeyFound():
                 await self._ledger.record_durably(LearnResumeKey(self.job.job_id, event.key))
-            case engine.PermissionRequested() | engine.QuestionAsked() | engine.PlanProposed():
+            case engine.PermissionRequested() | engine.QuestionRequested() | engine.PlanProposed():
                 owner.start(self._ask(event), name=f"ask {event.request_id}")
                 return  # shown as a question, once it is durable
             case engine.RequestWithdrawn() if self._stopped is not None:
@@ -242,10 +242,10 @@ class Turn:
 
     async def _ask(self, ask: engine.Ask) -> None:
         with self._timer.paused():
-            answer = await self._approvals.ask(self.job.job_id, ask)
-        if answer.verdict == "allow" and isinstance(ask, engine.PermissionRequested):
+            response = await self._approvals.ask(self.job.job_id, ask)
+        if response.verdict == "allow" and isinstance(ask, engine.PermissionRequested):
             self._gathered.permission_granted = True
-        await self._runtime.tell(self.job.session_key, answer)
+        await self._runtime.instruct(self.job.session_key, response)
 
     def _report_progress(self) -> None:
         now = asyncio.get_running_loop().time()

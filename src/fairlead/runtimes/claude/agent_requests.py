@@ -7,13 +7,13 @@ from typing import Any, Final, cast
 import msgspec
 
 from fairlead.core.engine import (
-    Answer,
     Ask,
     Option,
     PermissionRequested,
     PlanProposed,
     Question,
-    QuestionAsked,
+    QuestionRequested,
+    Response,
     Suggestion,
 )
 from fairlead.runtimes.claude import wire
@@ -39,7 +39,7 @@ def ask_of(request_id: str, request: wire.ToolRequest, tool_input: dict[str, Any
     """`tool_input` is the call's own, also where the request leaves it out (as it does for plans)."""
     match request.tool_name:
         case "AskUserQuestion" if questions := _questions(tool_input):
-            return QuestionAsked(request_id, questions)
+            return QuestionRequested(request_id, questions)
         case "ExitPlanMode":
             return PlanProposed(request_id, _text(tool_input.get("plan")) or "(The agent gave no plan in words.)")
         case _:
@@ -139,11 +139,11 @@ def _rule_words(rule: dict[str, Any]) -> str:
     return f"{tool}({content})" if content else tool
 
 
-def response_to(ask: Ask, tool_input: dict[str, Any], answer: Answer) -> dict[str, Any]:
+def response_to(ask: Ask, tool_input: dict[str, Any], answer: Response) -> dict[str, Any]:
     """A standing permission is Fairlead's own narrow rule: Claude's would be written into the project's settings."""
     if answer.verdict == "deny":
         return {"behavior": "deny", "message": answer.message or _NO}
-    if isinstance(ask, QuestionAsked):
+    if isinstance(ask, QuestionRequested):
         answers = dict(answer.chosen)
         if answer.message:
             answers.setdefault(ask.questions[0].text, answer.message)

@@ -6,15 +6,15 @@ import msgspec
 
 from fairlead.core.decide.questions import narrow_rule
 from fairlead.core.engine import (
-    Answer,
     Ask,
     Diagnostic,
     EngineEvent,
     ModelsOffered,
     PermissionRequested,
     PlanProposed,
-    QuestionAsked,
+    QuestionRequested,
     RequestWithdrawn,
+    Response,
     ResumeKeyFound,
     TextDelta,
     ToolEnded,
@@ -116,7 +116,7 @@ class Dialogue:
                 pass
         return heard
 
-    def answer(self, answer: Answer) -> bytes | None:
+    def answer(self, answer: Response) -> bytes | None:
         """The line that carries a person's answer, None if nobody waits for it any more."""
         waiting = self._asks.pop(answer.request_id, None)
         if waiting is None:
@@ -128,7 +128,7 @@ class Dialogue:
                 self.allowed.add(narrow_rule(ask))
         return wire.answer_line(answer.request_id, response_to(ask, tool_input, answer))
 
-    def approves_plan(self, answer: Answer) -> bool:
+    def approves_plan(self, answer: Response) -> bool:
         ask, _ = self._asks.get(answer.request_id, (None, None))
         return answer.verdict == "allow" and isinstance(ask, PlanProposed)
 
@@ -181,7 +181,7 @@ class Dialogue:
                 self.has_been_granted = True
                 heard.reply.append(self._granted(event))
                 return False
-            case PermissionRequested() | QuestionAsked() | PlanProposed():
+            case PermissionRequested() | QuestionRequested() | PlanProposed():
                 self._asks[event.request_id] = (event, self._input_of(event, translator))
             case ModelsOffered():
                 self.known.model = event.current
@@ -195,7 +195,7 @@ class Dialogue:
         return True
 
     def _granted(self, ask: PermissionRequested) -> bytes:
-        answer = Answer(ask.request_id, "allow")
+        answer = Response(ask.request_id, "allow")
         return wire.answer_line(ask.request_id, response_to(ask, ask.input, answer))
 
     def _input_of(self, ask: Ask, translator: ClaudeTranslator) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class Pool:
                 process = self._start(invocation, launch, agent_session, model=model, mode=mode)
             self._processes[session_key] = process
         if process.model != model:
-            await process.tell(SetModel(model or DEFAULT_MODEL))
+            await process.instruct(SetModel(model or DEFAULT_MODEL))
             process.model = model
         if mode and process.mode != mode:
             await process.ask_mode(mode)

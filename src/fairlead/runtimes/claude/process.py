@@ -8,7 +8,16 @@ from typing import Any, Final
 
 import msgspec
 
-from fairlead.core.engine import Answer, EngineEvent, Interrupt, SetMode, SetModel, Told, TurnEnded, TurnFailed
+from fairlead.core.engine import (
+    AgentInstruction,
+    EngineEvent,
+    Interrupt,
+    Response,
+    SetMode,
+    SetModel,
+    TurnEnded,
+    TurnFailed,
+)
 from fairlead.errors import Code
 from fairlead.kit.framing import LineTooLong
 from fairlead.kit.processes import Grace, OwnedProcess, StdinClosed, StdinStuck
@@ -157,10 +166,10 @@ class ClaudeProcess:
             raise event
         return event
 
-    async def tell(self, told: Told) -> None:
-        match told:
-            case Answer():
-                line = self.dialogue.answer(told)
+    async def instruct(self, instruction: AgentInstruction) -> None:
+        match instruction:
+            case Response():
+                line = self.dialogue.answer(instruction)
                 if line is not None:
                     await self._write(line)
                     # The clock that stood still while a person thought begins anew.
@@ -170,10 +179,10 @@ class ClaudeProcess:
                 self._is_interrupted = True
                 await self._request({"subtype": "interrupt"})
             case SetModel():
-                self.model = told.model
-                await self._request({"subtype": "set_model", "model": told.model})
+                self.model = instruction.model
+                await self._request({"subtype": "set_model", "model": instruction.model})
             case SetMode():
-                await self.ask_mode(told.mode)
+                await self.ask_mode(instruction.mode)
 
     async def ask_mode(self, mode: str) -> None:
         self.mode = mode

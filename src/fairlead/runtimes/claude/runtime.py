@@ -12,16 +12,16 @@ import msgspec
 
 from fairlead.core.engine import (
     AgentInitiated,
-    Answer,
+    AgentInstruction,
     Diagnostic,
     EngineEvent,
     Interrupt,
     Invocation,
     ModelsOffered,
     Noticed,
+    Response,
     ResumeKeyFound,
     SetMode,
-    Told,
     TurnEnded,
     TurnFailed,
 )
@@ -315,20 +315,20 @@ class ClaudeRuntime:
 
     # --- beside a turn ---------------------------------------------------------------------------------------------
 
-    async def tell(self, session_key: str, told: Told) -> None:
-        if isinstance(told, SetMode):
-            policy = read_tool_policy(Path(told.workspace_path), self._settings.tools)
-            self._modes.choose(session_key, told.mode, policy)
+    async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
+        if isinstance(instruction, SetMode):
+            policy = read_tool_policy(Path(instruction.workspace_path), self._settings.tools)
+            self._modes.choose(session_key, instruction.mode, policy)
         one_shot = self._one_shots.get(session_key)
-        if one_shot is not None and isinstance(told, Interrupt):
+        if one_shot is not None and isinstance(instruction, Interrupt):
             one_shot.interrupt()
         process = self._process_of(session_key)
         if process is None:
             return
-        if isinstance(told, Answer) and process.dialogue.approves_plan(told):
+        if isinstance(instruction, Response) and process.dialogue.approves_plan(instruction):
             self._modes.leave_plan(session_key)
             process.mode = ""
-        await process.tell(told)
+        await process.instruct(instruction)
 
     def _process_of(self, session_key: str) -> ClaudeProcess | None:
         return self._alone.get(session_key) or self._pool.get(session_key)
