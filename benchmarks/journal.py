@@ -81,9 +81,23 @@ async def appending_rows(directory: Path) -> list[Row]:
     reached = measured <= max(floor * 1.3, floor + 300)
     return [
         Row(
-            "durable append, one writer", measured, floor, "bare write + fdatasync", "µs", "≤ 1.3x or + 300 µs", reached
+            name="durable append, one writer",
+            measured=measured,
+            floor=floor,
+            floor_name="bare write + fdatasync",
+            unit="µs",
+            reach="≤ 1.3x or + 300 µs",
+            reached=reached,
         ),
-        Row("durable appends, 64 writers", together, alone, "one writer", "/s", "≥ 20x", together >= 20 * alone),
+        Row(
+            name="durable appends, 64 writers",
+            measured=together,
+            floor=alone,
+            floor_name="one writer",
+            unit="/s",
+            reach="≥ 20x",
+            reached=together >= 20 * alone,
+        ),
     ]
 
 

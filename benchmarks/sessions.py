@@ -23,7 +23,19 @@ def state_with(sessions: int) -> State:
         place = ConversationRef("bench", "fairlead", str(n))
         key = thread_key(agent_id="fairlead", space_id="1", thread_id=str(n))
         for m in range(JOBS_EACH):
-            _do(state, Submit(Inbound(place, key, f"{n}{m}", "42", "look at the failing tests", pre_authorised=True)))
+            _do(
+                state,
+                Submit(
+                    Inbound(
+                        conversation=place,
+                        session_key=key,
+                        message_id=f"{n}{m}",
+                        person="42",
+                        text="look at the failing tests",
+                        pre_authorised=True,
+                    )
+                ),
+            )
             job_id = _do(state, StartNext())
             _do(state, EndJob(job_id, Completed("done")))
     return state

@@ -92,7 +92,7 @@ async def run(runtime: Runtime, turn: Invocation) -> list[EngineEvent]:
         async for event in stream:
             events.append(event)
             if isinstance(event, PermissionRequested):
-                await runtime.instruct(turn.session_key, Response(event.request_id, "allow"))
+                await runtime.instruct(turn.session_key, Response(request_id=event.request_id, verdict="allow"))
     assert [event for event in events if isinstance(event, TurnEnded | TurnFailed)] == events[-1:]
     return events
 

@@ -63,7 +63,7 @@ async def agent_session(
             if isinstance(event, PermissionRequested | QuestionRequested | PlanProposed):
                 kind, answer = waiting.pop(0)
                 assert isinstance(event, kind)
-                await runtime.instruct(turn.session_key, Response(event.request_id, **answer))
+                await runtime.instruct(turn.session_key, Response(request_id=event.request_id, **answer))
     assert waiting == []
     return events
 
@@ -163,7 +163,7 @@ async def test_the_hang_clock_stands_still_while_a_person_is_asked(stage: RealSt
                 if isinstance(event, PermissionRequested):
                     # A person who takes longer than the limit: a real process knows no virtual time.
                     await asyncio.sleep(6.0)
-                    await runtime.instruct(turn.session_key, Response(event.request_id, "allow"))
+                    await runtime.instruct(turn.session_key, Response(request_id=event.request_id, verdict="allow"))
 
     end_of(events)
     assert (stage.root / "project" / "slow").exists()

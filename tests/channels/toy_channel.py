@@ -47,7 +47,14 @@ class PostOffice:
                 verdict = "allow" if letter == "YES" else "deny"
                 return await gate.click(Click(self.questions.pop(box), sender, verdict, pre_authorised=True))
             receipt = await gate.submit(
-                Inbound(here, key, f"in-{next(self._stamps)}", sender, letter, pre_authorised=True)
+                Inbound(
+                    conversation=here,
+                    session_key=key,
+                    message_id=f"in-{next(self._stamps)}",
+                    person=sender,
+                    text=letter,
+                    pre_authorised=True,
+                )
             )
         except FairleadError as refusal:
             return refusal.full_sentence()

@@ -54,7 +54,7 @@ def thread(name: str) -> SessionKey:
 
 
 def permission(detail: str = "rm -rf build", request_id: str = "r1") -> PermissionRequested:
-    return PermissionRequested(request_id, "Bash", "Run a command", detail)
+    return PermissionRequested(request_id=request_id, tool="Bash", title="Run a command", detail=detail)
 
 
 def colour_question(request_id: str = "r1") -> QuestionRequested:
@@ -123,10 +123,10 @@ class CoreHarness:
         return self.say(text, conversation=place(name), session_key=thread(name), **more)
 
     def create(self, name: str, *, tools: tuple[str, ...] = ("echo",), default: str = "echo") -> Decision:
-        return self.do(CreateProject(name, directory(f"/srv/{name}"), tools, default))
+        return self.do(CreateProject(name=name, directory=directory(f"/srv/{name}"), tools=tools, default_tool=default))
 
     def start_thread(self, name: str, **more: Any) -> Decision:
-        return self.do(StartSession(thread(name), place(name), OWNER, **more))
+        return self.do(StartSession(session_key=thread(name), conversation=place(name), person=OWNER, **more))
 
     def retry(self, job_id: str) -> Decision:
         return self.do(RetryJob(self.job(job_id), "the same again", OWNER))

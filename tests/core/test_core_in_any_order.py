@@ -114,7 +114,9 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(problem=st.sampled_from(["", "gone"]), tool=st.sampled_from(["echo", "claude"]))
     def edit_project(self, problem: str, tool: str):
-        self.core.do(UpdateProject("api", directory("/srv/api", problem), ("echo", tool), tool))
+        self.core.do(
+            UpdateProject(name="api", directory=directory("/srv/api", problem), tools=("echo", tool), default_tool=tool)
+        )
 
     @rule(name=names)
     def reset(self, name: str):
@@ -122,7 +124,9 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(name=names, where=names, ttl=st.sampled_from([None, 1000, 86_400_000]))
     def bind(self, name: str, where: str, ttl: int | None):
-        self.core.do(Bind(str(thread(name)), "session", place(where), ttl_ms=ttl))
+        self.core.do(
+            Bind(target_session_key=str(thread(name)), target_kind="session", conversation=place(where), ttl_ms=ttl)
+        )
 
     @rule(index=which)
     def touch(self, index: int):
@@ -136,7 +140,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(index=which, person=people, verdict=st.sampled_from(["allow", "deny"]), for_session=st.booleans())
     def answer(self, index: int, person: str, verdict, for_session: bool):
         question = pick(self.core.state.questions, index)
-        self.core.do(AnswerQuestion(question, person, verdict, for_session=for_session))
+        self.core.do(AnswerQuestion(question_id=question, person=person, verdict=verdict, for_session=for_session))
 
     # --- agents
 

@@ -32,7 +32,7 @@ def routed(core: CoreHarness, requester=None, *, fail_closed: bool = False) -> t
 @pytest.fixture
 def two_places(core: CoreHarness) -> CoreHarness:
     core.say()
-    core.do(Bind(ME, "session", place("porch"), ttl_ms=1000))
+    core.do(Bind(target_session_key=ME, target_kind="session", conversation=place("porch"), ttl_ms=1000))
     return core
 
 
@@ -130,7 +130,7 @@ def test_what_is_not_in_the_plan_is_not_paid(core: CoreHarness, entry: str):
 
 @given(st.permutations(range(4)))
 def test_pieces_paid_in_any_order_leave_the_first_unpaid_one_next(order: list[int]):
-    paid = OutboxEntry("d", "answer", ME, place(), "")
+    paid = OutboxEntry(entry_id="d", kind="answer", session_key=ME, requester=place(), owed_at="")
     for index in order:
         paid.paid[str(index)] = "m"
         missing = [i for i in range(5) if str(i) not in paid.paid]

@@ -118,7 +118,9 @@ def test_a_message_refused_for_lack_of_room_does_not_come_back_hours_later_and_r
     full = core.do(Submit(inbound))
     assert full.refusal is not None
     assert full.refusal.code == Code.E_QUEUE_FULL
-    assert last(core) == MessageRefused(place(), inbound.message_id, OWNER, "E_QUEUE_FULL")
+    assert last(core) == MessageRefused(
+        conversation=place(), message_id=inbound.message_id, person=OWNER, error_code="E_QUEUE_FULL"
+    )
     core.do(CancelQueued(first, OWNER))
     again = core.do(Submit(inbound))
     assert again.refusal is not None
@@ -189,7 +191,7 @@ REFUSALS = [
     ({"text": " \n"}, Code.E_EMPTY_MESSAGE),
     ({"text": "x" * (LIMITS.max_message_bytes + 1)}, Code.E_MESSAGE_TOO_LARGE),
     ({"text": "é" * (LIMITS.max_message_bytes // 2 + 1)}, Code.E_MESSAGE_TOO_LARGE),
-    ({"attachments": (Attachment("a"),) * 11}, Code.E_INVALID_ARGS),
+    ({"attachments": (Attachment(name="a"),) * 11}, Code.E_INVALID_ARGS),
     ({"project": "nowhere"}, Code.E_PROJECT_NOT_FOUND),
     ({"tool": "gemini"}, Code.E_TOOL_NOT_ENABLED),
 ]
@@ -207,7 +209,7 @@ def test_a_refused_message_leaves_exactly_its_refusal(core: CoreHarness, given: 
 
 
 def test_a_file_without_words_is_a_message(core: CoreHarness):
-    assert core.say("", attachments=(Attachment("a.png"),))
+    assert core.say("", attachments=(Attachment(name="a.png"),))
 
 
 @pytest.mark.req("B15")
@@ -253,7 +255,7 @@ def test_a_tool_that_comes_with_a_message_is_the_sessions_from_then_on(core: Cor
 
 def test_a_tool_that_the_project_has_lost_is_refused_and_not_replaced_in_silence(core: CoreHarness):
     core.say(tool="claude")
-    core.do(UpdateProject("api", directory("/srv/api"), ("echo",), "echo"))
+    core.do(UpdateProject(name="api", directory=directory("/srv/api"), tools=("echo",), default_tool="echo"))
     refusal = core.submit().refusal
     assert refusal is not None
     assert refusal.code == Code.E_TOOL_NOT_ENABLED
@@ -264,7 +266,14 @@ def test_switching_by_message_keeps_the_tool_only_where_it_is_enabled(core: Core
     core.create("web", tools=("codex",), default="codex")
     core.say(project="api", tool="claude")
     core.say(project="web")
-    assert last(core) == JobEnqueued("job_20260301_0002", str(key_of()), place(), "1002", OWNER, "hello")
+    assert last(core) == JobEnqueued(
+        job_id="job_20260301_0002",
+        session_key=str(key_of()),
+        conversation=place(),
+        message_id="1002",
+        person=OWNER,
+        prompt="hello",
+    )
     assert core.journal[-2].payload == ProjectSwitched(str(key_of()), OWNER, "web", "codex")
 
 
@@ -326,7 +335,7 @@ def test_a_deleted_message_withdraws_its_queued_job_and_nobody_is_owed_a_line(co
 
 @pytest.mark.req("A12", "A16")
 def test_a_retry_is_a_new_job_with_the_next_attempt_and_the_same_images(core: CoreHarness):
-    image = (Attachment("a.png", blob="b1"),)
+    image = (Attachment(name="a.png", blob="b1"),)
     old = core.say(attachments=image)
     core.start()
     core.fail(old)
@@ -407,7 +416,14 @@ def test_the_account_names_every_fate(core: CoreHarness):
 def test_a_session_belongs_to_its_first_conversation(core: CoreHarness):
     core.say()
     created = next(e.payload for e in core.journal if isinstance(e.payload, SessionCreated))
-    assert created == SessionCreated(str(key_of()), str(key_of()), "api", "echo", place(), OWNER)
+    assert created == SessionCreated(
+        session_key=str(key_of()),
+        session_id=str(key_of()),
+        project="api",
+        tool="echo",
+        conversation=place(),
+        person=OWNER,
+    )
     assert core.session().created_at == BEGINNING
     core.do(ResetSession(str(key_of()), OWNER))
     assert core.session().conversation == place()

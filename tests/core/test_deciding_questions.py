@@ -53,7 +53,7 @@ def test_an_answered_job_takes_its_slot_again_ahead_of_the_others():
     other = core.say_in("other")
     assert core.start() == other
     behind = core.say_in("third")
-    core.do(AnswerQuestion(asked, OWNER, "allow"))
+    core.do(AnswerQuestion(question_id=asked, person=OWNER, verdict="allow"))
     assert core.start() == ""
     core.complete(other)
     assert core.start() == asking
@@ -65,9 +65,9 @@ def test_an_answered_job_takes_its_slot_again_ahead_of_the_others():
 def test_a_job_with_two_questions_goes_on_when_both_are_answered(core: CoreHarness):
     job_id = running(core)
     one, two = core.ask(job_id), core.ask(job_id, permission("ls", "r2"))
-    core.do(AnswerQuestion(one, OWNER, "allow"))
+    core.do(AnswerQuestion(question_id=one, person=OWNER, verdict="allow"))
     assert core.start() == ""
-    core.do(AnswerQuestion(two, OWNER, "deny"))
+    core.do(AnswerQuestion(question_id=two, person=OWNER, verdict="deny"))
     assert core.start() == job_id
 
 
@@ -91,7 +91,7 @@ def test_nobody_in_time_means_no_and_the_job_goes_on_with_it(core: CoreHarness):
     assert core.do(ExpireQuestion(asked)).events == (QuestionClosed(asked, "expired"),)
     assert (core.state.questions[asked].status, core.state.questions[asked].verdict) == ("closed", "")
     assert core.do(ExpireQuestion(asked)).events == ()
-    assert core.refuses(AnswerQuestion(asked, OWNER, "allow")) == Code.E_QUESTION_CLOSED
+    assert core.refuses(AnswerQuestion(question_id=asked, person=OWNER, verdict="allow")) == Code.E_QUESTION_CLOSED
     assert core.start() == job_id
 
 
@@ -117,10 +117,13 @@ def test_the_end_of_a_job_closes_its_questions(core: CoreHarness):
 def test_who_may_talk_may_allow_once_and_only_the_owner_for_the_session(core: CoreHarness):
     job_id = running(core)
     asked = core.ask(job_id)
-    assert core.refuses(AnswerQuestion(asked, STRANGER, "allow")) == Code.E_OWNER_ONLY
-    assert core.refuses(AnswerQuestion(asked, FRIEND, "allow", for_session=True)) == Code.E_OWNER_ONLY
+    assert core.refuses(AnswerQuestion(question_id=asked, person=STRANGER, verdict="allow")) == Code.E_OWNER_ONLY
+    assert (
+        core.refuses(AnswerQuestion(question_id=asked, person=FRIEND, verdict="allow", for_session=True))
+        == Code.E_OWNER_ONLY
+    )
     assert core.state.questions[asked].status == "open"
-    assert core.do(AnswerQuestion(asked, FRIEND, "allow")).subject == job_id
+    assert core.do(AnswerQuestion(question_id=asked, person=FRIEND, verdict="allow")).subject == job_id
     assert core.session().rules == []
 
 
@@ -129,19 +132,19 @@ def test_for_this_session_grants_exactly_what_was_asked(core: CoreHarness):
     for request, verdict in (("r1", "allow"), ("r2", "allow"), ("r3", "deny")):
         detail = "make test" if request != "r3" else "rm -rf /"
         asked = core.ask(job_id, permission(detail, request))
-        core.do(AnswerQuestion(asked, OWNER, verdict, for_session=True))
+        core.do(AnswerQuestion(question_id=asked, person=OWNER, verdict=verdict, for_session=True))
     assert core.session().rules == ["Bash(make test)"]
 
 
 @pytest.mark.req("A18")
 def test_the_second_click_hears_who_was_first(core: CoreHarness):
     asked = core.ask(running(core))
-    core.do(AnswerQuestion(asked, FRIEND, "deny"))
-    late = core.do(AnswerQuestion(asked, OWNER, "allow")).refusal
+    core.do(AnswerQuestion(question_id=asked, person=FRIEND, verdict="deny"))
+    late = core.do(AnswerQuestion(question_id=asked, person=OWNER, verdict="allow")).refusal
     assert late is not None
     assert late.code == Code.E_QUESTION_CLOSED
     assert "7 has already answered: deny" in late.message
-    assert core.refuses(AnswerQuestion("q_none", OWNER, "allow")) == Code.E_QUESTION_CLOSED
+    assert core.refuses(AnswerQuestion(question_id="q_none", person=OWNER, verdict="allow")) == Code.E_QUESTION_CLOSED
 
 
 # --- after a crash
@@ -156,24 +159,26 @@ def interrupted(core: CoreHarness, ask=None) -> tuple[str, str]:
 
 def test_a_click_on_a_question_after_a_crash_begins_a_job_that_carries_question_and_answer(core: CoreHarness):
     _, asked = interrupted(core, colour_question())
-    clicked = core.do(AnswerQuestion(asked, OWNER, "allow", {"Which colour?": "blue"}))
+    clicked = core.do(
+        AnswerQuestion(question_id=asked, person=OWNER, verdict="allow", chosen={"Which colour?": "blue"})
+    )
     answered, enqueued = clicked.events
     assert isinstance(answered, QuestionAnswered)
     assert isinstance(enqueued, JobEnqueued)
     assert (enqueued.cause, enqueued.job_id) == ("answer", clicked.subject)
     assert "Question: Which colour?\nAnswer: blue" in enqueued.prompt
-    assert core.refuses(AnswerQuestion(asked, OWNER, "allow")) == Code.E_QUESTION_CLOSED
+    assert core.refuses(AnswerQuestion(question_id=asked, person=OWNER, verdict="allow")) == Code.E_QUESTION_CLOSED
 
 
 def test_words_instead_of_a_choice_are_the_answer_too(core: CoreHarness):
     _, asked = interrupted(core, colour_question())
-    job_id = core.do(AnswerQuestion(asked, OWNER, "allow", message="green")).subject
+    job_id = core.do(AnswerQuestion(question_id=asked, person=OWNER, verdict="allow", message="green")).subject
     assert core.job(job_id).prompt.endswith("Answer: green")
 
 
 def test_declining_a_question_after_a_crash_begins_nothing(core: CoreHarness):
     job_id, asked = interrupted(core, colour_question())
-    declined = core.do(AnswerQuestion(asked, OWNER, "deny"))
+    declined = core.do(AnswerQuestion(question_id=asked, person=OWNER, verdict="deny"))
     assert [type(e) for e in declined.events] == [QuestionAnswered]
     assert (declined.subject, core.session().queue) == (job_id, [])
 
@@ -183,16 +188,16 @@ def test_an_answer_after_a_crash_needs_room_and_may_be_given_again_later():
     core = CoreHarness(limits=Limits(max_queue_per_session=1))
     _, asked = interrupted(core, colour_question())
     queued = core.say()
-    assert core.refuses(AnswerQuestion(asked, OWNER, "allow")) == Code.E_QUEUE_FULL
+    assert core.refuses(AnswerQuestion(question_id=asked, person=OWNER, verdict="allow")) == Code.E_QUEUE_FULL
     core.complete(core.start())
     assert queued not in core.session().queue
-    assert core.do(AnswerQuestion(asked, OWNER, "allow")).refusal is None
+    assert core.do(AnswerQuestion(question_id=asked, person=OWNER, verdict="allow")).refusal is None
 
 
 @pytest.mark.parametrize("ask", [permission(), PlanProposed("r1", "dig")])
 def test_a_click_on_a_permission_after_a_crash_offers_the_retry(core: CoreHarness, ask):
     job_id, asked = interrupted(core, ask)
-    refusal = core.do(AnswerQuestion(asked, OWNER, "allow")).refusal
+    refusal = core.do(AnswerQuestion(question_id=asked, person=OWNER, verdict="allow")).refusal
     assert refusal is not None
     assert refusal.code == Code.E_QUESTION_CLOSED
     assert f"retry {job_id}" in refusal.next_step
@@ -201,5 +206,5 @@ def test_a_click_on_a_permission_after_a_crash_offers_the_retry(core: CoreHarnes
 def test_a_retry_takes_back_the_old_question_so_that_no_click_runs_it_twice(core: CoreHarness):
     job_id, asked = interrupted(core, colour_question())
     core.retry(job_id)
-    assert core.refuses(AnswerQuestion(asked, OWNER, "allow")) == Code.E_QUESTION_CLOSED
+    assert core.refuses(AnswerQuestion(question_id=asked, person=OWNER, verdict="allow")) == Code.E_QUESTION_CLOSED
     assert len(core.session(key_of()).queue) == 1

@@ -188,7 +188,7 @@ def test_late_facts_of_an_older_generation_change_nothing(core: CoreHarness):
     asked = core.ask(job_id)
     core.do(ResetSession(ME, OWNER))
     assert core.do(LearnResumeKey(job_id, "late")).events == ()
-    core.do(AnswerQuestion(asked, OWNER, "allow", for_session=True))
+    core.do(AnswerQuestion(question_id=asked, person=OWNER, verdict="allow", for_session=True))
     assert (core.session().resume_keys, core.session().rules) == ({}, [])
     core.do(EndJob(job_id, Completed("late")))
     assert next_resume_key(core) == ""
@@ -225,7 +225,7 @@ def test_a_sessions_state_follows_its_jobs(core: CoreHarness):
     assert seen() == "running"
     asked = core.ask(first)
     assert seen() == "waiting"
-    core.do(AnswerQuestion(asked, OWNER, "allow"))
+    core.do(AnswerQuestion(question_id=asked, person=OWNER, verdict="allow"))
     core.start()
     core.fail(first)
     assert seen() == "queued"
@@ -260,7 +260,9 @@ def bound(core: CoreHarness) -> CoreHarness:
 
 
 def bind(core: CoreHarness, thread_name: str, where: str, **more) -> str:
-    return core.do(Bind(str(thread(thread_name)), "session", place(where), **more)).subject
+    return core.do(
+        Bind(target_session_key=str(thread(thread_name)), target_kind="session", conversation=place(where), **more)
+    ).subject
 
 
 @pytest.mark.req("D1")
@@ -292,7 +294,10 @@ def test_binding_where_a_binding_had_run_out_ends_it_as_expired(bound: CoreHarne
 
 @pytest.mark.req("D1", "A18")
 def test_only_a_session_can_be_bound(bound: CoreHarness):
-    assert bound.refuses(Bind("agent:fairlead:user:none", "session", place())) == Code.E_SESSION_NOT_FOUND
+    assert (
+        bound.refuses(Bind(target_session_key="agent:fairlead:user:none", target_kind="session", conversation=place()))
+        == Code.E_SESSION_NOT_FOUND
+    )
 
 
 @pytest.mark.req("D1")

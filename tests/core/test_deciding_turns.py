@@ -221,7 +221,7 @@ def test_fairlead_tries_a_job_again_once(core: CoreHarness):
 def test_after_a_permission_was_granted_there_is_no_second_attempt(core: CoreHarness):
     job_id = core.say()
     core.start()
-    core.do(AnswerQuestion(core.ask(job_id), OWNER, "allow"))
+    core.do(AnswerQuestion(question_id=core.ask(job_id), person=OWNER, verdict="allow"))
     core.start()
     assert core.refuses(TryAgain(job_id, Code.E_AGENT_ERROR, "overloaded")) == Code.E_JOB_NOT_RETRYABLE
 

@@ -139,7 +139,7 @@ def test_a_key_from_late_in_the_day_also_lives_fourteen_days(core: CoreHarness):
 @pytest.mark.req("D1")
 def test_a_binding_leaves_a_week_after_it_expired(core: CoreHarness):
     core.say()
-    core.do(Bind(ME, "session", place("porch"), ttl_ms=1000))
+    core.do(Bind(target_session_key=ME, target_kind="session", conversation=place("porch"), ttl_ms=1000))
     core.later(days=7)
     a_new_day(core)
     assert place("porch").address in core.state.bound
@@ -156,7 +156,7 @@ def test_a_question_leaves_a_week_after_its_deadline_unless_its_job_still_waits(
     done = core.say_in("other")
     core.start()
     other = core.ask(done)
-    core.do(AnswerQuestion(other, OWNER, "allow"))
+    core.do(AnswerQuestion(question_id=other, person=OWNER, verdict="allow"))
     core.start()
     core.complete(done)
     core.later(days=8)

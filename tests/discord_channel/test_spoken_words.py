@@ -59,15 +59,15 @@ def test_every_state_of_a_job_can_be_told(lang: str) -> None:
 @pytest.mark.parametrize("kind", ["permission", "plan", "question"])
 async def test_every_kind_of_question_can_be_asked(lang: str, kind: str) -> None:
     question = OpenQuestion(
-        "q_1",
-        "job_20260105_0001",
-        "agent:fairlead:user:1",
-        kind,  # type: ignore[arg-type]
-        "r1",
-        "May I?",
-        "2026-01-05T08:00:00.000Z",
-        "2026-01-05T08:00:00.000Z",
-        ConversationRef("discord", "main", "7"),
+        question_id="q_1",
+        job_id="job_20260105_0001",
+        session_key="agent:fairlead:user:1",
+        kind=kind,  # type: ignore[arg-type]
+        request_id="r1",
+        title="May I?",
+        deadline="2026-01-05T08:00:00.000Z",
+        asked_at="2026-01-05T08:00:00.000Z",
+        conversation=ConversationRef("discord", "main", "7"),
     )
     assert question_view(question, "abcd", lang).children
     assert answer_form(question, "abcd", lang).title

@@ -183,7 +183,15 @@ class FlowHarness:
     def inbound(self, text: str, *, user: str = OWNER, at: ConversationRef | None = None, **more: Any) -> Inbound:
         message_id = more.pop("message_id", None) or self.history.new_message_id()
         key = more.pop("session_key", user_key(agent_id="fairlead", user_id=user))
-        return Inbound(at or place(user), key, message_id, user, text, pre_authorised=True, **more)
+        return Inbound(
+            conversation=at or place(user),
+            session_key=key,
+            message_id=message_id,
+            person=user,
+            text=text,
+            pre_authorised=True,
+            **more,
+        )
 
     async def say(self, text: str, **more: Any) -> Receipt:
         return await self.gate.submit(self.inbound(text, **more))

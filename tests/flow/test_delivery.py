@@ -453,7 +453,14 @@ async def test_with_fail_closed_it_goes_nowhere_and_is_recorded_as_undeliverable
         receipt = await flow.say("/slow 10")
         await flow.flow.bindings.unbind(reason="gone", target_session_key=receipt.session_key)
         await flow.until(lambda: bool(flow.state.running))
-        owed = e.DeliveryOwed("debt_x", "answer", receipt.session_key, place(OWNER), receipt.job_id, fail_closed=True)
+        owed = e.DeliveryOwed(
+            entry_id="debt_x",
+            kind="answer",
+            session_key=receipt.session_key,
+            requester=place(OWNER),
+            job_id=receipt.job_id,
+            fail_closed=True,
+        )
         seq = flow.state.seq + 1
         flow.journal.append("2026-01-05T08:00:05.000Z", seq, [owed])
         from fairlead.core.fold import apply

@@ -330,9 +330,9 @@ def test_an_answer_counts_once_and_a_withdrawn_request_not_at_all():
     withdrawn = dialogue.hear(line(type="control_cancel_request", request_id="r2"))
 
     assert withdrawn.job == [RequestWithdrawn("r2")]
-    assert dialogue.answer(Response("r2", "allow")) is None
-    assert dialogue.answer(Response("r1", "deny", message="no")) is not None
-    assert dialogue.answer(Response("r1", "allow")) is None
+    assert dialogue.answer(Response(request_id="r2", verdict="allow")) is None
+    assert dialogue.answer(Response(request_id="r1", verdict="deny", message="no")) is not None
+    assert dialogue.answer(Response(request_id="r1", verdict="allow")) is None
     assert not dialogue.is_waiting
     assert not dialogue.has_been_granted
 

@@ -156,8 +156,14 @@ def test_being_slow_takes_that_long():
 
 
 def test_a_permission_that_is_given_lets_the_tool_run():
-    assert deeds(heard("/ask rm -rf build", Response(ask_id(1), "allow"))) == [
-        PermissionRequested(ask_id(1), "Bash", "Run rm -rf build", "rm -rf build", input={"command": "rm -rf build"}),
+    assert deeds(heard("/ask rm -rf build", Response(request_id=ask_id(1), verdict="allow"))) == [
+        PermissionRequested(
+            request_id=ask_id(1),
+            tool="Bash",
+            title="Run rm -rf build",
+            detail="rm -rf build",
+            input={"command": "rm -rf build"},
+        ),
         ToolStarted("tool-1", "Bash", {"command": "rm -rf build"}),
         ToolEnded("tool-1", summary="pretended Bash rm -rf build"),
         TurnEnded(f"echo {KEY}:\nallowed: rm -rf build"),
@@ -165,9 +171,9 @@ def test_a_permission_that_is_given_lets_the_tool_run():
 
 
 def test_a_permission_that_is_refused_lets_nothing_run():
-    assert deeds(heard("/ask rm -rf build", Response(ask_id(1), "deny", message="not today")))[1:] == [
-        TurnEnded(f"echo {KEY}:\ndenied: rm -rf build (not today)")
-    ]
+    assert deeds(heard("/ask rm -rf build", Response(request_id=ask_id(1), verdict="deny", message="not today")))[
+        1:
+    ] == [TurnEnded(f"echo {KEY}:\ndenied: rm -rf build (not today)")]
 
 
 def test_what_the_session_allows_is_not_asked():
@@ -178,7 +184,10 @@ def test_what_the_session_allows_is_not_asked():
 
 def test_a_question_and_a_plan_wait_for_their_own_answers():
     prompt = "/question Which colour? | red | blue\n/plan paint it"
-    answers = Response(ask_id(1), "allow", {"Which colour?": "blue"}), Response(ask_id(2), "deny", message="too dear")
+    answers = (
+        Response(request_id=ask_id(1), verdict="allow", chosen={"Which colour?": "blue"}),
+        Response(request_id=ask_id(2), verdict="deny", message="too dear"),
+    )
     assert deeds(heard(prompt, *answers)) == [
         QuestionRequested(ask_id(1), (Question("Which colour?", (Option("red"), Option("blue"))),)),
         PlanProposed(ask_id(2), "paint it"),

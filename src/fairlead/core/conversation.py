@@ -22,7 +22,7 @@ class ConversationRef(msgspec.Struct, frozen=True, omit_defaults=True, gc=False)
         return f"{self.channel}/{self.account_id}/{self.conversation_id}"
 
 
-class SessionBindingRecord(msgspec.Struct, omit_defaults=True):
+class SessionBindingRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     """One conversation bound to one session, for a while or for good.
 
     Every binding that Fairlead makes by itself is for good; `ttl_ms`, `metadata` and the kind "subagent" are what the

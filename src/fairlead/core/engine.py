@@ -59,7 +59,7 @@ class Suggestion(msgspec.Struct, frozen=True, omit_defaults=True):
     raw: dict[str, Any] = {}
 
 
-class PermissionRequested(_Engine, frozen=True):
+class PermissionRequested(_Engine, frozen=True, kw_only=True):
     """Everything a person needs to decide: the tool, the full command or path, the diff where there is one."""
 
     request_id: str
@@ -101,7 +101,7 @@ class RequestWithdrawn(_Engine, frozen=True):
     request_id: str
 
 
-class UsageReported(_Engine, frozen=True):
+class UsageReported(_Engine, frozen=True, kw_only=True):
     """What this turn used, never what the talk used so far: adapters subtract."""
 
     input_tokens: int = 0
@@ -168,7 +168,7 @@ Ask: TypeAlias = PermissionRequested | QuestionRequested | PlanProposed
 Verdict = Literal["allow", "deny"]
 
 
-class Response(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=True):
+class Response(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=True, kw_only=True):
     """What a person decided, on its way back to the agent (an answer is what the agent says)."""
 
     request_id: str

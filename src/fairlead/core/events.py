@@ -48,7 +48,7 @@ class PersonSeen(_Fact, frozen=True):
 # --- projects ----------------------------------------------------------------------------------------------------
 
 
-class ProjectCreated(_Fact, frozen=True):
+class ProjectCreated(_Fact, frozen=True, kw_only=True):
     number: int
     name: str
     path: str
@@ -58,7 +58,7 @@ class ProjectCreated(_Fact, frozen=True):
     source: str = "command"
 
 
-class ProjectUpdated(_Fact, frozen=True):
+class ProjectUpdated(_Fact, frozen=True, kw_only=True):
     """The whole project as it is from now on; `disabled` says why nobody can work in it."""
 
     name: str
@@ -79,7 +79,7 @@ class ProjectSwitched(_Fact, frozen=True):
 # --- sessions ----------------------------------------------------------------------------------------------------
 
 
-class SessionCreated(_Fact, frozen=True):
+class SessionCreated(_Fact, frozen=True, kw_only=True):
     session_key: str
     session_id: str
     project: str
@@ -107,7 +107,7 @@ class SessionReset(_Fact, frozen=True):
     person: str
 
 
-class ResumeKeyLearnt(_Fact, frozen=True):
+class ResumeKeyLearnt(_Fact, frozen=True, kw_only=True):
     session_key: str
     generation: int
     tool: str
@@ -136,7 +136,7 @@ class RuleGranted(_Fact, frozen=True):
 # --- messages and jobs -------------------------------------------------------------------------------------------
 
 
-class JobEnqueued(_Fact, frozen=True):
+class JobEnqueued(_Fact, frozen=True, kw_only=True):
     job_id: str
     session_key: str
     conversation: ConversationRef
@@ -153,7 +153,7 @@ class JobEnqueued(_Fact, frozen=True):
     """How many characters at the head of `prompt` are a quotation and not the person's own words."""
 
 
-class MessageRefused(_Fact, frozen=True):
+class MessageRefused(_Fact, frozen=True, kw_only=True):
     conversation: ConversationRef
     message_id: str
     person: str
@@ -186,7 +186,7 @@ class JobWithdrawn(_Fact, frozen=True):
     reason: str
 
 
-class JobStarted(_Fact, frozen=True):
+class JobStarted(_Fact, frozen=True, kw_only=True):
     """From here on the tool, the project and the talk of this job are fixed."""
 
     job_id: str
@@ -232,7 +232,7 @@ class FileRef(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     media_type: str = ""
 
 
-class JobCompleted(_Fact, frozen=True):
+class JobCompleted(_Fact, frozen=True, kw_only=True):
     job_id: str
     session_key: str
     text: str
@@ -242,7 +242,7 @@ class JobCompleted(_Fact, frozen=True):
     spent: Spent = Spent()
 
 
-class JobFailed(_Fact, frozen=True):
+class JobFailed(_Fact, frozen=True, kw_only=True):
     job_id: str
     session_key: str
     error_code: str
@@ -273,7 +273,7 @@ class AskedItem(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     several: bool = False
 
 
-class QuestionAsked(_Fact, frozen=True):
+class QuestionAsked(_Fact, frozen=True, kw_only=True):
     question_id: str
     job_id: str
     session_key: str
@@ -289,7 +289,7 @@ class QuestionAsked(_Fact, frozen=True):
     suggestions: tuple[Suggestion, ...] = ()
 
 
-class QuestionAnswered(_Fact, frozen=True):
+class QuestionAnswered(_Fact, frozen=True, kw_only=True):
     question_id: str
     verdict: Literal["allow", "deny"]
     person: str
@@ -316,7 +316,7 @@ class QuestionClosed(_Fact, frozen=True):
 # --- bindings ----------------------------------------------------------------------------------------------------
 
 
-class BindingBound(_Fact, frozen=True):
+class BindingBound(_Fact, frozen=True, kw_only=True):
     binding_id: str
     target_session_key: str
     target_kind: BindingTargetKind
@@ -340,7 +340,7 @@ class BindingEnded(_Fact, frozen=True):
 # --- delivery ----------------------------------------------------------------------------------------------------
 
 
-class ThreadOpening(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+class ThreadOpening(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, kw_only=True):
     """A session that begins when its opening message stands: that message's id names its thread, and so the session.
     `asked_by` is the id of the command: nothing of this opening is older."""
 
@@ -352,7 +352,7 @@ class ThreadOpening(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     space_id: str
 
 
-class DeliveryOwed(_Fact, frozen=True):
+class DeliveryOwed(_Fact, frozen=True, kw_only=True):
     """Somebody is owed words. Always in the same batch as what they are about.
 
     `fail_closed` forbids the router to fall back to the requester: requirement D2 asks for it, and sessions that start
@@ -379,7 +379,7 @@ class Piece(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     thread: str = ""
 
 
-class DeliveryPlanned(_Fact, frozen=True):
+class DeliveryPlanned(_Fact, frozen=True, kw_only=True):
     """Where it goes and why, and its pieces: later attempts follow the plan, also after an update of Fairlead.
 
     A pull channel has no pieces: the client fetches, and `DeliveryAcknowledged` says that it did."""

@@ -11,7 +11,7 @@ Cause = Literal["message", "retry", "agent", "answer", "child", "reaction", "sch
 """Why there is a job. Nothing makes a "child" or a "schedule" yet: requirements D4 and E10 ask for them."""
 
 
-class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
+class Attachment(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A file that came with a message: first a promise (`url`), later, when fetched, a blob.
 
     `path` is where a file that is no picture was laid down for the agent, under its own name."""
@@ -24,7 +24,7 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
     path: str = ""
 
 
-class Inbound(msgspec.Struct, frozen=True, omit_defaults=True):
+class Inbound(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One message of one person. `person` is who they are after identities were linked; `vouched` says that the
     channel's own authorisation (a bearer token) has already let them in."""
 

@@ -25,7 +25,7 @@ FOLD_VERSION: Final = 4
 """Raised whenever the same events would fold into another state: snapshots of another version are set aside."""
 
 
-class Project(msgspec.Struct, omit_defaults=True, gc=False):
+class Project(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     number: int
     name: str
     path: str
@@ -38,7 +38,7 @@ class Project(msgspec.Struct, omit_defaults=True, gc=False):
     updated_at: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Session:
     """One continuing talk. `resume_keys` is per tool and project: «tool real-path» → key; `unproven` names those that
     no answer has come with yet. `last_started` says which of all starts was its latest: the lower, the longer ago."""
@@ -78,7 +78,7 @@ class Session:
         return parsed
 
 
-class Job(msgspec.Struct, omit_defaults=True, gc=False):
+class Job(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     """One prompt and everything that comes of it. Its texts are dropped when it has ended and is paid for."""
 
     job_id: str
@@ -118,7 +118,7 @@ class Job(msgspec.Struct, omit_defaults=True, gc=False):
         return self.state in LIVE
 
 
-class OpenQuestion(msgspec.Struct, omit_defaults=True, gc=False):
+class OpenQuestion(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     """Stays after its job is gone, as long as somebody might still press its buttons."""
 
     question_id: str
@@ -145,7 +145,7 @@ class OpenQuestion(msgspec.Struct, omit_defaults=True, gc=False):
     closed_reason: str = ""
 
 
-class OutboxEntry(msgspec.Struct, omit_defaults=True, gc=False):
+class OutboxEntry(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     """Words that somebody is owed, until every piece is paid, a client fetched them, or it was given up."""
 
     entry_id: str = msgspec.field(name="debt_id")
@@ -179,7 +179,7 @@ class Person(msgspec.Struct, omit_defaults=True, gc=False):
     project: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Account:
     """received = answered + failed + cancelled + unknown + withdrawn + refused + skipped + what is still live."""
 
@@ -202,7 +202,7 @@ Fates = dict[str, dict[str, str]]
 """What became of the messages of one day: address of the conversation → message id → fate."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class State:
     seq: int = 0
     highest_ts: str = ""

@@ -26,7 +26,13 @@ class Bindings:
     ) -> SessionBindingRecord:
         """A conversation that was bound before lets go of its older binding, with reason `rebound`."""
         decision = await self._ledger.record_durably(
-            Bind(target_session_key, target_kind, conversation, metadata or {}, ttl_ms)
+            Bind(
+                target_session_key=target_session_key,
+                target_kind=target_kind,
+                conversation=conversation,
+                metadata=metadata or {},
+                ttl_ms=ttl_ms,
+            )
         )
         return self._ledger.state.bindings[decision.subject]
 

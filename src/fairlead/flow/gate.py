@@ -60,14 +60,14 @@ class FlowGate:
         self._ledger.check_room()
         decision = await self._ledger.record_durably(
             AnswerQuestion(
-                click.question_id,
-                click.person,
-                click.verdict,
-                {question: clean_text(answer) for question, answer in click.chosen.items()},
-                clean_text(click.message),
-                click.for_session,
-                click.pre_authorised,
-                click.partial,
+                question_id=click.question_id,
+                person=click.person,
+                verdict=click.verdict,
+                chosen={question: clean_text(answer) for question, answer in click.chosen.items()},
+                message=clean_text(click.message),
+                for_session=click.for_session,
+                pre_authorised=click.pre_authorised,
+                partial=click.partial,
             )
         )
         return decision.subject

@@ -111,7 +111,13 @@ def _ask(stage: Stage, step: Step) -> Play:
     command = step.rest or "true"
     if f"Bash({command})" not in stage.invocation.allowed:
         request_id = stage.new_request_id()
-        yield PermissionRequested(request_id, "Bash", f"Run {command}", command, input=tool_input("Bash", command))
+        yield PermissionRequested(
+            request_id=request_id,
+            tool="Bash",
+            title=f"Run {command}",
+            detail=command,
+            input=tool_input("Bash", command),
+        )
         answer = yield AwaitAnswer(request_id)
         if answer is None or answer.verdict == "deny":
             why = f" ({answer.message})" if answer is not None and answer.message else ""

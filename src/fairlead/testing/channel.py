@@ -71,15 +71,15 @@ class ChannelHistory:
             return remembered
         question_id = "" if outgoing.question is None else outgoing.question.question_id
         post = Post(
-            self.new_message_id(),
-            outgoing.destination.address,
-            outgoing.text,
-            now,
-            outgoing.entry_id,
-            outgoing.index,
-            outgoing.job_id,
-            question_id,
-            outgoing.nonce,
+            message_id=self.new_message_id(),
+            address=outgoing.destination.address,
+            text=outgoing.text,
+            at=now,
+            entry_id=outgoing.entry_id,
+            index=outgoing.index,
+            job_id=outgoing.job_id,
+            question_id=question_id,
+            nonce=outgoing.nonce,
         )
         self.posts.append(post)
         if self.on_post is not None:

@@ -56,7 +56,13 @@ class Talker:
                 self._left.pop(0)
 
     async def _send(self, world: World, life: Life, message_id: str, text: str) -> bool:
-        inbound = Inbound(self._place.conversation, self._place.session_key, message_id, self._place.person, text)
+        inbound = Inbound(
+            conversation=self._place.conversation,
+            session_key=self._place.session_key,
+            message_id=message_id,
+            person=self._place.person,
+            text=text,
+        )
         try:
             receipt = await life.gate.submit(inbound)
         except FairleadError as refusal:

@@ -118,12 +118,12 @@ class ScriptedRuntime:
 
     async def invoke(self, invocation: Invocation) -> AsyncIterator[EngineEvent]:
         invoked = Invoked(
-            invocation.job_id,
-            invocation.session_key,
-            invocation.prompt,
-            invocation.resume_key,
-            self._life,
-            asyncio.get_running_loop().time(),
+            job_id=invocation.job_id,
+            session_key=invocation.session_key,
+            prompt=invocation.prompt,
+            resume_key=invocation.resume_key,
+            life=self._life,
+            began=asyncio.get_running_loop().time(),
         )
         if self._is_unplugged:
             return

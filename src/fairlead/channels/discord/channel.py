@@ -121,11 +121,11 @@ class DiscordChannel:
             self._rest, self._places, Bounds(settings.catch_up_hours, settings.catch_up_messages)
         )
         self._intake = Intake(
-            gate,
-            view,
-            self._places,
-            self._rest,
-            stranger_log,
+            gate=gate,
+            view=view,
+            places=self._places,
+            rest=self._rest,
+            stranger_log=stranger_log,
             refuse=self._refuse,
             look_back=self._catch_up_reader.missed,
         )

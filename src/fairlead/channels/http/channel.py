@@ -61,7 +61,15 @@ class HttpChannel(PullChannel):
         max_body_bytes: int = MAX_BODY_BYTES,
     ) -> None:
         super().__init__("http")
-        self._service = Service(gate, view, blobs, vitals, identities, agent_id, JobStreams(view))
+        self._service = Service(
+            gate=gate,
+            view=view,
+            blobs=blobs,
+            vitals=vitals,
+            identities=identities,
+            agent_id=agent_id,
+            streams=JobStreams(view),
+        )
         self._token = token
         self._max_body_bytes = max_body_bytes
 
@@ -158,11 +166,11 @@ async def _get_document(_request: web.Request) -> web.StreamResponse:
 
 async def _understood(endpoint: Endpoint, service: Service, request: web.Request) -> Call:
     return Call(
-        service,
-        request,
-        channel_of(request),
-        await _body(endpoint, request),
-        _query(endpoint, request),
+        service=service,
+        http=request,
+        channel=channel_of(request),
+        body=await _body(endpoint, request),
+        query=_query(endpoint, request),
     )
 
 

@@ -224,11 +224,11 @@ async def get_questions(call: Call) -> QuestionList:
 async def post_answer(call: Call) -> Answered:
     body: QuestionAnswer = call.body
     click = Click(
-        call.part("question_id"),
-        call.caller(body.userId).person,
-        body.verdict,
-        body.chosen,
-        body.message,
+        question_id=call.part("question_id"),
+        person=call.caller(body.userId).person,
+        verdict=body.verdict,
+        chosen=body.chosen,
+        message=body.message,
         for_session=body.for_session,
         pre_authorised=True,
     )

@@ -48,11 +48,11 @@ def _inbound(call: Call, body: NewMessage) -> Inbound:
     caller = call.caller(body.userId)
     wanted = (body.userId, body.message, body.project, body.tool)
     inbound = Inbound(
-        caller.conversation,
-        caller.session_key,
-        _message_id(call.http.headers.get(KEY_HEADER)),
-        caller.person,
-        clean_text(body.message),
+        conversation=caller.conversation,
+        session_key=caller.session_key,
+        message_id=_message_id(call.http.headers.get(KEY_HEADER)),
+        person=caller.person,
+        text=clean_text(body.message),
         pre_authorised=True,
         project=body.project or None,
         tool=body.tool or None,

@@ -58,7 +58,9 @@ def plan_delivery(state: State, command: PlanDelivery, _now: str, _limits: Limit
     if entry is None or entry.plan is not None:
         return NOTHING
     to = command.destination
-    planned = DeliveryPlanned(command.entry_id, to.conversation, to.mode, to.reason, command.pieces)
+    planned = DeliveryPlanned(
+        entry_id=command.entry_id, destination=to.conversation, route=to.mode, reason=to.reason, pieces=command.pieces
+    )
     if to.conversation is not None:
         return Decision((planned,), subject=command.entry_id)
     return Decision((planned, DeliveryAbandoned(command.entry_id, Code.E_UNDELIVERABLE, to.reason)))

@@ -101,17 +101,36 @@ def _end_event(job: Job, outcome: Outcome, limits: Limits) -> JournalEvent:
             excerpt = outcome.text[: limits.max_result_excerpt_chars]
             inline = "" if outcome.text_blob else outcome.text
             return JobCompleted(
-                job.job_id, job.session_key, inline, excerpt, outcome.text_blob, outcome.files, outcome.spent
+                job_id=job.job_id,
+                session_key=job.session_key,
+                text=inline,
+                excerpt=excerpt,
+                text_blob=outcome.text_blob,
+                files=outcome.files,
+                spent=outcome.spent,
             )
         case Failed():
             message = outcome.message[:MAX_ERROR_CHARS]
-            return JobFailed(job.job_id, job.session_key, outcome.code, message, outcome.text, outcome.spent)
+            return JobFailed(
+                job_id=job.job_id,
+                session_key=job.session_key,
+                error_code=outcome.code,
+                error_message=message,
+                text=outcome.text,
+                spent=outcome.spent,
+            )
         case Cancelled():
             return JobCancelled(job.job_id, job.session_key, outcome.person, outcome.reason)
 
 
 def owed(job: Job) -> DeliveryOwed:
-    return DeliveryOwed(answer_entry_id(job.job_id), "answer", job.session_key, job.conversation, job.job_id)
+    return DeliveryOwed(
+        entry_id=answer_entry_id(job.job_id),
+        kind="answer",
+        session_key=job.session_key,
+        requester=job.conversation,
+        job_id=job.job_id,
+    )
 
 
 def mark_interrupted(state: State, _command: MarkInterrupted, _now: str, _limits: Limits) -> Decision:

@@ -86,14 +86,14 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
     before = _preparation(state, session, project, inbound, now)
     key = session.session_key if session is not None else str(inbound.session_key)
     job = JobEnqueued(
-        new_job_id(state, now),
-        key,
-        inbound.conversation,
-        inbound.message_id,
-        inbound.person,
-        _quotation(inbound) if command.prompt_blob else prompt_of(inbound),
-        command.prompt_blob,
-        inbound.attachments,
+        job_id=new_job_id(state, now),
+        session_key=key,
+        conversation=inbound.conversation,
+        message_id=inbound.message_id,
+        person=inbound.person,
+        prompt=_quotation(inbound) if command.prompt_blob else prompt_of(inbound),
+        prompt_blob=command.prompt_blob,
+        attachments=inbound.attachments,
         cause=inbound.cause,
         body_digest=inbound.body_digest,
         quoted=0 if command.prompt_blob else len(_quotation(inbound)),
@@ -171,7 +171,12 @@ def _preparation(
     if session is None:
         events.append(
             SessionCreated(
-                key, inbound.session_key.session_id, project.name, tool, inbound.conversation, inbound.person
+                session_key=key,
+                session_id=inbound.session_key.session_id,
+                project=project.name,
+                tool=tool,
+                conversation=inbound.conversation,
+                person=inbound.person,
             )
         )
     if state.session_at(inbound.conversation, now) is None:
@@ -184,7 +189,13 @@ def _preparation(
 
 
 def _refuse(inbound: Inbound, problem: FairleadError) -> Decision:
-    event = MessageRefused(inbound.conversation, inbound.message_id, inbound.person, problem.code, inbound.body_digest)
+    event = MessageRefused(
+        conversation=inbound.conversation,
+        message_id=inbound.message_id,
+        person=inbound.person,
+        error_code=problem.code,
+        body_digest=inbound.body_digest,
+    )
     return Decision((event,), refusal=problem)
 
 
@@ -242,17 +253,17 @@ def retry_job(state: State, command: RetryJob, now: str, limits: Limits) -> Deci
     if len(session.queue) >= limits.max_queue_per_session:
         return Decision(refusal=error(Code.E_QUEUE_FULL))
     job = JobEnqueued(
-        new_job_id(state, now),
-        original.session_key,
-        original.conversation,
-        message_id,
-        command.person,
-        command.prompt,
-        original.prompt_blob,
-        command.attachments or original.attachments,
-        original.attempt + 1,
-        original.job_id,
-        "retry",
+        job_id=new_job_id(state, now),
+        session_key=original.session_key,
+        conversation=original.conversation,
+        message_id=message_id,
+        person=command.person,
+        prompt=command.prompt,
+        prompt_blob=original.prompt_blob,
+        attachments=command.attachments or original.attachments,
+        attempt=original.attempt + 1,
+        retry_of=original.job_id,
+        cause="retry",
     )
     return Decision((job, *_stale_questions(state, original.job_id)), subject=job.job_id)
 

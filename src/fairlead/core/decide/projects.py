@@ -24,7 +24,7 @@ class DirectoryFacts(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-class CreateProject(msgspec.Struct, frozen=True):
+class CreateProject(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     directory: DirectoryFacts
     tools: tuple[str, ...]
@@ -39,7 +39,7 @@ class AddProject(msgspec.Struct, frozen=True):
     source: str = "command"
 
 
-class UpdateProject(msgspec.Struct, frozen=True):
+class UpdateProject(msgspec.Struct, frozen=True, kw_only=True):
     """Take over what a person wrote into config.json, or that a path came or went."""
 
     name: str
@@ -67,12 +67,12 @@ def create_project(state: State, command: CreateProject, _now: str, limits: Limi
     if problem is not None:
         return Decision(refusal=problem)
     event = ProjectCreated(
-        state.projects_made + 1,
-        command.name,
-        command.directory.real_path,
-        command.tools,
-        command.default_tool,
-        command.args,
+        number=state.projects_made + 1,
+        name=command.name,
+        path=command.directory.real_path,
+        enabled_tools=command.tools,
+        default_tool=command.default_tool,
+        default_args=command.args,
     )
     return Decision((event,), subject=command.name)
 
@@ -86,11 +86,11 @@ def add_project(state: State, command: AddProject, _now: str, limits: Limits) ->
         return Decision(subject=known.name, duplicate=True)
     name = free_name(state, command.directory.given)
     event = ProjectCreated(
-        state.projects_made + 1,
-        name,
-        command.directory.real_path,
-        limits.tools,
-        limits.tools[0],
+        number=state.projects_made + 1,
+        name=name,
+        path=command.directory.real_path,
+        enabled_tools=limits.tools,
+        default_tool=limits.tools[0],
         source=command.source,
     )
     return Decision((event,), subject=name)
@@ -104,12 +104,12 @@ def update_project(state: State, command: UpdateProject, _now: str, limits: Limi
     if problem is not None:
         return Decision(refusal=problem)
     event = ProjectUpdated(
-        command.name,
-        command.directory.real_path or project.path,
-        command.tools,
-        command.default_tool,
-        command.args,
-        command.directory.problem,
+        name=command.name,
+        path=command.directory.real_path or project.path,
+        enabled_tools=command.tools,
+        default_tool=command.default_tool,
+        default_args=command.args,
+        disabled=command.directory.problem,
     )
     unchanged = (
         event.path == project.path
@@ -132,12 +132,12 @@ def switch_project(state: State, command: SwitchProject, _now: str, _limits: Lim
     if session is None:
         events.append(
             SessionCreated(
-                str(command.session_key),
-                command.session_key.session_id,
-                project.name,
-                project.default_tool,
-                command.conversation,
-                command.person,
+                session_key=str(command.session_key),
+                session_id=command.session_key.session_id,
+                project=project.name,
+                tool=project.default_tool,
+                conversation=command.conversation,
+                person=command.person,
             )
         )
     events.append(switched(session, project, str(command.session_key), command.person))

@@ -27,7 +27,7 @@ class AskPerson(msgspec.Struct, frozen=True):
     ask: Ask
 
 
-class AnswerQuestion(msgspec.Struct, frozen=True):
+class AnswerQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """With `partial` it answers one of several lists: the question is answered when something is chosen from each."""
 
     question_id: str
@@ -61,35 +61,70 @@ def ask_person(state: State, command: AskPerson, now: str, limits: Limits) -> De
     if job.state == "running" and len(state.waiting) >= limits.max_waiting:
         return refused(Code.E_SESSION_STATE, f"{limits.max_waiting} jobs already wait for an answer.")
     question_id = f"q_{state.questions_made + 1}"
-    asked = _asked(question_id, job, command.ask, timestamps.plus(now, limits.question_timeout_sec))
+    asked = _asked_event(question_id, job, command.ask, timestamps.plus(now, limits.question_timeout_sec))
     entry = DeliveryOwed(
-        question_entry_id(question_id), "question", job.session_key, job.conversation, job.job_id, question_id
+        entry_id=question_entry_id(question_id),
+        kind="question",
+        session_key=job.session_key,
+        requester=job.conversation,
+        job_id=job.job_id,
+        question_id=question_id,
     )
     return Decision((asked, entry), subject=question_id)
 
 
-def _asked(question_id: str, job: Job, ask: Ask, deadline: str) -> QuestionAsked:
-    common = (question_id, job.job_id, job.session_key)
+def _asked_event(question_id: str, job: Job, ask: Ask, deadline: str) -> QuestionAsked:
     match ask:
         case PermissionRequested():
-            return QuestionAsked(
-                *common,
-                "permission",
-                ask.request_id,
-                ask.title,
-                deadline,
-                ask.tool,
-                ask.detail,
-                ask.diff,
-                narrow_rule(ask),
-                suggestions=ask.suggestions,
-            )
+            return _permission_asked(question_id, job, ask, deadline)
         case QuestionRequested():
-            items = tuple(AskedItem(q.text, q.options, q.header, q.several) for q in ask.questions)
-            title = items[0].text if items else "The agent asks."
-            return QuestionAsked(*common, "question", ask.request_id, title, deadline, items=items)
+            return _choice_asked(question_id, job, ask, deadline)
         case PlanProposed():
-            return QuestionAsked(*common, "plan", ask.request_id, "Go ahead with this plan?", deadline, detail=ask.plan)
+            return _plan_asked(question_id, job, ask, deadline)
+
+
+def _permission_asked(question_id: str, job: Job, ask: PermissionRequested, deadline: str) -> QuestionAsked:
+    return QuestionAsked(
+        question_id=question_id,
+        job_id=job.job_id,
+        session_key=job.session_key,
+        kind="permission",
+        request_id=ask.request_id,
+        title=ask.title,
+        deadline=deadline,
+        tool=ask.tool,
+        detail=ask.detail,
+        diff=ask.diff,
+        rule=narrow_rule(ask),
+        suggestions=ask.suggestions,
+    )
+
+
+def _choice_asked(question_id: str, job: Job, ask: QuestionRequested, deadline: str) -> QuestionAsked:
+    items = tuple(AskedItem(q.text, q.options, q.header, q.several) for q in ask.questions)
+    return QuestionAsked(
+        question_id=question_id,
+        job_id=job.job_id,
+        session_key=job.session_key,
+        kind="question",
+        request_id=ask.request_id,
+        title=items[0].text if items else "The agent asks.",
+        deadline=deadline,
+        items=items,
+    )
+
+
+def _plan_asked(question_id: str, job: Job, ask: PlanProposed, deadline: str) -> QuestionAsked:
+    return QuestionAsked(
+        question_id=question_id,
+        job_id=job.job_id,
+        session_key=job.session_key,
+        kind="plan",
+        request_id=ask.request_id,
+        title="Go ahead with this plan?",
+        deadline=deadline,
+        detail=ask.plan,
+    )
 
 
 def answer_question(state: State, command: AnswerQuestion, now: str, limits: Limits) -> Decision:
@@ -111,12 +146,12 @@ def answer_question(state: State, command: AnswerQuestion, now: str, limits: Lim
     if not job.is_live:
         return _answer_after_crash(state, question, command, now, limits)
     answered = QuestionAnswered(
-        command.question_id,
-        command.verdict,
-        command.person,
-        command.chosen,
-        command.message,
-        command.for_session,
+        question_id=command.question_id,
+        verdict=command.verdict,
+        person=command.person,
+        chosen=command.chosen,
+        message=command.message,
+        for_session=command.for_session,
     )
     granted: tuple[JournalEvent, ...] = ()
     if command.for_session and command.verdict == "allow" and question.rule:
@@ -149,18 +184,24 @@ def _answer_after_crash(
 ) -> Decision:
     """A click on a question is consent to go on, as a retry is, unless it declines to answer; a permission died with
     the process that asked."""
-    answered = QuestionAnswered(command.question_id, command.verdict, command.person, command.chosen, command.message)
+    answered = QuestionAnswered(
+        question_id=command.question_id,
+        verdict=command.verdict,
+        person=command.person,
+        chosen=command.chosen,
+        message=command.message,
+    )
     if command.verdict == "deny":
         return Decision((answered,), subject=question.job_id)
     if len(state.sessions[question.session_key].queue) >= limits.max_queue_per_session:
         return refused(Code.E_QUEUE_FULL)
     enqueued = JobEnqueued(
-        new_job_id(state, now),
-        question.session_key,
-        question.conversation,
-        f"answer-{question.question_id}",
-        command.person,
-        question_and_answer(question, command.chosen, command.message),
+        job_id=new_job_id(state, now),
+        session_key=question.session_key,
+        conversation=question.conversation,
+        message_id=f"answer-{question.question_id}",
+        person=command.person,
+        prompt=question_and_answer(question, command.chosen, command.message),
         cause="answer",
     )
     return Decision((answered, enqueued), subject=enqueued.job_id)

@@ -71,13 +71,13 @@ def _longest_unserved(state: State, held: frozenset[str]) -> Session | None:
 def _started(state: State, session: Session, job_id: str) -> JobStarted:
     project = state.projects[session.project]
     return JobStarted(
-        job_id,
-        session.session_key,
-        session.tool,
-        project.name,
-        project.path,
-        session.generation,
-        session.resume_keys.get(resume_slot(session.tool, project.path), ""),
+        job_id=job_id,
+        session_key=session.session_key,
+        tool=session.tool,
+        project=project.name,
+        project_path=project.path,
+        generation=session.generation,
+        resume_key=session.resume_keys.get(resume_slot(session.tool, project.path), ""),
     )
 
 
@@ -94,7 +94,15 @@ def begin_agent_turn(state: State, command: BeginAgentTurn, now: str, _limits: L
     if state.fate_of(conversation, message_id) is not None:
         return Decision(duplicate=True)
     job_id = new_job_id(state, now)
-    enqueued = JobEnqueued(job_id, session.session_key, conversation, message_id, "", "", cause="agent")
+    enqueued = JobEnqueued(
+        job_id=job_id,
+        session_key=session.session_key,
+        conversation=conversation,
+        message_id=message_id,
+        person="",
+        prompt="",
+        cause="agent",
+    )
     return Decision((enqueued, _started(state, session, job_id)), subject=job_id)
 
 
@@ -122,7 +130,13 @@ def forget_resume_key(state: State, command: ForgetResumeKey, _now: str, _limits
 
 
 def _learnt(job: Job, key: str) -> ResumeKeyLearnt:
-    return ResumeKeyLearnt(job.session_key, job.generation, job.tool or "", job.project_path, key)
+    return ResumeKeyLearnt(
+        session_key=job.session_key,
+        generation=job.generation,
+        tool=job.tool or "",
+        project_path=job.project_path,
+        key=key,
+    )
 
 
 def report_progress(state: State, command: ReportProgress, _now: str, _limits: Limits) -> Decision:

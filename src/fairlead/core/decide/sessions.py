@@ -46,7 +46,7 @@ class SeePerson(msgspec.Struct, frozen=True):
     locale: str
 
 
-class StartSession(msgspec.Struct, frozen=True):
+class StartSession(msgspec.Struct, frozen=True, kw_only=True):
     """A new session in a place of its own, bound from the first moment. For a session that starts another one
     (requirement D4); people start threads with `StartThread`."""
 
@@ -75,7 +75,7 @@ class ResetSession(msgspec.Struct, frozen=True):
     person: str
 
 
-class Bind(msgspec.Struct, frozen=True):
+class Bind(msgspec.Struct, frozen=True, kw_only=True):
     """Part of the binding service (requirement D1), as `Touch` and `Unbind` are."""
 
     target_session_key: str
@@ -123,13 +123,13 @@ def start_session(state: State, command: StartSession, now: str, _limits: Limits
         return Decision(refusal=chosen)
     project, tool = chosen
     created = SessionCreated(
-        key,
-        command.session_key.session_id,
-        project.name,
-        tool,
-        command.conversation,
-        command.person,
-        command.parent_session_key,
+        session_key=key,
+        session_id=command.session_key.session_id,
+        project=project.name,
+        tool=tool,
+        conversation=command.conversation,
+        person=command.person,
+        parent_session_key=command.parent_session_key,
     )
     bound = binding_events(state, key, command.conversation, now, target_kind=command.target_kind)
     return Decision((created, *bound), subject=key)
@@ -221,14 +221,14 @@ def binding_events(
     reason = "rebound" if older is not None and older.is_live(now) else "expired"
     ended = () if older is None else (BindingEnded(older.binding_id, reason),)
     bound = BindingBound(
-        f"bind_{state.bindings_made + 1}",
-        session_key,
-        target_kind,
-        conversation,
-        now,
-        None if ttl_ms is None else timestamps.plus(now, ttl_ms / 1000),
-        ttl_ms,
-        metadata or {},
+        binding_id=f"bind_{state.bindings_made + 1}",
+        target_session_key=session_key,
+        target_kind=target_kind,
+        conversation=conversation,
+        bound_at=now,
+        expires_at=None if ttl_ms is None else timestamps.plus(now, ttl_ms / 1000),
+        ttl_ms=ttl_ms,
+        metadata=metadata or {},
     )
     return (*ended, bound)
 

@@ -13,7 +13,7 @@ from fairlead.core.state import OutboxEntry, State, thread_start_entry_id
 from fairlead.errors import Code, FairleadError
 
 
-class StartThread(msgspec.Struct, frozen=True):
+class StartThread(msgspec.Struct, frozen=True, kw_only=True):
     """`conversation` and `session_key` are those of the place that the thread shall grow in."""
 
     asked_by: str
@@ -35,8 +35,22 @@ def start_thread(state: State, command: StartThread, _now: str, _limits: Limits)
     if isinstance(chosen, FairleadError):
         return Decision(refusal=chosen)
     project, tool = chosen
-    opening = ThreadOpening(command.asked_by, command.person, project.name, tool, key.agent_id, key.space_id)
-    return Decision((DeliveryOwed(entry_id, "opening", "", command.conversation, opening=opening),), subject=entry_id)
+    opening = ThreadOpening(
+        asked_by=command.asked_by,
+        person=command.person,
+        project=project.name,
+        tool=tool,
+        agent_id=key.agent_id,
+        space_id=key.space_id,
+    )
+    return Decision(
+        (
+            DeliveryOwed(
+                entry_id=entry_id, kind="opening", session_key="", requester=command.conversation, opening=opening
+            ),
+        ),
+        subject=entry_id,
+    )
 
 
 def thread_of(entry: OutboxEntry, message_id: str) -> SessionKey | None:
@@ -54,7 +68,14 @@ def session_events(state: State, entry: OutboxEntry, message_id: str, now: str) 
         return ()
     parent = entry.requester
     there = ConversationRef(parent.channel, parent.account_id, message_id, parent.conversation_id)
-    created = SessionCreated(str(key), key.session_id, opening.project, opening.tool, there, opening.person)
+    created = SessionCreated(
+        session_key=str(key),
+        session_id=key.session_id,
+        project=opening.project,
+        tool=opening.tool,
+        conversation=there,
+        person=opening.person,
+    )
     return (created, *binding_events(state, str(key), there, now))
 
 

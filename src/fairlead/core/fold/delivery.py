@@ -7,14 +7,14 @@ from fairlead.core.state import OutboxEntry, State
 
 def delivery_owed(state: State, ts: str, event: e.DeliveryOwed) -> None:
     entry = state.outbox[event.entry_id] = OutboxEntry(
-        event.entry_id,
-        event.kind,
-        event.session_key,
-        event.requester,
-        ts,
-        event.job_id,
-        event.question_id,
-        event.fail_closed,
+        entry_id=event.entry_id,
+        kind=event.kind,
+        session_key=event.session_key,
+        requester=event.requester,
+        owed_at=ts,
+        job_id=event.job_id,
+        question_id=event.question_id,
+        fail_closed=event.fail_closed,
     )
     if event.opening is not None:
         entry.opening = event.opening

@@ -14,21 +14,21 @@ def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
     key = session.session_key
     at = event.conversation
     job = state.jobs[job_id] = Job(
-        job_id,
-        key,
-        session.session_id,
-        at,
-        event.message_id,
-        event.person,
-        "queued",
-        event.prompt,
-        ts,
-        event.prompt_blob,
-        event.attachments,
-        event.attempt,
-        event.retry_of,
-        event.cause,
-        event.body_digest,
+        job_id=job_id,
+        session_key=key,
+        session_id=session.session_id,
+        conversation=at,
+        message_id=event.message_id,
+        person=event.person,
+        state="queued",
+        prompt=event.prompt,
+        enqueued_at=ts,
+        prompt_blob=event.prompt_blob,
+        attachments=event.attachments,
+        attempt=event.attempt,
+        retry_of=event.retry_of,
+        cause=event.cause,
+        body_digest=event.body_digest,
     )
     if event.quoted:
         job.quoted = event.quoted

@@ -114,11 +114,11 @@ class CommandHandlers:
         tools = tuple(t.strip() for t in request.tools_csv.split(",") if t.strip())
         decision = await self._ledger.record_durably(
             CreateProject(
-                request.name,
-                self._directories.inspect(request.path),
-                tuple(dict.fromkeys(tools)),
-                request.default_tool.strip(),
-                _parsed_args(request.args_json),
+                name=request.name,
+                directory=self._directories.inspect(request.path),
+                tools=tuple(dict.fromkeys(tools)),
+                default_tool=request.default_tool.strip(),
+                args=_parsed_args(request.args_json),
             )
         )
         return self._info(self._state.projects[decision.subject], caller, created=True)

@@ -25,12 +25,12 @@ class ThreadStart:
         """Returns when the thread is there. Raises why it can never be, or that it takes longer."""
         decision = self._ledger.apply_now(
             StartThread(
-                request.asked_by,
-                caller.conversation,
-                caller.session_key,
-                caller.person,
-                request.project or None,
-                request.tool or None,
+                asked_by=request.asked_by,
+                conversation=caller.conversation,
+                session_key=caller.session_key,
+                person=caller.person,
+                project=request.project or None,
+                tool=request.tool or None,
             )
         )
         if decision.refusal is not None:

@@ -101,6 +101,8 @@ def _folded(recorded: list[Recorded], job_id: str) -> Job | None:
             key = r.event.session_key
             parsed = parse_session_key(key)
             session_id = parsed.session_id if parsed is not None else key
-            state.sessions[key] = Session(key, session_id, "", "", r.event.conversation)
+            state.sessions[key] = Session(
+                session_key=key, session_id=session_id, project="", tool="", conversation=r.event.conversation
+            )
         apply(state, r.seq, r.ts, r.event)
     return state.jobs.get(job_id)

@@ -73,6 +73,12 @@ async def _recheck(ledger: Ledger, project: Project, directories: Directories) -
     # The registered path stays as it is: a link put in its place later must not lead elsewhere.
     kept = msgspec.structs.replace(facts, real_path=project.path)
     await ledger.record_durably(
-        UpdateProject(project.name, kept, project.enabled_tools, project.default_tool, project.default_args)
+        UpdateProject(
+            name=project.name,
+            directory=kept,
+            tools=project.enabled_tools,
+            default_tool=project.default_tool,
+            args=project.default_args,
+        )
     )
     return still_gone or [f"Project {project.name} is there again."]

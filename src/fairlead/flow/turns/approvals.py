@@ -17,11 +17,11 @@ class Approvals:
     async def ask(self, job_id: str, ask: Ask) -> Response:
         """The person's response, once the job has its slot again. Nobody in time, or no room to ask, means no."""
         if self._already_allowed(job_id, ask):
-            return Response(ask.request_id, "allow", remember=True)
+            return Response(request_id=ask.request_id, verdict="allow", remember=True)
         try:
             decision = await self._ledger.record_durably(AskPerson(job_id, ask))
         except FairleadError as refusal:
-            return Response(ask.request_id, "deny", message=refusal.message)
+            return Response(request_id=ask.request_id, verdict="deny", message=refusal.message)
         question = self._ledger.state.questions[decision.subject]
         await self._until_settled(question)
         await self._until_running(job_id)
@@ -57,7 +57,9 @@ class Approvals:
 def _response(question: OpenQuestion) -> Response:
     if question.status != "answered":
         reason = question.closed_reason.replace("_", " ") or "closed"
-        return Response(question.request_id, "deny", message=f"Nobody answered: the question is {reason}.")
+        return Response(
+            request_id=question.request_id, verdict="deny", message=f"Nobody answered: the question is {reason}."
+        )
     return Response(
         request_id=question.request_id,
         verdict="allow" if question.verdict == "allow" else "deny",

@@ -48,7 +48,7 @@ def ask_of(request_id: str, request: wire.ToolRequest, tool_input: dict[str, Any
 
 def _permission(request_id: str, request: wire.ToolRequest, tool_input: dict[str, Any]) -> PermissionRequested:
     return PermissionRequested(
-        request_id,
+        request_id=request_id,
         tool=request.tool_name,
         title=request.description or f"Use {request.tool_name}?",
         detail=detail_of(request.tool_name, tool_input),

@@ -195,7 +195,7 @@ class Dialogue:
         return True
 
     def _granted(self, ask: PermissionRequested) -> bytes:
-        answer = Response(ask.request_id, "allow")
+        answer = Response(request_id=ask.request_id, verdict="allow")
         return wire.answer_line(ask.request_id, response_to(ask, ask.input, answer))
 
     def _input_of(self, ask: Ask, translator: ClaudeTranslator) -> dict[str, Any]:

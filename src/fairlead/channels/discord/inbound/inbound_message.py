@@ -19,18 +19,21 @@ def inbound_of(
     may_be_quoted: Callable[[discord.Message], bool],
 ) -> Inbound:
     return Inbound(
-        place.conversation,
-        place.session_key,
-        str(message.id),
-        person,
-        without_mention(message.content, bot_id),
-        attachments_of(message),
-        quote_in(message, may_be_quoted),
+        conversation=place.conversation,
+        session_key=place.session_key,
+        message_id=str(message.id),
+        person=person,
+        text=without_mention(message.content, bot_id),
+        attachments=attachments_of(message),
+        quote=quote_in(message, may_be_quoted),
     )
 
 
 def attachments_of(message: discord.Message) -> tuple[Attachment, ...]:
-    return tuple(Attachment(a.filename, a.content_type or "", a.size, a.url) for a in message.attachments)
+    return tuple(
+        Attachment(name=a.filename, media_type=a.content_type or "", size=a.size, url=a.url)
+        for a in message.attachments
+    )
 
 
 def quote_in(message: discord.Message, may_be_quoted: Callable[[discord.Message], bool]) -> str:
@@ -50,11 +53,11 @@ def reacted_inbound(message: discord.Message, place: Place, *, person: str, is_o
         quoted = "\n".join(f"> {line}" for line in text.splitlines())
         text = f"Look at this message by {message.author.display_name}:\n{quoted}"
     return Inbound(
-        place.conversation,
-        place.session_key,
-        f"reaction-{message.id}",
-        person,
-        text,
-        attachments_of(message),
+        conversation=place.conversation,
+        session_key=place.session_key,
+        message_id=f"reaction-{message.id}",
+        person=person,
+        text=text,
+        attachments=attachments_of(message),
         cause="reaction",
     )

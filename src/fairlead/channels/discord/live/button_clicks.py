@@ -129,11 +129,11 @@ class ButtonClicks:
         elif verb.startswith("pick") and verb[4:].isdecimal():
             chosen = question_buttons.picked(question, int(verb[4:]), list(data.get("values") or ()))
         return Click(
-            question.question_id,
-            person,
-            verdict,
-            chosen,
-            message,
+            question_id=question.question_id,
+            person=person,
+            verdict=verdict,
+            chosen=chosen,
+            message=message,
             for_session=verb == "session",
             partial=verb.startswith("pick") or verb == "form",
         )
