@@ -18,6 +18,7 @@ from fairlead.core.engine import Ask, Option, PermissionRequested, Question, Que
 from fairlead.core.events import JournalEvent, Piece
 from fairlead.core.fold import apply
 from fairlead.core.inbound import Inbound
+from fairlead.core.job_states import TRANSITIONS
 from fairlead.core.keys import SessionKey, thread_key, user_key
 from fairlead.core.limits import Limits
 from fairlead.core.routing import resolve_destination
@@ -28,6 +29,7 @@ OWNER = "42"
 FRIEND = "7"
 STRANGER = "666"
 LIMITS = Limits(allowed_people=(FRIEND,), tools=("echo", "claude", "codex"))
+MOVES = {(move.before, move.after, move.event) for move in TRANSITIONS}
 BEGINNING = "2026-03-01T08:00:00.000Z"
 
 
@@ -85,7 +87,11 @@ class CoreHarness:
     def take(self, event: JournalEvent, ts: str | None = None) -> None:
         entry = Entry(self.state.seq + 1, ts or self.now, event)
         self.journal.append(entry)
+        before = {job_id: job.state for job_id, job in self.state.jobs.items()}
         apply(self.state, entry.seq, entry.ts, event)
+        for job_id, job in self.state.jobs.items():  # in whatever story: no move but those of the table
+            move = (before.get(job_id), job.state, type(event))
+            assert move[0] == move[1] or move in MOVES, f"{job_id} made a move that the table does not have: {move}"
 
     def refuses(self, command: Command) -> Code:
         """The code of the refusal; it must leave nothing behind."""

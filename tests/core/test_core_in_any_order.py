@@ -36,8 +36,9 @@ from fairlead.core.decide.scheduling import BeginAgentTurn, LearnResumeKey, Repo
 from fairlead.core.decide.sessions import Bind, ChangeTool, ResetSession, Touch, Unbind
 from fairlead.core.events import JobEnqueued
 from fairlead.core.fold import replay
+from fairlead.core.job_states import LIVE
 from fairlead.core.limits import Limits
-from fairlead.core.state import LIVE, State, answer_entry_id
+from fairlead.core.state import State, answer_entry_id
 from fairlead.errors import Code
 
 SMALL = Limits(

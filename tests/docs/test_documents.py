@@ -1,15 +1,19 @@
 """The documents hold together: links lead somewhere, both commands are shown, the drawn states are the real ones."""
 
 import re
+import sys
 import typing
 from pathlib import Path
 
 import pytest
 
 from fairlead.core.events import EVENT_TYPES
-from fairlead.core.state import JobState
+from fairlead.core.job_states import TRANSITIONS, JobState
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "docs"))
+import job_states  # noqa: E402 - it lies beside the document that it draws for
+
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 WITHOUT_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
@@ -52,13 +56,18 @@ def test_the_picture_fetches_nothing_from_anywhere():
     assert set(re.findall(r"https?://[\w.]+", picture)) <= {"http://www.w3.org", "http://127.0.0.1"}
 
 
-def test_every_state_of_a_job_is_drawn_and_every_arrow_explained():
-    concepts = (ROOT / "docs/concepts.md").read_text()
-    diagram = concepts.partition("```mermaid")[2].partition("```")[0]
-    arrows = re.findall(r"(?m)^\s*(\S+) --> (\S+): (\w+)$", diagram)
-    format_reply = {place for start, end, _ in arrows for place in (start, end)}
-    assert format_reply - {"[*]"} == set(typing.get_args(JobState))
-    assert {letter for _, _, letter in arrows} == set(re.findall(r"(?m)^\| ([a-z]) \|", concepts))
+def test_the_states_of_a_job_are_drawn_as_the_table_has_them():
+    concepts = job_states.CONCEPTS.read_text()
+    assert concepts == job_states.with_diagram(concepts), "run .venv/bin/python docs/job_states.py"
+
+
+def test_every_arrow_is_explained_and_names_the_event_of_the_table():
+    rows = re.findall(r"(?m)^\| ([a-z]) \|.* \| ([^|]+) \|$", (ROOT / "docs/concepts.md").read_text())
+    assert {letter: re.findall(r"`(\w+)`", events)[-1] for letter, events in rows} == job_states.arrow_events()
+
+
+def test_the_table_names_every_state():
+    assert {move.after for move in TRANSITIONS} == set(typing.get_args(JobState))
 
 
 def test_the_arrows_name_events_that_exist():

@@ -13,13 +13,10 @@ from fairlead.core.conversation import ConversationRef, SessionBindingRecord
 from fairlead.core.engine import Suggestion
 from fairlead.core.events import AskedItem, DeliveryPlanned, FileRef, OutboxKind, QuestionKind, ThreadOpening
 from fairlead.core.inbound import Attachment, Cause
+from fairlead.core.job_states import LIVE, RETRYABLE, JobState
 from fairlead.core.keys import SessionKey, parse_session_key
 
-JobState = Literal["queued", "running", "waiting", "success", "failed", "cancelled", "unknown_after_crash", "withdrawn"]
 SessionState = Literal["idle", "running", "queued", "waiting", "failed", "unknown_after_crash"]
-
-LIVE: Final[frozenset[str]] = frozenset({"queued", "running", "waiting"})
-RETRYABLE: Final[frozenset[str]] = frozenset({"failed", "unknown_after_crash"})
 
 FOLD_VERSION: Final = 4
 """Raised whenever the same events would fold into another state: snapshots of another version are set aside."""

@@ -18,6 +18,7 @@ from fairlead.core.events import (
     QuestionClosed,
     Spent,
 )
+from fairlead.core.job_states import JobState, states_before
 from fairlead.core.limits import Limits
 from fairlead.core.state import Job, State, answer_entry_id
 from fairlead.errors import Code
@@ -46,6 +47,17 @@ class Cancelled(msgspec.Struct, frozen=True):
 
 
 Outcome: TypeAlias = Completed | Failed | Cancelled
+
+_WITHDRAWABLE: Final = states_before(JobWithdrawn)
+_TRYABLE_AGAIN: Final = states_before(JobTriedAgain)
+_HAS_TURN: Final = states_before(JobMarkedUnknownAfterCrash)
+_CANCELLABLE_IN_QUEUE: Final = states_before(JobCancelled) - _HAS_TURN
+_ENDABLE: Final[dict[type[Outcome], frozenset[JobState]]] = {
+    Completed: states_before(JobCompleted),
+    Failed: states_before(JobFailed),
+    Cancelled: states_before(JobCancelled) & _HAS_TURN,
+}
+"""When a turn may report its end; a job that has no turn yet is cancelled with `CancelQueued`."""
 
 
 class EndJob(msgspec.Struct, frozen=True):
@@ -76,7 +88,7 @@ class WithdrawJob(msgspec.Struct, frozen=True):
 
 def end_job(state: State, command: EndJob, _now: str, limits: Limits) -> Decision:
     job = state.jobs.get(command.job_id)
-    if job is None or job.state not in {"running", "waiting"}:
+    if job is None or job.state not in _ENDABLE[type(command.outcome)]:
         return NOTHING
     closed = () if _is_asked_across_a_restart(command.outcome) else _closed_questions(state, job)
     return Decision((*closed, _end_event(job, command.outcome, limits), owed(job)), subject=job.job_id)
@@ -144,7 +156,7 @@ def mark_interrupted(state: State, _command: MarkInterrupted, _now: str, _limits
 def try_again(state: State, command: TryAgain, _now: str, _limits: Limits) -> Decision:
     """Once, and only while nothing can have happened twice: the caller knows of tools, the state of permissions."""
     job = state.jobs.get(command.job_id)
-    if job is None or job.state != "running":
+    if job is None or job.state not in _TRYABLE_AGAIN:
         return refused(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} is not running.")
     if job.tried_again:
         return refused(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} has had its second attempt.")
@@ -160,13 +172,13 @@ def cancel_queued_job(state: State, command: CancelQueued, _now: str, _limits: L
 
 def cancel_queued(state: State, job_id: str, person: str, reason: str) -> tuple[JournalEvent, ...]:
     job = state.jobs.get(job_id)
-    if job is None or job.state != "queued":
+    if job is None or job.state not in _CANCELLABLE_IN_QUEUE:
         return ()
     return (JobCancelled(job_id, job.session_key, person, reason), owed(job))
 
 
 def withdraw_job(state: State, command: WithdrawJob, _now: str, _limits: Limits) -> Decision:
     job = state.jobs.get(command.job_id)
-    if job is None or job.state != "queued":
+    if job is None or job.state not in _WITHDRAWABLE:
         return NOTHING
     return Decision((JobWithdrawn(command.job_id, command.reason),), subject=command.job_id)

@@ -4,6 +4,8 @@ Every message of an allowed person leaves exactly one fact with its dedupe key (
 a stranger's leaves none.
 """
 
+from typing import Final
+
 import msgspec
 
 from fairlead.core.decide.decision import NOTHING, Decision
@@ -22,10 +24,13 @@ from fairlead.core.events import (
     ToolChanged,
 )
 from fairlead.core.inbound import Attachment, Inbound, clean_text
+from fairlead.core.job_states import RETRYABLE, states_before
 from fairlead.core.limits import Limits
 from fairlead.core.retention import is_rising
-from fairlead.core.state import RETRYABLE, Job, Project, Session, State
+from fairlead.core.state import Job, Project, Session, State
 from fairlead.errors import Code, FairleadError, error
+
+_AMENDABLE: Final = states_before(JobAmended)
 
 
 class Submit(msgspec.Struct, frozen=True):
@@ -212,7 +217,7 @@ def skip_message(state: State, command: SkipMessage, _now: str, limits: Limits) 
 def amend_job(state: State, command: AmendJob, _now: str, limits: Limits) -> Decision:
     """Only the person's own words change: what they quoted stays before them."""
     job = state.jobs.get(command.job_id)
-    if job is None or job.state != "queued" or not command.text.strip():
+    if job is None or job.state not in _AMENDABLE or not command.text.strip():
         return NOTHING
     if len(command.text.encode("utf-8", "replace")) > limits.max_message_bytes:
         return Decision(refusal=error(Code.E_MESSAGE_TOO_LARGE))

@@ -1,5 +1,7 @@
 """Deciding about questions: asked by an agent, answered by a person, or by nobody in time, which means no."""
 
+from typing import Final
+
 import msgspec
 
 from fairlead.core import timestamps
@@ -17,9 +19,12 @@ from fairlead.core.events import (
     QuestionClosed,
     RuleGranted,
 )
+from fairlead.core.job_states import states_before
 from fairlead.core.limits import Limits
 from fairlead.core.state import Job, OpenQuestion, State, question_entry_id
 from fairlead.errors import Code
+
+_ASKABLE: Final = states_before(QuestionAsked)
 
 
 class AskPerson(msgspec.Struct, frozen=True):
@@ -56,7 +61,7 @@ def narrow_rule(request: PermissionRequested) -> str:
 
 def ask_person(state: State, command: AskPerson, now: str, limits: Limits) -> Decision:
     job = state.jobs.get(command.job_id)
-    if job is None or job.state not in {"running", "waiting"}:
+    if job is None or job.state not in _ASKABLE:
         return refused(Code.E_SESSION_STATE, f"{command.job_id} is no longer running.")
     if job.state == "running" and len(state.waiting) >= limits.max_waiting:
         return refused(Code.E_SESSION_STATE, f"{limits.max_waiting} jobs already wait for an answer.")

@@ -3,9 +3,18 @@
 from typing import Final
 
 from fairlead.core import events as e
-from fairlead.core.state import Job, JobState, Session, State, resume_slot
+from fairlead.core.job_states import JobState, states_before
+from fairlead.core.state import Job, Session, State, resume_slot
 
-_UNDER_WAY: Final = frozenset({"running", "waiting"})
+_AMENDABLE: Final = states_before(e.JobAmended)
+_WITHDRAWABLE: Final = states_before(e.JobWithdrawn)
+_STARTABLE: Final = states_before(e.JobStarted)
+_TRYABLE_AGAIN: Final = states_before(e.JobTriedAgain)
+_CONTINUABLE: Final = states_before(e.JobContinued)
+_COMPLETABLE: Final = states_before(e.JobCompleted)
+_FAILABLE: Final = states_before(e.JobFailed)
+_CANCELLABLE: Final = states_before(e.JobCancelled)
+_INTERRUPTIBLE: Final = states_before(e.JobMarkedUnknownAfterCrash)
 
 
 def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
@@ -58,7 +67,7 @@ def message_skipped(state: State, _ts: str, event: e.MessageSkipped) -> None:
 
 def job_amended(state: State, _ts: str, event: e.JobAmended) -> None:
     job = state.jobs.get(event.job_id)
-    if job is not None and job.state == "queued":
+    if job is not None and job.state in _AMENDABLE:
         job.prompt = event.prompt
         job.prompt_blob = event.prompt_blob
         if event.prompt_blob:
@@ -73,7 +82,7 @@ def attachments_stored(state: State, _ts: str, event: e.AttachmentsStored) -> No
 
 def job_withdrawn(state: State, ts: str, event: e.JobWithdrawn) -> None:
     job = state.jobs.get(event.job_id)
-    if job is not None and job.state == "queued":
+    if job is not None and job.state in _WITHDRAWABLE:
         _end(state, ts, job, "withdrawn")
         state.account.withdrawn += 1
 
@@ -81,7 +90,7 @@ def job_withdrawn(state: State, ts: str, event: e.JobWithdrawn) -> None:
 def job_started(state: State, ts: str, event: e.JobStarted) -> None:
     job_id = event.job_id
     job = state.jobs.get(job_id)
-    if job is None or job.state != "queued":
+    if job is None or job.state not in _STARTABLE:
         return
     session = state.sessions[job.session_key]
     session.queue.remove(job_id)
@@ -107,13 +116,13 @@ def job_started(state: State, ts: str, event: e.JobStarted) -> None:
 
 def job_tried_again(state: State, _ts: str, event: e.JobTriedAgain) -> None:
     job = state.jobs.get(event.job_id)
-    if job is not None and job.is_live:
+    if job is not None and job.state in _TRYABLE_AGAIN:
         job.tried_again = True
 
 
 def job_continued(state: State, _ts: str, event: e.JobContinued) -> None:
     job = state.jobs.get(event.job_id)
-    if job is not None and job.state == "waiting":
+    if job is not None and job.state in _CONTINUABLE:
         job.state = "running"
         state.waiting.remove(event.job_id)
         state.running.append(event.job_id)
@@ -121,7 +130,7 @@ def job_continued(state: State, _ts: str, event: e.JobContinued) -> None:
 
 def job_completed(state: State, ts: str, event: e.JobCompleted) -> None:
     job = state.jobs.get(event.job_id)
-    if job is None or job.state not in _UNDER_WAY:
+    if job is None or job.state not in _COMPLETABLE:
         return
     session = _end(state, ts, job, "success")
     job.result_excerpt = event.excerpt
@@ -138,7 +147,7 @@ def job_completed(state: State, ts: str, event: e.JobCompleted) -> None:
 
 def job_failed(state: State, ts: str, event: e.JobFailed) -> None:
     job = state.jobs.get(event.job_id)
-    if job is None or job.state not in _UNDER_WAY:
+    if job is None or job.state not in _FAILABLE:
         return
     session = _end(state, ts, job, "failed")
     job.error_code = event.error_code
@@ -150,14 +159,14 @@ def job_failed(state: State, ts: str, event: e.JobFailed) -> None:
 
 def job_cancelled(state: State, ts: str, event: e.JobCancelled) -> None:
     job = state.jobs.get(event.job_id)
-    if job is not None and job.is_live:
+    if job is not None and job.state in _CANCELLABLE:
         _end(state, ts, job, "cancelled")
         state.account.cancelled += 1
 
 
 def job_marked_unknown(state: State, ts: str, event: e.JobMarkedUnknownAfterCrash) -> None:
     job = state.jobs.get(event.job_id)
-    if job is not None and job.is_live:
+    if job is not None and job.state in _INTERRUPTIBLE:
         _end(state, ts, job, "unknown_after_crash")
         job.error_code = "E_UNKNOWN_AFTER_CRASH"
         state.account.unknown += 1

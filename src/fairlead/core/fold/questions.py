@@ -1,13 +1,18 @@
 """What becomes of questions: asked, answered, or closed without an answer."""
 
+from typing import Final
+
 from fairlead.core import events as e
+from fairlead.core.job_states import states_before
 from fairlead.core.retention import remove_entry
 from fairlead.core.state import OpenQuestion, State, question_entry_id
+
+_ASKABLE: Final = states_before(e.QuestionAsked)
 
 
 def question_asked(state: State, ts: str, event: e.QuestionAsked) -> None:
     job = state.jobs.get(event.job_id)
-    if job is None or job.state not in {"running", "waiting"}:
+    if job is None or job.state not in _ASKABLE:
         return
     state.questions_made += 1
     state.questions[event.question_id] = OpenQuestion(
