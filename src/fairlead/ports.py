@@ -173,7 +173,8 @@ class Runtime(Protocol):
 
 
 class ChannelCapabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What a channel can do. A limit of 0 is none; without `push` the client fetches for itself."""
+    """What a channel can do. A limit of 0 is none; without `push` the client fetches for itself. `busy_code` is what a
+    person is told while the channel takes nothing more."""
 
     text_limit: int = 0
     max_pieces: int = 0
@@ -184,6 +185,7 @@ class ChannelCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     threads: bool = False
     push: bool = False
     tables: bool = True
+    busy_code: Code = Code.E_UNDELIVERABLE
 
 
 class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -217,12 +219,14 @@ class OutcomeUnknown(Exception):  # noqa: N818 - see above
 
 
 class DeliveryLater(Exception):  # noqa: N818 - see above
-    """It did not arrive; trying again may help."""
+    """It did not arrive; trying again may help. With `must_wait` the channel itself asked for `wait_sec`, as a rate
+    limit does: nothing makes that shorter, not even a channel that comes back meanwhile."""
 
-    def __init__(self, code: Code, wait_sec: float = 0.0) -> None:
+    def __init__(self, code: Code, wait_sec: float = 0.0, *, must_wait: bool = False) -> None:
         super().__init__(code)
         self.code = code
         self.wait_sec = wait_sec
+        self.must_wait = must_wait
 
 
 class DeliveryImpossible(Exception):  # noqa: N818 - see above

@@ -210,7 +210,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(index=which, counts=st.booleans(), give_up=st.booleans())
     def fail_delivery(self, index: int, counts: bool, give_up: bool):
         entry_id = pick(self.core.state.outbox, index)
-        self.core.do(DeferDelivery(entry_id, 5, counts=counts))
+        self.core.do(DeferDelivery(entry_id=entry_id, wait_sec=5, counts=counts))
         if give_up:
             self.core.do(AbandonDelivery(entry_id, Code.E_UNDELIVERABLE, "locked"))
 

@@ -48,7 +48,7 @@ ABOUT_THE_GONE: list[e.JournalEvent] = [
     e.AttachmentsStored("job_9", ()),
     e.ResumeKeyForgotten("agent:fairlead:user:nobody", 0, "echo", "/srv/api"),
     e.PieceDelivered("debt_9", 0, "m"),
-    e.DeliveryDeferred("debt_9", 1, "2026-03-01T09:00:00.000Z"),
+    e.DeliveryDeferred(entry_id="debt_9", attempts=1, due="2026-03-01T09:00:00.000Z"),
     e.DeliveryAcknowledged("debt_9"),
     e.DeliveryAbandoned("debt_9", "E_UNDELIVERABLE", "why"),
 ]

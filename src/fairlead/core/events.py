@@ -397,11 +397,14 @@ class PieceDelivered(_Fact, frozen=True):
     message_id: str
 
 
-class DeliveryDeferred(_Fact, frozen=True):
+class DeliveryDeferred(_Fact, frozen=True, kw_only=True):
+    """`must_wait`: the channel named the time, so a channel that comes back earlier does not shorten it."""
+
     entry_id: str = msgspec.field(name="debt_id")
     attempts: int
     due: str
     error_code: str = ""
+    must_wait: bool = False
 
 
 class DeliveryAcknowledged(_Fact, frozen=True):

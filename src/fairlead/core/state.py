@@ -159,6 +159,7 @@ class OutboxEntry(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     attempts: int = 0
     due: str = ""
     last_error: str = ""
+    must_wait: bool = False
     opening: ThreadOpening | None = None
 
     @property

@@ -79,7 +79,7 @@ class Flow:
             directories=adapters.directories,
             job_history=job_history,
             agents=AgentCommands(self.ledger, self.scheduler, adapters.runtimes, adapters.turn_settings.workspaces),
-            openings=ThreadStart(self.ledger, adapters.journal),
+            openings=ThreadStart(self.ledger, adapters.journal, adapters.channels),
             runtimes=adapters.runtimes,
         )
         self.gate = FlowGate(self.ledger, MessageIntake(self.ledger, adapters.blobs), commands, reconnects)

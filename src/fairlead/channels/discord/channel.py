@@ -90,6 +90,7 @@ class DiscordChannel:
             threads=True,
             push=True,
             tables=False,
+            busy_code=Code.E_DISCORD_RATE_LIMIT,
         )
         self._gate = gate
         self._view = view

@@ -34,13 +34,15 @@ class MarkPieceSent(msgspec.Struct, frozen=True):
     message_id: str
 
 
-class DeferDelivery(msgspec.Struct, frozen=True):
-    """`counts` is false while the whole channel is away: waiting for it is not a failed attempt."""
+class DeferDelivery(msgspec.Struct, frozen=True, kw_only=True):
+    """`counts` is false while the whole channel is away: waiting for it is not a failed attempt. `must_wait` is true
+    where the channel itself named the time to wait."""
 
     entry_id: str
     wait_sec: float
     code: Code | None = None
     counts: bool = True
+    must_wait: bool = False
 
 
 class Acknowledge(msgspec.Struct, frozen=True):
@@ -98,7 +100,14 @@ def defer_delivery(state: State, command: DeferDelivery, now: str, limits: Limit
         reason = f"given up after {attempts} attempts and {age / 3600:.1f} hours"
         return _give_up(state, entry, code, reason)
     due = timestamps.plus(now, command.wait_sec)
-    return Decision((DeliveryDeferred(command.entry_id, attempts, due, command.code or ""),))
+    deferred = DeliveryDeferred(
+        entry_id=command.entry_id,
+        attempts=attempts,
+        due=due,
+        error_code=command.code or "",
+        must_wait=command.must_wait,
+    )
+    return Decision((deferred,))
 
 
 def acknowledge(state: State, command: Acknowledge, _now: str, _limits: Limits) -> Decision:

@@ -52,6 +52,7 @@ def delivery_deferred(state: State, _ts: str, event: e.DeliveryDeferred) -> None
         entry.attempts = event.attempts
         entry.due = event.due
         entry.last_error = event.error_code
+        entry.must_wait = event.must_wait
 
 
 def delivery_acknowledged(state: State, _ts: str, event: e.DeliveryAcknowledged) -> None:

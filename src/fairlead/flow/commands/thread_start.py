@@ -1,6 +1,7 @@
 """`start` as whoever asked for it sees it: done, impossible, or on its way. The outbox does the work."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Final
 
 from fairlead.core.decide.thread_start import StartThread, thread_of
@@ -10,16 +11,17 @@ from fairlead.core.requests import Caller, Start
 from fairlead.core.state import OutboxEntry
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.ledger import Ledger
-from fairlead.ports import Journal
+from fairlead.ports import Channel, Journal
 
 PATIENCE_SEC: Final = 60.0
 """How long somebody watches a start. After that the outbox goes on alone."""
 
 
 class ThreadStart:
-    def __init__(self, ledger: Ledger, journal: Journal) -> None:
+    def __init__(self, ledger: Ledger, journal: Journal, channels: Mapping[str, Channel]) -> None:
         self._ledger = ledger
         self._journal = journal
+        self._channels = channels
 
     async def start(self, request: Start, caller: Caller) -> SessionStarted:
         """Returns when the thread is there. Raises why it can never be, or that it takes longer."""
@@ -41,7 +43,8 @@ class ThreadStart:
                 while entry.entry_id in self._ledger.state.outbox:
                     await self._ledger.until_changed(self._ledger.state.seq)
         except TimeoutError:
-            raise error(Code.E_DISCORD_RATE_LIMIT, "The thread is made as soon as it can be.") from None
+            busy = self._channels[caller.conversation.channel].capabilities.busy_code
+            raise error(busy, "The thread is made as soon as it can be.") from None
         return await self._outcome(entry)
 
     async def _outcome(self, entry: OutboxEntry) -> SessionStarted:

@@ -167,8 +167,8 @@ class Outbox:
         wait = timestamps.seconds_between(self._ledger.now(), entry.due) if entry.due else 0.0
         if wait <= 0:
             return
-        if entry.last_error == Code.E_DISCORD_RATE_LIMIT:
-            await asyncio.sleep(wait)  # who was told to wait waits, whatever comes back meanwhile
+        if entry.must_wait:
+            await asyncio.sleep(wait)  # the channel named this time: that it comes back earlier changes nothing
         else:
             await self._reconnects.wait_for(channel, wait, since=seen)
 
@@ -186,15 +186,16 @@ class Outbox:
         except ChannelAway:
             return False
         except OutcomeUnknown:
-            await self._defer(entry, Code.E_UNDELIVERABLE, 0.0)
+            await self._defer(entry, DeliveryLater(Code.E_UNDELIVERABLE))
         except DeliveryLater as later:
-            await self._defer(entry, later.code, later.wait_sec)
+            await self._defer(entry, later)
         except DeliveryImpossible as never:
             log.error("undeliverable", entry_id=entry.entry_id, error_code=never.code, message=never.reason)
             await self._ledger.record_durably(AbandonDelivery(entry.entry_id, never.code, never.reason))
         except Exception as fault:  # whatever a channel does, its entries are tried again, and only its own
             log_failure("delivery failed", fault, entry_id=entry.entry_id)
-            await self._defer(entry, fault.code if isinstance(fault, FairleadError) else Code.E_INTERNAL, 0.0)
+            code = fault.code if isinstance(fault, FairleadError) else Code.E_INTERNAL
+            await self._defer(entry, DeliveryLater(code))
         else:
             self._begun_here.add(entry.entry_id)  # pieces behind a paid one were never tried
             await self._ledger.record_durably(MarkPieceSent(entry.entry_id, outgoing.index, message_id))
@@ -204,7 +205,9 @@ class Outbox:
         """A channel may be away for days: that is worth a line of the journal once an hour, not at every look."""
         since_noted = timestamps.seconds_between(entry.due, self._ledger.now()) if entry.due else AWAY_NOTED_SECONDS
         if since_noted >= AWAY_NOTED_SECONDS:
-            await self._ledger.record_durably(DeferDelivery(entry.entry_id, AWAY_SECONDS, counts=False))
+            await self._ledger.record_durably(
+                DeferDelivery(entry_id=entry.entry_id, wait_sec=AWAY_SECONDS, counts=False)
+            )
         else:
             await self._reconnects.wait_for(channel, AWAY_SECONDS, since=seen)
 
@@ -220,14 +223,16 @@ class Outbox:
                 return found
         return await channel.send(outgoing)
 
-    async def _defer(self, entry: OutboxEntry, code: Code, at_least: float) -> None:
+    async def _defer(self, entry: OutboxEntry, later: DeliveryLater) -> None:
         wait = self._backoff.delay(entry.attempts + 1, self._random.random)
-        if at_least > 0:  # what was asked for and a little more, so that not everybody is back at the same moment
-            wait = max(wait, at_least + self._random.random())
+        if later.wait_sec > 0:  # a little more than was asked for, so that not all entries come back at the same moment
+            wait = max(wait, later.wait_sec + self._random.random())
         log.warning(
-            "delivery deferred", entry_id=entry.entry_id, error_code=code, attempts=entry.attempts + 1, wait=wait
+            "delivery deferred", entry_id=entry.entry_id, error_code=later.code, attempts=entry.attempts + 1, wait=wait
         )
-        await self._ledger.record_durably(DeferDelivery(entry.entry_id, wait, code))
+        await self._ledger.record_durably(
+            DeferDelivery(entry_id=entry.entry_id, wait_sec=wait, code=later.code, must_wait=later.must_wait)
+        )
 
     def _outgoing_message(self, entry: OutboxEntry) -> OutgoingMessage:
         assert entry.plan is not None
