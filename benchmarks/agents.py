@@ -25,6 +25,7 @@ from fairlead.channels.http.token import read_or_make_token
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import AddProject, DirectoryFacts
 from fairlead.core.engine import Invocation, ResumeKeyFound, TurnEnded
+from fairlead.core.ids import JobId, MessageId, ResumeKey, SessionKeyText
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import user_key
 from fairlead.kit.files import make_private_directory
@@ -89,15 +90,15 @@ def _program(directory: Path, text: str) -> str:
 
 def _invocation(directory: Path, number: int, *, prompt: str = "hello", resume: str | None = None) -> Invocation:
     return Invocation(
-        job_id=f"job_{number}",
-        session_key="bench",
+        job_id=JobId(f"job_{number}"),
+        session_key=SessionKeyText("bench"),
         generation=0,
         project_name="bench",
         project_path=str(directory),
         workspace_path=str(directory),
         prompt=prompt,
         mark=f"bench{os.getpid()}:job_{number}",
-        resume_key=resume,
+        resume_key=ResumeKey(resume) if resume is not None else None,
     )
 
 
@@ -207,7 +208,7 @@ async def _accepted(daemon: Daemon, number: int, tool: str) -> float:
         Inbound(
             conversation=place,
             session_key=key,
-            message_id=f"m{number}",
+            message_id=MessageId(f"m{number}"),
             person="local",
             text="hello",
             pre_authorised=True,

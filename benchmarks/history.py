@@ -27,7 +27,9 @@ from fairlead.core.events import (
     Spent,
     StateFounded,
 )
+from fairlead.core.ids import BindingId, JobId, MessageId, ResumeKey, SessionKeyText
 from fairlead.core.keys import thread_key
+from fairlead.core.state import answer_entry_id
 from fairlead.store.lines import encode_batch
 
 THREADS = 10
@@ -47,15 +49,15 @@ def batches() -> Iterator[Batch]:
     keys = [thread_key(agent_id="fairlead", space_id="1", thread_id=p.conversation_id) for p in places]
     for n, (place, key) in enumerate(zip(places, keys, strict=True)):
         created = SessionCreated(
-            session_key=str(key), session_id=key.session_id, project="api", tool="echo", conversation=place, person="42"
+            session_key=key.text, session_id=key.session_id, project="api", tool="echo", conversation=place, person="42"
         )
         yield (
             ts,
             (
                 created,
                 BindingBound(
-                    binding_id=f"bind_{n + 1}",
-                    target_session_key=str(key),
+                    binding_id=BindingId(f"bind_{n + 1}"),
+                    target_session_key=key.text,
                     target_kind="session",
                     conversation=place,
                     bound_at=ts,
@@ -66,12 +68,12 @@ def batches() -> Iterator[Batch]:
     while True:
         number += 1
         ts = timestamps.from_epoch(_BEGAN + number * SECONDS_BETWEEN_JOBS)
-        yield from _job(number, ts, str(keys[number % THREADS]), places[number % THREADS])
+        yield from _job(number, ts, keys[number % THREADS].text, places[number % THREADS])
 
 
-def _job(number: int, ts: str, key: str, place: ConversationRef) -> Iterator[Batch]:
-    job_id = f"job_{ts[:10].replace('-', '')}_{number:04d}"
-    resume = f"a1b2c3d4-1111-2222-3333-{number % THREADS:012d}"
+def _job(number: int, ts: str, key: SessionKeyText, place: ConversationRef) -> Iterator[Batch]:
+    job_id = JobId(f"job_{ts[:10].replace('-', '')}_{number:04d}")
+    resume = ResumeKey(f"a1b2c3d4-1111-2222-3333-{number % THREADS:012d}")
     prompt = "please look at the failing tests of the api project and repair what broke them"
     yield (
         ts,
@@ -80,7 +82,7 @@ def _job(number: int, ts: str, key: str, place: ConversationRef) -> Iterator[Bat
                 job_id=job_id,
                 session_key=key,
                 conversation=place,
-                message_id=str(10**18 + number),
+                message_id=MessageId(str(10**18 + number)),
                 person="42",
                 prompt=prompt,
             ),
@@ -107,7 +109,7 @@ def _job(number: int, ts: str, key: str, place: ConversationRef) -> Iterator[Bat
     completed = JobCompleted(
         job_id=job_id, session_key=key, text=_ANSWER, excerpt=_ANSWER[:400], spent=Spent(1200, 300, 0, 0.01)
     )
-    entry = f"debt_{job_id}"
+    entry = answer_entry_id(job_id)
     yield ts, (completed, DeliveryOwed(entry_id=entry, kind="answer", session_key=key, requester=place, job_id=job_id))
     yield (
         ts,
@@ -121,7 +123,7 @@ def _job(number: int, ts: str, key: str, place: ConversationRef) -> Iterator[Bat
             ),
         ),
     )
-    yield ts, (PieceDelivered(entry, 0, str(10**18 + number)),)
+    yield ts, (PieceDelivered(entry, 0, MessageId(str(10**18 + number))),)
 
 
 def write_history(path: Path, count: int) -> int:

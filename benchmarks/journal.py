@@ -14,6 +14,7 @@ import msgspec
 from benchmarks.history import write_history
 from benchmarks.rows import Row, at_most, seconds, side_by_side
 from fairlead.core.events import EVENT_TYPES, JobProgress
+from fairlead.core.ids import JobId
 from fairlead.core.state import State
 from fairlead.kit.files import REAL_DISK
 from fairlead.store import lines
@@ -22,7 +23,7 @@ from fairlead.store.snapshot import encode_snapshot
 from fairlead.store.writer import ThreadedWriter
 
 TS = "2026-01-01T00:00:00.000Z"
-EVENT = JobProgress("job_20260101_0001" + "x" * 200, 3)
+EVENT = JobProgress(JobId("job_20260101_0001" + "x" * 200), 3)
 
 
 @contextlib.asynccontextmanager

@@ -13,6 +13,7 @@ from fairlead.app import run_daemon
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import AddProject, DirectoryFacts
 from fairlead.core.engine import EngineEvent, Invocation, TurnEnded
+from fairlead.core.ids import MessageId
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import user_key
 from fairlead.runtimes.echo import EchoRuntime
@@ -68,7 +69,7 @@ async def _invocations(directory: Path) -> list[float]:
                 Inbound(
                     conversation=place,
                     session_key=key,
-                    message_id=f"m{n}",
+                    message_id=MessageId(f"m{n}"),
                     person="local",
                     text="hello",
                     pre_authorised=True,

@@ -10,6 +10,7 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import DirectoryFacts
 from fairlead.core.engine import AgentInitiated, AgentInstruction, EngineEvent, Invocation, Verdict
 from fairlead.core.events import FileRef, JournalEvent
+from fairlead.core.ids import BlobName, EntryId, JobId, SessionKeyText
 from fairlead.core.inbound import Attachment, Inbound
 from fairlead.core.live import LiveEvent
 from fairlead.core.replies import Reply
@@ -42,11 +43,11 @@ class Directories(Protocol):
 class Blobs(Protocol):
     """Bytes that outlive the process. A name is given out only when the bytes are durable."""
 
-    async def put(self, data: bytes) -> str: ...
+    async def put(self, data: bytes) -> BlobName: ...
 
-    async def get(self, name: str) -> bytes: ...
+    async def get(self, name: BlobName) -> bytes: ...
 
-    def path_of(self, name: str) -> str: ...
+    def path_of(self, name: BlobName) -> str: ...
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -194,13 +195,13 @@ class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
     With a `thread_name` it is a thread, to be made from the message `thread_from`, whose id it bears. Asked for again,
     the same thread counts as made; one that can never be made takes its opening message with it."""
 
-    entry_id: str
+    entry_id: EntryId
     index: int
     nonce: str
     destination: ConversationRef
     text: str
-    job_id: str = ""
-    session_key: str = ""
+    job_id: JobId = JobId("")
+    session_key: SessionKeyText = SessionKeyText("")
     language: str = "en"
     files: tuple[FileRef, ...] = ()
     question: OpenQuestion | None = None
@@ -276,8 +277,8 @@ class Channel(Protocol):
 class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     """The message is written. `position` counts the jobs before it; a duplicate names the job it already is."""
 
-    job_id: str
-    session_key: str = ""
+    job_id: JobId
+    session_key: SessionKeyText = SessionKeyText("")
     position: int = 0
     duplicate: bool = False
 

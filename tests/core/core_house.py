@@ -122,7 +122,7 @@ class CoreHarness:
     def say(self, text: str = "hello", **more: Any) -> str:
         decision = self.submit(text, **more)
         assert decision.refusal is None, decision.refusal
-        return decision.subject
+        return decision.job_id
 
     def say_in(self, name: str, text: str = "hello", **more: Any) -> str:
         """In a thread of its own."""
@@ -140,7 +140,7 @@ class CoreHarness:
     # --- what the agent and the house do
 
     def start(self) -> str:
-        return self.do(StartNext()).subject
+        return self.do(StartNext()).job_id
 
     def end(self, job_id: str, outcome: Outcome) -> Decision:
         return self.do(EndJob(job_id, outcome))
@@ -161,7 +161,7 @@ class CoreHarness:
         return job_id
 
     def ask(self, job_id: str, ask: Ask | None = None) -> str:
-        return self.do(AskPerson(job_id, ask or permission())).subject
+        return self.do(AskPerson(job_id, ask or permission())).question_id
 
     def deliver(self, job_id: str) -> None:
         self.pay_in_full(answer_entry_id(job_id))

@@ -66,9 +66,9 @@ def test_an_added_directory_is_named_after_itself_with_all_tools(core: CoreHarne
 
 @pytest.mark.req("B2")
 def test_clashing_names_get_a_number_behind_them(core: CoreHarness):
-    names = [core.do(AddProject(directory(f"/{n}/api"))).subject for n in "abc"]
+    names = [core.do(AddProject(directory(f"/{n}/api"))).project for n in "abc"]
     assert names == ["api-2", "api-3", "api-4"]
-    long = [core.do(AddProject(directory(f"/{n}/{'x' * 50}"))).subject for n in "ab"]
+    long = [core.do(AddProject(directory(f"/{n}/{'x' * 50}"))).project for n in "ab"]
     assert long == ["x" * 40, "x" * 38 + "-2"]
 
 
@@ -87,7 +87,7 @@ def test_every_directory_finds_a_fitting_name_of_its_own(names: list[str]):
 
 def test_a_directory_that_is_registered_is_no_error(core: CoreHarness):
     again = core.do(AddProject(directory("/srv/api")))
-    assert (again.events, again.subject, again.duplicate) == ((), "api", True)
+    assert (again.events, again.project, again.duplicate) == ((), "api", True)
     assert core.refuses(AddProject(directory("/gone", "/gone does not exist."))) == Code.E_INVALID_PATH
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from fairlead.core.ids import JobId, ResumeKey, SessionKeyText
 from fairlead.errors import Code
 
 
@@ -200,7 +201,7 @@ class AgentInitiated(msgspec.Struct, frozen=True):
     """One event of a turn that the agent began by itself. Turns are told apart by `turn_id`; `generation` is that of
     the talk which the agent was started for."""
 
-    session_key: str
+    session_key: SessionKeyText
     generation: int
     turn_id: str
     event: EngineEvent
@@ -217,8 +218,8 @@ class InputFile(msgspec.Struct, frozen=True, omit_defaults=True):
 class Invocation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """All that a runtime needs to run one turn. After `is_second_attempt`, Fairlead's own, no third may follow."""
 
-    job_id: str
-    session_key: str
+    job_id: JobId
+    session_key: SessionKeyText
     generation: int
     project_name: str
     project_path: str
@@ -227,7 +228,7 @@ class Invocation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     mark: str
     attempt: int = 1
     is_second_attempt: bool = False
-    resume_key: str | None = None
+    resume_key: ResumeKey | None = None
     model: str | None = None
     args: tuple[str, ...] = ()
     files: tuple[InputFile, ...] = ()

@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 
 from fairlead.core.conversation import ConversationRef
+from fairlead.core.ids import BlobName, MessageId
 from fairlead.core.keys import SessionKey
 
 Cause = Literal["message", "retry", "agent", "answer", "child", "reaction", "schedule"]
@@ -20,7 +21,7 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     media_type: str = ""
     size: int = 0
     url: str = ""
-    blob: str = ""
+    blob: BlobName = BlobName("")
     path: str = ""
 
 
@@ -30,7 +31,7 @@ class Inbound(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     conversation: ConversationRef
     session_key: SessionKey
-    message_id: str
+    message_id: MessageId
     person: str
     text: str
     attachments: tuple[Attachment, ...] = ()

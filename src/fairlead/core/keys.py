@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from fairlead.core.ids import SessionKeyText
 from fairlead.errors import Code, error
 
 MAX_PART: Final = 128
@@ -28,6 +29,10 @@ class SessionKey(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         space = () if self.space_id is None else (self.space_id,)
         return SEPARATOR.join(("agent", self.agent_id, self.kind, *space, self.target_id))
+
+    @property
+    def text(self) -> SessionKeyText:
+        return SessionKeyText(str(self))
 
     @property
     def session_id(self) -> str:

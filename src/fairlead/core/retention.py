@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import Final
 
+from fairlead.core.ids import BindingId
 from fairlead.core.state import OutboxEntry, Session, State, answer_entry_id
 
 KEPT_ENDED_JOBS: Final = 50
@@ -51,26 +52,26 @@ def remove_entry(state: State, entry: OutboxEntry) -> None:
             job.answer = ""
 
 
-def unbind(state: State, binding_id: str) -> None:
+def unbind(state: State, binding_id: BindingId) -> None:
     binding = state.bindings.pop(binding_id, None)
     if binding is not None and state.bound.get(binding.conversation.address) == binding_id:
         del state.bound[binding.conversation.address]
 
 
 def _turn_the_page(state: State, today: date) -> None:
-    if state.next_day and state.fates_of_today:
+    if state.next_day and state.outcomes_today:
         last_day = date.fromisoformat(state.next_day[:10]) - _ONE_DAY
-        state.fates_of_days[last_day.isoformat()] = state.fates_of_today
-        state.fates_of_today = {}
+        state.outcomes_by_day[last_day.isoformat()] = state.outcomes_today
+        state.outcomes_today = {}
     state.next_day = f"{today + _ONE_DAY}T00:00:00.000Z"
 
 
 def _raise_floors(state: State, today: date) -> None:
     cutoff = (today - timedelta(days=KEPT_KEY_DAYS)).isoformat()
-    floors = state.floors
-    for day in [d for d in state.fates_of_days if d < cutoff]:
-        for address, fates in state.fates_of_days.pop(day).items():
-            highest = highest_rising(fates)
+    floors = state.dedupe_floors
+    for day in [d for d in state.outcomes_by_day if d < cutoff]:
+        for address, outcomes in state.outcomes_by_day.pop(day).items():
+            highest = highest_rising(outcomes)
             if highest > floors.get(address, -1):
                 floors[address] = highest
 

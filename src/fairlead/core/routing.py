@@ -4,6 +4,7 @@ import msgspec
 
 from fairlead.core.conversation import ConversationRef, SessionBindingRecord
 from fairlead.core.events import Route
+from fairlead.core.ids import SessionKeyText
 from fairlead.core.state import State
 
 
@@ -20,7 +21,7 @@ def where_asked(requester: ConversationRef) -> Destination:
 
 
 def resolve_destination(
-    state: State, *, target_session_key: str, requester: ConversationRef | None, fail_closed: bool, now: str
+    state: State, *, target_session_key: SessionKeyText, requester: ConversationRef | None, fail_closed: bool, now: str
 ) -> Destination:
     """The requester's own binding; else the only one; else, openly, back to the requester; else nowhere.
 

@@ -5,6 +5,7 @@ from fairlead.core.decide.delivery import Acknowledge
 from fairlead.core.decide.messages import is_allowed
 from fairlead.core.decide.questions import AnswerQuestion
 from fairlead.core.decide.sessions import SeePerson
+from fairlead.core.ids import JobId, QuestionId
 from fairlead.core.inbound import Inbound, clean_text
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
@@ -60,7 +61,7 @@ class FlowGate:
         self._ledger.check_room()
         decision = await self._ledger.record_durably(
             AnswerQuestion(
-                question_id=click.question_id,
+                question_id=QuestionId(click.question_id),
                 person=click.person,
                 verdict=click.verdict,
                 chosen={question: clean_text(answer) for question, answer in click.chosen.items()},
@@ -70,10 +71,10 @@ class FlowGate:
                 partial=click.partial,
             )
         )
-        return decision.subject
+        return decision.job_id
 
     async def acknowledge(self, job_id: str) -> None:
-        await self._ledger.record_durably(Acknowledge(answer_entry_id(job_id)))
+        await self._ledger.record_durably(Acknowledge(answer_entry_id(JobId(job_id))))
 
     async def see_person(self, person: str, locale: str) -> None:
         await self._ledger.record_durably(SeePerson(person, locale))

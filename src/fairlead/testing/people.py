@@ -4,6 +4,7 @@ import asyncio
 from random import Random
 from typing import Final
 
+from fairlead.core.ids import MessageId
 from fairlead.core.inbound import Inbound
 from fairlead.core.requests import Caller, Cancel, Request, Reset, Retry
 from fairlead.core.state import RETRYABLE
@@ -59,7 +60,7 @@ class Talker:
         inbound = Inbound(
             conversation=self._place.conversation,
             session_key=self._place.session_key,
-            message_id=message_id,
+            message_id=MessageId(message_id),
             person=self._place.person,
             text=text,
         )

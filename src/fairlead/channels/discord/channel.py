@@ -29,7 +29,9 @@ from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.discord.outbound.webhooks import Webhooks
 from fairlead.channels.push.rate_limit import RateLimit, Urgency
 from fairlead.core.identity import Identities
+from fairlead.core.ids import QuestionId
 from fairlead.core.inbound import Attachment
+from fairlead.core.message_ids import written_message
 from fairlead.core.state import Job
 from fairlead.errors import Code, FairleadError
 from fairlead.kit.tasks import TaskOwner
@@ -161,7 +163,7 @@ class DiscordChannel:
             )
         return message_id
 
-    def _is_open(self, question_id: str) -> bool:
+    def _is_open(self, question_id: QuestionId) -> bool:
         question = self._view.state.questions.get(question_id)
         return question is not None and question.status == "open"
 
@@ -298,8 +300,8 @@ class DiscordChannel:
         if refused.size:
             limit = megabytes(MAX_FILE_BYTES)
             line = say(lang, "reply.file.too_large", name=name, size=megabytes(refused.size), limit=limit)
-        message_id = job.message_id.removeprefix("reaction-")
-        if message_id.isdecimal():
+        message_id = written_message(job.message_id)
+        if message_id is not None and message_id.isdecimal():
             await self._remark(int(job.conversation.conversation_id), int(message_id), line)
 
     async def _remark(self, channel_id: int, message_id: int, text: str) -> None:

@@ -11,6 +11,7 @@ from fairlead.channels.http.errors import fault_of_job
 from fairlead.channels.http.job_stream import JobStreams
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.identity import LOCAL_USER, Identities
+from fairlead.core.ids import JobId
 from fairlead.core.keys import user_key
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
@@ -54,14 +55,14 @@ class Service(msgspec.Struct, frozen=True):
     async def job(self, job_id: str) -> JobView:
         """A job to look at. What has ended is read back from the journal: while the disk is full that would wait for
         room in silence, because its end may not be written yet."""
-        live = self.view.state.jobs.get(job_id)
+        live = self.view.state.jobs.get(JobId(job_id))
         if self.vitals.is_stalled and (live is None or not live.is_live):
             raise error(Code.E_DISK_FULL)
         return await self.view.job(job_id)
 
     async def acknowledge(self, job_id: str) -> None:
         """Only what is fetched here: an answer for another channel is still owed there."""
-        entry = self.view.state.outbox.get(answer_entry_id(job_id))
+        entry = self.view.state.outbox.get(answer_entry_id(JobId(job_id)))
         if entry is not None and entry.requester.channel in PULL_CHANNELS:
             await shielded(self.gate.acknowledge(job_id))
 

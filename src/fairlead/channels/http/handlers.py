@@ -30,6 +30,7 @@ from fairlead.api.wire import (
 )
 from fairlead.channels.http.call import Call, job_info
 from fairlead.core import replies, requests
+from fairlead.core.ids import JobId, SessionKeyText
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import shielded
 from fairlead.ports import Click
@@ -51,7 +52,7 @@ async def _found(call: Call) -> replies.SessionRow:
 
 async def get_session(call: Call) -> SessionInfo:
     row = await _found(call)
-    session = call.service.view.state.sessions[row.session_key]
+    session = call.service.view.state.sessions[SessionKeyText(row.session_key)]
     return SessionInfo(row, session.tool, tuple(session.queue), session.running_job_id)
 
 
@@ -98,7 +99,7 @@ async def post_cancel_job(call: Call) -> replies.JobsCancelled:
     body: OfAnyUser = call.body
     caller = call.caller(body.userId)
     job_id = (await call.service.job(call.part("job_id"))).job_id
-    live = call.service.view.state.jobs.get(job_id)
+    live = call.service.view.state.jobs.get(JobId(job_id))
     session = None if live is None else call.service.view.state.sessions.get(live.session_key)
     if live is None or session is None:
         raise error(Code.E_NOTHING_TO_CANCEL, f"{job_id} is over.")

@@ -19,6 +19,7 @@ import msgspec
 
 from fairlead.api.wire import EVENT_NAMES, Delta, Image, Moved, StreamEvent, ToolUse, question_info
 from fairlead.core.engine import ImageProduced, TextDelta, ToolEnded, ToolStarted
+from fairlead.core.ids import JobId, QuestionId
 from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionOpened, QuestionSettled
 from fairlead.core.state import LIVE, State
 from fairlead.ports import View
@@ -131,7 +132,7 @@ class JobStreams:
         stream = self._feeds.get(job_id) or self._ended.get(job_id)
         if stream is None:
             stream = JobStream(job_id)
-            job = self._view.state.jobs.get(job_id)
+            job = self._view.state.jobs.get(JobId(job_id))
             if self.closed or job is None or job.state not in LIVE:
                 stream.end()
             else:
@@ -154,7 +155,7 @@ class JobStreams:
             return
         stream = self._feeds.get(event.job_id)
         if stream is None:
-            job = self._view.state.jobs.get(event.job_id)
+            job = self._view.state.jobs.get(JobId(event.job_id))
             if job is None or not job.is_live:
                 return  # a question may be settled after its job is over: a feed begun now would never end
             stream = self._feeds[event.job_id] = JobStream(event.job_id)
@@ -171,7 +172,7 @@ class JobStreams:
 
 
 def _catch_up(stream: JobStream, state: State) -> None:
-    job = state.jobs[stream.job_id]
+    job = state.jobs[JobId(stream.job_id)]
     if job.state != "queued":
         stream.publish(Moved(job.job_id, job.state, tool=job.tool or ""))
     for question in state.questions.values():
@@ -187,7 +188,7 @@ def shown_as(event: LiveEvent, state: State) -> StreamEvent | None:
         case QuestionOpened():
             return question_info(event.question)
         case QuestionSettled():
-            question = state.questions.get(event.question_id)
+            question = state.questions.get(QuestionId(event.question_id))
             return None if question is None else question_info(question)
         case AgentActed():
             return _acted(event)

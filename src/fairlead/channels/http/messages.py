@@ -12,7 +12,10 @@ from fairlead.api.wire import KEY_HEADER, Accepted, Done, Failed, FaultBody, Mes
 from fairlead.channels.http.call import Call, Service
 from fairlead.channels.http.errors import json_reply, status_of
 from fairlead.channels.http.sse import acknowledge_if_wanted, send_events, until_over
+from fairlead.core import message_ids
+from fairlead.core.ids import MessageId
 from fairlead.core.inbound import Inbound, clean_text
+from fairlead.core.message_outcomes import Refused
 from fairlead.core.state import JobState
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import shielded
@@ -61,24 +64,22 @@ def _inbound(call: Call, body: NewMessage) -> Inbound:
     return _behind_refusals(call.service, inbound)
 
 
-def _message_id(key: str | None) -> str:
-    """The key itself. Digits get a sign before them: ids that are numbers rise on other channels, keys do not."""
+def _message_id(key: str | None) -> MessageId:
     if key is None:
-        return uuid.uuid4().hex
+        return MessageId(uuid.uuid4().hex)
     bare = key.strip().strip('"')
     if not _KEY_FORM.fullmatch(bare):
         raise error(Code.E_INVALID_ARGS, f"{KEY_HEADER} takes 1 to 128 letters, digits and . _ ~ + / = -")
-    return f"+{bare}" if bare.isdecimal() or bare.startswith("+") else bare
+    return message_ids.idempotency_id(bare)
 
 
 def _behind_refusals(service: Service, inbound: Inbound) -> Inbound:
     """The same key after a refusal is a new try: nothing came of the first, and clients repeat a 429 as it was."""
     first_id = inbound.message_id
     for number in range(2, _MAX_REFUSED):
-        fate = service.view.state.fate_of(inbound.conversation, inbound.message_id)
-        if fate is None or not fate.startswith("refused "):
+        if not isinstance(service.view.state.outcome_of(inbound.conversation, inbound.message_id), Refused):
             break
-        inbound = msgspec.structs.replace(inbound, message_id=f"{first_id}~{number}")
+        inbound = msgspec.structs.replace(inbound, message_id=message_ids.id_after_refusals(first_id, number))
     return inbound
 
 

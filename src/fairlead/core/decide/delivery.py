@@ -14,6 +14,7 @@ from fairlead.core.events import (
     Piece,
     PieceDelivered,
 )
+from fairlead.core.ids import BindingId, EntryId, MessageId
 from fairlead.core.limits import Limits
 from fairlead.core.routing import Destination
 from fairlead.core.state import OutboxEntry, State
@@ -23,22 +24,22 @@ from fairlead.errors import Code
 class PlanDelivery(msgspec.Struct, frozen=True):
     """`pieces` is empty where the client fetches for itself."""
 
-    entry_id: str
+    entry_id: EntryId
     destination: Destination
     pieces: tuple[Piece, ...] = ()
 
 
 class MarkPieceSent(msgspec.Struct, frozen=True):
-    entry_id: str
+    entry_id: EntryId
     index: int
-    message_id: str
+    message_id: MessageId
 
 
 class DeferDelivery(msgspec.Struct, frozen=True, kw_only=True):
     """`counts` is false while the whole channel is away: waiting for it is not a failed attempt. `must_wait` is true
     where the channel itself named the time to wait."""
 
-    entry_id: str
+    entry_id: EntryId
     wait_sec: float
     code: Code | None = None
     counts: bool = True
@@ -46,11 +47,11 @@ class DeferDelivery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Acknowledge(msgspec.Struct, frozen=True):
-    entry_id: str
+    entry_id: EntryId
 
 
 class AbandonDelivery(msgspec.Struct, frozen=True):
-    entry_id: str
+    entry_id: EntryId
     code: Code
     reason: str
 
@@ -64,11 +65,11 @@ def plan_delivery(state: State, command: PlanDelivery, _now: str, _limits: Limit
         entry_id=command.entry_id, destination=to.conversation, route=to.mode, reason=to.reason, pieces=command.pieces
     )
     if to.conversation is not None:
-        return Decision((planned,), subject=command.entry_id)
+        return Decision((planned,))
     return Decision((planned, DeliveryAbandoned(command.entry_id, Code.E_UNDELIVERABLE, to.reason)))
 
 
-def _entry_with_piece(state: State, entry_id: str, index: int) -> OutboxEntry | None:
+def _entry_with_piece(state: State, entry_id: EntryId, index: int) -> OutboxEntry | None:
     entry = state.outbox.get(entry_id)
     if entry is None or entry.plan is None or not 0 <= index < len(entry.plan.pieces):
         return None
@@ -85,7 +86,7 @@ def mark_piece_sent(state: State, command: MarkPieceSent, now: str, _limits: Lim
     paid = PieceDelivered(command.entry_id, command.index, command.message_id)
     started = session_events(state, entry, command.message_id, now) if command.index == 0 else ()
     to = entry.plan.destination if entry.plan is not None else None
-    binding_id = state.bound.get(to.address, "") if to is not None else ""
+    binding_id = state.bound.get(to.address, BindingId("")) if to is not None else BindingId("")
     return Decision((paid, *started, *touch_events(state, binding_id, now, active_at=now)))
 
 

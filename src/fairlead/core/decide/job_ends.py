@@ -4,7 +4,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from fairlead.core.decide.decision import NOTHING, Decision, refused
+from fairlead.core.decide.decision import NOTHING, Decision, refuse
 from fairlead.core.events import (
     DeliveryOwed,
     FileRef,
@@ -18,6 +18,7 @@ from fairlead.core.events import (
     QuestionClosed,
     Spent,
 )
+from fairlead.core.ids import BlobName, JobId
 from fairlead.core.job_states import JobState, states_before
 from fairlead.core.limits import Limits
 from fairlead.core.state import Job, State, answer_entry_id
@@ -29,7 +30,7 @@ MAX_ERROR_CHARS: Final = 2000
 
 class Completed(msgspec.Struct, frozen=True):
     text: str
-    text_blob: str = ""
+    text_blob: BlobName = BlobName("")
     files: tuple[FileRef, ...] = ()
     spent: Spent = Spent()
 
@@ -61,7 +62,7 @@ _ENDABLE: Final[dict[type[Outcome], frozenset[JobState]]] = {
 
 
 class EndJob(msgspec.Struct, frozen=True):
-    job_id: str
+    job_id: JobId
     outcome: Outcome
 
 
@@ -70,19 +71,19 @@ class MarkInterrupted(msgspec.Struct, frozen=True):
 
 
 class TryAgain(msgspec.Struct, frozen=True):
-    job_id: str
+    job_id: JobId
     code: Code
     reason: str
 
 
 class CancelQueued(msgspec.Struct, frozen=True):
-    job_id: str
+    job_id: JobId
     person: str
     reason: str = ""
 
 
 class WithdrawJob(msgspec.Struct, frozen=True):
-    job_id: str
+    job_id: JobId
     reason: str
 
 
@@ -91,7 +92,7 @@ def end_job(state: State, command: EndJob, _now: str, limits: Limits) -> Decisio
     if job is None or job.state not in _ENDABLE[type(command.outcome)]:
         return NOTHING
     closed = () if _is_asked_across_a_restart(command.outcome) else _closed_questions(state, job)
-    return Decision((*closed, _end_event(job, command.outcome, limits), owed(job)), subject=job.job_id)
+    return Decision((*closed, _end_event(job, command.outcome, limits), owed(job)), job_id=job.job_id)
 
 
 def _is_asked_across_a_restart(outcome: Outcome) -> bool:
@@ -157,20 +158,20 @@ def try_again(state: State, command: TryAgain, _now: str, _limits: Limits) -> De
     """Once, and only while nothing can have happened twice: the caller knows of tools, the state of permissions."""
     job = state.jobs.get(command.job_id)
     if job is None or job.state not in _TRYABLE_AGAIN:
-        return refused(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} is not running.")
+        return refuse(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} is not running.")
     if job.tried_again:
-        return refused(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} has had its second attempt.")
+        return refuse(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} has had its second attempt.")
     if any(q.job_id == job.job_id and q.verdict == "allow" for q in state.questions.values()):
-        return refused(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} was granted a permission and may have used it.")
-    return Decision((JobTriedAgain(command.job_id, command.code, command.reason),), subject=command.job_id)
+        return refuse(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} was granted a permission and may have used it.")
+    return Decision((JobTriedAgain(command.job_id, command.code, command.reason),), job_id=command.job_id)
 
 
 def cancel_queued_job(state: State, command: CancelQueued, _now: str, _limits: Limits) -> Decision:
     events = cancel_queued(state, command.job_id, command.person, command.reason)
-    return Decision(events, subject=command.job_id) if events else refused(Code.E_NOTHING_TO_CANCEL)
+    return Decision(events, job_id=command.job_id) if events else refuse(Code.E_NOTHING_TO_CANCEL)
 
 
-def cancel_queued(state: State, job_id: str, person: str, reason: str) -> tuple[JournalEvent, ...]:
+def cancel_queued(state: State, job_id: JobId, person: str, reason: str) -> tuple[JournalEvent, ...]:
     job = state.jobs.get(job_id)
     if job is None or job.state not in _CANCELLABLE_IN_QUEUE:
         return ()
@@ -181,4 +182,4 @@ def withdraw_job(state: State, command: WithdrawJob, _now: str, _limits: Limits)
     job = state.jobs.get(command.job_id)
     if job is None or job.state not in _WITHDRAWABLE:
         return NOTHING
-    return Decision((JobWithdrawn(command.job_id, command.reason),), subject=command.job_id)
+    return Decision((JobWithdrawn(command.job_id, command.reason),), job_id=command.job_id)

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from fairlead.core import message_ids
 from fairlead.core.decide.decision import NOTHING, Decision
 from fairlead.core.decide.projects import project_to_work_in, tool_to_keep
 from fairlead.core.decide.sessions import binding_events
@@ -23,9 +24,11 @@ from fairlead.core.events import (
     SessionCreated,
     ToolChanged,
 )
+from fairlead.core.ids import BlobName, JobId
 from fairlead.core.inbound import Attachment, Inbound, clean_text
 from fairlead.core.job_states import RETRYABLE, states_before
 from fairlead.core.limits import Limits
+from fairlead.core.message_outcomes import Enqueued, Refused, Skipped
 from fairlead.core.retention import is_rising
 from fairlead.core.state import Job, Project, Session, State
 from fairlead.errors import Code, FairleadError, error
@@ -37,7 +40,7 @@ class Submit(msgspec.Struct, frozen=True):
     """`prompt_blob` holds the text where it is too long for a line of the journal."""
 
     inbound: Inbound
-    prompt_blob: str = ""
+    prompt_blob: BlobName = BlobName("")
 
 
 class SkipMessage(msgspec.Struct, frozen=True):
@@ -48,13 +51,13 @@ class SkipMessage(msgspec.Struct, frozen=True):
 class AmendJob(msgspec.Struct, frozen=True):
     """`text` is the person's own words; `prompt_blob`, where there is one, holds the whole prompt."""
 
-    job_id: str
+    job_id: JobId
     text: str
-    prompt_blob: str = ""
+    prompt_blob: BlobName = BlobName("")
 
 
 class StoreAttachments(msgspec.Struct, frozen=True):
-    job_id: str
+    job_id: JobId
     attachments: tuple[Attachment, ...]
 
 
@@ -89,7 +92,7 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
     if problem is not None:
         return _refuse(inbound, problem)
     before = _preparation(state, session, project, inbound, now)
-    key = session.session_key if session is not None else str(inbound.session_key)
+    key = session.session_key if session is not None else inbound.session_key.text
     job = JobEnqueued(
         job_id=new_job_id(state, now),
         session_key=key,
@@ -103,7 +106,7 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
         body_digest=inbound.body_digest,
         quoted=0 if command.prompt_blob else len(_quotation(inbound)),
     )
-    return Decision((*before, job), subject=job.job_id)
+    return Decision((*before, job), job_id=job.job_id)
 
 
 def prompt_of(inbound: Inbound) -> str:
@@ -123,22 +126,25 @@ def quotation_of(job: Job) -> str:
     return job.prompt if job.prompt_blob else job.prompt[: job.quoted]
 
 
-def new_job_id(state: State, now: str) -> str:
-    return f"job_{now[:10].replace('-', '')}_{state.jobs_made + 1:04d}"
+def new_job_id(state: State, now: str) -> JobId:
+    return JobId(f"job_{now[:10].replace('-', '')}_{state.jobs_made + 1:04d}")
 
 
 def _seen_before(state: State, inbound: Inbound) -> Decision | None:
-    fate = state.fate_of(inbound.conversation, inbound.message_id)
-    if fate is None:
-        floor = state.floors.get(inbound.conversation.address, -1)
-        below = is_rising(inbound.message_id) and int(inbound.message_id) <= floor
-        return Decision(duplicate=True) if below else None
-    if fate.startswith("refused "):
-        return Decision(refusal=error(Code(fate.removeprefix("refused "))), duplicate=True)
-    job = state.jobs.get(fate)
-    if job is not None and inbound.body_digest not in {"", job.body_digest}:
-        return Decision(refusal=error(Code.E_IDEMPOTENCY_MISMATCH), subject=fate, duplicate=True)
-    return Decision(subject=fate if fate.startswith("job_") else "", duplicate=True)
+    match state.outcome_of(inbound.conversation, inbound.message_id):
+        case None:
+            floor = state.dedupe_floors.get(inbound.conversation.address, -1)
+            below = is_rising(inbound.message_id) and int(inbound.message_id) <= floor
+            return Decision(duplicate=True) if below else None
+        case Refused(code):
+            return Decision(refusal=error(Code(code)), duplicate=True)
+        case Skipped():
+            return Decision(duplicate=True)
+        case Enqueued(job_id):
+            job = state.jobs.get(job_id)
+            is_other_body = job is not None and inbound.body_digest not in {"", job.body_digest}
+            mismatch = error(Code.E_IDEMPOTENCY_MISMATCH) if is_other_body else None
+            return Decision(refusal=mismatch, job_id=job_id, duplicate=True)
 
 
 def _message_problem(inbound: Inbound, limits: Limits) -> FairleadError | None:
@@ -170,7 +176,7 @@ def _preparation(
     state: State, session: Session | None, project: Project, inbound: Inbound, now: str
 ) -> tuple[JournalEvent, ...]:
     """What must be so before the job can be: the session, its binding, its project and its tool."""
-    key = session.session_key if session is not None else str(inbound.session_key)
+    key = session.session_key if session is not None else inbound.session_key.text
     events: list[JournalEvent] = []
     tool = inbound.tool or tool_to_keep(session, project)
     if session is None:
@@ -225,7 +231,7 @@ def amend_job(state: State, command: AmendJob, _now: str, limits: Limits) -> Dec
     prompt = quotation if command.prompt_blob else quotation + clean_text(command.text)
     if (prompt, command.prompt_blob) == (job.prompt, job.prompt_blob):
         return NOTHING
-    return Decision((JobAmended(job.job_id, prompt, command.prompt_blob),), subject=job.job_id)
+    return Decision((JobAmended(job.job_id, prompt, command.prompt_blob),), job_id=job.job_id)
 
 
 def store_attachments(state: State, command: StoreAttachments, _now: str, _limits: Limits) -> Decision:
@@ -242,14 +248,14 @@ def retry_job(state: State, command: RetryJob, now: str, limits: Limits) -> Deci
     if original.cause == "agent":
         message = f"The agent began {original.job_id} by itself: there is no prompt to send again."
         return Decision(refusal=error(Code.E_JOB_NOT_RETRYABLE, message))
-    message_id = f"retry-{original.job_id}"
-    fate = state.fate_of(original.conversation, message_id)
-    if fate is not None:
+    message_id = message_ids.retry_id(original.job_id)
+    retried = state.outcome_of(original.conversation, message_id)
+    if isinstance(retried, Enqueued):
         return Decision(
             refusal=error(
                 Code.E_JOB_NOT_RETRYABLE,
-                f"{original.job_id} has already been tried again, as {fate}.",
-                next_step=f"If that failed too, retry {fate}.",
+                f"{original.job_id} has already been tried again, as {retried.job_id}.",
+                next_step=f"If that failed too, retry {retried.job_id}.",
             )
         )
     session = state.sessions.get(original.session_key)
@@ -270,10 +276,10 @@ def retry_job(state: State, command: RetryJob, now: str, limits: Limits) -> Deci
         retry_of=original.job_id,
         cause="retry",
     )
-    return Decision((job, *_stale_questions(state, original.job_id)), subject=job.job_id)
+    return Decision((job, *_stale_questions(state, original.job_id)), job_id=job.job_id)
 
 
-def _stale_questions(state: State, job_id: str) -> tuple[JournalEvent, ...]:
+def _stale_questions(state: State, job_id: JobId) -> tuple[JournalEvent, ...]:
     """The new attempt asks for itself: a late click on the old question must not begin a third."""
     return tuple(
         QuestionClosed(q.question_id, "withdrawn")

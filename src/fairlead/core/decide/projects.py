@@ -6,8 +6,9 @@ from typing import Final
 import msgspec
 
 from fairlead.core.conversation import ConversationRef
-from fairlead.core.decide.decision import Decision, refused
+from fairlead.core.decide.decision import Decision, refuse
 from fairlead.core.events import JournalEvent, ProjectCreated, ProjectSwitched, ProjectUpdated, SessionCreated
+from fairlead.core.ids import SessionKeyText
 from fairlead.core.keys import SessionKey
 from fairlead.core.limits import Limits
 from fairlead.core.state import Project, Session, State
@@ -58,9 +59,9 @@ class SwitchProject(msgspec.Struct, frozen=True):
 
 def create_project(state: State, command: CreateProject, _now: str, limits: Limits) -> Decision:
     if not NAME_PATTERN.fullmatch(command.name):
-        return refused(Code.E_INVALID_NAME, f"{command.name[:60]!r} cannot be a project's name.")
+        return refuse(Code.E_INVALID_NAME, f"{command.name[:60]!r} cannot be a project's name.")
     if command.name in state.projects:
-        return refused(Code.E_PROJECT_EXISTS, f"Project {command.name!r} exists.")
+        return refuse(Code.E_PROJECT_EXISTS, f"Project {command.name!r} exists.")
     problem = _path_problem(command.directory) or _tool_problem(
         command.tools, command.default_tool, command.args, limits
     )
@@ -74,7 +75,7 @@ def create_project(state: State, command: CreateProject, _now: str, limits: Limi
         default_tool=command.default_tool,
         default_args=command.args,
     )
-    return Decision((event,), subject=command.name)
+    return Decision((event,), project=command.name)
 
 
 def add_project(state: State, command: AddProject, _now: str, limits: Limits) -> Decision:
@@ -83,7 +84,7 @@ def add_project(state: State, command: AddProject, _now: str, limits: Limits) ->
         return Decision(refusal=problem)
     known = next((p for p in state.projects.values() if p.path == command.directory.real_path), None)
     if known is not None:
-        return Decision(subject=known.name, duplicate=True)
+        return Decision(project=known.name, duplicate=True)
     name = free_name(state, command.directory.given)
     event = ProjectCreated(
         number=state.projects_made + 1,
@@ -93,13 +94,13 @@ def add_project(state: State, command: AddProject, _now: str, limits: Limits) ->
         default_tool=limits.tools[0],
         source=command.source,
     )
-    return Decision((event,), subject=name)
+    return Decision((event,), project=name)
 
 
 def update_project(state: State, command: UpdateProject, _now: str, limits: Limits) -> Decision:
     project = state.projects.get(command.name)
     if project is None:
-        return refused(Code.E_PROJECT_NOT_FOUND, f"There is no project {command.name!r}.")
+        return refuse(Code.E_PROJECT_NOT_FOUND, f"There is no project {command.name!r}.")
     problem = _tool_problem(command.tools, command.default_tool, command.args, limits, known=project.enabled_tools)
     if problem is not None:
         return Decision(refusal=problem)
@@ -118,21 +119,21 @@ def update_project(state: State, command: UpdateProject, _now: str, limits: Limi
         and event.default_args == project.default_args
         and event.disabled == project.disabled
     )
-    return Decision(() if unchanged else (event,), subject=command.name)
+    return Decision(() if unchanged else (event,), project=command.name)
 
 
 def switch_project(state: State, command: SwitchProject, _now: str, _limits: Limits) -> Decision:
     project = state.project_named(command.project)
     if project is None:
-        return refused(Code.E_PROJECT_NOT_FOUND, f"There is no project {command.project[:60]!r}.")
+        return refuse(Code.E_PROJECT_NOT_FOUND, f"There is no project {command.project[:60]!r}.")
     if project.disabled:
         return Decision(refusal=_disabled(project))
-    session = state.sessions.get(str(command.session_key))
+    session = state.sessions.get(command.session_key.text)
     events: list[JournalEvent] = []
     if session is None:
         events.append(
             SessionCreated(
-                session_key=str(command.session_key),
+                session_key=command.session_key.text,
                 session_id=command.session_key.session_id,
                 project=project.name,
                 tool=project.default_tool,
@@ -140,11 +141,13 @@ def switch_project(state: State, command: SwitchProject, _now: str, _limits: Lim
                 person=command.person,
             )
         )
-    events.append(switched(session, project, str(command.session_key), command.person))
-    return Decision(tuple(events), subject=project.name)
+    events.append(switch_event(session, project, command.session_key.text, command.person))
+    return Decision(tuple(events), project=project.name)
 
 
-def switched(session: Session | None, project: Project, session_key: str, person: str) -> ProjectSwitched:
+def switch_event(
+    session: Session | None, project: Project, session_key: SessionKeyText, person: str
+) -> ProjectSwitched:
     return ProjectSwitched(session_key, person, project.name, tool_to_keep(session, project))
 
 

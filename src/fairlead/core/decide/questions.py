@@ -4,8 +4,8 @@ from typing import Final
 
 import msgspec
 
-from fairlead.core import timestamps
-from fairlead.core.decide.decision import NOTHING, Decision, refused
+from fairlead.core import message_ids, timestamps
+from fairlead.core.decide.decision import NOTHING, Decision, refuse
 from fairlead.core.decide.messages import is_allowed, new_job_id
 from fairlead.core.engine import Ask, PermissionRequested, PlanProposed, QuestionRequested, Verdict
 from fairlead.core.events import (
@@ -19,6 +19,7 @@ from fairlead.core.events import (
     QuestionClosed,
     RuleGranted,
 )
+from fairlead.core.ids import JobId, QuestionId
 from fairlead.core.job_states import states_before
 from fairlead.core.limits import Limits
 from fairlead.core.state import Job, OpenQuestion, State, question_entry_id
@@ -28,14 +29,14 @@ _ASKABLE: Final = states_before(QuestionAsked)
 
 
 class AskPerson(msgspec.Struct, frozen=True):
-    job_id: str
+    job_id: JobId
     ask: Ask
 
 
 class AnswerQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """With `partial` it answers one of several lists: the question is answered when something is chosen from each."""
 
-    question_id: str
+    question_id: QuestionId
     person: str
     verdict: Verdict
     chosen: dict[str, str] = {}
@@ -46,11 +47,11 @@ class AnswerQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExpireQuestion(msgspec.Struct, frozen=True):
-    question_id: str
+    question_id: QuestionId
 
 
 class WithdrawQuestion(msgspec.Struct, frozen=True):
-    job_id: str
+    job_id: JobId
     request_id: str
 
 
@@ -62,10 +63,10 @@ def narrow_rule(request: PermissionRequested) -> str:
 def ask_person(state: State, command: AskPerson, now: str, limits: Limits) -> Decision:
     job = state.jobs.get(command.job_id)
     if job is None or job.state not in _ASKABLE:
-        return refused(Code.E_SESSION_STATE, f"{command.job_id} is no longer running.")
+        return refuse(Code.E_SESSION_STATE, f"{command.job_id} is no longer running.")
     if job.state == "running" and len(state.waiting) >= limits.max_waiting:
-        return refused(Code.E_SESSION_STATE, f"{limits.max_waiting} jobs already wait for an answer.")
-    question_id = f"q_{state.questions_made + 1}"
+        return refuse(Code.E_SESSION_STATE, f"{limits.max_waiting} jobs already wait for an answer.")
+    question_id = QuestionId(f"q_{state.questions_made + 1}")
     asked = _asked_event(question_id, job, command.ask, timestamps.plus(now, limits.question_timeout_sec))
     entry = DeliveryOwed(
         entry_id=question_entry_id(question_id),
@@ -75,10 +76,10 @@ def ask_person(state: State, command: AskPerson, now: str, limits: Limits) -> De
         job_id=job.job_id,
         question_id=question_id,
     )
-    return Decision((asked, entry), subject=question_id)
+    return Decision((asked, entry), question_id=question_id)
 
 
-def _asked_event(question_id: str, job: Job, ask: Ask, deadline: str) -> QuestionAsked:
+def _asked_event(question_id: QuestionId, job: Job, ask: Ask, deadline: str) -> QuestionAsked:
     match ask:
         case PermissionRequested():
             return _permission_asked(question_id, job, ask, deadline)
@@ -88,7 +89,7 @@ def _asked_event(question_id: str, job: Job, ask: Ask, deadline: str) -> Questio
             return _plan_asked(question_id, job, ask, deadline)
 
 
-def _permission_asked(question_id: str, job: Job, ask: PermissionRequested, deadline: str) -> QuestionAsked:
+def _permission_asked(question_id: QuestionId, job: Job, ask: PermissionRequested, deadline: str) -> QuestionAsked:
     return QuestionAsked(
         question_id=question_id,
         job_id=job.job_id,
@@ -105,7 +106,7 @@ def _permission_asked(question_id: str, job: Job, ask: PermissionRequested, dead
     )
 
 
-def _choice_asked(question_id: str, job: Job, ask: QuestionRequested, deadline: str) -> QuestionAsked:
+def _choice_asked(question_id: QuestionId, job: Job, ask: QuestionRequested, deadline: str) -> QuestionAsked:
     items = tuple(AskedItem(q.text, q.options, q.header, q.several) for q in ask.questions)
     return QuestionAsked(
         question_id=question_id,
@@ -119,7 +120,7 @@ def _choice_asked(question_id: str, job: Job, ask: QuestionRequested, deadline: 
     )
 
 
-def _plan_asked(question_id: str, job: Job, ask: PlanProposed, deadline: str) -> QuestionAsked:
+def _plan_asked(question_id: QuestionId, job: Job, ask: PlanProposed, deadline: str) -> QuestionAsked:
     return QuestionAsked(
         question_id=question_id,
         job_id=job.job_id,
@@ -134,17 +135,17 @@ def _plan_asked(question_id: str, job: Job, ask: PlanProposed, deadline: str) ->
 
 def answer_question(state: State, command: AnswerQuestion, now: str, limits: Limits) -> Decision:
     if not is_allowed(state, command.person, limits, pre_authorised=command.pre_authorised):
-        return refused(Code.E_OWNER_ONLY)
+        return refuse(Code.E_OWNER_ONLY)
     question = state.questions.get(command.question_id)
     if question is None or question.status != "open":
-        return refused(Code.E_QUESTION_CLOSED, _why_closed(question))
+        return refuse(Code.E_QUESTION_CLOSED, _why_closed(question))
     if command.for_session and not (command.pre_authorised or command.person == state.owner_id):
-        return refused(Code.E_OWNER_ONLY, "Only the owner allows something for the whole session.")
+        return refuse(Code.E_OWNER_ONLY, "Only the owner allows something for the whole session.")
     if question.kind == "question" and command.verdict == "allow":
         made = ChoiceMade(command.question_id, command.person, command.chosen)
         command = msgspec.structs.replace(command, chosen=question.chosen | command.chosen)
         if command.partial and not _has_all(question, command.chosen):
-            return Decision((made,), subject=question.job_id)
+            return Decision((made,), job_id=question.job_id)
     job = state.jobs.get(question.job_id)
     if job is None or not state.can_be_answered(question.question_id):
         return _job_is_gone(question)
@@ -161,7 +162,7 @@ def answer_question(state: State, command: AnswerQuestion, now: str, limits: Lim
     granted: tuple[JournalEvent, ...] = ()
     if command.for_session and command.verdict == "allow" and question.rule:
         granted = (RuleGranted(question.session_key, job.generation, question.rule, command.person),)
-    return Decision((answered, *granted), subject=question.job_id)
+    return Decision((answered, *granted), job_id=question.job_id)
 
 
 def _has_all(question: OpenQuestion, chosen: dict[str, str]) -> bool:
@@ -177,7 +178,7 @@ def _why_closed(question: OpenQuestion | None) -> str:
 
 
 def _job_is_gone(question: OpenQuestion) -> Decision:
-    return refused(
+    return refuse(
         Code.E_QUESTION_CLOSED,
         f"The job that asked, {question.job_id}, was interrupted.",
         next_step=f"`retry {question.job_id}` runs it again.",
@@ -197,19 +198,19 @@ def _answer_after_crash(
         message=command.message,
     )
     if command.verdict == "deny":
-        return Decision((answered,), subject=question.job_id)
+        return Decision((answered,), job_id=question.job_id)
     if len(state.sessions[question.session_key].queue) >= limits.max_queue_per_session:
-        return refused(Code.E_QUEUE_FULL)
+        return refuse(Code.E_QUEUE_FULL)
     enqueued = JobEnqueued(
         job_id=new_job_id(state, now),
         session_key=question.session_key,
         conversation=question.conversation,
-        message_id=f"answer-{question.question_id}",
+        message_id=message_ids.response_id(question.question_id),
         person=command.person,
         prompt=question_and_answer(question, command.chosen, command.message),
         cause="answer",
     )
-    return Decision((answered, enqueued), subject=enqueued.job_id)
+    return Decision((answered, enqueued), job_id=enqueued.job_id)
 
 
 def question_and_answer(question: OpenQuestion, chosen: dict[str, str], message: str) -> str:
@@ -223,7 +224,7 @@ def expire_question(state: State, command: ExpireQuestion, _now: str, _limits: L
     question = state.questions.get(command.question_id)
     if question is None or question.status != "open":
         return NOTHING
-    return Decision((QuestionClosed(command.question_id, "expired"),), subject=question.job_id)
+    return Decision((QuestionClosed(command.question_id, "expired"),), job_id=question.job_id)
 
 
 def withdraw_question(state: State, command: WithdrawQuestion, _now: str, _limits: Limits) -> Decision:

@@ -4,9 +4,10 @@ by its channel names the session. So no thread can exist that nobody has written
 import msgspec
 
 from fairlead.core.conversation import ConversationRef
-from fairlead.core.decide.decision import Decision, refused
+from fairlead.core.decide.decision import Decision, refuse
 from fairlead.core.decide.sessions import binding_events, project_and_tool
 from fairlead.core.events import BindingEnded, DeliveryOwed, JournalEvent, SessionCreated, ThreadOpening
+from fairlead.core.ids import NO_SESSION, MessageId
 from fairlead.core.keys import SessionKey, thread_key
 from fairlead.core.limits import Limits
 from fairlead.core.state import OutboxEntry, State, thread_start_entry_id
@@ -27,10 +28,10 @@ class StartThread(msgspec.Struct, frozen=True, kw_only=True):
 def start_thread(state: State, command: StartThread, _now: str, _limits: Limits) -> Decision:
     entry_id = thread_start_entry_id(command.asked_by)
     if entry_id in state.outbox:
-        return Decision(subject=entry_id, duplicate=True)
+        return Decision(entry_id=entry_id, duplicate=True)
     key = command.session_key
     if key.kind != "channel" or key.space_id is None:
-        return refused(Code.E_NOT_IN_TEXT_CHANNEL)
+        return refuse(Code.E_NOT_IN_TEXT_CHANNEL)
     chosen = project_and_tool(state, command.person, command.project, command.tool)
     if isinstance(chosen, FairleadError):
         return Decision(refusal=chosen)
@@ -46,14 +47,18 @@ def start_thread(state: State, command: StartThread, _now: str, _limits: Limits)
     return Decision(
         (
             DeliveryOwed(
-                entry_id=entry_id, kind="opening", session_key="", requester=command.conversation, opening=opening
+                entry_id=entry_id,
+                kind="opening",
+                session_key=NO_SESSION,
+                requester=command.conversation,
+                opening=opening,
             ),
         ),
-        subject=entry_id,
+        entry_id=entry_id,
     )
 
 
-def thread_of(entry: OutboxEntry, message_id: str) -> SessionKey | None:
+def thread_of(entry: OutboxEntry, message_id: MessageId) -> SessionKey | None:
     """The session that this message opens; None if it is not one that opens anything."""
     opening = entry.opening
     if opening is None:
@@ -61,22 +66,22 @@ def thread_of(entry: OutboxEntry, message_id: str) -> SessionKey | None:
     return thread_key(agent_id=opening.agent_id, space_id=opening.space_id, thread_id=message_id)
 
 
-def session_events(state: State, entry: OutboxEntry, message_id: str, now: str) -> tuple[JournalEvent, ...]:
+def session_events(state: State, entry: OutboxEntry, message_id: MessageId, now: str) -> tuple[JournalEvent, ...]:
     """The opening message stands: the session and its binding, before the thread itself is made."""
     opening, key = entry.opening, thread_of(entry, message_id)
-    if opening is None or key is None or str(key) in state.sessions:
+    if opening is None or key is None or key.text in state.sessions:
         return ()
     parent = entry.requester
     there = ConversationRef(parent.channel, parent.account_id, message_id, parent.conversation_id)
     created = SessionCreated(
-        session_key=str(key),
+        session_key=key.text,
         session_id=key.session_id,
         project=opening.project,
         tool=opening.tool,
         conversation=there,
         person=opening.person,
     )
-    return (created, *binding_events(state, str(key), there, now))
+    return (created, *binding_events(state, key.text, there, now))
 
 
 def unbind_events(state: State, entry: OutboxEntry) -> tuple[JournalEvent, ...]:
@@ -85,5 +90,5 @@ def unbind_events(state: State, entry: OutboxEntry) -> tuple[JournalEvent, ...]:
     return tuple(
         BindingEnded(b.binding_id, "its thread could not be made")
         for b in state.bindings.values()
-        if key is not None and b.target_session_key == str(key)
+        if key is not None and b.target_session_key == key.text
     )

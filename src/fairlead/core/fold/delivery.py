@@ -1,6 +1,7 @@
 """What becomes of what is owed: planned, paid piece by piece, and settled."""
 
 from fairlead.core import events as e
+from fairlead.core.ids import ConversationAddress
 from fairlead.core.retention import remove_entry
 from fairlead.core.state import OutboxEntry, State
 
@@ -34,7 +35,8 @@ def piece_delivered(state: State, _ts: str, event: e.PieceDelivered) -> None:
         return
     to = plan.destination
     if to is not None:
-        state.last_posts[f"{to.channel}/{to.account_id}/{to.conversation_id}"] = event.message_id
+        address = ConversationAddress(f"{to.channel}/{to.account_id}/{to.conversation_id}")
+        state.last_posts[address] = event.message_id
     if len(plan.pieces) == 1:  # nearly always, so nothing is written that goes in the next line
         remove_entry(state, entry)
         return

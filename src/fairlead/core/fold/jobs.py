@@ -3,7 +3,9 @@
 from typing import Final
 
 from fairlead.core import events as e
+from fairlead.core.ids import ConversationAddress
 from fairlead.core.job_states import JobState, states_before
+from fairlead.core.message_outcomes import Refused, Skipped, encode_outcome
 from fairlead.core.state import Job, Session, State, resume_slot
 
 _AMENDABLE: Final = states_before(e.JobAmended)
@@ -46,23 +48,23 @@ def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
     session.last_activity_at = ts
     state.ready[key] = 0
     state.account.received += 1
-    address = f"{at.channel}/{at.account_id}/{at.conversation_id}"
-    here = state.fates_of_today.get(address)
+    address = ConversationAddress(f"{at.channel}/{at.account_id}/{at.conversation_id}")
+    here = state.outcomes_today.get(address)
     if here is None:
-        here = state.fates_of_today[address] = {}
-    here[job.message_id] = job_id
+        here = state.outcomes_today[address] = {}
+    here[event.message_id] = job_id  # what encode_outcome makes of Enqueued, without the call
 
 
 def message_refused(state: State, _ts: str, event: e.MessageRefused) -> None:
     state.account.received += 1
     state.account.refused += 1
-    _remember(state, event, f"refused {event.error_code}")
+    _remember(state, event, Refused(event.error_code))
 
 
 def message_skipped(state: State, _ts: str, event: e.MessageSkipped) -> None:
     state.account.received += 1
     state.account.skipped += 1
-    _remember(state, event, f"skipped {event.reason}")
+    _remember(state, event, Skipped(event.reason))
 
 
 def job_amended(state: State, _ts: str, event: e.JobAmended) -> None:
@@ -198,8 +200,8 @@ def _end(state: State, ts: str, job: Job, how: JobState) -> Session:
     return session
 
 
-def _remember(state: State, event: e.MessageRefused | e.MessageSkipped, fate: str) -> None:
-    state.fates_of_today.setdefault(event.conversation.address, {})[event.message_id] = fate
+def _remember(state: State, event: e.MessageRefused | e.MessageSkipped, outcome: Refused | Skipped) -> None:
+    state.outcomes_today.setdefault(event.conversation.address, {})[event.message_id] = encode_outcome(outcome)
 
 
 def _prove(session: Session, job: Job) -> None:

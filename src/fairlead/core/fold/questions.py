@@ -3,6 +3,7 @@
 from typing import Final
 
 from fairlead.core import events as e
+from fairlead.core.ids import QuestionId
 from fairlead.core.job_states import states_before
 from fairlead.core.retention import remove_entry
 from fairlead.core.state import OpenQuestion, State, question_entry_id
@@ -65,7 +66,7 @@ def question_closed(state: State, _ts: str, event: e.QuestionClosed) -> None:
         _no_longer_to_fetch(state, event.question_id)
 
 
-def _no_longer_to_fetch(state: State, question_id: str) -> None:
+def _no_longer_to_fetch(state: State, question_id: QuestionId) -> None:
     """Whoever fetches for himself has seen the question by its answer, or need not see it any more."""
     entry = state.outbox.get(question_entry_id(question_id))
     if entry is not None and entry.awaits_fetching:

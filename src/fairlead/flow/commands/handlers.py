@@ -121,11 +121,11 @@ class CommandHandlers:
                 args=_parsed_args(request.args_json),
             )
         )
-        return self._info(self._state.projects[decision.subject], caller, created=True)
+        return self._info(self._state.projects[decision.project], caller, created=True)
 
     async def _project_add(self, request: ask.ProjectAdd, caller: Caller) -> ProjectInfo:
         decision = await self._ledger.record_durably(AddProject(self._directories.inspect(request.path)))
-        return self._info(self._state.projects[decision.subject], caller, created=not decision.duplicate)
+        return self._info(self._state.projects[decision.project], caller, created=not decision.duplicate)
 
     async def _project_list(self, _request: ask.ProjectList, caller: Caller) -> ProjectCatalogue:
         projects = sorted(self._state.projects.values(), key=lambda p: p.number)
@@ -139,7 +139,7 @@ class CommandHandlers:
         key = session.key if session is not None else caller.session_key
         await self._ledger.record_durably(SwitchProject(request.project, key, caller.conversation, caller.person))
         project = self._project(request.project)
-        return ProjectSelected(project.name, project.number, project.path, self._state.sessions[str(key)].tool)
+        return ProjectSelected(project.name, project.number, project.path, self._state.sessions[key.text].tool)
 
     def _project(self, name: str) -> Project:
         project = self._state.project_named(name)
@@ -225,7 +225,7 @@ class CommandHandlers:
             raise error(Code.E_JOB_NOT_FOUND, f"There is no job {request.job_id!r}.")
         prompt = "" if past.job.prompt_blob else past.prompt
         decision = await self._ledger.record_durably(RetryJob(past.job, prompt, caller.person, past.job.attachments))
-        job = self._state.jobs[decision.subject]
+        job = self._state.jobs[decision.job_id]
         return JobQueued(job.job_id, job.attempt, job.retry_of)
 
     async def _why(self, request: ask.Why, caller: Caller) -> Story:

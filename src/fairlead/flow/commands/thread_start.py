@@ -37,7 +37,7 @@ class ThreadStart:
         )
         if decision.refusal is not None:
             raise decision.refusal
-        entry = self._ledger.state.outbox[decision.subject]
+        entry = self._ledger.state.outbox[decision.entry_id]
         try:
             async with asyncio.timeout(PATIENCE_SEC):
                 while entry.entry_id in self._ledger.state.outbox:
@@ -52,7 +52,9 @@ class ThreadStart:
         assert entry.plan is not None
         if len(entry.paid) < len(entry.plan.pieces):
             raise await self._why_not(entry.entry_id)
-        session = self._ledger.state.sessions[str(thread_of(entry, entry.paid["0"]))]
+        key = thread_of(entry, entry.paid["0"])
+        assert key is not None, "the entry opens a thread"
+        session = self._ledger.state.sessions[key.text]
         return SessionStarted(session.session_key, session.session_id, session.project, session.tool)
 
     async def _why_not(self, entry_id: str) -> FairleadError:

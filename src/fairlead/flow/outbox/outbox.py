@@ -15,6 +15,7 @@ import msgspec
 
 from fairlead.core import timestamps
 from fairlead.core.decide.delivery import AbandonDelivery, DeferDelivery, MarkPieceSent, PlanDelivery
+from fairlead.core.ids import ConversationAddress, EntryId, MessageId
 from fairlead.core.retention import is_rising
 from fairlead.core.routing import Destination, resolve_destination, where_asked
 from fairlead.core.state import Job, OutboxEntry, State
@@ -36,7 +37,7 @@ AWAY_SECONDS: Final = 15.0
 AWAY_NOTED_SECONDS: Final = 3600.0
 
 
-def nonce_of(state_id: str, entry_id: str, index: int) -> str:
+def nonce_of(state_id: str, entry_id: EntryId, index: int) -> str:
     """The same on every attempt and in every process: four characters name the state directory, the rest the piece."""
     digest = hashlib.blake2b(f"{entry_id}:{index}".encode(), digest_size=10).hexdigest()
     return f"{state_id[:4]}{digest}"
@@ -60,9 +61,9 @@ class Outbox:
         self._backoff = Backoff(first=1.0, ceiling=300.0)
         self._random = random
         self._language_of = language_of
-        self._send_loops: set[str] = set()
+        self._send_loops: set[ConversationAddress] = set()
         self._has_all_send_loops = True
-        self._begun_here: set[str] = set()
+        self._begun_here: set[EntryId] = set()
 
     async def run(self) -> None:
         """For ever: plan what has no plan, and keep a send loop on every conversation that is owed something."""
@@ -134,20 +135,20 @@ class Outbox:
     def _state(self) -> State:
         return self._ledger.state
 
-    def _addresses(self) -> list[str]:
+    def _addresses(self) -> list[ConversationAddress]:
         plans = (d.plan for d in self._state.outbox.values() if d.plan is not None and d.plan.pieces)
         places = (plan.destination for plan in plans if plan.destination is not None)
         # A channel that is off now was on when this was planned: the entry waits until it is on again.
         return list(dict.fromkeys(place.address for place in places if place.channel in self._channels))
 
-    def _next_entry(self, address: str) -> OutboxEntry | None:
+    def _next_entry(self, address: ConversationAddress) -> OutboxEntry | None:
         for entry in self._state.outbox.values():
             plan = entry.plan
             if plan is not None and plan.pieces and plan.destination and plan.destination.address == address:
                 return entry
         return None
 
-    async def _send_loop(self, address: str) -> None:
+    async def _send_loop(self, address: ConversationAddress) -> None:
         """Send this conversation's entries in order until none is left; one that must wait holds those behind it."""
         channel = address.partition("/")[0]
         seen = self._reconnects.count(channel)
@@ -198,7 +199,7 @@ class Outbox:
             await self._defer(entry, DeliveryLater(code))
         else:
             self._begun_here.add(entry.entry_id)  # pieces behind a paid one were never tried
-            await self._ledger.record_durably(MarkPieceSent(entry.entry_id, outgoing.index, message_id))
+            await self._ledger.record_durably(MarkPieceSent(entry.entry_id, outgoing.index, MessageId(message_id)))
         return True
 
     async def _wait_while_away(self, entry: OutboxEntry, channel: str, seen: int) -> None:
@@ -259,10 +260,10 @@ class Outbox:
         )
 
 
-def _last_known(state: State, entry: OutboxEntry, address: str, job: Job | None) -> str:
+def _last_known(state: State, entry: OutboxEntry, address: ConversationAddress, job: Job | None) -> str:
     """What an earlier attempt must be newer than. Not only after the question: an earlier answer with the same words
     may have come behind it; and the next start looks just like the last."""
-    last = state.last_posts.get(address, "")
+    last = state.last_posts.get(address, MessageId(""))
     if entry.opening is not None:
         return max(last, entry.opening.asked_by, key=lambda m: int(m) if is_rising(m) else -1)
     return last or (job.message_id if job is not None else "")

@@ -1,11 +1,13 @@
 """Jobs and messages as the journal tells them, also when the state has forgotten them."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from fairlead.core import events as e
 from fairlead.core.fold import apply
+from fairlead.core.ids import NO_SESSION, BlobName, JobId, SessionKeyText
 from fairlead.core.keys import parse_session_key
 from fairlead.core.replies import Step, Story
 from fairlead.core.requests import Caller
@@ -37,7 +39,7 @@ class JobHistory:
         """Raises E_JOB_NOT_FOUND for what the journal does not know."""
         if not job_id.startswith("job_"):
             raise error(Code.E_JOB_NOT_FOUND, f"{job_id[:60]!r} is no job id.")
-        live = self._ledger.state.jobs.get(job_id)
+        live = self._ledger.state.jobs.get(JobId(job_id))
         if live is not None and live.is_live:
             return PastJob(live, await self._text(live.prompt, live.prompt_blob), "")
         recorded = [r for r in await self._journal.lines_about([job_id]) if _is_about(r.event, job_id)]
@@ -54,7 +56,7 @@ class JobHistory:
 
     async def story(self, subject: str, caller: Caller) -> Story:
         """Every step of a job, or of the message that became one; for whoever may know of it."""
-        recorded = await self._lines_naming([subject, answer_entry_id(subject)])
+        recorded = await self._lines_naming([subject, answer_entry_id(JobId(subject))])
         became = [r.event.job_id for r in recorded if isinstance(r.event, e.JobEnqueued)]
         if not subject.startswith("job_") and became:
             job_id = became[-1]
@@ -68,19 +70,19 @@ class JobHistory:
             raise error(Code.E_MESSAGE_NOT_FOUND, f"The journal has no line about {subject[:80]!r}.")
         return Story(subject, tuple(steps[seq] for seq in sorted(steps)))
 
-    async def _lines_naming(self, names: list[str]) -> list[Recorded]:
+    async def _lines_naming(self, names: Sequence[str]) -> list[Recorded]:
         """By what names them alone. The journal finds any word of theirs: with the kind of a fact, or with what
         somebody said, lines would come of which nobody could tell whose talk they are."""
         recorded = await self._journal.lines_about(names)
         return [r for r in recorded if any(getattr(r.event, name, None) in names for name in _NAMING)]
 
-    def _talk_of(self, event: e.JournalEvent) -> str:
+    def _talk_of(self, event: e.JournalEvent) -> SessionKeyText:
         if isinstance(event, e.MessageRefused | e.MessageSkipped):
             here = self._ledger.state.session_at(event.conversation, self._ledger.now())
-            return here.session_key if here is not None else ""
-        return getattr(event, "session_key", "")
+            return here.session_key if here is not None else NO_SESSION
+        return getattr(event, "session_key", NO_SESSION)
 
-    async def _text(self, inline: str, blob: str) -> str:
+    async def _text(self, inline: str, blob: BlobName) -> str:
         """Long texts leave with their job: what is no longer kept is said in their place."""
         try:
             return (await self._blobs.get(blob)).decode() if blob else inline
@@ -105,4 +107,4 @@ def _folded(recorded: list[Recorded], job_id: str) -> Job | None:
                 session_key=key, session_id=session_id, project="", tool="", conversation=r.event.conversation
             )
         apply(state, r.seq, r.ts, r.event)
-    return state.jobs.get(job_id)
+    return state.jobs.get(JobId(job_id))

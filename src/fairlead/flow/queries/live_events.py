@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 
 from fairlead.core import events as e
 from fairlead.core.engine import EngineEvent, TextDelta, ThinkingDelta
+from fairlead.core.ids import JobId, QuestionId
 from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionOpened, QuestionSettled
 from fairlead.core.state import JobState, State
 
@@ -107,7 +108,7 @@ class LiveEvents:
             case _:
                 pass
 
-    def _moved(self, job_id: str, state: JobState) -> None:
+    def _moved(self, job_id: JobId, state: JobState) -> None:
         job = self._state.jobs.get(job_id)
         if job is None:
             return
@@ -124,12 +125,12 @@ class LiveEvents:
             )
         )
 
-    def _question_opened(self, question_id: str) -> None:
+    def _question_opened(self, question_id: QuestionId) -> None:
         question = self._state.questions.get(question_id)
         if question is not None:
             self._publish(QuestionOpened(question.job_id, question.session_key, question))
 
-    def _question_settled(self, question_id: str, outcome: str, person: str) -> None:
+    def _question_settled(self, question_id: QuestionId, outcome: str, person: str) -> None:
         question = self._state.questions.get(question_id)
         if question is not None:
             self._publish(QuestionSettled(question.job_id, question.session_key, question_id, outcome, person))

@@ -88,6 +88,6 @@ class AgentTurns:
             return None
         stream = StreamAsRuntime(self._runtime)
         self._heard[unasked.turn_id] = stream
-        turn = self._make_turn(self._ledger.state.jobs[decision.subject], stream)
-        owner.start(watch_over(turn), name=decision.subject)
+        turn = self._make_turn(self._ledger.state.jobs[decision.job_id], stream)
+        owner.start(watch_over(turn), name=decision.job_id)
         return stream

@@ -5,6 +5,7 @@ import asyncio
 from fairlead.core import timestamps
 from fairlead.core.decide.questions import AskPerson, ExpireQuestion, WithdrawQuestion, narrow_rule
 from fairlead.core.engine import Ask, PermissionRequested, Response
+from fairlead.core.ids import JobId
 from fairlead.core.state import OpenQuestion
 from fairlead.errors import FairleadError
 from fairlead.flow.ledger import Ledger
@@ -14,7 +15,7 @@ class Approvals:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
-    async def ask(self, job_id: str, ask: Ask) -> Response:
+    async def ask(self, job_id: JobId, ask: Ask) -> Response:
         """The person's response, once the job has its slot again. Nobody in time, or no room to ask, means no."""
         if self._already_allowed(job_id, ask):
             return Response(request_id=ask.request_id, verdict="allow", remember=True)
@@ -22,15 +23,15 @@ class Approvals:
             decision = await self._ledger.record_durably(AskPerson(job_id, ask))
         except FairleadError as refusal:
             return Response(request_id=ask.request_id, verdict="deny", message=refusal.message)
-        question = self._ledger.state.questions[decision.subject]
+        question = self._ledger.state.questions[decision.question_id]
         await self._until_settled(question)
         await self._until_running(job_id)
         return _response(question)
 
-    async def withdraw(self, job_id: str, request_id: str) -> None:
+    async def withdraw(self, job_id: JobId, request_id: str) -> None:
         await self._ledger.record_durably(WithdrawQuestion(job_id, request_id))
 
-    def _already_allowed(self, job_id: str, ask: Ask) -> bool:
+    def _already_allowed(self, job_id: JobId, ask: Ask) -> bool:
         job = self._ledger.state.jobs.get(job_id)
         session = self._ledger.state.sessions.get(job.session_key) if job is not None else None
         if session is None or not isinstance(ask, PermissionRequested):
@@ -46,7 +47,7 @@ class Approvals:
         except TimeoutError:
             await self._ledger.record_durably(ExpireQuestion(question.question_id))
 
-    async def _until_running(self, job_id: str) -> None:
+    async def _until_running(self, job_id: JobId) -> None:
         """The scheduler gives the slot back, ahead of everybody who has not begun."""
         state = self._ledger.state
         while (job := state.jobs.get(job_id)) is not None and job.state == "waiting":

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Final
 
+from fairlead.core.ids import JobId
 from fairlead.flow.ledger import Ledger
 from fairlead.observe import log, log_failure
 from fairlead.ports import MessageRechecker
@@ -20,9 +21,9 @@ class QueuedRecheck:
         self._ledger = ledger
         self._rereaders = recheckers
         self._left_queued = {job_id for s in ledger.state.sessions.values() for job_id in s.queue}
-        self.held: set[str] = set()
+        self.held: set[JobId] = set()
 
-    def hold(self) -> list[list[str]]:
+    def hold(self) -> list[list[JobId]]:
         """Once, before anything starts: the queues, by session, whose jobs must not start yet."""
         sessions = self._ledger.state.sessions.values()
         found = [[job_id for job_id in session.queue if self._must_wait(job_id)] for session in sessions]
@@ -30,11 +31,11 @@ class QueuedRecheck:
         self.held = {job_id for queue in queues for job_id in queue}
         return queues
 
-    def _must_wait(self, job_id: str) -> bool:
+    def _must_wait(self, job_id: JobId) -> bool:
         channel = self._ledger.state.jobs[job_id].conversation.channel
         return job_id in self._left_queued and channel in self._rereaders
 
-    async def recheck(self, job_id: str) -> None:
+    async def recheck(self, job_id: JobId) -> None:
         """Afterwards the job says what its message says, or is withdrawn; in any case it is held no longer."""
         job = self._ledger.state.jobs.get(job_id)
         try:

@@ -17,6 +17,7 @@ from fairlead.core.decide.messages import StoreAttachments
 from fairlead.core.decide.scheduling import ForgetResumeKey, LearnResumeKey, ReportProgress
 from fairlead.core.engine import EngineEvent, InputFile, Invocation
 from fairlead.core.events import FileRef, Spent
+from fairlead.core.ids import BlobName, ResumeKey
 from fairlead.core.inbound import clean_text
 from fairlead.core.state import Job, resume_slot
 from fairlead.errors import Code, FairleadError, error
@@ -219,7 +220,7 @@ class Turn:
                 gathered.ended = event
                 return  # the end is shown when it is durable, not before
             case engine.ResumeKeyFound():
-                await self._ledger.record_durably(LearnResumeKey(self.job.job_id, event.key))
+                await self._ledger.record_durably(LearnResumeKey(self.job.job_id, ResumeKey(event.key)))
             case engine.PermissionRequested() | engine.QuestionRequested() | engine.PlanProposed():
                 owner.start(self._ask(event), name=f"ask {event.request_id}")
                 return  # shown as a question, once it is durable
@@ -278,16 +279,16 @@ class Turn:
             case None:
                 return self._failed(Code.E_ADAPTER_MISSING_RESULT, "The agent's stream ended without a result.")
 
-    async def _blob_for(self, text: str) -> str:
+    async def _blob_for(self, text: str) -> BlobName:
         data = text.encode()
         if len(data) <= INLINE_TEXT_BYTES:
-            return ""
+            return BlobName("")
         try:
             return await self._blobs.put(data)
         except FairleadError as full:
             if full.code is not Code.E_DISK_FULL:
                 raise
-            return ""  # a long line of the journal, which waits for room: better than losing the answer
+            return BlobName("")  # a long line of the journal, which waits for room: better than losing the answer
 
     def _failed(self, code: Code, message: str, text: str = "") -> Failed:
         told = self._with_notices(text[:INLINE_TEXT_BYTES])

@@ -19,6 +19,7 @@ from fairlead.channels.discord.outbound.messages import megabytes
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.inbound import Attachment
+from fairlead.core.message_ids import written_message
 from fairlead.core.state import Job
 from fairlead.errors import Code, error
 from fairlead.kit.files import make_private_directory
@@ -133,8 +134,8 @@ class DiscordAttachments:
 
     async def _fresh_urls(self, job: Job) -> dict[str, str]:
         """Signed addresses expire: the message, read again, has new ones."""
-        message_id = job.message_id.removeprefix("reaction-")
-        if not message_id.isdecimal() or not job.conversation.conversation_id.isdecimal():
+        message_id = written_message(job.message_id)
+        if message_id is None or not message_id.isdecimal() or not job.conversation.conversation_id.isdecimal():
             return {}
         channel_id = int(job.conversation.conversation_id)
         try:

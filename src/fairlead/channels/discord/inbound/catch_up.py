@@ -12,6 +12,7 @@ from discord.utils import time_snowflake, utcnow
 from fairlead.channels.discord.inbound.places import CHANNEL, Places
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
 from fairlead.channels.push.rate_limit import Urgency
+from fairlead.core.ids import ConversationAddress
 from fairlead.core.keys import parse_session_key
 from fairlead.core.retention import highest_rising
 from fairlead.core.state import State
@@ -37,12 +38,12 @@ class Found(msgspec.Struct, frozen=True):
     wanted: list[discord.Message] = []
 
 
-def last_seen(state: State) -> dict[str, int]:
+def last_seen(state: State) -> dict[ConversationAddress, int]:
     """Per conversation the newest message that left a fact, or the floor behind which nothing is taken."""
-    seen = dict(state.floors)
-    for day in (state.fates_of_today, *state.fates_of_days.values()):
-        for address, fates in day.items():
-            seen[address] = max(seen.get(address, -1), highest_rising(fates))
+    seen = dict(state.dedupe_floors)
+    for day in (state.outcomes_today, *state.outcomes_by_day.values()):
+        for address, outcomes in day.items():
+            seen[address] = max(seen.get(address, -1), highest_rising(outcomes))
     return seen
 
 

@@ -5,7 +5,9 @@ from collections.abc import Callable
 import discord
 
 from fairlead.channels.discord.inbound.places import Place, without_mention
+from fairlead.core.ids import MessageId
 from fairlead.core.inbound import Attachment, Inbound
+from fairlead.core.message_ids import reaction_id
 
 LEFT_OUT = "(The quoted message is by somebody who may not talk to you; it was left out.)"
 
@@ -21,7 +23,7 @@ def inbound_of(
     return Inbound(
         conversation=place.conversation,
         session_key=place.session_key,
-        message_id=str(message.id),
+        message_id=MessageId(str(message.id)),
         person=person,
         text=without_mention(message.content, bot_id),
         attachments=attachments_of(message),
@@ -55,7 +57,7 @@ def reacted_inbound(message: discord.Message, place: Place, *, person: str, is_o
     return Inbound(
         conversation=place.conversation,
         session_key=place.session_key,
-        message_id=f"reaction-{message.id}",
+        message_id=reaction_id(MessageId(str(message.id))),
         person=person,
         text=text,
         attachments=attachments_of(message),

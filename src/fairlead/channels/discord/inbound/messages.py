@@ -19,6 +19,7 @@ from fairlead.channels.discord.inbound.places import Place, Places, names_us
 from fairlead.channels.discord.inbound.stranger_log import StrangerLog
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, UNKNOWN_MESSAGE, RestCalls, discord_code
 from fairlead.channels.push.rate_limit import Urgency
+from fairlead.core.ids import BindingId, MessageId
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import parse_session_key
 from fairlead.core.state import Job
@@ -138,7 +139,7 @@ class Intake:
 
     async def _hear(self, message: discord.Message, known: Place | None = None) -> None:
         inbound = await self._inbound(message, known)
-        if inbound is None or self._view.state.fate_of(inbound.conversation, inbound.message_id) is not None:
+        if inbound is None or self._view.state.outcome_of(inbound.conversation, inbound.message_id) is not None:
             return
         try:
             await self._gate.submit(inbound)
@@ -182,7 +183,7 @@ class Intake:
     def _bound_place(self, channel_id: int) -> Place | None:
         """What the journal knows of a place, where Discord tells no more than its id."""
         state = self._view.state
-        binding = state.bindings.get(state.bound.get(self._places.ref(channel_id).address, ""))
+        binding = state.bindings.get(state.bound.get(self._places.ref(channel_id).address, BindingId("")))
         key = parse_session_key(binding.target_session_key) if binding is not None else None
         if binding is None or key is None:
             return None
@@ -215,8 +216,7 @@ class Intake:
 
     async def _amend(self, message: discord.Message, known: Place | None = None) -> None:
         """Link previews are edits too: only other words of the person change the job, and only while it is queued."""
-        fate = self._view.state.fate_of(self._places.ref(message.channel.id), str(message.id))
-        job = self._view.state.jobs.get(fate or "")
+        job = self._view.state.job_of(self._places.ref(message.channel.id), MessageId(str(message.id)))
         if job is None or job.state != "queued":
             return
         inbound = await self._inbound(message, known)
@@ -237,7 +237,7 @@ class Intake:
         if place is None:
             return
         inbound = reacted_inbound(message, place, person=person, is_own=message.author.id == reacted.user_id)
-        if self._view.state.fate_of(inbound.conversation, inbound.message_id) is not None:
+        if self._view.state.outcome_of(inbound.conversation, inbound.message_id) is not None:
             return
         try:
             await self._gate.submit(inbound)
@@ -279,7 +279,7 @@ class Intake:
     async def _leave(self, message: discord.Message, place: Place, reason: str) -> None:
         """Not to be answered; but every message leaves its fact."""
         inbound = await self._inbound(message, place)
-        if inbound is not None and self._view.state.fate_of(inbound.conversation, inbound.message_id) is None:
+        if inbound is not None and self._view.state.outcome_of(inbound.conversation, inbound.message_id) is None:
             await self._gate.skip(inbound, reason)
 
     async def recheck(self, job: Job) -> None:

@@ -13,6 +13,7 @@ from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, REST_FAULTS
 from fairlead.channels.discord.outbound.threads import reopening
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.engine import Verdict
+from fairlead.core.ids import QuestionId
 from fairlead.core.live import QuestionSettled
 from fairlead.core.state import OpenQuestion
 from fairlead.errors import Code, FairleadError, error
@@ -53,7 +54,7 @@ class ButtonClicks:
         if not await self._people.may_pass(interaction, "a button"):
             return
         lang = self._people.language(interaction)
-        question = self._view.state.questions.get(what.question_id)
+        question = self._view.state.questions.get(QuestionId(what.question_id))
         if question is None or not self._view.state.state_id.startswith(what.state_id):
             await interaction.response.send_message(error_line(lang, Code.E_QUESTION_CLOSED), ephemeral=True)
         elif what.verb == "other" and not self._can_be_answered(question):

@@ -9,6 +9,7 @@ from fairlead.channels.discord.live.marks import Marks
 from fairlead.channels.discord.live.status import JobStatus, edit_interval
 from fairlead.channels.discord.outbound.rest import RestCalls
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
+from fairlead.core.ids import JobId
 from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionSettled
 from fairlead.core.state import Job
 from fairlead.kit.tasks import TaskOwner
@@ -48,7 +49,7 @@ class DiscordLiveView:
             await watch.aclose()
 
     def _take(self, event: LiveEvent, marks: Marks, owner: TaskOwner) -> None:
-        job = self._view.state.jobs.get(event.job_id)
+        job = self._view.state.jobs.get(JobId(event.job_id))
         if isinstance(event, QuestionSettled):
             owner.start(self._button_clicks.settled(event), name=event.question_id)
         if job is None or job.conversation.channel != CHANNEL or not job.conversation.conversation_id.isdecimal():

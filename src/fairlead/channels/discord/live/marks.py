@@ -8,6 +8,7 @@ from typing import Final
 from fairlead.channels.discord.inbound.places import CHANNEL
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
 from fairlead.channels.push.rate_limit import AGENT_FIRST_SEC, Urgency
+from fairlead.core.message_ids import written_message
 from fairlead.core.state import Job, JobState, State, answer_entry_id
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log
@@ -35,8 +36,10 @@ class Marks:
     def show(self, job: Job, state: JobState) -> None:
         """The mark that belongs to this state of the job; messages of no Discord person get none."""
         mark = _MARK.get(state)
-        message_id = job.message_id.removeprefix("reaction-")
-        if mark is None or job.conversation.channel != CHANNEL or not message_id.isdecimal():
+        message_id = written_message(job.message_id)
+        if mark is None or job.conversation.channel != CHANNEL or message_id is None:
+            return
+        if not message_id.isdecimal():
             return
         self.want(int(job.conversation.conversation_id), int(message_id), mark)
 
