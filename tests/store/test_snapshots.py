@@ -270,6 +270,16 @@ def test_the_file_has_every_published_field():
 
 
 @pytest.mark.req("A15")
+def test_the_file_keeps_the_names_that_it_always_had_for_what_the_code_calls_otherwise():
+    shown = json.loads(snapshot_of(len(RICH)))
+    state, _ = state_after(disk_with(DATA), len(DATA))
+    assert shown["fates_of_today"] == state.outcomes_today
+    assert shown["fates_of_days"] == state.outcomes_by_day
+    assert shown["floors"] == state.dedupe_floors
+    assert {entry["debt_id"] for entry in shown["debts"].values()} == set(state.outbox)
+    assert not {"outcomes_today", "outcomes_by_day", "dedupe_floors", "outbox"} & set(shown)
+
+
 def test_every_job_shows_its_attempt():
     shown = json.loads(snapshot_of(len(RICH)))
     assert [job["attempt"] for job in shown["jobs"].values()] == [1, 1, 1]

@@ -1,7 +1,7 @@
 """Journal events: facts that must survive. Frozen, in the past tense; their `type` names are forever.
 
 A line of the journal is `{"seq", "ts", "type", "payload", "crc"}`. Fields may be added with a default; none may change
-its meaning. Whoever adds an event also adds its rule to `fold.py`: the type checker insists.
+its meaning. A new event needs a rule in `fold/`: a check at import insists.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -354,7 +354,7 @@ class ThreadOpening(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, k
 
 
 class DeliveryOwed(_Fact, frozen=True, kw_only=True):
-    """Somebody is owed words. Always in the same batch as what they are about.
+    """A person is owed words: an answer, a question, a thread. Always in the same batch as the fact they are about.
 
     `fail_closed` forbids the router to fall back to the requester: requirement D2 asks for it, and sessions that start
     other sessions (D4) will set it."""

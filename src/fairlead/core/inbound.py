@@ -43,7 +43,7 @@ class Inbound(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     body_digest: str = ""
 
 
-def cleaned(inbound: Inbound) -> Inbound:
+def clean_inbound(inbound: Inbound) -> Inbound:
     """Every word of it that came from outside, the names of its files among them."""
     return msgspec.structs.replace(
         inbound,

@@ -1,4 +1,6 @@
-"""What leaves the state, and when. Rules of the fold: they depend on events and their times, never on a clock.
+"""When jobs, keys, bindings and entries leave the state.
+
+These are rules of the fold: they depend on events and their times, never on a clock.
 
 1. An ended job loses its prompt at once, and its answer when its outbox entry is gone.
 2. A session keeps its last 50 ended jobs and those of the last 7 days; a job whose answer is still owed stays.
@@ -20,7 +22,7 @@ KEPT_ENDED_JOBS: Final = 50
 KEPT_JOB_DAYS: Final = 7
 KEPT_KEY_DAYS: Final = 14
 MAX_RISING_DIGITS: Final = 20
-"""Room for any 64-bit id or counter; a longer run of digits is somebody's random key, and slow to compare."""
+"""Room for any 64-bit id or counter; a longer run of digits is a client's random key, and slow to compare."""
 
 _ONE_DAY: Final = timedelta(days=1)
 
@@ -28,7 +30,7 @@ _ONE_DAY: Final = timedelta(days=1)
 def begin_day(state: State, ts: str) -> None:
     today = date.fromisoformat(ts[:10])
     job_cutoff = f"{today - timedelta(days=KEPT_JOB_DAYS)}{ts[10:]}"
-    _turn_the_page(state, today)
+    _close_day(state, today)
     _raise_floors(state, today)
     for session in state.sessions.values():
         if len(session.ended) > KEPT_ENDED_JOBS:
@@ -58,7 +60,7 @@ def unbind(state: State, binding_id: BindingId) -> None:
         del state.bound[binding.conversation.address]
 
 
-def _turn_the_page(state: State, today: date) -> None:
+def _close_day(state: State, today: date) -> None:
     if state.next_day and state.outcomes_today:
         last_day = date.fromisoformat(state.next_day[:10]) - _ONE_DAY
         state.outcomes_by_day[last_day.isoformat()] = state.outcomes_today

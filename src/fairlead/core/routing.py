@@ -15,8 +15,8 @@ class Destination(msgspec.Struct, frozen=True):
     conversation: ConversationRef | None
 
 
-def where_asked(requester: ConversationRef) -> Destination:
-    """What begins a session goes before any binding there could be."""
+def requester_destination(requester: ConversationRef) -> Destination:
+    """A thread is started where it was asked for: its session has no binding yet."""
     return Destination(None, "asked", "a start is answered where it was asked", requester)
 
 

@@ -1,7 +1,7 @@
-"""What is live, as plain data. Changed by `fold` alone; read by everybody; written to the snapshot as it is.
+"""The live state as plain data. Only `fold` changes it; the snapshot holds it as it is.
 
-Nothing here can refer back to itself, so the structs are `gc=False`: the collector has nothing to find in them. What
-there are few of and what every event writes to are slotted dataclasses: a write costs a quarter of a struct's.
+Nothing here can refer back to itself, so the structs are `gc=False`: the collector has nothing to find in them. The
+types that are few and that every event writes to are slotted dataclasses: a write costs a quarter of a struct's.
 """
 
 from dataclasses import dataclass, field
@@ -129,7 +129,7 @@ class Job(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
 
 
 class OpenQuestion(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
-    """Stays after its job is gone, as long as somebody might still press its buttons."""
+    """A question stays after its job is gone, as long as a person might still press its buttons."""
 
     question_id: QuestionId
     job_id: JobId
@@ -156,7 +156,7 @@ class OpenQuestion(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
 
 
 class OutboxEntry(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
-    """Words that somebody is owed, until every piece is paid, a client fetched them, or it was given up."""
+    """Words that a person is owed, until every piece is delivered, a client fetched them, or delivery was given up."""
 
     entry_id: EntryId = msgspec.field(name="debt_id")
     kind: OutboxKind
@@ -264,7 +264,7 @@ class State:
         return self.sessions.get(binding.target_session_key)
 
     def session_for(self, conversation: ConversationRef, session_key: SessionKey, now: str) -> Session | None:
-        """The session of whoever speaks here: the bound one, else the one that the place itself would name."""
+        """The session of a person who speaks here: the bound one, else the one that the place itself would name."""
         return self.session_at(conversation, now) or self.sessions.get(session_key.text)
 
     def session_named(self, name: str) -> Session | None:
@@ -280,7 +280,7 @@ class State:
         return next((p for p in self.projects.values() if str(p.number) == number), None)
 
     def open_questions(self) -> list[OpenQuestion]:
-        """Those that somebody can still answer: a permission dies with its job, a question is taken up by another."""
+        """Questions that a person can still answer: a permission dies with its job, a new job takes up a question."""
         return [q for q in self.questions.values() if self.can_be_answered(q.question_id)]
 
     def can_be_answered(self, question_id: QuestionId) -> bool:

@@ -1,4 +1,4 @@
-"""Whose talk is whose: what somebody said alone with the agent is for that person and the owner. Reads no text."""
+"""Who may see which session: a person's own session is for that person and the owner. Reads no text."""
 
 from fairlead.core.ids import SessionKeyText
 from fairlead.core.keys import parse_session_key

@@ -1,4 +1,4 @@
-"""Deciding about what is owed: planned once, paid piece by piece, deferred, or given up openly."""
+"""Deciding about outbox entries: planned once, delivered piece by piece, deferred, or given up openly."""
 
 import msgspec
 
@@ -112,7 +112,7 @@ def defer_delivery(state: State, command: DeferDelivery, now: str, limits: Limit
 
 
 def acknowledge(state: State, command: Acknowledge, _now: str, _limits: Limits) -> Decision:
-    """A client may be quicker than the plan; what is planned in pieces is paid in pieces."""
+    """A client may fetch before there is a plan; an entry that is planned in pieces is delivered in pieces."""
     entry = state.outbox.get(command.entry_id)
     if entry is None or (entry.plan is not None and not entry.awaits_fetching):
         return NOTHING

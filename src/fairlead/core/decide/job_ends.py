@@ -1,4 +1,4 @@
-"""How jobs end. Every end owes somebody at least a line, in the same batch."""
+"""How jobs end. Every end puts at least a line for the person into the outbox, in the same batch."""
 
 from typing import Final, TypeAlias
 
@@ -67,7 +67,7 @@ class EndJob(msgspec.Struct, frozen=True):
 
 
 class MarkInterrupted(msgspec.Struct, frozen=True):
-    """Recovery at start: nobody knows what the agent had done by then, so nothing is run again by itself."""
+    """Recovery at start: nobody knows what the agent had done by then, so Fairlead runs no such job again by itself."""
 
 
 class TryAgain(msgspec.Struct, frozen=True):
@@ -91,16 +91,16 @@ def end_job(state: State, command: EndJob, _now: str, limits: Limits) -> Decisio
     job = state.jobs.get(command.job_id)
     if job is None or job.state not in _ENDABLE[type(command.outcome)]:
         return NOTHING
-    closed = () if _is_asked_across_a_restart(command.outcome) else _closed_questions(state, job)
-    return Decision((*closed, _end_event(job, command.outcome, limits), owed(job)), job_id=job.job_id)
+    closed = () if _is_asked_across_a_restart(command.outcome) else _close_questions(state, job)
+    return Decision((*closed, _end_event(job, command.outcome, limits), answer_delivery(job)), job_id=job.job_id)
 
 
 def _is_asked_across_a_restart(outcome: Outcome) -> bool:
-    """A restart ends the job, in good order or not; its buttons are there afterwards, and mean what they mean then."""
+    """A shutdown ends the job and leaves its questions open: their buttons still stand after the restart."""
     return isinstance(outcome, Failed) and outcome.code == Code.E_SHUTDOWN
 
 
-def _closed_questions(state: State, job: Job) -> tuple[JournalEvent, ...]:
+def _close_questions(state: State, job: Job) -> tuple[JournalEvent, ...]:
     return tuple(
         QuestionClosed(q.question_id, "job_ended")
         for q in state.questions.values()
@@ -136,7 +136,7 @@ def _end_event(job: Job, outcome: Outcome, limits: Limits) -> JournalEvent:
             return JobCancelled(job.job_id, job.session_key, outcome.person, outcome.reason)
 
 
-def owed(job: Job) -> DeliveryOwed:
+def answer_delivery(job: Job) -> DeliveryOwed:
     return DeliveryOwed(
         entry_id=answer_entry_id(job.job_id),
         kind="answer",
@@ -150,12 +150,13 @@ def mark_interrupted(state: State, _command: MarkInterrupted, _now: str, _limits
     events: list[JournalEvent] = []
     for job_id in (*state.running, *state.waiting):
         job = state.jobs[job_id]
-        events += (JobMarkedUnknownAfterCrash(job_id, job.session_key), owed(job))
+        events += (JobMarkedUnknownAfterCrash(job_id, job.session_key), answer_delivery(job))
     return Decision(tuple(events))
 
 
 def try_again(state: State, command: TryAgain, _now: str, _limits: Limits) -> Decision:
-    """Once, and only while nothing can have happened twice: the caller knows of tools, the state of permissions."""
+    """A second attempt is made once, and only where the agent cannot have acted: the caller knows whether a tool had
+    started, the state whether a permission was granted."""
     job = state.jobs.get(command.job_id)
     if job is None or job.state not in _TRYABLE_AGAIN:
         return refuse(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} is not running.")
@@ -175,7 +176,7 @@ def cancel_queued(state: State, job_id: JobId, person: str, reason: str) -> tupl
     job = state.jobs.get(job_id)
     if job is None or job.state not in _CANCELLABLE_IN_QUEUE:
         return ()
-    return (JobCancelled(job_id, job.session_key, person, reason), owed(job))
+    return (JobCancelled(job_id, job.session_key, person, reason), answer_delivery(job))
 
 
 def withdraw_job(state: State, command: WithdrawJob, _now: str, _limits: Limits) -> Decision:

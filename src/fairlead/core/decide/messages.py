@@ -78,7 +78,7 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
     inbound = command.inbound
     if not is_allowed(state, inbound.person, limits, pre_authorised=inbound.pre_authorised):
         return Decision(refusal=error(Code.E_OWNER_ONLY))
-    seen = _seen_before(state, inbound)
+    seen = _decide_duplicate(state, inbound)
     if seen is not None:
         return seen
     session = state.session_for(inbound.conversation, inbound.session_key, now)
@@ -91,7 +91,7 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
     problem = _room_problem(session, project, inbound, limits)
     if problem is not None:
         return _refuse(inbound, problem)
-    before = _preparation(state, session, project, inbound, now)
+    before = _preparing_events(state, session, project, inbound, now)
     key = session.session_key if session is not None else inbound.session_key.text
     job = JobEnqueued(
         job_id=new_job_id(state, now),
@@ -130,7 +130,7 @@ def new_job_id(state: State, now: str) -> JobId:
     return JobId(f"job_{now[:10].replace('-', '')}_{state.jobs_made + 1:04d}")
 
 
-def _seen_before(state: State, inbound: Inbound) -> Decision | None:
+def _decide_duplicate(state: State, inbound: Inbound) -> Decision | None:
     match state.outcome_of(inbound.conversation, inbound.message_id):
         case None:
             floor = state.dedupe_floors.get(inbound.conversation.address, -1)
@@ -172,7 +172,7 @@ def _room_problem(session: Session | None, project: Project, inbound: Inbound, l
     return None
 
 
-def _preparation(
+def _preparing_events(
     state: State, session: Session | None, project: Project, inbound: Inbound, now: str
 ) -> tuple[JournalEvent, ...]:
     """What must be so before the job can be: the session, its binding, its project and its tool."""
@@ -214,7 +214,7 @@ def skip_message(state: State, command: SkipMessage, _now: str, limits: Limits) 
     inbound = command.inbound
     if not is_allowed(state, inbound.person, limits, pre_authorised=inbound.pre_authorised):
         return Decision(refusal=error(Code.E_OWNER_ONLY))
-    seen = _seen_before(state, inbound)
+    seen = _decide_duplicate(state, inbound)
     if seen is not None:
         return seen
     return Decision((MessageSkipped(inbound.conversation, inbound.message_id, inbound.person, command.reason),))
@@ -276,10 +276,10 @@ def retry_job(state: State, command: RetryJob, now: str, limits: Limits) -> Deci
         retry_of=original.job_id,
         cause="retry",
     )
-    return Decision((job, *_stale_questions(state, original.job_id)), job_id=job.job_id)
+    return Decision((job, *_close_stale_questions(state, original.job_id)), job_id=job.job_id)
 
 
-def _stale_questions(state: State, job_id: JobId) -> tuple[JournalEvent, ...]:
+def _close_stale_questions(state: State, job_id: JobId) -> tuple[JournalEvent, ...]:
     """The new attempt asks for itself: a late click on the old question must not begin a third."""
     return tuple(
         QuestionClosed(q.question_id, "withdrawn")

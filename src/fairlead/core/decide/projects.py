@@ -127,7 +127,7 @@ def switch_project(state: State, command: SwitchProject, _now: str, _limits: Lim
     if project is None:
         return refuse(Code.E_PROJECT_NOT_FOUND, f"There is no project {command.project[:60]!r}.")
     if project.disabled:
-        return Decision(refusal=_disabled(project))
+        return Decision(refusal=_disabled_error(project))
     session = state.sessions.get(command.session_key.text)
     events: list[JournalEvent] = []
     if session is None:
@@ -168,7 +168,7 @@ def project_to_work_in(
         project = state.project_named(name)
         if project is None:
             return error(Code.E_PROJECT_NOT_FOUND, f"There is no project {name[:60]!r}.")
-        return _disabled(project) if project.disabled else project
+        return _disabled_error(project) if project.disabled else project
     usable = [p for p in state.projects.values() if not p.disabled]
     if len(usable) == 1:
         return usable[0]
@@ -192,7 +192,7 @@ def _path_problem(directory: DirectoryFacts) -> FairleadError | None:
     return error(Code.E_INVALID_PATH, directory.problem) if directory.problem else None
 
 
-def _disabled(project: Project) -> FairleadError:
+def _disabled_error(project: Project) -> FairleadError:
     return error(
         Code.E_INVALID_PATH,
         f"Project {project.name!r} is disabled: {project.disabled}",

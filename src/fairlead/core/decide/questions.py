@@ -150,7 +150,7 @@ def answer_question(state: State, command: AnswerQuestion, now: str, limits: Lim
     if job is None or not state.can_be_answered(question.question_id):
         return _job_is_gone(question)
     if not job.is_live:
-        return _answer_after_crash(state, question, command, now, limits)
+        return _respond_after_crash(state, question, command, now, limits)
     answered = QuestionAnswered(
         question_id=command.question_id,
         verdict=command.verdict,
@@ -185,7 +185,7 @@ def _job_is_gone(question: OpenQuestion) -> Decision:
     )
 
 
-def _answer_after_crash(
+def _respond_after_crash(
     state: State, question: OpenQuestion, command: AnswerQuestion, now: str, limits: Limits
 ) -> Decision:
     """A click on a question is consent to go on, as a retry is, unless it declines to answer; a permission died with
@@ -207,13 +207,13 @@ def _answer_after_crash(
         conversation=question.conversation,
         message_id=message_ids.response_id(question.question_id),
         person=command.person,
-        prompt=question_and_answer(question, command.chosen, command.message),
+        prompt=question_and_response(question, command.chosen, command.message),
         cause="answer",
     )
     return Decision((answered, enqueued), job_id=enqueued.job_id)
 
 
-def question_and_answer(question: OpenQuestion, chosen: dict[str, str], message: str) -> str:
+def question_and_response(question: OpenQuestion, chosen: dict[str, str], message: str) -> str:
     lines = ["You asked, and the answer came after a restart:"]
     for item in question.items:
         lines += (f"Question: {item.text}", f"Answer: {chosen.get(item.text, message or 'no answer')}")

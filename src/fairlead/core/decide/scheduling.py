@@ -13,7 +13,7 @@ from fairlead.errors import Code
 
 
 class StartNext(msgspec.Struct, frozen=True):
-    """Give the next free slot away, if there is one and somebody is ready for it; `held` jobs are not yet."""
+    """Give the next free slot to the job whose turn it is; `held` jobs may not start yet."""
 
     held: frozenset[JobId] = frozenset()
 
@@ -52,7 +52,7 @@ def start_next(state: State, command: StartNext, _now: str, limits: Limits) -> D
     if session is None:
         return NOTHING
     job_id = session.queue[0]
-    return Decision((_started(state, session, job_id),), job_id=job_id)
+    return Decision((_start_event(state, session, job_id),), job_id=job_id)
 
 
 def has_open_question(state: State, job_id: JobId) -> bool:
@@ -69,7 +69,7 @@ def _longest_unserved(state: State, held: frozenset[JobId]) -> Session | None:
     return min(idle, key=lambda s: s.last_started, default=None)
 
 
-def _started(state: State, session: Session, job_id: JobId) -> JobStarted:
+def _start_event(state: State, session: Session, job_id: JobId) -> JobStarted:
     project = state.projects[session.project]
     return JobStarted(
         job_id=job_id,
@@ -86,7 +86,9 @@ def begin_agent_turn(state: State, command: BeginAgentTurn, now: str, _limits: L
     session = state.sessions.get(command.session_key)
     if session is None:
         return refuse(Code.E_SESSION_NOT_FOUND, f"An agent spoke for {command.session_key!r}, which is not there.")
-    if command.generation != session.generation:  # its words, and its resume key, belong to the talk that was ended
+    if (
+        command.generation != session.generation
+    ):  # the agent's words and its resume key belong to the talk that the reset ended
         return refuse(Code.E_SESSION_NOT_FOUND, f"An agent spoke for {command.session_key!r} as it was before a reset.")
     message_id = message_ids.agent_turn_id(command.turn_id)
     conversation = session.conversation
@@ -102,22 +104,22 @@ def begin_agent_turn(state: State, command: BeginAgentTurn, now: str, _limits: L
         prompt="",
         cause="agent",
     )
-    return Decision((enqueued, _started(state, session, job_id)), job_id=job_id)
+    return Decision((enqueued, _start_event(state, session, job_id)), job_id=job_id)
 
 
 def learn_resume_key(state: State, command: LearnResumeKey, _now: str, _limits: Limits) -> Decision:
-    """Late keys of an older generation change nothing, and a key that is known needs no second line."""
+    """A late key of an older generation changes nothing, and a key that is known needs no second line."""
     job = state.jobs.get(command.job_id)
     session = state.sessions.get(job.session_key) if job is not None else None
     if job is None or session is None or job.generation != session.generation or job.tool is None or not job.is_live:
         return NOTHING
     if session.resume_keys.get(resume_slot(job.tool or "", job.project_path)) == command.key:
         return NOTHING
-    return Decision((_learnt(job, command.key),))
+    return Decision((_resume_key_event(job, command.key),))
 
 
 def forget_resume_key(state: State, command: ForgetResumeKey, _now: str, _limits: Limits) -> Decision:
-    """Only where no answer ever came with it: a talk that somebody may remember is never quietly begun anew."""
+    """Only a key that no answer ever came with: a talk that people remember is never quietly begun anew."""
     job = state.jobs.get(command.job_id)
     session = state.sessions.get(job.session_key) if job is not None else None
     if job is None or session is None or job.generation != session.generation or not job.is_live:
@@ -128,7 +130,7 @@ def forget_resume_key(state: State, command: ForgetResumeKey, _now: str, _limits
     return Decision((ResumeKeyForgotten(job.session_key, job.generation, job.tool or "", job.project_path),))
 
 
-def _learnt(job: Job, key: ResumeKey) -> ResumeKeyLearnt:
+def _resume_key_event(job: Job, key: ResumeKey) -> ResumeKeyLearnt:
     return ResumeKeyLearnt(
         session_key=job.session_key,
         generation=job.generation,

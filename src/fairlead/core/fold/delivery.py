@@ -1,4 +1,4 @@
-"""What becomes of what is owed: planned, paid piece by piece, and settled."""
+"""The rules for outbox entries: planned, delivered piece by piece, and removed."""
 
 from fairlead.core import events as e
 from fairlead.core.ids import ConversationAddress
@@ -43,7 +43,7 @@ def piece_delivered(state: State, _ts: str, event: e.PieceDelivered) -> None:
     entry.paid[str(event.index)] = event.message_id
     if len(entry.paid) == len(plan.pieces):
         remove_entry(state, entry)
-    elif entry.attempts or entry.due:  # what was waited for is there: the next piece need not wait for it
+    elif entry.attempts or entry.due:  # the channel takes messages again: the next piece need not wait
         entry.attempts = 0
         entry.due = ""
 

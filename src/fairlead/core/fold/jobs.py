@@ -1,4 +1,4 @@
-"""What becomes of messages and jobs. Every attribute is written only where it changes: replay spends its time here."""
+"""The rules for messages and jobs. A rule writes an attribute only where it changes: replay spends its time here."""
 
 from typing import Final
 
@@ -175,7 +175,7 @@ def job_marked_unknown(state: State, ts: str, event: e.JobMarkedUnknownAfterCras
 
 
 def _end(state: State, ts: str, job: Job, how: JobState) -> Session:
-    """What every end has in common: it leaves queue and slot, and its prompt is in the journal if anybody asks."""
+    """Every end does this: the job leaves its queue or slot, and its prompt stays in the journal alone."""
     session = state.sessions[job.session_key]
     job_id = job.job_id
     before = job.state

@@ -1,4 +1,4 @@
-"""What becomes of questions: asked, answered, or closed without an answer."""
+"""The rules for questions: asked, answered, or closed without an answer."""
 
 from typing import Final
 
@@ -49,7 +49,7 @@ def question_answered(state: State, _ts: str, event: e.QuestionAnswered) -> None
     question.chosen = event.chosen
     question.message = event.message
     question.for_session = event.for_session
-    _no_longer_to_fetch(state, event.question_id)
+    _remove_fetchable_entry(state, event.question_id)
 
 
 def choice_made(state: State, _ts: str, event: e.ChoiceMade) -> None:
@@ -63,11 +63,11 @@ def question_closed(state: State, _ts: str, event: e.QuestionClosed) -> None:
     if question is not None and question.status == "open":
         question.status = "closed"
         question.closed_reason = event.reason
-        _no_longer_to_fetch(state, event.question_id)
+        _remove_fetchable_entry(state, event.question_id)
 
 
-def _no_longer_to_fetch(state: State, question_id: QuestionId) -> None:
-    """Whoever fetches for himself has seen the question by its answer, or need not see it any more."""
+def _remove_fetchable_entry(state: State, question_id: QuestionId) -> None:
+    """A client that fetches has seen a question that is answered, and need not see one that is closed."""
     entry = state.outbox.get(question_entry_id(question_id))
     if entry is not None and entry.awaits_fetching:
         remove_entry(state, entry)

@@ -6,7 +6,7 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.job_ends import WithdrawJob
 from fairlead.core.decide.messages import AmendJob, SkipMessage, Submit, prompt_of, quotation_of
 from fairlead.core.ids import BlobName, MessageId
-from fairlead.core.inbound import Inbound, clean_text, cleaned
+from fairlead.core.inbound import Inbound, clean_inbound, clean_text
 from fairlead.core.state import Job
 from fairlead.flow.ledger import Ledger
 from fairlead.ports import Blobs, Receipt
@@ -22,7 +22,7 @@ class MessageIntake:
 
     async def submit(self, inbound: Inbound) -> Receipt:
         self._ledger.check_room()
-        inbound = cleaned(inbound)
+        inbound = clean_inbound(inbound)
         blob = await self._blob_for(prompt_of(inbound), own_words=inbound.text)
         decision = await self._ledger.record_durably(Submit(inbound, blob))
         job = self._ledger.state.jobs.get(decision.job_id)

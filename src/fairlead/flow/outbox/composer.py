@@ -41,7 +41,7 @@ class Composer:
         return ending_text(job, answer, language)
 
     async def _kept(self, job: Job) -> str:
-        """The long answer; where somebody removed its file, what is left of it, and why."""
+        """The long answer; where its file was removed, the excerpt of it and the reason."""
         try:
             return (await self._blobs.get(job.answer_blob)).decode()
         except FairleadError as gone:

@@ -1,4 +1,4 @@
-"""The outbox: what is owed is planned once, then paid piece by piece, at least once and made once by looking.
+"""The outbox: an entry is planned once, then sent piece by piece, at least once; looking before sending makes it once.
 
 Entries of one conversation are sent in the order in which they were made; one dead conversation never delays another.
 While a channel is away its entries wait, and no attempt counts; when it says that it is back, they go at once.
@@ -17,7 +17,7 @@ from fairlead.core import timestamps
 from fairlead.core.decide.delivery import AbandonDelivery, DeferDelivery, MarkPieceSent, PlanDelivery
 from fairlead.core.ids import ConversationAddress, EntryId, MessageId
 from fairlead.core.retention import is_rising
-from fairlead.core.routing import Destination, resolve_destination, where_asked
+from fairlead.core.routing import Destination, requester_destination, resolve_destination
 from fairlead.core.state import Job, OutboxEntry, State
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.ledger import Ledger
@@ -120,7 +120,7 @@ class Outbox:
 
     def _destination(self, entry: OutboxEntry) -> Destination:
         if entry.opening is not None:
-            return where_asked(entry.requester)
+            return requester_destination(entry.requester)
         return resolve_destination(
             self._state,
             target_session_key=entry.session_key,
