@@ -25,6 +25,7 @@ from fairlead.channels.http.token import read_or_make_token
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import AddProject, DirectoryFacts
 from fairlead.core.engine import Invocation, ResumeKeyFound, TurnEnded
+from fairlead.core.ids import JobId, MessageId, ResumeKey, SessionKeyText
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import user_key
 from fairlead.kit.files import make_private_directory
@@ -89,15 +90,15 @@ def _program(directory: Path, text: str) -> str:
 
 def _invocation(directory: Path, number: int, *, prompt: str = "hello", resume: str | None = None) -> Invocation:
     return Invocation(
-        job_id=f"job_{number}",
-        session_key="bench",
+        job_id=JobId(f"job_{number}"),
+        session_key=SessionKeyText("bench"),
         generation=0,
         project_name="bench",
         project_path=str(directory),
         workspace_path=str(directory),
         prompt=prompt,
         mark=f"bench{os.getpid()}:job_{number}",
-        resume_key=resume,
+        resume_key=ResumeKey(resume) if resume is not None else None,
     )
 
 
@@ -122,7 +123,15 @@ async def second_turn_row(home: Path) -> Row | NotMeasured:
         kept = await _later_turns(home, ClaudeSettings(command=claude), env)
         anew = await _later_turns(home, ClaudeSettings(command=claude, multi_turn=False), env)
     reach, floor_name = "≥ 5x faster", "the same turn one-shot"
-    return Row(name, kept * 1e3, anew * 1e3, floor_name, "ms", reach, kept * 5 <= anew)
+    return Row(
+        name=name,
+        measured=kept * 1e3,
+        floor=anew * 1e3,
+        floor_name=floor_name,
+        unit="ms",
+        reach=reach,
+        reached=kept * 5 <= anew,
+    )
 
 
 def _claude_environment(home: Path, claude: str, url: str) -> dict[str, str]:
@@ -195,7 +204,17 @@ async def _accepted(daemon: Daemon, number: int, tool: str) -> float:
     """When a message was acknowledged."""
     place = ConversationRef("bench", "fairlead", "local")
     key = user_key(agent_id="fairlead", user_id="local")
-    await daemon.flow.gate.submit(Inbound(place, key, f"m{number}", "local", "hello", pre_authorised=True, tool=tool))
+    await daemon.flow.gate.submit(
+        Inbound(
+            conversation=place,
+            session_key=key,
+            message_id=MessageId(f"m{number}"),
+            person="local",
+            text="hello",
+            pre_authorised=True,
+            tool=tool,
+        )
+    )
     return time.time()
 
 
@@ -222,7 +241,15 @@ def stream_row(path: Path) -> Row:
     count = translate()
     measured, floor = side_by_side(lambda: seconds(translate), lambda: seconds(decode_only), 5)
     name, floor_name = "engine events from 100 MB of stream-json", "msgspec decoding the same lines"
-    return Row(name, count / measured, count / floor, floor_name, "/s", "≥ 0.5x", measured <= floor * 2)
+    return Row(
+        name=name,
+        measured=count / measured,
+        floor=count / floor,
+        floor_name=floor_name,
+        unit="/s",
+        reach="≥ 0.5x",
+        reached=measured <= floor * 2,
+    )
 
 
 # --- how much it holds
@@ -241,7 +268,15 @@ async def long_line_row(home: Path) -> Row:
         peak = daemon.peak_rss_kib()
     most = idle * 1024 + 4 * LONG_LINE
     name = "daemon's peak, a line of 25 MB"
-    return Row(name, peak / 1024, idle / 1024, "idle", "MiB", "≤ + 100 MB", peak * 1024 <= most)
+    return Row(
+        name=name,
+        measured=peak / 1024,
+        floor=idle / 1024,
+        floor_name="idle",
+        unit="MiB",
+        reach="≤ + 100 MB",
+        reached=peak * 1024 <= most,
+    )
 
 
 # --- being rid of it
@@ -252,7 +287,15 @@ async def cancel_row(home: Path) -> Row:
     program = _program(home, _DEAF)
     async with _daemon(home, {"claude_command": program}) as daemon:
         taken = max([await _cancelled(daemon, n) for n in range(3)])
-    return Row("cancel → no process of the job left", taken, None, "none", "s", "≤ 2 s", taken <= 2)
+    return Row(
+        name="cancel → no process of the job left",
+        measured=taken,
+        floor=None,
+        floor_name="none",
+        unit="s",
+        reach="≤ 2 s",
+        reached=taken <= 2,
+    )
 
 
 @asynccontextmanager

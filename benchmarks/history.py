@@ -27,7 +27,9 @@ from fairlead.core.events import (
     Spent,
     StateFounded,
 )
+from fairlead.core.ids import BindingId, JobId, MessageId, ResumeKey, SessionKeyText
 from fairlead.core.keys import thread_key
+from fairlead.core.state import answer_entry_id
 from fairlead.store.lines import encode_batch
 
 THREADS = 10
@@ -42,34 +44,86 @@ Batch = tuple[str, tuple[JournalEvent, ...]]
 def batches() -> Iterator[Batch]:
     ts = timestamps.from_epoch(_BEGAN)
     yield ts, (StateFounded("beef", "bench"),)
-    yield ts, (ProjectCreated(1, "api", "/srv/api", ("echo",), "echo"),)
+    yield ts, (ProjectCreated(number=1, name="api", path="/srv/api", enabled_tools=("echo",), default_tool="echo"),)
     places = [ConversationRef("bench", "fairlead", str(7000 + n), "6000") for n in range(THREADS)]
     keys = [thread_key(agent_id="fairlead", space_id="1", thread_id=p.conversation_id) for p in places]
     for n, (place, key) in enumerate(zip(places, keys, strict=True)):
-        created = SessionCreated(str(key), key.session_id, "api", "echo", place, "42")
-        yield ts, (created, BindingBound(f"bind_{n + 1}", str(key), "session", place, ts))
+        created = SessionCreated(
+            session_key=key.text, session_id=key.session_id, project="api", tool="echo", conversation=place, person="42"
+        )
+        yield (
+            ts,
+            (
+                created,
+                BindingBound(
+                    binding_id=BindingId(f"bind_{n + 1}"),
+                    target_session_key=key.text,
+                    target_kind="session",
+                    conversation=place,
+                    bound_at=ts,
+                ),
+            ),
+        )
     number = 0
     while True:
         number += 1
         ts = timestamps.from_epoch(_BEGAN + number * SECONDS_BETWEEN_JOBS)
-        yield from _job(number, ts, str(keys[number % THREADS]), places[number % THREADS])
+        yield from _job(number, ts, keys[number % THREADS].text, places[number % THREADS])
 
 
-def _job(number: int, ts: str, key: str, place: ConversationRef) -> Iterator[Batch]:
-    job_id = f"job_{ts[:10].replace('-', '')}_{number:04d}"
-    resume = f"a1b2c3d4-1111-2222-3333-{number % THREADS:012d}"
+def _job(number: int, ts: str, key: SessionKeyText, place: ConversationRef) -> Iterator[Batch]:
+    job_id = JobId(f"job_{ts[:10].replace('-', '')}_{number:04d}")
+    resume = ResumeKey(f"a1b2c3d4-1111-2222-3333-{number % THREADS:012d}")
     prompt = "please look at the failing tests of the api project and repair what broke them"
-    yield ts, (JobEnqueued(job_id, key, place, str(10**18 + number), "42", prompt),)
-    yield ts, (JobStarted(job_id, key, "echo", "api", "/srv/api", 0, resume),)
+    yield (
+        ts,
+        (
+            JobEnqueued(
+                job_id=job_id,
+                session_key=key,
+                conversation=place,
+                message_id=MessageId(str(10**18 + number)),
+                person="42",
+                prompt=prompt,
+            ),
+        ),
+    )
+    yield (
+        ts,
+        (
+            JobStarted(
+                job_id=job_id,
+                session_key=key,
+                tool="echo",
+                project="api",
+                project_path="/srv/api",
+                generation=0,
+                resume_key=resume,
+            ),
+        ),
+    )
     if number <= THREADS:
-        yield ts, (ResumeKeyLearnt(key, 0, "echo", "/srv/api", resume),)
+        yield ts, (ResumeKeyLearnt(session_key=key, generation=0, tool="echo", project_path="/srv/api", key=resume),)
     for tools in range(1, SIGNS_OF_LIFE + 1):
         yield ts, (JobProgress(job_id, tools),)
-    completed = JobCompleted(job_id, key, _ANSWER, _ANSWER[:400], spent=Spent(1200, 300, 0, 0.01))
-    entry = f"debt_{job_id}"
-    yield ts, (completed, DeliveryOwed(entry, "answer", key, place, job_id))
-    yield ts, (DeliveryPlanned(entry, place, "bound", "the requester's own binding", (Piece(_ANSWER),)),)
-    yield ts, (PieceDelivered(entry, 0, str(10**18 + number)),)
+    completed = JobCompleted(
+        job_id=job_id, session_key=key, text=_ANSWER, excerpt=_ANSWER[:400], spent=Spent(1200, 300, 0, 0.01)
+    )
+    entry = answer_entry_id(job_id)
+    yield ts, (completed, DeliveryOwed(entry_id=entry, kind="answer", session_key=key, requester=place, job_id=job_id))
+    yield (
+        ts,
+        (
+            DeliveryPlanned(
+                entry_id=entry,
+                destination=place,
+                route="bound",
+                reason="the requester's own binding",
+                pieces=(Piece(_ANSWER),),
+            ),
+        ),
+    )
+    yield ts, (PieceDelivered(entry, 0, MessageId(str(10**18 + number))),)
 
 
 def write_history(path: Path, count: int) -> int:

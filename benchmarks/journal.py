@@ -14,6 +14,7 @@ import msgspec
 from benchmarks.history import write_history
 from benchmarks.rows import Row, at_most, seconds, side_by_side
 from fairlead.core.events import EVENT_TYPES, JobProgress
+from fairlead.core.ids import JobId
 from fairlead.core.state import State
 from fairlead.kit.files import REAL_DISK
 from fairlead.store import lines
@@ -22,7 +23,7 @@ from fairlead.store.snapshot import encode_snapshot
 from fairlead.store.writer import ThreadedWriter
 
 TS = "2026-01-01T00:00:00.000Z"
-EVENT = JobProgress("job_20260101_0001" + "x" * 200, 3)
+EVENT = JobProgress(JobId("job_20260101_0001" + "x" * 200), 3)
 
 
 @contextlib.asynccontextmanager
@@ -81,9 +82,23 @@ async def appending_rows(directory: Path) -> list[Row]:
     reached = measured <= max(floor * 1.3, floor + 300)
     return [
         Row(
-            "durable append, one writer", measured, floor, "bare write + fdatasync", "µs", "≤ 1.3x or + 300 µs", reached
+            name="durable append, one writer",
+            measured=measured,
+            floor=floor,
+            floor_name="bare write + fdatasync",
+            unit="µs",
+            reach="≤ 1.3x or + 300 µs",
+            reached=reached,
         ),
-        Row("durable appends, 64 writers", together, alone, "one writer", "/s", "≥ 20x", together >= 20 * alone),
+        Row(
+            name="durable appends, 64 writers",
+            measured=together,
+            floor=alone,
+            floor_name="one writer",
+            unit="/s",
+            reach="≥ 20x",
+            reached=together >= 20 * alone,
+        ),
     ]
 
 

@@ -13,6 +13,7 @@ from fairlead.app import run_daemon
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import AddProject, DirectoryFacts
 from fairlead.core.engine import EngineEvent, Invocation, TurnEnded
+from fairlead.core.ids import MessageId
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import user_key
 from fairlead.runtimes.echo import EchoRuntime
@@ -64,7 +65,16 @@ async def _invocations(directory: Path) -> list[float]:
         key = user_key(agent_id="fairlead", user_id="local")
         for n in range(200):
             began = time.perf_counter()
-            await daemon.flow.gate.submit(Inbound(place, key, f"m{n}", "local", "hello", pre_authorised=True))
+            await daemon.flow.gate.submit(
+                Inbound(
+                    conversation=place,
+                    session_key=key,
+                    message_id=MessageId(f"m{n}"),
+                    person="local",
+                    text="hello",
+                    pre_authorised=True,
+                )
+            )
             state = daemon.flow.ledger.state
             while state.running or state.ready:
                 await daemon.flow.ledger.until_changed(state.seq)

@@ -73,4 +73,12 @@ def idle_row() -> Row:
 def session_row() -> Row:
     few, many = 100, 2100
     each = (rss_kib(_SESSIONS, str(many)) - rss_kib(_SESSIONS, str(few))) / (many - few)
-    return Row("a further idle session", each, None, "none", "KiB", "≤ 50 KiB", each <= 50)
+    return Row(
+        name="a further idle session",
+        measured=each,
+        floor=None,
+        floor_name="none",
+        unit="KiB",
+        reach="≤ 50 KiB",
+        reached=each <= 50,
+    )

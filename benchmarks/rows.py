@@ -48,7 +48,15 @@ def _number(value: float | None) -> str:
 
 
 def at_most(name: str, measured: float, floor: float, *, floor_name: str, unit: Unit, factor: float) -> Row:
-    return Row(name, measured, floor, floor_name, unit, f"≤ {factor:g}x", measured <= floor * factor)
+    return Row(
+        name=name,
+        measured=measured,
+        floor=floor,
+        floor_name=floor_name,
+        unit=unit,
+        reach=f"≤ {factor:g}x",
+        reached=measured <= floor * factor,
+    )
 
 
 def table(rows: Sequence[Row | NotMeasured]) -> str:

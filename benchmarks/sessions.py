@@ -7,6 +7,7 @@ from fairlead.core.decide.messages import Submit
 from fairlead.core.decide.projects import AddProject, DirectoryFacts
 from fairlead.core.decide.scheduling import StartNext
 from fairlead.core.fold import apply
+from fairlead.core.ids import JobId, MessageId
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import thread_key
 from fairlead.core.limits import Limits
@@ -23,14 +24,26 @@ def state_with(sessions: int) -> State:
         place = ConversationRef("bench", "fairlead", str(n))
         key = thread_key(agent_id="fairlead", space_id="1", thread_id=str(n))
         for m in range(JOBS_EACH):
-            _do(state, Submit(Inbound(place, key, f"{n}{m}", "42", "look at the failing tests", pre_authorised=True)))
+            _do(
+                state,
+                Submit(
+                    Inbound(
+                        conversation=place,
+                        session_key=key,
+                        message_id=MessageId(f"{n}{m}"),
+                        person="42",
+                        text="look at the failing tests",
+                        pre_authorised=True,
+                    )
+                ),
+            )
             job_id = _do(state, StartNext())
             _do(state, EndJob(job_id, Completed("done")))
     return state
 
 
-def _do(state: State, command: Command) -> str:
+def _do(state: State, command: Command) -> JobId:
     decision = decide(state, command, _NOW, Limits())
     for event in decision.events:
         apply(state, state.seq + 1, _NOW, event)
-    return decision.subject
+    return decision.job_id

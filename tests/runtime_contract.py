@@ -10,12 +10,12 @@ from typing import Any, Literal, Protocol
 import pytest
 
 from fairlead.core.engine import (
-    Answer,
     EngineEvent,
     Interrupt,
     Invocation,
     PermissionRequested,
     Ready,
+    Response,
     ResumeKeyFound,
     ToolEnded,
     ToolStarted,
@@ -92,7 +92,7 @@ async def run(runtime: Runtime, turn: Invocation) -> list[EngineEvent]:
         async for event in stream:
             events.append(event)
             if isinstance(event, PermissionRequested):
-                await runtime.tell(turn.session_key, Answer(event.request_id, "allow"))
+                await runtime.instruct(turn.session_key, Response(request_id=event.request_id, verdict="allow"))
     assert [event for event in events if isinstance(event, TurnEnded | TurnFailed)] == events[-1:]
     return events
 
@@ -236,7 +236,7 @@ class InterruptContract:
             stream = runtime.invoke(turn)
             reading = asyncio.create_task(_drain(stream))
             await self.until_it_hangs(stage, turn)
-            await runtime.tell(turn.session_key, Interrupt())
+            await runtime.instruct(turn.session_key, Interrupt())
             async with asyncio.timeout(PATIENCE):
                 events = await reading
             await stream.aclose()

@@ -50,7 +50,9 @@ async def house_at(place: Path, disk: RealDisk | None = None, **more):
 async def say(daemon: Daemon, text: str, message_id: str) -> Receipt:
     here = ConversationRef("http", "local", "me")
     key = user_key(agent_id="fairlead", user_id="me")
-    return await daemon.flow.gate.submit(Inbound(here, key, message_id, "me", text, pre_authorised=True))
+    return await daemon.flow.gate.submit(
+        Inbound(conversation=here, session_key=key, message_id=message_id, person="me", text=text, pre_authorised=True)
+    )
 
 
 async def until(daemon: Daemon, condition) -> None:

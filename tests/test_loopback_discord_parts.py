@@ -62,7 +62,7 @@ def test_walking_forward_through_history_meets_every_message_once(count: int, li
     met: list[int] = []
     while True:
         query = {"after": str(met[-1] if met else 0)}
-        call = Call(None, "GET", "", "", {}, query, None, [])  # type: ignore[arg-type]
+        call = Call(server=None, method="GET", template="", path="", params={}, query=query, body=None, files=[])  # type: ignore[arg-type]
         found = page(newest_first, call, limit)
         if not found:
             break

@@ -9,10 +9,12 @@ import msgspec
 from fairlead.core.command_spec import Choice, ChoiceSource
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import DirectoryFacts
-from fairlead.core.engine import AgentInitiated, EngineEvent, Invocation, Told
+from fairlead.core.engine import AgentInitiated, AgentInstruction, EngineEvent, Invocation
 from fairlead.core.events import FileRef, JournalEvent
+from fairlead.core.ids import BlobName, EntryId, JobId, SessionKeyText
 from fairlead.core.inbound import Attachment, Inbound
 from fairlead.core.live import LiveEvent
+from fairlead.core.message_outcomes import MessageOutcome
 from fairlead.core.questions import RespondToQuestion
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
@@ -21,7 +23,6 @@ from fairlead.core.views import (
     ConversationView,
     Counts,
     JobView,
-    MessageOutcome,
     ProjectView,
     QuestionView,
     SessionView,
@@ -53,11 +54,11 @@ class Directories(Protocol):
 class Blobs(Protocol):
     """Bytes that outlive the process. A name is given out only when the bytes are durable."""
 
-    async def put(self, data: bytes) -> str: ...
+    async def put(self, data: bytes) -> BlobName: ...
 
-    async def get(self, name: str) -> bytes: ...
+    async def get(self, name: BlobName) -> bytes: ...
 
-    def path_of(self, name: str) -> str: ...
+    def path_of(self, name: BlobName) -> str: ...
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -197,8 +198,8 @@ class Runtime(Protocol):
         returns only when nothing of it is left running."""
         ...
 
-    async def tell(self, session_key: str, told: Told) -> None:
-        """An answer, an interruption or a wish for the agent of this session; ignored when there is none, but for a
+    async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
+        """A response, an interruption or a wish for the agent of this session; ignored when there is none, but for a
         mode: that also holds for the next one, and is refused with E_MODE_UNAVAILABLE if it cannot be had."""
         ...
 
@@ -221,7 +222,8 @@ class Runtime(Protocol):
 
 
 class ChannelCapabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What a channel can do. A limit of 0 is none; without `push` the client fetches for itself."""
+    """What a channel can do. A limit of 0 is none; without `push` the client fetches for itself. `busy_code` is what a
+    person is told while the channel takes nothing more."""
 
     text_limit: int = 0
     max_pieces: int = 0
@@ -232,6 +234,7 @@ class ChannelCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     threads: bool = False
     push: bool = False
     tables: bool = True
+    busy_code: Code = Code.E_UNDELIVERABLE
 
 
 class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -240,13 +243,13 @@ class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
     With a `thread_name` it is a thread, to be made from the message `thread_from`, whose id it bears. Asked for again,
     the same thread counts as made; one that can never be made takes its opening message with it."""
 
-    entry_id: str
+    entry_id: EntryId
     index: int
     nonce: str
     destination: ConversationRef
     text: str
-    job_id: str = ""
-    session_key: str = ""
+    job_id: JobId = JobId("")
+    session_key: SessionKeyText = SessionKeyText("")
     language: str = "en"
     files: tuple[FileRef, ...] = ()
     question: QuestionView | None = None
@@ -265,12 +268,14 @@ class OutcomeUnknown(Exception):  # noqa: N818 - see above
 
 
 class DeliveryLater(Exception):  # noqa: N818 - see above
-    """It did not arrive; trying again may help."""
+    """It did not arrive; trying again may help. With `must_wait` the channel itself asked for `wait_sec`, as a rate
+    limit does: nothing makes that shorter, not even a channel that comes back meanwhile."""
 
-    def __init__(self, code: Code, wait_sec: float = 0.0) -> None:
+    def __init__(self, code: Code, wait_sec: float = 0.0, *, must_wait: bool = False) -> None:
         super().__init__(code)
         self.code = code
         self.wait_sec = wait_sec
+        self.must_wait = must_wait
 
 
 class DeliveryImpossible(Exception):  # noqa: N818 - see above
@@ -320,8 +325,8 @@ class Channel(Protocol):
 class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     """The message is written. `position` counts the jobs before it; a duplicate names the job it already is."""
 
-    job_id: str
-    session_key: str = ""
+    job_id: JobId
+    session_key: SessionKeyText = SessionKeyText("")
     position: int = 0
     duplicate: bool = False
 

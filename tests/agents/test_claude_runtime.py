@@ -11,7 +11,6 @@ import pytest
 
 from fairlead.core.engine import (
     AgentInitiated,
-    Answer,
     Diagnostic,
     EngineEvent,
     InputFile,
@@ -21,6 +20,7 @@ from fairlead.core.engine import (
     PermissionRequested,
     PlanProposed,
     QuestionRequested,
+    Response,
     SetMode,
     SetModel,
     TextDelta,
@@ -63,7 +63,7 @@ async def agent_session(
             if isinstance(event, PermissionRequested | QuestionRequested | PlanProposed):
                 kind, answer = waiting.pop(0)
                 assert isinstance(event, kind)
-                await runtime.tell(turn.session_key, Answer(event.request_id, **answer))
+                await runtime.instruct(turn.session_key, Response(request_id=event.request_id, **answer))
     assert waiting == []
     return events
 
@@ -163,7 +163,7 @@ async def test_the_hang_clock_stands_still_while_a_person_is_asked(stage: RealSt
                 if isinstance(event, PermissionRequested):
                     # A person who takes longer than the limit: a real process knows no virtual time.
                     await asyncio.sleep(6.0)
-                    await runtime.tell(turn.session_key, Answer(event.request_id, "allow"))
+                    await runtime.instruct(turn.session_key, Response(request_id=event.request_id, verdict="allow"))
 
     end_of(events)
     assert (stage.root / "project" / "slow").exists()
@@ -203,7 +203,7 @@ async def test_an_interruption_spares_the_process_and_the_talk(stage: RealStage,
         reading = asyncio.create_task(run(runtime, turn))
         await server.until_held()
         before = pids_of(turn)
-        await runtime.tell(turn.session_key, Interrupt())
+        await runtime.instruct(turn.session_key, Interrupt())
         interrupted = await reading
         third = await run(runtime, turn_of(stage, "what is my name?", resume_key=key_in(first), job_id="job_3"))
         assert pids_of(turn) == before
@@ -220,7 +220,7 @@ async def test_the_model_is_switched_without_another_process(stage: RealStage, s
         again = turn_of(stage, "again", resume_key=key_in(first), model="haiku", job_id="job_2")
         await run(runtime, again)
         assert pids_of(turn) == before
-        await runtime.tell(turn.session_key, SetModel("sonnet"))
+        await runtime.instruct(turn.session_key, SetModel("sonnet"))
         await run(runtime, turn_of(stage, "more", resume_key=key_in(first), model="sonnet", job_id="job_3"))
 
     models = [seen.body["model"] for seen in server.turns]
@@ -236,7 +236,7 @@ async def test_the_permission_mode_is_switched_without_another_process(stage: Re
         turn = turn_of(stage, "hello")
         first = await run(runtime, turn)
         before = pids_of(turn)
-        await runtime.tell(turn.session_key, SetMode("acceptEdits", turn.workspace_path))
+        await runtime.instruct(turn.session_key, SetMode("acceptEdits", turn.workspace_path))
         path = stage.root / "project" / "unasked.txt"
         write = turn_of(stage, f"write: {path} hello", resume_key=key_in(first), job_id="job_2")
         written = await agent_session(runtime, write)
@@ -250,7 +250,7 @@ async def test_a_mode_chosen_before_there_is_a_process_is_the_one_it_starts_in(s
     async with closing(stage.runtime()) as runtime:
         path = stage.root / "project" / "unasked.txt"
         write = turn_of(stage, f"write: {path} hello")
-        await runtime.tell(write.session_key, SetMode("acceptEdits", write.workspace_path))
+        await runtime.instruct(write.session_key, SetMode("acceptEdits", write.workspace_path))
         written = await agent_session(runtime, write)
 
     assert only(PermissionRequested, written) == []

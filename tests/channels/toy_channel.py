@@ -54,7 +54,14 @@ class PostOffice:
                     )
                 )
             receipt = await gate.submit(
-                Inbound(here, key, f"in-{next(self._stamps)}", sender, letter, pre_authorised=True)
+                Inbound(
+                    conversation=here,
+                    session_key=key,
+                    message_id=f"in-{next(self._stamps)}",
+                    person=sender,
+                    text=letter,
+                    pre_authorised=True,
+                )
             )
         except FairleadError as refusal:
             return error_sentence(refusal)

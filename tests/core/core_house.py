@@ -18,6 +18,7 @@ from fairlead.core.engine import Ask, AskedItem, Option, PermissionRequested, Qu
 from fairlead.core.events import JournalEvent, Piece
 from fairlead.core.fold import apply
 from fairlead.core.inbound import Inbound
+from fairlead.core.job_states import TRANSITIONS
 from fairlead.core.keys import SessionKey, thread_key, user_key
 from fairlead.core.limits import Limits
 from fairlead.core.routing import resolve_destination
@@ -28,6 +29,7 @@ OWNER = "42"
 FRIEND = "7"
 STRANGER = "666"
 LIMITS = Limits(allowed_people=(FRIEND,), tools=("echo", "claude", "codex"))
+MOVES = {(move.before, move.after, move.event) for move in TRANSITIONS}
 BEGINNING = "2026-03-01T08:00:00.000Z"
 
 
@@ -54,7 +56,7 @@ def thread(name: str) -> SessionKey:
 
 
 def permission(detail: str = "rm -rf build", request_id: str = "r1") -> PermissionRequested:
-    return PermissionRequested(request_id, "Bash", "Run a command", detail)
+    return PermissionRequested(request_id=request_id, tool="Bash", title="Run a command", detail=detail)
 
 
 def colour_question(request_id: str = "r1") -> QuestionRequested:
@@ -85,7 +87,11 @@ class CoreHarness:
     def take(self, event: JournalEvent, ts: str | None = None) -> None:
         entry = Entry(self.state.seq + 1, ts or self.now, event)
         self.journal.append(entry)
+        before = {job_id: job.state for job_id, job in self.state.jobs.items()}
         apply(self.state, entry.seq, entry.ts, event)
+        for job_id, job in self.state.jobs.items():  # in whatever story: no move but those of the table
+            move = (before.get(job_id), job.state, type(event))
+            assert move[0] == move[1] or move in MOVES, f"{job_id} made a move that the table does not have: {move}"
 
     def refuses(self, command: Command) -> Code:
         """The code of the refusal; it must leave nothing behind."""
@@ -116,17 +122,17 @@ class CoreHarness:
     def say(self, text: str = "hello", **more: Any) -> str:
         decision = self.submit(text, **more)
         assert decision.refusal is None, decision.refusal
-        return decision.subject
+        return decision.job_id
 
     def say_in(self, name: str, text: str = "hello", **more: Any) -> str:
         """In a thread of its own."""
         return self.say(text, conversation=place(name), session_key=thread(name), **more)
 
     def create(self, name: str, *, tools: tuple[str, ...] = ("echo",), default: str = "echo") -> Decision:
-        return self.do(CreateProject(name, directory(f"/srv/{name}"), tools, default))
+        return self.do(CreateProject(name=name, directory=directory(f"/srv/{name}"), tools=tools, default_tool=default))
 
     def start_thread(self, name: str, **more: Any) -> Decision:
-        return self.do(StartSession(thread(name), place(name), OWNER, **more))
+        return self.do(StartSession(session_key=thread(name), conversation=place(name), person=OWNER, **more))
 
     def retry(self, job_id: str) -> Decision:
         return self.do(RetryJob(self.job(job_id), "the same again", OWNER))
@@ -134,7 +140,7 @@ class CoreHarness:
     # --- what the agent and the house do
 
     def start(self) -> str:
-        return self.do(StartNext()).subject
+        return self.do(StartNext()).job_id
 
     def end(self, job_id: str, outcome: Outcome) -> Decision:
         return self.do(EndJob(job_id, outcome))
@@ -155,7 +161,7 @@ class CoreHarness:
         return job_id
 
     def ask(self, job_id: str, ask: Ask | None = None) -> str:
-        return self.do(AskPerson(job_id, ask or permission())).subject
+        return self.do(AskPerson(job_id, ask or permission())).question_id
 
     def deliver(self, job_id: str) -> None:
         self.pay_in_full(answer_entry_id(job_id))

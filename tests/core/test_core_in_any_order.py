@@ -36,9 +36,10 @@ from fairlead.core.decide.scheduling import BeginAgentTurn, LearnResumeKey, Repo
 from fairlead.core.decide.sessions import Bind, ChangeTool, ResetSession, Touch, Unbind
 from fairlead.core.events import JobEnqueued
 from fairlead.core.fold import replay
+from fairlead.core.job_states import LIVE
 from fairlead.core.limits import Limits
 from fairlead.core.questions import RespondToQuestion
-from fairlead.core.state import LIVE, State, answer_entry_id
+from fairlead.core.state import State, answer_entry_id
 from fairlead.errors import Code
 
 SMALL = Limits(
@@ -115,7 +116,9 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(problem=st.sampled_from(["", "gone"]), tool=st.sampled_from(["echo", "claude"]))
     def edit_project(self, problem: str, tool: str):
-        self.core.do(UpdateProject("api", directory("/srv/api", problem), ("echo", tool), tool))
+        self.core.do(
+            UpdateProject(name="api", directory=directory("/srv/api", problem), tools=("echo", tool), default_tool=tool)
+        )
 
     @rule(name=names)
     def reset(self, name: str):
@@ -123,7 +126,9 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(name=names, where=names, ttl=st.sampled_from([None, 1000, 86_400_000]))
     def bind(self, name: str, where: str, ttl: int | None):
-        self.core.do(Bind(str(thread(name)), "session", place(where), ttl_ms=ttl))
+        self.core.do(
+            Bind(target_session_key=str(thread(name)), target_kind="session", conversation=place(where), ttl_ms=ttl)
+        )
 
     @rule(index=which)
     def touch(self, index: int):
@@ -206,7 +211,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(index=which, counts=st.booleans(), give_up=st.booleans())
     def fail_delivery(self, index: int, counts: bool, give_up: bool):
         entry_id = pick(self.core.state.outbox, index)
-        self.core.do(DeferDelivery(entry_id, 5, counts=counts))
+        self.core.do(DeferDelivery(entry_id=entry_id, wait_sec=5, counts=counts))
         if give_up:
             self.core.do(AbandonDelivery(entry_id, Code.E_UNDELIVERABLE, "locked"))
 

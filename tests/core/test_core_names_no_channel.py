@@ -1,4 +1,4 @@
-"""D7: the core types name no channel, and a channel nobody has heard of works."""
+"""D7: the core and the flow name no channel, and a channel nobody has heard of works."""
 
 import re
 from pathlib import Path
@@ -6,23 +6,23 @@ from pathlib import Path
 import pytest
 from core_house import CoreHarness, key_of, place
 
-import fairlead.core
+import fairlead
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.state import answer_entry_id
 
 pytestmark = pytest.mark.req("D7")
 
-CORE = Path(fairlead.core.__file__).parent
-SOURCES = sorted(CORE.rglob("*.py"))
+PACKAGE = Path(fairlead.__file__).parent
+SOURCES = sorted([*(PACKAGE / "core").rglob("*.py"), *(PACKAGE / "flow").rglob("*.py"), PACKAGE / "ports.py"])
 CHANNELS = re.compile(r"discord|\bhttp\b|terminal|telegram|slack|webhook|snowflake|guild|gateway", re.IGNORECASE)
 
 
-def test_there_are_core_modules_to_look_at():
-    assert len(SOURCES) > 15
+def test_there_are_modules_of_both_to_look_at():
+    assert len(SOURCES) > 40
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda p: str(p.relative_to(CORE)))
-def test_no_core_module_names_a_channel(source: Path):
+@pytest.mark.parametrize("source", SOURCES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_neither_core_nor_flow_names_a_channel(source: Path):
     text = source.read_text(encoding="utf-8")
     named = [f"{n}: {line}" for n, line in enumerate(text.splitlines(), 1) if CHANNELS.search(line)]
     assert named == []

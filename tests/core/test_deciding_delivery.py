@@ -32,7 +32,7 @@ def routed(core: CoreHarness, requester=None, *, fail_closed: bool = False) -> t
 @pytest.fixture
 def two_places(core: CoreHarness) -> CoreHarness:
     core.say()
-    core.do(Bind(ME, "session", place("porch"), ttl_ms=1000))
+    core.do(Bind(target_session_key=ME, target_kind="session", conversation=place("porch"), ttl_ms=1000))
     return core
 
 
@@ -130,7 +130,7 @@ def test_what_is_not_in_the_plan_is_not_paid(core: CoreHarness, entry: str):
 
 @given(st.permutations(range(4)))
 def test_pieces_paid_in_any_order_leave_the_first_unpaid_one_next(order: list[int]):
-    paid = OutboxEntry("d", "answer", ME, place(), "")
+    paid = OutboxEntry(entry_id="d", kind="answer", session_key=ME, requester=place(), owed_at="")
     for index in order:
         paid.paid[str(index)] = "m"
         missing = [i for i in range(5) if str(i) not in paid.paid]
@@ -148,8 +148,10 @@ def test_the_time_of_the_plan_tells_how_old_a_piece_may_be(core: CoreHarness, en
 @pytest.mark.req("A2")
 def test_a_failed_attempt_is_due_again_later_and_counts(core: CoreHarness, entry: str):
     core.plan(entry, pieces=2)
-    deferred = core.do(DeferDelivery(entry, 2.5, Code.E_DISCORD_RATE_LIMIT)).events
-    assert deferred == (DeliveryDeferred(entry, 1, "2026-03-01T08:00:02.500Z", "E_DISCORD_RATE_LIMIT"),)
+    deferred = core.do(DeferDelivery(entry_id=entry, wait_sec=2.5, code=Code.E_DISCORD_RATE_LIMIT)).events
+    assert deferred == (
+        DeliveryDeferred(entry_id=entry, attempts=1, due="2026-03-01T08:00:02.500Z", error_code="E_DISCORD_RATE_LIMIT"),
+    )
     core.do(MarkPieceSent(entry, 0, "m0"))
     assert (core.state.outbox[entry].attempts, core.state.outbox[entry].due) == (0, "")
 
@@ -157,19 +159,21 @@ def test_a_failed_attempt_is_due_again_later_and_counts(core: CoreHarness, entry
 @pytest.mark.req("A2", "A18")
 def test_after_eight_attempts_it_is_given_up_with_its_reason(core: CoreHarness, entry: str):
     for _ in range(7):
-        core.do(DeferDelivery(entry, 1))
-    (given_up,) = core.do(DeferDelivery(entry, 1)).events
+        core.do(DeferDelivery(entry_id=entry, wait_sec=1))
+    (given_up,) = core.do(DeferDelivery(entry_id=entry, wait_sec=1)).events
     assert given_up == DeliveryAbandoned(entry, "E_UNDELIVERABLE", "given up after 8 attempts and 0.0 hours")
     assert entry not in core.state.outbox
-    assert core.do(DeferDelivery(entry, 1)).events == ()
+    assert core.do(DeferDelivery(entry_id=entry, wait_sec=1)).events == ()
 
 
 def test_while_the_channel_is_away_no_attempt_counts_but_patience_ends_after_seven_days(core: CoreHarness, entry: str):
     for _ in range(20):
-        core.do(DeferDelivery(entry, 1, counts=False))
+        core.do(DeferDelivery(entry_id=entry, wait_sec=1, counts=False))
     assert core.state.outbox[entry].attempts == 0
     core.later(days=7, seconds=1)
-    (given_up,) = core.do(DeferDelivery(entry, 1, Code.E_THREAD_ACCESS_FAILED, counts=False)).events
+    (given_up,) = core.do(
+        DeferDelivery(entry_id=entry, wait_sec=1, code=Code.E_THREAD_ACCESS_FAILED, counts=False)
+    ).events
     assert isinstance(given_up, DeliveryAbandoned)
     assert given_up.error_code == "E_THREAD_ACCESS_FAILED"
 

@@ -91,7 +91,7 @@ def test_the_same_message_twice_is_one_job(core: CoreHarness):
     inbound = core.inbound()
     first = core.do(Submit(inbound))
     again = core.do(Submit(inbound))
-    assert (again.events, again.subject, again.duplicate) == ((), first.subject, True)
+    assert (again.events, again.job_id, again.duplicate) == ((), first.job_id, True)
     assert core.state.account.received == 1
 
 
@@ -105,9 +105,9 @@ def test_the_same_key_with_the_same_body_is_the_same_job_and_with_another_a_mism
     job_id = core.say(message_id="key-1", body_digest="aa")
     same = core.submit(message_id="key-1", body_digest="aa")
     other = core.submit("changed", message_id="key-1", body_digest="bb")
-    assert (same.refusal, same.subject) == (None, job_id)
+    assert (same.refusal, same.job_id) == (None, job_id)
     assert other.refusal is not None
-    assert (other.refusal.code, other.events, other.subject) == (Code.E_IDEMPOTENCY_MISMATCH, (), job_id)
+    assert (other.refusal.code, other.events, other.job_id) == (Code.E_IDEMPOTENCY_MISMATCH, (), job_id)
 
 
 @pytest.mark.req("A17")
@@ -118,7 +118,9 @@ def test_a_message_refused_for_lack_of_room_does_not_come_back_hours_later_and_r
     full = core.do(Submit(inbound))
     assert full.refusal is not None
     assert full.refusal.code == Code.E_QUEUE_FULL
-    assert last(core) == MessageRefused(place(), inbound.message_id, OWNER, "E_QUEUE_FULL")
+    assert last(core) == MessageRefused(
+        conversation=place(), message_id=inbound.message_id, person=OWNER, error_code="E_QUEUE_FULL"
+    )
     core.do(CancelQueued(first, OWNER))
     again = core.do(Submit(inbound))
     assert again.refusal is not None
@@ -140,13 +142,13 @@ def test_a_skipped_message_is_never_run_later(core: CoreHarness):
     inbound = core.inbound()
     assert core.do(SkipMessage(inbound, "too old")).refusal is None
     again = core.do(Submit(inbound))
-    assert (again.events, again.duplicate, again.subject) == ((), True, "")
+    assert (again.events, again.duplicate, again.job_id) == ((), True, "")
     assert core.do(SkipMessage(inbound, "too old")).duplicate
     assert core.state.account.skipped == 1
 
 
 def test_nothing_at_or_below_the_floor_is_taken(core: CoreHarness):
-    core.state.floors[place().address] = 5000
+    core.state.dedupe_floors[place().address] = 5000
     at_floor = core.submit(message_id="5000")
     assert (at_floor.events, at_floor.duplicate) == ((), True)
     assert core.submit(message_id="4999").duplicate
@@ -156,7 +158,7 @@ def test_nothing_at_or_below_the_floor_is_taken(core: CoreHarness):
 
 
 def test_an_absurdly_long_number_is_no_rising_id(core: CoreHarness):
-    core.state.floors[place().address] = 5000
+    core.state.dedupe_floors[place().address] = 5000
     assert core.say(message_id="1" * 5000)
 
 
@@ -189,7 +191,7 @@ REFUSALS = [
     ({"text": " \n"}, Code.E_EMPTY_MESSAGE),
     ({"text": "x" * (LIMITS.max_message_bytes + 1)}, Code.E_MESSAGE_TOO_LARGE),
     ({"text": "é" * (LIMITS.max_message_bytes // 2 + 1)}, Code.E_MESSAGE_TOO_LARGE),
-    ({"attachments": (Attachment("a"),) * 11}, Code.E_INVALID_ARGS),
+    ({"attachments": (Attachment(name="a"),) * 11}, Code.E_INVALID_ARGS),
     ({"project": "nowhere"}, Code.E_PROJECT_NOT_FOUND),
     ({"tool": "gemini"}, Code.E_TOOL_NOT_ENABLED),
 ]
@@ -207,7 +209,7 @@ def test_a_refused_message_leaves_exactly_its_refusal(core: CoreHarness, given: 
 
 
 def test_a_file_without_words_is_a_message(core: CoreHarness):
-    assert core.say("", attachments=(Attachment("a.png"),))
+    assert core.say("", attachments=(Attachment(name="a.png"),))
 
 
 @pytest.mark.req("B15")
@@ -253,7 +255,7 @@ def test_a_tool_that_comes_with_a_message_is_the_sessions_from_then_on(core: Cor
 
 def test_a_tool_that_the_project_has_lost_is_refused_and_not_replaced_in_silence(core: CoreHarness):
     core.say(tool="claude")
-    core.do(UpdateProject("api", directory("/srv/api"), ("echo",), "echo"))
+    core.do(UpdateProject(name="api", directory=directory("/srv/api"), tools=("echo",), default_tool="echo"))
     refusal = core.submit().refusal
     assert refusal is not None
     assert refusal.code == Code.E_TOOL_NOT_ENABLED
@@ -264,7 +266,14 @@ def test_switching_by_message_keeps_the_tool_only_where_it_is_enabled(core: Core
     core.create("web", tools=("codex",), default="codex")
     core.say(project="api", tool="claude")
     core.say(project="web")
-    assert last(core) == JobEnqueued("job_20260301_0002", str(key_of()), place(), "1002", OWNER, "hello")
+    assert last(core) == JobEnqueued(
+        job_id="job_20260301_0002",
+        session_key=str(key_of()),
+        conversation=place(),
+        message_id="1002",
+        person=OWNER,
+        prompt="hello",
+    )
     assert core.journal[-2].payload == ProjectSwitched(str(key_of()), OWNER, "web", "codex")
 
 
@@ -274,7 +283,7 @@ def test_switching_by_message_keeps_the_tool_only_where_it_is_enabled(core: Core
 @pytest.mark.req("A16")
 def test_a_queued_job_is_amended_and_a_running_one_is_not(core: CoreHarness):
     job_id = core.say("fix it")
-    assert core.do(AmendJob(job_id, "fix it well")).subject == job_id
+    assert core.do(AmendJob(job_id, "fix it well")).job_id == job_id
     assert core.job(job_id).prompt == "fix it well"
     core.start()
     assert core.do(AmendJob(job_id, "no, stop")).events == ()
@@ -284,7 +293,7 @@ def test_a_queued_job_is_amended_and_a_running_one_is_not(core: CoreHarness):
 def test_a_link_preview_is_no_edit(core: CoreHarness):
     plain = core.say("see example.org")
     quoting = core.say("see example.org", quote="where?")
-    stored = core.do(Submit(core.inbound("long"), prompt_blob="b1")).subject
+    stored = core.do(Submit(core.inbound("long"), prompt_blob="b1")).job_id
     assert core.do(AmendJob(plain, "see example.org")).events == ()
     assert core.do(AmendJob(quoting, "see example.org")).events == ()
     assert core.do(AmendJob(stored, "long", prompt_blob="b1")).events == ()
@@ -326,17 +335,17 @@ def test_a_deleted_message_withdraws_its_queued_job_and_nobody_is_owed_a_line(co
 
 @pytest.mark.req("A12", "A16")
 def test_a_retry_is_a_new_job_with_the_next_attempt_and_the_same_images(core: CoreHarness):
-    image = (Attachment("a.png", blob="b1"),)
+    image = (Attachment(name="a.png", blob="b1"),)
     old = core.say(attachments=image)
     core.start()
     core.fail(old)
-    new = core.retry(old).subject
+    new = core.retry(old).job_id
     job = core.job(new)
     assert (job.attempt, job.retry_of, job.cause, job.attachments) == (2, old, "retry", image)
     assert core.job(old).state == "failed"
     core.start()
     core.fail(new)
-    assert core.job(core.retry(new).subject).attempt == 3
+    assert core.job(core.retry(new).job_id).attempt == 3
 
 
 @pytest.mark.req("A16")
@@ -361,7 +370,7 @@ def test_nothing_else_can_be_retried(core: CoreHarness, state: str):
 @pytest.mark.req("A8", "A16")
 def test_a_job_is_retried_once_and_the_second_wish_names_the_first(core: CoreHarness):
     old = core.failed_job()
-    new = core.retry(old).subject
+    new = core.retry(old).job_id
     again = core.retry(old)
     assert again.refusal is not None
     assert (again.refusal.code, again.events) == (Code.E_JOB_NOT_RETRYABLE, ())
@@ -380,7 +389,7 @@ def test_a_retry_needs_room_and_a_session():
 
 def test_what_the_agent_began_by_itself_has_no_prompt_to_retry(core: CoreHarness):
     core.turn()
-    job_id = core.do(BeginAgentTurn(str(key_of()), core.session().generation, "t1")).subject
+    job_id = core.do(BeginAgentTurn(str(key_of()), core.session().generation, "t1")).job_id
     core.fail(job_id)
     assert core.refuses(RetryJob(core.job(job_id), "", OWNER)) == Code.E_JOB_NOT_RETRYABLE
 
@@ -407,7 +416,14 @@ def test_the_account_names_every_fate(core: CoreHarness):
 def test_a_session_belongs_to_its_first_conversation(core: CoreHarness):
     core.say()
     created = next(e.payload for e in core.journal if isinstance(e.payload, SessionCreated))
-    assert created == SessionCreated(str(key_of()), str(key_of()), "api", "echo", place(), OWNER)
+    assert created == SessionCreated(
+        session_key=str(key_of()),
+        session_id=str(key_of()),
+        project="api",
+        tool="echo",
+        conversation=place(),
+        person=OWNER,
+    )
     assert core.session().created_at == BEGINNING
     core.do(ResetSession(str(key_of()), OWNER))
     assert core.session().conversation == place()

@@ -20,7 +20,7 @@ from fairlead.errors import Code
 
 def creating(name: str = "web", **more) -> CreateProject:
     given = {"directory": directory("/srv/web"), "tools": ("echo", "claude"), "default_tool": "claude"}
-    return CreateProject(name, **(given | more))
+    return CreateProject(name=name, **(given | more))
 
 
 @pytest.mark.req("A12", "A15")
@@ -66,9 +66,9 @@ def test_an_added_directory_is_named_after_itself_with_all_tools(core: CoreHarne
 
 @pytest.mark.req("B2")
 def test_clashing_names_get_a_number_behind_them(core: CoreHarness):
-    names = [core.do(AddProject(directory(f"/{n}/api"))).subject for n in "abc"]
+    names = [core.do(AddProject(directory(f"/{n}/api"))).project for n in "abc"]
     assert names == ["api-2", "api-3", "api-4"]
-    long = [core.do(AddProject(directory(f"/{n}/{'x' * 50}"))).subject for n in "ab"]
+    long = [core.do(AddProject(directory(f"/{n}/{'x' * 50}"))).project for n in "ab"]
     assert long == ["x" * 40, "x" * 38 + "-2"]
 
 
@@ -80,12 +80,14 @@ def test_every_directory_finds_a_fitting_name_of_its_own(names: list[str]):
         name = free_name(state, f"/srv/{directory_name}")
         assert NAME_PATTERN.fullmatch(name)
         assert name not in state.projects
-        state.projects[name] = Project(number, name, "/x", ("echo",), "echo")
+        state.projects[name] = Project(
+            number=number, name=name, path="/x", enabled_tools=("echo",), default_tool="echo"
+        )
 
 
 def test_a_directory_that_is_registered_is_no_error(core: CoreHarness):
     again = core.do(AddProject(directory("/srv/api")))
-    assert (again.events, again.subject, again.duplicate) == ((), "api", True)
+    assert (again.events, again.project, again.duplicate) == ((), "api", True)
     assert core.refuses(AddProject(directory("/gone", "/gone does not exist."))) == Code.E_INVALID_PATH
 
 
@@ -101,8 +103,10 @@ def test_names_and_numbers_both_lead_to_a_project_and_the_name_wins(core: CoreHa
 
 @pytest.mark.req("A15")
 def test_a_hand_edit_is_taken_over_once(core: CoreHarness):
-    edit = UpdateProject("api", directory("/srv/moved"), ("claude",), "claude")
-    assert core.do(edit).events == (ProjectUpdated("api", "/srv/moved", ("claude",), "claude"),)
+    edit = UpdateProject(name="api", directory=directory("/srv/moved"), tools=("claude",), default_tool="claude")
+    assert core.do(edit).events == (
+        ProjectUpdated(name="api", path="/srv/moved", enabled_tools=("claude",), default_tool="claude"),
+    )
     assert core.do(edit).events == ()
     assert core.state.projects["api"].number == 1
 
@@ -110,24 +114,37 @@ def test_a_hand_edit_is_taken_over_once(core: CoreHarness):
 @pytest.mark.req("A15", "A18")
 def test_a_hand_edit_that_cannot_be_is_refused(core: CoreHarness):
     where = directory("/srv/api")
-    assert core.refuses(UpdateProject("web", where, ("echo",), "echo")) == Code.E_PROJECT_NOT_FOUND
-    assert core.refuses(UpdateProject("api", where, ("emacs",), "emacs")) == Code.E_INVALID_TOOLSET
+    assert (
+        core.refuses(UpdateProject(name="web", directory=where, tools=("echo",), default_tool="echo"))
+        == Code.E_PROJECT_NOT_FOUND
+    )
+    assert (
+        core.refuses(UpdateProject(name="api", directory=where, tools=("emacs",), default_tool="emacs"))
+        == Code.E_INVALID_TOOLSET
+    )
 
 
 def test_a_tool_that_is_not_installed_today_may_stay_enabled(core: CoreHarness):
     core.limits = type(LIMITS)(tools=("echo",))
-    assert core.do(UpdateProject("api", directory("/srv/api"), ("echo", "claude"), "echo")).refusal is None
+    assert (
+        core.do(
+            UpdateProject(name="api", directory=directory("/srv/api"), tools=("echo", "claude"), default_tool="echo")
+        ).refusal
+        is None
+    )
 
 
 @pytest.mark.req("A15")
 def test_a_project_whose_path_is_gone_is_disabled_and_comes_back_with_it(core: CoreHarness):
-    core.do(UpdateProject("api", directory("", "/srv/api is gone"), LIMITS.tools, "echo"))
+    core.do(
+        UpdateProject(name="api", directory=directory("", "/srv/api is gone"), tools=LIMITS.tools, default_tool="echo")
+    )
     assert core.state.projects["api"].path == "/srv/api"
     refusal = core.submit(project="api").refusal
     assert refusal is not None
     assert (refusal.code, "is gone" in refusal.message) == (Code.E_INVALID_PATH, True)
     assert core.submit().refusal.code == Code.E_PROJECT_NOT_SELECTED
-    core.do(UpdateProject("api", directory("/srv/api"), LIMITS.tools, "echo"))
+    core.do(UpdateProject(name="api", directory=directory("/srv/api"), tools=LIMITS.tools, default_tool="echo"))
     assert core.say()
 
 
@@ -175,5 +192,5 @@ def test_switching_before_the_first_message_makes_the_session(core: CoreHarness)
 @pytest.mark.req("B15", "A18")
 def test_switching_to_what_is_not_there_is_refused(core: CoreHarness):
     assert core.refuses(switch("nowhere")) == Code.E_PROJECT_NOT_FOUND
-    core.do(UpdateProject("api", directory("", "gone"), LIMITS.tools, "echo"))
+    core.do(UpdateProject(name="api", directory=directory("", "gone"), tools=LIMITS.tools, default_tool="echo"))
     assert core.refuses(switch("api")) == Code.E_INVALID_PATH

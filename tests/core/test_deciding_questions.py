@@ -124,7 +124,7 @@ def test_who_may_talk_may_allow_once_and_only_the_owner_for_the_session(core: Co
         == Code.E_OWNER_ONLY
     )
     assert core.state.questions[asked].status == "open"
-    assert core.do(RespondToQuestion(question_id=asked, person=FRIEND, verdict="allow")).subject == job_id
+    assert core.do(RespondToQuestion(question_id=asked, person=FRIEND, verdict="allow")).job_id == job_id
     assert core.session().rules == []
 
 
@@ -168,14 +168,14 @@ def test_a_click_on_a_question_after_a_crash_begins_a_job_that_carries_question_
     answered, enqueued = clicked.events
     assert isinstance(answered, QuestionAnswered)
     assert isinstance(enqueued, JobEnqueued)
-    assert (enqueued.cause, enqueued.job_id) == ("answer", clicked.subject)
+    assert (enqueued.cause, enqueued.job_id) == ("answer", clicked.job_id)
     assert "Question: Which colour?\nAnswer: blue" in enqueued.prompt
     assert core.refuses(RespondToQuestion(question_id=asked, person=OWNER, verdict="allow")) == Code.E_QUESTION_CLOSED
 
 
 def test_words_instead_of_a_choice_are_the_answer_too(core: CoreHarness):
     _, asked = interrupted(core, colour_question())
-    job_id = core.do(RespondToQuestion(question_id=asked, person=OWNER, verdict="allow", message="green")).subject
+    job_id = core.do(RespondToQuestion(question_id=asked, person=OWNER, verdict="allow", message="green")).job_id
     assert core.job(job_id).prompt.endswith("Answer: green")
 
 
@@ -183,7 +183,7 @@ def test_declining_a_question_after_a_crash_begins_nothing(core: CoreHarness):
     job_id, asked = interrupted(core, colour_question())
     declined = core.do(RespondToQuestion(question_id=asked, person=OWNER, verdict="deny"))
     assert [type(e) for e in declined.events] == [QuestionAnswered]
-    assert (declined.subject, core.session().queue) == (job_id, [])
+    assert (declined.job_id, core.session().queue) == (job_id, [])
 
 
 @pytest.mark.req("A17")

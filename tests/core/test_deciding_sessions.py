@@ -69,7 +69,7 @@ def test_a_session_cannot_start_without_a_project_or_with_a_foreign_tool(core: C
 def test_starting_the_same_session_again_counts_as_done(core: CoreHarness):
     core.start_thread("build")
     again = core.start_thread("build")
-    assert (again.events, again.subject, again.duplicate) == ((), str(thread("build")), True)
+    assert (again.events, again.duplicate) == ((), True)
 
 
 def test_a_child_knows_its_parent(core: CoreHarness):
@@ -260,7 +260,9 @@ def bound(core: CoreHarness) -> CoreHarness:
 
 
 def bind(core: CoreHarness, thread_name: str, where: str, **more) -> str:
-    return core.do(Bind(str(thread(thread_name)), "session", place(where), **more)).subject
+    return core.do(
+        Bind(target_session_key=str(thread(thread_name)), target_kind="session", conversation=place(where), **more)
+    ).binding_id
 
 
 @pytest.mark.req("D1")
@@ -292,7 +294,10 @@ def test_binding_where_a_binding_had_run_out_ends_it_as_expired(bound: CoreHarne
 
 @pytest.mark.req("D1", "A18")
 def test_only_a_session_can_be_bound(bound: CoreHarness):
-    assert bound.refuses(Bind("agent:fairlead:user:none", "session", place())) == Code.E_SESSION_NOT_FOUND
+    assert (
+        bound.refuses(Bind(target_session_key="agent:fairlead:user:none", target_kind="session", conversation=place()))
+        == Code.E_SESSION_NOT_FOUND
+    )
 
 
 @pytest.mark.req("D1")

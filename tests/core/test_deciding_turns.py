@@ -78,7 +78,7 @@ def test_an_agents_own_turn_is_a_job_that_asks_for_no_slot():
     core.turn()
     busy = core.say_in("other")
     core.start()
-    job_id = core.do(BeginAgentTurn(ME, 0, "t1")).subject
+    job_id = core.do(BeginAgentTurn(ME, 0, "t1")).job_id
     assert core.job(job_id).cause == "agent"
     assert core.state.running == [busy, job_id]
     assert core.session().agent_job_id == job_id
@@ -89,7 +89,7 @@ def test_an_agents_own_turn_is_a_job_that_asks_for_no_slot():
 
 def test_while_the_agent_speaks_by_itself_the_next_message_waits(core: CoreHarness):
     core.turn()
-    agents = core.do(BeginAgentTurn(ME, 0, "t1")).subject
+    agents = core.do(BeginAgentTurn(ME, 0, "t1")).job_id
     mine = core.say()
     assert core.start() == ""
     core.complete(agents)
@@ -107,7 +107,7 @@ def test_an_agent_of_a_talk_that_was_reset_is_not_heard_any_more(core: CoreHarne
     core.turn()
     core.do(ResetSession(ME, OWNER))
     assert core.refuses(BeginAgentTurn(ME, 0, "t1")) == Code.E_SESSION_NOT_FOUND
-    assert core.do(BeginAgentTurn(ME, 1, "t2")).subject
+    assert core.do(BeginAgentTurn(ME, 1, "t2")).job_id
 
 
 def test_progress_is_recorded_while_a_job_lives(core: CoreHarness):
@@ -212,7 +212,7 @@ def test_fairlead_tries_a_job_again_once(core: CoreHarness):
     again = TryAgain(job_id, Code.E_AGENT_ERROR, "overloaded")
     assert core.refuses(again) == Code.E_JOB_NOT_RETRYABLE
     core.start()
-    assert core.do(again).subject == job_id
+    assert core.do(again).job_id == job_id
     assert core.job(job_id).state == "running"
     assert core.refuses(again) == Code.E_JOB_NOT_RETRYABLE
 

@@ -14,20 +14,20 @@ GONE = "job_19990101_0001"
 NOWHERE = "agent:fairlead:user:nobody"
 
 ABOUT_THE_GONE: list[e.JournalEvent] = [
-    e.ProjectUpdated("gone", "/x", ("echo",), "echo"),
+    e.ProjectUpdated(name="gone", path="/x", enabled_tools=("echo",), default_tool="echo"),
     e.ToolChanged(NOWHERE, "echo"),
     e.ModelChosen(NOWHERE, "echo", "m"),
     e.SessionReset(NOWHERE, 5, OWNER),
-    e.ResumeKeyLearnt(NOWHERE, 0, "echo", "/x", "k"),
+    e.ResumeKeyLearnt(session_key=NOWHERE, generation=0, tool="echo", project_path="/x", key="k"),
     e.RuleGranted(NOWHERE, 0, "Bash(ls)", OWNER),
     e.JobAmended(GONE, "new"),
     e.JobWithdrawn(GONE, "deleted"),
-    e.JobStarted(GONE, ME, "echo", "api", "/srv/api"),
+    e.JobStarted(job_id=GONE, session_key=ME, tool="echo", project="api", project_path="/srv/api"),
     e.JobProgress(GONE, 1),
     e.JobTriedAgain(GONE, "E_AGENT_ERROR", "why"),
     e.JobContinued(GONE),
-    e.JobCompleted(GONE, ME, "text"),
-    e.JobFailed(GONE, ME, "E_INTERNAL", "text"),
+    e.JobCompleted(job_id=GONE, session_key=ME, text="text"),
+    e.JobFailed(job_id=GONE, session_key=ME, error_code="E_INTERNAL", error_message="text"),
     e.JobCancelled(GONE, ME, OWNER),
     e.JobMarkedUnknownAfterCrash(GONE, ME),
     e.QuestionAsked(
@@ -39,16 +39,16 @@ ABOUT_THE_GONE: list[e.JournalEvent] = [
         title="t",
         deadline="2026-03-01T09:00:00.000Z",
     ),
-    e.QuestionAnswered("q_9", "allow", OWNER),
+    e.QuestionAnswered(question_id="q_9", verdict="allow", person=OWNER),
     e.ChoiceMade("q_9", OWNER, {"Which?": "red"}),
     e.QuestionClosed("q_9", "expired"),
     e.BindingTouched("bind_9", None),
     e.BindingEnded("bind_9", "done"),
-    e.DeliveryPlanned("debt_9", place(), "bound", "why"),
+    e.DeliveryPlanned(entry_id="debt_9", destination=place(), route="bound", reason="why"),
     e.AttachmentsStored("job_9", ()),
     e.ResumeKeyForgotten("agent:fairlead:user:nobody", 0, "echo", "/srv/api"),
     e.PieceDelivered("debt_9", 0, "m"),
-    e.DeliveryDeferred("debt_9", 1, "2026-03-01T09:00:00.000Z"),
+    e.DeliveryDeferred(entry_id="debt_9", attempts=1, due="2026-03-01T09:00:00.000Z"),
     e.DeliveryAcknowledged("debt_9"),
     e.DeliveryAbandoned("debt_9", "E_UNDELIVERABLE", "why"),
 ]
@@ -86,7 +86,7 @@ def test_facts_of_another_generation_change_nothing(core: CoreHarness):
     core.take(e.SessionReset(ME, 2, OWNER))
     before = without_position(core.state)
     core.take(e.SessionReset(ME, 1, OWNER))
-    core.take(e.ResumeKeyLearnt(ME, 1, "echo", "/srv/api", "late"))
+    core.take(e.ResumeKeyLearnt(session_key=ME, generation=1, tool="echo", project_path="/srv/api", key="late"))
     core.take(e.RuleGranted(ME, 1, "Bash(ls)", OWNER))
     now = without_position(core.state)
     assert now == before
@@ -95,7 +95,11 @@ def test_facts_of_another_generation_change_nothing(core: CoreHarness):
 def test_a_session_is_created_once(core: CoreHarness):
     core.turn()
     before = without_position(core.state)
-    core.take(e.SessionCreated(ME, ME, "other", "codex", place("elsewhere"), "9"))
+    core.take(
+        e.SessionCreated(
+            session_key=ME, session_id=ME, project="other", tool="codex", conversation=place("elsewhere"), person="9"
+        )
+    )
     assert without_position(core.state) == before
 
 
@@ -108,7 +112,7 @@ def test_a_closed_question_stays_closed_and_an_answered_one_answered(core: CoreH
     assert core.state.questions[asked].status == "answered"
     late = core.ask(job_id)
     core.take(e.QuestionClosed(late, "expired"))
-    core.take(e.QuestionAnswered(late, "allow", OWNER))
+    core.take(e.QuestionAnswered(question_id=late, verdict="allow", person=OWNER))
     assert (core.state.questions[late].status, core.state.questions[late].verdict) == ("closed", "")
 
 
@@ -121,9 +125,9 @@ def test_a_rule_is_granted_once(core: CoreHarness):
 
 def test_resume_keys_are_kept_by_tool_and_path(core: CoreHarness):
     core.turn()
-    core.take(e.ResumeKeyLearnt(ME, 0, "claude", "/srv/api", "k1"))
-    core.take(e.ResumeKeyLearnt(ME, 0, "claude", "/srv/web", "k2"))
-    core.take(e.ResumeKeyLearnt(ME, 0, "claude", "/srv/api", "k3"))
+    core.take(e.ResumeKeyLearnt(session_key=ME, generation=0, tool="claude", project_path="/srv/api", key="k1"))
+    core.take(e.ResumeKeyLearnt(session_key=ME, generation=0, tool="claude", project_path="/srv/web", key="k2"))
+    core.take(e.ResumeKeyLearnt(session_key=ME, generation=0, tool="claude", project_path="/srv/api", key="k3"))
     assert core.session().resume_keys == {
         resume_slot("claude", "/srv/api"): "k3",
         resume_slot("claude", "/srv/web"): "k2",
@@ -131,7 +135,7 @@ def test_resume_keys_are_kept_by_tool_and_path(core: CoreHarness):
 
 
 def test_project_numbers_are_never_reused(core: CoreHarness):
-    core.take(e.ProjectCreated(9, "nine", "/srv/nine", ("echo",), "echo"))
+    core.take(e.ProjectCreated(number=9, name="nine", path="/srv/nine", enabled_tools=("echo",), default_tool="echo"))
     core.create("ten")
     assert core.state.projects["ten"].number == 10
 
@@ -192,10 +196,12 @@ def test_a_plan_is_never_replaced(core: CoreHarness):
     entry_id = answer_entry_id(job_id)
     core.plan(entry_id, pieces=1)
     planned = core.state.outbox[entry_id].plan
-    core.take(e.DeliveryPlanned(entry_id, None, "nowhere", "another"))
+    core.take(e.DeliveryPlanned(entry_id=entry_id, destination=None, route="nowhere", reason="another"))
     assert core.state.outbox[entry_id].plan is planned
 
 
 def test_a_disabled_project_is_remembered_as_such(core: CoreHarness):
-    core.take(e.ProjectUpdated("api", "/srv/api", ("echo",), "echo", disabled="gone"))
+    core.take(
+        e.ProjectUpdated(name="api", path="/srv/api", enabled_tools=("echo",), default_tool="echo", disabled="gone")
+    )
     assert core.state.projects["api"].disabled == "gone"

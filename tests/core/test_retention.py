@@ -72,11 +72,11 @@ def test_a_message_is_recognised_for_fourteen_days_by_its_key_and_then_by_the_fl
     core.complete(core.start())
     core.later(days=14)
     again = core.submit(**inbound)
-    assert (again.duplicate, again.subject) == (True, job_id)
+    assert (again.duplicate, again.job_id) == (True, job_id)
     core.later(days=1)
     a_new_day(core)
-    assert core.state.fate_of(place(), "5000") is None
-    assert core.state.floors == {place().address: 5000}
+    assert core.state.outcome_of(place(), "5000") is None
+    assert core.state.dedupe_floors == {place().address: 5000}
     assert core.submit(**inbound).duplicate
     assert core.say(message_id="5001")
 
@@ -86,11 +86,11 @@ def test_the_floor_is_the_highest_id_whatever_the_order(core: CoreHarness):
         core.say(message_id=message_id)
     core.later(days=15)
     a_new_day(core)
-    assert core.state.floors == {place().address: 30}
+    assert core.state.dedupe_floors == {place().address: 30}
     core.say(message_id="31")
     core.later(days=15)
     a_new_day(core)
-    assert core.state.floors == {place().address: 31}
+    assert core.state.dedupe_floors == {place().address: 31}
 
 
 def test_ids_that_do_not_rise_raise_no_floor_and_cannot_stop_the_fold(core: CoreHarness):
@@ -98,8 +98,8 @@ def test_ids_that_do_not_rise_raise_no_floor_and_cannot_stop_the_fold(core: Core
         core.say(message_id=message_id)
     core.later(days=15)
     a_new_day(core)
-    assert core.state.floors == {}
-    assert core.state.fates_of_days == {}
+    assert core.state.dedupe_floors == {}
+    assert core.state.outcomes_by_day == {}
 
 
 def test_which_ids_rise():
@@ -122,7 +122,7 @@ def test_time_that_goes_back_begins_no_day_and_forgets_nothing(core: CoreHarness
     assert core.submit(message_id="2").duplicate
     core.later(days=14)
     a_new_day(core)
-    assert core.submit(message_id="2").subject.startswith("job_")
+    assert core.submit(message_id="2").job_id.startswith("job_")
 
 
 def test_a_key_from_late_in_the_day_also_lives_fourteen_days(core: CoreHarness):
@@ -130,7 +130,7 @@ def test_a_key_from_late_in_the_day_also_lives_fourteen_days(core: CoreHarness):
     job_id = core.say(message_id="7")
     core.now = "2026-03-15T23:59:59.999Z"
     a_new_day(core)
-    assert core.submit(message_id="7").subject == job_id
+    assert core.submit(message_id="7").job_id == job_id
 
 
 # --- bindings, questions, answers nobody fetched
@@ -139,7 +139,7 @@ def test_a_key_from_late_in_the_day_also_lives_fourteen_days(core: CoreHarness):
 @pytest.mark.req("D1")
 def test_a_binding_leaves_a_week_after_it_expired(core: CoreHarness):
     core.say()
-    core.do(Bind(ME, "session", place("porch"), ttl_ms=1000))
+    core.do(Bind(target_session_key=ME, target_kind="session", conversation=place("porch"), ttl_ms=1000))
     core.later(days=7)
     a_new_day(core)
     assert place("porch").address in core.state.bound

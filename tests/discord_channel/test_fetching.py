@@ -76,7 +76,7 @@ async def a_server(handler: object) -> AsyncIterator[str]:
 )  # fmt: skip
 async def test_only_the_named_hosts_are_asked_and_only_by_tls(tmp_path: Path, url: str) -> None:
     door = Door(tmp_path, CDN)
-    promised = Attachment("a.png", "image/png", 4, url)
+    promised = Attachment(name="a.png", media_type="image/png", size=4, url=url)
     assert await door.fetch(promised) == (promised,)
     assert len(door.refused) == 1
 
@@ -88,7 +88,9 @@ async def test_of_eleven_pictures_ten_are_taken_and_the_other_is_named(tmp_path:
 
     async with a_server(a_picture) as base:
         door = Door(tmp_path, ("127.0.0.1",))
-        got = await door.fetch(*(Attachment(f"{n}.png", "image/png", 6, f"{base}/{n}.png") for n in range(11)))
+        got = await door.fetch(
+            *(Attachment(name=f"{n}.png", media_type="image/png", size=6, url=f"{base}/{n}.png") for n in range(11))
+        )
     assert [bool(each.blob) for each in got] == [True] * 10 + [False]
     assert door.refused == ["10.png: only 10 pictures go with one message"]
 
@@ -113,7 +115,7 @@ async def test_a_file_that_comes_in_drops_is_given_up_in_time(tmp_path: Path, mo
     async with a_server(drops) as base:
         door = Door(tmp_path, ("127.0.0.1",))
         with pytest.raises(FairleadError) as given_up:
-            await door.fetch(Attachment("a.png", "image/png", 6, f"{base}/a.png"))
+            await door.fetch(Attachment(name="a.png", media_type="image/png", size=6, url=f"{base}/a.png"))
         assert given_up.value.code == Code.E_ATTACHMENT_GONE
         async with asyncio.timeout(5):
             await hung_up.wait()

@@ -51,7 +51,7 @@ def test_a_cleaned_name_stays_in_its_directory_and_can_be_seen(name: str) -> Non
     ],
 )  # fmt: skip
 def test_a_picture_is_known_by_its_type_else_by_its_extension(name: str, claimed: str, kind: str) -> None:
-    assert media_type(Attachment(name, claimed)) == kind
+    assert media_type(Attachment(name=name, media_type=claimed)) == kind
 
 
 @given(st.text(min_size=1, max_size=200), st.text(min_size=1, max_size=200))

@@ -14,9 +14,9 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import DirectoryFacts
 from fairlead.core.engine import (
     AgentInitiated,
+    AgentInstruction,
     EngineEvent,
     Invocation,
-    Told,
 )
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import user_key
@@ -130,7 +130,7 @@ class Agent:
     def __init__(self, play: Callable[[Invocation], AsyncIterator[EngineEvent]], **can: bool) -> None:
         self.capabilities = RuntimeCapabilities(**can)
         self.invocations: list[Invocation] = []
-        self.told: list[Told] = []
+        self.instructions: list[AgentInstruction] = []
         self.heard = asyncio.Event()
         self.spoken: asyncio.Queue[AgentInitiated | Exception] = asyncio.Queue()
         self.open = 0
@@ -145,8 +145,8 @@ class Agent:
         finally:
             self.open -= 1
 
-    async def tell(self, session_key: str, told: Told) -> None:
-        self.told.append(told)
+    async def instruct(self, session_key: str, told: AgentInstruction) -> None:
+        self.instructions.append(told)
         self.heard.set()
 
     async def unasked(self) -> AsyncIterator[AgentInitiated]:
@@ -187,7 +187,15 @@ class FlowHarness:
     def inbound(self, text: str, *, user: str = OWNER, at: ConversationRef | None = None, **more: Any) -> Inbound:
         message_id = more.pop("message_id", None) or self.history.new_message_id()
         key = more.pop("session_key", user_key(agent_id="fairlead", user_id=user))
-        return Inbound(at or place(user), key, message_id, user, text, pre_authorised=True, **more)
+        return Inbound(
+            conversation=at or place(user),
+            session_key=key,
+            message_id=message_id,
+            person=user,
+            text=text,
+            pre_authorised=True,
+            **more,
+        )
 
     async def say(self, text: str, **more: Any) -> Receipt:
         return await self.gate.submit(self.inbound(text, **more))

@@ -26,16 +26,16 @@ async def test_a_binding_has_every_field_and_survives_a_restart():
             ttl_ms=60_000,
         )
         assert made == SessionBindingRecord(
-            made.binding_id,
-            KEY,
-            "subagent",
-            place("thread"),
-            "active",
-            made.bound_at,
-            made.expires_at,
-            60_000,
-            None,
-            {"by": "/spawn", "n": 1},
+            binding_id=made.binding_id,
+            target_session_key=KEY,
+            target_kind="subagent",
+            conversation=place("thread"),
+            status="active",
+            bound_at=made.bound_at,
+            expires_at=made.expires_at,
+            ttl_ms=60_000,
+            ended_reason=None,
+            metadata={"by": "/spawn", "n": 1},
         )
         disk, kept = flow.disk, made
     async with flow_house(disk=disk) as flow:

@@ -400,7 +400,7 @@ async def test_a_runtime_without_modes_says_so():
     async with flow_house(runtimes=[agent]) as flow:
         await flow.answered("hello")
         assert await refused(flow.command(ask.AgentMode("plan"))) is Code.E_MODE_UNAVAILABLE
-        assert agent.told == []
+        assert agent.instructions == []
 
 
 @pytest.mark.req("B5")

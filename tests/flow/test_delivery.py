@@ -1,7 +1,6 @@
 """The outbox: planned once, paid in order, at least once and made once by looking, given up only in the open."""
 
 import asyncio
-import json
 
 import pytest
 from flow_house import OWNER, Agent, flow_house, place, virtually
@@ -454,7 +453,14 @@ async def test_with_fail_closed_it_goes_nowhere_and_is_recorded_as_undeliverable
         receipt = await flow.say("/slow 10")
         await flow.flow.bindings.unbind(reason="gone", target_session_key=receipt.session_key)
         await flow.until(lambda: bool(flow.state.running))
-        owed = e.DeliveryOwed("debt_x", "notice", receipt.session_key, place(OWNER), text="secret", fail_closed=True)
+        owed = e.DeliveryOwed(
+            entry_id="debt_x",
+            kind="answer",
+            session_key=receipt.session_key,
+            requester=place(OWNER),
+            job_id=receipt.job_id,
+            fail_closed=True,
+        )
         seq = flow.state.seq + 1
         flow.journal.append("2026-01-05T08:00:05.000Z", seq, [owed])
         from fairlead.core.fold import apply
@@ -465,7 +471,7 @@ async def test_with_fail_closed_it_goes_nowhere_and_is_recorded_as_undeliverable
         assert (plan.route, plan.destination) == ("nowhere", None)
         [abandoned] = flow.facts(e.DeliveryAbandoned)
         assert abandoned.error_code == Code.E_UNDELIVERABLE
-        assert "secret" not in json.dumps(flow.texts(place(OWNER)))
+        assert "debt_x" not in [post.entry_id for post in flow.posts(place(OWNER))]
 
 
 class Pulling:

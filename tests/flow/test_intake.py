@@ -3,6 +3,7 @@
 import asyncio
 from itertools import pairwise
 
+import msgspec
 import pytest
 from flow_house import OWNER, flow_house, place, virtually
 from hypothesis import given, settings
@@ -29,10 +30,12 @@ async def refusal(work) -> FairleadError:
 @virtually
 async def test_a_file_with_a_name_that_no_text_can_hold_is_taken_with_a_clean_one():
     async with flow_house() as flow:
-        odd = Attachment("a\ud800\x00.txt", "text/\udfff", 3, "https://cdn.example/\ud800")
+        odd = Attachment(name="a\ud800\x00.txt", media_type="text/\udfff", size=3, url="https://cdn.example/\ud800")
         await flow.say("look", attachments=(odd,))
         [taken] = flow.facts(e.JobEnqueued)
-        assert taken.attachments == (Attachment("a?\u2400.txt", "text/?", 3, "https://cdn.example/?"),)
+        assert taken.attachments == (
+            Attachment(name="a?\u2400.txt", media_type="text/?", size=3, url="https://cdn.example/?"),
+        )
 
 
 @virtually
@@ -77,7 +80,7 @@ async def test_a_stranger_leaves_no_trace():
     async with flow_house() as flow:
         before = flow.state.seq
         stranger = flow.inbound("let me in", user="666")
-        stranger = stranger.__class__(stranger.conversation, stranger.session_key, "1", "666", "let me in")
+        stranger = msgspec.structs.replace(stranger, message_id="1", pre_authorised=False)
         assert (await refusal(flow.gate.submit(stranger))).code is Code.E_OWNER_ONLY
         caller = flow.caller("666", pre_authorised=False)
         assert (await refusal(flow.gate.command(ask.Status(), caller))).code is Code.E_OWNER_ONLY
@@ -95,7 +98,7 @@ async def test_empty_and_oversized_messages_are_refused_with_their_codes():
         too_large = await refusal(flow.say("x" * 10_000_000))
         assert too_large.code is Code.E_MESSAGE_TOO_LARGE
         assert "10,000,000" in too_large.message
-        many = tuple(Attachment(f"{n}.png") for n in range(11))
+        many = tuple(Attachment(name=f"{n}.png") for n in range(11))
         assert (await refusal(flow.say("look", attachments=many))).code is Code.E_INVALID_ARGS
         assert flow.state.account.refused == 4
         assert (await flow.answered("still fine")).state == "success"

@@ -168,7 +168,7 @@ async def test_a_second_transient_failure_is_final_and_a_runtime_may_forbid_even
 
 @virtually
 async def test_a_transient_failure_while_a_question_is_open_keeps_its_own_code():
-    asking = PermissionRequested("r1", "Bash", "Run ls", "ls")
+    asking = PermissionRequested(request_id="r1", tool="Bash", title="Run ls", detail="ls")
     agent = playing(asking, 5, TurnFailed(Code.E_AGENT_ERROR, "503", transient=True), can={"second_attempt": True})
     async with flow_house(runtimes=[agent]) as flow:
         job = await flow.answered("hello")
@@ -201,7 +201,7 @@ async def test_an_agent_that_does_not_listen_is_ended_after_the_grace():
         await flow.command(ask.Cancel())
         assert (await flow.ended(receipt.job_id)).state == "cancelled"
         assert 5 <= asyncio.get_running_loop().time() - began < 7
-        assert agent.told == [Interrupt()]
+        assert agent.instructions == [Interrupt()]
         assert agent.open == 0
 
 
@@ -229,13 +229,13 @@ async def test_a_turn_that_is_ending_of_a_crash_can_be_told_to_stop():
     """Its agent died of the answer it was told, and takes its time to go."""
 
     class Fragile(Agent):
-        async def tell(self, session_key, told):
-            await super().tell(session_key, told)
+        async def instruct(self, session_key, told):
+            await super().instruct(session_key, told)
             raise BrokenPipeError("nobody there to be told")
 
     async def play(_invocation):
         try:
-            yield PermissionRequested("r1", "Bash", "Run ls", "ls")
+            yield PermissionRequested(request_id="r1", tool="Bash", title="Run ls", detail="ls")
             await asyncio.sleep(10_000)
         finally:
             await asyncio.sleep(20)
@@ -328,12 +328,12 @@ async def test_an_agent_that_was_only_ready_is_cancelled_without_having_begun():
 
 
 class Deafened(Agent):
-    async def tell(self, session_key, told):
+    async def instruct(self, session_key, told):
         raise ConnectionResetError("the agent went")
 
 
 class Stuck(Agent):
-    async def tell(self, session_key, told):
+    async def instruct(self, session_key, told):
         await asyncio.sleep(10_000)
 
 
@@ -352,7 +352,7 @@ async def test_an_agent_that_takes_no_word_is_stopped_when_its_grace_is_over():
 async def test_a_stop_while_a_crashed_turn_is_still_tidying_up_is_taken():
     async def play(_invocation):
         try:
-            yield PermissionRequested("r1", "Bash", "ls")
+            yield PermissionRequested(request_id="r1", tool="Bash", title="ls")
             await asyncio.sleep(10_000)
         finally:
             await asyncio.sleep(30)
@@ -468,7 +468,11 @@ async def test_a_long_answer_on_a_full_disk_waits_for_room_and_is_not_lost():
 
 @virtually
 async def test_usage_is_added_up_and_what_is_no_number_cannot_spoil_the_journal():
-    usage = [UsageReported(10, 20, 5, 0.5), UsageReported(1, 2, 0, math.nan), UsageReported(0, 0, 0, math.inf)]
+    usage = [
+        UsageReported(input_tokens=10, output_tokens=20, cached_tokens=5, cost_usd=0.5),
+        UsageReported(input_tokens=1, output_tokens=2, cached_tokens=0, cost_usd=math.nan),
+        UsageReported(input_tokens=0, output_tokens=0, cached_tokens=0, cost_usd=math.inf),
+    ]
     async with flow_house(runtimes=[playing(*usage, TurnEnded("done"))]) as flow:
         job = await flow.answered("hello")
         assert job.cost_usd == 0.5
@@ -532,7 +536,9 @@ class DiscordAttachments:
             raise self.fault
         await asyncio.sleep(30)
         blob = await self.blobs.put(b"bytes")
-        return tuple(Attachment(a.name, a.media_type, a.size, a.url, blob) for a in job.attachments)
+        return tuple(
+            Attachment(name=a.name, media_type=a.media_type, size=a.size, url=a.url, blob=blob) for a in job.attachments
+        )
 
 
 @virtually
@@ -540,7 +546,10 @@ async def test_attachments_are_fetched_before_the_start_and_a_slow_one_keeps_its
     fetching = DiscordAttachments()
     async with flow_house(fetchers={"chat": fetching}) as flow:
         fetching.blobs = flow.blobs
-        await flow.say("look", attachments=(Attachment("a.png", "image/png", 5, "http://127.0.0.1/a.png"),))
+        await flow.say(
+            "look",
+            attachments=(Attachment(name="a.png", media_type="image/png", size=5, url="http://127.0.0.1/a.png"),),
+        )
         await flow.say("second")
         await flow.quiet()
         assert [i.prompt for i in flow.agents.invoked] == ["look", "second"]
@@ -552,7 +561,7 @@ async def test_attachments_are_fetched_before_the_start_and_a_slow_one_keeps_its
 async def test_an_attachment_that_is_gone_fails_the_job_with_its_code():
     fetching = DiscordAttachments(error(Code.E_ATTACHMENT_GONE, "a.png is gone"))
     async with flow_house(fetchers={"chat": fetching}) as flow:
-        job = await flow.answered("look", attachments=(Attachment("a.png", url="http://127.0.0.1/a.png"),))
+        job = await flow.answered("look", attachments=(Attachment(name="a.png", url="http://127.0.0.1/a.png"),))
         assert (job.state, job.error_code) == ("failed", Code.E_ATTACHMENT_GONE)
 
 
@@ -656,11 +665,11 @@ async def test_a_request_that_the_agent_takes_back_because_of_a_shutdown_can_be_
 @pytest.mark.req("B4")
 @virtually
 async def test_a_request_that_the_agent_takes_back_closes_its_question():
-    asking = PermissionRequested("r1", "Bash", "Run ls", "ls")
+    asking = PermissionRequested(request_id="r1", tool="Bash", title="Run ls", detail="ls")
     agent = playing(asking, 30, RequestWithdrawn("r1"), 5, TurnEnded("never mind"))
     async with flow_house(runtimes=[agent]) as flow:
         job = await flow.answered("hello")
         assert job.state == "success"
         [question] = flow.state.questions.values()
         assert (question.status, question.closed_reason) == ("closed", "withdrawn")
-        assert [t.verdict for t in agent.told if isinstance(t, engine.Answer)] == ["deny"]
+        assert [t.verdict for t in agent.instructions if isinstance(t, engine.Response)] == ["deny"]

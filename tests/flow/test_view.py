@@ -8,11 +8,11 @@ from flow_house import OWNER, PretendedDirectories, flow_house, place, virtually
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.inbound import Attachment
 from fairlead.core.live import QuestionOpened, QuestionSettled
+from fairlead.core.message_outcomes import Enqueued, Refused, Skipped
 from fairlead.core.views import (
     ConversationView,
     Counts,
     JobView,
-    MessageOutcome,
     ProjectView,
     QuestionView,
     SessionView,
@@ -229,9 +229,9 @@ async def test_every_message_has_one_outcome():
         with pytest.raises(FairleadError):
             await flow.say("  ", message_id="102")
         await flow.gate.skip(flow.inbound("too old", message_id="103"), "older than a day")
-        assert view.message_outcome(HERE, "101") == MessageOutcome(job_id=receipt.job_id)
-        assert view.message_outcome(HERE, "102") == MessageOutcome(refusal="E_EMPTY_MESSAGE")
-        assert view.message_outcome(HERE, "103") == MessageOutcome(skipped="older than a day")
+        assert view.message_outcome(HERE, "101") == Enqueued(receipt.job_id)
+        assert view.message_outcome(HERE, "102") == Refused("E_EMPTY_MESSAGE")
+        assert view.message_outcome(HERE, "103") == Skipped("older than a day")
         assert view.message_outcome(HERE, "104") is None
         assert view.message_outcome(place("other"), "101") is None
 
@@ -303,7 +303,7 @@ async def test_the_counts_add_up():
 
 
 def test_read_models_cannot_be_changed_and_are_built_with_keywords():
-    for kind in (JobView, QuestionView, SessionView, ConversationView, ProjectView, MessageOutcome, Counts):
+    for kind in (JobView, QuestionView, SessionView, ConversationView, ProjectView, Counts):
         assert kind.__struct_config__.frozen
         with pytest.raises(TypeError, match="positional"):
             kind("by position")

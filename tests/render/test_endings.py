@@ -12,7 +12,17 @@ HERE = ConversationRef("chat", "acc", "42")
 
 
 def ended(state: JobState) -> Job:
-    return Job("job_1", "agent:fairlead:user:42", "s_1", HERE, "m1", "42", state, "", "2026-01-05T08:00:00.000Z")
+    return Job(
+        job_id="job_1",
+        session_key="agent:fairlead:user:42",
+        session_id="s_1",
+        conversation=HERE,
+        message_id="m1",
+        person="42",
+        state=state,
+        prompt="",
+        enqueued_at="2026-01-05T08:00:00.000Z",
+    )
 
 
 @pytest.mark.req("A11", "A18")

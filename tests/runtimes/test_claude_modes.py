@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from replay_stage import ReplayStage
 
-from fairlead.core.engine import Answer, Noticed, PlanProposed, SetMode, TurnEnded
+from fairlead.core.engine import Noticed, PlanProposed, Response, SetMode, TurnEnded
 from fairlead.errors import Code, FairleadError
 from fairlead.ports import Runtime
 from fairlead.runtimes.claude.modes import Modes
@@ -57,7 +57,7 @@ async def test_a_mode_reaches_the_process_that_runs_at_once(stage: ReplayStage):
     runtime, heard = overheard(stage)
     async with closing(runtime):
         first = await run(runtime, turn_for(stage))
-        await runtime.tell("s", SetMode("plan", permit(stage, "full")))
+        await runtime.instruct("s", SetMode("plan", permit(stage, "full")))
         assert runtime.describe("s").mode == "plan"
         await run(runtime, turn_for(stage, resume_key=key_in(first), job_id="job_2"))
 
@@ -66,7 +66,7 @@ async def test_a_mode_reaches_the_process_that_runs_at_once(stage: ReplayStage):
 
 async def test_a_mode_outlives_the_process_and_can_be_chosen_before_there_is_one(stage: ReplayStage):
     async with closing(stage.runtime_of(TWO_TURNS)) as runtime:
-        await runtime.tell("s", SetMode("plan", permit(stage, "full")))
+        await runtime.instruct("s", SetMode("plan", permit(stage, "full")))
         first = await run(runtime, turn_for(stage))
         await runtime.end_session("s", "stop")
         assert runtime.describe("s").mode == "plan"
@@ -82,7 +82,7 @@ async def test_a_mode_that_would_loosen_the_tier_is_refused_and_not_applied(stag
         workspace = permit(stage, "readonly")
         first = await run(runtime, turn_for(stage))
         with pytest.raises(FairleadError, match="The tier readonly allows no edits") as refusal:
-            await runtime.tell("s", SetMode("acceptEdits", workspace))
+            await runtime.instruct("s", SetMode("acceptEdits", workspace))
         await run(runtime, turn_for(stage, resume_key=key_in(first), job_id="job_2"))
         assert runtime.describe("s").mode == ""
 
@@ -92,7 +92,7 @@ async def test_a_mode_that_would_loosen_the_tier_is_refused_and_not_applied(stag
 
 async def test_a_tier_that_is_tightened_later_ends_the_mode_and_the_person_hears_of_it(stage: ReplayStage):
     async with closing(stage.runtime_of(TWO_TURNS)) as runtime:
-        await runtime.tell("s", SetMode("acceptEdits", permit(stage, "standard")))
+        await runtime.instruct("s", SetMode("acceptEdits", permit(stage, "standard")))
         permit(stage, "readonly")
         events = await run(runtime, turn_for(stage))
         assert isinstance(events[-1], TurnEnded)
@@ -143,6 +143,6 @@ def test_only_a_yes_to_an_open_plan_approves_it():
     use = {"subtype": "can_use_tool", "tool_name": "ExitPlanMode", "input": {"plan": "first this"}, "tool_use_id": "t"}
     received = protocol.receive(json.dumps({"type": "control_request", "request_id": "r", "request": use}).encode())
     assert only(PlanProposed, [*received.job, *received.unasked])
-    assert protocol.approves_plan(Answer("r", "allow"))
-    assert not protocol.approves_plan(Answer("r", "deny"))
-    assert not protocol.approves_plan(Answer("other", "allow"))
+    assert protocol.approves_plan(Response("r", "allow"))
+    assert not protocol.approves_plan(Response("r", "deny"))
+    assert not protocol.approves_plan(Response("other", "allow"))

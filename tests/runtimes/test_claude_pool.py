@@ -10,12 +10,12 @@ import pytest
 from replay_stage import ReplayStage
 
 from fairlead.core.engine import (
-    Answer,
     Diagnostic,
     EngineEvent,
     Interrupt,
     PermissionRequested,
     RequestWithdrawn,
+    Response,
     ResumeKeyFound,
     TextDelta,
     TurnEnded,
@@ -187,7 +187,7 @@ async def test_one_that_heeds_no_interruption_over_its_pipe_is_not_asked_the_sam
             async for event in stream:
                 if isinstance(event, Diagnostic):
                     break
-            await runtime.tell("s", Interrupt())
+            await runtime.instruct("s", Interrupt())
         assert processes_of(turn) == []
     assert not asked_again.exists()
 
@@ -353,9 +353,9 @@ def test_an_answer_counts_once_and_a_withdrawn_request_not_at_all():
     withdrawn = protocol.receive(line(type="control_cancel_request", request_id="r2"))
 
     assert withdrawn.job == [RequestWithdrawn("r2")]
-    assert protocol.answer(Answer("r2", "allow")) is None
-    assert protocol.answer(Answer("r1", "deny", message="no")) is not None
-    assert protocol.answer(Answer("r1", "allow")) is None
+    assert protocol.answer(Response("r2", "allow")) is None
+    assert protocol.answer(Response("r1", "deny", message="no")) is not None
+    assert protocol.answer(Response("r1", "allow")) is None
     assert not protocol.is_waiting
     assert not protocol.has_been_granted
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from fairlead.core.engine import (
     AgentInitiated,
-    Answer,
     AskedItem,
     Diagnostic,
     EngineEvent,
@@ -21,6 +20,7 @@ from fairlead.core.engine import (
     PermissionRequested,
     PlanProposed,
     QuestionRequested,
+    Response,
     ResumeKeyFound,
     SetModel,
     TextDelta,
@@ -55,7 +55,7 @@ def invocation(prompt: str, *, job_id: str = "job_20260105_0001", **more) -> Inv
     )
 
 
-def heard(prompt: str, *answers: Answer, runtime: EchoRuntime | None = None, **more) -> list[EngineEvent]:
+def heard(prompt: str, *answers: Response, runtime: EchoRuntime | None = None, **more) -> list[EngineEvent]:
     """A whole turn; each question gets the next of `answers`."""
     echo = runtime or EchoRuntime()
     left = list(answers)
@@ -65,7 +65,9 @@ def heard(prompt: str, *answers: Answer, runtime: EchoRuntime | None = None, **m
         async for event in echo.invoke(invocation(prompt, **more)):
             events.append(event)
             if isinstance(event, PermissionRequested | QuestionRequested | PlanProposed):
-                asyncio.get_running_loop().call_later(60, lambda: asyncio.ensure_future(echo.tell(KEY, left.pop(0))))
+                asyncio.get_running_loop().call_later(
+                    60, lambda: asyncio.ensure_future(echo.instruct(KEY, left.pop(0)))
+                )
         return events
 
     return run_virtually(turn())
@@ -154,8 +156,14 @@ def test_being_slow_takes_that_long():
 
 
 def test_a_permission_that_is_given_lets_the_tool_run():
-    assert deeds(heard("/ask rm -rf build", Answer(ask_id(1), "allow"))) == [
-        PermissionRequested(ask_id(1), "Bash", "Run rm -rf build", "rm -rf build", input={"command": "rm -rf build"}),
+    assert deeds(heard("/ask rm -rf build", Response(request_id=ask_id(1), verdict="allow"))) == [
+        PermissionRequested(
+            request_id=ask_id(1),
+            tool="Bash",
+            title="Run rm -rf build",
+            detail="rm -rf build",
+            input={"command": "rm -rf build"},
+        ),
         ToolStarted("tool-1", "Bash", {"command": "rm -rf build"}),
         ToolEnded("tool-1", summary="pretended Bash rm -rf build"),
         TurnEnded(f"echo {KEY}:\nallowed: rm -rf build"),
@@ -163,9 +171,9 @@ def test_a_permission_that_is_given_lets_the_tool_run():
 
 
 def test_a_permission_that_is_refused_lets_nothing_run():
-    assert deeds(heard("/ask rm -rf build", Answer(ask_id(1), "deny", message="not today")))[1:] == [
-        TurnEnded(f"echo {KEY}:\ndenied: rm -rf build (not today)")
-    ]
+    assert deeds(heard("/ask rm -rf build", Response(request_id=ask_id(1), verdict="deny", message="not today")))[
+        1:
+    ] == [TurnEnded(f"echo {KEY}:\ndenied: rm -rf build (not today)")]
 
 
 def test_what_the_session_allows_is_not_asked():
@@ -176,7 +184,10 @@ def test_what_the_session_allows_is_not_asked():
 
 def test_a_question_and_a_plan_wait_for_their_own_answers():
     prompt = "/question Which colour? | red | blue\n/plan paint it"
-    answers = Answer(ask_id(1), "allow", {"Which colour?": "blue"}), Answer(ask_id(2), "deny", message="too dear")
+    answers = (
+        Response(request_id=ask_id(1), verdict="allow", chosen={"Which colour?": "blue"}),
+        Response(request_id=ask_id(2), verdict="deny", message="too dear"),
+    )
     assert deeds(heard(prompt, *answers)) == [
         QuestionRequested(ask_id(1), (AskedItem("Which colour?", (Option("red"), Option("blue"))),)),
         PlanProposed(ask_id(2), "paint it"),
@@ -226,9 +237,9 @@ def test_it_speaks_unasked_when_the_turn_is_over():
 @pytest.mark.parametrize(
     ("prompt", "disturb", "end"),
     [
-        ("/hang", lambda e: e.tell(KEY, Interrupt()), TurnEnded(f"echo {KEY}:", "interrupted")),
-        ("/slow 900", lambda e: e.tell(KEY, Interrupt()), TurnEnded(f"echo {KEY}:", "interrupted")),
-        ("/ask ls", lambda e: e.tell(KEY, Interrupt()), TurnEnded(f"echo {KEY}:", "interrupted")),
+        ("/hang", lambda e: e.instruct(KEY, Interrupt()), TurnEnded(f"echo {KEY}:", "interrupted")),
+        ("/slow 900", lambda e: e.instruct(KEY, Interrupt()), TurnEnded(f"echo {KEY}:", "interrupted")),
+        ("/ask ls", lambda e: e.instruct(KEY, Interrupt()), TurnEnded(f"echo {KEY}:", "interrupted")),
         (
             "/hang deaf",
             lambda e: e.end_session(KEY, "kill"),
@@ -257,7 +268,7 @@ def test_a_deaf_agent_does_not_hear_an_interruption():
         echo = EchoRuntime()
         turn = asyncio.ensure_future(collect(echo))
         await asyncio.sleep(1)
-        await echo.tell(KEY, Interrupt())
+        await echo.instruct(KEY, Interrupt())
         await asyncio.sleep(1000)
         assert not turn.done()
         turn.cancel()
@@ -284,7 +295,7 @@ def test_closing_the_stream_early_ends_the_turn():
 
 def test_a_chosen_model_is_used():
     echo = EchoRuntime()
-    run_virtually(echo.tell(KEY, SetModel("echo-2")))
+    run_virtually(echo.instruct(KEY, SetModel("echo-2")))
     assert ModelsOffered("echo-2", MODELS) in heard("hi", runtime=echo)
     assert echo.describe(KEY).model == "echo-2"
 

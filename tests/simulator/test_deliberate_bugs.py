@@ -16,6 +16,9 @@ from fairlead.core.decide import decide, job_ends, scheduling
 from fairlead.core.decide.decision import Decision
 from fairlead.core.events import DeliveryOwed, JobStarted
 from fairlead.core.fold import apply
+from fairlead.core.ids import MessageId
+from fairlead.core.message_ids import OfRetry, parse_message_id
+from fairlead.core.message_outcomes import MessageOutcome
 from fairlead.core.state import State
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.outbox import outbox
@@ -189,17 +192,17 @@ def apply_after_the_await(patch):
 
 @caught_by("was taken 2 times")
 def forget_the_dedupe_key(patch):
-    patch.setattr(State, "fate_of", lambda self, at, message_id: None)
+    patch.setattr(State, "outcome_of", lambda self, at, message_id: None)
 
 
 @caught_by("was taken")
 def let_a_job_be_retried_twice(patch):
-    remembered = State.fate_of
+    remembered = State.outcome_of
 
-    def forgets_retries(self: State, at: ConversationRef, message_id: str) -> str | None:
-        return None if message_id.startswith("retry-") else remembered(self, at, message_id)
+    def forgets_retries(self: State, at: ConversationRef, message_id: MessageId) -> MessageOutcome | None:
+        return None if isinstance(parse_message_id(message_id), OfRetry) else remembered(self, at, message_id)
 
-    patch.setattr(State, "fate_of", forgets_retries)
+    patch.setattr(State, "outcome_of", forgets_retries)
 
 
 # --- jobs ----------------------------------------------------------------------------------------------------------
@@ -214,7 +217,7 @@ def instead(patch, command, bug) -> None:
 def end_without_a_debt(patch):
     def without_debt(right, *given):
         decision = right(*given)
-        return Decision(tuple(e for e in decision.events if not isinstance(e, DeliveryOwed)), subject=decision.subject)
+        return Decision(tuple(e for e in decision.events if not isinstance(e, DeliveryOwed)), job_id=decision.job_id)
 
     instead(patch, job_ends.EndJob, without_debt)
 
@@ -234,7 +237,7 @@ def last_in_first_out(patch):
         if decision.events and isinstance(decision.events[0], JobStarted):
             last = state.sessions[decision.events[0].session_key].queue[-1]
             started = msgspec.structs.replace(decision.events[0], job_id=last)
-            return Decision((started,), subject=last)
+            return Decision((started,), job_id=last)
         return decision
 
     instead(patch, scheduling.StartNext, newest)

@@ -22,8 +22,15 @@ STORY: tuple[Batch, ...] = (
     (DaemonStarted("1.0", 7), OwnerSet("42")),
     (PersonSeen("42", "ja"),),
     (
-        ProjectCreated(1, "api", "/srv/api", ("echo",), "echo"),
-        ProjectCreated(2, "web", "/srv/wéb", ("echo",), "echo", {"echo": ("--model", "x")}),
+        ProjectCreated(number=1, name="api", path="/srv/api", enabled_tools=("echo",), default_tool="echo"),
+        ProjectCreated(
+            number=2,
+            name="web",
+            path="/srv/wéb",
+            enabled_tools=("echo",),
+            default_tool="echo",
+            default_args={"echo": ("--model", "x")},
+        ),
         PersonSeen("43", "zh-TW"),
     ),
     (DaemonStarted("1.1", 8),),

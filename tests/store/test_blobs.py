@@ -88,11 +88,26 @@ async def test_a_start_forgets_what_nobody_names(tmp_path: Path):
     await blobs.put(b"was being written when it stopped")
     (tmp_path / BLOBS_NAME / ".x.1-1.tmp").write_bytes(b"half")
     state = State()
-    state.jobs["j"] = Job("j", "k", "k", HERE, "1", "me", "queued", "", "t", prompt_blob=kept[0])
-    state.jobs["j"].attachments = (Attachment("a.png", blob=kept[1]), Attachment("not fetched yet"))
+    state.jobs["j"] = Job(
+        job_id="j",
+        session_key="k",
+        session_id="k",
+        conversation=HERE,
+        message_id="1",
+        person="me",
+        state="queued",
+        prompt="",
+        enqueued_at="t",
+        prompt_blob=kept[0],
+    )
+    state.jobs["j"].attachments = (Attachment(name="a.png", blob=kept[1]), Attachment(name="not fetched yet"))
     state.jobs["j"].answer_blob = kept[2]
     state.jobs["j"].files = (FileRef("x", kept[3]),)
-    plan = DeliveryPlanned("d", HERE, "bound", "", (Piece("x", (FileRef("answer.md", kept[4]),)),))
-    state.outbox["d"] = OutboxEntry("d", "answer", "k", HERE, "t", plan=plan)
+    plan = DeliveryPlanned(
+        entry_id="d", destination=HERE, route="bound", reason="", pieces=(Piece("x", (FileRef("answer.md", kept[4]),)),)
+    )
+    state.outbox["d"] = OutboxEntry(
+        entry_id="d", kind="answer", session_key="k", requester=HERE, owed_at="t", plan=plan
+    )
     assert blobs.forget_unnamed(named_blobs(state)) == 1
     assert sorted(p.name for p in (tmp_path / BLOBS_NAME).iterdir()) == sorted(kept)

@@ -47,7 +47,13 @@ def events_about(number: int) -> list[JournalEvent]:
     retry_of = f"job_20260105_{number - 7:04d}" if number >= 7 else ""
     return [
         JobEnqueued(
-            job, "agent:a:user:me", HERE, message, "me", f"say job_20260105_{number + 1:04d}", retry_of=retry_of
+            job_id=job,
+            session_key="agent:a:user:me",
+            conversation=HERE,
+            message_id=message,
+            person="me",
+            prompt=f"say job_20260105_{number + 1:04d}",
+            retry_of=retry_of,
         ),
         JobProgress(job, 1),
         MessageSkipped(HERE, f"s{number}", "me", "too old"),

@@ -138,7 +138,21 @@ def test_a_line_that_does_not_follow_from_what_was_before_stops_the_start():
     before = encoded(STORY[:2])
     here = ConversationRef("c", "a", "x")
     senseless = [
-        encoded([[JobEnqueued("job_1", "no such session", here, "1", "p", "x")]], first_seq=4).decode(),
+        encoded(
+            [
+                [
+                    JobEnqueued(
+                        job_id="job_1",
+                        session_key="no such session",
+                        conversation=here,
+                        message_id="1",
+                        person="p",
+                        prompt="x",
+                    )
+                ]
+            ],
+            first_seq=4,
+        ).decode(),
         '{"seq":4,"ts":"tomorrow","type":"OwnerSet","payload":{"owner_id":"1"}}\n',
     ]
     for line in senseless:

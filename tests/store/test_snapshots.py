@@ -31,19 +31,51 @@ JOBS = tuple(f"job_20260105_{n:04d}" for n in range(1, 5))
 RICH = (
     *STORY,
     (
-        e.SessionCreated(KEY, "555", "api", "codex", THREAD, "42"),
-        e.BindingBound("bind_1", KEY, "session", THREAD, TS, metadata={"by": "/start"}),
+        e.SessionCreated(
+            session_key=KEY, session_id="555", project="api", tool="codex", conversation=THREAD, person="42"
+        ),
+        e.BindingBound(
+            binding_id="bind_1",
+            target_session_key=KEY,
+            target_kind="session",
+            conversation=THREAD,
+            bound_at=TS,
+            metadata={"by": "/start"},
+        ),
     ),
-    (e.JobEnqueued(JOBS[0], KEY, THREAD, "7001", "42", "fix the tests"),),
-    (e.JobStarted(JOBS[0], KEY, "codex", "api", "/srv/api"),),
-    (e.ResumeKeyLearnt(KEY, 0, "codex", "/srv/api", "thread-abc"),),
-    (e.JobEnqueued(JOBS[1], KEY, THREAD, "7002", "42", "and then the docs"),),
     (
-        e.JobCompleted(JOBS[0], KEY, "done", "done", spent=e.Spent(10, 20, 0, 0.25)),
-        e.DeliveryOwed(f"debt_{JOBS[0]}", "answer", KEY, THREAD, JOBS[0]),
+        e.JobEnqueued(
+            job_id=JOBS[0], session_key=KEY, conversation=THREAD, message_id="7001", person="42", prompt="fix the tests"
+        ),
     ),
-    (e.MessageRefused(THREAD, "7003", "42", "E_QUEUE_FULL"),),
-    (e.JobStarted(JOBS[1], KEY, "codex", "api", "/srv/api", 0, "thread-abc"),),
+    (e.JobStarted(job_id=JOBS[0], session_key=KEY, tool="codex", project="api", project_path="/srv/api"),),
+    (e.ResumeKeyLearnt(session_key=KEY, generation=0, tool="codex", project_path="/srv/api", key="thread-abc"),),
+    (
+        e.JobEnqueued(
+            job_id=JOBS[1],
+            session_key=KEY,
+            conversation=THREAD,
+            message_id="7002",
+            person="42",
+            prompt="and then the docs",
+        ),
+    ),
+    (
+        e.JobCompleted(job_id=JOBS[0], session_key=KEY, text="done", excerpt="done", spent=e.Spent(10, 20, 0, 0.25)),
+        e.DeliveryOwed(entry_id=f"debt_{JOBS[0]}", kind="answer", session_key=KEY, requester=THREAD, job_id=JOBS[0]),
+    ),
+    (e.MessageRefused(conversation=THREAD, message_id="7003", person="42", error_code="E_QUEUE_FULL"),),
+    (
+        e.JobStarted(
+            job_id=JOBS[1],
+            session_key=KEY,
+            tool="codex",
+            project="api",
+            project_path="/srv/api",
+            generation=0,
+            resume_key="thread-abc",
+        ),
+    ),
     (
         e.QuestionAsked(
             question_id="q_1",
@@ -57,10 +89,20 @@ RICH = (
             detail="ls",
             rule="Bash(ls)",
         ),
-        e.DeliveryOwed("debt_q_1", "question", KEY, THREAD, JOBS[1], "q_1"),
+        e.DeliveryOwed(
+            entry_id="debt_q_1", kind="question", session_key=KEY, requester=THREAD, job_id=JOBS[1], question_id="q_1"
+        ),
     ),
-    (e.DeliveryPlanned(f"debt_{JOBS[0]}", THREAD, "bound", "why", (e.Piece("done"),)),),
-    (e.JobEnqueued(JOBS[2], KEY, THREAD, "7004", "42", "later"),),
+    (
+        e.DeliveryPlanned(
+            entry_id=f"debt_{JOBS[0]}", destination=THREAD, route="bound", reason="why", pieces=(e.Piece("done"),)
+        ),
+    ),
+    (
+        e.JobEnqueued(
+            job_id=JOBS[2], session_key=KEY, conversation=THREAD, message_id="7004", person="42", prompt="later"
+        ),
+    ),
 )
 DATA = encoded(RICH)
 ENDS = batch_ends(RICH)
@@ -147,7 +189,16 @@ def test_a_snapshot_newer_than_the_journal_is_set_aside():
 
 
 def test_a_snapshot_of_another_journal_is_set_aside():
-    other = encoded([*RICH[:-1], (e.JobEnqueued(JOBS[2], KEY, THREAD, "7004", "42", "LATER"),)])
+    other = encoded(
+        [
+            *RICH[:-1],
+            (
+                e.JobEnqueued(
+                    job_id=JOBS[2], session_key=KEY, conversation=THREAD, message_id="7004", person="42", prompt="LATER"
+                ),
+            ),
+        ]
+    )
     assert len(other) == len(DATA)
     assert_set_aside(with_snapshot(snapshot_of(len(RICH)), other), "another line")
 
@@ -219,6 +270,16 @@ def test_the_file_has_every_published_field():
 
 
 @pytest.mark.req("A15")
+def test_the_file_keeps_the_names_that_it_always_had_for_what_the_code_calls_otherwise():
+    shown = json.loads(snapshot_of(len(RICH)))
+    state, _ = state_after(disk_with(DATA), len(DATA))
+    assert shown["fates_of_today"] == state.outcomes_today
+    assert shown["fates_of_days"] == state.outcomes_by_day
+    assert shown["floors"] == state.dedupe_floors
+    assert {entry["debt_id"] for entry in shown["debts"].values()} == set(state.outbox)
+    assert not {"outcomes_today", "outcomes_by_day", "dedupe_floors", "outbox"} & set(shown)
+
+
 def test_every_job_shows_its_attempt():
     shown = json.loads(snapshot_of(len(RICH)))
     assert [job["attempt"] for job in shown["jobs"].values()] == [1, 1, 1]
@@ -229,8 +290,15 @@ def test_every_job_shows_its_attempt():
     ("tool", "field"), [("claude", "session_id"), ("gemini", "session_id"), ("codex", "thread_id")]
 )
 def test_the_resume_key_stands_under_the_tools_own_name_for_it(tool: str, field: str):
-    batches = [*STORY, (e.SessionCreated(KEY, "555", "api", tool, THREAD, "42"),)]
-    batches.append((e.ResumeKeyLearnt(KEY, 0, tool, "/srv/api", "k"),))
+    batches = [
+        *STORY,
+        (
+            e.SessionCreated(
+                session_key=KEY, session_id="555", project="api", tool=tool, conversation=THREAD, person="42"
+            ),
+        ),
+    ]
+    batches.append((e.ResumeKeyLearnt(session_key=KEY, generation=0, tool=tool, project_path="/srv/api", key="k"),))
     data = encoded(batches)
     state, position = state_after(disk_with(data), len(data))
     shown = json.loads(encode_snapshot(state, position, data[:-1].rpartition(b"\n")[2]))
@@ -242,7 +310,17 @@ def test_two_sessions_that_people_see_under_one_name_both_survive():
     other = str(thread_key(agent_id="second", space_id="9", thread_id="555"))
     user = str(user_key(agent_id="fairlead", user_id="555"))
     more = [
-        (e.SessionCreated(key, "555" if key == other else key, "api", "echo", THREAD, "42"),) for key in (other, user)
+        (
+            e.SessionCreated(
+                session_key=key,
+                session_id="555" if key == other else key,
+                project="api",
+                tool="echo",
+                conversation=THREAD,
+                person="42",
+            ),
+        )
+        for key in (other, user)
     ]
     data = encoded([*RICH, *more])
     state, position = state_after(disk_with(data), len(data))

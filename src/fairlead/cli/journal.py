@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from fairlead.core.events import JobCompleted, JobFailed
+from fairlead.core.ids import JobId
 from fairlead.core.state import answer_entry_id
 from fairlead.errors import Code, error
 from fairlead.kit.files import REAL_DISK, read_if_there
@@ -68,7 +69,7 @@ def tail_command(*, count: int, raw: bool) -> None:
 def show_command(*, job: str) -> None:
     """Tell the story of one JOB, and print its answer."""
     path = _journal_path()
-    recorded = read_lines_about(path, [job, answer_entry_id(job)], REAL_DISK)
+    recorded = read_lines_about(path, [job, answer_entry_id(JobId(job))], REAL_DISK)
     if not recorded:
         raise error(Code.E_JOB_NOT_FOUND, f"{path} has no line about {job!r}.")
     for line in recorded:

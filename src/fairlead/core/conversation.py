@@ -4,6 +4,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from fairlead.core.ids import BindingId, ConversationAddress, SessionKeyText
+
 BindingTargetKind = Literal["subagent", "session"]
 BindingStatus = Literal["active", "ending", "ended"]
 
@@ -17,16 +19,19 @@ class ConversationRef(msgspec.Struct, frozen=True, omit_defaults=True, gc=False)
     parent_conversation_id: str | None = None
 
     @property
-    def address(self) -> str:
+    def address(self) -> ConversationAddress:
         """One string for look-ups. The parent is a property of the place, not part of its name."""
-        return f"{self.channel}/{self.account_id}/{self.conversation_id}"
+        return ConversationAddress(f"{self.channel}/{self.account_id}/{self.conversation_id}")
 
 
-class SessionBindingRecord(msgspec.Struct, omit_defaults=True):
-    """One conversation bound to one session, for a while or for good."""
+class SessionBindingRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """One conversation bound to one session, for a while or for good.
 
-    binding_id: str
-    target_session_key: str
+    Every binding that Fairlead makes by itself is for good; `ttl_ms`, `metadata` and the kind "subagent" are what the
+    binding service of requirement D1 offers."""
+
+    binding_id: BindingId
+    target_session_key: SessionKeyText
     target_kind: BindingTargetKind
     conversation: ConversationRef
     status: BindingStatus

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from fairlead.core.ids import JobId, ResumeKey, SessionKeyText
 from fairlead.errors import Code
 
 
@@ -59,7 +60,7 @@ class Suggestion(msgspec.Struct, frozen=True, omit_defaults=True):
     raw: dict[str, Any] = {}
 
 
-class PermissionRequested(_Engine, frozen=True):
+class PermissionRequested(_Engine, frozen=True, kw_only=True):
     """Everything a person needs to decide: the tool, the full command or path, the diff where there is one."""
 
     request_id: str
@@ -98,12 +99,12 @@ class PlanProposed(_Engine, frozen=True):
 
 
 class RequestWithdrawn(_Engine, frozen=True):
-    """The agent no longer waits for an answer to this request."""
+    """The agent no longer waits for a response to this request."""
 
     request_id: str
 
 
-class UsageReported(_Engine, frozen=True):
+class UsageReported(_Engine, frozen=True, kw_only=True):
     """What this turn used, never what the talk used so far: adapters subtract."""
 
     input_tokens: int = 0
@@ -170,8 +171,8 @@ Ask: TypeAlias = PermissionRequested | QuestionRequested | PlanProposed
 Verdict = Literal["allow", "deny"]
 
 
-class Answer(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=True):
-    """What a person decided, on its way back to the agent."""
+class Response(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=True, kw_only=True):
+    """What a person decided, on its way back to the agent (an answer is what the agent says)."""
 
     request_id: str
     verdict: Verdict
@@ -195,14 +196,14 @@ class SetMode(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
     workspace_path: str
 
 
-Told: TypeAlias = Answer | Interrupt | SetModel | SetMode
+AgentInstruction: TypeAlias = Response | Interrupt | SetModel | SetMode
 
 
 class AgentInitiated(msgspec.Struct, frozen=True):
     """One event of a turn that the agent began by itself. Turns are told apart by `turn_id`; `generation` is that of
     the talk which the agent was started for."""
 
-    session_key: str
+    session_key: SessionKeyText
     generation: int
     turn_id: str
     event: EngineEvent
@@ -219,8 +220,8 @@ class InputFile(msgspec.Struct, frozen=True, omit_defaults=True):
 class Invocation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """All that a runtime needs to run one turn. After `is_second_attempt`, Fairlead's own, no third may follow."""
 
-    job_id: str
-    session_key: str
+    job_id: JobId
+    session_key: SessionKeyText
     generation: int
     project_name: str
     project_path: str
@@ -229,7 +230,7 @@ class Invocation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     mark: str
     attempt: int = 1
     is_second_attempt: bool = False
-    resume_key: str | None = None
+    resume_key: ResumeKey | None = None
     model: str | None = None
     args: tuple[str, ...] = ()
     files: tuple[InputFile, ...] = ()

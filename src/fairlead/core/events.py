@@ -1,7 +1,7 @@
 """Journal events: facts that must survive. Frozen, in the past tense; their `type` names are forever.
 
 A line of the journal is `{"seq", "ts", "type", "payload", "crc"}`. Fields may be added with a default; none may change
-its meaning. Whoever adds an event also adds its rule to `fold.py`: the type checker insists.
+its meaning. A new event needs a rule in `fold/`: a check at import insists.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -10,11 +10,11 @@ import msgspec
 
 from fairlead.core.conversation import BindingTargetKind, ConversationRef
 from fairlead.core.engine import Suggestion
-from fairlead.core.inbound import Attachment
+from fairlead.core.ids import BindingId, BlobName, EntryId, JobId, MessageId, QuestionId, ResumeKey, SessionKeyText
+from fairlead.core.inbound import Attachment, Cause
 from fairlead.core.questions import QuestionFields
 
-Cause = Literal["message", "retry", "agent", "answer", "child", "reaction", "schedule"]
-OutboxKind = Literal["answer", "question", "notice", "opening"]
+OutboxKind = Literal["answer", "question", "opening"]
 Route = Literal["bound", "asked", "fallback", "nowhere"]
 
 
@@ -49,7 +49,7 @@ class PersonSeen(_Fact, frozen=True):
 # --- projects ----------------------------------------------------------------------------------------------------
 
 
-class ProjectCreated(_Fact, frozen=True):
+class ProjectCreated(_Fact, frozen=True, kw_only=True):
     number: int
     name: str
     path: str
@@ -59,7 +59,7 @@ class ProjectCreated(_Fact, frozen=True):
     source: str = "command"
 
 
-class ProjectUpdated(_Fact, frozen=True):
+class ProjectUpdated(_Fact, frozen=True, kw_only=True):
     """The whole project as it is from now on; `disabled` says why nobody can work in it."""
 
     name: str
@@ -71,7 +71,7 @@ class ProjectUpdated(_Fact, frozen=True):
 
 
 class ProjectSwitched(_Fact, frozen=True):
-    session_key: str
+    session_key: SessionKeyText
     person: str
     project: str
     tool: str
@@ -80,45 +80,46 @@ class ProjectSwitched(_Fact, frozen=True):
 # --- sessions ----------------------------------------------------------------------------------------------------
 
 
-class SessionCreated(_Fact, frozen=True):
-    session_key: str
+class SessionCreated(_Fact, frozen=True, kw_only=True):
+    session_key: SessionKeyText
     session_id: str
     project: str
     tool: str
     conversation: ConversationRef
     person: str
-    parent_session_key: str = ""
+    parent_session_key: SessionKeyText = SessionKeyText("")
+    """The session that started this one: requirement D4 asks for it."""
 
 
 class ToolChanged(_Fact, frozen=True):
-    session_key: str
+    session_key: SessionKeyText
     tool: str
 
 
 class ModelChosen(_Fact, frozen=True):
-    session_key: str
+    session_key: SessionKeyText
     tool: str
     model: str
 
 
 class SessionReset(_Fact, frozen=True):
-    session_key: str
+    session_key: SessionKeyText
     generation: int
     person: str
 
 
-class ResumeKeyLearnt(_Fact, frozen=True):
-    session_key: str
+class ResumeKeyLearnt(_Fact, frozen=True, kw_only=True):
+    session_key: SessionKeyText
     generation: int
     tool: str
     project_path: str
-    key: str
+    key: ResumeKey
 
 
 class ResumeKeyForgotten(_Fact, frozen=True):
     """The tool does not know this talk, and no turn of it ever succeeded: nothing is lost by beginning anew."""
 
-    session_key: str
+    session_key: SessionKeyText
     generation: int
     tool: str
     project_path: str
@@ -127,7 +128,7 @@ class ResumeKeyForgotten(_Fact, frozen=True):
 class RuleGranted(_Fact, frozen=True):
     """«Allow for this session»: one narrow rule, gone with the session's generation."""
 
-    session_key: str
+    session_key: SessionKeyText
     generation: int
     rule: str
     person: str
@@ -136,26 +137,26 @@ class RuleGranted(_Fact, frozen=True):
 # --- messages and jobs -------------------------------------------------------------------------------------------
 
 
-class JobEnqueued(_Fact, frozen=True):
-    job_id: str
-    session_key: str
+class JobEnqueued(_Fact, frozen=True, kw_only=True):
+    job_id: JobId
+    session_key: SessionKeyText
     conversation: ConversationRef
-    message_id: str
+    message_id: MessageId
     person: str
     prompt: str
-    prompt_blob: str = ""
+    prompt_blob: BlobName = BlobName("")
     attachments: tuple[Attachment, ...] = ()
     attempt: int = 1
-    retry_of: str = ""
+    retry_of: JobId = JobId("")
     cause: Cause = "message"
     body_digest: str = ""
     quoted: int = 0
     """How many characters at the head of `prompt` are a quotation and not the person's own words."""
 
 
-class MessageRefused(_Fact, frozen=True):
+class MessageRefused(_Fact, frozen=True, kw_only=True):
     conversation: ConversationRef
-    message_id: str
+    message_id: MessageId
     person: str
     error_code: str
     body_digest: str = ""
@@ -163,50 +164,50 @@ class MessageRefused(_Fact, frozen=True):
 
 class MessageSkipped(_Fact, frozen=True):
     conversation: ConversationRef
-    message_id: str
+    message_id: MessageId
     person: str
     reason: str
 
 
 class JobAmended(_Fact, frozen=True):
-    job_id: str
+    job_id: JobId
     prompt: str
-    prompt_blob: str = ""
+    prompt_blob: BlobName = BlobName("")
 
 
 class AttachmentsStored(_Fact, frozen=True):
     """The files of a message were fetched and are blobs from now on."""
 
-    job_id: str
+    job_id: JobId
     attachments: tuple[Attachment, ...]
 
 
 class JobWithdrawn(_Fact, frozen=True):
-    job_id: str
+    job_id: JobId
     reason: str
 
 
-class JobStarted(_Fact, frozen=True):
+class JobStarted(_Fact, frozen=True, kw_only=True):
     """From here on the tool, the project and the talk of this job are fixed."""
 
-    job_id: str
-    session_key: str
+    job_id: JobId
+    session_key: SessionKeyText
     tool: str
     project: str
     project_path: str
     generation: int = 0
-    resume_key: str = ""
+    resume_key: ResumeKey = ResumeKey("")
 
 
 class JobProgress(_Fact, frozen=True):
-    job_id: str
+    job_id: JobId
     tools_started: int = 0
 
 
 class JobTriedAgain(_Fact, frozen=True):
     """The one second attempt Fairlead makes by itself; the job keeps its id."""
 
-    job_id: str
+    job_id: JobId
     error_code: str
     reason: str
 
@@ -214,7 +215,7 @@ class JobTriedAgain(_Fact, frozen=True):
 class JobContinued(_Fact, frozen=True):
     """A waiting job was answered and has its slot again."""
 
-    job_id: str
+    job_id: JobId
 
 
 class Spent(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -228,23 +229,23 @@ class FileRef(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A file of ours that may be shown: its blob and the name people see."""
 
     name: str
-    blob: str
+    blob: BlobName
     media_type: str = ""
 
 
-class JobCompleted(_Fact, frozen=True):
-    job_id: str
-    session_key: str
+class JobCompleted(_Fact, frozen=True, kw_only=True):
+    job_id: JobId
+    session_key: SessionKeyText
     text: str
     excerpt: str = ""
-    text_blob: str = ""
+    text_blob: BlobName = BlobName("")
     files: tuple[FileRef, ...] = ()
     spent: Spent = Spent()
 
 
-class JobFailed(_Fact, frozen=True):
-    job_id: str
-    session_key: str
+class JobFailed(_Fact, frozen=True, kw_only=True):
+    job_id: JobId
+    session_key: SessionKeyText
     error_code: str
     error_message: str
     text: str = ""
@@ -252,15 +253,15 @@ class JobFailed(_Fact, frozen=True):
 
 
 class JobCancelled(_Fact, frozen=True):
-    job_id: str
-    session_key: str
+    job_id: JobId
+    session_key: SessionKeyText
     person: str
     reason: str = ""
 
 
 class JobMarkedUnknownAfterCrash(_Fact, frozen=True):
-    job_id: str
-    session_key: str
+    job_id: JobId
+    session_key: SessionKeyText
 
 
 # --- questions ---------------------------------------------------------------------------------------------------
@@ -271,8 +272,8 @@ class QuestionAsked(QuestionFields, frozen=True, kw_only=True):
     suggestions: tuple[Suggestion, ...] = ()
 
 
-class QuestionAnswered(_Fact, frozen=True):
-    question_id: str
+class QuestionAnswered(_Fact, frozen=True, kw_only=True):
+    question_id: QuestionId
     verdict: Literal["allow", "deny"]
     person: str
     chosen: dict[str, str] = {}
@@ -283,7 +284,7 @@ class QuestionAnswered(_Fact, frozen=True):
 class ChoiceMade(_Fact, frozen=True):
     """One of several lists was chosen from; the question stays open until every list was."""
 
-    question_id: str
+    question_id: QuestionId
     person: str
     chosen: dict[str, str]
 
@@ -291,16 +292,16 @@ class ChoiceMade(_Fact, frozen=True):
 class QuestionClosed(_Fact, frozen=True):
     """Nobody answered in time, the agent took it back, or its job ended."""
 
-    question_id: str
+    question_id: QuestionId
     reason: Literal["expired", "withdrawn", "job_ended"]
 
 
 # --- bindings ----------------------------------------------------------------------------------------------------
 
 
-class BindingBound(_Fact, frozen=True):
-    binding_id: str
-    target_session_key: str
+class BindingBound(_Fact, frozen=True, kw_only=True):
+    binding_id: BindingId
+    target_session_key: SessionKeyText
     target_kind: BindingTargetKind
     conversation: ConversationRef
     bound_at: str
@@ -310,19 +311,19 @@ class BindingBound(_Fact, frozen=True):
 
 
 class BindingTouched(_Fact, frozen=True):
-    binding_id: str
+    binding_id: BindingId
     expires_at: str | None
 
 
 class BindingEnded(_Fact, frozen=True):
-    binding_id: str
+    binding_id: BindingId
     reason: str
 
 
 # --- delivery ----------------------------------------------------------------------------------------------------
 
 
-class ThreadOpening(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+class ThreadOpening(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, kw_only=True):
     """A session that begins when its opening message stands: that message's id names its thread, and so the session.
     `asked_by` is the id of the command: nothing of this opening is older."""
 
@@ -334,16 +335,18 @@ class ThreadOpening(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     space_id: str
 
 
-class DeliveryOwed(_Fact, frozen=True):
-    """Somebody is owed words. Always in the same batch as what they are about."""
+class DeliveryOwed(_Fact, frozen=True, kw_only=True):
+    """A person is owed words: an answer, a question, a thread. Always in the same batch as the fact they are about.
 
-    entry_id: str = msgspec.field(name="debt_id")
+    `fail_closed` forbids the router to fall back to the requester: requirement D2 asks for it, and sessions that start
+    other sessions (D4) will set it."""
+
+    entry_id: EntryId = msgspec.field(name="debt_id")
     kind: OutboxKind
-    session_key: str
+    session_key: SessionKeyText
     requester: ConversationRef
-    job_id: str = ""
-    question_id: str = ""
-    text: str = ""
+    job_id: JobId = JobId("")
+    question_id: QuestionId = QuestionId("")
     fail_closed: bool = False
     opening: ThreadOpening | None = None
 
@@ -355,16 +358,16 @@ class Piece(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     text: str
     files: tuple[FileRef, ...] = ()
-    question_id: str = ""
+    question_id: QuestionId = QuestionId("")
     thread: str = ""
 
 
-class DeliveryPlanned(_Fact, frozen=True):
+class DeliveryPlanned(_Fact, frozen=True, kw_only=True):
     """Where it goes and why, and its pieces: later attempts follow the plan, also after an update of Fairlead.
 
     A pull channel has no pieces: the client fetches, and `DeliveryAcknowledged` says that it did."""
 
-    entry_id: str = msgspec.field(name="debt_id")
+    entry_id: EntryId = msgspec.field(name="debt_id")
     destination: ConversationRef | None
     route: Route
     reason: str
@@ -372,24 +375,27 @@ class DeliveryPlanned(_Fact, frozen=True):
 
 
 class PieceDelivered(_Fact, frozen=True):
-    entry_id: str = msgspec.field(name="debt_id")
+    entry_id: EntryId = msgspec.field(name="debt_id")
     index: int
-    message_id: str
+    message_id: MessageId
 
 
-class DeliveryDeferred(_Fact, frozen=True):
-    entry_id: str = msgspec.field(name="debt_id")
+class DeliveryDeferred(_Fact, frozen=True, kw_only=True):
+    """`must_wait`: the channel named the time, so a channel that comes back earlier does not shorten it."""
+
+    entry_id: EntryId = msgspec.field(name="debt_id")
     attempts: int
     due: str
     error_code: str = ""
+    must_wait: bool = False
 
 
 class DeliveryAcknowledged(_Fact, frozen=True):
-    entry_id: str = msgspec.field(name="debt_id")
+    entry_id: EntryId = msgspec.field(name="debt_id")
 
 
 class DeliveryAbandoned(_Fact, frozen=True):
-    entry_id: str = msgspec.field(name="debt_id")
+    entry_id: EntryId = msgspec.field(name="debt_id")
     error_code: str
     reason: str
 

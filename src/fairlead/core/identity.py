@@ -1,4 +1,4 @@
-"""Who somebody is: the same person on several channels, and nobody else's. Knows no settings file and no channel's API.
+"""Who a person is: the same one on several channels, and no other. Knows no settings file and no channel's API.
 
 Links are `{person: ["channel:id", …]}`, where the person is the id that stands in session keys. Two links need not be
 written, and which they are the caller says: all-digit ids belong to the one channel that gives such ids out, and the
@@ -24,7 +24,7 @@ class IdentityDefaults(msgspec.Struct, frozen=True):
 
 
 class Identities(msgspec.Struct, frozen=True):
-    """`person_at` leads from `channel:id` to the person. Build it with `linked`, which checks."""
+    """`person_at` leads from `channel:id` to the person. `link_identities` builds and checks it."""
 
     person_at: dict[str, str]
     defaults: IdentityDefaults
@@ -36,9 +36,9 @@ class Identities(msgspec.Struct, frozen=True):
                 Code.E_INVALID_USER,
                 f"A user id has 1 to {MAX_PART} visible characters and no ':'; {user_id[:40]!r} does not.",
             )
-        link_identities = self.person_at.get(f"{channel}:{user_id}")
-        if link_identities is not None:
-            return link_identities
+        person = self.person_at.get(f"{channel}:{user_id}")
+        if person is not None:
+            return person
         if channel != self.defaults.numeric_channel and (user_id.isdigit() or user_id in self._claimed):
             raise error(
                 Code.E_INVALID_USER,

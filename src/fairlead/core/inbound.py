@@ -1,12 +1,18 @@
 """What a person sent, in the words of no channel in particular."""
 
+from typing import Literal
+
 import msgspec
 
 from fairlead.core.conversation import ConversationRef
+from fairlead.core.ids import BlobName, MessageId
 from fairlead.core.keys import SessionKey
 
+Cause = Literal["message", "retry", "agent", "answer", "child", "reaction", "schedule"]
+"""Why there is a job. Nothing makes a "child" or a "schedule" yet: requirements D4 and E10 ask for them."""
 
-class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
+
+class Attachment(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A file that came with a message: first a promise (`url`), later, when fetched, a blob.
 
     `path` is where a file that is no picture was laid down for the agent, under its own name."""
@@ -15,17 +21,17 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
     media_type: str = ""
     size: int = 0
     url: str = ""
-    blob: str = ""
+    blob: BlobName = BlobName("")
     path: str = ""
 
 
-class Inbound(msgspec.Struct, frozen=True, omit_defaults=True):
+class Inbound(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One message of one person. `person` is who they are after identities were linked; `vouched` says that the
     channel's own authorisation (a bearer token) has already let them in."""
 
     conversation: ConversationRef
     session_key: SessionKey
-    message_id: str
+    message_id: MessageId
     person: str
     text: str
     attachments: tuple[Attachment, ...] = ()
@@ -33,11 +39,11 @@ class Inbound(msgspec.Struct, frozen=True, omit_defaults=True):
     pre_authorised: bool = False
     project: str | None = None
     tool: str | None = None
-    cause: str = "message"
+    cause: Cause = "message"
     body_digest: str = ""
 
 
-def cleaned(inbound: Inbound) -> Inbound:
+def clean_inbound(inbound: Inbound) -> Inbound:
     """Every word of it that came from outside, the names of its files among them."""
     return msgspec.structs.replace(
         inbound,

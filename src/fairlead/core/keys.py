@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from fairlead.core.ids import SessionKeyText
 from fairlead.errors import Code, error
 
 MAX_PART: Final = 128
@@ -30,6 +31,10 @@ class SessionKey(msgspec.Struct, frozen=True):
         return SEPARATOR.join(("agent", self.agent_id, self.kind, *space, self.target_id))
 
     @property
+    def text(self) -> SessionKeyText:
+        return SessionKeyText(str(self))
+
+    @property
     def session_id(self) -> str:
         """The name shown to people: the thread's own id for a thread, otherwise the whole key."""
         return self.target_id if self.kind == "thread" else str(self)
@@ -41,24 +46,24 @@ def is_valid_part(part: str) -> bool:
 
 
 def user_key(*, agent_id: str, user_id: str) -> SessionKey:
-    return SessionKey(_checked(agent_id, "agent id"), "user", _checked(user_id, "user id"))
+    return SessionKey(_check_part(agent_id, "agent id"), "user", _check_part(user_id, "user id"))
 
 
 def channel_key(*, agent_id: str, space_id: str, channel_id: str) -> SessionKey:
     return SessionKey(
-        _checked(agent_id, "agent id"),
+        _check_part(agent_id, "agent id"),
         "channel",
-        _checked(channel_id, "channel id"),
-        _checked(space_id, "space id"),
+        _check_part(channel_id, "channel id"),
+        _check_part(space_id, "space id"),
     )
 
 
 def thread_key(*, agent_id: str, space_id: str, thread_id: str) -> SessionKey:
     return SessionKey(
-        _checked(agent_id, "agent id"),
+        _check_part(agent_id, "agent id"),
         "thread",
-        _checked(thread_id, "thread id"),
-        _checked(space_id, "space id"),
+        _check_part(thread_id, "thread id"),
+        _check_part(space_id, "space id"),
     )
 
 
@@ -76,7 +81,7 @@ def parse_session_key(text: str) -> SessionKey | None:
     return key if all(map(is_valid_part, parts)) else None
 
 
-def _checked(part: str, name: str) -> str:
+def _check_part(part: str, name: str) -> str:
     if is_valid_part(part):
         return part
     raise error(

@@ -1,4 +1,4 @@
-"""What `decide` may not exceed and whom it may serve, brought by whoever read the settings."""
+"""The numbers that `decide` may not exceed and the people it may serve. The caller takes them from the settings."""
 
 import msgspec
 

@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 
 from fairlead.core.engine import AskedItem, Verdict
+from fairlead.core.ids import JobId, QuestionId, SessionKeyText
 
 QuestionKind = Literal["permission", "question", "plan"]
 
@@ -13,9 +14,9 @@ class QuestionFields(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     """All that a person needs to decide it. The journal, the state, channels and their clients hold a question with
     these fields and add their own: a field that is added here reaches all of them."""
 
-    question_id: str
-    job_id: str
-    session_key: str
+    question_id: QuestionId
+    job_id: JobId
+    session_key: SessionKeyText
     kind: QuestionKind
     title: str
     deadline: str
@@ -31,7 +32,7 @@ class RespondToQuestion(msgspec.Struct, frozen=True, kw_only=True):
     stays open until something was chosen from each. `pre_authorised` says that the channel's own authorisation (a
     bearer token) has already let the person in."""
 
-    question_id: str
+    question_id: QuestionId
     person: str
     verdict: Verdict
     chosen: dict[str, str] = {}

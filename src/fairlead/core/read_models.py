@@ -6,11 +6,9 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.questions import QuestionFields
 from fairlead.core.retention import highest_rising
 from fairlead.core.state import Job, OpenQuestion, Project, Session, State, answer_entry_id
-from fairlead.core.views import Counts, JobView, MessageOutcome, ProjectView, QuestionView, SessionView
+from fairlead.core.views import Counts, JobView, ProjectView, QuestionView, SessionView
 
 _OUTCOMES: Final = ("answered", "failed", "cancelled", "unknown", "withdrawn", "refused", "skipped")
-_REFUSED: Final = "refused "
-_SKIPPED: Final = "skipped "
 
 
 def job_view(state: State, job: Job, *, prompt: str = "", answer: str = "") -> JobView:
@@ -66,24 +64,12 @@ def project_view(project: Project) -> ProjectView:
     return ProjectView(number=project.number, name=project.name, disabled=project.disabled)
 
 
-def message_outcome(state: State, conversation: ConversationRef, message_id: str) -> MessageOutcome | None:
-    """None for a message that was never seen."""
-    fate = state.fate_of(conversation, message_id)
-    if fate is None:
-        return None
-    if fate.startswith(_REFUSED):
-        return MessageOutcome(refusal=fate.removeprefix(_REFUSED))
-    if fate.startswith(_SKIPPED):
-        return MessageOutcome(skipped=fate.removeprefix(_SKIPPED))
-    return MessageOutcome(job_id=fate)
-
-
 def last_message_seen(state: State, conversation: ConversationRef) -> int | None:
     """The newest message that left a fact, or the id at and below which nothing is taken any more; None if no message
     of this conversation has a number."""
     address = conversation.address
-    days = (state.fates_of_today, *state.fates_of_days.values())
-    seen = max(state.floors.get(address, -1), *(highest_rising(day.get(address, ())) for day in days))
+    days = (state.outcomes_today, *state.outcomes_by_day.values())
+    seen = max(state.dedupe_floors.get(address, -1), *(highest_rising(day.get(address, ())) for day in days))
     return None if seen < 0 else seen
 
 

@@ -1,4 +1,6 @@
-"""What leaves the state, and when. Rules of the fold: they depend on events and their times, never on a clock.
+"""When jobs, keys, bindings and entries leave the state.
+
+These are rules of the fold: they depend on events and their times, never on a clock.
 
 1. An ended job loses its prompt at once, and its answer when its outbox entry is gone.
 2. A session keeps its last 50 ended jobs and those of the last 7 days; a job whose answer is still owed stays.
@@ -13,13 +15,14 @@ from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import Final
 
+from fairlead.core.ids import BindingId
 from fairlead.core.state import OutboxEntry, Session, State, answer_entry_id
 
 KEPT_ENDED_JOBS: Final = 50
 KEPT_JOB_DAYS: Final = 7
 KEPT_KEY_DAYS: Final = 14
 MAX_RISING_DIGITS: Final = 20
-"""Room for any 64-bit id or counter; a longer run of digits is somebody's random key, and slow to compare."""
+"""Room for any 64-bit id or counter; a longer run of digits is a client's random key, and slow to compare."""
 
 _ONE_DAY: Final = timedelta(days=1)
 
@@ -27,7 +30,7 @@ _ONE_DAY: Final = timedelta(days=1)
 def begin_day(state: State, ts: str) -> None:
     today = date.fromisoformat(ts[:10])
     job_cutoff = f"{today - timedelta(days=KEPT_JOB_DAYS)}{ts[10:]}"
-    _turn_the_page(state, today)
+    _close_day(state, today)
     _raise_floors(state, today)
     for session in state.sessions.values():
         if len(session.ended) > KEPT_ENDED_JOBS:
@@ -51,26 +54,26 @@ def remove_entry(state: State, entry: OutboxEntry) -> None:
             job.answer = ""
 
 
-def unbind(state: State, binding_id: str) -> None:
+def unbind(state: State, binding_id: BindingId) -> None:
     binding = state.bindings.pop(binding_id, None)
     if binding is not None and state.bound.get(binding.conversation.address) == binding_id:
         del state.bound[binding.conversation.address]
 
 
-def _turn_the_page(state: State, today: date) -> None:
-    if state.next_day and state.fates_of_today:
+def _close_day(state: State, today: date) -> None:
+    if state.next_day and state.outcomes_today:
         last_day = date.fromisoformat(state.next_day[:10]) - _ONE_DAY
-        state.fates_of_days[last_day.isoformat()] = state.fates_of_today
-        state.fates_of_today = {}
+        state.outcomes_by_day[last_day.isoformat()] = state.outcomes_today
+        state.outcomes_today = {}
     state.next_day = f"{today + _ONE_DAY}T00:00:00.000Z"
 
 
 def _raise_floors(state: State, today: date) -> None:
     cutoff = (today - timedelta(days=KEPT_KEY_DAYS)).isoformat()
-    floors = state.floors
-    for day in [d for d in state.fates_of_days if d < cutoff]:
-        for address, fates in state.fates_of_days.pop(day).items():
-            highest = highest_rising(fates)
+    floors = state.dedupe_floors
+    for day in [d for d in state.outcomes_by_day if d < cutoff]:
+        for address, outcomes in state.outcomes_by_day.pop(day).items():
+            highest = highest_rising(outcomes)
             if highest > floors.get(address, -1):
                 floors[address] = highest
 

@@ -4,6 +4,7 @@ import msgspec
 
 from fairlead.core.conversation import ConversationRef, SessionBindingRecord
 from fairlead.core.events import Route
+from fairlead.core.ids import SessionKeyText
 from fairlead.core.state import State
 
 
@@ -14,15 +15,17 @@ class Destination(msgspec.Struct, frozen=True):
     conversation: ConversationRef | None
 
 
-def where_asked(requester: ConversationRef) -> Destination:
-    """What begins a session goes before any binding there could be."""
+def requester_destination(requester: ConversationRef) -> Destination:
+    """A thread is started where it was asked for: its session has no binding yet."""
     return Destination(None, "asked", "a start is answered where it was asked", requester)
 
 
 def resolve_destination(
-    state: State, *, target_session_key: str, requester: ConversationRef | None, fail_closed: bool, now: str
+    state: State, *, target_session_key: SessionKeyText, requester: ConversationRef | None, fail_closed: bool, now: str
 ) -> Destination:
-    """The requester's own binding; else the only one; else, openly, back to the requester; else nowhere."""
+    """The requester's own binding; else the only one; else, openly, back to the requester; else nowhere.
+
+    `fail_closed` is for requirement D2: such an entry goes to a binding or nowhere."""
     live = [b for b in state.bindings.values() if b.target_session_key == target_session_key and b.is_live(now)]
     own = next((b for b in live if requester is not None and b.conversation.address == requester.address), None)
     if own is not None:

@@ -1,7 +1,7 @@
-"""What is live, as plain data. Changed by `fold` alone; read by everybody; written to the snapshot as it is.
+"""The live state as plain data. Only `fold` changes it; the snapshot holds it as it is.
 
-Nothing here can refer back to itself, so the structs are `gc=False`: the collector has nothing to find in them. What
-there are few of and what every event writes to are slotted dataclasses: a write costs a quarter of a struct's.
+Nothing here can refer back to itself, so the structs are `gc=False`: the collector has nothing to find in them. The
+types that are few and that every event writes to are slotted dataclasses: a write costs a quarter of a struct's.
 """
 
 from dataclasses import dataclass, field
@@ -11,10 +11,23 @@ import msgspec
 
 from fairlead.core.conversation import ConversationRef, SessionBindingRecord
 from fairlead.core.engine import Suggestion
-from fairlead.core.events import Cause, DeliveryPlanned, FileRef, OutboxKind, ThreadOpening
-from fairlead.core.inbound import Attachment
+from fairlead.core.events import DeliveryPlanned, FileRef, OutboxKind, ThreadOpening
+from fairlead.core.ids import (
+    NO_SESSION,
+    BindingId,
+    BlobName,
+    ConversationAddress,
+    EntryId,
+    JobId,
+    MessageId,
+    QuestionId,
+    ResumeKey,
+    SessionKeyText,
+)
+from fairlead.core.inbound import Attachment, Cause
 from fairlead.core.job_states import LIVE, RETRYABLE, JobState
 from fairlead.core.keys import SessionKey, parse_session_key
+from fairlead.core.message_outcomes import Enqueued, MessageOutcome, decode_outcome
 from fairlead.core.questions import QuestionFields
 
 SessionState = Literal["idle", "running", "queued", "waiting", "failed", "unknown_after_crash"]
@@ -23,7 +36,7 @@ FOLD_VERSION: Final = 4
 """Raised whenever the same events would fold into another state: snapshots of another version are set aside."""
 
 
-class Project(msgspec.Struct, omit_defaults=True, gc=False):
+class Project(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     number: int
     name: str
     path: str
@@ -36,27 +49,27 @@ class Project(msgspec.Struct, omit_defaults=True, gc=False):
     updated_at: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Session:
     """One continuing talk. `resume_keys` is per tool and project: «tool real-path» → key; `unproven` names those that
     no answer has come with yet. `last_started` says which of all starts was its latest: the lower, the longer ago."""
 
-    session_key: str
+    session_key: SessionKeyText
     session_id: str
     project: str
     tool: str
     conversation: ConversationRef
     generation: int = 0
-    queue: list[str] = field(default_factory=list)
-    running_job_id: str | None = None
-    agent_job_id: str | None = None
-    last_job_id: str | None = None
-    resume_keys: dict[str, str] = field(default_factory=dict)
+    queue: list[JobId] = field(default_factory=list)
+    running_job_id: JobId | None = None
+    agent_job_id: JobId | None = None
+    last_job_id: JobId | None = None
+    resume_keys: dict[str, ResumeKey] = field(default_factory=dict)
     unproven: list[str] = field(default_factory=list)
     models: dict[str, str] = field(default_factory=dict)
     rules: list[str] = field(default_factory=list)
-    ended: list[str] = field(default_factory=list)
-    parent_session_key: str = ""
+    ended: list[JobId] = field(default_factory=list)
+    parent_session_key: SessionKeyText = NO_SESSION
     last_started: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
@@ -65,7 +78,7 @@ class Session:
     updated_at: str = ""
     last_activity_at: str = ""
 
-    def proven_key(self, slot: str) -> str | None:
+    def proven_key(self, slot: str) -> ResumeKey | None:
         """The resume key of a talk that has answered before."""
         return None if slot in self.unproven else self.resume_keys.get(slot)
 
@@ -76,29 +89,29 @@ class Session:
         return parsed
 
 
-class Job(msgspec.Struct, omit_defaults=True, gc=False):
+class Job(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     """One prompt and everything that comes of it. Its texts are dropped when it has ended and is paid for."""
 
-    job_id: str
-    session_key: str
+    job_id: JobId
+    session_key: SessionKeyText
     session_id: str
     conversation: ConversationRef
-    message_id: str
+    message_id: MessageId
     person: str
     state: JobState
     prompt: str
     enqueued_at: str
-    prompt_blob: str = ""
+    prompt_blob: BlobName = BlobName("")
     attachments: tuple[Attachment, ...] = ()
     attempt: int = 1
-    retry_of: str = ""
+    retry_of: JobId = JobId("")
     cause: Cause = "message"
     body_digest: str = ""
     tool: str | None = None
     project: str = ""
     project_path: str = ""
     generation: int = 0
-    resume_key: str = ""
+    resume_key: ResumeKey = ResumeKey("")
     tried_again: bool = False
     started_at: str | None = None
     finished_at: str | None = None
@@ -106,7 +119,7 @@ class Job(msgspec.Struct, omit_defaults=True, gc=False):
     error_message: str | None = None
     result_excerpt: str | None = None
     answer: str = ""
-    answer_blob: str = ""
+    answer_blob: BlobName = BlobName("")
     files: tuple[FileRef, ...] = ()
     cost_usd: float = 0.0
     quoted: int = 0
@@ -133,24 +146,24 @@ class OpenQuestion(QuestionFields, frozen=True, kw_only=True):
     closed_reason: str = ""
 
 
-class OutboxEntry(msgspec.Struct, omit_defaults=True, gc=False):
-    """Words that somebody is owed, until every piece is paid, a client fetched them, or it was given up."""
+class OutboxEntry(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
+    """Words that a person is owed, until every piece is delivered, a client fetched them, or delivery was given up."""
 
-    entry_id: str = msgspec.field(name="debt_id")
+    entry_id: EntryId = msgspec.field(name="debt_id")
     kind: OutboxKind
-    session_key: str
+    session_key: SessionKeyText
     requester: ConversationRef
     owed_at: str
-    job_id: str = ""
-    question_id: str = ""
-    text: str = ""
+    job_id: JobId = JobId("")
+    question_id: QuestionId = QuestionId("")
     fail_closed: bool = False
     plan: DeliveryPlanned | None = None
     planned_at: str = ""
-    paid: dict[str, str] = {}
+    paid: dict[str, MessageId] = {}
     attempts: int = 0
     due: str = ""
     last_error: str = ""
+    must_wait: bool = False
     opening: ThreadOpening | None = None
 
     @property
@@ -168,7 +181,7 @@ class Person(msgspec.Struct, omit_defaults=True, gc=False):
     project: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Account:
     """received = answered + failed + cancelled + unknown + withdrawn + refused + skipped + what is still live."""
 
@@ -187,11 +200,11 @@ class Account:
         return ended + self.withdrawn + self.refused + self.skipped
 
 
-Fates = dict[str, dict[str, str]]
-"""What became of the messages of one day: address of the conversation → message id → fate."""
+StoredOutcomes = dict[ConversationAddress, dict[MessageId, str]]
+"""What became of the messages of one day, each as `message_outcomes` writes it."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class State:
     seq: int = 0
     highest_ts: str = ""
@@ -205,44 +218,49 @@ class State:
     account: Account = field(default_factory=Account)
     projects: dict[str, Project] = field(default_factory=dict)
     people: dict[str, Person] = field(default_factory=dict)
-    sessions: dict[str, Session] = field(default_factory=dict)
-    jobs: dict[str, Job] = field(default_factory=dict)
-    running: list[str] = field(default_factory=list)
-    waiting: list[str] = field(default_factory=list)
-    ready: dict[str, int] = field(default_factory=dict)
-    questions: dict[str, OpenQuestion] = field(default_factory=dict)
-    outbox: dict[str, OutboxEntry] = field(default_factory=dict)
-    bindings: dict[str, SessionBindingRecord] = field(default_factory=dict)
-    bound: dict[str, str] = field(default_factory=dict)
+    sessions: dict[SessionKeyText, Session] = field(default_factory=dict)
+    jobs: dict[JobId, Job] = field(default_factory=dict)
+    running: list[JobId] = field(default_factory=list)
+    waiting: list[JobId] = field(default_factory=list)
+    ready: dict[SessionKeyText, int] = field(default_factory=dict)
+    questions: dict[QuestionId, OpenQuestion] = field(default_factory=dict)
+    outbox: dict[EntryId, OutboxEntry] = field(default_factory=dict)
+    bindings: dict[BindingId, SessionBindingRecord] = field(default_factory=dict)
+    bound: dict[ConversationAddress, BindingId] = field(default_factory=dict)
     next_day: str = ""
-    fates_of_today: Fates = field(default_factory=dict)
-    fates_of_days: dict[str, Fates] = field(default_factory=dict)
-    floors: dict[str, int] = field(default_factory=dict)
-    last_posts: dict[str, str] = field(default_factory=dict)
+    outcomes_today: StoredOutcomes = field(default_factory=dict)
+    outcomes_by_day: dict[str, StoredOutcomes] = field(default_factory=dict)
+    dedupe_floors: dict[ConversationAddress, int] = field(default_factory=dict)
+    last_posts: dict[ConversationAddress, MessageId] = field(default_factory=dict)
 
-    def fate_of(self, conversation: ConversationRef, message_id: str) -> str | None:
-        """What became of a message: its job's id, «refused CODE» or «skipped reason»; None if it was never seen."""
+    def outcome_of(self, conversation: ConversationRef, message_id: MessageId) -> MessageOutcome | None:
+        """What became of a message; None if it was never seen, or longer ago than outcomes are kept."""
         address = conversation.address
-        for fates in (self.fates_of_today, *self.fates_of_days.values()):
-            here = fates.get(address)
+        for outcomes in (self.outcomes_today, *self.outcomes_by_day.values()):
+            here = outcomes.get(address)
             if here is not None and message_id in here:
-                return here[message_id]
+                return decode_outcome(here[message_id])
         return None
+
+    def job_of(self, conversation: ConversationRef, message_id: MessageId) -> Job | None:
+        """The job that a message became, while the state has it."""
+        outcome = self.outcome_of(conversation, message_id)
+        return self.jobs.get(outcome.job_id) if isinstance(outcome, Enqueued) else None
 
     def session_at(self, conversation: ConversationRef, now: str) -> Session | None:
         """The session that is bound to this conversation now."""
-        binding = self.bindings.get(self.bound.get(conversation.address, ""))
+        binding = self.bindings.get(self.bound.get(conversation.address, BindingId("")))
         if binding is None or not binding.is_live(now):
             return None
         return self.sessions.get(binding.target_session_key)
 
     def session_for(self, conversation: ConversationRef, session_key: SessionKey, now: str) -> Session | None:
-        """The session of whoever speaks here: the bound one, else the one that the place itself would name."""
-        return self.session_at(conversation, now) or self.sessions.get(str(session_key))
+        """The session of a person who speaks here: the bound one, else the one that the place itself would name."""
+        return self.session_at(conversation, now) or self.sessions.get(session_key.text)
 
     def session_named(self, name: str) -> Session | None:
         """A session by its key or by the id shown to people."""
-        found = self.sessions.get(name)
+        found = self.sessions.get(SessionKeyText(name))
         return found or next((s for s in self.sessions.values() if s.session_id == name), None)
 
     def project_named(self, name: str) -> Project | None:
@@ -253,10 +271,10 @@ class State:
         return next((p for p in self.projects.values() if str(p.number) == number), None)
 
     def open_questions(self) -> list[OpenQuestion]:
-        """Those that somebody can still answer: a permission dies with its job, a question is taken up by another."""
+        """Questions that a person can still answer: a permission dies with its job, a new job takes up a question."""
         return [q for q in self.questions.values() if self.can_be_answered(q.question_id)]
 
-    def can_be_answered(self, question_id: str) -> bool:
+    def can_be_answered(self, question_id: QuestionId) -> bool:
         question = self.questions.get(question_id)
         if question is None or question.status != "open":
             return False
@@ -274,16 +292,16 @@ def resume_slot(tool: str, project_path: str) -> str:
     return f"{tool} {project_path}"
 
 
-def answer_entry_id(job_id: str) -> str:
-    return f"debt_{job_id}"
+def answer_entry_id(job_id: JobId) -> EntryId:
+    return EntryId(f"debt_{job_id}")
 
 
-def question_entry_id(question_id: str) -> str:
-    return f"debt_{question_id}"
+def question_entry_id(question_id: QuestionId) -> EntryId:
+    return EntryId(f"debt_{question_id}")
 
 
-def thread_start_entry_id(asked_by: str) -> str:
-    return f"debt_start_{asked_by}"
+def thread_start_entry_id(asked_by: str) -> EntryId:
+    return EntryId(f"debt_start_{asked_by}")
 
 
 def session_state(state: State, session: Session) -> SessionState:
@@ -293,7 +311,7 @@ def session_state(state: State, session: Session) -> SessionState:
         return "waiting" if state.jobs[running].state == "waiting" else "running"
     if session.queue:
         return "queued"
-    last = state.jobs.get(session.last_job_id or "")
+    last = state.jobs.get(session.last_job_id or JobId(""))
     if last is not None and last.state in RETRYABLE:
         return "failed" if last.state == "failed" else "unknown_after_crash"
     return "idle"

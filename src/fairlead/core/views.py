@@ -7,6 +7,7 @@ import msgspec
 
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.events import FileRef
+from fairlead.core.ids import JobId, MessageId, SessionKeyText
 from fairlead.core.inbound import Attachment
 from fairlead.core.job_states import LIVE, JobState
 from fairlead.core.keys import SessionKey, parse_session_key
@@ -16,8 +17,8 @@ from fairlead.core.questions import QuestionFields
 class JobFields(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     """What everybody who looks at a job sees of it: channels, and the clients that a channel serves."""
 
-    job_id: str
-    session_key: str
+    job_id: JobId
+    session_key: SessionKeyText
     state: JobState
     attempt: int
     enqueued_at: str
@@ -34,7 +35,7 @@ class JobView(JobFields, frozen=True, kw_only=True):
     end has not reached the person yet."""
 
     conversation: ConversationRef
-    message_id: str
+    message_id: MessageId
     person: str
     attachments: tuple[Attachment, ...] = ()
     error_code: str | None = None
@@ -92,15 +93,6 @@ class ProjectView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     number: int
     name: str
     disabled: str = ""
-
-
-class MessageOutcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of a message; exactly one of the three is not empty: the job it became, the code it was refused
-    with, or the reason why it was skipped."""
-
-    job_id: str = ""
-    refusal: str = ""
-    skipped: str = ""
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,11 +1,12 @@
-"""Whose talk is whose: what somebody said alone with the agent is for that person and the owner. Reads no text."""
+"""Who may see which session: a person's own session is for that person and the owner. Reads no text."""
 
+from fairlead.core.ids import SessionKeyText
 from fairlead.core.keys import parse_session_key
 from fairlead.core.requests import Caller
 from fairlead.core.state import State
 
 
-def may_see(state: State, session_key: str, caller: Caller) -> bool:
+def may_see(state: State, session_key: SessionKeyText, caller: Caller) -> bool:
     """Channels and threads are shared by all allowed people; a user's own session is not."""
     if caller.pre_authorised or caller.person == state.owner_id:
         return True

@@ -78,6 +78,7 @@ class Flow:
             scheduler=self.scheduler,
             history=adapters.journal,
             job_history=job_history,
+            channels=adapters.channels,
             directories=adapters.directories,
             runtimes=adapters.runtimes,
             workspaces=adapters.turn_settings.workspaces,

@@ -1,9 +1,14 @@
-"""Which conversation is bound to which session: bind, list, resolve, touch, unbind. Durable before it returns."""
+"""Which conversation is bound to which session: bind, list, resolve, touch, unbind. Durable before it returns.
+
+This is the binding service of requirement D1. Fairlead itself binds while it takes messages and starts threads;
+sessions that start other sessions (D4) will bind through here.
+"""
 
 from typing import Any
 
 from fairlead.core.conversation import BindingTargetKind, ConversationRef, SessionBindingRecord
 from fairlead.core.decide.sessions import Bind, Touch, Unbind
+from fairlead.core.ids import BindingId, SessionKeyText
 from fairlead.flow.ledger import Ledger
 
 
@@ -14,7 +19,7 @@ class Bindings:
     async def bind(
         self,
         *,
-        target_session_key: str,
+        target_session_key: SessionKeyText,
         target_kind: BindingTargetKind,
         conversation: ConversationRef,
         metadata: dict[str, Any] | None = None,
@@ -22,25 +27,31 @@ class Bindings:
     ) -> SessionBindingRecord:
         """A conversation that was bound before lets go of its older binding, with reason `rebound`."""
         decision = await self._ledger.record_durably(
-            Bind(target_session_key, target_kind, conversation, metadata or {}, ttl_ms)
+            Bind(
+                target_session_key=target_session_key,
+                target_kind=target_kind,
+                conversation=conversation,
+                metadata=metadata or {},
+                ttl_ms=ttl_ms,
+            )
         )
-        return self._ledger.state.bindings[decision.subject]
+        return self._ledger.state.bindings[decision.binding_id]
 
-    def list_by_session(self, target_session_key: str) -> list[SessionBindingRecord]:
+    def list_by_session(self, target_session_key: SessionKeyText) -> list[SessionBindingRecord]:
         now = self._ledger.now()
         bindings = self._ledger.state.bindings.values()
         return [b for b in bindings if b.target_session_key == target_session_key and b.is_live(now)]
 
     def resolve_by_conversation(self, conversation: ConversationRef) -> SessionBindingRecord | None:
         state = self._ledger.state
-        binding = state.bindings.get(state.bound.get(conversation.address, ""))
+        binding = state.bindings.get(state.bound.get(conversation.address, BindingId("")))
         return binding if binding is not None and binding.is_live(self._ledger.now()) else None
 
-    async def touch(self, binding_id: str, at: str | None = None) -> None:
+    async def touch(self, binding_id: BindingId, at: str | None = None) -> None:
         await self._ledger.record_durably(Touch(binding_id, at))
 
     async def unbind(
-        self, *, reason: str, binding_id: str | None = None, target_session_key: str | None = None
+        self, *, reason: str, binding_id: BindingId | None = None, target_session_key: SessionKeyText | None = None
     ) -> list[SessionBindingRecord]:
         """What it ended, as it was, with status `ended` and the reason."""
         chosen = [

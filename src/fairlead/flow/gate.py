@@ -6,6 +6,7 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.delivery import Acknowledge
 from fairlead.core.decide.messages import is_allowed
 from fairlead.core.decide.sessions import SeePerson
+from fairlead.core.ids import JobId
 from fairlead.core.inbound import Inbound, clean_text
 from fairlead.core.questions import RespondToQuestion
 from fairlead.core.replies import Reply
@@ -65,10 +66,10 @@ class FlowGate:
             chosen={question: clean_text(chosen) for question, chosen in response.chosen.items()},
             message=clean_text(response.message),
         )
-        return (await self._ledger.record_durably(clean)).subject
+        return (await self._ledger.record_durably(clean)).job_id
 
     async def acknowledge(self, job_id: str) -> None:
-        await self._ledger.record_durably(Acknowledge(answer_entry_id(job_id)))
+        await self._ledger.record_durably(Acknowledge(answer_entry_id(JobId(job_id))))
 
     async def see_person(self, person: str, locale: str) -> None:
         await self._ledger.record_durably(SeePerson(person, locale))

@@ -11,16 +11,16 @@ from uuid import NAMESPACE_URL, uuid5
 
 from fairlead.core.engine import (
     AgentInitiated,
-    Answer,
+    AgentInstruction,
     EngineEvent,
     Interrupt,
     Invocation,
     ModelsOffered,
+    Response,
     ResumeKeyFound,
     SetMode,
     SetModel,
     TextDelta,
-    Told,
     TurnEnded,
     TurnFailed,
 )
@@ -43,8 +43,8 @@ class _TurnInbox:
     """What a turn waits for: the answer to its open request, or the word that it is over."""
 
     def __init__(self) -> None:
-        self._awaited: tuple[str, asyncio.Future[Answer]] | None = None
-        self._early: dict[str, Answer] = {}
+        self._awaited: tuple[str, asyncio.Future[Response]] | None = None
+        self._early: dict[str, Response] = {}
         self._stopped: _StoppedEarly | None = None
 
     async def pause(self, seconds: float | None) -> None:
@@ -54,19 +54,19 @@ class _TurnInbox:
         except TimeoutError:
             return
 
-    async def answer_to(self, request_id: str) -> Answer:
+    async def answer_to(self, request_id: str) -> Response:
         if self._stopped is not None:
             raise self._stopped
         if request_id in self._early:
             return self._early.pop(request_id)
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self._awaited = (request_id, future)
         try:
             return await future
         finally:
             self._awaited = None
 
-    def deliver(self, answer: Answer) -> None:
+    def deliver(self, answer: Response) -> None:
         if self._awaited is not None and self._awaited[0] == answer.request_id and not self._awaited[1].done():
             self._awaited[1].set_result(answer)
         else:
@@ -114,21 +114,21 @@ class EchoRuntime:
             if self._running.get(invocation.session_key) is here:
                 del self._running[invocation.session_key]
 
-    async def tell(self, session_key: str, told: Told) -> None:
+    async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
         turn, inbox = self._running.get(session_key, (None, None))
-        match told:
-            case Answer():
+        match instruction:
+            case Response():
                 if inbox is not None:
-                    inbox.deliver(told)
+                    inbox.deliver(instruction)
             case Interrupt():
                 if turn is not None and inbox is not None and not turn.is_deaf:
                     inbox.stop(TurnEnded(turn.text, "interrupted"))
             case SetModel():
-                self._models[session_key] = told.model
+                self._models[session_key] = instruction.model
             case SetMode():
-                if told.mode not in MODES:
-                    raise error(Code.E_MODE_UNAVAILABLE, f"{told.mode[:60]!r} is not among {', '.join(MODES)}.")
-                self._modes[session_key] = told.mode
+                if instruction.mode not in MODES:
+                    raise error(Code.E_MODE_UNAVAILABLE, f"{instruction.mode[:60]!r} is not among {', '.join(MODES)}.")
+                self._modes[session_key] = instruction.mode
 
     async def unasked(self) -> AsyncIterator[AgentInitiated]:
         while (event := await self._unasked.get()) is not None:
@@ -169,7 +169,7 @@ class EchoRuntime:
         yield ResumeKeyFound(talk)
         yield ModelsOffered(invocation.model or self._models.get(invocation.session_key, MODELS[0]), MODELS)
         script = perform(turn, read_script(invocation.prompt), turn_number=number, talk=talk)
-        answer: Answer | None = None
+        answer: Response | None = None
         while True:
             action = script.send(answer)
             answer = None

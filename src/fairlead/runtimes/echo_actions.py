@@ -11,7 +11,6 @@ from typing import Final, TypeAlias
 import msgspec
 
 from fairlead.core.engine import (
-    Answer,
     AskedItem,
     Diagnostic,
     EngineEvent,
@@ -21,6 +20,7 @@ from fairlead.core.engine import (
     PermissionRequested,
     PlanProposed,
     QuestionRequested,
+    Response,
     TextDelta,
     ThinkingDelta,
     ToolEnded,
@@ -49,7 +49,7 @@ class AwaitAnswer(msgspec.Struct, frozen=True):
 
 
 Action: TypeAlias = EngineEvent | Pause | AwaitAnswer
-Actions: TypeAlias = Generator[Action, Answer | None, None]
+Actions: TypeAlias = Generator[Action, Response | None, None]
 
 
 class EchoTurn(msgspec.Struct):

@@ -6,7 +6,16 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from fairlead.core.engine import AgentInitiated, EngineEvent, Interrupt, Invocation, Noticed, Ready, Told, TurnFailed
+from fairlead.core.engine import (
+    AgentInitiated,
+    AgentInstruction,
+    EngineEvent,
+    Interrupt,
+    Invocation,
+    Noticed,
+    Ready,
+    TurnFailed,
+)
 from fairlead.errors import FairleadError
 from fairlead.ports import AgentInfo, Health, JobLogs, RuntimeCapabilities
 from fairlead.runtimes.cli_turn import CliCommand, CliTurn
@@ -70,10 +79,10 @@ class PerTurnRuntime:
         except FairleadError as refusal:
             yield TurnFailed(refusal.code, refusal.message)
 
-    async def tell(self, session_key: str, told: Told) -> None:
+    async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
         """Nobody can be asked in the middle of such a turn, so only an interruption means anything."""
         turn = self._running.get(session_key)
-        if turn is not None and isinstance(told, Interrupt):
+        if turn is not None and isinstance(instruction, Interrupt):
             turn.interrupt()
 
     async def unasked(self) -> AsyncIterator[AgentInitiated]:

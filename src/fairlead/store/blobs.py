@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from fairlead.core.ids import BlobName
 from fairlead.core.state import State
 from fairlead.errors import Code, error
 from fairlead.kit.files import Disk, make_private_directory, remove_leftovers, replace_durably
@@ -24,8 +25,8 @@ class FileBlobs:
         self._durable: dict[str, None] = {}
         make_private_directory(self._directory, disk=disk)
 
-    async def put(self, data: bytes) -> str:
-        name = hashlib.sha256(data).hexdigest()
+    async def put(self, data: bytes) -> BlobName:
+        name = BlobName(hashlib.sha256(data).hexdigest())
         path = self._directory / name
         # A file that is merely there may be another call's, whose directory is not synced yet.
         if name not in self._durable:
@@ -43,14 +44,14 @@ class FileBlobs:
         if len(self._durable) > REMEMBERED:
             del self._durable[next(iter(self._durable))]
 
-    async def get(self, name: str) -> bytes:
+    async def get(self, name: BlobName) -> bytes:
         path = self._checked(name)
         try:
             return await self._offload(lambda: self._disk.read(path))
         except FileNotFoundError:
             raise error(Code.E_ATTACHMENT_GONE, f"The stored file {name[:12]}… is no longer kept.") from None
 
-    def path_of(self, name: str) -> str:
+    def path_of(self, name: BlobName) -> str:
         return str(self._checked(name))
 
     def forget_unnamed(self, named: Iterable[str]) -> int:
@@ -69,7 +70,7 @@ class FileBlobs:
         return self._directory / name
 
 
-def named_blobs(state: State) -> Iterator[str]:
+def named_blobs(state: State) -> Iterator[BlobName]:
     """Every blob that the state still needs."""
     for job in state.jobs.values():
         yield from (a.blob for a in job.attachments if a.blob)

@@ -83,15 +83,15 @@ def encode_config(state: State) -> bytes:
 
 def _shown(project: Project) -> ConfigProject:
     return ConfigProject(
-        project.name,
-        project.path,
-        project.enabled_tools,
-        project.default_tool,
-        {tool: project.default_args.get(tool, ()) for tool in project.enabled_tools},
-        project.number,
-        project.disabled,
-        project.created_at,
-        project.updated_at,
+        name=project.name,
+        path=project.path,
+        enabled_tools=project.enabled_tools,
+        default_tool=project.default_tool,
+        default_args={tool: project.default_args.get(tool, ()) for tool in project.enabled_tools},
+        number=project.number,
+        disabled=project.disabled,
+        created_at=project.created_at,
+        updated_at=project.updated_at,
     )
 
 

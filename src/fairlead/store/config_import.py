@@ -29,8 +29,8 @@ def _command(project: ConfigProject, state: State, directories: Directories) -> 
     facts = directories.inspect(project.path)
     tools, default, args = project.enabled_tools, project.default_tool, _given_args(project)
     if project.name in state.projects:
-        return UpdateProject(project.name, facts, tools, default, args)
-    return CreateProject(project.name, facts, tools, default, args)
+        return UpdateProject(name=project.name, directory=facts, tools=tools, default_tool=default, args=args)
+    return CreateProject(name=project.name, directory=facts, tools=tools, default_tool=default, args=args)
 
 
 def _given_args(project: ConfigProject) -> dict[str, tuple[str, ...]]:

@@ -16,7 +16,12 @@ from fairlead.store import lines
 from fairlead.store.reader import Position
 
 FORMAT_VERSION: Final = 1
-_STATE_NAMES: Final = {"outbox": "debts"}
+_STATE_NAMES: Final = {
+    "outbox": "debts",
+    "outcomes_today": "fates_of_today",
+    "outcomes_by_day": "fates_of_days",
+    "dedupe_floors": "floors",
+}
 _SESSION_NAMES: Final = {"session_id": "thread_id", "project": "project_name"}
 _JOB_NAMES: Final = {"session_id": "thread_id", "message_id": "discord_message_id"}
 _SESSION_FIELDS: Final = ("queue", "running_job_id", "last_job_id")
@@ -112,8 +117,8 @@ def _published(data: dict[str, Any], state: State) -> dict[str, Any]:
         name = live.session_id if live.session_id not in sessions else key
         sessions[name] = dict.fromkeys(_SESSION_FIELDS) | {"queue": []} | shown
     jobs = {key: _JOB_DEFAULTS | _renamed(job, _JOB_NAMES) for key, job in data["jobs"].items()}
-    days = (*state.fates_of_days.values(), state.fates_of_today)
-    dedupe = {f"{at}:{i}": fate for day in days for at, fates in day.items() for i, fate in fates.items()}
+    days = (*state.outcomes_by_day.values(), state.outcomes_today)
+    dedupe = {f"{at}:{i}": outcome for day in days for at, outcomes in day.items() for i, outcome in outcomes.items()}
     return _renamed(data, _STATE_NAMES) | {"sessions": sessions, "jobs": jobs, "dedupe": dedupe}
 
 

@@ -71,15 +71,15 @@ class ChannelHistory:
             return remembered
         question_id = "" if outgoing.question is None else outgoing.question.question_id
         post = Post(
-            self.new_message_id(),
-            outgoing.destination.address,
-            outgoing.text,
-            now,
-            outgoing.entry_id,
-            outgoing.index,
-            outgoing.job_id,
-            question_id,
-            outgoing.nonce,
+            message_id=self.new_message_id(),
+            address=outgoing.destination.address,
+            text=outgoing.text,
+            at=now,
+            entry_id=outgoing.entry_id,
+            index=outgoing.index,
+            job_id=outgoing.job_id,
+            question_id=question_id,
+            nonce=outgoing.nonce,
         )
         self.posts.append(post)
         if self.on_post is not None:
@@ -133,7 +133,13 @@ class RecordingChannel:
     @property
     def capabilities(self) -> ChannelCapabilities:
         return ChannelCapabilities(
-            text_limit=self._text_limit, edits=True, buttons=True, files=True, threads=True, push=True
+            text_limit=self._text_limit,
+            edits=True,
+            buttons=True,
+            files=True,
+            threads=True,
+            push=True,
+            busy_code=Code.E_DISCORD_RATE_LIMIT,
         )
 
     def unplug(self) -> None:
@@ -160,7 +166,7 @@ class RecordingChannel:
         if outgoing.destination.address in self.history.closed:
             raise DeliveryImpossible(Code.E_THREAD_ACCESS_FAILED, "the conversation is gone")
         if weather is Weather.REFUSED_FOR_NOW:
-            raise DeliveryLater(Code.E_DISCORD_RATE_LIMIT, 2.0)
+            raise DeliveryLater(Code.E_DISCORD_RATE_LIMIT, 2.0, must_wait=True)
 
     def _made(self, outgoing: OutgoingMessage) -> str:
         if self._is_unplugged:
@@ -175,7 +181,7 @@ class RecordingChannel:
         if self._is_unplugged or weather is Weather.AWAY:
             raise ChannelAway(self.name)
         if weather is not Weather.FAIR:
-            raise DeliveryLater(Code.E_DISCORD_RATE_LIMIT, 2.0)
+            raise DeliveryLater(Code.E_DISCORD_RATE_LIMIT, 2.0, must_wait=True)
         if outgoing.thread_name:
             return outgoing.thread_from if outgoing.thread_from in self.history.threads else None
         post = self.history.found(outgoing)

@@ -125,7 +125,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def call_at(
         self, when: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
     ) -> asyncio.TimerHandle:
-        timer = asyncio.TimerHandle(when, callback, args, self, context)
+        timer = asyncio.TimerHandle(when=when, callback=callback, args=args, loop=self, context=context)
         heapq.heappush(self._timers, (when, next(self._timer_numbers), timer))
         return timer
 

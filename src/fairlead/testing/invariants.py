@@ -10,6 +10,7 @@ import msgspec
 
 from fairlead.core import events as e
 from fairlead.core.fold import apply
+from fairlead.core.ids import ConversationAddress, EntryId, MessageId
 from fairlead.core.state import State
 from fairlead.errors import FairleadError
 from fairlead.kit.files import read_if_there
@@ -32,7 +33,7 @@ def judge(world: World) -> None:
     if facts is None:
         return
     _promises_are_kept(world, facts)
-    _every_message_has_one_fate(world, facts)
+    _every_message_has_one_outcome(world, facts)
     _every_job_ends_once_and_owes(world, facts)
     _starts_are_first_in_first_out(world, facts)
     _deliveries_are_once_and_in_order(world, facts)
@@ -100,19 +101,19 @@ def _promises_are_kept(world: World, facts: list[lines.Line]) -> None:
         if isinstance(f.payload, e.MessageRefused)
     }
     for promise in world.promises:
-        key = (promise.address, promise.message_id)
+        key = (ConversationAddress(promise.address), MessageId(promise.message_id))
         if promise.job_id and enqueued.get(key) != promise.job_id:
             world.accuse(f"message {promise.message_id} was promised as {promise.job_id}, and is {enqueued.get(key)}")
         if promise.refusal and refused.get(key) != promise.refusal:
             world.accuse(f"message {promise.message_id} was refused, and the journal says {refused.get(key)}")
 
 
-def _every_message_has_one_fate(world: World, facts: list[lines.Line]) -> None:
-    fates: defaultdict[tuple[str, str], int] = defaultdict(int)
+def _every_message_has_one_outcome(world: World, facts: list[lines.Line]) -> None:
+    outcomes: defaultdict[tuple[str, str], int] = defaultdict(int)
     for fact in facts:
         if isinstance(fact.payload, e.JobEnqueued | e.MessageRefused | e.MessageSkipped):
-            fates[fact.payload.conversation.address, fact.payload.message_id] += 1
-    for (address, message_id), count in fates.items():
+            outcomes[fact.payload.conversation.address, fact.payload.message_id] += 1
+    for (address, message_id), count in outcomes.items():
         if count != 1:
             world.accuse(f"{address} message {message_id} was taken {count} times")
 
@@ -160,7 +161,7 @@ def _deliveries_are_once_and_in_order(world: World, facts: list[lines.Line]) -> 
     order = {f.payload.entry_id: f.seq for f in facts if isinstance(f.payload, e.DeliveryOwed)}
     seen: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     for post in world.history.posts:
-        seen[post.address].append((order.get(post.entry_id, -1), post.index))
+        seen[post.address].append((order.get(EntryId(post.entry_id), -1), post.index))
     for address, posts in seen.items():
         if posts != sorted(set(posts)):
             wrong = [p for n, p in enumerate(posts) if n and p <= posts[n - 1]]
@@ -177,7 +178,7 @@ def _deliveries_are_once_and_in_order(world: World, facts: list[lines.Line]) -> 
             world.accuse(f"{entry_id} was owed and never planned")
 
 
-def _named(wrong: list[tuple[int, int]], order: dict[str, int]) -> str:
+def _named(wrong: list[tuple[int, int]], order: dict[EntryId, int]) -> str:
     names = {seq: entry_id for entry_id, seq in order.items()}
     return ", ".join(f"{names.get(seq, 'something never owed')}[{index}]" for seq, index in wrong)
 

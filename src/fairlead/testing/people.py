@@ -4,6 +4,7 @@ import asyncio
 from random import Random
 from typing import Final
 
+from fairlead.core.ids import MessageId, QuestionId
 from fairlead.core.inbound import Inbound
 from fairlead.core.job_states import RETRYABLE
 from fairlead.core.questions import RespondToQuestion
@@ -56,7 +57,13 @@ class Talker:
                 self._left.pop(0)
 
     async def _send(self, world: World, life: Life, message_id: str, text: str) -> bool:
-        inbound = Inbound(self._place.conversation, self._place.session_key, message_id, self._place.person, text)
+        inbound = Inbound(
+            conversation=self._place.conversation,
+            session_key=self._place.session_key,
+            message_id=MessageId(message_id),
+            person=self._place.person,
+            text=text,
+        )
         try:
             receipt = await life.gate.submit(inbound)
         except FairleadError as refusal:
@@ -85,9 +92,9 @@ class Clicker:
             for question_id in asked:
                 if self._random.random() < 0.8:
                     clicks = self._random.choice((1, 1, 2))
-                    await asyncio.gather(*(self._click(world, life, question_id) for _ in range(clicks)))
+                    await asyncio.gather(*(self._click(world, life, QuestionId(question_id)) for _ in range(clicks)))
 
-    async def _click(self, world: World, life: Life, question_id: str) -> None:
+    async def _click(self, world: World, life: Life, question_id: QuestionId) -> None:
         verdict = self._random.choice(("allow", "deny"))
         response = RespondToQuestion(
             question_id=question_id,

@@ -13,13 +13,13 @@ import msgspec
 
 from fairlead.core.engine import (
     AgentInitiated,
-    Answer,
+    AgentInstruction,
     EngineEvent,
     Invocation,
     PermissionRequested,
     PlanProposed,
     QuestionRequested,
-    Told,
+    Response,
     TurnEnded,
     TurnFailed,
 )
@@ -124,12 +124,12 @@ class ScriptedRuntime:
 
     async def invoke(self, invocation: Invocation) -> AsyncIterator[EngineEvent]:
         invoked = Invoked(
-            invocation.job_id,
-            invocation.session_key,
-            invocation.prompt,
-            invocation.resume_key,
-            self._life,
-            asyncio.get_running_loop().time(),
+            job_id=invocation.job_id,
+            session_key=invocation.session_key,
+            prompt=invocation.prompt,
+            resume_key=invocation.resume_key,
+            life=self._life,
+            began=asyncio.get_running_loop().time(),
         )
         if self._is_unplugged:
             return
@@ -165,10 +165,10 @@ class ScriptedRuntime:
             case _:
                 pass
 
-    async def tell(self, session_key: str, told: Told) -> None:
-        if isinstance(told, Answer) and not self._is_unplugged and session_key in self._job_of:
+    async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
+        if isinstance(instruction, Response) and not self._is_unplugged and session_key in self._job_of:
             self._log.occupy(self._job_of[session_key])
-        await self._player.tell(session_key, told)
+        await self._player.instruct(session_key, instruction)
 
     def unasked(self) -> AsyncIterator[AgentInitiated]:
         return self._player.unasked()

@@ -1,7 +1,7 @@
 """From one seed: people, agents, weather, a disk and a daemon that crashes, until all is quiet. Then it is judged.
 
-The start, the flow and the store are the real ones. `simulate(seed)` does the same steps every time; what later parts of Fairlead
-bring (a chat service, a scheduler) joins as further actors.
+The start, the flow and the store are the real ones. `simulate(seed)` does the same steps every time; what later parts
+of Fairlead bring (a chat service, a scheduler) joins as further actors.
 """
 
 import asyncio
@@ -66,14 +66,14 @@ def simulate(seed: int, *, actors: ActorMaker = everybody, crashes: int | None =
             left -= 1
     judge(world)
     return Report(
-        seed,
-        world.lives,
-        world.steps + world.loop.steps,
-        sum(1 for p in world.promises if p.job_id),
-        len(world.agents.invoked),
-        len(world.history.posts),
-        tuple(world.violations),
-        tuple(world.story),
+        seed=seed,
+        lives=world.lives,
+        steps=world.steps + world.loop.steps,
+        accepted=sum(1 for p in world.promises if p.job_id),
+        invoked=len(world.agents.invoked),
+        posts=len(world.history.posts),
+        violations=tuple(world.violations),
+        story=tuple(world.story),
     )
 
 

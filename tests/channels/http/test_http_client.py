@@ -131,4 +131,8 @@ def test_an_error_without_words_of_its_own_crosses_the_wire_as_whole_sentences(c
 
 def test_a_code_that_only_a_newer_server_knows_is_still_told():
     told = error_in(w.Fault("E_FROM_TOMORROW", "It is late.", "Come back."))
-    assert (told.code, told.message, told.next_step) == (Code.E_INTERNAL, "E_FROM_TOMORROW: It is late.", "Come back.")
+    assert (told.code, told.message, told.next_step) == (
+        Code.E_INTERNAL,
+        "E_FROM_TOMORROW: It is late.",
+        "Come back.",
+    )

@@ -95,6 +95,7 @@ class DiscordChannel:
             threads=True,
             push=True,
             tables=False,
+            busy_code=Code.E_DISCORD_RATE_LIMIT,
         )
         self._gate = gate
         self._view = view
@@ -125,11 +126,11 @@ class DiscordChannel:
         )
         self._catch_up_reader = CatchUp(self._rest, view, Bounds(settings.catch_up_hours, settings.catch_up_messages))
         self._intake = Intake(
-            gate,
-            view,
-            self._places,
-            self._rest,
-            stranger_log,
+            gate=gate,
+            view=view,
+            places=self._places,
+            rest=self._rest,
+            stranger_log=stranger_log,
             refuse=self._refuse,
             look_back=self._catch_up_reader.missed,
         )

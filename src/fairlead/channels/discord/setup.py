@@ -111,13 +111,13 @@ def _seen(client: discord.Client, application: discord.AppInfo, guilds: tuple[Gu
     owner_id = application.team.owner_id if application.team is not None else owner.id
     flags = application.flags
     return ApplicationSeen(
-        str(application.id),
-        str(client.user.id),
-        client.user.name,
-        str(owner_id or owner.id),
-        owner.name,
-        flags.gateway_message_content or flags.gateway_message_content_limited,
-        guilds,
+        application_id=str(application.id),
+        bot_id=str(client.user.id),
+        bot_name=client.user.name,
+        owner_id=str(owner_id or owner.id),
+        owner_name=owner.name,
+        has_message_content=flags.gateway_message_content or flags.gateway_message_content_limited,
+        guilds=guilds,
     )
 
 

@@ -161,11 +161,11 @@ async def _listen(runner: web.AppRunner, host: str, port: int) -> tuple[str, int
 
 async def _understood(endpoint: Endpoint, service: Service, request: web.Request) -> Call:
     return Call(
-        service,
-        request,
-        channel_of(request),
-        await _body(endpoint, request),
-        _query(endpoint, request),
+        service=service,
+        http=request,
+        channel=channel_of(request),
+        body=await _body(endpoint, request),
+        query=_query(endpoint, request),
     )
 
 

@@ -21,6 +21,7 @@ from fairlead.api.wire import (
 )
 from fairlead.channels.http.call import Call, job_info
 from fairlead.core import replies, requests
+from fairlead.core.ids import QuestionId
 from fairlead.core.questions import RespondToQuestion
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import run_to_end
@@ -99,7 +100,7 @@ async def get_questions(call: Call) -> QuestionList:
 async def post_answer(call: Call) -> Answered:
     body: QuestionAnswer = call.body
     response = RespondToQuestion(
-        question_id=call.part("question_id"),
+        question_id=QuestionId(call.part("question_id")),
         person=call.caller(body.userId).person,
         verdict=body.verdict,
         chosen=body.chosen,

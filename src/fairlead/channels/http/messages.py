@@ -12,8 +12,11 @@ from fairlead.api.wire import KEY_HEADER, Accepted, Done, Failed, FaultBody, Mes
 from fairlead.channels.http.call import Call, Service
 from fairlead.channels.http.errors import json_reply, status_of
 from fairlead.channels.http.sse import acknowledge_if_wanted, send_events, until_over
+from fairlead.core import message_ids
+from fairlead.core.ids import MessageId
 from fairlead.core.inbound import Inbound, clean_text
 from fairlead.core.job_states import JobState
+from fairlead.core.message_outcomes import Refused
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import run_to_end
 from fairlead.ports import Receipt
@@ -48,11 +51,11 @@ def _inbound(call: Call, body: NewMessage) -> Inbound:
     caller = call.caller(body.userId)
     wanted = (body.userId, body.message, body.project, body.tool)
     inbound = Inbound(
-        caller.conversation,
-        caller.session_key,
-        _message_id(call.http.headers.get(KEY_HEADER)),
-        caller.person,
-        clean_text(body.message),
+        conversation=caller.conversation,
+        session_key=caller.session_key,
+        message_id=_message_id(call.http.headers.get(KEY_HEADER)),
+        person=caller.person,
+        text=clean_text(body.message),
         pre_authorised=True,
         project=body.project or None,
         tool=body.tool or None,
@@ -61,14 +64,13 @@ def _inbound(call: Call, body: NewMessage) -> Inbound:
     return _behind_refusals(call.service, inbound)
 
 
-def _message_id(key: str | None) -> str:
-    """The key itself. Digits get a sign before them: ids that are numbers rise on other channels, keys do not."""
+def _message_id(key: str | None) -> MessageId:
     if key is None:
-        return uuid.uuid4().hex
+        return MessageId(uuid.uuid4().hex)
     bare = key.strip().strip('"')
     if not _KEY_FORM.fullmatch(bare):
         raise error(Code.E_INVALID_ARGS, f"{KEY_HEADER} takes 1 to 128 letters, digits and . _ ~ + / = -")
-    return f"+{bare}" if bare.isdecimal() or bare.startswith("+") else bare
+    return message_ids.idempotency_id(bare)
 
 
 def _behind_refusals(service: Service, inbound: Inbound) -> Inbound:
@@ -76,9 +78,9 @@ def _behind_refusals(service: Service, inbound: Inbound) -> Inbound:
     first_id = inbound.message_id
     for number in range(2, _MAX_REFUSED):
         outcome = service.view.message_outcome(inbound.conversation, inbound.message_id)
-        if outcome is None or not outcome.refusal:
+        if not isinstance(outcome, Refused):
             break
-        inbound = msgspec.structs.replace(inbound, message_id=f"{first_id}~{number}")
+        inbound = msgspec.structs.replace(inbound, message_id=message_ids.id_after_refusals(first_id, number))
     return inbound
 
 

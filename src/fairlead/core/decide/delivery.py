@@ -1,10 +1,11 @@
-"""Deciding about what is owed: planned once, paid piece by piece, deferred, or given up openly."""
+"""Deciding about outbox entries: planned once, delivered piece by piece, deferred, or given up openly."""
 
 import msgspec
 
 from fairlead.core import timestamps
 from fairlead.core.decide.decision import NOTHING, Decision
-from fairlead.core.decide.thread_start import begun, undone
+from fairlead.core.decide.sessions import touch_events
+from fairlead.core.decide.thread_start import session_events, unbind_events
 from fairlead.core.events import (
     DeliveryAbandoned,
     DeliveryAcknowledged,
@@ -13,6 +14,7 @@ from fairlead.core.events import (
     Piece,
     PieceDelivered,
 )
+from fairlead.core.ids import BindingId, EntryId, MessageId
 from fairlead.core.limits import Limits
 from fairlead.core.routing import Destination
 from fairlead.core.state import OutboxEntry, State
@@ -22,32 +24,34 @@ from fairlead.errors import Code
 class PlanDelivery(msgspec.Struct, frozen=True):
     """`pieces` is empty where the client fetches for itself."""
 
-    entry_id: str
+    entry_id: EntryId
     destination: Destination
     pieces: tuple[Piece, ...] = ()
 
 
 class MarkPieceSent(msgspec.Struct, frozen=True):
-    entry_id: str
+    entry_id: EntryId
     index: int
-    message_id: str
+    message_id: MessageId
 
 
-class DeferDelivery(msgspec.Struct, frozen=True):
-    """`counts` is false while the whole channel is away: waiting for it is not a failed attempt."""
+class DeferDelivery(msgspec.Struct, frozen=True, kw_only=True):
+    """`counts` is false while the whole channel is away: waiting for it is not a failed attempt. `must_wait` is true
+    where the channel itself named the time to wait."""
 
-    entry_id: str
+    entry_id: EntryId
     wait_sec: float
     code: Code | None = None
     counts: bool = True
+    must_wait: bool = False
 
 
 class Acknowledge(msgspec.Struct, frozen=True):
-    entry_id: str
+    entry_id: EntryId
 
 
 class AbandonDelivery(msgspec.Struct, frozen=True):
-    entry_id: str
+    entry_id: EntryId
     code: Code
     reason: str
 
@@ -57,13 +61,15 @@ def plan_delivery(state: State, command: PlanDelivery, _now: str, _limits: Limit
     if entry is None or entry.plan is not None:
         return NOTHING
     to = command.destination
-    planned = DeliveryPlanned(command.entry_id, to.conversation, to.mode, to.reason, command.pieces)
+    planned = DeliveryPlanned(
+        entry_id=command.entry_id, destination=to.conversation, route=to.mode, reason=to.reason, pieces=command.pieces
+    )
     if to.conversation is not None:
-        return Decision((planned,), subject=command.entry_id)
+        return Decision((planned,))
     return Decision((planned, DeliveryAbandoned(command.entry_id, Code.E_UNDELIVERABLE, to.reason)))
 
 
-def _entry_with_piece(state: State, entry_id: str, index: int) -> OutboxEntry | None:
+def _entry_with_piece(state: State, entry_id: EntryId, index: int) -> OutboxEntry | None:
     entry = state.outbox.get(entry_id)
     if entry is None or entry.plan is None or not 0 <= index < len(entry.plan.pieces):
         return None
@@ -71,12 +77,17 @@ def _entry_with_piece(state: State, entry_id: str, index: int) -> OutboxEntry | 
 
 
 def mark_piece_sent(state: State, command: MarkPieceSent, now: str, _limits: Limits) -> Decision:
-    """In one batch with what the piece began: there is never an opening message whose session nobody knows."""
+    """In one batch with what the piece began: there is never an opening message whose session nobody knows.
+
+    A piece that arrived is activity of its conversation: it moves the expiry of the binding there (requirement D1)."""
     entry = _entry_with_piece(state, command.entry_id, command.index)
     if entry is None or str(command.index) in entry.paid:
         return NOTHING
     paid = PieceDelivered(command.entry_id, command.index, command.message_id)
-    return Decision((paid, *(begun(state, entry, command.message_id, now) if command.index == 0 else ())))
+    started = session_events(state, entry, command.message_id, now) if command.index == 0 else ()
+    to = entry.plan.destination if entry.plan is not None else None
+    binding_id = state.bound.get(to.address, BindingId("")) if to is not None else BindingId("")
+    return Decision((paid, *started, *touch_events(state, binding_id, now, active_at=now)))
 
 
 def defer_delivery(state: State, command: DeferDelivery, now: str, limits: Limits) -> Decision:
@@ -88,13 +99,20 @@ def defer_delivery(state: State, command: DeferDelivery, now: str, limits: Limit
     age = timestamps.seconds_between(entry.owed_at, now)
     if attempts >= limits.max_delivery_attempts or age > limits.delivery_patience_sec:
         reason = f"given up after {attempts} attempts and {age / 3600:.1f} hours"
-        return _given_up(state, entry, code, reason)
+        return _give_up(state, entry, code, reason)
     due = timestamps.plus(now, command.wait_sec)
-    return Decision((DeliveryDeferred(command.entry_id, attempts, due, command.code or ""),))
+    deferred = DeliveryDeferred(
+        entry_id=command.entry_id,
+        attempts=attempts,
+        due=due,
+        error_code=command.code or "",
+        must_wait=command.must_wait,
+    )
+    return Decision((deferred,))
 
 
 def acknowledge(state: State, command: Acknowledge, _now: str, _limits: Limits) -> Decision:
-    """A client may be quicker than the plan; what is planned in pieces is paid in pieces."""
+    """A client may fetch before there is a plan; an entry that is planned in pieces is delivered in pieces."""
     entry = state.outbox.get(command.entry_id)
     if entry is None or (entry.plan is not None and not entry.awaits_fetching):
         return NOTHING
@@ -103,8 +121,8 @@ def acknowledge(state: State, command: Acknowledge, _now: str, _limits: Limits) 
 
 def abandon_delivery(state: State, command: AbandonDelivery, _now: str, _limits: Limits) -> Decision:
     entry = state.outbox.get(command.entry_id)
-    return NOTHING if entry is None else _given_up(state, entry, command.code, command.reason)
+    return NOTHING if entry is None else _give_up(state, entry, command.code, command.reason)
 
 
-def _given_up(state: State, entry: OutboxEntry, code: Code, reason: str) -> Decision:
-    return Decision((*undone(state, entry), DeliveryAbandoned(entry.entry_id, code, reason)))
+def _give_up(state: State, entry: OutboxEntry, code: Code, reason: str) -> Decision:
+    return Decision((*unbind_events(state, entry), DeliveryAbandoned(entry.entry_id, code, reason)))

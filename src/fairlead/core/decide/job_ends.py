@@ -1,10 +1,10 @@
-"""How jobs end. Every end owes somebody at least a line, in the same batch."""
+"""How jobs end. Every end puts at least a line for the person into the outbox, in the same batch."""
 
 from typing import Final, TypeAlias
 
 import msgspec
 
-from fairlead.core.decide.decision import NOTHING, Decision, refused
+from fairlead.core.decide.decision import NOTHING, Decision, refuse
 from fairlead.core.events import (
     DeliveryOwed,
     FileRef,
@@ -18,6 +18,8 @@ from fairlead.core.events import (
     QuestionClosed,
     Spent,
 )
+from fairlead.core.ids import BlobName, JobId
+from fairlead.core.job_states import JobState, states_before
 from fairlead.core.limits import Limits
 from fairlead.core.state import Job, State, answer_entry_id
 from fairlead.errors import Code
@@ -28,7 +30,7 @@ MAX_ERROR_CHARS: Final = 2000
 
 class Completed(msgspec.Struct, frozen=True):
     text: str
-    text_blob: str = ""
+    text_blob: BlobName = BlobName("")
     files: tuple[FileRef, ...] = ()
     spent: Spent = Spent()
 
@@ -47,47 +49,58 @@ class Cancelled(msgspec.Struct, frozen=True):
 
 Outcome: TypeAlias = Completed | Failed | Cancelled
 
+_WITHDRAWABLE: Final = states_before(JobWithdrawn)
+_TRYABLE_AGAIN: Final = states_before(JobTriedAgain)
+_HAS_TURN: Final = states_before(JobMarkedUnknownAfterCrash)
+_CANCELLABLE_IN_QUEUE: Final = states_before(JobCancelled) - _HAS_TURN
+_ENDABLE: Final[dict[type[Outcome], frozenset[JobState]]] = {
+    Completed: states_before(JobCompleted),
+    Failed: states_before(JobFailed),
+    Cancelled: states_before(JobCancelled) & _HAS_TURN,
+}
+"""When a turn may report its end; a job that has no turn yet is cancelled with `CancelQueued`."""
+
 
 class EndJob(msgspec.Struct, frozen=True):
-    job_id: str
+    job_id: JobId
     outcome: Outcome
 
 
 class MarkInterrupted(msgspec.Struct, frozen=True):
-    """Recovery at start: nobody knows what the agent had done by then, so nothing is run again by itself."""
+    """Recovery at start: nobody knows what the agent had done by then, so Fairlead runs no such job again by itself."""
 
 
 class TryAgain(msgspec.Struct, frozen=True):
-    job_id: str
+    job_id: JobId
     code: Code
     reason: str
 
 
 class CancelQueued(msgspec.Struct, frozen=True):
-    job_id: str
+    job_id: JobId
     person: str
     reason: str = ""
 
 
 class WithdrawJob(msgspec.Struct, frozen=True):
-    job_id: str
+    job_id: JobId
     reason: str
 
 
 def end_job(state: State, command: EndJob, _now: str, limits: Limits) -> Decision:
     job = state.jobs.get(command.job_id)
-    if job is None or job.state not in {"running", "waiting"}:
+    if job is None or job.state not in _ENDABLE[type(command.outcome)]:
         return NOTHING
-    closed = () if _is_asked_across_a_restart(command.outcome) else _closed_questions(state, job)
-    return Decision((*closed, _end_event(job, command.outcome, limits), owed(job)), subject=job.job_id)
+    closed = () if _is_asked_across_a_restart(command.outcome) else _close_questions(state, job)
+    return Decision((*closed, _end_event(job, command.outcome, limits), answer_delivery(job)), job_id=job.job_id)
 
 
 def _is_asked_across_a_restart(outcome: Outcome) -> bool:
-    """A restart ends the job, in good order or not; its buttons are there afterwards, and mean what they mean then."""
+    """A shutdown ends the job and leaves its questions open: their buttons still stand after the restart."""
     return isinstance(outcome, Failed) and outcome.code == Code.E_SHUTDOWN
 
 
-def _closed_questions(state: State, job: Job) -> tuple[JournalEvent, ...]:
+def _close_questions(state: State, job: Job) -> tuple[JournalEvent, ...]:
     return tuple(
         QuestionClosed(q.question_id, "job_ended")
         for q in state.questions.values()
@@ -101,53 +114,73 @@ def _end_event(job: Job, outcome: Outcome, limits: Limits) -> JournalEvent:
             excerpt = outcome.text[: limits.max_result_excerpt_chars]
             inline = "" if outcome.text_blob else outcome.text
             return JobCompleted(
-                job.job_id, job.session_key, inline, excerpt, outcome.text_blob, outcome.files, outcome.spent
+                job_id=job.job_id,
+                session_key=job.session_key,
+                text=inline,
+                excerpt=excerpt,
+                text_blob=outcome.text_blob,
+                files=outcome.files,
+                spent=outcome.spent,
             )
         case Failed():
             message = outcome.message[:MAX_ERROR_CHARS]
-            return JobFailed(job.job_id, job.session_key, outcome.code, message, outcome.text, outcome.spent)
+            return JobFailed(
+                job_id=job.job_id,
+                session_key=job.session_key,
+                error_code=outcome.code,
+                error_message=message,
+                text=outcome.text,
+                spent=outcome.spent,
+            )
         case Cancelled():
             return JobCancelled(job.job_id, job.session_key, outcome.person, outcome.reason)
 
 
-def owed(job: Job) -> DeliveryOwed:
-    return DeliveryOwed(answer_entry_id(job.job_id), "answer", job.session_key, job.conversation, job.job_id)
+def answer_delivery(job: Job) -> DeliveryOwed:
+    return DeliveryOwed(
+        entry_id=answer_entry_id(job.job_id),
+        kind="answer",
+        session_key=job.session_key,
+        requester=job.conversation,
+        job_id=job.job_id,
+    )
 
 
 def mark_interrupted(state: State, _command: MarkInterrupted, _now: str, _limits: Limits) -> Decision:
     events: list[JournalEvent] = []
     for job_id in (*state.running, *state.waiting):
         job = state.jobs[job_id]
-        events += (JobMarkedUnknownAfterCrash(job_id, job.session_key), owed(job))
+        events += (JobMarkedUnknownAfterCrash(job_id, job.session_key), answer_delivery(job))
     return Decision(tuple(events))
 
 
 def try_again(state: State, command: TryAgain, _now: str, _limits: Limits) -> Decision:
-    """Once, and only while nothing can have happened twice: the caller knows of tools, the state of permissions."""
+    """A second attempt is made once, and only where the agent cannot have acted: the caller knows whether a tool had
+    started, the state whether a permission was granted."""
     job = state.jobs.get(command.job_id)
-    if job is None or job.state != "running":
-        return refused(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} is not running.")
+    if job is None or job.state not in _TRYABLE_AGAIN:
+        return refuse(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} is not running.")
     if job.tried_again:
-        return refused(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} has had its second attempt.")
+        return refuse(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} has had its second attempt.")
     if any(q.job_id == job.job_id and q.verdict == "allow" for q in state.questions.values()):
-        return refused(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} was granted a permission and may have used it.")
-    return Decision((JobTriedAgain(command.job_id, command.code, command.reason),), subject=command.job_id)
+        return refuse(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} was granted a permission and may have used it.")
+    return Decision((JobTriedAgain(command.job_id, command.code, command.reason),), job_id=command.job_id)
 
 
 def cancel_queued_job(state: State, command: CancelQueued, _now: str, _limits: Limits) -> Decision:
     events = cancel_queued(state, command.job_id, command.person, command.reason)
-    return Decision(events, subject=command.job_id) if events else refused(Code.E_NOTHING_TO_CANCEL)
+    return Decision(events, job_id=command.job_id) if events else refuse(Code.E_NOTHING_TO_CANCEL)
 
 
-def cancel_queued(state: State, job_id: str, person: str, reason: str) -> tuple[JournalEvent, ...]:
+def cancel_queued(state: State, job_id: JobId, person: str, reason: str) -> tuple[JournalEvent, ...]:
     job = state.jobs.get(job_id)
-    if job is None or job.state != "queued":
+    if job is None or job.state not in _CANCELLABLE_IN_QUEUE:
         return ()
-    return (JobCancelled(job_id, job.session_key, person, reason), owed(job))
+    return (JobCancelled(job_id, job.session_key, person, reason), answer_delivery(job))
 
 
 def withdraw_job(state: State, command: WithdrawJob, _now: str, _limits: Limits) -> Decision:
     job = state.jobs.get(command.job_id)
-    if job is None or job.state != "queued":
+    if job is None or job.state not in _WITHDRAWABLE:
         return NOTHING
-    return Decision((JobWithdrawn(command.job_id, command.reason),), subject=command.job_id)
+    return Decision((JobWithdrawn(command.job_id, command.reason),), job_id=command.job_id)

@@ -4,14 +4,16 @@ Every message of an allowed person leaves exactly one fact with its dedupe key (
 a stranger's leaves none.
 """
 
+from typing import Final
+
 import msgspec
 
+from fairlead.core import message_ids
 from fairlead.core.decide.decision import NOTHING, Decision
 from fairlead.core.decide.projects import project_to_work_in, tool_to_keep
 from fairlead.core.decide.sessions import binding_events
 from fairlead.core.events import (
     AttachmentsStored,
-    Cause,
     JobAmended,
     JobEnqueued,
     JournalEvent,
@@ -22,18 +24,23 @@ from fairlead.core.events import (
     SessionCreated,
     ToolChanged,
 )
+from fairlead.core.ids import BlobName, JobId
 from fairlead.core.inbound import Attachment, Inbound, clean_text
+from fairlead.core.job_states import RETRYABLE, states_before
 from fairlead.core.limits import Limits
+from fairlead.core.message_outcomes import Enqueued, Refused, Skipped
 from fairlead.core.retention import is_rising
-from fairlead.core.state import RETRYABLE, Job, Project, Session, State
+from fairlead.core.state import Job, Project, Session, State
 from fairlead.errors import Code, FairleadError, error
+
+_AMENDABLE: Final = states_before(JobAmended)
 
 
 class Submit(msgspec.Struct, frozen=True):
     """`prompt_blob` holds the text where it is too long for a line of the journal."""
 
     inbound: Inbound
-    prompt_blob: str = ""
+    prompt_blob: BlobName = BlobName("")
 
 
 class SkipMessage(msgspec.Struct, frozen=True):
@@ -44,13 +51,13 @@ class SkipMessage(msgspec.Struct, frozen=True):
 class AmendJob(msgspec.Struct, frozen=True):
     """`text` is the person's own words; `prompt_blob`, where there is one, holds the whole prompt."""
 
-    job_id: str
+    job_id: JobId
     text: str
-    prompt_blob: str = ""
+    prompt_blob: BlobName = BlobName("")
 
 
 class StoreAttachments(msgspec.Struct, frozen=True):
-    job_id: str
+    job_id: JobId
     attachments: tuple[Attachment, ...]
 
 
@@ -71,7 +78,7 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
     inbound = command.inbound
     if not is_allowed(state, inbound.person, limits, pre_authorised=inbound.pre_authorised):
         return Decision(refusal=error(Code.E_OWNER_ONLY))
-    seen = _seen_before(state, inbound)
+    seen = _decide_duplicate(state, inbound)
     if seen is not None:
         return seen
     session = state.session_for(inbound.conversation, inbound.session_key, now)
@@ -84,22 +91,22 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
     problem = _room_problem(session, project, inbound, limits)
     if problem is not None:
         return _refuse(inbound, problem)
-    before = _preparation(state, session, project, inbound, now)
-    key = session.session_key if session is not None else str(inbound.session_key)
+    before = _preparing_events(state, session, project, inbound, now)
+    key = session.session_key if session is not None else inbound.session_key.text
     job = JobEnqueued(
-        new_job_id(state, now),
-        key,
-        inbound.conversation,
-        inbound.message_id,
-        inbound.person,
-        _quotation(inbound) if command.prompt_blob else prompt_of(inbound),
-        command.prompt_blob,
-        inbound.attachments,
-        cause=_cause(inbound),
+        job_id=new_job_id(state, now),
+        session_key=key,
+        conversation=inbound.conversation,
+        message_id=inbound.message_id,
+        person=inbound.person,
+        prompt=_quotation(inbound) if command.prompt_blob else prompt_of(inbound),
+        prompt_blob=command.prompt_blob,
+        attachments=inbound.attachments,
+        cause=inbound.cause,
         body_digest=inbound.body_digest,
         quoted=0 if command.prompt_blob else len(_quotation(inbound)),
     )
-    return Decision((*before, job), subject=job.job_id)
+    return Decision((*before, job), job_id=job.job_id)
 
 
 def prompt_of(inbound: Inbound) -> str:
@@ -119,22 +126,25 @@ def quotation_of(job: Job) -> str:
     return job.prompt if job.prompt_blob else job.prompt[: job.quoted]
 
 
-def new_job_id(state: State, now: str) -> str:
-    return f"job_{now[:10].replace('-', '')}_{state.jobs_made + 1:04d}"
+def new_job_id(state: State, now: str) -> JobId:
+    return JobId(f"job_{now[:10].replace('-', '')}_{state.jobs_made + 1:04d}")
 
 
-def _seen_before(state: State, inbound: Inbound) -> Decision | None:
-    fate = state.fate_of(inbound.conversation, inbound.message_id)
-    if fate is None:
-        floor = state.floors.get(inbound.conversation.address, -1)
-        below = is_rising(inbound.message_id) and int(inbound.message_id) <= floor
-        return Decision(duplicate=True) if below else None
-    if fate.startswith("refused "):
-        return Decision(refusal=error(Code(fate.removeprefix("refused "))), duplicate=True)
-    job = state.jobs.get(fate)
-    if job is not None and inbound.body_digest not in {"", job.body_digest}:
-        return Decision(refusal=error(Code.E_IDEMPOTENCY_MISMATCH), subject=fate, duplicate=True)
-    return Decision(subject=fate if fate.startswith("job_") else "", duplicate=True)
+def _decide_duplicate(state: State, inbound: Inbound) -> Decision | None:
+    match state.outcome_of(inbound.conversation, inbound.message_id):
+        case None:
+            floor = state.dedupe_floors.get(inbound.conversation.address, -1)
+            below = is_rising(inbound.message_id) and int(inbound.message_id) <= floor
+            return Decision(duplicate=True) if below else None
+        case Refused(code):
+            return Decision(refusal=error(Code(code)), duplicate=True)
+        case Skipped():
+            return Decision(duplicate=True)
+        case Enqueued(job_id):
+            job = state.jobs.get(job_id)
+            is_other_body = job is not None and inbound.body_digest not in {"", job.body_digest}
+            mismatch = error(Code.E_IDEMPOTENCY_MISMATCH) if is_other_body else None
+            return Decision(refusal=mismatch, job_id=job_id, duplicate=True)
 
 
 def _message_problem(inbound: Inbound, limits: Limits) -> FairleadError | None:
@@ -162,17 +172,22 @@ def _room_problem(session: Session | None, project: Project, inbound: Inbound, l
     return None
 
 
-def _preparation(
+def _preparing_events(
     state: State, session: Session | None, project: Project, inbound: Inbound, now: str
 ) -> tuple[JournalEvent, ...]:
     """What must be so before the job can be: the session, its binding, its project and its tool."""
-    key = session.session_key if session is not None else str(inbound.session_key)
+    key = session.session_key if session is not None else inbound.session_key.text
     events: list[JournalEvent] = []
     tool = inbound.tool or tool_to_keep(session, project)
     if session is None:
         events.append(
             SessionCreated(
-                key, inbound.session_key.session_id, project.name, tool, inbound.conversation, inbound.person
+                session_key=key,
+                session_id=inbound.session_key.session_id,
+                project=project.name,
+                tool=tool,
+                conversation=inbound.conversation,
+                person=inbound.person,
             )
         )
     if state.session_at(inbound.conversation, now) is None:
@@ -185,19 +200,21 @@ def _preparation(
 
 
 def _refuse(inbound: Inbound, problem: FairleadError) -> Decision:
-    event = MessageRefused(inbound.conversation, inbound.message_id, inbound.person, problem.code, inbound.body_digest)
+    event = MessageRefused(
+        conversation=inbound.conversation,
+        message_id=inbound.message_id,
+        person=inbound.person,
+        error_code=problem.code,
+        body_digest=inbound.body_digest,
+    )
     return Decision((event,), refusal=problem)
-
-
-def _cause(inbound: Inbound) -> Cause:
-    return msgspec.convert(inbound.cause, Cause)
 
 
 def skip_message(state: State, command: SkipMessage, _now: str, limits: Limits) -> Decision:
     inbound = command.inbound
     if not is_allowed(state, inbound.person, limits, pre_authorised=inbound.pre_authorised):
         return Decision(refusal=error(Code.E_OWNER_ONLY))
-    seen = _seen_before(state, inbound)
+    seen = _decide_duplicate(state, inbound)
     if seen is not None:
         return seen
     return Decision((MessageSkipped(inbound.conversation, inbound.message_id, inbound.person, command.reason),))
@@ -206,7 +223,7 @@ def skip_message(state: State, command: SkipMessage, _now: str, limits: Limits) 
 def amend_job(state: State, command: AmendJob, _now: str, limits: Limits) -> Decision:
     """Only the person's own words change: what they quoted stays before them."""
     job = state.jobs.get(command.job_id)
-    if job is None or job.state != "queued" or not command.text.strip():
+    if job is None or job.state not in _AMENDABLE or not command.text.strip():
         return NOTHING
     if len(command.text.encode("utf-8", "replace")) > limits.max_message_bytes:
         return Decision(refusal=error(Code.E_MESSAGE_TOO_LARGE))
@@ -214,7 +231,7 @@ def amend_job(state: State, command: AmendJob, _now: str, limits: Limits) -> Dec
     prompt = quotation if command.prompt_blob else quotation + clean_text(command.text)
     if (prompt, command.prompt_blob) == (job.prompt, job.prompt_blob):
         return NOTHING
-    return Decision((JobAmended(job.job_id, prompt, command.prompt_blob),), subject=job.job_id)
+    return Decision((JobAmended(job.job_id, prompt, command.prompt_blob),), job_id=job.job_id)
 
 
 def store_attachments(state: State, command: StoreAttachments, _now: str, _limits: Limits) -> Decision:
@@ -231,14 +248,14 @@ def retry_job(state: State, command: RetryJob, now: str, limits: Limits) -> Deci
     if original.cause == "agent":
         message = f"The agent began {original.job_id} by itself: there is no prompt to send again."
         return Decision(refusal=error(Code.E_JOB_NOT_RETRYABLE, message))
-    message_id = f"retry-{original.job_id}"
-    fate = state.fate_of(original.conversation, message_id)
-    if fate is not None:
+    message_id = message_ids.retry_id(original.job_id)
+    retried = state.outcome_of(original.conversation, message_id)
+    if isinstance(retried, Enqueued):
         return Decision(
             refusal=error(
                 Code.E_JOB_NOT_RETRYABLE,
-                f"{original.job_id} has already been tried again, as {fate}.",
-                next_step=f"If that failed too, retry {fate}.",
+                f"{original.job_id} has already been tried again, as {retried.job_id}.",
+                next_step=f"If that failed too, retry {retried.job_id}.",
             )
         )
     session = state.sessions.get(original.session_key)
@@ -247,22 +264,22 @@ def retry_job(state: State, command: RetryJob, now: str, limits: Limits) -> Deci
     if len(session.queue) >= limits.max_queue_per_session:
         return Decision(refusal=error(Code.E_QUEUE_FULL))
     job = JobEnqueued(
-        new_job_id(state, now),
-        original.session_key,
-        original.conversation,
-        message_id,
-        command.person,
-        command.prompt,
-        original.prompt_blob,
-        command.attachments or original.attachments,
-        original.attempt + 1,
-        original.job_id,
-        "retry",
+        job_id=new_job_id(state, now),
+        session_key=original.session_key,
+        conversation=original.conversation,
+        message_id=message_id,
+        person=command.person,
+        prompt=command.prompt,
+        prompt_blob=original.prompt_blob,
+        attachments=command.attachments or original.attachments,
+        attempt=original.attempt + 1,
+        retry_of=original.job_id,
+        cause="retry",
     )
-    return Decision((job, *_stale_questions(state, original.job_id)), subject=job.job_id)
+    return Decision((job, *_close_stale_questions(state, original.job_id)), job_id=job.job_id)
 
 
-def _stale_questions(state: State, job_id: str) -> tuple[JournalEvent, ...]:
+def _close_stale_questions(state: State, job_id: JobId) -> tuple[JournalEvent, ...]:
     """The new attempt asks for itself: a late click on the old question must not begin a third."""
     return tuple(
         QuestionClosed(q.question_id, "withdrawn")

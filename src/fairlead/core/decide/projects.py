@@ -6,8 +6,9 @@ from typing import Final
 import msgspec
 
 from fairlead.core.conversation import ConversationRef
-from fairlead.core.decide.decision import Decision, refused
+from fairlead.core.decide.decision import Decision, refuse
 from fairlead.core.events import JournalEvent, ProjectCreated, ProjectSwitched, ProjectUpdated, SessionCreated
+from fairlead.core.ids import SessionKeyText
 from fairlead.core.keys import SessionKey
 from fairlead.core.limits import Limits
 from fairlead.core.state import Project, Session, State
@@ -24,7 +25,7 @@ class DirectoryFacts(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-class CreateProject(msgspec.Struct, frozen=True):
+class CreateProject(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     directory: DirectoryFacts
     tools: tuple[str, ...]
@@ -39,7 +40,7 @@ class AddProject(msgspec.Struct, frozen=True):
     source: str = "command"
 
 
-class UpdateProject(msgspec.Struct, frozen=True):
+class UpdateProject(msgspec.Struct, frozen=True, kw_only=True):
     """Take over what a person wrote into config.json, or that a path came or went."""
 
     name: str
@@ -58,23 +59,23 @@ class SwitchProject(msgspec.Struct, frozen=True):
 
 def create_project(state: State, command: CreateProject, _now: str, limits: Limits) -> Decision:
     if not NAME_PATTERN.fullmatch(command.name):
-        return refused(Code.E_INVALID_NAME, f"{command.name[:60]!r} cannot be a project's name.")
+        return refuse(Code.E_INVALID_NAME, f"{command.name[:60]!r} cannot be a project's name.")
     if command.name in state.projects:
-        return refused(Code.E_PROJECT_EXISTS, f"Project {command.name!r} exists.")
+        return refuse(Code.E_PROJECT_EXISTS, f"Project {command.name!r} exists.")
     problem = _path_problem(command.directory) or _tool_problem(
         command.tools, command.default_tool, command.args, limits
     )
     if problem is not None:
         return Decision(refusal=problem)
     event = ProjectCreated(
-        state.projects_made + 1,
-        command.name,
-        command.directory.real_path,
-        command.tools,
-        command.default_tool,
-        command.args,
+        number=state.projects_made + 1,
+        name=command.name,
+        path=command.directory.real_path,
+        enabled_tools=command.tools,
+        default_tool=command.default_tool,
+        default_args=command.args,
     )
-    return Decision((event,), subject=command.name)
+    return Decision((event,), project=command.name)
 
 
 def add_project(state: State, command: AddProject, _now: str, limits: Limits) -> Decision:
@@ -83,33 +84,33 @@ def add_project(state: State, command: AddProject, _now: str, limits: Limits) ->
         return Decision(refusal=problem)
     known = next((p for p in state.projects.values() if p.path == command.directory.real_path), None)
     if known is not None:
-        return Decision(subject=known.name, duplicate=True)
+        return Decision(project=known.name, duplicate=True)
     name = free_name(state, command.directory.given)
     event = ProjectCreated(
-        state.projects_made + 1,
-        name,
-        command.directory.real_path,
-        limits.tools,
-        limits.tools[0],
+        number=state.projects_made + 1,
+        name=name,
+        path=command.directory.real_path,
+        enabled_tools=limits.tools,
+        default_tool=limits.tools[0],
         source=command.source,
     )
-    return Decision((event,), subject=name)
+    return Decision((event,), project=name)
 
 
 def update_project(state: State, command: UpdateProject, _now: str, limits: Limits) -> Decision:
     project = state.projects.get(command.name)
     if project is None:
-        return refused(Code.E_PROJECT_NOT_FOUND, f"There is no project {command.name!r}.")
+        return refuse(Code.E_PROJECT_NOT_FOUND, f"There is no project {command.name!r}.")
     problem = _tool_problem(command.tools, command.default_tool, command.args, limits, known=project.enabled_tools)
     if problem is not None:
         return Decision(refusal=problem)
     event = ProjectUpdated(
-        command.name,
-        command.directory.real_path or project.path,
-        command.tools,
-        command.default_tool,
-        command.args,
-        command.directory.problem,
+        name=command.name,
+        path=command.directory.real_path or project.path,
+        enabled_tools=command.tools,
+        default_tool=command.default_tool,
+        default_args=command.args,
+        disabled=command.directory.problem,
     )
     unchanged = (
         event.path == project.path
@@ -118,33 +119,35 @@ def update_project(state: State, command: UpdateProject, _now: str, limits: Limi
         and event.default_args == project.default_args
         and event.disabled == project.disabled
     )
-    return Decision(() if unchanged else (event,), subject=command.name)
+    return Decision(() if unchanged else (event,), project=command.name)
 
 
 def switch_project(state: State, command: SwitchProject, _now: str, _limits: Limits) -> Decision:
     project = state.project_named(command.project)
     if project is None:
-        return refused(Code.E_PROJECT_NOT_FOUND, f"There is no project {command.project[:60]!r}.")
+        return refuse(Code.E_PROJECT_NOT_FOUND, f"There is no project {command.project[:60]!r}.")
     if project.disabled:
-        return Decision(refusal=_disabled(project))
-    session = state.sessions.get(str(command.session_key))
+        return Decision(refusal=_disabled_error(project))
+    session = state.sessions.get(command.session_key.text)
     events: list[JournalEvent] = []
     if session is None:
         events.append(
             SessionCreated(
-                str(command.session_key),
-                command.session_key.session_id,
-                project.name,
-                project.default_tool,
-                command.conversation,
-                command.person,
+                session_key=command.session_key.text,
+                session_id=command.session_key.session_id,
+                project=project.name,
+                tool=project.default_tool,
+                conversation=command.conversation,
+                person=command.person,
             )
         )
-    events.append(switched(session, project, str(command.session_key), command.person))
-    return Decision(tuple(events), subject=project.name)
+    events.append(switch_event(session, project, command.session_key.text, command.person))
+    return Decision(tuple(events), project=project.name)
 
 
-def switched(session: Session | None, project: Project, session_key: str, person: str) -> ProjectSwitched:
+def switch_event(
+    session: Session | None, project: Project, session_key: SessionKeyText, person: str
+) -> ProjectSwitched:
     return ProjectSwitched(session_key, person, project.name, tool_to_keep(session, project))
 
 
@@ -165,7 +168,7 @@ def project_to_work_in(
         project = state.project_named(name)
         if project is None:
             return error(Code.E_PROJECT_NOT_FOUND, f"There is no project {name[:60]!r}.")
-        return _disabled(project) if project.disabled else project
+        return _disabled_error(project) if project.disabled else project
     usable = [p for p in state.projects.values() if not p.disabled]
     if len(usable) == 1:
         return usable[0]
@@ -189,7 +192,7 @@ def _path_problem(directory: DirectoryFacts) -> FairleadError | None:
     return error(Code.E_INVALID_PATH, directory.problem) if directory.problem else None
 
 
-def _disabled(project: Project) -> FairleadError:
+def _disabled_error(project: Project) -> FairleadError:
     return error(
         Code.E_INVALID_PATH,
         f"Project {project.name!r} is disabled: {project.disabled}",

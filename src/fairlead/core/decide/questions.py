@@ -1,11 +1,12 @@
 """Deciding about questions: asked by an agent, answered by a person, or by nobody in time, which means no."""
 
 from functools import partial
+from typing import Final
 
 import msgspec
 
-from fairlead.core import timestamps
-from fairlead.core.decide.decision import NOTHING, Decision, refused
+from fairlead.core import message_ids, timestamps
+from fairlead.core.decide.decision import NOTHING, Decision, refuse
 from fairlead.core.decide.messages import is_allowed, new_job_id
 from fairlead.core.engine import Ask, PermissionRequested, PlanProposed, QuestionRequested
 from fairlead.core.events import (
@@ -18,23 +19,27 @@ from fairlead.core.events import (
     QuestionClosed,
     RuleGranted,
 )
+from fairlead.core.ids import JobId, QuestionId
+from fairlead.core.job_states import states_before
 from fairlead.core.limits import Limits
 from fairlead.core.questions import RespondToQuestion
 from fairlead.core.state import Job, OpenQuestion, State, question_entry_id
 from fairlead.errors import Code
 
+_ASKABLE: Final = states_before(QuestionAsked)
+
 
 class AskPerson(msgspec.Struct, frozen=True):
-    job_id: str
+    job_id: JobId
     ask: Ask
 
 
 class ExpireQuestion(msgspec.Struct, frozen=True):
-    question_id: str
+    question_id: QuestionId
 
 
 class WithdrawQuestion(msgspec.Struct, frozen=True):
-    job_id: str
+    job_id: JobId
     request_id: str
 
 
@@ -45,20 +50,25 @@ def narrow_rule(request: PermissionRequested) -> str:
 
 def ask_person(state: State, command: AskPerson, now: str, limits: Limits) -> Decision:
     job = state.jobs.get(command.job_id)
-    if job is None or job.state not in {"running", "waiting"}:
-        return refused(Code.E_SESSION_STATE, f"{command.job_id} is no longer running.")
+    if job is None or job.state not in _ASKABLE:
+        return refuse(Code.E_SESSION_STATE, f"{command.job_id} is no longer running.")
     if job.state == "running" and len(state.waiting) >= limits.max_waiting:
-        return refused(Code.E_SESSION_STATE, f"{limits.max_waiting} jobs already wait for an answer.")
-    question_id = f"q_{state.questions_made + 1}"
-    asked = _asked(question_id, job, command.ask, timestamps.plus(now, limits.question_timeout_sec))
+        return refuse(Code.E_SESSION_STATE, f"{limits.max_waiting} jobs already wait for an answer.")
+    question_id = QuestionId(f"q_{state.questions_made + 1}")
+    asked = _build_asked_event(question_id, job, command.ask, timestamps.plus(now, limits.question_timeout_sec))
     entry = DeliveryOwed(
-        question_entry_id(question_id), "question", job.session_key, job.conversation, job.job_id, question_id
+        entry_id=question_entry_id(question_id),
+        kind="question",
+        session_key=job.session_key,
+        requester=job.conversation,
+        job_id=job.job_id,
+        question_id=question_id,
     )
-    return Decision((asked, entry), subject=question_id)
+    return Decision((asked, entry), question_id=question_id)
 
 
-def _asked(question_id: str, job: Job, ask: Ask, deadline: str) -> QuestionAsked:
-    asked = partial(
+def _build_asked_event(question_id: QuestionId, job: Job, ask: Ask, deadline: str) -> QuestionAsked:
+    build = partial(
         QuestionAsked,
         question_id=question_id,
         job_id=job.job_id,
@@ -68,7 +78,7 @@ def _asked(question_id: str, job: Job, ask: Ask, deadline: str) -> QuestionAsked
     )
     match ask:
         case PermissionRequested():
-            return asked(
+            return build(
                 kind="permission",
                 title=ask.title,
                 tool=ask.tool,
@@ -79,41 +89,41 @@ def _asked(question_id: str, job: Job, ask: Ask, deadline: str) -> QuestionAsked
             )
         case QuestionRequested():
             title = ask.items[0].text if ask.items else "The agent asks."
-            return asked(kind="question", title=title, items=ask.items)
+            return build(kind="question", title=title, items=ask.items)
         case PlanProposed():
-            return asked(kind="plan", title="Go ahead with this plan?", detail=ask.plan)
+            return build(kind="plan", title="Go ahead with this plan?", detail=ask.plan)
 
 
 def respond_to_question(state: State, command: RespondToQuestion, now: str, limits: Limits) -> Decision:
     if not is_allowed(state, command.person, limits, pre_authorised=command.pre_authorised):
-        return refused(Code.E_OWNER_ONLY)
+        return refuse(Code.E_OWNER_ONLY)
     question = state.questions.get(command.question_id)
     if question is None or question.status != "open":
-        return refused(Code.E_QUESTION_CLOSED, _why_closed(question))
+        return refuse(Code.E_QUESTION_CLOSED, _why_closed(question))
     if command.for_session and not (command.pre_authorised or command.person == state.owner_id):
-        return refused(Code.E_OWNER_ONLY, "Only the owner allows something for the whole session.")
+        return refuse(Code.E_OWNER_ONLY, "Only the owner allows something for the whole session.")
     if question.kind == "question" and command.verdict == "allow":
         made = ChoiceMade(command.question_id, command.person, command.chosen)
         command = msgspec.structs.replace(command, chosen=question.chosen | command.chosen)
         if command.partial and not _has_all(question, command.chosen):
-            return Decision((made,), subject=question.job_id)
+            return Decision((made,), job_id=question.job_id)
     job = state.jobs.get(question.job_id)
     if job is None or not state.can_be_answered(question.question_id):
         return _job_is_gone(question)
     if not job.is_live:
         return _respond_after_crash(state, question, command, now, limits)
     answered = QuestionAnswered(
-        command.question_id,
-        command.verdict,
-        command.person,
-        command.chosen,
-        command.message,
-        command.for_session,
+        question_id=command.question_id,
+        verdict=command.verdict,
+        person=command.person,
+        chosen=command.chosen,
+        message=command.message,
+        for_session=command.for_session,
     )
     granted: tuple[JournalEvent, ...] = ()
     if command.for_session and command.verdict == "allow" and question.rule:
         granted = (RuleGranted(question.session_key, job.generation, question.rule, command.person),)
-    return Decision((answered, *granted), subject=question.job_id)
+    return Decision((answered, *granted), job_id=question.job_id)
 
 
 def _has_all(question: OpenQuestion, chosen: dict[str, str]) -> bool:
@@ -129,7 +139,7 @@ def _why_closed(question: OpenQuestion | None) -> str:
 
 
 def _job_is_gone(question: OpenQuestion) -> Decision:
-    return refused(
+    return refuse(
         Code.E_QUESTION_CLOSED,
         f"The job that asked, {question.job_id}, was interrupted.",
         next_step=f"`retry {question.job_id}` runs it again.",
@@ -141,24 +151,30 @@ def _respond_after_crash(
 ) -> Decision:
     """A click on a question is consent to go on, as a retry is, unless it declines to answer; a permission died with
     the process that asked."""
-    answered = QuestionAnswered(command.question_id, command.verdict, command.person, command.chosen, command.message)
+    answered = QuestionAnswered(
+        question_id=command.question_id,
+        verdict=command.verdict,
+        person=command.person,
+        chosen=command.chosen,
+        message=command.message,
+    )
     if command.verdict == "deny":
-        return Decision((answered,), subject=question.job_id)
+        return Decision((answered,), job_id=question.job_id)
     if len(state.sessions[question.session_key].queue) >= limits.max_queue_per_session:
-        return refused(Code.E_QUEUE_FULL)
+        return refuse(Code.E_QUEUE_FULL)
     enqueued = JobEnqueued(
-        new_job_id(state, now),
-        question.session_key,
-        question.conversation,
-        f"answer-{question.question_id}",
-        command.person,
-        question_and_answer(question, command.chosen, command.message),
+        job_id=new_job_id(state, now),
+        session_key=question.session_key,
+        conversation=question.conversation,
+        message_id=message_ids.response_id(question.question_id),
+        person=command.person,
+        prompt=question_and_response(question, command.chosen, command.message),
         cause="answer",
     )
-    return Decision((answered, enqueued), subject=enqueued.job_id)
+    return Decision((answered, enqueued), job_id=enqueued.job_id)
 
 
-def question_and_answer(question: OpenQuestion, chosen: dict[str, str], message: str) -> str:
+def question_and_response(question: OpenQuestion, chosen: dict[str, str], message: str) -> str:
     lines = ["You asked, and the answer came after a restart:"]
     for item in question.items:
         lines += (f"Question: {item.text}", f"Answer: {chosen.get(item.text, message or 'no answer')}")
@@ -169,7 +185,7 @@ def expire_question(state: State, command: ExpireQuestion, _now: str, _limits: L
     question = state.questions.get(command.question_id)
     if question is None or question.status != "open":
         return NOTHING
-    return Decision((QuestionClosed(command.question_id, "expired"),), subject=question.job_id)
+    return Decision((QuestionClosed(command.question_id, "expired"),), job_id=question.job_id)
 
 
 def withdraw_question(state: State, command: WithdrawQuestion, _now: str, _limits: Limits) -> Decision:

@@ -2,42 +2,43 @@
 
 import msgspec
 
-from fairlead.core.conversation import ConversationRef
-from fairlead.core.decide.decision import NOTHING, Decision, refused
+from fairlead.core import message_ids
+from fairlead.core.decide.decision import NOTHING, Decision, refuse
 from fairlead.core.decide.messages import new_job_id
 from fairlead.core.events import JobContinued, JobEnqueued, JobProgress, JobStarted, ResumeKeyForgotten, ResumeKeyLearnt
+from fairlead.core.ids import JobId, ResumeKey, SessionKeyText
 from fairlead.core.limits import Limits
 from fairlead.core.state import Job, Session, State, resume_slot
 from fairlead.errors import Code
 
 
 class StartNext(msgspec.Struct, frozen=True):
-    """Give the next free slot away, if there is one and somebody is ready for it; `held` jobs are not yet."""
+    """Give the next free slot to the job whose turn it is; `held` jobs may not start yet."""
 
-    held: frozenset[str] = frozenset()
+    held: frozenset[JobId] = frozenset()
 
 
 class BeginAgentTurn(msgspec.Struct, frozen=True):
     """The agent began a turn by itself: it is running already and asks for no slot."""
 
-    session_key: str
+    session_key: SessionKeyText
     generation: int
     turn_id: str
 
 
 class LearnResumeKey(msgspec.Struct, frozen=True):
-    job_id: str
-    key: str
+    job_id: JobId
+    key: ResumeKey
 
 
 class ForgetResumeKey(msgspec.Struct, frozen=True):
     """The tool says that it does not know the talk it was asked to go on with."""
 
-    job_id: str
+    job_id: JobId
 
 
 class ReportProgress(msgspec.Struct, frozen=True):
-    job_id: str
+    job_id: JobId
     tools_started: int
 
 
@@ -46,19 +47,19 @@ def start_next(state: State, command: StartNext, _now: str, limits: Limits) -> D
         return NOTHING
     answered = next((job_id for job_id in state.waiting if not has_open_question(state, job_id)), None)
     if answered is not None:
-        return Decision((JobContinued(answered),), subject=answered)
+        return Decision((JobContinued(answered),), job_id=answered)
     session = _longest_unserved(state, command.held)
     if session is None:
         return NOTHING
     job_id = session.queue[0]
-    return Decision((_started(state, session, job_id),), subject=job_id)
+    return Decision((_start_event(state, session, job_id),), job_id=job_id)
 
 
-def has_open_question(state: State, job_id: str) -> bool:
+def has_open_question(state: State, job_id: JobId) -> bool:
     return any(q.job_id == job_id and q.status == "open" for q in state.questions.values())
 
 
-def _longest_unserved(state: State, held: frozenset[str]) -> Session | None:
+def _longest_unserved(state: State, held: frozenset[JobId]) -> Session | None:
     """Of the sessions that have work and do none, the one that started a job longest ago."""
     idle = (
         s
@@ -68,49 +69,57 @@ def _longest_unserved(state: State, held: frozenset[str]) -> Session | None:
     return min(idle, key=lambda s: s.last_started, default=None)
 
 
-def _started(state: State, session: Session, job_id: str) -> JobStarted:
+def _start_event(state: State, session: Session, job_id: JobId) -> JobStarted:
     project = state.projects[session.project]
     return JobStarted(
-        job_id,
-        session.session_key,
-        session.tool,
-        project.name,
-        project.path,
-        session.generation,
-        session.resume_keys.get(resume_slot(session.tool, project.path), ""),
+        job_id=job_id,
+        session_key=session.session_key,
+        tool=session.tool,
+        project=project.name,
+        project_path=project.path,
+        generation=session.generation,
+        resume_key=session.resume_keys.get(resume_slot(session.tool, project.path), ResumeKey("")),
     )
 
 
 def begin_agent_turn(state: State, command: BeginAgentTurn, now: str, _limits: Limits) -> Decision:
     session = state.sessions.get(command.session_key)
     if session is None:
-        return refused(Code.E_SESSION_NOT_FOUND, f"An agent spoke for {command.session_key!r}, which is not there.")
-    if command.generation != session.generation:  # its words, and its resume key, belong to the talk that was ended
-        return refused(
-            Code.E_SESSION_NOT_FOUND, f"An agent spoke for {command.session_key!r} as it was before a reset."
-        )
-    message_id = f"agent-{command.turn_id}"
-    conversation: ConversationRef = session.conversation
-    if state.fate_of(conversation, message_id) is not None:
+        return refuse(Code.E_SESSION_NOT_FOUND, f"An agent spoke for {command.session_key!r}, which is not there.")
+    if (
+        command.generation != session.generation
+    ):  # the agent's words and its resume key belong to the talk that the reset ended
+        return refuse(Code.E_SESSION_NOT_FOUND, f"An agent spoke for {command.session_key!r} as it was before a reset.")
+    message_id = message_ids.agent_turn_id(command.turn_id)
+    conversation = session.conversation
+    if state.outcome_of(conversation, message_id) is not None:
         return Decision(duplicate=True)
     job_id = new_job_id(state, now)
-    enqueued = JobEnqueued(job_id, session.session_key, conversation, message_id, "", "", cause="agent")
-    return Decision((enqueued, _started(state, session, job_id)), subject=job_id)
+    enqueued = JobEnqueued(
+        job_id=job_id,
+        session_key=session.session_key,
+        conversation=conversation,
+        message_id=message_id,
+        person="",
+        prompt="",
+        cause="agent",
+    )
+    return Decision((enqueued, _start_event(state, session, job_id)), job_id=job_id)
 
 
 def learn_resume_key(state: State, command: LearnResumeKey, _now: str, _limits: Limits) -> Decision:
-    """Late keys of an older generation change nothing, and a key that is known needs no second line."""
+    """A late key of an older generation changes nothing, and a key that is known needs no second line."""
     job = state.jobs.get(command.job_id)
     session = state.sessions.get(job.session_key) if job is not None else None
     if job is None or session is None or job.generation != session.generation or job.tool is None or not job.is_live:
         return NOTHING
     if session.resume_keys.get(resume_slot(job.tool or "", job.project_path)) == command.key:
         return NOTHING
-    return Decision((_learnt(job, command.key),))
+    return Decision((_resume_key_event(job, command.key),))
 
 
 def forget_resume_key(state: State, command: ForgetResumeKey, _now: str, _limits: Limits) -> Decision:
-    """Only where no answer ever came with it: a talk that somebody may remember is never quietly begun anew."""
+    """Only a key that no answer ever came with: a talk that people remember is never quietly begun anew."""
     job = state.jobs.get(command.job_id)
     session = state.sessions.get(job.session_key) if job is not None else None
     if job is None or session is None or job.generation != session.generation or not job.is_live:
@@ -121,8 +130,14 @@ def forget_resume_key(state: State, command: ForgetResumeKey, _now: str, _limits
     return Decision((ResumeKeyForgotten(job.session_key, job.generation, job.tool or "", job.project_path),))
 
 
-def _learnt(job: Job, key: str) -> ResumeKeyLearnt:
-    return ResumeKeyLearnt(job.session_key, job.generation, job.tool or "", job.project_path, key)
+def _resume_key_event(job: Job, key: ResumeKey) -> ResumeKeyLearnt:
+    return ResumeKeyLearnt(
+        session_key=job.session_key,
+        generation=job.generation,
+        tool=job.tool or "",
+        project_path=job.project_path,
+        key=key,
+    )
 
 
 def report_progress(state: State, command: ReportProgress, _now: str, _limits: Limits) -> Decision:

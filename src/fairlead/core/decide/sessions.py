@@ -6,7 +6,7 @@ import msgspec
 
 from fairlead.core import timestamps
 from fairlead.core.conversation import BindingTargetKind, ConversationRef
-from fairlead.core.decide.decision import NOTHING, Decision, refused
+from fairlead.core.decide.decision import NOTHING, Decision, refuse
 from fairlead.core.decide.job_ends import cancel_queued
 from fairlead.core.decide.projects import project_to_work_in
 from fairlead.core.events import (
@@ -24,6 +24,7 @@ from fairlead.core.events import (
     StateFounded,
     ToolChanged,
 )
+from fairlead.core.ids import BindingId, JobId, SessionKeyText
 from fairlead.core.keys import SessionKey
 from fairlead.core.limits import Limits
 from fairlead.core.state import Project, State
@@ -46,36 +47,39 @@ class SeePerson(msgspec.Struct, frozen=True):
     locale: str
 
 
-class StartSession(msgspec.Struct, frozen=True):
-    """A new session in a place of its own, bound from the first moment."""
+class StartSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A new session in a place of its own, bound from the first moment. For a session that starts another one
+    (requirement D4); people start threads with `StartThread`."""
 
     session_key: SessionKey
     conversation: ConversationRef
     person: str
     project: str | None = None
     tool: str | None = None
-    parent_session_key: str = ""
+    parent_session_key: SessionKeyText = SessionKeyText("")
     target_kind: BindingTargetKind = "session"
 
 
 class ChangeTool(msgspec.Struct, frozen=True):
-    session_key: str
+    session_key: SessionKeyText
     tool: str
 
 
 class ChooseModel(msgspec.Struct, frozen=True):
-    session_key: str
+    session_key: SessionKeyText
     tool: str
     model: str
 
 
 class ResetSession(msgspec.Struct, frozen=True):
-    session_key: str
+    session_key: SessionKeyText
     person: str
 
 
-class Bind(msgspec.Struct, frozen=True):
-    target_session_key: str
+class Bind(msgspec.Struct, frozen=True, kw_only=True):
+    """Part of the binding service (requirement D1), as `Touch` and `Unbind` are."""
+
+    target_session_key: SessionKeyText
     target_kind: BindingTargetKind
     conversation: ConversationRef
     metadata: dict[str, Any] = {}
@@ -83,14 +87,14 @@ class Bind(msgspec.Struct, frozen=True):
 
 
 class Touch(msgspec.Struct, frozen=True):
-    binding_id: str
+    binding_id: BindingId
     at: str | None = None
 
 
 class Unbind(msgspec.Struct, frozen=True):
     reason: str
-    binding_id: str | None = None
-    target_session_key: str | None = None
+    binding_id: BindingId | None = None
+    target_session_key: SessionKeyText | None = None
 
 
 def found_state(state: State, command: FoundState, _now: str, _limits: Limits) -> Decision:
@@ -112,24 +116,24 @@ def see_person(state: State, command: SeePerson, _now: str, _limits: Limits) -> 
 
 
 def start_session(state: State, command: StartSession, now: str, _limits: Limits) -> Decision:
-    key = str(command.session_key)
+    key = command.session_key.text
     if key in state.sessions:
-        return Decision(subject=key, duplicate=True)
+        return Decision(duplicate=True)
     chosen = project_and_tool(state, command.person, command.project, command.tool)
     if isinstance(chosen, FairleadError):
         return Decision(refusal=chosen)
     project, tool = chosen
     created = SessionCreated(
-        key,
-        command.session_key.session_id,
-        project.name,
-        tool,
-        command.conversation,
-        command.person,
-        command.parent_session_key,
+        session_key=key,
+        session_id=command.session_key.session_id,
+        project=project.name,
+        tool=tool,
+        conversation=command.conversation,
+        person=command.person,
+        parent_session_key=command.parent_session_key,
     )
     bound = binding_events(state, key, command.conversation, now, target_kind=command.target_kind)
-    return Decision((created, *bound), subject=key)
+    return Decision((created, *bound))
 
 
 def project_and_tool(
@@ -148,22 +152,22 @@ def project_and_tool(
 def change_tool(state: State, command: ChangeTool, _now: str, _limits: Limits) -> Decision:
     session = state.sessions.get(command.session_key)
     if session is None:
-        return refused(Code.E_NOT_IN_MANAGED_THREAD)
+        return refuse(Code.E_NOT_IN_MANAGED_THREAD)
     project = state.projects[session.project]
     if command.tool not in project.enabled_tools:
         enabled = ", ".join(project.enabled_tools)
-        return refused(
+        return refuse(
             Code.E_TOOL_NOT_ENABLED,
             f"{command.tool[:40]!r} is not enabled in {project.name}: it has {enabled}.",
         )
     if session.tool == command.tool:
-        return Decision(subject=command.session_key)
-    return Decision((ToolChanged(command.session_key, command.tool),), subject=command.session_key)
+        return Decision()
+    return Decision((ToolChanged(command.session_key, command.tool),))
 
 
 def choose_model(state: State, command: ChooseModel, _now: str, _limits: Limits) -> Decision:
     if command.session_key not in state.sessions:
-        return refused(Code.E_NO_ACTIVE_SESSION)
+        return refuse(Code.E_NO_ACTIVE_SESSION)
     return Decision((ModelChosen(command.session_key, command.tool, command.model),))
 
 
@@ -172,7 +176,7 @@ def reset_session(state: State, command: ResetSession, _now: str, _limits: Limit
     that a crash left behind go too: a late click must not carry the old talk into the new one."""
     session = state.sessions.get(command.session_key)
     if session is None:
-        return refused(Code.E_NOT_IN_MANAGED_THREAD)
+        return refuse(Code.E_NOT_IN_MANAGED_THREAD)
     reset = SessionReset(command.session_key, session.generation + 1, command.person)
     queued = [e for job_id in session.queue for e in cancel_queued(state, job_id, command.person, "reset")]
     left_behind = [
@@ -180,17 +184,17 @@ def reset_session(state: State, command: ResetSession, _now: str, _limits: Limit
         for q in state.questions.values()
         if q.session_key == command.session_key and q.status == "open" and not _is_live(state, q.job_id)
     ]
-    return Decision((reset, *queued, *left_behind), subject=command.session_key)
+    return Decision((reset, *queued, *left_behind))
 
 
-def _is_live(state: State, job_id: str) -> bool:
+def _is_live(state: State, job_id: JobId) -> bool:
     job = state.jobs.get(job_id)
     return job is not None and job.is_live
 
 
 def bind(state: State, command: Bind, now: str, _limits: Limits) -> Decision:
     if command.target_session_key not in state.sessions:
-        return refused(Code.E_SESSION_NOT_FOUND, f"There is no session {command.target_session_key[:100]!r}.")
+        return refuse(Code.E_SESSION_NOT_FOUND, f"There is no session {command.target_session_key[:100]!r}.")
     events = binding_events(
         state,
         command.target_session_key,
@@ -200,12 +204,12 @@ def bind(state: State, command: Bind, now: str, _limits: Limits) -> Decision:
         ttl_ms=command.ttl_ms,
         metadata=command.metadata,
     )
-    return Decision(events, subject=next(e.binding_id for e in events if isinstance(e, BindingBound)))
+    return Decision(events, binding_id=next(e.binding_id for e in events if isinstance(e, BindingBound)))
 
 
 def binding_events(
     state: State,
-    session_key: str,
+    session_key: SessionKeyText,
     conversation: ConversationRef,
     now: str,
     *,
@@ -214,18 +218,18 @@ def binding_events(
     metadata: dict[str, Any] | None = None,
 ) -> tuple[JournalEvent, ...]:
     """A new binding; what the place was bound to before ends as `rebound`, or as `expired` if it had."""
-    older = state.bindings.get(state.bound.get(conversation.address, ""))
+    older = state.bindings.get(state.bound.get(conversation.address, BindingId("")))
     reason = "rebound" if older is not None and older.is_live(now) else "expired"
     ended = () if older is None else (BindingEnded(older.binding_id, reason),)
     bound = BindingBound(
-        f"bind_{state.bindings_made + 1}",
-        session_key,
-        target_kind,
-        conversation,
-        now,
-        None if ttl_ms is None else timestamps.plus(now, ttl_ms / 1000),
-        ttl_ms,
-        metadata or {},
+        binding_id=BindingId(f"bind_{state.bindings_made + 1}"),
+        target_session_key=session_key,
+        target_kind=target_kind,
+        conversation=conversation,
+        bound_at=now,
+        expires_at=None if ttl_ms is None else timestamps.plus(now, ttl_ms / 1000),
+        ttl_ms=ttl_ms,
+        metadata=metadata or {},
     )
     return (*ended, bound)
 
@@ -233,13 +237,16 @@ def binding_events(
 def touch(state: State, command: Touch, now: str, _limits: Limits) -> Decision:
     """Activity moves the expiry by the binding's whole time to live. One that lives for good needs no touch, one that
     has expired is not revived, and a late report of old activity shortens nothing."""
-    binding = state.bindings.get(command.binding_id)
+    events = touch_events(state, command.binding_id, now, active_at=command.at or now)
+    return Decision(events) if events else NOTHING
+
+
+def touch_events(state: State, binding_id: BindingId, now: str, *, active_at: str) -> tuple[JournalEvent, ...]:
+    binding = state.bindings.get(binding_id)
     if binding is None or binding.ttl_ms is None or not binding.is_live(now):
-        return NOTHING
-    expiry = timestamps.plus(command.at or now, binding.ttl_ms / 1000)
-    if expiry <= (binding.expires_at or ""):
-        return NOTHING
-    return Decision((BindingTouched(command.binding_id, expiry),), subject=command.binding_id)
+        return ()
+    expiry = timestamps.plus(active_at, binding.ttl_ms / 1000)
+    return (BindingTouched(binding_id, expiry),) if expiry > (binding.expires_at or "") else ()
 
 
 def unbind(state: State, command: Unbind, _now: str, _limits: Limits) -> Decision:

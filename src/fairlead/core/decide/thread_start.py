@@ -4,16 +4,17 @@ by its channel names the session. So no thread can exist that nobody has written
 import msgspec
 
 from fairlead.core.conversation import ConversationRef
-from fairlead.core.decide.decision import Decision, refused
+from fairlead.core.decide.decision import Decision, refuse
 from fairlead.core.decide.sessions import binding_events, project_and_tool
 from fairlead.core.events import BindingEnded, DeliveryOwed, JournalEvent, SessionCreated, ThreadOpening
+from fairlead.core.ids import NO_SESSION, MessageId
 from fairlead.core.keys import SessionKey, thread_key
 from fairlead.core.limits import Limits
 from fairlead.core.state import OutboxEntry, State, thread_start_entry_id
 from fairlead.errors import Code, FairleadError
 
 
-class StartThread(msgspec.Struct, frozen=True):
+class StartThread(msgspec.Struct, frozen=True, kw_only=True):
     """`conversation` and `session_key` are those of the place that the thread shall grow in."""
 
     asked_by: str
@@ -27,19 +28,37 @@ class StartThread(msgspec.Struct, frozen=True):
 def start_thread(state: State, command: StartThread, _now: str, _limits: Limits) -> Decision:
     entry_id = thread_start_entry_id(command.asked_by)
     if entry_id in state.outbox:
-        return Decision(subject=entry_id, duplicate=True)
+        return Decision(entry_id=entry_id, duplicate=True)
     key = command.session_key
     if key.kind != "channel" or key.space_id is None:
-        return refused(Code.E_NOT_IN_TEXT_CHANNEL)
+        return refuse(Code.E_NOT_IN_TEXT_CHANNEL)
     chosen = project_and_tool(state, command.person, command.project, command.tool)
     if isinstance(chosen, FairleadError):
         return Decision(refusal=chosen)
     project, tool = chosen
-    opening = ThreadOpening(command.asked_by, command.person, project.name, tool, key.agent_id, key.space_id)
-    return Decision((DeliveryOwed(entry_id, "opening", "", command.conversation, opening=opening),), subject=entry_id)
+    opening = ThreadOpening(
+        asked_by=command.asked_by,
+        person=command.person,
+        project=project.name,
+        tool=tool,
+        agent_id=key.agent_id,
+        space_id=key.space_id,
+    )
+    return Decision(
+        (
+            DeliveryOwed(
+                entry_id=entry_id,
+                kind="opening",
+                session_key=NO_SESSION,
+                requester=command.conversation,
+                opening=opening,
+            ),
+        ),
+        entry_id=entry_id,
+    )
 
 
-def thread_of(entry: OutboxEntry, message_id: str) -> SessionKey | None:
+def thread_of(entry: OutboxEntry, message_id: MessageId) -> SessionKey | None:
     """The session that this message opens; None if it is not one that opens anything."""
     opening = entry.opening
     if opening is None:
@@ -47,22 +66,29 @@ def thread_of(entry: OutboxEntry, message_id: str) -> SessionKey | None:
     return thread_key(agent_id=opening.agent_id, space_id=opening.space_id, thread_id=message_id)
 
 
-def begun(state: State, entry: OutboxEntry, message_id: str, now: str) -> tuple[JournalEvent, ...]:
+def session_events(state: State, entry: OutboxEntry, message_id: MessageId, now: str) -> tuple[JournalEvent, ...]:
     """The opening message stands: the session and its binding, before the thread itself is made."""
     opening, key = entry.opening, thread_of(entry, message_id)
-    if opening is None or key is None or str(key) in state.sessions:
+    if opening is None or key is None or key.text in state.sessions:
         return ()
     parent = entry.requester
     there = ConversationRef(parent.channel, parent.account_id, message_id, parent.conversation_id)
-    created = SessionCreated(str(key), key.session_id, opening.project, opening.tool, there, opening.person)
-    return (created, *binding_events(state, str(key), there, now))
+    created = SessionCreated(
+        session_key=key.text,
+        session_id=key.session_id,
+        project=opening.project,
+        tool=opening.tool,
+        conversation=there,
+        person=opening.person,
+    )
+    return (created, *binding_events(state, key.text, there, now))
 
 
-def undone(state: State, entry: OutboxEntry) -> tuple[JournalEvent, ...]:
+def unbind_events(state: State, entry: OutboxEntry) -> tuple[JournalEvent, ...]:
     """The thread can never be made: nothing stays bound to it."""
     key = thread_of(entry, entry.paid["0"]) if "0" in entry.paid else None
     return tuple(
         BindingEnded(b.binding_id, "its thread could not be made")
         for b in state.bindings.values()
-        if key is not None and b.target_session_key == str(key)
+        if key is not None and b.target_session_key == key.text
     )

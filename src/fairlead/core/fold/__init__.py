@@ -88,7 +88,7 @@ SILENT: Final = (e.JobProgress, e.DaemonStarted)
 _Rule = Callable[[State, str, Any], None]
 _RULES: Final[dict[type[e.JournalEvent], _Rule]] = {
     e.StateFounded: sessions.state_founded,
-    e.DaemonStarted: sessions.only_recorded,
+    e.DaemonStarted: sessions.change_nothing,
     e.OwnerSet: sessions.owner_set,
     e.PersonSeen: sessions.person_seen,
     e.ProjectCreated: sessions.project_created,
@@ -108,7 +108,7 @@ _RULES: Final[dict[type[e.JournalEvent], _Rule]] = {
     e.AttachmentsStored: jobs.attachments_stored,
     e.JobWithdrawn: jobs.job_withdrawn,
     e.JobStarted: jobs.job_started,
-    e.JobProgress: sessions.only_recorded,
+    e.JobProgress: sessions.change_nothing,
     e.JobTriedAgain: jobs.job_tried_again,
     e.JobContinued: jobs.job_continued,
     e.JobCompleted: jobs.job_completed,

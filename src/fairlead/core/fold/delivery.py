@@ -1,21 +1,21 @@
-"""What becomes of what is owed: planned, paid piece by piece, and settled."""
+"""The rules for outbox entries: planned, delivered piece by piece, and removed."""
 
 from fairlead.core import events as e
+from fairlead.core.ids import ConversationAddress
 from fairlead.core.retention import remove_entry
 from fairlead.core.state import OutboxEntry, State
 
 
 def delivery_owed(state: State, ts: str, event: e.DeliveryOwed) -> None:
     entry = state.outbox[event.entry_id] = OutboxEntry(
-        event.entry_id,
-        event.kind,
-        event.session_key,
-        event.requester,
-        ts,
-        event.job_id,
-        event.question_id,
-        event.text,
-        event.fail_closed,
+        entry_id=event.entry_id,
+        kind=event.kind,
+        session_key=event.session_key,
+        requester=event.requester,
+        owed_at=ts,
+        job_id=event.job_id,
+        question_id=event.question_id,
+        fail_closed=event.fail_closed,
     )
     if event.opening is not None:
         entry.opening = event.opening
@@ -35,14 +35,15 @@ def piece_delivered(state: State, _ts: str, event: e.PieceDelivered) -> None:
         return
     to = plan.destination
     if to is not None:
-        state.last_posts[f"{to.channel}/{to.account_id}/{to.conversation_id}"] = event.message_id
+        address = ConversationAddress(f"{to.channel}/{to.account_id}/{to.conversation_id}")
+        state.last_posts[address] = event.message_id
     if len(plan.pieces) == 1:  # nearly always, so nothing is written that goes in the next line
         remove_entry(state, entry)
         return
     entry.paid[str(event.index)] = event.message_id
     if len(entry.paid) == len(plan.pieces):
         remove_entry(state, entry)
-    elif entry.attempts or entry.due:  # what was waited for is there: the next piece need not wait for it
+    elif entry.attempts or entry.due:  # the channel takes messages again: the next piece need not wait
         entry.attempts = 0
         entry.due = ""
 
@@ -53,6 +54,7 @@ def delivery_deferred(state: State, _ts: str, event: e.DeliveryDeferred) -> None
         entry.attempts = event.attempts
         entry.due = event.due
         entry.last_error = event.error_code
+        entry.must_wait = event.must_wait
 
 
 def delivery_acknowledged(state: State, _ts: str, event: e.DeliveryAcknowledged) -> None:

@@ -1,11 +1,22 @@
-"""What becomes of messages and jobs. Every attribute is written only where it changes: replay spends its time here."""
+"""The rules for messages and jobs. A rule writes an attribute only where it changes: replay spends its time here."""
 
 from typing import Final
 
 from fairlead.core import events as e
-from fairlead.core.state import Job, JobState, Session, State, resume_slot
+from fairlead.core.ids import ConversationAddress
+from fairlead.core.job_states import JobState, states_before
+from fairlead.core.message_outcomes import Refused, Skipped, encode_outcome
+from fairlead.core.state import Job, Session, State, resume_slot
 
-_UNDER_WAY: Final = frozenset({"running", "waiting"})
+_AMENDABLE: Final = states_before(e.JobAmended)
+_WITHDRAWABLE: Final = states_before(e.JobWithdrawn)
+_STARTABLE: Final = states_before(e.JobStarted)
+_TRYABLE_AGAIN: Final = states_before(e.JobTriedAgain)
+_CONTINUABLE: Final = states_before(e.JobContinued)
+_COMPLETABLE: Final = states_before(e.JobCompleted)
+_FAILABLE: Final = states_before(e.JobFailed)
+_CANCELLABLE: Final = states_before(e.JobCancelled)
+_INTERRUPTIBLE: Final = states_before(e.JobMarkedUnknownAfterCrash)
 
 
 def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
@@ -14,21 +25,21 @@ def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
     key = session.session_key
     at = event.conversation
     job = state.jobs[job_id] = Job(
-        job_id,
-        key,
-        session.session_id,
-        at,
-        event.message_id,
-        event.person,
-        "queued",
-        event.prompt,
-        ts,
-        event.prompt_blob,
-        event.attachments,
-        event.attempt,
-        event.retry_of,
-        event.cause,
-        event.body_digest,
+        job_id=job_id,
+        session_key=key,
+        session_id=session.session_id,
+        conversation=at,
+        message_id=event.message_id,
+        person=event.person,
+        state="queued",
+        prompt=event.prompt,
+        enqueued_at=ts,
+        prompt_blob=event.prompt_blob,
+        attachments=event.attachments,
+        attempt=event.attempt,
+        retry_of=event.retry_of,
+        cause=event.cause,
+        body_digest=event.body_digest,
     )
     if event.quoted:
         job.quoted = event.quoted
@@ -37,28 +48,28 @@ def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
     session.last_activity_at = ts
     state.ready[key] = 0
     state.account.received += 1
-    address = f"{at.channel}/{at.account_id}/{at.conversation_id}"
-    here = state.fates_of_today.get(address)
+    address = ConversationAddress(f"{at.channel}/{at.account_id}/{at.conversation_id}")
+    here = state.outcomes_today.get(address)
     if here is None:
-        here = state.fates_of_today[address] = {}
-    here[job.message_id] = job_id
+        here = state.outcomes_today[address] = {}
+    here[event.message_id] = job_id  # what encode_outcome makes of Enqueued, without the call
 
 
 def message_refused(state: State, _ts: str, event: e.MessageRefused) -> None:
     state.account.received += 1
     state.account.refused += 1
-    _remember(state, event, f"refused {event.error_code}")
+    _remember(state, event, Refused(event.error_code))
 
 
 def message_skipped(state: State, _ts: str, event: e.MessageSkipped) -> None:
     state.account.received += 1
     state.account.skipped += 1
-    _remember(state, event, f"skipped {event.reason}")
+    _remember(state, event, Skipped(event.reason))
 
 
 def job_amended(state: State, _ts: str, event: e.JobAmended) -> None:
     job = state.jobs.get(event.job_id)
-    if job is not None and job.state == "queued":
+    if job is not None and job.state in _AMENDABLE:
         job.prompt = event.prompt
         job.prompt_blob = event.prompt_blob
         if event.prompt_blob:
@@ -73,7 +84,7 @@ def attachments_stored(state: State, _ts: str, event: e.AttachmentsStored) -> No
 
 def job_withdrawn(state: State, ts: str, event: e.JobWithdrawn) -> None:
     job = state.jobs.get(event.job_id)
-    if job is not None and job.state == "queued":
+    if job is not None and job.state in _WITHDRAWABLE:
         _end(state, ts, job, "withdrawn")
         state.account.withdrawn += 1
 
@@ -81,7 +92,7 @@ def job_withdrawn(state: State, ts: str, event: e.JobWithdrawn) -> None:
 def job_started(state: State, ts: str, event: e.JobStarted) -> None:
     job_id = event.job_id
     job = state.jobs.get(job_id)
-    if job is None or job.state != "queued":
+    if job is None or job.state not in _STARTABLE:
         return
     session = state.sessions[job.session_key]
     session.queue.remove(job_id)
@@ -107,13 +118,13 @@ def job_started(state: State, ts: str, event: e.JobStarted) -> None:
 
 def job_tried_again(state: State, _ts: str, event: e.JobTriedAgain) -> None:
     job = state.jobs.get(event.job_id)
-    if job is not None and job.is_live:
+    if job is not None and job.state in _TRYABLE_AGAIN:
         job.tried_again = True
 
 
 def job_continued(state: State, _ts: str, event: e.JobContinued) -> None:
     job = state.jobs.get(event.job_id)
-    if job is not None and job.state == "waiting":
+    if job is not None and job.state in _CONTINUABLE:
         job.state = "running"
         state.waiting.remove(event.job_id)
         state.running.append(event.job_id)
@@ -121,7 +132,7 @@ def job_continued(state: State, _ts: str, event: e.JobContinued) -> None:
 
 def job_completed(state: State, ts: str, event: e.JobCompleted) -> None:
     job = state.jobs.get(event.job_id)
-    if job is None or job.state not in _UNDER_WAY:
+    if job is None or job.state not in _COMPLETABLE:
         return
     session = _end(state, ts, job, "success")
     job.result_excerpt = event.excerpt
@@ -138,7 +149,7 @@ def job_completed(state: State, ts: str, event: e.JobCompleted) -> None:
 
 def job_failed(state: State, ts: str, event: e.JobFailed) -> None:
     job = state.jobs.get(event.job_id)
-    if job is None or job.state not in _UNDER_WAY:
+    if job is None or job.state not in _FAILABLE:
         return
     session = _end(state, ts, job, "failed")
     job.error_code = event.error_code
@@ -150,21 +161,21 @@ def job_failed(state: State, ts: str, event: e.JobFailed) -> None:
 
 def job_cancelled(state: State, ts: str, event: e.JobCancelled) -> None:
     job = state.jobs.get(event.job_id)
-    if job is not None and job.is_live:
+    if job is not None and job.state in _CANCELLABLE:
         _end(state, ts, job, "cancelled")
         state.account.cancelled += 1
 
 
 def job_marked_unknown(state: State, ts: str, event: e.JobMarkedUnknownAfterCrash) -> None:
     job = state.jobs.get(event.job_id)
-    if job is not None and job.is_live:
+    if job is not None and job.state in _INTERRUPTIBLE:
         _end(state, ts, job, "unknown_after_crash")
         job.error_code = "E_UNKNOWN_AFTER_CRASH"
         state.account.unknown += 1
 
 
 def _end(state: State, ts: str, job: Job, how: JobState) -> Session:
-    """What every end has in common: it leaves queue and slot, and its prompt is in the journal if anybody asks."""
+    """Every end does this: the job leaves its queue or slot, and its prompt stays in the journal alone."""
     session = state.sessions[job.session_key]
     job_id = job.job_id
     before = job.state
@@ -189,8 +200,8 @@ def _end(state: State, ts: str, job: Job, how: JobState) -> Session:
     return session
 
 
-def _remember(state: State, event: e.MessageRefused | e.MessageSkipped, fate: str) -> None:
-    state.fates_of_today.setdefault(event.conversation.address, {})[event.message_id] = fate
+def _remember(state: State, event: e.MessageRefused | e.MessageSkipped, outcome: Refused | Skipped) -> None:
+    state.outcomes_today.setdefault(event.conversation.address, {})[event.message_id] = encode_outcome(outcome)
 
 
 def _prove(session: Session, job: Job) -> None:

@@ -1,15 +1,21 @@
-"""What becomes of questions: asked, answered, or closed without an answer."""
+"""The rules for questions: asked, answered, or closed without an answer."""
+
+from typing import Final
 
 from msgspec.structs import asdict, replace
 
 from fairlead.core import events as e
+from fairlead.core.ids import QuestionId
+from fairlead.core.job_states import states_before
 from fairlead.core.retention import remove_entry
 from fairlead.core.state import OpenQuestion, State, question_entry_id
+
+_ASKABLE: Final = states_before(e.QuestionAsked)
 
 
 def question_asked(state: State, ts: str, event: e.QuestionAsked) -> None:
     job = state.jobs.get(event.job_id)
-    if job is None or job.state not in {"running", "waiting"}:
+    if job is None or job.state not in _ASKABLE:
         return
     state.questions_made += 1
     asked = asdict(event)  # every field of the event, so that a new one needs no line here
@@ -33,7 +39,7 @@ def question_answered(state: State, _ts: str, event: e.QuestionAnswered) -> None
         message=event.message,
         for_session=event.for_session,
     )
-    _no_longer_to_fetch(state, event.question_id)
+    _remove_fetchable_entry(state, event.question_id)
 
 
 def choice_made(state: State, _ts: str, event: e.ChoiceMade) -> None:
@@ -46,11 +52,11 @@ def question_closed(state: State, _ts: str, event: e.QuestionClosed) -> None:
     question = state.questions.get(event.question_id)
     if question is not None and question.status == "open":
         state.questions[event.question_id] = replace(question, status="closed", closed_reason=event.reason)
-        _no_longer_to_fetch(state, event.question_id)
+        _remove_fetchable_entry(state, event.question_id)
 
 
-def _no_longer_to_fetch(state: State, question_id: str) -> None:
-    """Whoever fetches for himself has seen the question by its answer, or need not see it any more."""
+def _remove_fetchable_entry(state: State, question_id: QuestionId) -> None:
+    """A client that fetches has seen a question that is answered, and need not see one that is closed."""
     entry = state.outbox.get(question_entry_id(question_id))
     if entry is not None and entry.awaits_fetching:
         remove_entry(state, entry)

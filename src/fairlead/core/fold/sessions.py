@@ -1,4 +1,4 @@
-"""What becomes of the state itself, its people, its projects, its sessions and the places bound to them."""
+"""The rules for the state itself, its people, its projects, its sessions and the places bound to them."""
 
 from fairlead.core import events as e
 from fairlead.core.conversation import SessionBindingRecord
@@ -10,8 +10,8 @@ def state_founded(state: State, _ts: str, event: e.StateFounded) -> None:
     state.state_id = event.state_id
 
 
-def only_recorded(_state: State, _ts: str, _event: e.JournalEvent) -> None:
-    """It happened, or was alive: nothing else follows from it."""
+def change_nothing(_state: State, _ts: str, _event: e.JournalEvent) -> None:
+    """The event records that something happened or was alive; the state does not depend on it."""
 
 
 def owner_set(state: State, _ts: str, event: e.OwnerSet) -> None:

@@ -96,7 +96,7 @@ class AgentCommands:
         if offered and request.model not in offered:
             raise error(Code.E_MODEL_UNAVAILABLE, f"{request.model[:60]!r} is not among {', '.join(offered)}.")
         await self._ledger.record_durably(ChooseModel(session.session_key, session.tool, request.model))
-        await runtime.tell(session.session_key, SetModel(request.model))
+        await runtime.instruct(session.session_key, SetModel(request.model))
         return ModelSet(request.model)
 
     async def mode(self, request: ask.AgentMode, caller: Caller) -> ModeSet:
@@ -105,7 +105,7 @@ class AgentCommands:
         runtime = self._runtimes.get(session.tool)
         if runtime is None or not runtime.capabilities.modes:
             raise error(Code.E_MODE_UNAVAILABLE, f"{session.tool} has no modes: the project's permissions decide.")
-        await runtime.tell(session.session_key, SetMode(request.mode, f"{self._workspaces}/{session.project}"))
+        await runtime.instruct(session.session_key, SetMode(request.mode, f"{self._workspaces}/{session.project}"))
         return ModeSet(request.mode)
 
     async def usage(self, _request: ask.AgentUsage, caller: Caller) -> UsageReport:

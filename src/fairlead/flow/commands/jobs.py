@@ -35,7 +35,7 @@ class JobCommands:
             raise error(Code.E_JOB_NOT_FOUND, f"There is no job {request.job_id!r}.")
         prompt = "" if past.job.prompt_blob else past.prompt
         decision = await parts.ledger.record_durably(RetryJob(past.job, prompt, caller.person, past.job.attachments))
-        job = parts.state.jobs[decision.subject]
+        job = parts.state.jobs[decision.job_id]
         return JobQueued(job.job_id, job.attempt, job.retry_of)
 
     async def why(self, request: ask.Why, caller: Caller) -> Story:

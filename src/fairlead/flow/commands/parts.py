@@ -12,7 +12,7 @@ from fairlead.errors import Code, error
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.queries.job_history import JobHistory
 from fairlead.flow.turns.scheduler import Scheduler
-from fairlead.ports import Directories, History, Runtime
+from fairlead.ports import Channel, Directories, History, Runtime
 
 Handler = Callable[[Any, Caller], Awaitable[Reply]]
 """Carries out a request of its own type for a caller. Raises the FairleadError that refuses it."""
@@ -27,6 +27,7 @@ class CommandParts(msgspec.Struct, frozen=True, kw_only=True):
     scheduler: Scheduler
     history: History
     job_history: JobHistory
+    channels: Mapping[str, Channel]
     directories: Directories
     runtimes: Mapping[str, Runtime]
     workspaces: str

@@ -29,19 +29,19 @@ class ProjectCommands:
         tools = tuple(dict.fromkeys(name for tool in request.tools if (name := tool.strip())))
         decision = await parts.ledger.record_durably(
             CreateProject(
-                request.name,
-                parts.directories.inspect(request.path),
-                tools,
-                request.default_tool.strip(),
-                request.args,
+                name=request.name,
+                directory=parts.directories.inspect(request.path),
+                tools=tools,
+                default_tool=request.default_tool.strip(),
+                args=request.args,
             )
         )
-        return self._info(parts.state.projects[decision.subject], caller, created=True)
+        return self._info(parts.state.projects[decision.project], caller, created=True)
 
     async def add(self, request: ask.ProjectAdd, caller: Caller) -> ProjectInfo:
         parts = self._parts
         decision = await parts.ledger.record_durably(AddProject(parts.directories.inspect(request.path)))
-        return self._info(parts.state.projects[decision.subject], caller, created=not decision.duplicate)
+        return self._info(parts.state.projects[decision.project], caller, created=not decision.duplicate)
 
     async def list(self, _request: ask.ProjectList, caller: Caller) -> ProjectCatalogue:
         projects = sorted(self._parts.state.projects.values(), key=lambda p: p.number)
@@ -57,7 +57,7 @@ class ProjectCommands:
         key = session.key if session is not None else caller.session_key
         await parts.ledger.record_durably(SwitchProject(request.project, key, caller.conversation, caller.person))
         project = parts.project(request.project)
-        return ProjectSelected(project.name, project.number, project.path, parts.state.sessions[str(key)].tool)
+        return ProjectSelected(project.name, project.number, project.path, parts.state.sessions[key.text].tool)
 
     def _info(self, project: Project, caller: Caller, *, created: bool = False) -> ProjectInfo:
         session = self._parts.session_here(caller)

@@ -23,28 +23,30 @@ class ThreadStart:
     def __init__(self, parts: CommandParts) -> None:
         self._ledger = parts.ledger
         self._history = parts.history
+        self._channels = parts.channels
 
     async def start(self, request: Start, caller: Caller) -> SessionStarted:
         """Returns when the thread is there. Raises why it can never be, or that it takes longer."""
         decision = self._ledger.apply_now(
             StartThread(
-                request.asked_by,
-                caller.conversation,
-                caller.session_key,
-                caller.person,
-                request.project or None,
-                request.tool or None,
+                asked_by=request.asked_by,
+                conversation=caller.conversation,
+                session_key=caller.session_key,
+                person=caller.person,
+                project=request.project or None,
+                tool=request.tool or None,
             )
         )
         if decision.refusal is not None:
             raise decision.refusal
-        entry = self._ledger.state.outbox[decision.subject]
+        entry = self._ledger.state.outbox[decision.entry_id]
         try:
             async with asyncio.timeout(PATIENCE_SEC):
                 while entry.entry_id in self._ledger.state.outbox:
                     await self._ledger.until_changed(self._ledger.state.seq)
         except TimeoutError:
-            raise error(Code.E_DISCORD_RATE_LIMIT, "The thread is made as soon as it can be.") from None
+            busy = self._channels[caller.conversation.channel].capabilities.busy_code
+            raise error(busy, "The thread is made as soon as it can be.") from None
         return await self._outcome(entry)
 
     async def _outcome(self, entry: OutboxEntry) -> SessionStarted:
@@ -52,7 +54,9 @@ class ThreadStart:
         assert entry.plan is not None
         if len(entry.paid) < len(entry.plan.pieces):
             raise await self._why_not(entry.entry_id)
-        session = self._ledger.state.sessions[str(thread_of(entry, entry.paid["0"]))]
+        key = thread_of(entry, entry.paid["0"])
+        assert key is not None, "the entry opens a thread"
+        session = self._ledger.state.sessions[key.text]
         return SessionStarted(session.session_key, session.session_id, session.project, session.tool)
 
     async def _why_not(self, entry_id: str) -> FairleadError:

@@ -5,7 +5,8 @@ from typing import Final
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.job_ends import WithdrawJob
 from fairlead.core.decide.messages import AmendJob, SkipMessage, Submit, prompt_of, quotation_of
-from fairlead.core.inbound import Inbound, clean_text, cleaned
+from fairlead.core.ids import BlobName, MessageId
+from fairlead.core.inbound import Inbound, clean_inbound, clean_text
 from fairlead.core.state import Job
 from fairlead.flow.ledger import Ledger
 from fairlead.ports import Blobs, Receipt
@@ -21,12 +22,12 @@ class MessageIntake:
 
     async def submit(self, inbound: Inbound) -> Receipt:
         self._ledger.check_room()
-        inbound = cleaned(inbound)
+        inbound = clean_inbound(inbound)
         blob = await self._blob_for(prompt_of(inbound), own_words=inbound.text)
         decision = await self._ledger.record_durably(Submit(inbound, blob))
-        job = self._ledger.state.jobs.get(decision.subject)
+        job = self._ledger.state.jobs.get(decision.job_id)
         if job is None:
-            return Receipt(decision.subject, duplicate=decision.duplicate)
+            return Receipt(decision.job_id, duplicate=decision.duplicate)
         queue = self._ledger.state.sessions[job.session_key].queue
         position = queue.index(job.job_id) if job.job_id in queue else 0
         return Receipt(job.job_id, job.session_key, position, decision.duplicate)
@@ -63,17 +64,16 @@ class MessageIntake:
         return bool((await self._ledger.record_durably(command)).events)
 
     def _queued_job(self, conversation: ConversationRef, message_id: str) -> Job | None:
-        job_id = self._ledger.state.fate_of(conversation, message_id)
-        job = self._ledger.state.jobs.get(job_id or "")
+        job = self._ledger.state.job_of(conversation, MessageId(message_id))
         return job if job is not None and job.state == "queued" else None
 
     async def _prompt_of(self, job: Job) -> str:
         return (await self._blobs.get(job.prompt_blob)).decode() if job.prompt_blob else job.prompt
 
-    async def _blob_for(self, prompt: str, *, own_words: str, always: bool = False) -> str:
+    async def _blob_for(self, prompt: str, *, own_words: str, always: bool = False) -> BlobName:
         """Only the person's own words count against the limit, as they do where it is decided: what will be refused
         there is not kept here, and what will be taken never stands in a line of any length."""
         data = prompt.encode()
         is_refused = len(own_words.encode()) > self._ledger.limits.max_message_bytes
         is_long = len(data) > INLINE_TEXT_BYTES
-        return await self._blobs.put(data) if (is_long or always) and not is_refused else ""
+        return await self._blobs.put(data) if (is_long or always) and not is_refused else BlobName("")

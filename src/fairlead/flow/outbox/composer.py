@@ -28,7 +28,7 @@ class Composer:
         question = self._state.questions.get(entry.question_id)
         if entry.kind == "question" and question is not None:
             return await self._question(question, can, language)
-        text = entry.text if job is None or entry.kind == "notice" else await self._answer(job, language)
+        text = await self._answer(job, language) if job is not None else ""
         return await self._pieces(text, job.files if job is not None else (), can, language)
 
     def _opening(self, entry: OutboxEntry, opening: ThreadOpening) -> tuple[Piece, ...]:

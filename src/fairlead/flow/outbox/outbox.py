@@ -1,4 +1,4 @@
-"""The outbox: what is owed is planned once, then paid piece by piece, at least once and made once by looking.
+"""The outbox: an entry is planned once, then sent piece by piece, at least once; looking before sending makes it once.
 
 Entries of one conversation are sent in the order in which they were made; one dead conversation never delays another.
 While a channel is away its entries wait, and no attempt counts; when it says that it is back, they go at once.
@@ -13,10 +13,10 @@ from typing import Final
 
 from fairlead.core import timestamps
 from fairlead.core.decide.delivery import AbandonDelivery, DeferDelivery, MarkPieceSent, PlanDelivery
-from fairlead.core.decide.sessions import Touch
+from fairlead.core.ids import ConversationAddress, EntryId, MessageId
 from fairlead.core.read_models import question_view
 from fairlead.core.retention import is_rising
-from fairlead.core.routing import Destination, resolve_destination, where_asked
+from fairlead.core.routing import Destination, requester_destination, resolve_destination
 from fairlead.core.state import Job, OutboxEntry, State
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.ledger import Ledger
@@ -36,7 +36,7 @@ AWAY_SECONDS: Final = 15.0
 AWAY_NOTED_SECONDS: Final = 3600.0
 
 
-def nonce_of(state_id: str, entry_id: str, index: int) -> str:
+def nonce_of(state_id: str, entry_id: EntryId, index: int) -> str:
     """The same on every attempt and in every process: four characters name the state directory, the rest the piece."""
     digest = hashlib.blake2b(f"{entry_id}:{index}".encode(), digest_size=10).hexdigest()
     return f"{state_id[:4]}{digest}"
@@ -60,9 +60,9 @@ class Outbox:
         self._backoff = Backoff(first=1.0, ceiling=300.0)
         self._random = random
         self._language_of = language_of
-        self._send_loops: set[str] = set()
+        self._send_loops: set[ConversationAddress] = set()
         self._has_all_send_loops = True
-        self._begun_here: set[str] = set()
+        self._begun_here: set[EntryId] = set()
 
     async def run(self) -> None:
         """For ever: plan what has no plan, and keep a send loop on every conversation that is owed something."""
@@ -119,7 +119,7 @@ class Outbox:
 
     def _destination(self, entry: OutboxEntry) -> Destination:
         if entry.opening is not None:
-            return where_asked(entry.requester)
+            return requester_destination(entry.requester)
         return resolve_destination(
             self._state,
             target_session_key=entry.session_key,
@@ -134,20 +134,20 @@ class Outbox:
     def _state(self) -> State:
         return self._ledger.state
 
-    def _addresses(self) -> list[str]:
+    def _addresses(self) -> list[ConversationAddress]:
         plans = (d.plan for d in self._state.outbox.values() if d.plan is not None and d.plan.pieces)
         places = (plan.destination for plan in plans if plan.destination is not None)
         # A channel that is off now was on when this was planned: the entry waits until it is on again.
         return list(dict.fromkeys(place.address for place in places if place.channel in self._channels))
 
-    def _next_entry(self, address: str) -> OutboxEntry | None:
+    def _next_entry(self, address: ConversationAddress) -> OutboxEntry | None:
         for entry in self._state.outbox.values():
             plan = entry.plan
             if plan is not None and plan.pieces and plan.destination and plan.destination.address == address:
                 return entry
         return None
 
-    async def _send_loop(self, address: str) -> None:
+    async def _send_loop(self, address: ConversationAddress) -> None:
         """Send this conversation's entries in order until none is left; one that must wait holds those behind it."""
         channel = address.partition("/")[0]
         seen = self._reconnects.count(channel)
@@ -167,8 +167,8 @@ class Outbox:
         wait = timestamps.seconds_between(self._ledger.now(), entry.due) if entry.due else 0.0
         if wait <= 0:
             return
-        if entry.last_error == Code.E_DISCORD_RATE_LIMIT:
-            await asyncio.sleep(wait)  # who was told to wait waits, whatever comes back meanwhile
+        if entry.must_wait:
+            await asyncio.sleep(wait)  # the channel named this time: that it comes back earlier changes nothing
         else:
             await self._reconnects.wait_for(channel, wait, since=seen)
 
@@ -186,27 +186,28 @@ class Outbox:
         except ChannelAway:
             return False
         except OutcomeUnknown:
-            await self._defer(entry, Code.E_UNDELIVERABLE, 0.0)
+            await self._defer(entry, DeliveryLater(Code.E_UNDELIVERABLE))
         except DeliveryLater as later:
-            await self._defer(entry, later.code, later.wait_sec)
+            await self._defer(entry, later)
         except DeliveryImpossible as never:
             log.error("undeliverable", entry_id=entry.entry_id, error_code=never.code, message=never.reason)
             await self._ledger.record_durably(AbandonDelivery(entry.entry_id, never.code, never.reason))
         except Exception as fault:  # whatever a channel does, its entries are tried again, and only its own
             log_failure("delivery failed", fault, entry_id=entry.entry_id)
-            await self._defer(entry, fault.code if isinstance(fault, FairleadError) else Code.E_INTERNAL, 0.0)
+            code = fault.code if isinstance(fault, FairleadError) else Code.E_INTERNAL
+            await self._defer(entry, DeliveryLater(code))
         else:
             self._begun_here.add(entry.entry_id)  # pieces behind a paid one were never tried
-            await self._ledger.record_durably(MarkPieceSent(entry.entry_id, outgoing.index, message_id))
-            # Whatever way it went, it is activity of that conversation.
-            await self._ledger.record_durably(Touch(self._state.bound.get(outgoing.destination.address, "")))
+            await self._ledger.record_durably(MarkPieceSent(entry.entry_id, outgoing.index, MessageId(message_id)))
         return True
 
     async def _wait_while_away(self, entry: OutboxEntry, channel: str, seen: int) -> None:
         """A channel may be away for days: that is worth a line of the journal once an hour, not at every look."""
         since_noted = timestamps.seconds_between(entry.due, self._ledger.now()) if entry.due else AWAY_NOTED_SECONDS
         if since_noted >= AWAY_NOTED_SECONDS:
-            await self._ledger.record_durably(DeferDelivery(entry.entry_id, AWAY_SECONDS, counts=False))
+            await self._ledger.record_durably(
+                DeferDelivery(entry_id=entry.entry_id, wait_sec=AWAY_SECONDS, counts=False)
+            )
         else:
             await self._reconnects.wait_for(channel, AWAY_SECONDS, since=seen)
 
@@ -222,14 +223,16 @@ class Outbox:
                 return found
         return await channel.send(outgoing)
 
-    async def _defer(self, entry: OutboxEntry, code: Code, at_least: float) -> None:
+    async def _defer(self, entry: OutboxEntry, later: DeliveryLater) -> None:
         wait = self._backoff.delay(entry.attempts + 1, self._random.random)
-        if at_least > 0:  # what was asked for and a little more, so that not everybody is back at the same moment
-            wait = max(wait, at_least + self._random.random())
+        if later.wait_sec > 0:  # a little more than was asked for, so that not all entries come back at the same moment
+            wait = max(wait, later.wait_sec + self._random.random())
         log.warning(
-            "delivery deferred", entry_id=entry.entry_id, error_code=code, attempts=entry.attempts + 1, wait=wait
+            "delivery deferred", entry_id=entry.entry_id, error_code=later.code, attempts=entry.attempts + 1, wait=wait
         )
-        await self._ledger.record_durably(DeferDelivery(entry.entry_id, wait, code))
+        await self._ledger.record_durably(
+            DeferDelivery(entry_id=entry.entry_id, wait_sec=wait, code=later.code, must_wait=later.must_wait)
+        )
 
     def _outgoing_message(self, entry: OutboxEntry) -> OutgoingMessage:
         assert entry.plan is not None
@@ -256,10 +259,10 @@ class Outbox:
         )
 
 
-def _last_known(state: State, entry: OutboxEntry, address: str, job: Job | None) -> str:
+def _last_known(state: State, entry: OutboxEntry, address: ConversationAddress, job: Job | None) -> str:
     """What an earlier attempt must be newer than. Not only after the question: an earlier answer with the same words
     may have come behind it; and the next start looks just like the last."""
-    last = state.last_posts.get(address, "")
+    last = state.last_posts.get(address, MessageId(""))
     if entry.opening is not None:
         return max(last, entry.opening.asked_by, key=lambda m: int(m) if is_rising(m) else -1)
     return last or (job.message_id if job is not None else "")

@@ -6,6 +6,7 @@ import msgspec
 
 from fairlead.core import events as e
 from fairlead.core.fold import apply
+from fairlead.core.ids import NO_SESSION, BlobName, JobId, SessionKeyText
 from fairlead.core.keys import parse_session_key
 from fairlead.core.replies import Step, Story
 from fairlead.core.requests import Caller
@@ -46,10 +47,11 @@ class JobHistory:
             if len(self._prompts) > REMEMBERED_PROMPTS:
                 del self._prompts[next(iter(self._prompts))]
 
-    async def job(self, job_id: str) -> PastJob:
+    async def job(self, name: str) -> PastJob:
         """Raises E_JOB_NOT_FOUND for what the journal does not know."""
-        if not job_id.startswith("job_"):
-            raise error(Code.E_JOB_NOT_FOUND, f"{job_id[:60]!r} is no job id.")
+        if not name.startswith("job_"):
+            raise error(Code.E_JOB_NOT_FOUND, f"{name[:60]!r} is no job id.")
+        job_id = JobId(name)
         kept = self._ledger.state.jobs.get(job_id)
         if kept is not None and kept.is_live:
             return PastJob(kept, await self._text(kept.prompt, kept.prompt_blob), "")
@@ -63,7 +65,7 @@ class JobHistory:
         await self._ledger.until_all_durable()  # nobody is told of an end that a crash could undo
         return PastJob(job, await self._text(prompt, job.prompt_blob), await self._text(answer, job.answer_blob))
 
-    async def _from_journal(self, job_id: str) -> PastJob:
+    async def _from_journal(self, job_id: JobId) -> PastJob:
         recorded = [r for r in await self._history.lines_about([job_id]) if _is_about(r.event, job_id)]
         told = _folded(recorded, job_id)
         if told is None:
@@ -77,7 +79,7 @@ class JobHistory:
 
     async def story(self, subject: str, caller: Caller) -> Story:
         """Every step of a job, or of the message that became one; for whoever may know of it."""
-        recorded = await self._history.lines_about([subject, answer_entry_id(subject)])
+        recorded = await self._history.lines_about([subject, answer_entry_id(JobId(subject))])
         became = [r.event.job_id for r in recorded if isinstance(r.event, e.JobEnqueued)]
         if not subject.startswith("job_") and became:
             job_id = became[-1]
@@ -86,18 +88,18 @@ class JobHistory:
         if questions:
             recorded += await self._history.lines_about(questions)
         steps = {r.seq: Step(r.seq, r.ts, type(r.event).__name__, describe_event(r.event)) for r in recorded}
-        talks = {key for r in recorded if (key := self._talk_of(r.event))}
-        if not steps or not all(may_see(self._ledger.state, key, caller) for key in talks):
+        sessions = {key for r in recorded if (key := self._session_of(r.event))}
+        if not steps or not all(may_see(self._ledger.state, key, caller) for key in sessions):
             raise error(Code.E_MESSAGE_NOT_FOUND, f"The journal has no line about {subject[:80]!r}.")
         return Story(subject, tuple(steps[seq] for seq in sorted(steps)))
 
-    def _talk_of(self, event: e.JournalEvent) -> str:
+    def _session_of(self, event: e.JournalEvent) -> SessionKeyText:
         if isinstance(event, e.MessageRefused | e.MessageSkipped):
             here = self._ledger.state.session_at(event.conversation, self._ledger.now())
-            return here.session_key if here is not None else ""
-        return getattr(event, "session_key", "")
+            return here.session_key if here is not None else NO_SESSION
+        return getattr(event, "session_key", NO_SESSION)
 
-    async def _text(self, inline: str, blob: str) -> str:
+    async def _text(self, inline: str, blob: BlobName) -> str:
         """Long texts leave with their job: what is no longer kept is said in their place."""
         try:
             return (await self._blobs.get(blob)).decode() if blob else inline
@@ -118,6 +120,8 @@ def _folded(recorded: list[Recorded], job_id: str) -> Job | None:
             key = r.event.session_key
             parsed = parse_session_key(key)
             session_id = parsed.session_id if parsed is not None else key
-            state.sessions[key] = Session(key, session_id, "", "", r.event.conversation)
+            state.sessions[key] = Session(
+                session_key=key, session_id=session_id, project="", tool="", conversation=r.event.conversation
+            )
         apply(state, r.seq, r.ts, r.event)
-    return state.jobs.get(job_id)
+    return state.jobs.get(JobId(job_id))

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 
 from fairlead.core import events as e
 from fairlead.core.engine import EngineEvent, TextDelta, ThinkingDelta
+from fairlead.core.ids import JobId, QuestionId
 from fairlead.core.job_states import JobState
 from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionOpened, QuestionSettled
 from fairlead.core.read_models import question_view
@@ -107,7 +108,7 @@ class LiveEvents:
             case _:
                 pass
 
-    def _moved(self, job_id: str, state: JobState) -> None:
+    def _moved(self, job_id: JobId, state: JobState) -> None:
         job = self._state.jobs.get(job_id)
         if job is None:
             return
@@ -124,7 +125,7 @@ class LiveEvents:
             )
         )
 
-    def _announce_question(self, question_id: str, kind: type[QuestionOpened | QuestionSettled]) -> None:
+    def _announce_question(self, question_id: QuestionId, kind: type[QuestionOpened | QuestionSettled]) -> None:
         question = self._state.questions.get(question_id)
         if question is not None:
             self._publish(kind(question.job_id, question.session_key, question_view(self._state, question)))

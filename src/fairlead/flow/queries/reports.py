@@ -1,6 +1,7 @@
 """What can be told of sessions and projects, as facts drawn from the state."""
 
 from fairlead.core import timestamps
+from fairlead.core.ids import JobId
 from fairlead.core.replies import LastJob, ProjectReport, SessionRow, StatusReport
 from fairlead.core.state import RETRYABLE, Job, Project, Session, State, resume_slot, session_state
 
@@ -8,7 +9,7 @@ from fairlead.core.state import RETRYABLE, Job, Project, Session, State, resume_
 def status_report(state: State, session: Session, *, can_ask: bool) -> StatusReport:
     project = state.projects.get(session.project)
     resume_key = session.resume_keys.get(resume_slot(session.tool, project.path if project is not None else ""))
-    last = state.jobs.get(session.last_job_id or "")
+    last = state.jobs.get(session.last_job_id or JobId(""))
     return StatusReport(
         session_id=session.session_id,
         session_key=session.session_key,

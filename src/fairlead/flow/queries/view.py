@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from fairlead.core import timestamps
 from fairlead.core.command_spec import Choice, ChoiceSource
 from fairlead.core.conversation import ConversationRef, SessionBindingRecord
+from fairlead.core.ids import BindingId, JobId, MessageId, QuestionId, SessionKeyText
 from fairlead.core.job_states import RETRYABLE
+from fairlead.core.message_outcomes import MessageOutcome
 from fairlead.core.read_models import (
     counts,
     job_view,
     last_message_seen,
-    message_outcome,
     project_view,
     question_view,
     queued_jobs,
@@ -22,7 +23,6 @@ from fairlead.core.views import (
     ConversationView,
     Counts,
     JobView,
-    MessageOutcome,
     ProjectView,
     QuestionView,
     SessionView,
@@ -107,7 +107,7 @@ class FlowView:
         return job_view(self._state, past.job, prompt=past.prompt, answer=past.answer)
 
     def recent_job(self, job_id: str) -> JobView | None:
-        job = self._state.jobs.get(job_id)
+        job = self._state.jobs.get(JobId(job_id))
         return None if job is None else job_view(self._state, job)
 
     def history(self, session_key: str) -> list[JobView]:
@@ -140,7 +140,7 @@ class FlowView:
         return [job_view(self._state, job) for job in jobs]
 
     def answer_owed_to(self, job_id: str) -> ConversationRef | None:
-        entry = self._state.outbox.get(answer_entry_id(job_id))
+        entry = self._state.outbox.get(answer_entry_id(JobId(job_id)))
         return None if entry is None else entry.requester
 
     def unfetched(self, conversation: ConversationRef) -> list[str]:
@@ -153,7 +153,7 @@ class FlowView:
     # --- questions
 
     def question(self, question_id: str) -> QuestionView | None:
-        question = self._state.questions.get(question_id)
+        question = self._state.questions.get(QuestionId(question_id))
         return None if question is None else question_view(self._state, question)
 
     def open_questions(self, *, session_key: str | None = None, job_id: str | None = None) -> list[QuestionView]:
@@ -166,11 +166,11 @@ class FlowView:
     # --- sessions, conversations, projects, people
 
     def session(self, session_key: str) -> SessionView | None:
-        session = self._state.sessions.get(session_key)
+        session = self._state.sessions.get(SessionKeyText(session_key))
         return None if session is None else session_view(session)
 
     def conversation(self, conversation: ConversationRef) -> ConversationView | None:
-        binding = self._state.bindings.get(self._state.bound.get(conversation.address, ""))
+        binding = self._state.bindings.get(self._state.bound.get(conversation.address, BindingId("")))
         return None if binding is None else _conversation_view(binding)
 
     def bound_conversations(self, channel: str) -> list[ConversationView]:
@@ -178,7 +178,7 @@ class FlowView:
         return [_conversation_view(b) for b in bindings if b.conversation.channel == channel and b.status == "active"]
 
     def message_outcome(self, conversation: ConversationRef, message_id: str) -> MessageOutcome | None:
-        return message_outcome(self._state, conversation, message_id)
+        return self._state.outcome_of(conversation, MessageId(message_id))
 
     def last_message_seen(self, conversation: ConversationRef) -> int | None:
         return last_message_seen(self._state, conversation)

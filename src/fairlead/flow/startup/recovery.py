@@ -6,6 +6,7 @@ from fairlead.core.decide.job_ends import MarkInterrupted
 from fairlead.core.decide.projects import AddProject, UpdateProject
 from fairlead.core.decide.sessions import BeginService, FoundState
 from fairlead.core.events import JobMarkedUnknownAfterCrash
+from fairlead.core.ids import JobId
 from fairlead.core.state import Project
 from fairlead.flow.ledger import Ledger
 from fairlead.observe import log
@@ -24,7 +25,7 @@ async def found_and_begin(ledger: Ledger, *, state_id: str, version: str, pid: i
     await ledger.record_durably(BeginService(version, pid, owner_id))
 
 
-async def mark_interrupted(ledger: Ledger) -> list[str]:
+async def mark_interrupted(ledger: Ledger) -> list[JobId]:
     """Jobs that were running when Fairlead stopped. They are never run again by themselves."""
     decision = await ledger.record_durably(MarkInterrupted())
     jobs = [e.job_id for e in decision.events if isinstance(e, JobMarkedUnknownAfterCrash)]
@@ -73,6 +74,12 @@ async def _recheck(ledger: Ledger, project: Project, directories: Directories) -
     # The registered path stays as it is: a link put in its place later must not lead elsewhere.
     kept = msgspec.structs.replace(facts, real_path=project.path)
     await ledger.record_durably(
-        UpdateProject(project.name, kept, project.enabled_tools, project.default_tool, project.default_args)
+        UpdateProject(
+            name=project.name,
+            directory=kept,
+            tools=project.enabled_tools,
+            default_tool=project.default_tool,
+            args=project.default_args,
+        )
     )
     return still_gone or [f"Project {project.name} is there again."]

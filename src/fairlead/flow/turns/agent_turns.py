@@ -78,6 +78,6 @@ class AgentTurns:
             return None
         stream = AgentStream()
         self._streams[unasked.turn_id] = stream
-        turn = self._make_turn(self._ledger.state.jobs[decision.subject], self._runtime, stream.open)
-        owner.start(watch_over(turn), name=decision.subject)
+        turn = self._make_turn(self._ledger.state.jobs[decision.job_id], self._runtime, stream.open)
+        owner.start(watch_over(turn), name=decision.job_id)
         return stream

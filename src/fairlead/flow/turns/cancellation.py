@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from fairlead.core.decide.job_ends import CancelQueued
+from fairlead.core.ids import JobId
 from fairlead.core.replies import JobsCancelled
 from fairlead.errors import FairleadError
 from fairlead.flow.ledger import Ledger
@@ -10,10 +11,10 @@ from fairlead.flow.turns.scheduler import Scheduler
 
 
 async def cancel_jobs(
-    ledger: Ledger, scheduler: Scheduler, job_ids: Sequence[str], person: str, reason: str = ""
+    ledger: Ledger, scheduler: Scheduler, job_ids: Sequence[JobId], person: str, reason: str = ""
 ) -> JobsCancelled:
-    stopping: list[str] = []
-    cancelled: list[str] = []
+    stopping: list[JobId] = []
+    cancelled: list[JobId] = []
     for job_id in job_ids:
         if scheduler.cancel(job_id, person, reason):
             stopping.append(job_id)

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Literal
 
-from fairlead.core.engine import AgentInitiated, EngineEvent, Invocation, Told, TurnFailed
+from fairlead.core.engine import AgentInitiated, AgentInstruction, EngineEvent, Invocation, TurnFailed
 from fairlead.errors import Code
 from fairlead.ports import AgentInfo, Health, RuntimeCapabilities
 
@@ -23,7 +23,7 @@ class MissingRuntime:
             f"Install it, or switch with `tool`.",
         )
 
-    async def tell(self, session_key: str, told: Told) -> None:
+    async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
         """There is no agent to be told."""
 
     async def unasked(self) -> AsyncIterator[AgentInitiated]:

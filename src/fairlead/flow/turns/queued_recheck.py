@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Final
 
+from fairlead.core.ids import JobId
 from fairlead.core.read_models import job_view
 from fairlead.flow.ledger import Ledger
 from fairlead.observe import log, log_failure
@@ -20,8 +21,8 @@ class QueuedRecheck:
     def __init__(self, ledger: Ledger, recheckers: Mapping[str, MessageRechecker]) -> None:
         self._ledger = ledger
         self._recheckers = recheckers
-        self.held: set[str] = set()
-        self.held_queues: list[list[str]] = []
+        self.held: set[JobId] = set()
+        self.held_queues: list[list[JobId]] = []
 
     def hold(self) -> None:
         """Once, in a start: every job that is queued then was left by an earlier process, and none has started."""
@@ -30,10 +31,10 @@ class QueuedRecheck:
         self.held_queues = [queue for queue in found if queue]
         self.held = {job_id for queue in self.held_queues for job_id in queue}
 
-    def _can_be_rechecked(self, job_id: str) -> bool:
+    def _can_be_rechecked(self, job_id: JobId) -> bool:
         return self._ledger.state.jobs[job_id].conversation.channel in self._recheckers
 
-    async def recheck(self, job_id: str) -> None:
+    async def recheck(self, job_id: JobId) -> None:
         """Afterwards the job says what its message says, or is withdrawn; in any case it is held no longer."""
         job = self._ledger.state.jobs.get(job_id)
         try:

@@ -9,6 +9,7 @@ from typing import Any
 from fairlead.core.decide.job_ends import Cancelled, Failed
 from fairlead.core.decide.scheduling import StartNext
 from fairlead.core.events import JobStarted
+from fairlead.core.ids import JobId, SessionKeyText
 from fairlead.core.state import Job
 from fairlead.errors import Code
 from fairlead.flow.ledger import Ledger
@@ -30,7 +31,7 @@ class Scheduler:
         self._make_turn = make_turn
         self._queued_recheck = queued_recheck
         self._turns: dict[str, Turn] = {}
-        self._resting: Counter[str] = Counter()
+        self._resting: Counter[SessionKeyText] = Counter()
         self._closed = False
         self._looking = False
         self._patience: PausableTimeout | None = None
@@ -47,7 +48,7 @@ class Scheduler:
                 self._start_all(owner)
                 await asyncio.get_running_loop().create_future()
 
-    async def _release(self, queue: list[str], owner: TaskOwner) -> None:
+    async def _release(self, queue: list[JobId], owner: TaskOwner) -> None:
         for job_id in queue:
             await self._queued_recheck.recheck(job_id)
             self._start_all(owner)
@@ -60,7 +61,7 @@ class Scheduler:
         try:
             while self._may_start and (decision := self._ledger.apply_now(StartNext(self._held_jobs()))).events:
                 if isinstance(decision.events[0], JobStarted):
-                    self._begin(decision.subject, owner)
+                    self._begin(decision.job_id, owner)
         finally:
             self._looking = False
 
@@ -70,13 +71,13 @@ class Scheduler:
         state = self._ledger.state
         return not self._closed and bool(state.ready or state.waiting)
 
-    def _held_jobs(self) -> frozenset[str]:
+    def _held_jobs(self) -> frozenset[JobId]:
         sessions = self._ledger.state.sessions
         resting = (sessions[key].queue[:1] for key in self._resting if key in sessions)
         return frozenset(self._queued_recheck.held).union(*resting)
 
     @contextmanager
-    def rest(self, session_key: str) -> Generator[None]:
+    def rest(self, session_key: SessionKeyText) -> Generator[None]:
         """No further job of this session starts meanwhile: a command that ends the agent must end no later turn."""
         self._resting[session_key] += 1
         try:
@@ -86,7 +87,7 @@ class Scheduler:
             self._resting += Counter()  # adding an empty counter removes counts of zero
             self._ledger.wake()
 
-    def _begin(self, job_id: str, owner: TaskOwner) -> None:
+    def _begin(self, job_id: JobId, owner: TaskOwner) -> None:
         job = self._ledger.state.jobs[job_id]
         turn = self._make_turn(job, self._runtime_of(job))
         owner.start(self.watch_over(turn), name=job_id)
@@ -109,7 +110,7 @@ class Scheduler:
             if not self._turns:
                 self._quiet.set()
 
-    def cancel(self, job_id: str, person: str, reason: str = "") -> bool:
+    def cancel(self, job_id: JobId, person: str, reason: str = "") -> bool:
         """Ask a running turn to end as cancelled; False if it does not run."""
         turn = self._turns.get(job_id)
         if turn is not None:

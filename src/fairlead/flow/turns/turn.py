@@ -14,6 +14,7 @@ from fairlead.core import engine
 from fairlead.core.decide.job_ends import Cancelled, Completed, EndJob, Failed, Outcome, TryAgain
 from fairlead.core.decide.scheduling import ForgetResumeKey, LearnResumeKey, ReportProgress
 from fairlead.core.engine import EngineEvent, Invocation
+from fairlead.core.ids import ResumeKey
 from fairlead.core.state import Job, resume_slot
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.ledger import Ledger
@@ -157,7 +158,7 @@ class Turn:
         if self._runtime.capabilities.interrupt:
             with contextlib.suppress(TimeoutError):  # the grace bounds the telling too: a stuck agent takes no word
                 async with asyncio.timeout(self._settings.interrupt_grace_sec):
-                    await self._runtime.tell(self.job.session_key, engine.Interrupt())
+                    await self._runtime.instruct(self.job.session_key, engine.Interrupt())
                     await asyncio.get_running_loop().create_future()  # the turn cancels this when the agent has ended
         self._timer.expire()
 
@@ -177,7 +178,7 @@ class Turn:
                 results.ended = event
                 return  # channels show the end when it is durable, not before
             case engine.ResumeKeyFound():
-                await self._ledger.record_durably(LearnResumeKey(self.job.job_id, event.key))
+                await self._ledger.record_durably(LearnResumeKey(self.job.job_id, ResumeKey(event.key)))
             case engine.PermissionRequested() | engine.QuestionRequested() | engine.PlanProposed():
                 owner.start(self._ask(event), name=f"ask {event.request_id}")
                 return  # channels show the question when it is durable
@@ -203,7 +204,7 @@ class Turn:
             answer = await self._approvals.ask(self.job.job_id, ask)
         if answer.verdict == "allow" and isinstance(ask, engine.PermissionRequested):
             self._results.permission_granted = True
-        await self._runtime.tell(self.job.session_key, answer)
+        await self._runtime.instruct(self.job.session_key, answer)
 
     def _report_progress(self) -> None:
         now = asyncio.get_running_loop().time()

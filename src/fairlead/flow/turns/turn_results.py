@@ -6,6 +6,7 @@ from typing import Final
 from fairlead.core import engine
 from fairlead.core.decide.job_ends import Completed, Failed
 from fairlead.core.events import FileRef, Spent
+from fairlead.core.ids import BlobName
 from fairlead.core.inbound import clean_text
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.intake.messages import INLINE_TEXT_BYTES
@@ -71,17 +72,19 @@ class TurnResults:
         said = self._add_notices_to(text[:INLINE_TEXT_BYTES])
         return Failed(code, clean_text(message[:MAX_ERROR_CHARACTERS]), clean_text(said), self.spent)
 
-    async def _store_if_long(self, text: str) -> str:
+    async def _store_if_long(self, text: str) -> BlobName:
         """The name of the blob that holds the text, empty where the journal itself holds it."""
         data = text.encode()
         if len(data) <= INLINE_TEXT_BYTES:
-            return ""
+            return BlobName("")
         try:
             return await self._blobs.put(data)
         except FairleadError as full:
             if full.code is not Code.E_DISK_FULL:
                 raise
-            return ""  # the journal then holds a long line until there is room: better than to lose the answer
+            return BlobName(
+                ""
+            )  # the journal then holds a long line until there is room: better than to lose the answer
 
     def _add_notices_to(self, text: str) -> str:
         """Notices stand at the foot of the answer: every channel shows the answer, whenever it is fetched."""

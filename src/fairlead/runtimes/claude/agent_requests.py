@@ -7,13 +7,13 @@ from typing import Any, Final, cast
 import msgspec
 
 from fairlead.core.engine import (
-    Answer,
     Ask,
     AskedItem,
     Option,
     PermissionRequested,
     PlanProposed,
     QuestionRequested,
+    Response,
     Suggestion,
 )
 from fairlead.runtimes.claude import wire
@@ -48,7 +48,7 @@ def ask_of(request_id: str, request: wire.ToolRequest, tool_input: dict[str, Any
 
 def _permission(request_id: str, request: wire.ToolRequest, tool_input: dict[str, Any]) -> PermissionRequested:
     return PermissionRequested(
-        request_id,
+        request_id=request_id,
         tool=request.tool_name,
         title=request.description or f"Use {request.tool_name}?",
         detail=detail_of(request.tool_name, tool_input),
@@ -139,7 +139,7 @@ def _rule_words(rule: dict[str, Any]) -> str:
     return f"{tool}({content})" if content else tool
 
 
-def response_to(ask: Ask, tool_input: dict[str, Any], answer: Answer) -> dict[str, Any]:
+def response_to(ask: Ask, tool_input: dict[str, Any], answer: Response) -> dict[str, Any]:
     """A standing permission is Fairlead's own narrow rule: Claude's would be written into the project's settings."""
     if answer.verdict == "deny":
         return {"behavior": "deny", "message": answer.message or _NO}

@@ -8,7 +8,16 @@ from typing import Any, Final
 
 import msgspec
 
-from fairlead.core.engine import Answer, EngineEvent, Interrupt, SetMode, SetModel, Told, TurnEnded, TurnFailed
+from fairlead.core.engine import (
+    AgentInstruction,
+    EngineEvent,
+    Interrupt,
+    Response,
+    SetMode,
+    SetModel,
+    TurnEnded,
+    TurnFailed,
+)
 from fairlead.errors import Code
 from fairlead.kit.framing import LineTooLong
 from fairlead.kit.processes import Grace, OwnedProcess, StdinClosed, StdinStuck
@@ -161,10 +170,10 @@ class ClaudeProcess:
             raise event
         return event
 
-    async def tell(self, told: Told) -> None:
-        match told:
-            case Answer():
-                line = self.protocol.answer(told)
+    async def instruct(self, instruction: AgentInstruction) -> None:
+        match instruction:
+            case Response():
+                line = self.protocol.answer(instruction)
                 if line is not None:
                     await self._write(line)
                     # The hang limit, which did not count while the person thought, counts from now.
@@ -174,10 +183,10 @@ class ClaudeProcess:
                 self._is_interrupted = True
                 await self._request({"subtype": "interrupt"})
             case SetModel():
-                self.model = told.model
-                await self._request({"subtype": "set_model", "model": told.model})
+                self.model = instruction.model
+                await self._request({"subtype": "set_model", "model": instruction.model})
             case SetMode():
-                await self.ask_mode(told.mode)
+                await self.ask_mode(instruction.mode)
 
     def can_serve(self, launch: Launch, session: SessionChoice) -> bool:
         """Another session, tier or directory needs another process; another model or mode does not."""
@@ -185,7 +194,7 @@ class ClaudeProcess:
 
     async def switch_to(self, model: str, mode: str) -> None:
         if self.model != model:
-            await self.tell(SetModel(model or DEFAULT_MODEL))
+            await self.instruct(SetModel(model or DEFAULT_MODEL))
             self.model = model
         if mode and self.mode != mode:
             await self.ask_mode(mode)

@@ -6,7 +6,6 @@ import msgspec
 
 from fairlead.core.decide.questions import narrow_rule
 from fairlead.core.engine import (
-    Answer,
     Ask,
     Diagnostic,
     EngineEvent,
@@ -15,6 +14,7 @@ from fairlead.core.engine import (
     PlanProposed,
     QuestionRequested,
     RequestWithdrawn,
+    Response,
     ResumeKeyFound,
     TextDelta,
     ToolEnded,
@@ -115,7 +115,7 @@ class ClaudeProtocol:
                 pass
         return result
 
-    def answer(self, answer: Answer) -> bytes | None:
+    def answer(self, answer: Response) -> bytes | None:
         """The line that carries a person's answer, None if nobody waits for it any more."""
         waiting = self._asks.pop(answer.request_id, None)
         if waiting is None:
@@ -127,7 +127,7 @@ class ClaudeProtocol:
                 self.allowed.add(narrow_rule(ask))
         return wire.answer_line(answer.request_id, response_to(ask, tool_input, answer))
 
-    def approves_plan(self, answer: Answer) -> bool:
+    def approves_plan(self, answer: Response) -> bool:
         ask, _ = self._asks.get(answer.request_id, (None, None))
         return answer.verdict == "allow" and isinstance(ask, PlanProposed)
 
@@ -194,8 +194,8 @@ class ClaudeProtocol:
         return True
 
     def _allow(self, ask: PermissionRequested) -> bytes:
-        answer = Answer(ask.request_id, "allow")
-        return wire.answer_line(ask.request_id, response_to(ask, ask.input, answer))
+        response = Response(request_id=ask.request_id, verdict="allow")
+        return wire.answer_line(ask.request_id, response_to(ask, ask.input, response))
 
     def _input_of(self, ask: Ask, translator: ClaudeTranslator) -> dict[str, Any]:
         return ask.input if isinstance(ask, PermissionRequested) else translator.input_of_request(ask.request_id)

@@ -12,14 +12,14 @@ import msgspec
 
 from fairlead.core.engine import (
     AgentInitiated,
-    Answer,
+    AgentInstruction,
     Diagnostic,
     EngineEvent,
     Interrupt,
     Invocation,
     ModelsOffered,
+    Response,
     SetMode,
-    Told,
     TurnEnded,
     TurnFailed,
 )
@@ -167,11 +167,11 @@ class ClaudeRuntime:
             return lost.failure, None
         if invocation.is_second_attempt or lost.failure.code not in _WORTH_ANOTHER_PROCESS:
             return lost.failure, None
-        told = Diagnostic(f"{lost.failure.message} The turn is run again, once, by a process of its own.")
+        instruction = Diagnostic(f"{lost.failure.message} The turn is run again, once, by a process of its own.")
         key = plan.session.key
         session = SessionChoice(key, is_new=plan.session.is_new and self._has_left_no_trace(invocation, key))
         again = msgspec.structs.replace(plan, session=session)
-        return told, Attempt(self._own_process(invocation, again), is_last=True)
+        return instruction, Attempt(self._own_process(invocation, again), is_last=True)
 
     def _has_left_no_trace(self, invocation: Invocation, key: str) -> bool:
         """Killed early enough, claude names its session and has not yet stored it: then nothing can be resumed."""
@@ -258,20 +258,20 @@ class ClaudeRuntime:
 
     # --- beside a turn ---------------------------------------------------------------------------------------------
 
-    async def tell(self, session_key: str, told: Told) -> None:
-        if isinstance(told, SetMode):
-            policy = read_tool_policy(Path(told.workspace_path), self._settings.tools)
-            self._modes.choose(session_key, told.mode, policy)
+    async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
+        if isinstance(instruction, SetMode):
+            policy = read_tool_policy(Path(instruction.workspace_path), self._settings.tools)
+            self._modes.choose(session_key, instruction.mode, policy)
         one_shot = self._one_shots.get(session_key)
-        if one_shot is not None and isinstance(told, Interrupt):
+        if one_shot is not None and isinstance(instruction, Interrupt):
             one_shot.interrupt()
         process = self._process_of(session_key)
         if process is None:
             return
-        if isinstance(told, Answer) and process.protocol.approves_plan(told):
+        if isinstance(instruction, Response) and process.protocol.approves_plan(instruction):
             self._modes.leave_plan(session_key)
             process.mode = ""
-        await process.tell(told)
+        await process.instruct(instruction)
 
     def _process_of(self, session_key: str) -> ClaudeProcess | None:
         return self._alone.get(session_key) or self._pool.get(session_key)

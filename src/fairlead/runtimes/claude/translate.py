@@ -231,13 +231,13 @@ class ClaudeTranslator:
 
     def _result(self, event: wire.Result) -> list[EngineEvent]:
         self._stop_reason = event.stop_reason or event.subtype
-        told = self._result_text(event)
+        instruction = self._result_text(event)
         images = self._pictures(cast("list[Any]", event.result) if isinstance(event.result, list) else [])
         if event.is_error or event.subtype.startswith("error"):
-            self._record_failure(event, told)
+            self._record_failure(event, instruction)
         else:
             # An empty result counts too: the turn has ended, perhaps after a tool alone.
-            self._answers = [answer for answer in (*self._answers, told) if answer] or [""]
+            self._answers = [answer for answer in (*self._answers, instruction) if answer] or [""]
         usage = self._usage(event)
         return self._tell_key_unless_refused(event, [*images, usage])
 
@@ -254,11 +254,11 @@ class ClaudeTranslator:
             return _texts(cast("list[Any]", event.result)).strip()
         return ""
 
-    def _record_failure(self, event: wire.Result, told: str) -> None:
+    def _record_failure(self, event: wire.Result, instruction: str) -> None:
         if (event.terminal_reason or "").startswith("aborted"):
             self._was_aborted = True
             return
-        words = told or "; ".join(event.errors or ()) or f"claude's result is {event.subtype!r}."
+        words = instruction or "; ".join(event.errors or ()) or f"claude's result is {event.subtype!r}."
         self._failure = failure_from(words, status=event.api_error_status, text="\n\n".join(self._answers))
 
     def _usage(self, event: wire.Result) -> UsageReported:

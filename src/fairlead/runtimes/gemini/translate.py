@@ -182,9 +182,9 @@ class JsonTranslator:
     def _failure(self, end: Exit) -> TurnFailed:
         """In json mode the error is an object on standard error, among other lines."""
         start = end.stderr.find("{\n")
-        told = _decode_whole([end.stderr[start:].encode()]) if start >= 0 else None
-        if isinstance(told, wire.Whole) and told.error is not None:
-            return failure_from(told.error.message, status=http_status_of(end.returncode))
+        instruction = _decode_whole([end.stderr[start:].encode()]) if start >= 0 else None
+        if isinstance(instruction, wire.Whole) and instruction.error is not None:
+            return failure_from(instruction.error.message, status=http_status_of(end.returncode))
         return classify_exit(end, "")
 
 

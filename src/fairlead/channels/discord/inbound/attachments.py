@@ -151,9 +151,11 @@ class DiscordAttachments:
         name = clean_name(attachment.name)
         if kind:
             blob = await self._blobs.put(data)
-            return Attachment(name, kind, len(data), attachment.url, blob)
+            return Attachment(name=name, media_type=kind, size=len(data), url=attachment.url, blob=blob)
         path = await asyncio.to_thread(_laid_down, self._inbox / inbox_name(job.session_key), f"{mark}-{name}", data)
-        return Attachment(name, attachment.media_type, len(data), attachment.url, path=str(path))
+        return Attachment(
+            name=name, media_type=attachment.media_type, size=len(data), url=attachment.url, path=str(path)
+        )
 
 
 def media_type(attachment: Attachment) -> str:

@@ -1,17 +1,16 @@
 """A Discord message as an `Inbound`: its words, what it quotes, its files. Fetches nothing."""
 
 from collections.abc import Callable
-from typing import Final
 
 import discord
 
 from fairlead.channels.discord.inbound.places import Place, without_mention
+from fairlead.core.ids import MessageId
 from fairlead.core.inbound import Attachment, Inbound
+from fairlead.core.message_ids import reaction_id, written_message
 from fairlead.core.views import JobView
 
 LEFT_OUT = "(The quoted message is by somebody who may not talk to you; it was left out.)"
-_REACTION: Final = "reaction-"
-"""Before the id of a message that somebody pointed at: the same message may also have been said to us."""
 
 
 def inbound_of(
@@ -23,18 +22,21 @@ def inbound_of(
     may_be_quoted: Callable[[discord.Message], bool],
 ) -> Inbound:
     return Inbound(
-        place.conversation,
-        place.session_key,
-        str(message.id),
-        person,
-        without_mention(message.content, bot_id),
-        attachments_of(message),
-        quote_in(message, may_be_quoted),
+        conversation=place.conversation,
+        session_key=place.session_key,
+        message_id=MessageId(str(message.id)),
+        person=person,
+        text=without_mention(message.content, bot_id),
+        attachments=attachments_of(message),
+        quote=quote_in(message, may_be_quoted),
     )
 
 
 def attachments_of(message: discord.Message) -> tuple[Attachment, ...]:
-    return tuple(Attachment(a.filename, a.content_type or "", a.size, a.url) for a in message.attachments)
+    return tuple(
+        Attachment(name=a.filename, media_type=a.content_type or "", size=a.size, url=a.url)
+        for a in message.attachments
+    )
 
 
 def quote_in(message: discord.Message, may_be_quoted: Callable[[discord.Message], bool]) -> str:
@@ -54,12 +56,12 @@ def reacted_inbound(message: discord.Message, place: Place, *, person: str, is_o
         quoted = "\n".join(f"> {line}" for line in text.splitlines())
         text = f"Look at this message by {message.author.display_name}:\n{quoted}"
     return Inbound(
-        place.conversation,
-        place.session_key,
-        f"{_REACTION}{message.id}",
-        person,
-        text,
-        attachments_of(message),
+        conversation=place.conversation,
+        session_key=place.session_key,
+        message_id=reaction_id(MessageId(str(message.id))),
+        person=person,
+        text=text,
+        attachments=attachments_of(message),
         cause="reaction",
     )
 
@@ -67,8 +69,8 @@ def reacted_inbound(message: discord.Message, place: Place, *, person: str, is_o
 def discord_message_id(job: JobView) -> int | None:
     """The message that a job is about: the one that was said to us, or the one that somebody pointed at. None for a
     job that no message of Discord began."""
-    number = job.message_id.removeprefix(_REACTION)
-    return int(number) if number.isdecimal() else None
+    number = written_message(job.message_id)
+    return int(number) if number is not None and number.isdecimal() else None
 
 
 def said_message_id(job: JobView) -> int | None:

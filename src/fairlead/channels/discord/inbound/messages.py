@@ -21,6 +21,7 @@ from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, UNKNOWN_MES
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import parse_session_key
+from fairlead.core.message_outcomes import Enqueued
 from fairlead.core.views import JobView
 from fairlead.errors import FairleadError
 from fairlead.kit.tasks import TaskOwner
@@ -214,7 +215,7 @@ class Intake:
     async def _amend(self, message: discord.Message, known: Place | None = None) -> None:
         """Link previews are edits too: only other words of the person change the job, and only while it is queued."""
         outcome = self._view.message_outcome(self._places.ref(message.channel.id), str(message.id))
-        job = None if outcome is None else self._view.recent_job(outcome.job_id)
+        job = self._view.recent_job(outcome.job_id) if isinstance(outcome, Enqueued) else None
         if job is None or job.state != "queued":
             return
         inbound = await self._inbound(message, known)

@@ -113,7 +113,7 @@ def delivery_error_of(fault: BaseException) -> Exception:
     """What a failed call means to whoever wanted something delivered."""
     match fault:
         case discord.RateLimited():
-            return DeliveryLater(Code.E_DISCORD_RATE_LIMIT, fault.retry_after)
+            return DeliveryLater(Code.E_DISCORD_RATE_LIMIT, fault.retry_after, must_wait=True)
         case discord.HTTPException():
             return _http_condition(fault)
         case aiohttp.ClientConnectorError() | RuntimeError() | discord.ClientException():
@@ -131,7 +131,7 @@ def _http_condition(fault: discord.HTTPException) -> Exception:
     if _is_our_token_refused(fault):
         return ChannelAway()
     if fault.status == 429:
-        return DeliveryLater(Code.E_DISCORD_RATE_LIMIT, RATE_LIMIT_WAIT_SEC)
+        return DeliveryLater(Code.E_DISCORD_RATE_LIMIT, RATE_LIMIT_WAIT_SEC, must_wait=True)
     if fault.status >= 500:
         return OutcomeUnknown(str(fault))
     reach = fault.code in _OUT_OF_REACH or fault.status in {403, 404}
