@@ -1,7 +1,7 @@
 """From one seed: people, agents, weather, a disk and a daemon that crashes, until all is quiet. Then it is judged.
 
-The start, the flow and the store are the real ones. `simulate(seed)` does the same steps every time; what later parts of Fairlead
-bring (a chat service, a scheduler) joins as further actors.
+The start, the flow and the store are the real ones. `simulate(seed)` does the same steps every time; what later parts
+of Fairlead bring (a chat service, a scheduler) joins as further actors.
 """
 
 import asyncio
