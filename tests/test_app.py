@@ -13,6 +13,7 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import user_key
 from fairlead.errors import Code, FairleadError
+from fairlead.flow.startup import sequence
 from fairlead.kit.files import Handle, RealDisk
 from fairlead.ports import Receipt
 from fairlead.settings import Settings
@@ -121,6 +122,21 @@ async def test_two_houses_on_one_state_cannot_be(tmp_path: Path):
         assert caught.value.code is Code.E_STATE_LOCKED
     async with house_at(tmp_path):
         pass
+
+
+async def test_every_channel_is_registered_before_a_worker_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    registered: list[list[str]] = []
+    start_workers = sequence.start_workers
+
+    def look_first(machine, flow, adapters, owner):
+        registered.append(sorted(adapters.channels))
+        start_workers(machine, flow, adapters, owner)
+
+    monkeypatch.setattr(sequence, "start_workers", look_first)
+    settings = Settings(STATE_DIR=tmp_path / "state", LOG_DIR=tmp_path / "logs", FAIRLEAD_HTTP_PORT=0)
+    async with run_daemon(settings) as daemon:
+        assert registered == [["http", "terminal"]]
+        assert daemon.http_url
 
 
 async def test_a_start_that_fails_half_way_lets_go_of_everything(tmp_path: Path):
