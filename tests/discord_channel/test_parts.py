@@ -21,7 +21,7 @@ from fairlead.channels.discord.outbound.rest import RestCalls
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.push.rate_limit import RateLimit, Urgency
 from fairlead.core.inbound import Attachment
-from fairlead.render.live_text import Shown
+from fairlead.render.live_text import LiveTextView
 from fairlead.testing.clock import run_virtually
 
 pytestmark = pytest.mark.anyio
@@ -100,7 +100,7 @@ def test_the_interval_between_edits_grows_with_the_streams() -> None:
 
 @given(st.text(max_size=6000), st.text(max_size=100))
 def test_a_status_message_always_fits(text: str, activity: str) -> None:
-    picture = Picture("job_20260101_0001", "running", Shown(text=text, activity=activity, tool_line="🔧 Bash …"))
+    picture = Picture("job_20260101_0001", "running", LiveTextView(text=text, activity=activity, tool_line="🔧 Bash …"))
     assert len(status_text(picture, 12.0, "en")) <= 2000
     assert newest_part("short") == "short"
 
