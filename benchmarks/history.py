@@ -51,19 +51,14 @@ def batches() -> Iterator[Batch]:
         created = SessionCreated(
             session_key=key.text, session_id=key.session_id, project="api", tool="echo", conversation=place, person="42"
         )
-        yield (
-            ts,
-            (
-                created,
-                BindingBound(
-                    binding_id=BindingId(f"bind_{n + 1}"),
-                    target_session_key=key.text,
-                    target_kind="session",
-                    conversation=place,
-                    bound_at=ts,
-                ),
-            ),
+        bound = BindingBound(
+            binding_id=BindingId(f"bind_{n + 1}"),
+            target_session_key=key.text,
+            target_kind="session",
+            conversation=place,
+            bound_at=ts,
         )
+        yield ts, (created, bound)
     number = 0
     while True:
         number += 1
@@ -74,56 +69,36 @@ def batches() -> Iterator[Batch]:
 def _job(number: int, ts: str, key: SessionKeyText, place: ConversationRef) -> Iterator[Batch]:
     job_id = JobId(f"job_{ts[:10].replace('-', '')}_{number:04d}")
     resume = ResumeKey(f"a1b2c3d4-1111-2222-3333-{number % THREADS:012d}")
+    message_id = MessageId(str(10**18 + number))
     prompt = "please look at the failing tests of the api project and repair what broke them"
-    yield (
-        ts,
-        (
-            JobEnqueued(
-                job_id=job_id,
-                session_key=key,
-                conversation=place,
-                message_id=MessageId(str(10**18 + number)),
-                person="42",
-                prompt=prompt,
-            ),
-        ),
+    enqueued = JobEnqueued(
+        job_id=job_id, session_key=key, conversation=place, message_id=message_id, person="42", prompt=prompt
     )
-    yield (
-        ts,
-        (
-            JobStarted(
-                job_id=job_id,
-                session_key=key,
-                tool="echo",
-                project="api",
-                project_path="/srv/api",
-                generation=0,
-                resume_key=resume,
-            ),
-        ),
+    started = JobStarted(
+        job_id=job_id, session_key=key, tool="echo", project="api", project_path="/srv/api", resume_key=resume
     )
+    yield ts, (enqueued,)
+    yield ts, (started,)
     if number <= THREADS:
         yield ts, (ResumeKeyLearnt(session_key=key, generation=0, tool="echo", project_path="/srv/api", key=resume),)
     for tools in range(1, SIGNS_OF_LIFE + 1):
         yield ts, (JobProgress(job_id, tools),)
+    yield from _delivered_answer(job_id, ts, key, place, message_id)
+
+
+def _delivered_answer(
+    job_id: JobId, ts: str, key: SessionKeyText, place: ConversationRef, message_id: MessageId
+) -> Iterator[Batch]:
     completed = JobCompleted(
         job_id=job_id, session_key=key, text=_ANSWER, excerpt=_ANSWER[:400], spent=Spent(1200, 300, 0, 0.01)
     )
     entry = answer_entry_id(job_id)
-    yield ts, (completed, DeliveryOwed(entry_id=entry, kind="answer", session_key=key, requester=place, job_id=job_id))
-    yield (
-        ts,
-        (
-            DeliveryPlanned(
-                entry_id=entry,
-                destination=place,
-                route="bound",
-                reason="the requester's own binding",
-                pieces=(Piece(_ANSWER),),
-            ),
-        ),
-    )
-    yield ts, (PieceDelivered(entry, 0, MessageId(str(10**18 + number))),)
+    owed = DeliveryOwed(entry_id=entry, kind="answer", session_key=key, requester=place, job_id=job_id)
+    reason = "the requester's own binding"
+    planned = DeliveryPlanned(entry_id=entry, destination=place, route="bound", reason=reason, pieces=(Piece(_ANSWER),))
+    yield ts, (completed, owed)
+    yield ts, (planned,)
+    yield ts, (PieceDelivered(entry, 0, message_id),)
 
 
 def write_history(path: Path, count: int) -> int:
