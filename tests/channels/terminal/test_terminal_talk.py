@@ -269,8 +269,10 @@ def test_a_talk_in_japanese_has_no_english_sentence_of_ours(tmp_path: Path):
         terminal.wait_for("取り消し済み")
         terminal.say("/reset")
         terminal.wait_for("会話を忘れました")
+        terminal.wait_for("› ")
         terminal.type(CTRL_C)
-        terminal.wait_for("もう一度 Ctrl-C")
+        terminal.wait_for("もう一度 Ctrl-C、または Ctrl-D")
+        terminal.wait_for("› ")
         terminal.type(CTRL_D)
         assert terminal.end() == 0
     finally:
