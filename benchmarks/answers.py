@@ -146,4 +146,12 @@ def _memory_row(large: Path) -> Row:
     with_index = rss_kib(_JOURNAL, str(large), "with") / 1024
     without = rss_kib(_JOURNAL, str(large), "without") / 1024
     name = "RSS with the index, 1 M events"
-    return Row(name, with_index, without, "without", "MiB", "≤ + 10 MiB", with_index <= without + 10)
+    return Row(
+        name=name,
+        measured=with_index,
+        floor=without,
+        floor_name="without",
+        unit="MiB",
+        reach="≤ + 10 MiB",
+        reached=with_index <= without + 10,
+    )

@@ -4,8 +4,13 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 import structlog
+
+# A test may not depend on how busy the machine is.
+hypothesis.settings.register_profile("fairlead", deadline=None)
+hypothesis.settings.load_profile("fairlead")
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ def ids(jobs: list[JobView]) -> list[str]:
 async def test_a_job_is_all_that_a_channel_needs_of_it_and_stays_as_it_was_seen():
     async with flow_house() as flow:
         view: View = flow.view
-        promised = (Attachment("notes.txt", "text/plain", 3, "https://example.org/notes.txt"),)
+        promised = (Attachment(name="notes.txt", media_type="text/plain", size=3, url="https://example.org/notes.txt"),)
         receipt = await flow.say("/slow 10\nwords", attachments=promised, message_id="77")
         await flow.until(lambda: bool(flow.state.running))
         seen = view.recent_job(receipt.job_id)

@@ -143,6 +143,6 @@ def test_only_a_yes_to_an_open_plan_approves_it():
     use = {"subtype": "can_use_tool", "tool_name": "ExitPlanMode", "input": {"plan": "first this"}, "tool_use_id": "t"}
     received = protocol.receive(json.dumps({"type": "control_request", "request_id": "r", "request": use}).encode())
     assert only(PlanProposed, [*received.job, *received.unasked])
-    assert protocol.approves_plan(Response("r", "allow"))
-    assert not protocol.approves_plan(Response("r", "deny"))
-    assert not protocol.approves_plan(Response("other", "allow"))
+    assert protocol.approves_plan(Response(request_id="r", verdict="allow"))
+    assert not protocol.approves_plan(Response(request_id="r", verdict="deny"))
+    assert not protocol.approves_plan(Response(request_id="other", verdict="allow"))

@@ -353,9 +353,9 @@ def test_an_answer_counts_once_and_a_withdrawn_request_not_at_all():
     withdrawn = protocol.receive(line(type="control_cancel_request", request_id="r2"))
 
     assert withdrawn.job == [RequestWithdrawn("r2")]
-    assert protocol.answer(Response("r2", "allow")) is None
-    assert protocol.answer(Response("r1", "deny", message="no")) is not None
-    assert protocol.answer(Response("r1", "allow")) is None
+    assert protocol.answer(Response(request_id="r2", verdict="allow")) is None
+    assert protocol.answer(Response(request_id="r1", verdict="deny", message="no")) is not None
+    assert protocol.answer(Response(request_id="r1", verdict="allow")) is None
     assert not protocol.is_waiting
     assert not protocol.has_been_granted
 

@@ -170,7 +170,9 @@ class Client:
         for_session: bool = False,
     ) -> str:
         """The id of the job that goes on, or that the answer began."""
-        body = w.QuestionAnswer(verdict, chosen or {}, message, for_session, user)
+        body = w.QuestionAnswer(
+            verdict=verdict, chosen=chosen or {}, message=message, for_session=for_session, userId=user
+        )
         path = f"/v1/questions/{quote(question_id, safe='')}"
         return (await self._ask("POST", path, w.Answered, body=body)).job_id
 

@@ -50,6 +50,7 @@ class BotClient(clients.GatewayClient):
 
     def __init__(
         self,
+        *,
         listener: clients.GatewayListener,
         pace: clients.IdentifyPace,
         command_runner: CommandRunner,
@@ -197,7 +198,13 @@ class DiscordChannel:
         self._gate.came_back(self.name)
 
     def _new_client(self) -> clients.GatewayClient:
-        return BotClient(self, self._pace, self._command_runner, self._settings, self._commands)
+        return BotClient(
+            listener=self,
+            pace=self._pace,
+            command_runner=self._command_runner,
+            settings=self._settings,
+            commands=self._commands,
+        )
 
     def _start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         assert self._owner is not None, "clients exist only while we run"

@@ -64,7 +64,15 @@ class HttpChannel(PullChannel):
         commands: CommandCatalogue = COMMANDS,
     ) -> None:
         super().__init__("http")
-        self._service = Service(gate, view, blobs, vitals, identities, agent_id, JobStreams(view))
+        self._service = Service(
+            gate=gate,
+            view=view,
+            blobs=blobs,
+            vitals=vitals,
+            identities=identities,
+            agent_id=agent_id,
+            streams=JobStreams(view),
+        )
         self._endpoints = endpoints(commands)
         self._token = token
         self._max_body_bytes = max_body_bytes

@@ -120,5 +120,5 @@ class Machine(Protocol):
         ...
 
     async def serve(self, stack: AsyncExitStack) -> None:
-        """Let in those who come by themselves (HTTP, the terminal); `stack` gets what shuts them out again."""
+        """Open the channels whose clients connect by themselves; `stack` gets what closes them."""
         ...

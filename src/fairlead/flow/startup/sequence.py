@@ -136,8 +136,8 @@ async def own_workers(machine: Machine, flow: Flow, stack: AsyncExitStack) -> Ta
 
 
 def start_workers(machine: Machine, flow: Flow, adapters: Adapters, owner: TaskOwner) -> None:
-    """From here on jobs run and answers are delivered. Every channel, HTTP's included, is registered by now, so that
-    no worker meets an outbox entry whose channel is missing."""
+    """From here on jobs run and answers are delivered. Every channel is registered by now, those whose clients fetch
+    included, so that no worker meets an outbox entry whose channel is missing."""
     owner.start(flow.run(), name="flow")
     for name, work in machine.background_work(flow, adapters).items():
         owner.start(work, name=name)
