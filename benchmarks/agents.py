@@ -212,7 +212,7 @@ async def _accepted(daemon: Daemon, number: int, tool: str) -> float:
             person="local",
             text="hello",
             pre_authorised=True,
-            tool=tool,
+            runtime=tool,
         )
     )
     return time.time()

@@ -287,7 +287,7 @@ async def _played(discord: Any, home: Path, runtime: EchoRuntime, sessions: int)
     async with run_daemon(settings) as daemon:
         daemon.runtimes["echo"].invoke = runtime.invoke  # pyright: ignore[reportAttributeAccessIssue]
         for project in daemon.flow.ledger.state.projects.values():
-            project.default_tool = "echo"
+            project.default_runtime = "echo"
         await discord.gateway.ready(timeout=30)
         began = time.perf_counter()
         for person in people:

@@ -44,12 +44,20 @@ Batch = tuple[str, tuple[JournalEvent, ...]]
 def batches() -> Iterator[Batch]:
     ts = timestamps.from_epoch(_BEGAN)
     yield ts, (StateFounded("beef", "bench"),)
-    yield ts, (ProjectCreated(number=1, name="api", path="/srv/api", enabled_tools=("echo",), default_tool="echo"),)
+    yield (
+        ts,
+        (ProjectCreated(number=1, name="api", path="/srv/api", enabled_runtimes=("echo",), default_runtime="echo"),),
+    )
     places = [ConversationRef("bench", "fairlead", str(7000 + n), "6000") for n in range(THREADS)]
     keys = [thread_key(agent_id="fairlead", space_id="1", thread_id=p.conversation_id) for p in places]
     for n, (place, key) in enumerate(zip(places, keys, strict=True)):
         created = SessionCreated(
-            session_key=key.text, session_id=key.session_id, project="api", tool="echo", conversation=place, person="42"
+            session_key=key.text,
+            session_id=key.session_id,
+            project="api",
+            runtime="echo",
+            conversation=place,
+            person="42",
         )
         bound = BindingBound(
             binding_id=BindingId(f"bind_{n + 1}"),
@@ -75,12 +83,12 @@ def _job(number: int, ts: str, key: SessionKeyText, place: ConversationRef) -> I
         job_id=job_id, session_key=key, conversation=place, message_id=message_id, person="42", prompt=prompt
     )
     started = JobStarted(
-        job_id=job_id, session_key=key, tool="echo", project="api", project_path="/srv/api", resume_key=resume
+        job_id=job_id, session_key=key, runtime="echo", project="api", project_path="/srv/api", resume_key=resume
     )
     yield ts, (enqueued,)
     yield ts, (started,)
     if number <= THREADS:
-        yield ts, (ResumeKeyLearnt(session_key=key, generation=0, tool="echo", project_path="/srv/api", key=resume),)
+        yield ts, (ResumeKeyLearnt(session_key=key, generation=0, runtime="echo", project_path="/srv/api", key=resume),)
     for tools in range(1, SIGNS_OF_LIFE + 1):
         yield ts, (JobProgress(job_id, tools),)
     yield from _delivered_answer(job_id, ts, key, place, message_id)

@@ -382,11 +382,11 @@ class Settings(BaseSettings):
         """Who is served is named by Discord id; who they are to Fairlead, a link may say otherwise."""
         return self.people().person_of(IDENTITY_DEFAULTS.numeric_channel, discord_id) if discord_id else ""
 
-    def limits(self, tools: tuple[str, ...]) -> Limits:
+    def limits(self, runtimes: tuple[str, ...]) -> Limits:
         return Limits(
             agent_id=self.agent_id,
             allowed_people=tuple(map(self.person_with, self.allowed_user_ids)),
-            tools=tools,
+            runtimes=runtimes,
             max_queue_per_session=self.max_queue_per_session,
             global_max_running=self.global_max_running,
             max_message_bytes=self.max_message_bytes,

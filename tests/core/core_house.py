@@ -28,7 +28,7 @@ from fairlead.errors import Code
 OWNER = "42"
 FRIEND = "7"
 STRANGER = "666"
-LIMITS = Limits(allowed_people=(FRIEND,), tools=("echo", "claude", "codex"))
+LIMITS = Limits(allowed_people=(FRIEND,), runtimes=("echo", "claude", "codex"))
 MOVES = {(move.before, move.after, move.event) for move in TRANSITIONS}
 BEGINNING = "2026-03-01T08:00:00.000Z"
 
@@ -128,8 +128,10 @@ class CoreHarness:
         """In a thread of its own."""
         return self.say(text, conversation=place(name), session_key=thread(name), **more)
 
-    def create(self, name: str, *, tools: tuple[str, ...] = ("echo",), default: str = "echo") -> Decision:
-        return self.do(CreateProject(name=name, directory=directory(f"/srv/{name}"), tools=tools, default_tool=default))
+    def create(self, name: str, *, runtimes: tuple[str, ...] = ("echo",), default: str = "echo") -> Decision:
+        return self.do(
+            CreateProject(name=name, directory=directory(f"/srv/{name}"), runtimes=runtimes, default_runtime=default)
+        )
 
     def start_thread(self, name: str, **more: Any) -> Decision:
         return self.do(StartSession(session_key=thread(name), conversation=place(name), person=OWNER, **more))

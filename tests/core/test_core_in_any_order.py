@@ -33,7 +33,7 @@ from fairlead.core.decide.messages import AmendJob, RetryJob, SkipMessage
 from fairlead.core.decide.projects import SwitchProject, UpdateProject
 from fairlead.core.decide.questions import AskPerson, ExpireQuestion, WithdrawQuestion
 from fairlead.core.decide.scheduling import BeginAgentTurn, LearnResumeKey, ReportProgress, StartNext
-from fairlead.core.decide.sessions import Bind, ChangeTool, ResetSession, Touch, Unbind
+from fairlead.core.decide.sessions import Bind, ChangeRuntime, ResetSession, Touch, Unbind
 from fairlead.core.events import JobEnqueued
 from fairlead.core.fold import replay
 from fairlead.core.job_states import LIVE
@@ -44,14 +44,14 @@ from fairlead.errors import Code
 
 SMALL = Limits(
     allowed_people=(FRIEND,),
-    tools=("echo", "claude"),
+    runtimes=("echo", "claude"),
     max_queue_per_session=3,
     max_waiting=2,
     max_delivery_attempts=3,
 )
 names = st.sampled_from(["one", "two", "three"])
 people = st.sampled_from([OWNER, FRIEND, STRANGER])
-tools = st.sampled_from(["echo", "claude", "emacs"])
+runtimes = st.sampled_from(["echo", "claude", "emacs"])
 projects = st.sampled_from(["api", "2", "nowhere"])
 which = st.integers(0, 3)
 outcomes = st.sampled_from([Completed("SECRET answer " * 60), Failed(Code.E_AGENT_ERROR, "broke"), Cancelled(OWNER)])
@@ -72,10 +72,10 @@ class AnyOrder(RuleBasedStateMachine):
 
     # --- people
 
-    @rule(name=names, person=people, text=st.sampled_from(["SECRET prompt", " "]), tool=st.none() | tools)
-    def say(self, name: str, person: str, text: str, tool: str | None):
+    @rule(name=names, person=people, text=st.sampled_from(["SECRET prompt", " "]), runtime=st.none() | runtimes)
+    def say(self, name: str, person: str, text: str, runtime: str | None):
         where = {"conversation": place(name), "session_key": thread(name)}
-        decision = self.core.submit(text, person=person, project="api", tool=tool, **where)
+        decision = self.core.submit(text, person=person, project="api", runtime=runtime, **where)
         keyed = [e for e in decision.events if hasattr(e, "message_id")]
         assert len(keyed) == (0 if person == STRANGER or decision.duplicate else 1)
 
@@ -106,18 +106,23 @@ class AnyOrder(RuleBasedStateMachine):
         if job is not None:
             self.core.do(RetryJob(job, "SECRET again", OWNER))
 
-    @rule(name=names, tool=tools)
-    def change_tool(self, name: str, tool: str):
-        self.core.do(ChangeTool(str(thread(name)), tool))
+    @rule(name=names, runtime=runtimes)
+    def change_runtime(self, name: str, runtime: str):
+        self.core.do(ChangeRuntime(str(thread(name)), runtime))
 
     @rule(name=names, project=projects)
     def switch(self, name: str, project: str):
         self.core.do(SwitchProject(project, thread(name), place(name), OWNER))
 
-    @rule(problem=st.sampled_from(["", "gone"]), tool=st.sampled_from(["echo", "claude"]))
-    def edit_project(self, problem: str, tool: str):
+    @rule(problem=st.sampled_from(["", "gone"]), runtime=st.sampled_from(["echo", "claude"]))
+    def edit_project(self, problem: str, runtime: str):
         self.core.do(
-            UpdateProject(name="api", directory=directory("/srv/api", problem), tools=("echo", tool), default_tool=tool)
+            UpdateProject(
+                name="api",
+                directory=directory("/srv/api", problem),
+                runtimes=("echo", runtime),
+                default_runtime=runtime,
+            )
         )
 
     @rule(name=names)

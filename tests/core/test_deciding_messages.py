@@ -193,7 +193,7 @@ REFUSALS = [
     ({"text": "é" * (LIMITS.max_message_bytes // 2 + 1)}, Code.E_MESSAGE_TOO_LARGE),
     ({"attachments": (Attachment(name="a"),) * 11}, Code.E_INVALID_ARGS),
     ({"project": "nowhere"}, Code.E_PROJECT_NOT_FOUND),
-    ({"tool": "gemini"}, Code.E_TOOL_NOT_ENABLED),
+    ({"runtime": "gemini"}, Code.E_TOOL_NOT_ENABLED),
 ]
 
 
@@ -226,8 +226,8 @@ def test_without_a_project_the_refusal_says_how_to_get_one():
 @pytest.mark.req("B15")
 def test_project_and_tool_of_a_first_message_both_hold():
     core = CoreHarness(projects=("/srv/api", "/srv/web"))
-    core.say(project="web", tool="codex")
-    assert (core.session().project, core.session().tool) == ("web", "codex")
+    core.say(project="web", runtime="codex")
+    assert (core.session().project, core.session().runtime) == ("web", "codex")
     assert core.state.people[OWNER].project == "web"
 
 
@@ -235,36 +235,36 @@ def test_project_and_tool_of_a_first_message_both_hold():
 def test_project_and_tool_of_a_later_message_both_hold():
     core = CoreHarness(projects=("/srv/api", "/srv/web"))
     core.say(project="api")
-    core.say(project="2", tool="claude")
-    assert (core.session().project, core.session().tool) == ("web", "claude")
+    core.say(project="2", runtime="claude")
+    assert (core.session().project, core.session().runtime) == ("web", "claude")
 
 
 def test_a_message_that_names_the_project_it_is_in_switches_nothing(core: CoreHarness):
     core.say(project="api")
     before = len(core.journal)
-    core.say(project="api", tool="echo")
+    core.say(project="api", runtime="echo")
     assert core.types(before) == ["JobEnqueued"]
 
 
 def test_a_tool_that_comes_with_a_message_is_the_sessions_from_then_on(core: CoreHarness):
     core.say()
-    core.say(tool="claude")
-    assert core.session().tool == "claude"
+    core.say(runtime="claude")
+    assert core.session().runtime == "claude"
     assert ToolChanged(str(key_of()), "claude") in [e.payload for e in core.journal]
 
 
 def test_a_tool_that_the_project_has_lost_is_refused_and_not_replaced_in_silence(core: CoreHarness):
-    core.say(tool="claude")
-    core.do(UpdateProject(name="api", directory=directory("/srv/api"), tools=("echo",), default_tool="echo"))
+    core.say(runtime="claude")
+    core.do(UpdateProject(name="api", directory=directory("/srv/api"), runtimes=("echo",), default_runtime="echo"))
     refusal = core.submit().refusal
     assert refusal is not None
     assert refusal.code == Code.E_TOOL_NOT_ENABLED
-    assert core.say(tool="echo")
+    assert core.say(runtime="echo")
 
 
 def test_switching_by_message_keeps_the_tool_only_where_it_is_enabled(core: CoreHarness):
-    core.create("web", tools=("codex",), default="codex")
-    core.say(project="api", tool="claude")
+    core.create("web", runtimes=("codex",), default="codex")
+    core.say(project="api", runtime="claude")
     core.say(project="web")
     assert last(core) == JobEnqueued(
         job_id="job_20260301_0002",
@@ -420,7 +420,7 @@ def test_a_session_belongs_to_its_first_conversation(core: CoreHarness):
         session_key=str(key_of()),
         session_id=str(key_of()),
         project="api",
-        tool="echo",
+        runtime="echo",
         conversation=place(),
         person=OWNER,
     )

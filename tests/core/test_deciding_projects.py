@@ -19,7 +19,7 @@ from fairlead.errors import Code
 
 
 def creating(name: str = "web", **more) -> CreateProject:
-    given = {"directory": directory("/srv/web"), "tools": ("echo", "claude"), "default_tool": "claude"}
+    given = {"directory": directory("/srv/web"), "runtimes": ("echo", "claude"), "default_runtime": "claude"}
     return CreateProject(name=name, **(given | more))
 
 
@@ -27,8 +27,8 @@ def creating(name: str = "web", **more) -> CreateProject:
 def test_a_project_is_created_with_its_name_number_tools_and_arguments(core: CoreHarness):
     core.do(creating(args={"claude": ("--verbose",)}))
     project = core.state.projects["web"]
-    assert (project.number, project.path, project.enabled_tools) == (2, "/srv/web", ("echo", "claude"))
-    assert (project.default_tool, project.default_args) == ("claude", {"claude": ("--verbose",)})
+    assert (project.number, project.path, project.enabled_runtimes) == (2, "/srv/web", ("echo", "claude"))
+    assert (project.default_runtime, project.default_args) == ("claude", {"claude": ("--verbose",)})
 
 
 BAD_NAMES = ["", "Web", "web site", "a" * 41, "wéb", "web\n", "../web"]
@@ -46,9 +46,9 @@ def test_a_name_outside_the_pattern_is_refused(core: CoreHarness, name: str):
     [
         ({"name": "api"}, Code.E_PROJECT_EXISTS),
         ({"directory": directory("/gone", "/gone does not exist.")}, Code.E_INVALID_PATH),
-        ({"tools": ()}, Code.E_INVALID_TOOLSET),
-        ({"tools": ("echo", "emacs")}, Code.E_INVALID_TOOLSET),
-        ({"default_tool": "codex"}, Code.E_INVALID_TOOLSET),
+        ({"runtimes": ()}, Code.E_INVALID_TOOLSET),
+        ({"runtimes": ("echo", "emacs")}, Code.E_INVALID_TOOLSET),
+        ({"default_runtime": "codex"}, Code.E_INVALID_TOOLSET),
         ({"args": {"codex": ("-x",)}}, Code.E_INVALID_ARGS),
     ],
 )
@@ -61,7 +61,7 @@ def test_what_cannot_be_a_project_is_refused(core: CoreHarness, given: dict, cod
 def test_an_added_directory_is_named_after_itself_with_all_tools(core: CoreHarness):
     core.do(AddProject(directory("/home/me/My Project!/"), source="scan"))
     project = core.state.projects["my-project-"]
-    assert (project.enabled_tools, project.default_tool, project.source) == (LIMITS.tools, "echo", "scan")
+    assert (project.enabled_runtimes, project.default_runtime, project.source) == (LIMITS.runtimes, "echo", "scan")
 
 
 @pytest.mark.req("B2")
@@ -81,7 +81,7 @@ def test_every_directory_finds_a_fitting_name_of_its_own(names: list[str]):
         assert NAME_PATTERN.fullmatch(name)
         assert name not in state.projects
         state.projects[name] = Project(
-            number=number, name=name, path="/x", enabled_tools=("echo",), default_tool="echo"
+            number=number, name=name, path="/x", enabled_runtimes=("echo",), default_runtime="echo"
         )
 
 
@@ -103,9 +103,9 @@ def test_names_and_numbers_both_lead_to_a_project_and_the_name_wins(core: CoreHa
 
 @pytest.mark.req("A15")
 def test_a_hand_edit_is_taken_over_once(core: CoreHarness):
-    edit = UpdateProject(name="api", directory=directory("/srv/moved"), tools=("claude",), default_tool="claude")
+    edit = UpdateProject(name="api", directory=directory("/srv/moved"), runtimes=("claude",), default_runtime="claude")
     assert core.do(edit).events == (
-        ProjectUpdated(name="api", path="/srv/moved", enabled_tools=("claude",), default_tool="claude"),
+        ProjectUpdated(name="api", path="/srv/moved", enabled_runtimes=("claude",), default_runtime="claude"),
     )
     assert core.do(edit).events == ()
     assert core.state.projects["api"].number == 1
@@ -115,20 +115,22 @@ def test_a_hand_edit_is_taken_over_once(core: CoreHarness):
 def test_a_hand_edit_that_cannot_be_is_refused(core: CoreHarness):
     where = directory("/srv/api")
     assert (
-        core.refuses(UpdateProject(name="web", directory=where, tools=("echo",), default_tool="echo"))
+        core.refuses(UpdateProject(name="web", directory=where, runtimes=("echo",), default_runtime="echo"))
         == Code.E_PROJECT_NOT_FOUND
     )
     assert (
-        core.refuses(UpdateProject(name="api", directory=where, tools=("emacs",), default_tool="emacs"))
+        core.refuses(UpdateProject(name="api", directory=where, runtimes=("emacs",), default_runtime="emacs"))
         == Code.E_INVALID_TOOLSET
     )
 
 
 def test_a_tool_that_is_not_installed_today_may_stay_enabled(core: CoreHarness):
-    core.limits = type(LIMITS)(tools=("echo",))
+    core.limits = type(LIMITS)(runtimes=("echo",))
     assert (
         core.do(
-            UpdateProject(name="api", directory=directory("/srv/api"), tools=("echo", "claude"), default_tool="echo")
+            UpdateProject(
+                name="api", directory=directory("/srv/api"), runtimes=("echo", "claude"), default_runtime="echo"
+            )
         ).refusal
         is None
     )
@@ -137,14 +139,18 @@ def test_a_tool_that_is_not_installed_today_may_stay_enabled(core: CoreHarness):
 @pytest.mark.req("A15")
 def test_a_project_whose_path_is_gone_is_disabled_and_comes_back_with_it(core: CoreHarness):
     core.do(
-        UpdateProject(name="api", directory=directory("", "/srv/api is gone"), tools=LIMITS.tools, default_tool="echo")
+        UpdateProject(
+            name="api", directory=directory("", "/srv/api is gone"), runtimes=LIMITS.runtimes, default_runtime="echo"
+        )
     )
     assert core.state.projects["api"].path == "/srv/api"
     refusal = core.submit(project="api").refusal
     assert refusal is not None
     assert (refusal.code, "is gone" in refusal.message) == (Code.E_INVALID_PATH, True)
     assert core.submit().refusal.code == Code.E_PROJECT_NOT_SELECTED
-    core.do(UpdateProject(name="api", directory=directory("/srv/api"), tools=LIMITS.tools, default_tool="echo"))
+    core.do(
+        UpdateProject(name="api", directory=directory("/srv/api"), runtimes=LIMITS.runtimes, default_runtime="echo")
+    )
     assert core.say()
 
 
@@ -182,9 +188,9 @@ def test_when_several_could_be_meant_the_refusal_names_them():
 
 @pytest.mark.req("B15")
 def test_switching_before_the_first_message_makes_the_session(core: CoreHarness):
-    core.create("web", tools=("codex",), default="codex")
+    core.create("web", runtimes=("codex",), default="codex")
     core.do(switch("2"))
-    assert (core.session().project, core.session().tool) == ("web", "codex")
+    assert (core.session().project, core.session().runtime) == ("web", "codex")
     assert core.journal[-1].payload == ProjectSwitched(str(key_of()), OWNER, "web", "codex")
     assert core.say()
 
@@ -192,5 +198,7 @@ def test_switching_before_the_first_message_makes_the_session(core: CoreHarness)
 @pytest.mark.req("B15", "A18")
 def test_switching_to_what_is_not_there_is_refused(core: CoreHarness):
     assert core.refuses(switch("nowhere")) == Code.E_PROJECT_NOT_FOUND
-    core.do(UpdateProject(name="api", directory=directory("", "gone"), tools=LIMITS.tools, default_tool="echo"))
+    core.do(
+        UpdateProject(name="api", directory=directory("", "gone"), runtimes=LIMITS.runtimes, default_runtime="echo")
+    )
     assert core.refuses(switch("api")) == Code.E_INVALID_PATH

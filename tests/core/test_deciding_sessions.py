@@ -9,7 +9,7 @@ from fairlead.core.decide.scheduling import LearnResumeKey
 from fairlead.core.decide.sessions import (
     BeginService,
     Bind,
-    ChangeTool,
+    ChangeRuntime,
     ChooseModel,
     FoundState,
     ResetSession,
@@ -53,16 +53,16 @@ def test_a_persons_locale_is_written_when_it_changes(core: CoreHarness):
 
 @pytest.mark.req("A12")
 def test_a_started_session_has_its_project_its_tool_and_its_place(core: CoreHarness):
-    core.start_thread("build", project="1", tool="claude")
+    core.start_thread("build", project="1", runtime="claude")
     session = core.session(thread("build"))
-    assert (session.project, session.tool, session.session_id) == ("api", "claude", "build")
+    assert (session.project, session.runtime, session.session_id) == ("api", "claude", "build")
     assert core.state.session_at(place("build"), core.now) is session
 
 
 @pytest.mark.req("A12", "A18")
 def test_a_session_cannot_start_without_a_project_or_with_a_foreign_tool(core: CoreHarness):
     assert core.start_thread("t", project="nowhere").refusal.code == Code.E_PROJECT_NOT_FOUND
-    assert core.start_thread("t", tool="emacs").refusal.code == Code.E_TOOL_NOT_ENABLED
+    assert core.start_thread("t", runtime="emacs").refusal.code == Code.E_TOOL_NOT_ENABLED
     assert core.state.sessions == {}
 
 
@@ -82,19 +82,19 @@ def test_a_child_knows_its_parent(core: CoreHarness):
 def test_another_tool_keeps_the_queue_and_holds_from_the_next_job_on(core: CoreHarness):
     first, second = core.say(), core.say()
     core.start()
-    core.do(ChangeTool(ME, "claude"))
-    assert (core.job(first).tool, core.session().queue) == ("echo", [second])
+    core.do(ChangeRuntime(ME, "claude"))
+    assert (core.job(first).runtime, core.session().queue) == ("echo", [second])
     core.complete(first)
     core.start()
-    assert core.job(second).tool == "claude"
+    assert core.job(second).runtime == "claude"
 
 
 @pytest.mark.req("A12", "A18")
 def test_a_tool_is_changed_only_in_a_session_and_to_one_that_is_enabled(core: CoreHarness):
-    assert core.refuses(ChangeTool(ME, "claude")) == Code.E_NOT_IN_MANAGED_THREAD
+    assert core.refuses(ChangeRuntime(ME, "claude")) == Code.E_NOT_IN_MANAGED_THREAD
     core.say()
-    assert core.refuses(ChangeTool(ME, "emacs")) == Code.E_TOOL_NOT_ENABLED
-    assert core.do(ChangeTool(ME, "echo")).events == ()
+    assert core.refuses(ChangeRuntime(ME, "emacs")) == Code.E_TOOL_NOT_ENABLED
+    assert core.do(ChangeRuntime(ME, "echo")).events == ()
 
 
 def test_a_model_is_chosen_per_tool(core: CoreHarness):
@@ -125,8 +125,8 @@ def next_resume_key(core: CoreHarness) -> str:
 @pytest.mark.req("A9")
 def test_switching_tool_and_project_and_back_resumes_every_talk(core: CoreHarness):
     learn(core, "api-echo")
-    core.create("web", tools=("echo", "claude"))
-    core.do(ChangeTool(ME, "claude"))
+    core.create("web", runtimes=("echo", "claude"))
+    core.do(ChangeRuntime(ME, "claude"))
     learn(core, "api-claude")
     core.say(project="web")
     core.complete(core.start())
@@ -135,7 +135,7 @@ def test_switching_tool_and_project_and_back_resumes_every_talk(core: CoreHarnes
     core.say(project="api")
     assert core.job(core.start()).resume_key == "api-claude"
     core.complete(core.session().running_job_id)
-    core.do(ChangeTool(ME, "echo"))
+    core.do(ChangeRuntime(ME, "echo"))
     assert next_resume_key(core) == "api-echo"
 
 

@@ -59,10 +59,10 @@ def test_the_session_that_started_a_job_longest_ago_goes_first():
 
 
 def test_from_its_start_a_job_knows_tool_project_and_path(core: CoreHarness):
-    job_id = core.say(tool="claude")
+    job_id = core.say(runtime="claude")
     core.start()
     job = core.job(job_id)
-    assert (job.tool, job.project, job.project_path, job.generation) == ("claude", "api", "/srv/api", 0)
+    assert (job.runtime, job.project, job.project_path, job.generation) == ("claude", "api", "/srv/api", 0)
     assert (job.state, job.started_at, core.state.running) == ("running", core.now, [job_id])
 
 

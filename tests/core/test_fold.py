@@ -14,15 +14,15 @@ GONE = "job_19990101_0001"
 NOWHERE = "agent:fairlead:user:nobody"
 
 ABOUT_THE_GONE: list[e.JournalEvent] = [
-    e.ProjectUpdated(name="gone", path="/x", enabled_tools=("echo",), default_tool="echo"),
+    e.ProjectUpdated(name="gone", path="/x", enabled_runtimes=("echo",), default_runtime="echo"),
     e.ToolChanged(NOWHERE, "echo"),
     e.ModelChosen(NOWHERE, "echo", "m"),
     e.SessionReset(NOWHERE, 5, OWNER),
-    e.ResumeKeyLearnt(session_key=NOWHERE, generation=0, tool="echo", project_path="/x", key="k"),
+    e.ResumeKeyLearnt(session_key=NOWHERE, generation=0, runtime="echo", project_path="/x", key="k"),
     e.RuleGranted(NOWHERE, 0, "Bash(ls)", OWNER),
     e.JobAmended(GONE, "new"),
     e.JobWithdrawn(GONE, "deleted"),
-    e.JobStarted(job_id=GONE, session_key=ME, tool="echo", project="api", project_path="/srv/api"),
+    e.JobStarted(job_id=GONE, session_key=ME, runtime="echo", project="api", project_path="/srv/api"),
     e.JobProgress(GONE, 1),
     e.JobTriedAgain(GONE, "E_AGENT_ERROR", "why"),
     e.JobContinued(GONE),
@@ -86,7 +86,7 @@ def test_facts_of_another_generation_change_nothing(core: CoreHarness):
     core.take(e.SessionReset(ME, 2, OWNER))
     before = without_position(core.state)
     core.take(e.SessionReset(ME, 1, OWNER))
-    core.take(e.ResumeKeyLearnt(session_key=ME, generation=1, tool="echo", project_path="/srv/api", key="late"))
+    core.take(e.ResumeKeyLearnt(session_key=ME, generation=1, runtime="echo", project_path="/srv/api", key="late"))
     core.take(e.RuleGranted(ME, 1, "Bash(ls)", OWNER))
     now = without_position(core.state)
     assert now == before
@@ -97,7 +97,7 @@ def test_a_session_is_created_once(core: CoreHarness):
     before = without_position(core.state)
     core.take(
         e.SessionCreated(
-            session_key=ME, session_id=ME, project="other", tool="codex", conversation=place("elsewhere"), person="9"
+            session_key=ME, session_id=ME, project="other", runtime="codex", conversation=place("elsewhere"), person="9"
         )
     )
     assert without_position(core.state) == before
@@ -125,9 +125,9 @@ def test_a_rule_is_granted_once(core: CoreHarness):
 
 def test_resume_keys_are_kept_by_tool_and_path(core: CoreHarness):
     core.turn()
-    core.take(e.ResumeKeyLearnt(session_key=ME, generation=0, tool="claude", project_path="/srv/api", key="k1"))
-    core.take(e.ResumeKeyLearnt(session_key=ME, generation=0, tool="claude", project_path="/srv/web", key="k2"))
-    core.take(e.ResumeKeyLearnt(session_key=ME, generation=0, tool="claude", project_path="/srv/api", key="k3"))
+    core.take(e.ResumeKeyLearnt(session_key=ME, generation=0, runtime="claude", project_path="/srv/api", key="k1"))
+    core.take(e.ResumeKeyLearnt(session_key=ME, generation=0, runtime="claude", project_path="/srv/web", key="k2"))
+    core.take(e.ResumeKeyLearnt(session_key=ME, generation=0, runtime="claude", project_path="/srv/api", key="k3"))
     assert core.session().resume_keys == {
         resume_slot("claude", "/srv/api"): "k3",
         resume_slot("claude", "/srv/web"): "k2",
@@ -135,7 +135,9 @@ def test_resume_keys_are_kept_by_tool_and_path(core: CoreHarness):
 
 
 def test_project_numbers_are_never_reused(core: CoreHarness):
-    core.take(e.ProjectCreated(number=9, name="nine", path="/srv/nine", enabled_tools=("echo",), default_tool="echo"))
+    core.take(
+        e.ProjectCreated(number=9, name="nine", path="/srv/nine", enabled_runtimes=("echo",), default_runtime="echo")
+    )
     core.create("ten")
     assert core.state.projects["ten"].number == 10
 
@@ -202,6 +204,8 @@ def test_a_plan_is_never_replaced(core: CoreHarness):
 
 def test_a_disabled_project_is_remembered_as_such(core: CoreHarness):
     core.take(
-        e.ProjectUpdated(name="api", path="/srv/api", enabled_tools=("echo",), default_tool="echo", disabled="gone")
+        e.ProjectUpdated(
+            name="api", path="/srv/api", enabled_runtimes=("echo",), default_runtime="echo", disabled="gone"
+        )
     )
     assert core.state.projects["api"].disabled == "gone"

@@ -29,7 +29,7 @@ def event_about(kind: type[e.JournalEvent], job_id: str, session_key: str) -> e.
         e.JobAmended: lambda: e.JobAmended(job_id, "other words"),
         e.JobWithdrawn: lambda: e.JobWithdrawn(job_id, "deleted"),
         e.JobStarted: lambda: e.JobStarted(
-            job_id=job_id, session_key=session_key, tool="echo", project="api", project_path="/srv/api"
+            job_id=job_id, session_key=session_key, runtime="echo", project="api", project_path="/srv/api"
         ),
         e.JobCancelled: lambda: e.JobCancelled(job_id, session_key, OWNER),
         e.QuestionAsked: lambda: e.QuestionAsked(

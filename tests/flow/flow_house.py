@@ -307,7 +307,7 @@ async def flow_house(
         blobs=blobs,
         directories=directories or PretendedDirectories(),
         clock=VirtualClock(asyncio.get_running_loop()),
-        limits=limits or Limits(tools=tuple(r.name for r in playing)),
+        limits=limits or Limits(runtimes=tuple(r.name for r in playing)),
         runtimes={r.name: r for r in playing},
         channels={c.name: c for c in open_channels},
         fetchers=fetchers or {},

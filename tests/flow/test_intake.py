@@ -283,7 +283,7 @@ async def test_what_a_message_asks_for_must_be_there():
         assert none.code is Code.E_PROJECT_NOT_SELECTED
         assert "project switch" in error_text(none).next_step
         assert (await refusal(flow.say("hello", project="nope"))).code is Code.E_PROJECT_NOT_FOUND
-        assert (await refusal(flow.say("hello", project="api", tool="gemini"))).code is Code.E_TOOL_NOT_ENABLED
+        assert (await refusal(flow.say("hello", project="api", runtime="gemini"))).code is Code.E_TOOL_NOT_ENABLED
         job = await flow.answered("hello", project="2")
         assert job.project == "web"
         assert (await flow.answered("again")).project == "web", "it stays selected"

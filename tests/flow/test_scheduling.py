@@ -190,7 +190,7 @@ async def test_a_job_whose_agent_is_no_longer_there_fails_and_says_what_to_do():
     async with flow_house() as flow:
         await flow.answered("hello")
         disk = flow.disk
-    async with flow_house(disk=disk, runtimes=[], limits=Limits(tools=("echo",))) as flow:
+    async with flow_house(disk=disk, runtimes=[], limits=Limits(runtimes=("echo",))) as flow:
         job = await flow.answered("hello")
         assert (job.state, job.error_code) == ("failed", Code.E_CLI_NOT_FOUND)
         assert "switch with `tool`" in (job.error_message or "")

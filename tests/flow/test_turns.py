@@ -277,7 +277,7 @@ async def test_a_resume_key_is_durable_before_the_turn_goes_on():
     async with flow_house(runtimes=[Agent(play)]) as flow:
         await flow.answered("hello")
         [[learnt]] = reached
-        assert (learnt.key, learnt.tool, learnt.project_path) == ("key-1", "echo", "/srv/api")
+        assert (learnt.key, learnt.runtime, learnt.project_path) == ("key-1", "echo", "/srv/api")
 
 
 @pytest.mark.req("A7")

@@ -48,7 +48,7 @@ async def test_a_job_is_all_that_a_channel_needs_of_it_and_stays_as_it_was_seen(
             state="running",
             attempt=1,
             enqueued_at=seen.enqueued_at,
-            tool="echo",
+            runtime="echo",
             started_at=seen.started_at,
             conversation=HERE,
             message_id="77",
@@ -200,7 +200,7 @@ async def test_a_session_shows_its_project_its_tool_and_its_queue():
             session_key=MY_KEY,
             session_id=MY_KEY,
             project="api",
-            tool="echo",
+            runtime="echo",
             queue=(queued.job_id,),
             running_job_id=running.job_id,
         )

@@ -22,13 +22,13 @@ STORY: tuple[Batch, ...] = (
     (DaemonStarted("1.0", 7), OwnerSet("42")),
     (PersonSeen("42", "ja"),),
     (
-        ProjectCreated(number=1, name="api", path="/srv/api", enabled_tools=("echo",), default_tool="echo"),
+        ProjectCreated(number=1, name="api", path="/srv/api", enabled_runtimes=("echo",), default_runtime="echo"),
         ProjectCreated(
             number=2,
             name="web",
             path="/srv/wéb",
-            enabled_tools=("echo",),
-            default_tool="echo",
+            enabled_runtimes=("echo",),
+            default_runtime="echo",
             default_args={"echo": ("--model", "x")},
         ),
         PersonSeen("43", "zh-TW"),

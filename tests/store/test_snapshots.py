@@ -32,7 +32,7 @@ RICH = (
     *STORY,
     (
         e.SessionCreated(
-            session_key=KEY, session_id="555", project="api", tool="codex", conversation=THREAD, person="42"
+            session_key=KEY, session_id="555", project="api", runtime="codex", conversation=THREAD, person="42"
         ),
         e.BindingBound(
             binding_id="bind_1",
@@ -48,8 +48,8 @@ RICH = (
             job_id=JOBS[0], session_key=KEY, conversation=THREAD, message_id="7001", person="42", prompt="fix the tests"
         ),
     ),
-    (e.JobStarted(job_id=JOBS[0], session_key=KEY, tool="codex", project="api", project_path="/srv/api"),),
-    (e.ResumeKeyLearnt(session_key=KEY, generation=0, tool="codex", project_path="/srv/api", key="thread-abc"),),
+    (e.JobStarted(job_id=JOBS[0], session_key=KEY, runtime="codex", project="api", project_path="/srv/api"),),
+    (e.ResumeKeyLearnt(session_key=KEY, generation=0, runtime="codex", project_path="/srv/api", key="thread-abc"),),
     (
         e.JobEnqueued(
             job_id=JOBS[1],
@@ -69,7 +69,7 @@ RICH = (
         e.JobStarted(
             job_id=JOBS[1],
             session_key=KEY,
-            tool="codex",
+            runtime="codex",
             project="api",
             project_path="/srv/api",
             generation=0,
@@ -289,16 +289,18 @@ def test_every_job_shows_its_attempt():
 @pytest.mark.parametrize(
     ("tool", "field"), [("claude", "session_id"), ("gemini", "session_id"), ("codex", "thread_id")]
 )
-def test_the_resume_key_stands_under_the_tools_own_name_for_it(tool: str, field: str):
+def test_the_resume_key_stands_under_the_tools_own_name_for_it(runtime: str, field: str):
     batches = [
         *STORY,
         (
             e.SessionCreated(
-                session_key=KEY, session_id="555", project="api", tool=tool, conversation=THREAD, person="42"
+                session_key=KEY, session_id="555", project="api", runtime=runtime, conversation=THREAD, person="42"
             ),
         ),
     ]
-    batches.append((e.ResumeKeyLearnt(session_key=KEY, generation=0, tool=tool, project_path="/srv/api", key="k"),))
+    batches.append(
+        (e.ResumeKeyLearnt(session_key=KEY, generation=0, runtime=runtime, project_path="/srv/api", key="k"),)
+    )
     data = encoded(batches)
     state, position = state_after(disk_with(data), len(data))
     shown = json.loads(encode_snapshot(state, position, data[:-1].rpartition(b"\n")[2]))
@@ -315,7 +317,7 @@ def test_two_sessions_that_people_see_under_one_name_both_survive():
                 session_key=key,
                 session_id="555" if key == other else key,
                 project="api",
-                tool="echo",
+                runtime="echo",
                 conversation=THREAD,
                 person="42",
             ),

@@ -53,8 +53,8 @@ class ProjectCreated(_Fact, frozen=True, kw_only=True):
     number: int
     name: str
     path: str
-    enabled_tools: tuple[str, ...]
-    default_tool: str
+    enabled_runtimes: tuple[str, ...] = msgspec.field(name="enabled_tools")
+    default_runtime: str = msgspec.field(name="default_tool")
     default_args: dict[str, tuple[str, ...]] = {}
     source: str = "command"
 
@@ -64,8 +64,8 @@ class ProjectUpdated(_Fact, frozen=True, kw_only=True):
 
     name: str
     path: str
-    enabled_tools: tuple[str, ...]
-    default_tool: str
+    enabled_runtimes: tuple[str, ...] = msgspec.field(name="enabled_tools")
+    default_runtime: str = msgspec.field(name="default_tool")
     default_args: dict[str, tuple[str, ...]] = {}
     disabled: str = ""
 
@@ -74,7 +74,7 @@ class ProjectSwitched(_Fact, frozen=True):
     session_key: SessionKeyText
     person: str
     project: str
-    tool: str
+    runtime: str = msgspec.field(name="tool")
 
 
 # --- sessions ----------------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ class SessionCreated(_Fact, frozen=True, kw_only=True):
     session_key: SessionKeyText
     session_id: str
     project: str
-    tool: str
+    runtime: str = msgspec.field(name="tool")
     conversation: ConversationRef
     person: str
     parent_session_key: SessionKeyText = SessionKeyText("")
@@ -93,12 +93,12 @@ class SessionCreated(_Fact, frozen=True, kw_only=True):
 
 class ToolChanged(_Fact, frozen=True):
     session_key: SessionKeyText
-    tool: str
+    runtime: str = msgspec.field(name="tool")
 
 
 class ModelChosen(_Fact, frozen=True):
     session_key: SessionKeyText
-    tool: str
+    runtime: str = msgspec.field(name="tool")
     model: str
 
 
@@ -111,7 +111,7 @@ class SessionReset(_Fact, frozen=True):
 class ResumeKeyLearnt(_Fact, frozen=True, kw_only=True):
     session_key: SessionKeyText
     generation: int
-    tool: str
+    runtime: str = msgspec.field(name="tool")
     project_path: str
     key: ResumeKey
 
@@ -121,7 +121,7 @@ class ResumeKeyForgotten(_Fact, frozen=True):
 
     session_key: SessionKeyText
     generation: int
-    tool: str
+    runtime: str = msgspec.field(name="tool")
     project_path: str
 
 
@@ -192,7 +192,7 @@ class JobStarted(_Fact, frozen=True, kw_only=True):
 
     job_id: JobId
     session_key: SessionKeyText
-    tool: str
+    runtime: str = msgspec.field(name="tool")
     project: str
     project_path: str
     generation: int = 0
@@ -330,7 +330,7 @@ class ThreadOpening(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, k
     asked_by: str
     person: str
     project: str
-    tool: str
+    runtime: str = msgspec.field(name="tool")
     agent_id: str
     space_id: str
 

@@ -38,7 +38,7 @@ class Inbound(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     quote: str = ""
     pre_authorised: bool = False
     project: str | None = None
-    tool: str | None = None
+    runtime: str | None = None
     cause: Cause = "message"
     body_digest: str = ""
 

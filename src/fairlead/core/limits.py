@@ -6,7 +6,7 @@ import msgspec
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     agent_id: str = "fairlead"
     allowed_people: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ("echo",)
+    runtimes: tuple[str, ...] = ("echo",)
     max_queue_per_session: int = 20
     global_max_running: int = 2
     max_waiting: int = 8

@@ -16,7 +16,7 @@ class JobMoved(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=
     session_key: str
     state: JobState
     position: int = 0
-    tool: str = ""
+    runtime: str = ""
     error_code: str = ""
     error_message: str = ""
 

@@ -18,7 +18,7 @@ def job_view(state: State, job: Job, *, prompt: str = "", answer: str = "") -> J
         state=job.state,
         attempt=job.attempt,
         enqueued_at=job.enqueued_at,
-        tool=job.tool or "",
+        runtime=job.runtime or "",
         prompt=prompt,
         started_at=job.started_at,
         finished_at=job.finished_at,
@@ -54,7 +54,7 @@ def session_view(session: Session) -> SessionView:
         session_key=session.session_key,
         session_id=session.session_id,
         project=session.project,
-        tool=session.tool,
+        runtime=session.runtime,
         queue=tuple(session.queue),
         running_job_id=session.running_job_id,
     )

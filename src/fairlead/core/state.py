@@ -40,8 +40,8 @@ class Project(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     number: int
     name: str
     path: str
-    enabled_tools: tuple[str, ...]
-    default_tool: str
+    enabled_runtimes: tuple[str, ...] = msgspec.field(name="enabled_tools")
+    default_runtime: str = msgspec.field(name="default_tool")
     default_args: dict[str, tuple[str, ...]] = {}
     source: str = "command"
     disabled: str = ""
@@ -57,7 +57,7 @@ class Session:
     session_key: SessionKeyText
     session_id: str
     project: str
-    tool: str
+    runtime: str
     conversation: ConversationRef
     generation: int = 0
     queue: list[JobId] = field(default_factory=list)
@@ -107,7 +107,7 @@ class Job(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     retry_of: JobId = JobId("")
     cause: Cause = "message"
     body_digest: str = ""
-    tool: str | None = None
+    runtime: str | None = msgspec.field(default=None, name="tool")
     project: str = ""
     project_path: str = ""
     generation: int = 0
@@ -287,9 +287,9 @@ class State:
         return counts
 
 
-def resume_slot(tool: str, project_path: str) -> str:
+def resume_slot(runtime: str, project_path: str) -> str:
     """Under which name a session keeps the resume key of this tool in this project."""
-    return f"{tool} {project_path}"
+    return f"{runtime} {project_path}"
 
 
 def answer_entry_id(job_id: JobId) -> EntryId:

@@ -22,7 +22,7 @@ class JobFields(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, g
     state: JobState
     attempt: int
     enqueued_at: str
-    tool: str = ""
+    runtime: str = msgspec.field(default="", name="tool")
     prompt: str = ""
     started_at: str | None = None
     finished_at: str | None = None
@@ -69,7 +69,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     session_key: str
     session_id: str
     project: str
-    tool: str
+    runtime: str
     queue: tuple[str, ...] = ()
     running_job_id: str | None = None
 

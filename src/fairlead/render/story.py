@@ -16,7 +16,7 @@ def describe_event(event: e.JournalEvent) -> str:
             return f"skipped: {event.reason}"
         case e.JobStarted():
             how = "resuming its conversation" if event.resume_key else "starting a conversation"
-            return f"{event.tool} started in {event.project} ({event.project_path}), {how}"
+            return f"{event.runtime} started in {event.project} ({event.project_path}), {how}"
         case e.JobTriedAgain():
             return f"tried a second time after {event.error_code}: {_short(event.reason)}"
         case e.JobCompleted():

@@ -85,9 +85,9 @@ def _shown(project: Project) -> ConfigProject:
     return ConfigProject(
         name=project.name,
         path=project.path,
-        enabled_tools=project.enabled_tools,
-        default_tool=project.default_tool,
-        default_args={tool: project.default_args.get(tool, ()) for tool in project.enabled_tools},
+        enabled_tools=project.enabled_runtimes,
+        default_tool=project.default_runtime,
+        default_args={name: project.default_args.get(name, ()) for name in project.enabled_runtimes},
         number=project.number,
         disabled=project.disabled,
         created_at=project.created_at,

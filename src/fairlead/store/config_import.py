@@ -27,10 +27,10 @@ def read_edits(path: Path, state: State, directories: Directories, disk: Disk) -
 
 def _command(project: ConfigProject, state: State, directories: Directories) -> CreateProject | UpdateProject:
     facts = directories.inspect(project.path)
-    tools, default, args = project.enabled_tools, project.default_tool, _given_args(project)
+    runtimes, default, args = project.enabled_tools, project.default_tool, _given_args(project)
     if project.name in state.projects:
-        return UpdateProject(name=project.name, directory=facts, tools=tools, default_tool=default, args=args)
-    return CreateProject(name=project.name, directory=facts, tools=tools, default_tool=default, args=args)
+        return UpdateProject(name=project.name, directory=facts, runtimes=runtimes, default_runtime=default, args=args)
+    return CreateProject(name=project.name, directory=facts, runtimes=runtimes, default_runtime=default, args=args)
 
 
 def _given_args(project: ConfigProject) -> dict[str, tuple[str, ...]]:

@@ -22,7 +22,7 @@ _STATE_NAMES: Final = {
     "outcomes_by_day": "fates_of_days",
     "dedupe_floors": "floors",
 }
-_SESSION_NAMES: Final = {"session_id": "thread_id", "project": "project_name"}
+_SESSION_NAMES: Final = {"session_id": "thread_id", "project": "project_name", "runtime": "tool"}
 _JOB_NAMES: Final = {"session_id": "thread_id", "message_id": "discord_message_id"}
 _SESSION_FIELDS: Final = ("queue", "running_job_id", "last_job_id")
 _JOB_FIELDS: Final = ("tool", "error_code", "error_message", "started_at", "finished_at", "result_excerpt")
@@ -108,9 +108,9 @@ def _published(data: dict[str, Any], state: State) -> dict[str, Any]:
     for key, session in data["sessions"].items():
         live = state.sessions[key]
         project = state.projects.get(live.project)
-        resume = live.resume_keys.get(resume_slot(live.tool, project.path if project else ""))
+        resume = live.resume_keys.get(resume_slot(live.runtime, project.path if project else ""))
         shown = _renamed(session, _SESSION_NAMES) | {
-            "adapter_state": {_RESUME_FIELD.get(live.tool, "session_id"): resume} if resume else {},
+            "adapter_state": {_RESUME_FIELD.get(live.runtime, "session_id"): resume} if resume else {},
             "adapter_states": live.resume_keys,
         }
         # Another agent id may have had a session in the same thread.

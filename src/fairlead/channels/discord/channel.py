@@ -331,7 +331,7 @@ class DiscordChannel:
 
     def _name_of(self, outgoing: OutgoingMessage) -> str:
         session = self._view.session(outgoing.session_key)
-        return f"{session.project} · {session.tool}" if session is not None else "Fairlead"
+        return f"{session.project} · {session.runtime}" if session is not None else "Fairlead"
 
 
 def _report(name: str, fault: Exception) -> None:

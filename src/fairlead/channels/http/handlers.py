@@ -40,7 +40,7 @@ async def get_session(call: Call) -> SessionInfo:
     row = await _find_session(call)
     session = call.service.view.session(row.session_key)
     assert session is not None, "the command has just found it"
-    return SessionInfo(row, session.tool, session.queue, session.running_job_id)
+    return SessionInfo(row, session.runtime, session.queue, session.running_job_id)
 
 
 async def get_history(call: Call) -> JobList:

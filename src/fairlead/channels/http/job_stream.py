@@ -173,7 +173,7 @@ class JobStreams:
 
 def _catch_up(stream: JobStream, job: JobView, open_questions: list[QuestionView]) -> None:
     if job.state != "queued":
-        stream.publish(Moved(job.job_id, job.state, tool=job.tool))
+        stream.publish(Moved(job.job_id, job.state, tool=job.runtime))
     for question in open_questions:
         stream.publish(question_info(question))
 
@@ -182,7 +182,7 @@ def shown_as(event: LiveEvent) -> StreamEvent | None:
     """What a client sees of it; None for what is not for showing."""
     match event:
         case JobMoved():
-            return Moved(event.job_id, event.state, event.position, event.tool)
+            return Moved(event.job_id, event.state, event.position, event.runtime)
         case QuestionOpened() | QuestionSettled():
             return question_info(event.question)
         case AgentActed():

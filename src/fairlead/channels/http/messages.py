@@ -58,7 +58,7 @@ def _inbound(call: Call, body: NewMessage) -> Inbound:
         text=clean_text(body.message),
         pre_authorised=True,
         project=body.project or None,
-        tool=body.tool or None,
+        runtime=body.tool or None,
         body_digest=hashlib.sha256(msgspec.json.encode(wanted)).hexdigest(),
     )
     return _behind_refusals(call.service, inbound)

@@ -15,7 +15,7 @@ Command: TypeAlias = (
     | sessions.SeePerson
     | sessions.StartSession
     | thread_start.StartThread
-    | sessions.ChangeTool
+    | sessions.ChangeRuntime
     | sessions.ChooseModel
     | sessions.ResetSession
     | sessions.Bind
@@ -57,7 +57,7 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     sessions.SeePerson: sessions.see_person,
     sessions.StartSession: sessions.start_session,
     thread_start.StartThread: thread_start.start_thread,
-    sessions.ChangeTool: sessions.change_tool,
+    sessions.ChangeRuntime: sessions.change_runtime,
     sessions.ChooseModel: sessions.choose_model,
     sessions.ResetSession: sessions.reset_session,
     sessions.Bind: sessions.bind,

@@ -10,7 +10,7 @@ import msgspec
 
 from fairlead.core import message_ids
 from fairlead.core.decide.decision import NOTHING, Decision
-from fairlead.core.decide.projects import project_to_work_in, tool_to_keep
+from fairlead.core.decide.projects import project_to_work_in, runtime_to_keep
 from fairlead.core.decide.sessions import binding_events
 from fairlead.core.events import (
     AttachmentsStored,
@@ -163,10 +163,10 @@ def _message_problem(inbound: Inbound, limits: Limits) -> FairleadError | None:
 
 def _room_problem(session: Session | None, project: Project, inbound: Inbound, limits: Limits) -> FairleadError | None:
     stays = session is not None and session.project == project.name
-    tool = inbound.tool or (session.tool if session is not None and stays else project.default_tool)
-    if tool not in project.enabled_tools:
-        enabled = ", ".join(project.enabled_tools)
-        return error(Code.E_TOOL_NOT_ENABLED, f"{tool[:40]!r} is not enabled: {project.name} has {enabled}.")
+    runtime = inbound.runtime or (session.runtime if session is not None and stays else project.default_runtime)
+    if runtime not in project.enabled_runtimes:
+        enabled = ", ".join(project.enabled_runtimes)
+        return error(Code.E_TOOL_NOT_ENABLED, f"{runtime[:40]!r} is not enabled: {project.name} has {enabled}.")
     if session is not None and len(session.queue) >= limits.max_queue_per_session:
         return error(Code.E_QUEUE_FULL, f"{len(session.queue)} messages already wait in this session.")
     return None
@@ -178,14 +178,14 @@ def _preparing_events(
     """What must be so before the job can be: the session, its binding, its project and its tool."""
     key = session.session_key if session is not None else inbound.session_key.text
     events: list[JournalEvent] = []
-    tool = inbound.tool or tool_to_keep(session, project)
+    runtime = inbound.runtime or runtime_to_keep(session, project)
     if session is None:
         events.append(
             SessionCreated(
                 session_key=key,
                 session_id=inbound.session_key.session_id,
                 project=project.name,
-                tool=tool,
+                runtime=runtime,
                 conversation=inbound.conversation,
                 person=inbound.person,
             )
@@ -193,9 +193,9 @@ def _preparing_events(
     if state.session_at(inbound.conversation, now) is None:
         events += binding_events(state, key, inbound.conversation, now)
     if inbound.project is not None and (session is None or session.project != project.name):
-        events.append(ProjectSwitched(key, inbound.person, project.name, tool))
-    elif session is not None and session.tool != tool:
-        events.append(ToolChanged(key, tool))
+        events.append(ProjectSwitched(key, inbound.person, project.name, runtime))
+    elif session is not None and session.runtime != runtime:
+        events.append(ToolChanged(key, runtime))
     return tuple(events)
 
 

@@ -28,8 +28,8 @@ class DirectoryFacts(msgspec.Struct, frozen=True):
 class CreateProject(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     directory: DirectoryFacts
-    tools: tuple[str, ...]
-    default_tool: str
+    runtimes: tuple[str, ...]
+    default_runtime: str
     args: dict[str, tuple[str, ...]] = {}
 
 
@@ -45,8 +45,8 @@ class UpdateProject(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     directory: DirectoryFacts
-    tools: tuple[str, ...]
-    default_tool: str
+    runtimes: tuple[str, ...]
+    default_runtime: str
     args: dict[str, tuple[str, ...]] = {}
 
 
@@ -62,8 +62,8 @@ def create_project(state: State, command: CreateProject, _now: str, limits: Limi
         return refuse(Code.E_INVALID_NAME, f"{command.name[:60]!r} cannot be a project's name.")
     if command.name in state.projects:
         return refuse(Code.E_PROJECT_EXISTS, f"Project {command.name!r} exists.")
-    problem = _path_problem(command.directory) or _tool_problem(
-        command.tools, command.default_tool, command.args, limits
+    problem = _path_problem(command.directory) or _runtime_problem(
+        command.runtimes, command.default_runtime, command.args, limits
     )
     if problem is not None:
         return Decision(refusal=problem)
@@ -71,8 +71,8 @@ def create_project(state: State, command: CreateProject, _now: str, limits: Limi
         number=state.projects_made + 1,
         name=command.name,
         path=command.directory.real_path,
-        enabled_tools=command.tools,
-        default_tool=command.default_tool,
+        enabled_runtimes=command.runtimes,
+        default_runtime=command.default_runtime,
         default_args=command.args,
     )
     return Decision((event,), project=command.name)
@@ -90,8 +90,8 @@ def add_project(state: State, command: AddProject, _now: str, limits: Limits) ->
         number=state.projects_made + 1,
         name=name,
         path=command.directory.real_path,
-        enabled_tools=limits.tools,
-        default_tool=limits.tools[0],
+        enabled_runtimes=limits.runtimes,
+        default_runtime=limits.runtimes[0],
         source=command.source,
     )
     return Decision((event,), project=name)
@@ -101,21 +101,23 @@ def update_project(state: State, command: UpdateProject, _now: str, limits: Limi
     project = state.projects.get(command.name)
     if project is None:
         return refuse(Code.E_PROJECT_NOT_FOUND, f"There is no project {command.name!r}.")
-    problem = _tool_problem(command.tools, command.default_tool, command.args, limits, known=project.enabled_tools)
+    problem = _runtime_problem(
+        command.runtimes, command.default_runtime, command.args, limits, known=project.enabled_runtimes
+    )
     if problem is not None:
         return Decision(refusal=problem)
     event = ProjectUpdated(
         name=command.name,
         path=command.directory.real_path or project.path,
-        enabled_tools=command.tools,
-        default_tool=command.default_tool,
+        enabled_runtimes=command.runtimes,
+        default_runtime=command.default_runtime,
         default_args=command.args,
         disabled=command.directory.problem,
     )
     unchanged = (
         event.path == project.path
-        and event.enabled_tools == project.enabled_tools
-        and event.default_tool == project.default_tool
+        and event.enabled_runtimes == project.enabled_runtimes
+        and event.default_runtime == project.default_runtime
         and event.default_args == project.default_args
         and event.disabled == project.disabled
     )
@@ -136,7 +138,7 @@ def switch_project(state: State, command: SwitchProject, _now: str, _limits: Lim
                 session_key=command.session_key.text,
                 session_id=command.session_key.session_id,
                 project=project.name,
-                tool=project.default_tool,
+                runtime=project.default_runtime,
                 conversation=command.conversation,
                 person=command.person,
             )
@@ -148,13 +150,13 @@ def switch_project(state: State, command: SwitchProject, _now: str, _limits: Lim
 def switch_event(
     session: Session | None, project: Project, session_key: SessionKeyText, person: str
 ) -> ProjectSwitched:
-    return ProjectSwitched(session_key, person, project.name, tool_to_keep(session, project))
+    return ProjectSwitched(session_key, person, project.name, runtime_to_keep(session, project))
 
 
-def tool_to_keep(session: Session | None, project: Project) -> str:
+def runtime_to_keep(session: Session | None, project: Project) -> str:
     """The session's tool stays where the project allows it."""
-    keeps = session is not None and session.tool in project.enabled_tools
-    return session.tool if session is not None and keeps else project.default_tool
+    keeps = session is not None and session.runtime in project.enabled_runtimes
+    return session.runtime if session is not None and keeps else project.default_runtime
 
 
 def project_to_work_in(
@@ -200,21 +202,21 @@ def _disabled_error(project: Project) -> FairleadError:
     )
 
 
-def _tool_problem(
-    tools: tuple[str, ...],
+def _runtime_problem(
+    runtimes: tuple[str, ...],
     default: str,
     args: dict[str, tuple[str, ...]],
     limits: Limits,
     known: tuple[str, ...] = (),
 ) -> FairleadError | None:
-    available = ", ".join(limits.tools)
-    unknown = [t for t in tools if t not in limits.tools and t not in known]
-    if not tools or unknown:
+    available = ", ".join(limits.runtimes)
+    unknown = [t for t in runtimes if t not in limits.runtimes and t not in known]
+    if not runtimes or unknown:
         named = ", ".join(unknown) or "none"
         return error(Code.E_INVALID_TOOLSET, f"Tools named: {named}. Available here: {available}.")
-    if default not in tools:
-        return error(Code.E_INVALID_TOOLSET, f"The default tool {default!r} is not among {', '.join(tools)}.")
-    stray = [t for t in args if t not in tools]
+    if default not in runtimes:
+        return error(Code.E_INVALID_TOOLSET, f"The default tool {default!r} is not among {', '.join(runtimes)}.")
+    stray = [t for t in args if t not in runtimes]
     if stray:
         return error(Code.E_INVALID_ARGS, f"Arguments are given for {', '.join(stray)}, which is not enabled.")
     return None

@@ -74,11 +74,11 @@ def _start_event(state: State, session: Session, job_id: JobId) -> JobStarted:
     return JobStarted(
         job_id=job_id,
         session_key=session.session_key,
-        tool=session.tool,
+        runtime=session.runtime,
         project=project.name,
         project_path=project.path,
         generation=session.generation,
-        resume_key=session.resume_keys.get(resume_slot(session.tool, project.path), ResumeKey("")),
+        resume_key=session.resume_keys.get(resume_slot(session.runtime, project.path), ResumeKey("")),
     )
 
 
@@ -111,9 +111,9 @@ def learn_resume_key(state: State, command: LearnResumeKey, _now: str, _limits: 
     """A late key of an older generation changes nothing, and a key that is known needs no second line."""
     job = state.jobs.get(command.job_id)
     session = state.sessions.get(job.session_key) if job is not None else None
-    if job is None or session is None or job.generation != session.generation or job.tool is None or not job.is_live:
+    if job is None or session is None or job.generation != session.generation or job.runtime is None or not job.is_live:
         return NOTHING
-    if session.resume_keys.get(resume_slot(job.tool or "", job.project_path)) == command.key:
+    if session.resume_keys.get(resume_slot(job.runtime or "", job.project_path)) == command.key:
         return NOTHING
     return Decision((_resume_key_event(job, command.key),))
 
@@ -124,17 +124,17 @@ def forget_resume_key(state: State, command: ForgetResumeKey, _now: str, _limits
     session = state.sessions.get(job.session_key) if job is not None else None
     if job is None or session is None or job.generation != session.generation or not job.is_live:
         return NOTHING
-    slot = resume_slot(job.tool or "", job.project_path)
+    slot = resume_slot(job.runtime or "", job.project_path)
     if slot not in session.unproven:
         return NOTHING
-    return Decision((ResumeKeyForgotten(job.session_key, job.generation, job.tool or "", job.project_path),))
+    return Decision((ResumeKeyForgotten(job.session_key, job.generation, job.runtime or "", job.project_path),))
 
 
 def _resume_key_event(job: Job, key: ResumeKey) -> ResumeKeyLearnt:
     return ResumeKeyLearnt(
         session_key=job.session_key,
         generation=job.generation,
-        tool=job.tool or "",
+        runtime=job.runtime or "",
         project_path=job.project_path,
         key=key,
     )

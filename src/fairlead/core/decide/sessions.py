@@ -55,19 +55,19 @@ class StartSession(msgspec.Struct, frozen=True, kw_only=True):
     conversation: ConversationRef
     person: str
     project: str | None = None
-    tool: str | None = None
+    runtime: str | None = None
     parent_session_key: SessionKeyText = SessionKeyText("")
     target_kind: BindingTargetKind = "session"
 
 
-class ChangeTool(msgspec.Struct, frozen=True):
+class ChangeRuntime(msgspec.Struct, frozen=True):
     session_key: SessionKeyText
-    tool: str
+    runtime: str
 
 
 class ChooseModel(msgspec.Struct, frozen=True):
     session_key: SessionKeyText
-    tool: str
+    runtime: str
     model: str
 
 
@@ -119,15 +119,15 @@ def start_session(state: State, command: StartSession, now: str, _limits: Limits
     key = command.session_key.text
     if key in state.sessions:
         return Decision(duplicate=True)
-    chosen = project_and_tool(state, command.person, command.project, command.tool)
+    chosen = project_and_runtime(state, command.person, command.project, command.runtime)
     if isinstance(chosen, FairleadError):
         return Decision(refusal=chosen)
-    project, tool = chosen
+    project, runtime = chosen
     created = SessionCreated(
         session_key=key,
         session_id=command.session_key.session_id,
         project=project.name,
-        tool=tool,
+        runtime=runtime,
         conversation=command.conversation,
         person=command.person,
         parent_session_key=command.parent_session_key,
@@ -136,39 +136,39 @@ def start_session(state: State, command: StartSession, now: str, _limits: Limits
     return Decision((created, *bound))
 
 
-def project_and_tool(
-    state: State, person: str, asked_for: str | None, tool: str | None
+def project_and_runtime(
+    state: State, person: str, asked_for: str | None, runtime: str | None
 ) -> tuple[Project, str] | FairleadError:
     """What a new session works in and with, or why it cannot begin."""
     project = project_to_work_in(state, session=None, person=person, asked_for=asked_for)
     if isinstance(project, FairleadError):
         return project
-    tool = tool or project.default_tool
-    if tool not in project.enabled_tools:
-        return error(Code.E_TOOL_NOT_ENABLED, f"{tool} is not enabled in project {project.name}.")
-    return project, tool
+    runtime = runtime or project.default_runtime
+    if runtime not in project.enabled_runtimes:
+        return error(Code.E_TOOL_NOT_ENABLED, f"{runtime} is not enabled in project {project.name}.")
+    return project, runtime
 
 
-def change_tool(state: State, command: ChangeTool, _now: str, _limits: Limits) -> Decision:
+def change_runtime(state: State, command: ChangeRuntime, _now: str, _limits: Limits) -> Decision:
     session = state.sessions.get(command.session_key)
     if session is None:
         return refuse(Code.E_NOT_IN_MANAGED_THREAD)
     project = state.projects[session.project]
-    if command.tool not in project.enabled_tools:
-        enabled = ", ".join(project.enabled_tools)
+    if command.runtime not in project.enabled_runtimes:
+        enabled = ", ".join(project.enabled_runtimes)
         return refuse(
             Code.E_TOOL_NOT_ENABLED,
-            f"{command.tool[:40]!r} is not enabled in {project.name}: it has {enabled}.",
+            f"{command.runtime[:40]!r} is not enabled in {project.name}: it has {enabled}.",
         )
-    if session.tool == command.tool:
+    if session.runtime == command.runtime:
         return Decision()
-    return Decision((ToolChanged(command.session_key, command.tool),))
+    return Decision((ToolChanged(command.session_key, command.runtime),))
 
 
 def choose_model(state: State, command: ChooseModel, _now: str, _limits: Limits) -> Decision:
     if command.session_key not in state.sessions:
         return refuse(Code.E_NO_ACTIVE_SESSION)
-    return Decision((ModelChosen(command.session_key, command.tool, command.model),))
+    return Decision((ModelChosen(command.session_key, command.runtime, command.model),))
 
 
 def reset_session(state: State, command: ResetSession, _now: str, _limits: Limits) -> Decision:

@@ -5,7 +5,7 @@ import msgspec
 
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.decision import Decision, refuse
-from fairlead.core.decide.sessions import binding_events, project_and_tool
+from fairlead.core.decide.sessions import binding_events, project_and_runtime
 from fairlead.core.events import BindingEnded, DeliveryOwed, JournalEvent, SessionCreated, ThreadOpening
 from fairlead.core.ids import NO_SESSION, MessageId
 from fairlead.core.keys import SessionKey, thread_key
@@ -22,7 +22,7 @@ class StartThread(msgspec.Struct, frozen=True, kw_only=True):
     session_key: SessionKey
     person: str
     project: str | None = None
-    tool: str | None = None
+    runtime: str | None = None
 
 
 def start_thread(state: State, command: StartThread, _now: str, _limits: Limits) -> Decision:
@@ -32,15 +32,15 @@ def start_thread(state: State, command: StartThread, _now: str, _limits: Limits)
     key = command.session_key
     if key.kind != "channel" or key.space_id is None:
         return refuse(Code.E_NOT_IN_TEXT_CHANNEL)
-    chosen = project_and_tool(state, command.person, command.project, command.tool)
+    chosen = project_and_runtime(state, command.person, command.project, command.runtime)
     if isinstance(chosen, FairleadError):
         return Decision(refusal=chosen)
-    project, tool = chosen
+    project, runtime = chosen
     opening = ThreadOpening(
         asked_by=command.asked_by,
         person=command.person,
         project=project.name,
-        tool=tool,
+        runtime=runtime,
         agent_id=key.agent_id,
         space_id=key.space_id,
     )
@@ -77,7 +77,7 @@ def session_events(state: State, entry: OutboxEntry, message_id: MessageId, now:
         session_key=key.text,
         session_id=key.session_id,
         project=opening.project,
-        tool=opening.tool,
+        runtime=opening.runtime,
         conversation=there,
         person=opening.person,
     )

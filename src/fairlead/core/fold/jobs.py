@@ -106,7 +106,7 @@ def job_started(state: State, ts: str, event: e.JobStarted) -> None:
         session.running_job_id = job_id
     job.state = "running"
     job.started_at = ts
-    job.tool = event.tool
+    job.runtime = event.runtime
     job.project = event.project
     job.project_path = event.project_path
     if event.generation:
@@ -205,7 +205,7 @@ def _remember(state: State, event: e.MessageRefused | e.MessageSkipped, outcome:
 
 
 def _prove(session: Session, job: Job) -> None:
-    slot = resume_slot(job.tool or "", job.project_path)
+    slot = resume_slot(job.runtime or "", job.project_path)
     if job.generation == session.generation and slot in session.unproven:
         session.unproven.remove(slot)
 

@@ -28,8 +28,8 @@ def project_created(state: State, ts: str, event: e.ProjectCreated) -> None:
         number=event.number,
         name=event.name,
         path=event.path,
-        enabled_tools=event.enabled_tools,
-        default_tool=event.default_tool,
+        enabled_runtimes=event.enabled_runtimes,
+        default_runtime=event.default_runtime,
         default_args=event.default_args,
         source=event.source,
         created_at=ts,
@@ -42,8 +42,8 @@ def project_updated(state: State, ts: str, event: e.ProjectUpdated) -> None:
     if project is None:
         return
     project.path = event.path
-    project.enabled_tools = event.enabled_tools
-    project.default_tool = event.default_tool
+    project.enabled_runtimes = event.enabled_runtimes
+    project.default_runtime = event.default_runtime
     project.default_args = event.default_args
     project.disabled = event.disabled
     project.updated_at = ts
@@ -54,7 +54,7 @@ def project_switched(state: State, ts: str, event: e.ProjectSwitched) -> None:
     session = state.sessions.get(event.session_key)
     if session is not None:
         session.project = event.project
-        session.tool = event.tool
+        session.runtime = event.runtime
         session.updated_at = ts
 
 
@@ -65,7 +65,7 @@ def session_created(state: State, ts: str, event: e.SessionCreated) -> None:
         session_key=event.session_key,
         session_id=event.session_id,
         project=event.project,
-        tool=event.tool,
+        runtime=event.runtime,
         conversation=event.conversation,
         parent_session_key=event.parent_session_key,
         created_at=ts,
@@ -77,14 +77,14 @@ def session_created(state: State, ts: str, event: e.SessionCreated) -> None:
 def tool_changed(state: State, ts: str, event: e.ToolChanged) -> None:
     session = state.sessions.get(event.session_key)
     if session is not None:
-        session.tool = event.tool
+        session.runtime = event.runtime
         session.updated_at = ts
 
 
 def model_chosen(state: State, ts: str, event: e.ModelChosen) -> None:
     session = state.sessions.get(event.session_key)
     if session is not None:
-        session.models[event.tool] = event.model
+        session.models[event.runtime] = event.model
         session.updated_at = ts
 
 
@@ -101,7 +101,7 @@ def session_reset(state: State, ts: str, event: e.SessionReset) -> None:
 def resume_key_learnt(state: State, ts: str, event: e.ResumeKeyLearnt) -> None:
     session = state.sessions.get(event.session_key)
     if session is not None and event.generation == session.generation:
-        slot = resume_slot(event.tool, event.project_path)
+        slot = resume_slot(event.runtime, event.project_path)
         if session.resume_keys.get(slot) != event.key and slot not in session.unproven:
             session.unproven.append(slot)
         session.resume_keys[slot] = event.key
@@ -111,7 +111,7 @@ def resume_key_learnt(state: State, ts: str, event: e.ResumeKeyLearnt) -> None:
 def resume_key_forgotten(state: State, ts: str, event: e.ResumeKeyForgotten) -> None:
     session = state.sessions.get(event.session_key)
     if session is not None and event.generation == session.generation:
-        slot = resume_slot(event.tool, event.project_path)
+        slot = resume_slot(event.runtime, event.project_path)
         session.resume_keys.pop(slot, None)
         if slot in session.unproven:
             session.unproven.remove(slot)

@@ -52,7 +52,7 @@ class AgentCommands:
         return session
 
     def _info(self, session: Session) -> AgentInfo:
-        runtime = self._runtimes.get(session.tool)
+        runtime = self._runtimes.get(session.runtime)
         return runtime.describe(session.session_key) if runtime is not None else AgentInfo()
 
     async def status(self, _request: ask.AgentStatus, caller: Caller) -> AgentReport:
@@ -64,8 +64,8 @@ class AgentCommands:
             session_id=session.session_id,
             project=session.project,
             project_number=project.number if project is not None else 0,
-            tool=session.tool,
-            model=session.models.get(session.tool) or info.model,
+            tool=session.runtime,
+            model=session.models.get(session.runtime) or info.model,
             state="Prompting" if running and info.state == "Closed" else info.state,
             seconds_since_activity=timestamps.seconds_between(session.last_activity_at, self._ledger.now()),
             models=info.models,
@@ -75,7 +75,7 @@ class AgentCommands:
 
     async def stop(self, request: ask.AgentStop, caller: Caller) -> AgentStopped:
         session = self._session(caller)
-        runtime = self._runtimes.get(session.tool)
+        runtime = self._runtimes.get(session.runtime)
         live = [j for j in (session.running_job_id, session.agent_job_id) if j is not None]
         info = self._info(session)
         if not live and info.state == "Closed":
@@ -89,22 +89,22 @@ class AgentCommands:
 
     async def model(self, request: ask.AgentModel, caller: Caller) -> ModelSet:
         session = self._session(caller)
-        runtime = self._runtimes.get(session.tool)
+        runtime = self._runtimes.get(session.runtime)
         if runtime is None or not runtime.capabilities.models:
-            raise error(Code.E_MODEL_UNAVAILABLE, f"{session.tool} has no choice of models.")
+            raise error(Code.E_MODEL_UNAVAILABLE, f"{session.runtime} has no choice of models.")
         offered = self._info(session).models
         if offered and request.model not in offered:
             raise error(Code.E_MODEL_UNAVAILABLE, f"{request.model[:60]!r} is not among {', '.join(offered)}.")
-        await self._ledger.record_durably(ChooseModel(session.session_key, session.tool, request.model))
+        await self._ledger.record_durably(ChooseModel(session.session_key, session.runtime, request.model))
         await runtime.instruct(session.session_key, SetModel(request.model))
         return ModelSet(request.model)
 
     async def mode(self, request: ask.AgentMode, caller: Caller) -> ModeSet:
         """A standing permission for everybody in the session: so the specification reserves it for the owner."""
         session = self._session(caller)
-        runtime = self._runtimes.get(session.tool)
+        runtime = self._runtimes.get(session.runtime)
         if runtime is None or not runtime.capabilities.modes:
-            raise error(Code.E_MODE_UNAVAILABLE, f"{session.tool} has no modes: the project's permissions decide.")
+            raise error(Code.E_MODE_UNAVAILABLE, f"{session.runtime} has no modes: the project's permissions decide.")
         await runtime.instruct(session.session_key, SetMode(request.mode, f"{self._workspaces}/{session.project}"))
         return ModeSet(request.mode)
 

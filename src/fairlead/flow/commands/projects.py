@@ -31,8 +31,8 @@ class ProjectCommands:
             CreateProject(
                 name=request.name,
                 directory=parts.directories.inspect(request.path),
-                tools=tools,
-                default_tool=request.default_tool.strip(),
+                runtimes=tools,
+                default_runtime=request.default_tool.strip(),
                 args=request.args,
             )
         )
@@ -57,7 +57,7 @@ class ProjectCommands:
         key = session.key if session is not None else caller.session_key
         await parts.ledger.record_durably(SwitchProject(request.project, key, caller.conversation, caller.person))
         project = parts.project(request.project)
-        return ProjectSelected(project.name, project.number, project.path, parts.state.sessions[key.text].tool)
+        return ProjectSelected(project.name, project.number, project.path, parts.state.sessions[key.text].runtime)
 
     def _info(self, project: Project, caller: Caller, *, created: bool = False) -> ProjectInfo:
         session = self._parts.session_here(caller)
@@ -67,8 +67,8 @@ class ProjectCommands:
             number=project.number,
             name=project.name,
             path=project.path,
-            enabled_tools=project.enabled_tools,
-            default_tool=project.default_tool,
+            enabled_tools=project.enabled_runtimes,
+            default_tool=project.default_runtime,
             active=project.name == current,
             disabled=project.disabled,
             created=created,

@@ -3,7 +3,7 @@
 from typing import Final
 
 from fairlead.core import requests as ask
-from fairlead.core.decide.sessions import ChangeTool, ResetSession
+from fairlead.core.decide.sessions import ChangeRuntime, ResetSession
 from fairlead.core.replies import SessionCatalogue, SessionFound, SessionWasReset, StatusReport, ToolSet
 from fairlead.core.requests import Caller
 from fairlead.core.visibility import may_see
@@ -32,14 +32,14 @@ class SessionCommands:
 
     async def status(self, _request: ask.Status, caller: Caller) -> StatusReport:
         session = self._parts.managed_session(caller)
-        runtime = self._parts.runtimes.get(session.tool)
+        runtime = self._parts.runtimes.get(session.runtime)
         return reports.status_report(
             self._parts.state, session, can_ask=runtime is not None and runtime.capabilities.permissions
         )
 
     async def tool(self, request: ask.Tool, caller: Caller) -> ToolSet:
         session = self._parts.managed_session(caller)
-        await self._parts.ledger.record_durably(ChangeTool(session.session_key, request.tool))
+        await self._parts.ledger.record_durably(ChangeRuntime(session.session_key, request.tool))
         return ToolSet(request.tool, from_next_job=session.running_job_id is not None)
 
     async def list(self, request: ask.SessionList, caller: Caller) -> SessionCatalogue:
@@ -64,7 +64,7 @@ class SessionCommands:
         with parts.scheduler.rest(session.session_key):
             await parts.ledger.record_durably(ResetSession(session.session_key, caller.person))
             await cancel_jobs(parts.ledger, parts.scheduler, live, caller.person, "reset")
-            runtime = parts.runtimes.get(session.tool)
+            runtime = parts.runtimes.get(session.runtime)
             if runtime is not None:
                 await runtime.end_session(session.session_key, "stop")
         return SessionWasReset(session.session_key, tuple(live))

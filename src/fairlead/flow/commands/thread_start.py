@@ -34,7 +34,7 @@ class ThreadStart:
                 session_key=caller.session_key,
                 person=caller.person,
                 project=request.project or None,
-                tool=request.tool or None,
+                runtime=request.tool or None,
             )
         )
         if decision.refusal is not None:
@@ -57,7 +57,7 @@ class ThreadStart:
         key = thread_of(entry, entry.paid["0"])
         assert key is not None, "the entry opens a thread"
         session = self._ledger.state.sessions[key.text]
-        return SessionStarted(session.session_key, session.session_id, session.project, session.tool)
+        return SessionStarted(session.session_key, session.session_id, session.project, session.runtime)
 
     async def _why_not(self, entry_id: str) -> FairleadError:
         await self._ledger.until_all_durable()

@@ -32,7 +32,7 @@ class Composer:
         return await self._pieces(text, job.files if job is not None else (), can, language)
 
     def _opening(self, entry: OutboxEntry, opening: ThreadOpening) -> tuple[Piece, ...]:
-        text = opening_text(self._state.projects[opening.project], opening.tool)
+        text = opening_text(self._state.projects[opening.project], opening.runtime)
         return (Piece(text), Piece("", thread=thread_name(opening.project, entry.owed_at)))
 
     async def _answer(self, job: Job, language: str) -> str:

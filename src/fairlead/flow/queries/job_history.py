@@ -121,7 +121,7 @@ def _folded(recorded: list[Recorded], job_id: str) -> Job | None:
             parsed = parse_session_key(key)
             session_id = parsed.session_id if parsed is not None else key
             state.sessions[key] = Session(
-                session_key=key, session_id=session_id, project="", tool="", conversation=r.event.conversation
+                session_key=key, session_id=session_id, project="", runtime="", conversation=r.event.conversation
             )
         apply(state, r.seq, r.ts, r.event)
     return state.jobs.get(JobId(job_id))

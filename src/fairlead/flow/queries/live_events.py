@@ -119,7 +119,7 @@ class LiveEvents:
                 session_key=job.session_key,
                 state=state,
                 position=queue.index(job_id) if job_id in queue else 0,
-                tool=job.tool or "",
+                runtime=job.runtime or "",
                 error_code=job.error_code or "" if state in {"failed", "unknown_after_crash"} else "",
                 error_message=job.error_message or "" if state == "failed" else "",
             )

@@ -8,13 +8,13 @@ from fairlead.core.state import RETRYABLE, Job, Project, Session, State, resume_
 
 def status_report(state: State, session: Session, *, can_ask: bool) -> StatusReport:
     project = state.projects.get(session.project)
-    resume_key = session.resume_keys.get(resume_slot(session.tool, project.path if project is not None else ""))
+    resume_key = session.resume_keys.get(resume_slot(session.runtime, project.path if project is not None else ""))
     last = state.jobs.get(session.last_job_id or JobId(""))
     return StatusReport(
         session_id=session.session_id,
         session_key=session.session_key,
         project=session.project,
-        tool=session.tool,
+        tool=session.runtime,
         resume_key=resume_key,
         state=session_state(state, session),
         pending=len(session.queue),

@@ -78,9 +78,9 @@ class FlowView:
                 return [Choice(str(p.number), f"{p.number}: {p.name}") for p in projects]
             case "tool":
                 project = state.projects.get(here.project) if here is not None else None
-                return _choices(project.enabled_tools if project is not None else self._ledger.limits.tools)
+                return _choices(project.enabled_runtimes if project is not None else self._ledger.limits.runtimes)
             case "any_tool":
-                return _choices(self._ledger.limits.tools)
+                return _choices(self._ledger.limits.runtimes)
             case "session":
                 recent = sorted(state.sessions.values(), key=lambda s: s.last_activity_at, reverse=True)
                 return _choices(s.session_id for s in recent if may_see(state, s.session_key, caller))
@@ -97,7 +97,7 @@ class FlowView:
 
     def _agent(self, caller: Caller) -> AgentInfo:
         session = session_meant(self._state, caller, self._ledger.now())
-        runtime = self._runtimes.get(session.tool) if session is not None else None
+        runtime = self._runtimes.get(session.runtime) if session is not None else None
         return runtime.describe(session.session_key) if runtime is not None and session is not None else AgentInfo()
 
     # --- jobs

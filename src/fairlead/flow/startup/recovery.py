@@ -77,8 +77,8 @@ async def _recheck(ledger: Ledger, project: Project, directories: Directories) -
         UpdateProject(
             name=project.name,
             directory=kept,
-            tools=project.enabled_tools,
-            default_tool=project.default_tool,
+            runtimes=project.enabled_runtimes,
+            default_runtime=project.default_runtime,
             args=project.default_args,
         )
     )

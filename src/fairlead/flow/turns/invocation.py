@@ -36,8 +36,8 @@ class InvocationMaker:
         await self._fetch_attachments(job, started_seq)
         # The project is looked at last: an administrator may have changed it while the files were fetched.
         project = self._ledger.state.projects.get(job.project)
-        if project is not None and job.tool not in project.enabled_tools:
-            raise error(Code.E_TOOL_NOT_ENABLED, f"{job.tool} is no longer enabled in project {job.project}.")
+        if project is not None and job.runtime not in project.enabled_runtimes:
+            raise error(Code.E_TOOL_NOT_ENABLED, f"{job.runtime} is no longer enabled in project {job.project}.")
         return self._fill_in(job, project, prompt + _list_unfetched(job))
 
     async def _fetch_attachments(self, job: Job, started_seq: int) -> None:
@@ -61,8 +61,8 @@ class InvocationMaker:
             mark=f"{state.state_id}:{job.job_id}",
             attempt=job.attempt,
             resume_key=job.resume_key or None,
-            model=session.models.get(job.tool or ""),
-            args=project.default_args.get(job.tool or "", ()) if project is not None else (),
+            model=session.models.get(job.runtime or ""),
+            args=project.default_args.get(job.runtime or "", ()) if project is not None else (),
             files=tuple(
                 InputFile(a.path or self._blobs.path_of(a.blob), a.name, a.media_type)
                 for a in job.attachments

@@ -93,8 +93,8 @@ class Scheduler:
         owner.start(self.watch_over(turn), name=job_id)
 
     def _runtime_of(self, job: Job) -> Runtime:
-        runtime = self._runtimes.get(job.tool or "")
-        return runtime if runtime is not None else MissingRuntime(job.tool or "", tuple(self._runtimes))
+        runtime = self._runtimes.get(job.runtime or "")
+        return runtime if runtime is not None else MissingRuntime(job.runtime or "", tuple(self._runtimes))
 
     def watch_over(self, turn: Turn) -> Coroutine[Any, Any, None]:
         """Run a turn to its end, and be able to stop it from now on, also before it has taken its first step."""

@@ -139,7 +139,7 @@ class Turn:
     def _proven_resume_key(self) -> str | None:
         """The key of an agent's session that has given an answer: a first attempt that failed may have left none."""
         session = self._ledger.state.sessions[self.job.session_key]
-        slot = resume_slot(self.job.tool or "", self.job.project_path)
+        slot = resume_slot(self.job.runtime or "", self.job.project_path)
         return session.proven_key(slot)
 
     def _failure_of(self, fault: Exception) -> Failed:
@@ -221,7 +221,7 @@ class Turn:
         fields = {
             "job_id": self.job.job_id,
             "session_key": self.job.session_key,
-            "tool": self.job.tool,
+            "tool": self.job.runtime,
             "seconds": round(seconds, 3),
             "tools_started": self._results.tools_started,
             "cost_usd": self._results.spent.cost_usd,
