@@ -177,7 +177,7 @@ def exit_codes() -> str:
 
 
 def journal_events() -> str:
-    rows = [[code(t.__name__), ", ".join(code(f) for f in t.__struct_fields__)] for t in EVENT_TYPES]
+    rows = [[code(t.__name__), ", ".join(code(f) for f in t.__struct_encode_fields__)] for t in EVENT_TYPES]
     return table(["type", "payload"], rows)
 
 

@@ -287,7 +287,7 @@ def test_every_job_shows_its_attempt():
 
 @pytest.mark.req("A9")
 @pytest.mark.parametrize(
-    ("tool", "field"), [("claude", "session_id"), ("gemini", "session_id"), ("codex", "thread_id")]
+    ("runtime", "field"), [("claude", "session_id"), ("gemini", "session_id"), ("codex", "thread_id")]
 )
 def test_the_resume_key_stands_under_the_tools_own_name_for_it(runtime: str, field: str):
     batches = [
