@@ -78,7 +78,7 @@ def test_the_documents_speak_of_no_command_that_is_not_there():
             assert f"\n### {words}\n" in reference, f"{document.name} speaks of {words}"
 
 
-def test_the_rooms_of_the_contributing_guide_are_those_that_are_there():
+def test_the_packages_of_the_contributing_guide_are_those_that_are_there():
     rooms = (ROOT / "CONTRIBUTING.md").read_text().partition("src/fairlead/\n")[2].partition("```")[0]
     named = set(re.findall(r"(?m)^  (\w+)(?:/|\.py)", rooms))
     there = {path.stem for path in (ROOT / "src/fairlead").iterdir() if not path.name.startswith("__")}

@@ -1,0 +1,36 @@
+"""The drawings of docs/architecture.md name what is there: every package, and no other."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src/fairlead"
+TEXT = (ROOT / "docs/architecture.md").read_text()
+
+
+def names_in(folder: Path) -> set[str]:
+    """The modules and packages of a folder, by the names that documents use."""
+    return {path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()} - {"__init__", "__main__", "__pycache__"}
+
+
+def test_the_drawing_of_the_packages_shows_each_of_them():
+    drawing = TEXT.partition("## The packages")[2].partition("```mermaid")[2].partition("```")[0]
+    drawn = set(re.findall(r'\b(\w+)\["', drawing)) - {"adapters", "contracts", "base"}
+    assert drawn == names_in(SOURCE)
+
+
+def test_the_parts_of_flow_are_those_that_are_there():
+    rows = set(re.findall(r"(?m)^\| `flow/(\w+)` \|", TEXT))
+    assert rows == names_in(SOURCE / "flow") - {"bindings"}
+
+
+def test_the_parts_of_the_discord_channel_are_those_that_are_there():
+    table = TEXT.partition("Inside `channels/discord`:")[2].partition("`channels/push`")[0]
+    rows = set(re.findall(r"(?m)^\| `(\w+)` \|", table))
+    assert rows == names_in(SOURCE / "channels/discord") - {"setup"}
+
+
+def test_every_module_that_the_page_names_is_there():
+    for name in re.findall(r"`((?:core|flow|render|channels|store|runtimes|testing)/[\w/]+)`", TEXT):
+        path = SOURCE / name
+        assert path.is_dir() or path.with_suffix(".py").is_file(), name
