@@ -182,7 +182,7 @@ async def spawn_row(home: Path) -> Row:
     async with _daemon(home, {"gemini_command": str(agent.program)}) as daemon:
         for number in range(SPAWNS):
             await asyncio.sleep(_REST)
-            accepted = await _accepted(daemon, number, "gemini")
+            accepted = await _submit_message(daemon, number, "gemini")
             await _all_ended(daemon)
             ours.append(agent.moments()[2 * number] - accepted)
             await asyncio.sleep(_REST)
@@ -200,7 +200,7 @@ async def _all_ended(daemon: Daemon) -> None:
         await daemon.flow.ledger.until_changed(state.seq)
 
 
-async def _accepted(daemon: Daemon, number: int, tool: str) -> float:
+async def _submit_message(daemon: Daemon, number: int, tool: str) -> float:
     """When a message was acknowledged."""
     place = ConversationRef("bench", "fairlead", "local")
     key = user_key(agent_id="fairlead", user_id="local")
@@ -286,7 +286,7 @@ async def cancel_row(home: Path) -> Row:
     """Until no process that carries the job's mark is found, though the agent heeds neither pipe nor signal."""
     program = _program(home, _DEAF)
     async with _daemon(home, {"claude_command": program}) as daemon:
-        taken = max([await _cancelled(daemon, n) for n in range(3)])
+        taken = max([await _cancel_running_job(daemon, n) for n in range(3)])
     return Row(
         name="cancel → no process of the job left",
         measured=taken,
@@ -307,8 +307,8 @@ async def _daemon(home: Path, commands: Mapping[str, str]) -> AsyncGenerator[Dae
         yield daemon
 
 
-async def _cancelled(daemon: Daemon, number: int) -> float:
-    await _accepted(daemon, number, "claude")
+async def _cancel_running_job(daemon: Daemon, number: int) -> float:
+    await _submit_message(daemon, number, "claude")
     state = daemon.flow.ledger.state
     while not state.running:
         await daemon.flow.ledger.until_changed(state.seq)

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from benchmarks.journal import EVENT, TS, opened
+from benchmarks.journal import EVENT, TS, open_journal
 from benchmarks.rows import Row, at_most, seconds, side_by_side
 from fairlead.app import run_daemon
 from fairlead.core.conversation import ConversationRef
@@ -33,7 +33,7 @@ class _Stopwatch(EchoRuntime):
 
 async def accepted_row(directory: Path) -> Row:
     floor: list[float] = []
-    async with opened(directory) as journal:
+    async with open_journal(directory) as journal:
         for _ in range(200):
             began = time.perf_counter()
             for _ in range(2):

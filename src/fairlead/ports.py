@@ -203,7 +203,7 @@ class Runtime(Protocol):
         mode: that also holds for the next one, and is refused with E_MODE_UNAVAILABLE if it cannot be had."""
         ...
 
-    def unasked(self) -> AsyncIterator[AgentInitiated]:
+    def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
         """What agents do on their own, for ever; empty where that cannot happen."""
         ...
 
@@ -414,7 +414,7 @@ class View(Protocol):
         """Who asked for the answer that is still owed; None if nothing is."""
         ...
 
-    def unfetched(self, conversation: ConversationRef) -> list[str]:
+    def unfetched_jobs(self, conversation: ConversationRef) -> list[str]:
         """Jobs whose answers wait here to be fetched."""
         ...
 

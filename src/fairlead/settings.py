@@ -21,7 +21,7 @@ IDENTITY_DEFAULTS: Final = IdentityDefaults(numeric_channel="discord", owner_pla
 """Which channel gives out ids of digits alone, and where the owner is at home."""
 
 
-def _named(name: str, *aliases: str) -> AliasChoices:
+def _alias_names(name: str, *aliases: str) -> AliasChoices:
     return AliasChoices(name, *aliases)
 
 
@@ -52,7 +52,7 @@ class Settings(BaseSettings):
     )
     discord_owner_id: str = Field(
         "",
-        validation_alias=_named("DISCORD_OWNER_ID", "DISCORD_ALLOWED_USER_ID"),
+        validation_alias=_alias_names("DISCORD_OWNER_ID", "DISCORD_ALLOWED_USER_ID"),
         description="The Discord user id of the owner. Required with DISCORD_TOKEN.",
     )
     allowed_user_ids: Annotated[tuple[str, ...], NoDecode] = Field(
@@ -228,7 +228,7 @@ class Settings(BaseSettings):
     # --- Discord
     discord_token: SecretStr | None = Field(
         None,
-        validation_alias=_named("DISCORD_TOKEN", "DISCORD_BOT_TOKEN"),
+        validation_alias=_alias_names("DISCORD_TOKEN", "DISCORD_BOT_TOKEN"),
         description="The bot's token. Without it Discord is off.",
     )
     discord_app_id: str = Field(
@@ -305,13 +305,13 @@ class Settings(BaseSettings):
 
     @field_validator("state_dir", "log_dir")
     @classmethod
-    def _real_place(cls, value: Path) -> Path:
+    def _make_absolute(cls, value: Path) -> Path:
         """`.env` has no shell that would do it; and a later change of directory must not move the state."""
         return value.expanduser().absolute()
 
     @field_validator("identities")
     @classmethod
-    def _consistent(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    def _check_identities(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         try:
             link_identities(value, IDENTITY_DEFAULTS)
         except FairleadError as mistake:
@@ -327,7 +327,7 @@ class Settings(BaseSettings):
 
     @field_validator("projects", "identities", "claude_add_dirs", mode="before")
     @classmethod
-    def _decoded(cls, value: Any, field: ValidationInfo) -> Any:
+    def _decode_json(cls, value: Any, field: ValidationInfo) -> Any:
         """Here and not by the library, which would stop at the first such mistake and keep the others to itself."""
         if not isinstance(value, str):
             return value
@@ -338,7 +338,7 @@ class Settings(BaseSettings):
 
     @field_validator("projects")
     @classmethod
-    def _absolute(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_absolute(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         relative = [p for p in value if not p.startswith(("/", "~"))]
         if relative:
             raise ValueError(f"not absolute: {', '.join(relative)}")
@@ -405,7 +405,7 @@ def load_settings(**overrides: Any) -> Settings:
     try:
         return Settings(**overrides)
     except ValidationError as mistakes:
-        listed = "\n".join(f"  {_name_of(m['loc'])}: {_plain(m['msg'])}." for m in mistakes.errors())
+        listed = "\n".join(f"  {_name_of(m['loc'])}: {_strip_prefix(m['msg'])}." for m in mistakes.errors())
         raise error(
             Code.E_CONFIG,
             f"The settings are wrong:\n{listed}\n",
@@ -423,7 +423,7 @@ def _name_of(location: tuple[int | str, ...]) -> str:
     return ".".join(map(str, location)) or "settings"
 
 
-def _plain(message: str) -> str:
+def _strip_prefix(message: str) -> str:
     return message.removeprefix("Value error, ").rstrip(".")
 
 
@@ -433,11 +433,11 @@ def setting_names() -> dict[str, tuple[str, str, str]]:
     for field in Settings.model_fields.values():
         alias = field.validation_alias
         names = [str(c) for c in alias.choices] if isinstance(alias, AliasChoices) else [str(alias)]
-        listed[names[0]] = (", ".join(names[1:]), _shown_default(field), field.description or "")
+        listed[names[0]] = (", ".join(names[1:]), _describe_default(field), field.description or "")
     return listed
 
 
-def _shown_default(field: Any) -> str:
+def _describe_default(field: Any) -> str:
     if field.default_factory is not None and field.validation_alias in {"STATE_DIR", "LOG_DIR"}:
         return f"~/.local/state/fairlead/{'state' if field.validation_alias == 'STATE_DIR' else 'logs'}"
     value = field.get_default(call_default_factory=True)

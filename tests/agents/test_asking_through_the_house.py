@@ -90,7 +90,7 @@ async def test_a_command_that_ends_in_the_background_is_a_job_of_its_own_and_nob
         await daemon.until(lambda: len(daemon.facts("JobCompleted")) == 2)
         [own] = [fact for fact in daemon.facts("JobEnqueued") if fact.get("cause") == "agent"]
         after = await daemon.say("say: hello")
-        waiting = {job.job_id: job.answer for job in await client.unfetched("alice")}
+        waiting = {job.job_id: job.answer for job in await client.unfetched_jobs("alice")}
     assert "background" in asked_answer
     assert after.answer == "hello"
     assert waiting[own["job_id"]] == "Noted: the background task has ended."

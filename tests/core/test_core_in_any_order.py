@@ -237,7 +237,7 @@ class AnyOrder(RuleBasedStateMachine):
     def the_account_adds_up(self):
         state = self.core.state
         live = [job for job in state.jobs.values() if job.is_live]
-        assert state.account.received == state.account.settled + len(live)
+        assert state.account.received == state.account.settled_total + len(live)
         assert sum(state.live_counts().values()) == len(live)
 
     @invariant()

@@ -149,7 +149,7 @@ class Agent:
         self.instructions.append(told)
         self.heard.set()
 
-    async def unasked(self) -> AsyncIterator[AgentInitiated]:
+    async def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
         while True:
             said = await self.spoken.get()
             if isinstance(said, Exception):
@@ -253,7 +253,7 @@ class FlowHarness:
         )  # type: ignore[arg-type]
 
     def posts(self, at: ConversationRef) -> list[Post]:
-        return self.history.seen_at(at)
+        return self.history.posts_at(at)
 
     def texts(self, at: ConversationRef) -> list[str]:
         return [post.text for post in self.posts(at)]
@@ -319,7 +319,7 @@ async def flow_house(
     flow = FlowHarness(Flow(world), journal, blobs, writer, world)
     flow.disk, flow.agents, flow.history, flow.broken = disk, agents, history, broken
     ledger = flow.flow.ledger
-    await recovery.found_and_begin(ledger, state_id="abcd", version="test", pid=1, owner_id=OWNER)
+    await recovery.found_state_and_begin(ledger, state_id="abcd", version="test", pid=1, owner_id=OWNER)
     await recovery.register_projects(ledger, recovery.ProjectSources(projects), world.directories)
     await recovery.mark_interrupted(ledger)
     flow.flow.queued_recheck.hold()

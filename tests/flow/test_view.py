@@ -102,10 +102,10 @@ async def test_who_asked_is_known_until_the_answer_is_there():
     async with flow_house(channels=[PullChannel()]) as flow:
         job = await flow.answered("hello", at=PULLED)
         assert flow.view.answer_owed_to(job.job_id) == PULLED
-        assert flow.view.unfetched(PULLED) == [job.job_id]
+        assert flow.view.unfetched_jobs(PULLED) == [job.job_id]
         await flow.gate.acknowledge(job.job_id)
         assert flow.view.answer_owed_to(job.job_id) is None
-        assert flow.view.unfetched(PULLED) == []
+        assert flow.view.unfetched_jobs(PULLED) == []
 
 
 @virtually

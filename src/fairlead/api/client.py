@@ -138,7 +138,7 @@ class Client:
     async def acknowledge(self, job_id: str) -> None:
         await self._ask("POST", f"/v1/jobs/{quote(job_id, safe='')}/ack", w.Acknowledged)
 
-    async def unfetched(self, user: str) -> tuple[w.JobInfo, ...]:
+    async def unfetched_jobs(self, user: str) -> tuple[w.JobInfo, ...]:
         return (await self._ask("GET", "/v1/answers", w.JobList, query={"userId": user})).jobs
 
     async def history(self, session: str) -> tuple[w.JobInfo, ...]:

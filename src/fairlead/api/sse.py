@@ -23,12 +23,12 @@ class EventReader:
     def feed(self, chunk: bytes) -> Iterator[Heard]:
         *blocks, self._rest = (self._rest + chunk).split(b"\n\n")
         for block in blocks:
-            heard = _heard(block)
+            heard = _parse_block(block)
             if heard is not None:
                 yield heard
 
 
-def _heard(block: bytes) -> Heard | None:
+def _parse_block(block: bytes) -> Heard | None:
     fields: dict[str, bytes] = {}
     for line in block.split(b"\n"):
         name, colon, value = line.partition(b":")

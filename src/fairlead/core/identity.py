@@ -39,7 +39,7 @@ class Identities(msgspec.Struct, frozen=True):
         person = self.person_at.get(f"{channel}:{user_id}")
         if person is not None:
             return person
-        if channel != self.defaults.numeric_channel and (user_id.isdigit() or user_id in self._claimed):
+        if channel != self.defaults.numeric_channel and (user_id.isdigit() or user_id in self._claimed_ids):
             raise error(
                 Code.E_INVALID_USER,
                 f"{user_id!r} belongs to somebody on another channel.",
@@ -48,7 +48,7 @@ class Identities(msgspec.Struct, frozen=True):
         return user_id
 
     @property
-    def _claimed(self) -> frozenset[str]:
+    def _claimed_ids(self) -> frozenset[str]:
         ids = {place.partition(":")[2] for place in self.person_at}
         return frozenset(ids | set(self.person_at.values()))
 

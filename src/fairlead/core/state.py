@@ -195,7 +195,7 @@ class Account:
     skipped: int = 0
 
     @property
-    def settled(self) -> int:
+    def settled_total(self) -> int:
         ended = self.answered + self.failed + self.cancelled + self.unknown
         return ended + self.withdrawn + self.refused + self.skipped
 

@@ -94,7 +94,7 @@ class Ledger:
         self._wake()
 
     @contextmanager
-    def followed_by(self, follower: Callable[[], None]) -> Generator[None]:
+    def call_on_change(self, follower: Callable[[], None]) -> Generator[None]:
         """Meanwhile `follower` is called in the very step of every change: what it notes shares the change's sync,
         instead of waiting for one of its own. Its own notes call it again."""
         self._followers.append(follower)

@@ -130,7 +130,7 @@ class EchoRuntime:
                     raise error(Code.E_MODE_UNAVAILABLE, f"{instruction.mode[:60]!r} is not among {', '.join(MODES)}.")
                 self._modes[session_key] = instruction.mode
 
-    async def unasked(self) -> AsyncIterator[AgentInitiated]:
+    async def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
         while (event := await self._unasked.get()) is not None:
             yield event
 

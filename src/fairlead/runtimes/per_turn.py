@@ -85,7 +85,7 @@ class PerTurnRuntime:
         if turn is not None and isinstance(instruction, Interrupt):
             turn.interrupt()
 
-    async def unasked(self) -> AsyncIterator[AgentInitiated]:
+    async def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
         """Empty: between turns there is no process that could do anything."""
         for nothing in ():
             yield nothing

@@ -45,14 +45,14 @@ class FileBlobs:
             del self._durable[next(iter(self._durable))]
 
     async def get(self, name: BlobName) -> bytes:
-        path = self._checked(name)
+        path = self._path_of(name)
         try:
             return await self._offload(lambda: self._disk.read(path))
         except FileNotFoundError:
             raise error(Code.E_ATTACHMENT_GONE, f"The stored file {name[:12]}… is no longer kept.") from None
 
     def path_of(self, name: BlobName) -> str:
-        return str(self._checked(name))
+        return str(self._path_of(name))
 
     def forget_unnamed(self, named: Iterable[str]) -> int:
         """At start: what no live fact names was being written when Fairlead stopped, or belonged to a forgotten job."""
@@ -64,7 +64,7 @@ class FileBlobs:
             self._durable.pop(name, None)
         return len(gone)
 
-    def _checked(self, name: str) -> Path:
+    def _path_of(self, name: str) -> Path:
         if len(name) != 64 or not all(c in "0123456789abcdef" for c in name):
             raise error(Code.E_ATTACHMENT_GONE, f"{name[:20]!r} names no stored file.")
         return self._directory / name

@@ -76,12 +76,12 @@ def write_config(path: Path, data: bytes, disk: Disk) -> None:
 
 
 def encode_config(state: State) -> bytes:
-    config = Config(1, state.owner_id, {p.name: _shown(p) for p in state.projects.values()})
+    config = Config(1, state.owner_id, {p.name: _config_project(p) for p in state.projects.values()})
     content = _without_hash(config)
     return json.dumps(content | {"content_hash": _hash(content)}, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
-def _shown(project: Project) -> ConfigProject:
+def _config_project(project: Project) -> ConfigProject:
     return ConfigProject(
         name=project.name,
         path=project.path,

@@ -25,7 +25,7 @@ from fairlead.ports import Recorded
 from fairlead.store import lines
 from fairlead.store.history import IndexedHistory, Offload
 from fairlead.store.name_index import INDEX_NAME, IndexSizes
-from fairlead.store.reader import BLOCK, Position, finished_end, read_lines
+from fairlead.store.reader import BLOCK, Position, find_finished_end, read_lines
 from fairlead.store.snapshot import Unusable, encode_snapshot, load_snapshot, write_snapshot
 from fairlead.store.writer import AppendFile, Batch, Writer
 
@@ -71,7 +71,7 @@ def _cut_unfinished(journal: Path, disk: Disk, reports: list[str]) -> int:
     file = AppendFile(journal, disk)
     try:
         size = file.durable_offset
-        end = finished_end(disk, journal, size)
+        end = find_finished_end(disk, journal, size)
         if end < size:
             aside = journal.with_name(f"{journal.name}.torn-at-{end}")
             _copy_aside(disk.read(journal, end), aside, disk)

@@ -44,15 +44,15 @@ class Head(msgspec.Struct, gc=False):
 
 def _line_type(event_type: type[JournalEvent]) -> type[msgspec.Struct]:
     """A struct per event, so that one pass of the decoder checks envelope and payload together."""
-    return _tagged(event_type, [("seq", int), ("ts", str), ("payload", event_type)])
+    return _line_struct(event_type, [("seq", int), ("ts", str), ("payload", event_type)])
 
 
 def _silent_line_type(event_type: type[JournalEvent]) -> type[msgspec.Struct]:
     """The line of an event that changes nothing: its payload is skipped, and reads as None."""
-    return _tagged(event_type, [("seq", int), ("ts", str), ("payload", None, None)], rename={"payload": "skipped"})
+    return _line_struct(event_type, [("seq", int), ("ts", str), ("payload", None, None)], rename={"payload": "skipped"})
 
 
-def _tagged(event_type: type[JournalEvent], fields: list[Any], **how: Any) -> type[msgspec.Struct]:
+def _line_struct(event_type: type[JournalEvent], fields: list[Any], **how: Any) -> type[msgspec.Struct]:
     name = event_type.__name__
     return msgspec.defstruct(f"{name}Line", fields, tag_field="type", tag=name, frozen=True, gc=False, **how)
 
@@ -114,7 +114,7 @@ def claimed_crc(line: bytes | bytearray) -> int | None:
         return None
 
 
-def sealed(content: bytes) -> bytes:
+def seal(content: bytes) -> bytes:
     """A JSON object that carries the crc of its own bytes."""
     body = content[:-1]
     return b'%s,"crc":"%08x"}' % (body, crc32(body))

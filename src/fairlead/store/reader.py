@@ -51,18 +51,18 @@ def blocks(disk: Disk, path: Path, start: int, end: int) -> Iterator[tuple[bytea
             buffer = bytearray(4 * len(buffer))
 
 
-def finished_end(disk: Disk, path: Path, size: int) -> int:
+def find_finished_end(disk: Disk, path: Path, size: int) -> int:
     """Where the last finished batch ends: what follows was being written when it stopped."""
     window = BLOCK
     while True:
         begin = max(0, size - window)
-        end = _finished_within(disk.read(path, begin, size - begin), from_start=begin == 0)
+        end = _end_of_last_batch(disk.read(path, begin, size - begin), from_start=begin == 0)
         if end is not None:
             return begin + end
         window *= 4
 
 
-def _finished_within(tail: bytes, *, from_start: bool) -> int | None:
+def _end_of_last_batch(tail: bytes, *, from_start: bool) -> int | None:
     """The end of the last line in `tail` that closes its batch; None if that lies before `tail`."""
     end = tail.rfind(b"\n") + 1
     while end > 0:
@@ -86,7 +86,7 @@ def read_lines(
 ) -> Position:
     """Give every line between `position` and `end` to `take`; the position after the last."""
     for buffer, length in blocks(disk, path, position.offset, end):
-        chain = _checked_chain(buffer, length, position.chain)
+        chain = _check_chain(buffer, length, position.chain)
         if chain is None:
             raise _culprit(path, buffer[:length], position)
         try:
@@ -121,7 +121,7 @@ def _take_block(buffer: bytearray, length: int, seq: int, take: Take, decode: De
     return seq
 
 
-def _checked_chain(buffer: bytearray, length: int, chain: int) -> int | None:
+def _check_chain(buffer: bytearray, length: int, chain: int) -> int | None:
     """The chain after these lines, or None if their last crc says that something in them is not what was written."""
     last = buffer[buffer.rfind(b"\n", 0, length - 1) + 1 : length - 1]
     claimed = lines.claimed_crc(last)

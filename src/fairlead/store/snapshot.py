@@ -58,7 +58,7 @@ def encode_snapshot(state: State, position: Position, last_line: bytes) -> bytes
         "line_crc": f"{lines.claimed_crc(last_line) or 0:08x}",
         "line_length": len(last_line),
     }
-    return lines.sealed(msgspec.json.encode(cover | _published(msgspec.to_builtins(state), state)))
+    return lines.seal(msgspec.json.encode(cover | _to_published(msgspec.to_builtins(state), state)))
 
 
 def write_snapshot(path: Path, data: bytes, disk: Disk) -> None:
@@ -81,7 +81,7 @@ def load_snapshot(path: Path, journal: Path, disk: Disk) -> Loaded | None:
         raise Unusable("it is not what was written: its checksum does not fit")
     chain = _chain_after_cover(cover, journal, disk)
     try:
-        state = msgspec.convert(_internal(raw), State)
+        state = msgspec.convert(_from_published(raw), State)
     except (*lines.UNREADABLE, KeyError, AttributeError, TypeError) as fault:
         raise Unusable(f"its content cannot be understood ({fault})") from None
     return Loaded(state, Position(cover.offset, cover.seq, chain))
@@ -103,39 +103,39 @@ def _chain_after_cover(cover: _Cover, journal: Path, disk: Disk) -> int:
     return lines.chain_over(covered[-1 - lines.CRC_SUFFIX_LENGTH :], claimed)
 
 
-def _published(data: dict[str, Any], state: State) -> dict[str, Any]:
+def _to_published(data: dict[str, Any], state: State) -> dict[str, Any]:
     sessions = {}
     for key, session in data["sessions"].items():
         live = state.sessions[key]
         project = state.projects.get(live.project)
         resume = live.resume_keys.get(resume_slot(live.tool, project.path if project else ""))
-        shown = _renamed(session, _SESSION_NAMES) | {
+        shown = _rename_fields(session, _SESSION_NAMES) | {
             "adapter_state": {_RESUME_FIELD.get(live.tool, "session_id"): resume} if resume else {},
             "adapter_states": live.resume_keys,
         }
         # Another agent id may have had a session in the same thread.
         name = live.session_id if live.session_id not in sessions else key
         sessions[name] = dict.fromkeys(_SESSION_FIELDS) | {"queue": []} | shown
-    jobs = {key: _JOB_DEFAULTS | _renamed(job, _JOB_NAMES) for key, job in data["jobs"].items()}
+    jobs = {key: _JOB_DEFAULTS | _rename_fields(job, _JOB_NAMES) for key, job in data["jobs"].items()}
     days = (*state.outcomes_by_day.values(), state.outcomes_today)
     dedupe = {f"{at}:{i}": outcome for day in days for at, outcomes in day.items() for i, outcome in outcomes.items()}
-    return _renamed(data, _STATE_NAMES) | {"sessions": sessions, "jobs": jobs, "dedupe": dedupe}
+    return _rename_fields(data, _STATE_NAMES) | {"sessions": sessions, "jobs": jobs, "dedupe": dedupe}
 
 
-def _internal(data: dict[str, Any]) -> dict[str, Any]:
+def _from_published(data: dict[str, Any]) -> dict[str, Any]:
     sessions = {}
     for session in data["sessions"].values():
-        inner = _renamed(session, _inverse(_SESSION_NAMES))
+        inner = _rename_fields(session, _invert(_SESSION_NAMES))
         inner.pop("adapter_state")
         inner.pop("adapter_states")
         sessions[inner["session_key"]] = inner
-    jobs = {k: _renamed(j, _inverse(_JOB_NAMES)) for k, j in data["jobs"].items()}
-    return _renamed(data, _inverse(_STATE_NAMES)) | {"sessions": sessions, "jobs": jobs}
+    jobs = {k: _rename_fields(j, _invert(_JOB_NAMES)) for k, j in data["jobs"].items()}
+    return _rename_fields(data, _invert(_STATE_NAMES)) | {"sessions": sessions, "jobs": jobs}
 
 
-def _renamed(fields: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+def _rename_fields(fields: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
     return {names.get(name, name): value for name, value in fields.items()}
 
 
-def _inverse(names: dict[str, str]) -> dict[str, str]:
+def _invert(names: dict[str, str]) -> dict[str, str]:
     return {shown: name for name, shown in names.items()}

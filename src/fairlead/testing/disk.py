@@ -115,13 +115,13 @@ class _Directory:
     def after_death(self) -> "_Directory":
         copies: dict[int, _Node] = {}
 
-        def copied(node: "_Node | None") -> "_Node | None":
+        def copy_node(node: "_Node | None") -> "_Node | None":
             return None if node is None else copies.setdefault(id(node), node.after_death())
 
         copy = _Directory(mode=self.mode)
-        copy.durable = {name: node for name, was in self.durable.items() if (node := copied(was)) is not None}
-        copy.names = {name: node for name, was in self.names.items() if (node := copied(was)) is not None}
-        copy.pending = [_Named(c.name, copied(c.node), c.former) for c in self.pending]
+        copy.durable = {name: node for name, was in self.durable.items() if (node := copy_node(was)) is not None}
+        copy.names = {name: node for name, was in self.names.items() if (node := copy_node(was)) is not None}
+        copy.pending = [_Named(c.name, copy_node(c.node), c.former) for c in self.pending]
         return copy
 
 
@@ -169,7 +169,7 @@ class SimulatedDisk:
         return bytes(node.durable) if isinstance(node, _File) else b""
 
     @property
-    def used(self) -> int:
+    def used_bytes(self) -> int:
         return _bytes_in(self._root)
 
     # --- Disk --------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ class SimulatedDisk:
         if node is None:
             node = _File(mode=mode)
             directory.do(_Named(path.name, node))
-        return self._opened(node)
+        return self._make_handle(node)
 
     def open_new(self, path: Path, mode: int = PRIVATE_FILE) -> Handle:
         if self.exists(path):
@@ -196,7 +196,7 @@ class SimulatedDisk:
         if self.short_writes is not None and size:
             size = self.short_writes.randint(1, size)
         if self.capacity is not None:
-            room = max(0, self.capacity - self.used)
+            room = max(0, self.capacity - self.used_bytes)
             if room == 0 and size:
                 raise _fault(errno.ENOSPC, Path())
             size = min(size, room)
@@ -275,7 +275,7 @@ class SimulatedDisk:
         if self.before_operation is not None:
             self.before_operation(number)
 
-    def _opened(self, file: _File) -> Handle:
+    def _make_handle(self, file: _File) -> Handle:
         self._handles += 1
         handle = Handle(self._handles)
         self._open[handle] = file

@@ -18,7 +18,7 @@ from fairlead.store import lines
 from fairlead.store.history import find_named_lines, read_lines_about
 from fairlead.store.journal import SNAPSHOT_NAME, open_state
 from fairlead.store.name_index import Unindexable, names_in
-from fairlead.store.reader import finished_end
+from fairlead.store.reader import find_finished_end
 from fairlead.store.verification import Verdict, verify
 from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.world import JOURNAL, STATE, World
@@ -77,7 +77,7 @@ def _compare_index(world: World, found: SimulatedDisk) -> None:
     if not found.exists(JOURNAL):
         return
     durable = found.durable_bytes(JOURNAL)
-    end = finished_end(found, JOURNAL, found.size_of(JOURNAL))
+    end = find_finished_end(found, JOURNAL, found.size_of(JOURNAL))
     for name in sorted(names_in(durable[: durable.rfind(b"\n") + 1])):
         through_index = [line.seq for line in read_lines_about(JOURNAL, [name], found)]
         searched = find_named_lines(found, JOURNAL, frozenset({name}), (), [(0, end)])
@@ -165,7 +165,7 @@ def _deliveries_are_once_and_in_order(world: World, facts: list[lines.Line]) -> 
     for address, posts in seen.items():
         if posts != sorted(set(posts)):
             wrong = [p for n, p in enumerate(posts) if n and p <= posts[n - 1]]
-            world.accuse(f"{address} saw answers twice or out of order: {_named(wrong, order)}")
+            world.accuse(f"{address} saw answers twice or out of order: {_describe_pieces(wrong, order)}")
     for entry_id, plan in plans.items():
         shown = [p.text for p in world.history.posts if p.entry_id == entry_id]
         whole = [piece.text for piece in plan.pieces]
@@ -178,7 +178,7 @@ def _deliveries_are_once_and_in_order(world: World, facts: list[lines.Line]) -> 
             world.accuse(f"{entry_id} was owed and never planned")
 
 
-def _named(wrong: list[tuple[int, int]], order: dict[EntryId, int]) -> str:
+def _describe_pieces(wrong: list[tuple[int, int]], order: dict[EntryId, int]) -> str:
     names = {seq: entry_id for entry_id, seq in order.items()}
     return ", ".join(f"{names.get(seq, 'something never owed')}[{index}]" for seq, index in wrong)
 
@@ -203,5 +203,5 @@ def _state_is_the_fold(world: World, facts: list[lines.Line]) -> None:
         if msgspec.to_builtins(found.state) != msgspec.to_builtins(folded):
             world.accuse(f"a start {how} snapshot gives another state than the journal")
     account, live = folded.account, sum(folded.live_counts().values())
-    if account.received != account.settled + live:
+    if account.received != account.settled_total + live:
         world.accuse(f"the account does not add up: {account}, {live} live")

@@ -161,7 +161,7 @@ class Fetcher:
     async def act(self, world: World, life: Life) -> None:
         while True:
             await asyncio.sleep(self._random.expovariate(1 / 30))
-            for job_id in life.view.unfetched(self._place.conversation):
+            for job_id in life.view.unfetched_jobs(self._place.conversation):
                 view = await life.view.job(job_id)
                 world.tell(f"{self._place.person} fetched {job_id}: {view.state}")
                 await life.gate.acknowledge(job_id)
@@ -197,7 +197,7 @@ class Mishaps:
 
     async def _full(self, world: World, _life: Life) -> None:
         world.tell("the disk is nearly full")
-        world.disk.capacity = world.disk.used + self._random.randint(0, 2000)
+        world.disk.capacity = world.disk.used_bytes + self._random.randint(0, 2000)
         await asyncio.sleep(self._random.uniform(1, 60))
         world.disk.capacity = None
         world.tell("the disk has room again")

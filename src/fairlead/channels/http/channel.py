@@ -38,12 +38,12 @@ class PullChannel:
         self.name = name
 
     async def send(self, outgoing: OutgoingMessage) -> str:
-        self._never(outgoing)
+        self._refuse_push(outgoing)
 
     async def find(self, outgoing: OutgoingMessage) -> str | None:
-        self._never(outgoing)
+        self._refuse_push(outgoing)
 
-    def _never(self, outgoing: OutgoingMessage) -> NoReturn:
+    def _refuse_push(self, outgoing: OutgoingMessage) -> NoReturn:
         raise AssertionError(f"{self.name} has no push; {outgoing.entry_id} waits to be fetched")
 
 
@@ -105,7 +105,7 @@ class HttpChannel(PullChannel):
 
     def _application(self, guard: RequestGuard) -> web.Application:
         application = web.Application(
-            middlewares=[_guarding(guard)],  # every answer, also 404, passes here
+            middlewares=[_guard_middleware(guard)],  # every answer, also 404, passes here
             client_max_size=self._max_body_bytes,
         )
         for endpoint in self._endpoints:
@@ -118,14 +118,14 @@ class HttpChannel(PullChannel):
 
     def _route(self, endpoint: Endpoint) -> _Next:
         async def answer(request: web.Request) -> web.StreamResponse:
-            call = await _understood(endpoint, self._service, request)
+            call = await _parse_call(endpoint, self._service, request)
             reply = await endpoint.handler(call)
             return reply if isinstance(reply, web.StreamResponse) else json_reply(reply)
 
         return answer
 
 
-def _guarding(guard: RequestGuard) -> Any:
+def _guard_middleware(guard: RequestGuard) -> Any:
     @web.middleware
     async def middleware(request: web.Request, handler: _Next) -> web.StreamResponse:
         try:
@@ -140,7 +140,7 @@ def _guarding(guard: RequestGuard) -> Any:
             _tell(problem, request)
             return refusal(problem)
         except web.HTTPException as foreign:
-            return _in_our_shape(foreign, request)
+            return _convert_refusal(foreign, request)
         except ConnectionError:
             raise
         except Exception as bug:  # a bug in one request must not end the connection without a word
@@ -167,7 +167,7 @@ async def _listen(runner: web.AppRunner, host: str, port: int) -> tuple[str, int
     return str(bound[0]), int(bound[1])
 
 
-async def _understood(endpoint: Endpoint, service: Service, request: web.Request) -> Call:
+async def _parse_call(endpoint: Endpoint, service: Service, request: web.Request) -> Call:
     return Call(
         service=service,
         http=request,
@@ -189,7 +189,7 @@ async def _body(endpoint: Endpoint, request: web.Request) -> msgspec.Struct | No
     try:
         return msgspec.json.decode(data, type=endpoint.body)
     except (msgspec.DecodeError, UnicodeDecodeError) as fault:
-        raise _misunderstood(str(fault), "The body") from fault
+        raise _parse_error(str(fault), "The body") from fault
 
 
 def _query(endpoint: Endpoint, request: web.Request) -> msgspec.Struct | None:
@@ -199,15 +199,15 @@ def _query(endpoint: Endpoint, request: web.Request) -> msgspec.Struct | None:
     try:
         return msgspec.convert(given, endpoint.query, strict=False)
     except msgspec.ValidationError as fault:
-        raise _misunderstood(str(fault), "The query") from fault
+        raise _parse_error(str(fault), "The query") from fault
 
 
-def _misunderstood(fault: str, what: str) -> FairleadError:
+def _parse_error(fault: str, what: str) -> FairleadError:
     code = Code.E_INVALID_USER if "userId" in fault else Code.E_INVALID_ARGS
     return error(code, f"{what} cannot be understood: {fault}.")
 
 
-def _in_our_shape(foreign: web.HTTPException, request: web.Request) -> web.Response:
+def _convert_refusal(foreign: web.HTTPException, request: web.Request) -> web.Response:
     """What aiohttp itself refuses, said as everything else here is said."""
     match foreign:
         case web.HTTPRequestEntityTooLarge():

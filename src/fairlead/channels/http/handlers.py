@@ -84,7 +84,7 @@ async def post_ack(call: Call) -> Acknowledged:
 
 async def get_answers(call: Call) -> JobList:
     query: OfUser = call.query
-    waiting = call.service.view.unfetched(call.caller(query.userId).conversation)
+    waiting = call.service.view.unfetched_jobs(call.caller(query.userId).conversation)
     return JobList(tuple([job_info(await call.service.job(job_id)) for job_id in waiting]))
 
 

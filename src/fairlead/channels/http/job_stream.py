@@ -97,10 +97,10 @@ class JobStream:
                 number = max(number + 1, self._first)
             if self.ended:
                 return
-            if not await self._woken_within(HEARTBEAT_SEC):
+            if not await self._wait_for_frame(HEARTBEAT_SEC):
                 yield HEARTBEAT
 
-    async def _woken_within(self, seconds: float) -> bool:
+    async def _wait_for_frame(self, seconds: float) -> bool:
         try:
             async with asyncio.timeout(seconds):
                 await self._news.wait()
@@ -150,7 +150,7 @@ class JobStreams:
         if isinstance(event, JobMoved) and event.state not in LIVE:
             self._end(event.job_id)
             return
-        shown = shown_as(event)
+        shown = stream_event_of(event)
         if shown is None:
             return
         stream = self._feeds.get(event.job_id)
@@ -178,7 +178,7 @@ def _catch_up(stream: JobStream, job: JobView, open_questions: list[QuestionView
         stream.publish(question_info(question))
 
 
-def shown_as(event: LiveEvent) -> StreamEvent | None:
+def stream_event_of(event: LiveEvent) -> StreamEvent | None:
     """What a client sees of it; None for what is not for showing."""
     match event:
         case JobMoved():
@@ -186,10 +186,10 @@ def shown_as(event: LiveEvent) -> StreamEvent | None:
         case QuestionOpened() | QuestionSettled():
             return question_info(event.question)
         case AgentActed():
-            return _acted(event)
+            return _stream_event_of_agent(event)
 
 
-def _acted(event: AgentActed) -> StreamEvent | None:
+def _stream_event_of_agent(event: AgentActed) -> StreamEvent | None:
     match event.event:
         case TextDelta(text=text):
             return Delta(text)

@@ -33,7 +33,7 @@ async def post_message(call: Call) -> web.StreamResponse:
     job = await call.service.view.job(receipt.job_id)
     if receipt.duplicate and job.body_digest != inbound.body_digest:
         raise error(Code.E_IDEMPOTENCY_MISMATCH, f"This {KEY_HEADER} already stands for {receipt.job_id}.")
-    accepted = _accepted(receipt, job.state, job.session_key)
+    accepted = _build_accepted(receipt, job.state, job.session_key)
     if body.stream or "text/event-stream" in call.http.headers.get("Accept", ""):
         return await send_events(call, accepted)
     if _wants_no_waiting(call):
@@ -41,7 +41,7 @@ async def post_message(call: Call) -> web.StreamResponse:
     return await _answer_when_over(call, receipt.job_id)
 
 
-def _accepted(receipt: Receipt, state: JobState, session_key: str) -> Accepted:
+def _build_accepted(receipt: Receipt, state: JobState, session_key: str) -> Accepted:
     return Accepted(
         receipt.job_id, receipt.session_key or session_key, state, receipt.position, duplicate=receipt.duplicate
     )

@@ -138,7 +138,7 @@ class Chat:
 
     async def _arrive(self) -> None:
         self._screen.say(self._greeting(await choose_project(self._client, self._options)))
-        for job in await self._client.unfetched(self._options.user):
+        for job in await self._client.unfetched_jobs(self._options.user):
             await self._show_unread(job)
         for question in await self._client.questions(self._options.user):
             if (await self._client.job(question.job_id)).state in LIVE:

@@ -66,7 +66,7 @@ class CommandLine:
             raise error(Code.E_INVALID_ARGS, self._say("quotation")) from fault
         name = next((n for n in (" ".join(words[:2]), " ".join(words[:1])) if n in self.names), None)
         if name is None:
-            raise self._unknown(words)
+            raise self._unknown_command(words)
         given = words[len(name.split()) :]
         arguments = self._arguments(name)
         if not sum(a.required for a in arguments) <= len(given) <= len(arguments):
@@ -79,7 +79,7 @@ class CommandLine:
     def _arguments(self, name: str) -> tuple[Argument, ...]:
         return self._specs[name].arguments_for("line") if name in self._specs else ()
 
-    def _unknown(self, words: list[str]) -> FairleadError:
+    def _unknown_command(self, words: list[str]) -> FairleadError:
         typed = " ".join(words[:2])
         if typed in _ELSEWHERE:
             instead = say(self._lang, _ELSEWHERE[typed])

@@ -67,7 +67,7 @@ class JobHistory:
 
     async def _from_journal(self, job_id: JobId) -> PastJob:
         recorded = [r for r in await self._history.lines_about([job_id]) if _is_about(r.event, job_id)]
-        told = _folded(recorded, job_id)
+        told = _fold_job(recorded, job_id)
         if told is None:
             raise error(Code.E_JOB_NOT_FOUND, f"There is no job {job_id!r}.")
         prompts = [r.event.prompt for r in recorded if isinstance(r.event, e.JobEnqueued | e.JobAmended)]
@@ -112,7 +112,7 @@ def _is_about(event: e.JournalEvent, job_id: str) -> bool:
     return getattr(event, "job_id", None) == job_id and not isinstance(event, e.DeliveryOwed | e.QuestionAsked)
 
 
-def _folded(recorded: list[Recorded], job_id: str) -> Job | None:
+def _fold_job(recorded: list[Recorded], job_id: str) -> Job | None:
     """The job's own facts, folded by the very rules that made the state."""
     state = State()
     for r in recorded:

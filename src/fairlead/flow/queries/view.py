@@ -143,7 +143,7 @@ class FlowView:
         entry = self._state.outbox.get(answer_entry_id(JobId(job_id)))
         return None if entry is None else entry.requester
 
-    def unfetched(self, conversation: ConversationRef) -> list[str]:
+    def unfetched_jobs(self, conversation: ConversationRef) -> list[str]:
         return [
             d.job_id
             for d in self._state.outbox.values()

@@ -20,7 +20,7 @@ class ProjectSources(msgspec.Struct, frozen=True):
     root: str = ""
 
 
-async def found_and_begin(ledger: Ledger, *, state_id: str, version: str, pid: int, owner_id: str) -> None:
+async def found_state_and_begin(ledger: Ledger, *, state_id: str, version: str, pid: int, owner_id: str) -> None:
     await ledger.record_durably(FoundState(state_id, version))
     await ledger.record_durably(BeginService(version, pid, owner_id))
 

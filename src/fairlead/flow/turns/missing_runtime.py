@@ -26,7 +26,7 @@ class MissingRuntime:
     async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
         """There is no agent to be told."""
 
-    async def unasked(self) -> AsyncIterator[AgentInitiated]:
+    async def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
         return
         yield
 

@@ -44,7 +44,7 @@ class Scheduler:
         async with TaskOwner("turns") as owner:
             for queue in self._queued_recheck.held_queues:
                 owner.start(self._release(queue, owner), name=f"recheck {queue[0]}")
-            with self._ledger.followed_by(lambda: self._start_all(owner)):
+            with self._ledger.call_on_change(lambda: self._start_all(owner)):
                 self._start_all(owner)
                 await asyncio.get_running_loop().create_future()
 

@@ -276,7 +276,7 @@ class ClaudeRuntime:
     def _process_of(self, session_key: str) -> ClaudeProcess | None:
         return self._alone.get(session_key) or self._pool.get(session_key)
 
-    async def unasked(self) -> AsyncIterator[AgentInitiated]:
+    async def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
         while True:
             yield await self._unasked.get()
 
