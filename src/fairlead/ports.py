@@ -177,7 +177,7 @@ class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
     context_size: int = 0
 
 
-class Health(msgspec.Struct, frozen=True, kw_only=True):
+class RuntimeHealth(msgspec.Struct, frozen=True, kw_only=True):
     """A runtime's self-check, made without a request to any model."""
 
     ok: bool
@@ -211,7 +211,7 @@ class Runtime(Protocol):
 
     async def end_session(self, session_key: str, how: Literal["stop", "kill"]) -> None: ...
 
-    async def check(self) -> Health: ...
+    async def check(self) -> RuntimeHealth: ...
 
     async def aclose(self) -> None:
         """End every process; nothing is left behind."""

@@ -24,7 +24,7 @@ from fairlead.core.decide.job_ends import (
     Cancelled,
     CancelQueued,
     Completed,
-    Failed,
+    Failure,
     MarkInterrupted,
     TryAgain,
     WithdrawJob,
@@ -54,7 +54,7 @@ people = st.sampled_from([OWNER, FRIEND, STRANGER])
 tools = st.sampled_from(["echo", "claude", "emacs"])
 projects = st.sampled_from(["api", "2", "nowhere"])
 which = st.integers(0, 3)
-outcomes = st.sampled_from([Completed("SECRET answer " * 60), Failed(Code.E_AGENT_ERROR, "broke"), Cancelled(OWNER)])
+outcomes = st.sampled_from([Completed("SECRET answer " * 60), Failure(Code.E_AGENT_ERROR, "broke"), Cancelled(OWNER)])
 
 
 def pick(things, index: int) -> str:

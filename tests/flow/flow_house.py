@@ -30,7 +30,7 @@ from fairlead.flow.commands.handlers import BUILT_IN, Commands
 from fairlead.flow.startup import recovery
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.tasks import TaskOwner
-from fairlead.ports import AgentInfo, Channel, Health, Receipt, Recorded, Runtime, RuntimeCapabilities
+from fairlead.ports import AgentInfo, Channel, Receipt, Recorded, Runtime, RuntimeCapabilities, RuntimeHealth
 from fairlead.store.blobs import FileBlobs
 from fairlead.store.history import find_lines
 from fairlead.store.journal import JOURNAL_NAME, FileJournal, open_state
@@ -162,8 +162,8 @@ class Agent:
     async def end_session(self, session_key: str, how: str) -> None:
         pass
 
-    async def check(self) -> Health:
-        return Health(ok=True)
+    async def check(self) -> RuntimeHealth:
+        return RuntimeHealth(ok=True)
 
     async def aclose(self) -> None:
         pass

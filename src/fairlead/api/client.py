@@ -20,7 +20,7 @@ import msgspec
 
 from fairlead.api import wire as w
 from fairlead.api.routes import call_for
-from fairlead.api.sse import EventReader, Heard
+from fairlead.api.sse import EventReader, ServerSentEvent
 from fairlead.core.command_spec import Choice, CommandCatalogue
 from fairlead.core.commands import COMMANDS
 from fairlead.core.engine import Verdict
@@ -209,7 +209,7 @@ class Client:
         assert self._http is not None, "use the client as a context manager"
         return self._http.request(method, f"{self.base_url}{path}", **more)
 
-    async def _listen(self, job_id: str, last_id: str) -> AsyncIterator[Heard]:
+    async def _listen(self, job_id: str, last_id: str) -> AsyncIterator[ServerSentEvent]:
         headers = {"Last-Event-ID": last_id} if last_id else {}
         reader = EventReader()
         path = f"/v1/jobs/{quote(job_id, safe='')}/events"

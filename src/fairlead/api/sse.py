@@ -7,7 +7,7 @@ import msgspec
 from fairlead.api.wire import EVENT_TYPES, StreamEvent
 
 
-class Heard(msgspec.Struct, frozen=True):
+class ServerSentEvent(msgspec.Struct, frozen=True):
     """`event` is None for a name of a newer server: not ours to understand, and no reason to stop."""
 
     id: str
@@ -20,7 +20,7 @@ class EventReader:
     def __init__(self) -> None:
         self._rest = b""
 
-    def feed(self, chunk: bytes) -> Iterator[Heard]:
+    def feed(self, chunk: bytes) -> Iterator[ServerSentEvent]:
         *blocks, self._rest = (self._rest + chunk).split(b"\n\n")
         for block in blocks:
             heard = _parse_block(block)
@@ -28,7 +28,7 @@ class EventReader:
                 yield heard
 
 
-def _parse_block(block: bytes) -> Heard | None:
+def _parse_block(block: bytes) -> ServerSentEvent | None:
     fields: dict[str, bytes] = {}
     for line in block.split(b"\n"):
         name, colon, value = line.partition(b":")
@@ -38,4 +38,4 @@ def _parse_block(block: bytes) -> Heard | None:
         return None  # a heartbeat
     kind = EVENT_TYPES.get(fields.get("event", b"").decode("ascii", "replace"))
     event = None if kind is None else msgspec.json.decode(fields["data"], type=kind)
-    return Heard(fields.get("id", b"").decode("ascii", "replace"), event)
+    return ServerSentEvent(fields.get("id", b"").decode("ascii", "replace"), event)

@@ -25,7 +25,7 @@ from fairlead.core.engine import (
     TurnFailed,
 )
 from fairlead.errors import Code, error
-from fairlead.ports import AgentInfo, Health, RuntimeCapabilities
+from fairlead.ports import AgentInfo, RuntimeCapabilities, RuntimeHealth
 from fairlead.runtimes.echo_actions import AwaitAnswer, EchoTurn, Pause, perform
 from fairlead.runtimes.echo_script import read_script
 
@@ -150,8 +150,8 @@ class EchoRuntime:
             words = "was asked to stop" if how == "stop" else "was killed"
             inbox.stop(TurnFailed(Code.E_CLI_EXIT_NONZERO, f"The echo agent {words}.", turn.text))
 
-    async def check(self) -> Health:
-        return Health(
+    async def check(self) -> RuntimeHealth:
+        return RuntimeHealth(
             ok=True, program="built in", notes=("say `//help` to it in `fairlead chat` to see what it can play",)
         )
 

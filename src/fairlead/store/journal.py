@@ -26,7 +26,7 @@ from fairlead.store import lines
 from fairlead.store.history import IndexedHistory, Offload
 from fairlead.store.name_index import INDEX_NAME, IndexSizes
 from fairlead.store.reader import BLOCK, Position, find_finished_end, read_lines
-from fairlead.store.snapshot import Unusable, encode_snapshot, load_snapshot, write_snapshot
+from fairlead.store.snapshot import SnapshotUnusable, encode_snapshot, load_snapshot, write_snapshot
 from fairlead.store.writer import AppendFile, Batch, Writer
 
 JOURNAL_NAME: Final = "events.ndjson"
@@ -100,7 +100,7 @@ def _start_point(directory: Path, disk: Disk, reports: list[str]) -> tuple[State
     path = directory / SNAPSHOT_NAME
     try:
         loaded = load_snapshot(path, directory / JOURNAL_NAME, disk)
-    except Unusable as why:
+    except SnapshotUnusable as why:
         aside = path.with_name(f"{path.name}.set-aside")
         disk.replace(path, aside)
         disk.sync_directory(directory)

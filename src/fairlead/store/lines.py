@@ -25,7 +25,7 @@ UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError)
 CRC_SUFFIX_LENGTH: Final = len(b',"crc":"00000000"}')
 
 
-class Line(msgspec.Struct, frozen=True, gc=False):
+class JournalLine(msgspec.Struct, frozen=True, gc=False):
     """A line whose payload is typed by its `type`. Its crc is not in it: that is checked on the bytes."""
 
     seq: int
@@ -68,8 +68,8 @@ def any_of(types: Iterable[type[msgspec.Struct]]) -> Any:
 _LINE_TYPES: Final = {event_type: _line_type(event_type) for event_type in EVENT_TYPES}
 _FOR_REPLAY: Final = {**_LINE_TYPES, **{event_type: _silent_line_type(event_type) for event_type in SILENT}}
 
-decoder: Final[msgspec.json.Decoder[Line]] = msgspec.json.Decoder(any_of(_LINE_TYPES.values()))
-replay_decoder: Final[msgspec.json.Decoder[Line]] = msgspec.json.Decoder(any_of(_FOR_REPLAY.values()))
+decoder: Final[msgspec.json.Decoder[JournalLine]] = msgspec.json.Decoder(any_of(_LINE_TYPES.values()))
+replay_decoder: Final[msgspec.json.Decoder[JournalLine]] = msgspec.json.Decoder(any_of(_FOR_REPLAY.values()))
 """As much of each line as a replay looks at: nearly every second one is a sign of life, and changes nothing."""
 
 head_decoder: Final = msgspec.json.Decoder(Head)

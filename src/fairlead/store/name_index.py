@@ -52,7 +52,7 @@ class Unindexable(Exception):  # noqa: N818 - says what the lines are
     """Lines that cannot be understood: the journal's own reader says which and why."""
 
 
-class Unusable(Exception):  # noqa: N818 - says what the run is
+class IndexUnusable(Exception):  # noqa: N818 - says what the run is
     """Why a run cannot be used."""
 
 
@@ -284,7 +284,7 @@ def load_index(directory: Path, journal: Path, disk: Disk, end: int) -> LoadedIn
     for name in names:
         try:
             run = read_run(directory / name, journal, disk, end)
-        except (Unusable, OSError):
+        except (IndexUnusable, OSError):
             continue
         usable.setdefault(run.start, []).append(run)
     chain: list[Run] = []
@@ -295,16 +295,16 @@ def load_index(directory: Path, journal: Path, disk: Disk, end: int) -> LoadedIn
 
 
 def read_run(path: Path, journal: Path, disk: Disk, journal_end: int) -> Run:
-    """Raises Unusable, with the reason."""
+    """Raises IndexUnusable, with the reason."""
     head = disk.read(path, 0, _HEADER.size)
     if len(head) != _HEADER.size or not head.startswith(_MAGIC):
-        raise Unusable("it is no run of the index")
+        raise IndexUnusable("it is no run of the index")
     _, start, end, fingerprint, units, count, entries = _HEADER.unpack(head)
     run = Run(path=path, start=start, end=end, units=units, blocks=count, entries=entries)
     if disk.size_of(path) != run.size or not start < end or not _has_right_checksum(run, disk):
-        raise Unusable("it is not what was written")
+        raise IndexUnusable("it is not what was written")
     if end > journal_end or _fingerprint(journal, disk, end) != fingerprint:
-        raise Unusable("it was made of another journal")
+        raise IndexUnusable("it was made of another journal")
     return run
 
 

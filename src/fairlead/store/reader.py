@@ -17,14 +17,14 @@ from fairlead.core.fold import OutOfOrder, Unfit
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import Disk
 from fairlead.store import lines
-from fairlead.store.lines import Line
+from fairlead.store.lines import JournalLine
 
 BLOCK: Final = 1 << 18
 SLICE: Final = 1 << 16
 _KNOWN: Final = frozenset(t.__name__ for t in EVENT_TYPES)
 
-Take = Callable[[Iterable[Line]], None]
-Decode = Callable[[memoryview], list[Line]]
+Take = Callable[[Iterable[JournalLine]], None]
+Decode = Callable[[memoryview], list[JournalLine]]
 
 
 class Position(msgspec.Struct, frozen=True):
@@ -99,7 +99,7 @@ def read_lines(
     return position
 
 
-def decode_strictly(view: memoryview) -> list[Line]:
+def decode_strictly(view: memoryview) -> list[JournalLine]:
     """Also what a replay does not look at: the payload of every event, and lines with nothing in them."""
     found = lines.decoder.decode_lines(view)
     if len(found) != bytes(view).count(b"\n"):

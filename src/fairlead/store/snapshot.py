@@ -30,7 +30,7 @@ _JOB_DEFAULTS: Final = dict.fromkeys(_JOB_FIELDS) | {"attempt": 1}
 _RESUME_FIELD: Final = {"codex": "thread_id"}
 
 
-class Unusable(Exception):  # noqa: N818 - says what the snapshot is
+class SnapshotUnusable(Exception):  # noqa: N818 - says what the snapshot is
     """Why a snapshot cannot be used."""
 
 
@@ -66,7 +66,7 @@ def write_snapshot(path: Path, data: bytes, disk: Disk) -> None:
 
 
 def load_snapshot(path: Path, journal: Path, disk: Disk) -> Loaded | None:
-    """None if there is none; raises Unusable with the reason if there is one that does not fit."""
+    """None if there is none; raises SnapshotUnusable with the reason if there is one that does not fit."""
     data = read_if_there(path, disk=disk)
     if data is None:
         return None
@@ -74,16 +74,16 @@ def load_snapshot(path: Path, journal: Path, disk: Disk) -> Loaded | None:
         cover = msgspec.json.decode(data, type=_Cover)
         raw = msgspec.json.decode(data)
     except lines.UNREADABLE as fault:
-        raise Unusable(f"it cannot be read ({fault})") from None
+        raise SnapshotUnusable(f"it cannot be read ({fault})") from None
     if (cover.version, cover.fold) != (FORMAT_VERSION, FOLD_VERSION):
-        raise Unusable(f"it was made by another version (format {cover.version}, fold {cover.fold})")
+        raise SnapshotUnusable(f"it was made by another version (format {cover.version}, fold {cover.fold})")
     if not lines.is_sealed(data):
-        raise Unusable("it is not what was written: its checksum does not fit")
+        raise SnapshotUnusable("it is not what was written: its checksum does not fit")
     chain = _chain_after_cover(cover, journal, disk)
     try:
         state = msgspec.convert(_from_published(raw), State)
     except (*lines.UNREADABLE, KeyError, AttributeError, TypeError) as fault:
-        raise Unusable(f"its content cannot be understood ({fault})") from None
+        raise SnapshotUnusable(f"its content cannot be understood ({fault})") from None
     return Loaded(state, Position(cover.offset, cover.seq, chain))
 
 
@@ -92,14 +92,14 @@ def _chain_after_cover(cover: _Cover, journal: Path, disk: Disk) -> int:
     start = cover.offset - cover.line_length - 1
     covered = disk.read(journal, max(start, 0), cover.line_length + 1) if disk.exists(journal) else b""
     if len(covered) != cover.line_length + 1 or not covered.endswith(b"\n"):
-        raise Unusable(f"it covers {cover.seq} lines, more than the journal has")
+        raise SnapshotUnusable(f"it covers {cover.seq} lines, more than the journal has")
     claimed = lines.claimed_crc(covered[:-1])
     try:
         head = lines.head_decoder.decode(covered)
     except lines.UNREADABLE:
-        raise Unusable("the journal holds no line where it says one is") from None
+        raise SnapshotUnusable("the journal holds no line where it says one is") from None
     if claimed is None or f"{claimed:08x}" != cover.line_crc or head.seq != cover.seq:
-        raise Unusable("the journal holds another line where it ends")
+        raise SnapshotUnusable("the journal holds another line where it ends")
     return lines.chain_over(covered[-1 - lines.CRC_SUFFIX_LENGTH :], claimed)
 
 

@@ -15,7 +15,7 @@ from fairlead.render.errors import error_sentence, error_text
 from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME
 from fairlead.store.name_index import INDEX_NAME, agrees_with_journal, load_index
 from fairlead.store.reader import Position, decode_strictly, find_finished_end, read_lines
-from fairlead.store.snapshot import Unusable, load_snapshot
+from fairlead.store.snapshot import SnapshotUnusable, load_snapshot
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ def _check_snapshot(directory: Path, disk: Disk, state: State, said: list[str]) 
     path, journal = directory / SNAPSHOT_NAME, directory / JOURNAL_NAME
     try:
         loaded = load_snapshot(path, journal, disk)
-    except Unusable as why:
+    except SnapshotUnusable as why:
         said.append(f"{path} will not be used: {why}. The journal alone is enough.")
         return True
     if loaded is None:

@@ -10,7 +10,7 @@ from fairlead.core.job_states import RETRYABLE
 from fairlead.core.questions import RespondToQuestion
 from fairlead.core.requests import Caller, Cancel, Request, Reset, Retry
 from fairlead.errors import Code, FairleadError
-from fairlead.testing.world import Actor, Life, Place, Promise, World
+from fairlead.testing.world import Actor, Life, Promise, SimulatedPlace, World
 
 _ORDERS: Final = (
     "/slow 1",
@@ -36,7 +36,7 @@ class Talker:
 
     has_plans = True
 
-    def __init__(self, world: World, place: Place, *, messages: int) -> None:
+    def __init__(self, world: World, place: SimulatedPlace, *, messages: int) -> None:
         self._random = Random(f"{world.seed}/{place.conversation.address}/{place.person}")
         self._place = place
         self._left = [self._message(world, number) for number in range(messages)]
@@ -139,7 +139,7 @@ class Meddler:
             return Cancel(self._random.choice((*alive, "")))
         return Reset()
 
-    async def _ask(self, world: World, life: Life, place: Place, request: Request) -> None:
+    async def _ask(self, world: World, life: Life, place: SimulatedPlace, request: Request) -> None:
         try:
             caller = Caller(person=place.person, conversation=place.conversation, session_key=place.session_key)
             reply = await life.gate.command(request, caller)

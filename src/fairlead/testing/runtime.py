@@ -23,7 +23,7 @@ from fairlead.core.engine import (
     TurnEnded,
     TurnFailed,
 )
-from fairlead.ports import AgentInfo, Health, RuntimeCapabilities
+from fairlead.ports import AgentInfo, RuntimeCapabilities, RuntimeHealth
 from fairlead.runtimes.echo import EchoRuntime
 
 Script = Callable[[Invocation, int], str]
@@ -179,7 +179,7 @@ class ScriptedRuntime:
     async def end_session(self, session_key: str, how: Literal["stop", "kill"]) -> None:
         await self._player.end_session(session_key, how)
 
-    async def check(self) -> Health:
+    async def check(self) -> RuntimeHealth:
         return await self._player.check()
 
     async def aclose(self) -> None:

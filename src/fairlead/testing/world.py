@@ -34,7 +34,7 @@ PEOPLE: Final = (OWNER, "ben", "cleo")
 _BAD_WEATHER: Final = tuple(w for w in Weather if w not in {Weather.FAIR, Weather.AWAY})
 
 
-class Place(msgspec.Struct, frozen=True):
+class SimulatedPlace(msgspec.Struct, frozen=True):
     """Where somebody talks, and which session that leads to."""
 
     person: str
@@ -109,9 +109,9 @@ class World:
         self.roughness = 0.0
         self._heard_of: set[str] = set()
 
-    def _places(self) -> list[Place]:
+    def _places(self) -> list[SimulatedPlace]:
         places = [
-            Place(
+            SimulatedPlace(
                 person,
                 ConversationRef("chat", "home", f"{10 + number}"),
                 user_key(agent_id="fairlead", user_id=person),
@@ -122,7 +122,7 @@ class World:
         thread = ConversationRef("chat", "home", "77", "7")
         pulled = ConversationRef("pull", "home", OWNER)
         web = user_key(agent_id="fairlead", user_id="web")
-        return [*places, *(Place(p, thread, shared) for p in PEOPLE[:2]), Place(OWNER, pulled, web)]
+        return [*places, *(SimulatedPlace(p, thread, shared) for p in PEOPLE[:2]), SimulatedPlace(OWNER, pulled, web)]
 
     # --- what happens outside ------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from fairlead.core.decide.job_ends import Cancelled, Failed
+from fairlead.core.decide.job_ends import Cancelled, Failure
 from fairlead.core.decide.scheduling import StartNext
 from fairlead.core.events import JobStarted
 from fairlead.core.ids import JobId, SessionKeyText
@@ -130,7 +130,7 @@ class Scheduler:
         except TimeoutError:
             had = loop.time() - began
             for turn in list(self._turns.values()):
-                turn.stop(Failed(Code.E_SHUTDOWN, f"Fairlead was shut down; the job had {had:.0f} s to finish."))
+                turn.stop(Failure(Code.E_SHUTDOWN, f"Fairlead was shut down; the job had {had:.0f} s to finish."))
             await self._quiet.wait()
 
     def hurry(self) -> None:
