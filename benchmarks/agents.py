@@ -102,7 +102,7 @@ def _invocation(directory: Path, number: int, *, prompt: str = "hello", resume: 
     )
 
 
-# --- the second turn of a talk, with the real CLI
+# --- the second turn of a session, with the real CLI
 
 
 def find_claude() -> str | None:
@@ -121,16 +121,16 @@ async def second_turn_row(home: Path) -> Row | NotMeasured:
     async with model_on_loopback() as url:
         env = _claude_environment(home, claude, url)
         kept = await _later_turns(home, ClaudeSettings(command=claude), env)
-        anew = await _later_turns(home, ClaudeSettings(command=claude, multi_turn=False), env)
+        new_process = await _later_turns(home, ClaudeSettings(command=claude, multi_turn=False), env)
     reach, floor_name = "≥ 5x faster", "the same turn one-shot"
     return Row(
         name=name,
         measured=kept * 1e3,
-        floor=anew * 1e3,
+        floor=new_process * 1e3,
         floor_name=floor_name,
         unit="ms",
         reach=reach,
-        reached=kept * 5 <= anew,
+        reached=kept * 5 <= new_process,
     )
 
 
@@ -141,7 +141,7 @@ def _claude_environment(home: Path, claude: str, url: str) -> dict[str, str]:
         "TERM": "dumb",
         "ANTHROPIC_API_KEY": "made-up-key-for-loopback",
         "ANTHROPIC_BASE_URL": url,
-        "HTTPS_PROXY": url,  # whoever tries to leave loopback does not
+        "HTTPS_PROXY": url,  # a request that would leave loopback fails
         "NO_PROXY": "127.0.0.1",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "CLAUDE_CODE_MAX_RETRIES": "1",
@@ -159,7 +159,7 @@ async def _later_turns(home: Path, settings: ClaudeSettings, env: Mapping[str, s
 
 
 async def _turn(runtime: ClaudeRuntime, invocation: Invocation) -> tuple[float, str]:
-    """How long it took, and the talk's key."""
+    """How long the turn took, and its resume key."""
     began, key, last = time.perf_counter(), invocation.resume_key or "", None
     async with aclosing(runtime.invoke(invocation)) as events:
         async for event in events:

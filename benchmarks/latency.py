@@ -79,7 +79,7 @@ async def _invocations(directory: Path) -> list[float]:
             while state.running or state.ready:
                 await daemon.flow.ledger.until_changed(state.seq)
             taken.append(_Stopwatch.invoked_at - began)
-            await daemon.flow.ledger.until_all_durable()  # the next message finds a house at rest, as a person's would
+            await daemon.flow.ledger.until_all_durable()  # the next message finds an idle daemon, as a person's would
     return taken
 
 

@@ -18,7 +18,7 @@ ALL_TOOLS: Final = ("Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebSearch"
 """The tools of an agent from which nothing is withheld: the default of RUNTIME_TOOLS, and the tier `full`."""
 LEAST_HEARTBEAT_TIMEOUT_SEC: Final = 45.0
 IDENTITY_DEFAULTS: Final = IdentityDefaults(numeric_channel="discord", owner_place=f"terminal:{LOCAL_USER}")
-"""Which channel gives out ids of digits alone, and where the owner is at home."""
+"""Discord gives out ids of digits alone, and the owner's known place is the terminal."""
 
 
 def _alias_names(name: str, *aliases: str) -> AliasChoices:
@@ -30,7 +30,7 @@ def _default_home() -> Path:
 
 
 class Settings(BaseSettings):
-    """Every setting of Fairlead. The text after each is what the reference says about it."""
+    """Every setting of Fairlead. The reference prints each description."""
 
     model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore", frozen=True)
 
@@ -101,7 +101,7 @@ class Settings(BaseSettings):
         600,
         gt=0,
         validation_alias="FAIRLEAD_QUESTION_TIMEOUT_SEC",
-        description="How long a question waits for a person; then the answer is no.",
+        description="How long a question waits for a person; then it counts as no.",
     )
     drain_sec: float = Field(
         30, ge=0, validation_alias="FAIRLEAD_DRAIN_SEC", description="How long running jobs may finish at shutdown."
@@ -144,7 +144,7 @@ class Settings(BaseSettings):
     runtime_environment: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
         validation_alias="FAIRLEAD_RUNTIME_ENVIRONMENT",
-        description="Names of further variables that agents may see, with commas. Ours never reach them.",
+        description="Names of further variables that agents may see, with commas. Fairlead's own never reach them.",
     )
     claude_command: str = Field("claude", validation_alias="CLAUDE_COMMAND", description="The Claude Code program.")
     claude_output_format: Literal["stream-json", "text"] = Field(
@@ -161,7 +161,7 @@ class Settings(BaseSettings):
     claude_dangerously_skip_permissions: bool = Field(
         False,
         validation_alias="CLAUDE_DANGEROUSLY_SKIP_PERMISSIONS",
-        description="Claude asks nobody for anything. Only for machines that can be thrown away.",
+        description="Claude asks for no permission at all. Only for machines that can be thrown away.",
     )
     claude_strict_mcp_config: bool = Field(
         False, validation_alias="CLAUDE_STRICT_MCP_CONFIG", description="Claude uses no MCP servers but those named."
@@ -232,7 +232,7 @@ class Settings(BaseSettings):
         description="The bot's token. Without it Discord is off.",
     )
     discord_app_id: str = Field(
-        "", validation_alias="DISCORD_APP_ID", description="The application's id. Found by itself where it is empty."
+        "", validation_alias="DISCORD_APP_ID", description="The application's id. Empty: Fairlead asks Discord for it."
     )
     discord_guild_id: str = Field(
         "",
@@ -248,7 +248,7 @@ class Settings(BaseSettings):
     discord_heartbeat_timeout_sec: float = Field(
         60,
         validation_alias="DISCORD_HEARTBEAT_TIMEOUT_SEC",
-        description="A gateway that says nothing for so long is given up, and the connection made anew. "
+        description="A gateway that is silent for so long counts as gone, and Fairlead connects again. "
         f"At least {LEAST_HEARTBEAT_TIMEOUT_SEC:.0f}, because Discord's heartbeat comes every 41 s.",
     )
     discord_cdn_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
@@ -306,7 +306,7 @@ class Settings(BaseSettings):
     @field_validator("state_dir", "log_dir")
     @classmethod
     def _make_absolute(cls, value: Path) -> Path:
-        """`.env` has no shell that would do it; and a later change of directory must not move the state."""
+        """No shell expands `~` in `.env`; and a later change of directory must not move the state."""
         return value.expanduser().absolute()
 
     @field_validator("identities")
@@ -328,7 +328,7 @@ class Settings(BaseSettings):
     @field_validator("projects", "identities", "claude_add_dirs", mode="before")
     @classmethod
     def _decode_json(cls, value: Any, field: ValidationInfo) -> Any:
-        """Here and not by the library, which would stop at the first such mistake and keep the others to itself."""
+        """Decoded here and not by pydantic-settings, which would report only the first mistake."""
         if not isinstance(value, str):
             return value
         try:
@@ -365,8 +365,8 @@ class Settings(BaseSettings):
     @field_validator("discord_heartbeat_timeout_sec")
     @classmethod
     def _outlasts_a_heartbeat(cls, value: float, others: ValidationInfo) -> float:
-        """A quiet gateway says nothing between two heartbeats: with less, every one of them would end a healthy
-        connection, and the IDENTIFYs of a day be used up. Only a gateway of the tests' own beats faster."""
+        """A quiet gateway says nothing between two heartbeats: with a shorter timeout every pause
+        would end a healthy connection and use up the day's IDENTIFYs. Only the gateway of the tests beats faster."""
         least = 0.1 if others.data.get("discord_gateway_url") else LEAST_HEARTBEAT_TIMEOUT_SEC
         if not value >= least:
             raise ValueError(
@@ -379,7 +379,7 @@ class Settings(BaseSettings):
         return link_identities(self.identities, IDENTITY_DEFAULTS, owner_id=self.discord_owner_id)
 
     def person_with(self, discord_id: str) -> str:
-        """Who is served is named by Discord id; who they are to Fairlead, a link may say otherwise."""
+        """The person with this Discord id, after FAIRLEAD_IDENTITIES; settings name people by Discord id."""
         return self.people().person_of(IDENTITY_DEFAULTS.numeric_channel, discord_id) if discord_id else ""
 
     def limits(self, tools: tuple[str, ...]) -> Limits:

@@ -34,7 +34,7 @@ from fairlead.ports import AgentInfo, Channel, Receipt, Recorded, Runtime, Runti
 from fairlead.store.blobs import FileBlobs
 from fairlead.store.history import find_lines
 from fairlead.store.journal import JOURNAL_NAME, FileJournal, open_state
-from fairlead.store.writer import RETRY_SECONDS, AppendFile, Batch, NoRoom, Progress
+from fairlead.store.writer import RETRY_SECONDS, AppendFile, Batch, DiskFull, Progress
 from fairlead.testing.channel import ChannelHistory, Post, RecordingChannel
 from fairlead.testing.clock import VirtualClock, run_virtually
 from fairlead.testing.disk import SimulatedDisk
@@ -94,7 +94,7 @@ class LoopWriter:
         try:
             self._file.write(b"".join(b.data for b in self._waiting))
             self._file.sync()
-        except NoRoom:
+        except DiskFull:
             self._progress.on_stalled()
             self._schedule(RETRY_SECONDS)
         except OSError as fault:

@@ -30,7 +30,7 @@ from fairlead.kit.tasks import TaskOwner
 from fairlead.store import history, journal, snapshot
 from fairlead.store.journal import FileJournal
 from fairlead.store.reader import find_finished_end
-from fairlead.store.writer import AppendFile, NoRoom
+from fairlead.store.writer import AppendFile, DiskFull
 from fairlead.testing.simulated_machine import SimulatedMachine
 from fairlead.testing.simulator import simulate
 
@@ -82,7 +82,7 @@ def leave_half_a_batch_when_the_disk_is_full(patch):
         try:
             write_all(self._handle, data, disk=self._disk)
         except OSError as fault:
-            raise NoRoom(str(self.path)) from fault
+            raise DiskFull(str(self.path)) from fault
 
     patch.setattr(AppendFile, "write", write)
 

@@ -1,4 +1,4 @@
-"""Server-sent events from bytes. Pure: bytes in, events out; whose they are and what broke, the caller knows."""
+"""Server-sent events from bytes. Pure: bytes in, events out; the caller knows the job and handles lost connections."""
 
 from collections.abc import Iterator
 
@@ -8,14 +8,14 @@ from fairlead.api.wire import EVENT_TYPES, StreamEvent
 
 
 class ServerSentEvent(msgspec.Struct, frozen=True):
-    """`event` is None for a name of a newer server: not ours to understand, and no reason to stop."""
+    """`event` is None for an event type that only a newer server knows: the client skips it."""
 
     id: str
     event: StreamEvent | None
 
 
 class EventReader:
-    """Feed it chunks as they come; it gives back what became whole."""
+    """Takes chunks of bytes as they come, and returns the events that are complete."""
 
     def __init__(self) -> None:
         self._rest = b""

@@ -1,4 +1,4 @@
-"""The self-checks of all agents at once, each told when it is known. Asks no model anything."""
+"""The self-checks of all agents at once, each reported when it is known. Sends no request to a model."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -19,7 +19,7 @@ async def check_all(runtimes: Iterable[Runtime]) -> AsyncIterator[tuple[str, Run
 async def _check(runtime: Runtime) -> tuple[str, RuntimeHealth]:
     try:
         health = await runtime.check()
-    except Exception as fault:  # a check that breaks is a finding, and no reason for anything else to stop
+    except Exception as fault:  # a check that raises is itself a finding, and the other checks go on
         health = RuntimeHealth(ok=False, notes=(f"The check itself broke: {type(fault).__name__}: {fault}.",))
     log.info(
         "agent checked", runtime=runtime.name, ok=health.ok, version=health.version, message=describe_health(health)

@@ -45,7 +45,7 @@ def verify_command() -> None:
 def tail_command(*, count: int, raw: bool) -> None:
     """Print the last lines of the journal."""
     path = _journal_path()
-    # What is being written at this moment, or was torn, is no line yet.
+    # A batch that is being written now, or was torn, is not part of the journal yet.
     end = find_finished_end(REAL_DISK, path, path.stat().st_size)
     last: deque[bytes] = deque(maxlen=count)
     for buffer, length in blocks(REAL_DISK, path, 0, end):

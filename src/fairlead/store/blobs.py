@@ -14,7 +14,7 @@ from fairlead.store.writer import NO_ROOM
 
 BLOBS_NAME: Final = "blobs"
 REMEMBERED: Final = 1024
-"""So many names are known to be durable without writing them again; one that is forgotten is only written once more."""
+"""How many names are remembered as durable; bytes whose name was forgotten are only written once more."""
 
 
 class FileBlobs:
@@ -28,7 +28,7 @@ class FileBlobs:
     async def put(self, data: bytes) -> BlobName:
         name = BlobName(hashlib.sha256(data).hexdigest())
         path = self._directory / name
-        # A file that is merely there may be another call's, whose directory is not synced yet.
+        # A file that exists may be from another call that has not synced the directory yet.
         if name not in self._durable:
             try:
                 await self._offload(lambda: replace_durably(path, data, disk=self._disk))
@@ -55,7 +55,7 @@ class FileBlobs:
         return str(self._path_of(name))
 
     def forget_unnamed(self, named: Iterable[str]) -> int:
-        """At start: what no live fact names was being written when Fairlead stopped, or belonged to a forgotten job."""
+        """At start: a blob that the state does not name was unfinished at the stop, or belonged to a forgotten job."""
         kept = frozenset(named)
         remove_leftovers(self._directory, disk=self._disk)
         gone = [name for name in self._disk.listdir(self._directory) if name not in kept]

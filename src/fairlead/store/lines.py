@@ -1,7 +1,7 @@
 """One journal line to and from bytes. No files, no clock: the caller brings both.
 
 A line is `{"seq":1,"ts":"…","type":"JobStarted","payload":{…},"crc":"89abcdef"}` and a newline. `crc` is the CRC-32 of
-every byte of the journal before it, this line's own beginning included: one number vouches for all that went before,
+every byte of the journal before it, this line's own beginning included: one number checks all bytes before it,
 so a whole block of lines is checked by looking at its last one. A line without `crc` is accepted and only adds its
 bytes to the chain.
 
@@ -20,13 +20,13 @@ from fairlead.core.fold import SILENT
 
 MORE: Final = b',"more":true'
 UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError)
-"""What decoding may raise; msgspec lets the second through as it is."""
+"""The errors of decoding; msgspec lets a UnicodeDecodeError through unchanged."""
 
 CRC_SUFFIX_LENGTH: Final = len(b',"crc":"00000000"}')
 
 
 class JournalLine(msgspec.Struct, frozen=True, gc=False):
-    """A line whose payload is typed by its `type`. Its crc is not in it: that is checked on the bytes."""
+    """A line whose payload is typed by its `type`. The crc is not a field: it is checked on the bytes."""
 
     seq: int
     ts: str
@@ -34,7 +34,7 @@ class JournalLine(msgspec.Struct, frozen=True, gc=False):
 
 
 class Head(msgspec.Struct, gc=False):
-    """What can be read of any whole line, whoever wrote it."""
+    """The fields that every whole line has, also one that a newer Fairlead wrote."""
 
     seq: int
     ts: str
@@ -70,7 +70,7 @@ _FOR_REPLAY: Final = {**_LINE_TYPES, **{event_type: _silent_line_type(event_type
 
 decoder: Final[msgspec.json.Decoder[JournalLine]] = msgspec.json.Decoder(any_of(_LINE_TYPES.values()))
 replay_decoder: Final[msgspec.json.Decoder[JournalLine]] = msgspec.json.Decoder(any_of(_FOR_REPLAY.values()))
-"""As much of each line as a replay looks at: nearly every second one is a sign of life, and changes nothing."""
+"""Decodes only what a replay needs: nearly every second line is a sign of life, whose payload is skipped."""
 
 head_decoder: Final = msgspec.json.Decoder(Head)
 _encoder: Final = msgspec.json.Encoder()

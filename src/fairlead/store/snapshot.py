@@ -1,7 +1,8 @@
-"""The state at a durable moment, so that a start reads only the tail. Never the truth: the journal is.
+"""The state at a durable moment, so that a start reads only the tail of the journal. The journal alone is the source of
+facts: a snapshot can be thrown away.
 
-A snapshot names the last line it covers by seq, byte offset and crc, and ends with the crc of its own bytes: what does
-not fit the journal, or is not what was written, is set aside.
+A snapshot names the last line it covers by seq, byte offset and crc, and ends with the crc of its own bytes: a
+snapshot that does not fit the journal, or was damaged, is set aside.
 Its file keeps the names of the published format (`thread_id`, `project_name`, `discord_message_id`, `dedupe` …).
 """
 

@@ -1,6 +1,6 @@
 """Checks every rule of a journal without changing a byte: lines, snapshot, index, and the account of its messages.
 
-It is read in blocks, so that a journal of any size is checked in the memory that its live state takes."""
+The journal is read in blocks, so that checking a large one takes no more memory than its live state."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -69,7 +69,7 @@ def _check_snapshot(directory: Path, disk: Disk, state: State, said: list[str]) 
 
 
 def _check_index(directory: Path, disk: Disk, end: int, said: list[str]) -> bool:
-    """Where it covers the journal it must say of every block what the journal says; the rest is searched."""
+    """Every run of the index must have the names that its blocks of the journal hold."""
     path, journal = directory / INDEX_NAME, directory / JOURNAL_NAME
     index = load_index(path, journal, disk, end)
     if not index.runs:

@@ -1,4 +1,4 @@
-"""A disk that keeps only what it promised: what was not synced may be lost or torn at any byte when the power goes.
+"""A disk that keeps only what it promised: unsynced bytes may be lost or torn anywhere at a power cut.
 
 Implements kit's Disk in memory. It fills up, takes less than it was given, and fails to sync, when told to.
 
@@ -157,14 +157,14 @@ class SimulatedDisk:
         self._failing_sync = self.syncs + after
 
     def crash(self, rng: Random, *, power_lost: bool = True) -> "SimulatedDisk":
-        """The disk as the next process finds it. This one stays as it is, so that whoever still holds it does no
-        harm."""
+        """The disk as the next process finds it. This one stays as it is, so that code
+        which still holds it does no harm."""
         found = SimulatedDisk(capacity=self.capacity)
         found._root = self._root.after_power_loss(rng) if power_lost else self._root.after_death()
         return found
 
     def durable_bytes(self, path: Path) -> bytes:
-        """What of this file is certain to survive the next crash; for those who judge, not for those who store."""
+        """The bytes of this file that are certain to survive the next crash; for the judge, not for the store."""
         node = self._durable_node(path)
         return bytes(node.durable) if isinstance(node, _File) else b""
 
@@ -196,10 +196,10 @@ class SimulatedDisk:
         if self.short_writes is not None and size:
             size = self.short_writes.randint(1, size)
         if self.capacity is not None:
-            room = max(0, self.capacity - self.used_bytes)
-            if room == 0 and size:
+            free = max(0, self.capacity - self.used_bytes)
+            if free == 0 and size:
                 raise _fault(errno.ENOSPC, Path())
-            size = min(size, room)
+            size = min(size, free)
         file.do(_Append(bytes(data[:size])))
         return size
 
@@ -270,7 +270,7 @@ class SimulatedDisk:
     # -----------------------------------------------------------------------------------------------------------
 
     def _operate(self) -> None:
-        """Somebody may want to see the disk, or to crash, just before it changes."""
+        """Called before each change, so that the simulator can look at the disk, or crash, at that point."""
         number, self.operations = self.operations, self.operations + 1
         if self.before_operation is not None:
             self.before_operation(number)

@@ -111,7 +111,7 @@ class Clicker:
 
 
 class Meddler:
-    """Retries what failed, cancels what runs, resets whole talks."""
+    """Retries failed jobs, cancels running ones, resets sessions."""
 
     has_plans = True
 
@@ -200,7 +200,7 @@ class Mishaps:
         world.disk.capacity = world.disk.used_bytes + self._random.randint(0, 2000)
         await asyncio.sleep(self._random.uniform(1, 60))
         world.disk.capacity = None
-        world.tell("the disk has room again")
+        world.tell("the disk has space again")
 
 
 def everybody(world: World) -> list[Actor]:

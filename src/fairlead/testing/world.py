@@ -35,7 +35,7 @@ _BAD_WEATHER: Final = tuple(w for w in Weather if w not in {Weather.FAIR, Weathe
 
 
 class SimulatedPlace(msgspec.Struct, frozen=True):
-    """Where somebody talks, and which session that leads to."""
+    """A conversation of a person, and the session that it leads to."""
 
     person: str
     conversation: ConversationRef
@@ -69,9 +69,8 @@ class Life(Protocol):
 
 
 class Actor(Protocol):
-    """Somebody or something outside that does things to the daemon. Whatever comes later (a Discord, a scheduler)
-    brings its own. `act` is called anew in every life; with `has_plans` it returns when there is nothing left to do,
-    and nothing is quiet before."""
+    """A person, a client or a fault outside of the daemon. `act` is called once in every life; an actor with
+    `has_plans` returns when it has nothing left to do, and the simulation is not quiet before."""
 
     has_plans: bool
 
@@ -171,7 +170,7 @@ class World:
         self.tell(f"project {name} is added by hand")
 
     def expect_recheck(self, state: State) -> None:
-        """What an earlier life left queued: none of it may begin before its channel looked at its message again."""
+        """Jobs that an earlier life left queued: none may begin before its channel looked at its message again."""
         queued = (state.jobs[job_id] for session in state.sessions.values() for job_id in session.queue)
         self.unchecked = {job.job_id for job in queued if job.conversation.channel == "chat"}
 
@@ -183,7 +182,7 @@ class World:
             self.accuse(f"{invoked.job_id} began before its message was looked at once more")
 
     def promise(self, promise: Promise) -> None:
-        """Somebody was told something: from now on it must be so, whatever happens. It must already be durable."""
+        """A person was told what became of a message: that must be durable already, and stay true."""
         self.promises.append(promise)
         what = promise.job_id or f"refused {promise.refusal}"
         self.tell(f"{promise.address} message {promise.message_id} is {what}")

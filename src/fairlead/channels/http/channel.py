@@ -1,4 +1,4 @@
-"""The HTTP server: from bytes to a Call, from a struct or an error to bytes. What is answered, the handlers know."""
+"""The HTTP server: from bytes to a Call, from a struct or an error to bytes. The handlers make the replies."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -86,7 +86,7 @@ class HttpChannel(PullChannel):
     async def serve(self, host: str, port: int) -> AsyncGenerator[tuple[str, int]]:
         runner = web.AppRunner(
             self._application(RequestGuard(self._token, host)),
-            handler_cancellation=True,  # whoever waits for a client that left stops waiting; jobs go on
+            handler_cancellation=True,  # a handler ends when its client disconnects; the job goes on
             shutdown_timeout=_SHUTDOWN_SEC,
             access_log=None,
         )
@@ -105,7 +105,7 @@ class HttpChannel(PullChannel):
 
     def _application(self, guard: RequestGuard) -> web.Application:
         application = web.Application(
-            middlewares=[_guard_middleware(guard)],  # every answer, also 404, passes here
+            middlewares=[_guard_middleware(guard)],  # every request passes here, also one for an unknown path
             client_max_size=self._max_body_bytes,
         )
         for endpoint in self._endpoints:
@@ -143,7 +143,7 @@ def _guard_middleware(guard: RequestGuard) -> Any:
             return _convert_refusal(foreign, request)
         except ConnectionError:
             raise
-        except Exception as bug:  # a bug in one request must not end the connection without a word
+        except Exception as bug:  # a bug in one request must not end the connection without a response
             _tell(bug, request)
             return refusal(error(Code.E_INTERNAL))
 
@@ -208,7 +208,7 @@ def _parse_error(fault: str, what: str) -> FairleadError:
 
 
 def _convert_refusal(foreign: web.HTTPException, request: web.Request) -> web.Response:
-    """What aiohttp itself refuses, said as everything else here is said."""
+    """A refusal by aiohttp itself, in the JSON shape of all other refusals."""
     match foreign:
         case web.HTTPRequestEntityTooLarge():
             return refusal(error(Code.E_MESSAGE_TOO_LARGE, "The request's body is too large."))

@@ -1,4 +1,4 @@
-"""Who may knock: Host, Origin and token, checked before anything is read. Knows no route and no body.
+"""Which requests are let in: Host, Origin and token, checked before the body is read. Knows no route and no body.
 
 A web page on another site can make a browser send requests here. What stops it:
 1. `Host` must name this machine's loopback or the address we were told to listen on, so that a name that was

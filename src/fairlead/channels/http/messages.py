@@ -23,7 +23,7 @@ from fairlead.ports import Receipt
 
 _KEY_FORM: Final = re.compile(r"[A-Za-z0-9._~+/=-]{1,128}")
 _MAX_REFUSED: Final = 50
-"""After so many refusals under one key its sender should look at them, not send it again."""
+"""After so many refusals under one key, the client gets the last of them instead of a new try."""
 
 
 async def post_message(call: Call) -> web.StreamResponse:
@@ -74,7 +74,7 @@ def _message_id(key: str | None) -> MessageId:
 
 
 def _behind_refusals(service: Service, inbound: Inbound) -> Inbound:
-    """The same key after a refusal is a new try: nothing came of the first, and clients repeat a 429 as it was."""
+    """The same key after a refusal is a new try: the first made no job, and clients repeat a request after a 429."""
     first_id = inbound.message_id
     for number in range(2, _MAX_REFUSED):
         outcome = service.view.message_outcome(inbound.conversation, inbound.message_id)

@@ -1,5 +1,5 @@
-"""Every path of the API: a table of fixed ones, and those of the catalogue of commands. Routes and the OpenAPI document
-are both made of them, so neither can lie."""
+"""Every path of the API: a table of fixed ones, and those of the catalogue of commands. The server's routes and
+the OpenAPI document are both made of them, so they cannot disagree."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -22,7 +22,7 @@ Handler = Callable[[Call], Awaitable[Any]]
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """`reply` is what a success answers: a struct, or, with `media_type`, something that is no JSON."""
+    """`reply` is the struct that a success returns, or, with `media_type`, a body that is no JSON."""
 
     method: str
     path: str

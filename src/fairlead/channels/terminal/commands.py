@@ -51,8 +51,8 @@ class CommandLine:
     # --- understanding a line
 
     def is_command(self, line: str) -> bool:
-        """One of ours, rightly used or not, or a slip of the fingers for one. Agents have commands with a slash of
-        their own, and paths begin with one too: everything else is a message."""
+        """A command of Fairlead, well-formed or not, or a probable typing error of one. Agents have slash commands of
+        their own, and paths begin with a slash too: every other line is a message."""
         words = line.split()
         if not line.startswith("/") or line.startswith("//") or "\n" in line.strip():
             return False

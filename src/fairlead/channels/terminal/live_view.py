@@ -37,7 +37,8 @@ Ending = Literal["over", "left", "lost"]
 
 
 class TerminalLiveView:
-    """`typed_ahead` is what the person typed meanwhile: whole lines come next, the rest belongs into the line."""
+    """`typed_ahead` is the text that the person typed during the turn: whole lines are sent next, the rest is put into
+    the prompt line."""
 
     def __init__(self, client: Client, screen: Screen, options: ChatOptions) -> None:
         self.typed_ahead = ""
@@ -57,7 +58,7 @@ class TerminalLiveView:
             return await self._until_over(job_id)
 
     async def ask_late(self, question: w.QuestionInfo, keyboard: Keyboard) -> str | None:
-        """A question whose job a restart has ended: the job that its answer began, None if it was left open."""
+        """A question whose job a restart has ended: the job that the response began, None if there was none."""
         async with self._on_screen(keyboard, ""):
             self._question(question)
             return await self._until_answered()
@@ -184,7 +185,9 @@ class TerminalLiveView:
             self._screen.say(say(self._lang, "status.retry_hint", job=job.job_id))
         elif job.state != "success":
             self._screen.say(f"{job.job_id}: {say(self._lang, f'status.{job.state}')}")
-        with suppress(FairleadError, ServerAway):  # then it is shown again at the next start, which harms nobody
+        with suppress(
+            FairleadError, ServerAway
+        ):  # then the answer is shown again at the next start, which does no harm
             await self._client.acknowledge(job.job_id)
 
     # --- questions and keys -----------------------------------------------------------------------------------------
@@ -232,7 +235,7 @@ class TerminalLiveView:
                 self._type_ahead(late.name)
 
     async def _press_in_question(self, asking: QuestionPrompt, key: str) -> str | None:
-        """The job that goes on, or begins, once this key has made the answer complete."""
+        """The id of the job that goes on, or begins, once this key has made the response complete."""
         item = asking.item_number
         decided = asking.press(key)
         if decided is not None:

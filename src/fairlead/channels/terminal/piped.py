@@ -106,7 +106,7 @@ class _Exchange:
         detail = "" if question.detail in question.title else question.detail
         _tell(self._stderr, f"? {title} {detail}".rstrip())
         _tell(self._stderr, f"  {say(self._lang, 'terminal.denied_in_pipe')}")
-        with suppress(FairleadError):  # somebody else was quicker
+        with suppress(FairleadError):  # another person responded first
             await self._client.answer(question.question_id, "deny", user=self._options.user)
 
     async def _print(self, job: w.JobInfo) -> int:

@@ -91,7 +91,7 @@ class AgentCommands:
         return ModelSet(request.model)
 
     async def mode(self, request: ask.AgentMode, caller: Caller) -> ModeSet:
-        """A standing permission for everybody in the session: so the specification reserves it for the owner."""
+        """A mode is a standing permission for everybody in the session, so the specification asks for the owner."""
         session = self._session(caller)
         runtime = self._runtimes.get(session.tool)
         if runtime is None or not runtime.capabilities.modes:

@@ -1,6 +1,6 @@
-"""Who is watching, and what they see: durable facts as they become so, and the passing words of agents.
+"""Live events for watchers: facts when they become durable, and the words of agents while they are written.
 
-A slow watcher holds up nobody: deltas that wait for it are joined, so that it falls behind in pieces, not in words.
+A slow watcher holds up nobody: deltas that wait for it are joined, so that its backlog stays short and no word is lost.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from fairlead.core.state import State
 
 
 class Watch:
-    """One watcher's backlog. Subscribed from the moment it is made; `close` (or leaving the iteration) ends it."""
+    """One watcher's backlog. Subscribed from the moment it is made; `aclose` ends it."""
 
     def __init__(self, live_events: "LiveEvents", session_key: str | None, job_id: str | None) -> None:
         self._live_events = live_events
@@ -82,7 +82,7 @@ class LiveEvents:
             self._publish(AgentActed(job_id, session_key, event))
 
     def announce(self, event: e.JournalEvent) -> None:
-        """A fact has become durable: show what of it can be seen."""
+        """Called with each durable fact: publish its live event, if it has one."""
         if not self._watches:
             return
         match event:
