@@ -159,7 +159,7 @@ class Client:
         query = {} if user is None else {"userId": user}
         return (await self._ask("GET", "/v1/questions", w.QuestionList, query=query)).questions
 
-    async def answer(
+    async def respond(
         self,
         question_id: str,
         verdict: Verdict,

@@ -273,9 +273,9 @@ class State:
 
     def open_questions(self) -> list[OpenQuestion]:
         """Questions that a person can still answer: a permission dies with its job, a new job takes up a question."""
-        return [q for q in self.questions.values() if self.can_be_answered(q.question_id)]
+        return [q for q in self.questions.values() if self.takes_response(q.question_id)]
 
-    def can_be_answered(self, question_id: QuestionId) -> bool:
+    def takes_response(self, question_id: QuestionId) -> bool:
         question = self.questions.get(question_id)
         if question is None or question.status != "open":
             return False

@@ -117,12 +117,12 @@ class HttpChannel(PullChannel):
         return json_reply(openapi_document(self._endpoints))
 
     def _route(self, endpoint: Endpoint) -> _Next:
-        async def answer(request: web.Request) -> web.StreamResponse:
+        async def respond(request: web.Request) -> web.StreamResponse:
             call = await _parse_call(endpoint, self._service, request)
             reply = await endpoint.handler(call)
             return reply if isinstance(reply, web.StreamResponse) else json_reply(reply)
 
-        return answer
+        return respond
 
 
 def _guard_middleware(guard: RequestGuard) -> Any:

@@ -97,7 +97,7 @@ async def get_questions(call: Call) -> QuestionList:
     return QuestionList(tuple(map(question_info, call.service.view.open_questions(session_key=key))))
 
 
-async def post_answer(call: Call) -> Answered:
+async def post_response(call: Call) -> Answered:
     body: QuestionAnswer = call.body
     response = RespondToQuestion(
         question_id=QuestionId(call.part("question_id")),

@@ -38,7 +38,7 @@ async def post_message(call: Call) -> web.StreamResponse:
         return await send_events(call, accepted)
     if _wants_no_waiting(call):
         return json_reply(accepted, status=202)
-    return await _answer_when_over(call, receipt.job_id)
+    return await _respond_when_over(call, receipt.job_id)
 
 
 def _build_accepted(receipt: Receipt, state: JobState, session_key: str) -> Accepted:
@@ -89,7 +89,7 @@ def _wants_no_waiting(call: Call) -> bool:
     return query.wait == 0 or "respond-async" in call.http.headers.get("Prefer", "").lower()
 
 
-async def _answer_when_over(call: Call, job_id: str) -> web.StreamResponse:
+async def _respond_when_over(call: Call, job_id: str) -> web.StreamResponse:
     end = await until_over(call.service, job_id)
     match end:
         case Done(job):

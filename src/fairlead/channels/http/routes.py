@@ -80,7 +80,14 @@ _FIXED: Final[tuple[Endpoint, ...]] = (
     _get("/v1/sessions/{session}", h.get_session, "One session, by key or id.", reply=w.SessionInfo),
     _get("/v1/sessions/{session}/history", h.get_history, "Its jobs, oldest first, no texts.", reply=w.JobList),
     _get("/v1/questions", h.get_questions, "Open questions of agents.", query=w.OfAnyUser, reply=w.QuestionList),
-    _post("/v1/questions/{question_id}", h.post_answer, "Answer one.", body=w.QuestionAnswer, reply=w.Answered),
+    _post(
+        "/v1/questions/{question_id}",
+        h.post_response,
+        "Answer one.",
+        body=w.QuestionAnswer,
+        reply=w.Answered,
+        operation="post_answer",  # published under this name
+    ),
     _get("/v1/health", h.get_health, "Is it there? Needs no token.", reply=w.Health, public=True),
     _get("/v1/metrics", get_metrics, "Numbers for Prometheus.", media_type="text/plain"),
 )

@@ -61,7 +61,7 @@ class TerminalLiveView:
         """A question whose job a restart has ended: the job that the response began, None if there was none."""
         async with self._on_screen(keyboard, ""):
             self._question(question)
-            return await self._until_answered()
+            return await self._until_responded()
 
     @asynccontextmanager
     async def _on_screen(self, keyboard: Keyboard, note: str) -> AsyncGenerator[TaskOwner]:
@@ -110,7 +110,7 @@ class TerminalLiveView:
                     ending = await self._see(happening)
         return ending
 
-    async def _until_answered(self) -> str | None:
+    async def _until_responded(self) -> str | None:
         asking = self._asking
         while asking is not None:
             happening = await self._inbox.get()
@@ -239,15 +239,15 @@ class TerminalLiveView:
         item = asking.item_number
         decided = asking.press(key)
         if decided is not None:
-            return await self._answer(asking.question, decided)
+            return await self._respond(asking.question, decided)
         if asking.item_number != item:
             self._screen.question(asking.question, self._lang, asking.item_number)
         return None
 
-    async def _answer(self, question: w.QuestionInfo, decided: PromptResult) -> str | None:
+    async def _respond(self, question: w.QuestionInfo, decided: PromptResult) -> str | None:
         self._stop_asking()
         try:
-            job_id = await self._client.answer(
+            job_id = await self._client.respond(
                 question.question_id,
                 decided.verdict,
                 user=self._user,

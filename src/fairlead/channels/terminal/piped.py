@@ -107,7 +107,7 @@ class _Exchange:
         _tell(self._stderr, f"? {title} {detail}".rstrip())
         _tell(self._stderr, f"  {say(self._lang, 'terminal.denied_in_pipe')}")
         with suppress(FairleadError):  # another person responded first
-            await self._client.answer(question.question_id, "deny", user=self._options.user)
+            await self._client.respond(question.question_id, "deny", user=self._options.user)
 
     async def _print(self, job: w.JobInfo) -> int:
         if job.answer:

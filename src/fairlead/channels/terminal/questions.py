@@ -117,8 +117,8 @@ class QuestionPrompt:
             return ", ".join(options[n - 1].label for n in numbers)
         return typed
 
-    def _take(self, answer: str) -> PromptResult | None:
-        self._chosen[self.question.items[self.item_number].text] = answer
+    def _take(self, response: str) -> PromptResult | None:
+        self._chosen[self.question.items[self.item_number].text] = response
         self.typed = ""
         done = self.item_number == len(self.question.items)
         return PromptResult("allow", dict(self._chosen)) if done else None

@@ -88,7 +88,7 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
     project = project_to_work_in(state, session=session, person=inbound.person, asked_for=inbound.project)
     if isinstance(project, FairleadError):
         return _refuse(inbound, project)
-    problem = _queue_problem(session, project, inbound, limits)
+    problem = _session_problem(session, project, inbound, limits)
     if problem is not None:
         return _refuse(inbound, problem)
     before = _preparing_events(state, session, project, inbound, now)
@@ -161,7 +161,9 @@ def _message_problem(inbound: Inbound, limits: Limits) -> FairleadError | None:
     return None
 
 
-def _queue_problem(session: Session | None, project: Project, inbound: Inbound, limits: Limits) -> FairleadError | None:
+def _session_problem(
+    session: Session | None, project: Project, inbound: Inbound, limits: Limits
+) -> FairleadError | None:
     stays = session is not None and session.project == project.name
     tool = inbound.tool or (session.tool if session is not None and stays else project.default_tool)
     if tool not in project.enabled_tools:

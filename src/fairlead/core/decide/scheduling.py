@@ -45,9 +45,9 @@ class ReportProgress(msgspec.Struct, frozen=True):
 def start_next(state: State, command: StartNext, _now: str, limits: Limits) -> Decision:
     if len(state.running) >= limits.global_max_running:
         return NOTHING
-    answered = next((job_id for job_id in state.waiting if not has_open_question(state, job_id)), None)
-    if answered is not None:
-        return Decision((JobContinued(answered),), job_id=answered)
+    continued = next((job_id for job_id in state.waiting if not has_open_question(state, job_id)), None)
+    if continued is not None:
+        return Decision((JobContinued(continued),), job_id=continued)
     session = _longest_unserved(state, command.held)
     if session is None:
         return NOTHING

@@ -215,7 +215,7 @@ class Outbox:
             await self._reconnects.wait_for(channel, AWAY_SECONDS, since=seen)
 
     def _is_moot(self, entry: OutboxEntry) -> bool:
-        return entry.kind == "question" and not self._state.can_be_answered(entry.question_id) and not entry.paid
+        return entry.kind == "question" and not self._state.takes_response(entry.question_id) and not entry.paid
 
     async def _send_once(self, channel: Channel, outgoing: OutgoingMessage, entry: OutboxEntry) -> str:
         """A piece that may have gone out more than a minute ago, or before a crash, is looked for first."""
