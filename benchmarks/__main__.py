@@ -16,24 +16,24 @@ Rows = Sequence[Row | NotMeasured]
 
 
 def _appending(place: Path) -> Rows:
-    return asyncio.run(journal.appending_rows(_made(place / "append")))
+    return asyncio.run(journal.appending_rows(_make_directory(place / "append")))
 
 
 def _history(place: Path) -> Rows:
-    large = _made(place / "large")
+    large = _make_directory(place / "large")
     return [
         journal.replay_row(large, LARGE),
-        *memory.history_rows(_made(place / "small"), large, SMALL),
-        daemon.start_row(place, large, _made(place / "empty")),
+        *memory.history_rows(_make_directory(place / "small"), large, SMALL),
+        daemon.start_row(place, large, _make_directory(place / "empty")),
     ]
 
 
 def _answers(place: Path) -> Rows:
-    return answers.answer_rows(_made(place / "answers"), place / "large", LARGE)
+    return answers.answer_rows(_make_directory(place / "answers"), place / "large", LARGE)
 
 
 def _small(place: Path) -> Rows:
-    accepted = asyncio.run(latency.accepted_row(_made(place / "latency")))
+    accepted = asyncio.run(latency.accepted_row(_make_directory(place / "latency")))
     return [accepted, memory.idle_row(), memory.session_row(), latency.help_row()]
 
 
@@ -55,12 +55,12 @@ GROUPS: dict[str, Callable[[Path], Rows]] = {
 }
 
 
-def _made(directory: Path) -> Path:
+def _make_directory(directory: Path) -> Path:
     directory.mkdir(exist_ok=True)
     return directory
 
 
-def measured_rows(place: Path, words: Sequence[str]) -> list[Row | NotMeasured]:
+def measure(place: Path, words: Sequence[str]) -> list[Row | NotMeasured]:
     wanted = [make for name, make in GROUPS.items() if not words or any(word.lower() in name for word in words)]
     if not wanted:
         sys.exit(f"No group of rows is called so. There are: {'; '.join(GROUPS)}.")
@@ -68,4 +68,4 @@ def measured_rows(place: Path, words: Sequence[str]) -> list[Row | NotMeasured]:
 
 
 with tempfile.TemporaryDirectory(prefix="fairlead-bench-", dir=Path.cwd()) as made:
-    print(table(measured_rows(Path(made), sys.argv[1:])))
+    print(table(measure(Path(made), sys.argv[1:])))

@@ -102,7 +102,7 @@ def _invocation(directory: Path, number: int, *, prompt: str = "hello", resume: 
     )
 
 
-# --- the second turn of a talk, with the real CLI
+# --- the second turn of a session, with the real CLI
 
 
 def find_claude() -> str | None:
@@ -121,16 +121,16 @@ async def second_turn_row(home: Path) -> Row | NotMeasured:
     async with model_on_loopback() as url:
         env = _claude_environment(home, claude, url)
         kept = await _later_turns(home, ClaudeSettings(command=claude), env)
-        anew = await _later_turns(home, ClaudeSettings(command=claude, multi_turn=False), env)
+        new_process = await _later_turns(home, ClaudeSettings(command=claude, multi_turn=False), env)
     reach, floor_name = "≥ 5x faster", "the same turn one-shot"
     return Row(
         name=name,
         measured=kept * 1e3,
-        floor=anew * 1e3,
+        floor=new_process * 1e3,
         floor_name=floor_name,
         unit="ms",
         reach=reach,
-        reached=kept * 5 <= anew,
+        reached=kept * 5 <= new_process,
     )
 
 
@@ -141,7 +141,7 @@ def _claude_environment(home: Path, claude: str, url: str) -> dict[str, str]:
         "TERM": "dumb",
         "ANTHROPIC_API_KEY": "made-up-key-for-loopback",
         "ANTHROPIC_BASE_URL": url,
-        "HTTPS_PROXY": url,  # whoever tries to leave loopback does not
+        "HTTPS_PROXY": url,  # a request that would leave loopback fails
         "NO_PROXY": "127.0.0.1",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "CLAUDE_CODE_MAX_RETRIES": "1",
@@ -159,7 +159,7 @@ async def _later_turns(home: Path, settings: ClaudeSettings, env: Mapping[str, s
 
 
 async def _turn(runtime: ClaudeRuntime, invocation: Invocation) -> tuple[float, str]:
-    """How long it took, and the talk's key."""
+    """How long the turn took, and its resume key."""
     began, key, last = time.perf_counter(), invocation.resume_key or "", None
     async with aclosing(runtime.invoke(invocation)) as events:
         async for event in events:
@@ -182,7 +182,7 @@ async def spawn_row(home: Path) -> Row:
     async with _daemon(home, {"gemini_command": str(agent.program)}) as daemon:
         for number in range(SPAWNS):
             await asyncio.sleep(_REST)
-            accepted = await _accepted(daemon, number, "gemini")
+            accepted = await _submit_message(daemon, number, "gemini")
             await _all_ended(daemon)
             ours.append(agent.moments()[2 * number] - accepted)
             await asyncio.sleep(_REST)
@@ -200,7 +200,7 @@ async def _all_ended(daemon: Daemon) -> None:
         await daemon.flow.ledger.until_changed(state.seq)
 
 
-async def _accepted(daemon: Daemon, number: int, tool: str) -> float:
+async def _submit_message(daemon: Daemon, number: int, tool: str) -> float:
     """When a message was acknowledged."""
     place = ConversationRef("bench", "fairlead", "local")
     key = user_key(agent_id="fairlead", user_id="local")
@@ -286,7 +286,7 @@ async def cancel_row(home: Path) -> Row:
     """Until no process that carries the job's mark is found, though the agent heeds neither pipe nor signal."""
     program = _program(home, _DEAF)
     async with _daemon(home, {"claude_command": program}) as daemon:
-        taken = max([await _cancelled(daemon, n) for n in range(3)])
+        taken = max([await _cancel_running_job(daemon, n) for n in range(3)])
     return Row(
         name="cancel → no process of the job left",
         measured=taken,
@@ -307,8 +307,8 @@ async def _daemon(home: Path, commands: Mapping[str, str]) -> AsyncGenerator[Dae
         yield daemon
 
 
-async def _cancelled(daemon: Daemon, number: int) -> float:
-    await _accepted(daemon, number, "claude")
+async def _cancel_running_job(daemon: Daemon, number: int) -> float:
+    await _submit_message(daemon, number, "claude")
     state = daemon.flow.ledger.state
     while not state.running:
         await daemon.flow.ledger.until_changed(state.seq)

@@ -27,11 +27,11 @@ PATIENCE_SEC = 120.0
 _JOURNAL = """
 import asyncio, gc, sys
 from pathlib import Path
-from benchmarks.journal import opened
+from benchmarks.journal import open_journal
 from benchmarks.answers import first_and_last_job, until_indexed
 
 async def main(directory, with_index):
-    async with opened(directory) as journal:
+    async with open_journal(directory) as journal:
         gc.collect()
         if with_index:
             keeping = asyncio.ensure_future(journal.keep_index())

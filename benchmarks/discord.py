@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from loopback_discord import LoopbackDiscord
 
-from benchmarks.journal import EVENT, TS, opened
+from benchmarks.journal import EVENT, TS, open_journal
 from benchmarks.punctual import Punctual
 from benchmarks.rows import Row, at_most, forget_earlier_rows
 from fairlead.app import run_daemon
@@ -62,13 +62,13 @@ async def _frame_row(home: Path) -> Row:
     measured: list[float] = []
     floor: list[float] = []
     make_private_directory(home / "floor")
-    async with opened(home / "floor") as journal, LoopbackDiscord.start() as discord:
+    async with open_journal(home / "floor") as journal, LoopbackDiscord.start() as discord:
         process = _daemon(discord, home)
         try:
             await discord.gateway.ready(timeout=30)
             for _ in range(TIMES):
-                measured.append(await _spawned_after_message(discord, agent))
-                floor.append(await _spawned_after_append(journal, agent))
+                measured.append(await _time_spawn_after_message(discord, agent))
+                floor.append(await _time_spawn_after_append(journal, agent))
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait()
@@ -82,7 +82,7 @@ async def _frame_row(home: Path) -> Row:
     )
 
 
-async def _spawned_after_append(journal: FileJournal, agent: Punctual) -> float:
+async def _time_spawn_after_append(journal: FileJournal, agent: Punctual) -> float:
     before = len(agent.moments())
     began = time.time()
     journal.append(TS, journal.appended_seq + 1, (EVENT,))
@@ -93,7 +93,7 @@ async def _spawned_after_append(journal: FileJournal, agent: Punctual) -> float:
     return taken
 
 
-async def _spawned_after_message(discord: Any, agent: Punctual) -> float:
+async def _time_spawn_after_message(discord: Any, agent: Punctual) -> float:
     """Into a daemon at rest: the job's end and its answer, which Discord's limits may hold back, are waited for."""
     before = len(agent.moments())
     said = discord.owner.say(discord.owner.dm, "hello")
@@ -192,7 +192,7 @@ async def _stream_rows(home: Path, sessions: int) -> list[Row]:
     forget_earlier_rows()
     async with LoopbackDiscord.start() as discord:
         talker = _Talker()
-        lags, _ = await _played(discord, home, talker, sessions)
+        lags, _ = await _run_sessions(discord, home, talker, sessions)
         delays = _delays(talker.moments, _shown_moments(discord))
         refused = discord.count(429)
     p99 = _percentile(delays, 99)
@@ -227,7 +227,7 @@ async def _stream_rows(home: Path, sessions: int) -> list[Row]:
 
 async def _calls_row(home: Path) -> Row:
     async with LoopbackDiscord.start() as discord:
-        _, taken = await _played(discord, home, _Chatterer(), 1)
+        _, taken = await _run_sessions(discord, home, _Chatterer(), 1)
         edits = len(discord.calls("PATCH", "/channels/*/messages/*"))
         refused = discord.count(429)
     most = taken / LEAST_SEC + 2
@@ -262,7 +262,7 @@ def _delays(said: dict[str, list[float]], shown: dict[float, float]) -> list[flo
     return delays
 
 
-async def _played(discord: Any, home: Path, runtime: EchoRuntime, sessions: int) -> tuple[list[float], float]:
+async def _run_sessions(discord: Any, home: Path, runtime: EchoRuntime, sessions: int) -> tuple[list[float], float]:
     """All sessions at once, to the end of their jobs; how late the event loop was meanwhile, and how long it took."""
     make_private_directory(home)
     guild = discord.guild()

@@ -1,7 +1,7 @@
 """A journal as years of use would write it: ten threads, a job every twenty minutes, each of them two minutes long.
 
 Its lines are those that the flow writes for such a job: taken, started, a sign of life every thirty seconds, ended and
-owed, planned, delivered. A resume key is written once per talk, when it is learnt.
+owed, planned, delivered. A resume key is written once per session, when it is learnt.
 """
 
 from collections.abc import Iterator

@@ -27,7 +27,7 @@ EVENT = JobProgress(JobId("job_20260101_0001" + "x" * 200), 3)
 
 
 @contextlib.asynccontextmanager
-async def opened(directory: Path) -> AsyncGenerator[FileJournal]:
+async def open_journal(directory: Path) -> AsyncGenerator[FileJournal]:
     state = open_state(directory, REAL_DISK)
     journal = FileJournal(
         directory, state, disk=REAL_DISK, writer=ThreadedWriter(), offload=asyncio.to_thread, on_broken=lambda _: None
@@ -72,7 +72,7 @@ async def appending_rows(directory: Path) -> list[Row]:
     """Floor and journal take turns, so that both see the same disk."""
     bare: list[float] = []
     ours: list[float] = []
-    async with opened(directory) as journal:
+    async with open_journal(directory) as journal:
         for _ in range(10):
             bare += _bare_appends(directory / "bare", 60)
             ours += await _one_writer(journal, 60)

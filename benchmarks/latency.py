@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from benchmarks.journal import EVENT, TS, opened
+from benchmarks.journal import EVENT, TS, open_journal
 from benchmarks.rows import Row, at_most, seconds, side_by_side
 from fairlead.app import run_daemon
 from fairlead.core.conversation import ConversationRef
@@ -33,7 +33,7 @@ class _Stopwatch(EchoRuntime):
 
 async def accepted_row(directory: Path) -> Row:
     floor: list[float] = []
-    async with opened(directory) as journal:
+    async with open_journal(directory) as journal:
         for _ in range(200):
             began = time.perf_counter()
             for _ in range(2):
@@ -79,7 +79,7 @@ async def _invocations(directory: Path) -> list[float]:
             while state.running or state.ready:
                 await daemon.flow.ledger.until_changed(state.seq)
             taken.append(_Stopwatch.invoked_at - began)
-            await daemon.flow.ledger.until_all_durable()  # the next message finds a house at rest, as a person's would
+            await daemon.flow.ledger.until_all_durable()  # the next message finds an idle daemon, as a person's would
     return taken
 
 

@@ -67,7 +67,7 @@ def setting_groups() -> dict[str, list[str]]:
     for line in inspect.getsource(settings.Settings).splitlines():
         if line.strip().startswith("# --- "):
             heading = line.strip().removeprefix("# --- ")
-        for name in re.findall(r'validation_alias=(?:_named\()?"([A-Z_]+)"', line):
+        for name in re.findall(r'validation_alias=(?:_alias_names\()?"([A-Z_]+)"', line):
             groups.setdefault(heading, []).append(name)
     return groups
 

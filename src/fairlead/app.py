@@ -1,4 +1,4 @@
-"""The one place where everything is put together. In which order it is started, `flow.startup.sequence` says."""
+"""Puts the real parts of Fairlead together: `RealMachine`. `flow.startup.sequence` has the order of a start."""
 
 import asyncio
 import os
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 LOCK_NAME: Final = "lock"
 ADDRESS_NAME: Final = "http-address"
 STOP_SECONDS: Final = 8.0
-"""For ending agents and writing the snapshot, after running jobs had their time."""
+"""How long a stop may take to end agents and write the snapshot, after running jobs had their time."""
 
 
 class SystemClock:
@@ -54,7 +54,7 @@ class SystemClock:
 
 
 class Daemon(msgspec.Struct, frozen=True, kw_only=True):
-    """A Fairlead that is up. `notes` is what a person should be told about this start."""
+    """A Fairlead that is up. `notes` are for the person who started it."""
 
     settings: Settings
     flow: Flow
@@ -108,7 +108,9 @@ class RealMachine:
     def open(self, stack: AsyncExitStack) -> Adapters:
         """The logs come first, so that what opening the state finds is in them."""
         settings = self._settings
-        (self._state_dir / ADDRESS_NAME).unlink(missing_ok=True)  # nobody listens there any more
+        (self._state_dir / ADDRESS_NAME).unlink(
+            missing_ok=True
+        )  # the address of the last daemon, which listens no more
         self.token = _read_or_make_token(settings)
         self._redactor = Redactor([*settings.secrets(), self.token, *secret_values(os.environ)])
         app_log = _open_logs(settings, self._redactor, echo_warnings=self._echo_warnings)
@@ -236,18 +238,18 @@ class RealMachine:
         stack.callback(address.unlink, missing_ok=True)
 
     async def stop(self, flow: Flow, owner: TaskOwner) -> None:
-        """Bounded, come what may: on a full disk the end of a job, or the snapshot, would wait for room for ever."""
+        """Within a time limit: on a full disk the end of a job, or the snapshot, would wait for ever."""
         limit = self._settings.drain_sec + STOP_SECONDS
         try:
             async with asyncio.timeout(limit):
                 await flow.scheduler.drain(self._settings.drain_sec)
-                # A person who edits the copy after a stop must not bring back what was so before it.
+                # The copy must be current: a person may edit it after the stop, and the edit would restore old values.
                 await update_config(flow.ledger, self.config)
                 await self._journal.snapshot(flow.ledger.state)
         except TimeoutError:
             print(f"fairlead: not everything ended within {limit:.0f} s; the next start says what.", file=sys.stderr)  # noqa: T201
         except (FairleadError, OSError) as fault:
-            print(f"fairlead: {fault}", file=sys.stderr)  # noqa: T201 - the journal may be what broke; say it where it is seen
+            print(f"fairlead: {fault}", file=sys.stderr)  # noqa: T201 - a broken disk may have no log
         finally:
             owner.cancel()
 
@@ -273,7 +275,7 @@ def take_lock(state_dir: Path) -> Lock:
 
 
 def _read_or_make_token(settings: Settings) -> str:
-    """What clients of HTTP must show; nothing where HTTP is off."""
+    """The bearer token of HTTP clients; empty where HTTP is off."""
     if not settings.http:
         return ""
     from fairlead.channels.http.token import read_or_make_token
@@ -299,7 +301,7 @@ def _open_state(state_dir: Path, disk: Disk) -> Opened:
         raise error(
             Code.E_CONFIG,
             f"{fault.filename or state_dir} cannot be used: {fault.strerror or fault}.",
-            next_step="Make it readable and writable for this user, with room on its disk, and start again.",
+            next_step="Make it readable and writable for this user, with space on its disk, and start again.",
         ) from fault
 
 

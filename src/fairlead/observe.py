@@ -1,4 +1,4 @@
-"""What Fairlead writes about itself: `logs/app.ndjson`, and `logs/job/<job_id>.log` with an agent's own words.
+"""Fairlead's logs: `logs/app.ndjson` about itself, and `logs/job/<job_id>.log` with all that an agent printed.
 
 Known secret values read `[redacted]` wherever they turn up. Logs are bounded in size and age; a log that cannot be
 written is no reason for a job to fail.
@@ -65,7 +65,7 @@ class Redactor:
         return text
 
     def safe_length(self, data: bytes) -> int:
-        """How many bytes of `data` may be written: no secret, whole or only begun, reaches beyond them."""
+        """How many bytes of `data` may be written now: a secret at their end that may not be complete is held back."""
         cut = len(data)
         for secret in self._bytes:
             begun = (n for n in range(min(len(secret) - 1, len(data)), 0, -1) if data.endswith(secret[:n]))
@@ -114,7 +114,7 @@ class RotatingFile:
         return os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def _rotate(self) -> None:
-        with suppress(OSError):  # somebody else may have moved or removed it
+        with suppress(OSError):  # a person may have moved or removed the file
             self._rename_older()
         fresh = self._open()  # opened before the old one is closed, so that there is always a file to write to
         os.close(self._fd)
@@ -233,10 +233,10 @@ class JobLogFile:
         clean = self._redactor.bytes(data)
         with suppress(OSError):
             fd = self._open()
-            room = max(0, MAX_JOB_LOG_BYTES - self._written)
-            if len(clean) > room:
+            left = max(0, MAX_JOB_LOG_BYTES - self._written)
+            if len(clean) > left:
                 self._is_full = True
-                clean = clean[:room] + b"\n[the log ends here: it has reached its limit]\n"
+                clean = clean[:left] + b"\n[the log ends here: it has reached its limit]\n"
             self._written += os.write(fd, clean)
 
 

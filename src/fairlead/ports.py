@@ -1,5 +1,5 @@
-"""The seams of Fairlead. Driven: what the flow needs (Journal, Runtime, Channel, Blobs, Directories, Clock).
-Driving: what the world may ask of the flow (Gate, View). No implementation lives here."""
+"""The interfaces between the flow and everything around it. Driven ports are what the flow calls (Journal, Runtime,
+Channel, Blobs, Directories, Clock); driving ports are what channels call (Gate, View). Nothing is implemented here."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final, Literal, Protocol, TypeAlias
@@ -33,19 +33,19 @@ from fairlead.errors import Code
 
 
 class Clock(Protocol):
-    """Wall time for facts; waiting is done on the event loop's own, monotonic time."""
+    """Wall time for facts; timers use the event loop's own, monotonic time."""
 
     def now(self) -> str: ...
 
 
 class Directories(Protocol):
     def inspect(self, path: str) -> DirectoryFacts:
-        """What is really at `path`: absolute, links resolved, an existing directory, or why not."""
+        """The directory at `path`, absolute and with links resolved, or why there is none."""
         ...
 
     def problem_at(self, real_path: str) -> str:
-        """Why nothing can be run in a directory that was resolved before; empty if something can. Asked at every
-        turn, and so quick where all is well."""
+        """Why no agent can run in this directory, which was resolved before; empty if one can. Every turn asks, so the
+        good case is quick."""
         ...
 
     def subdirectories(self, path: str) -> list[str]: ...
@@ -70,7 +70,7 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 NAMING_FIELDS: Final = ("message_id", "job_id", "retry_of", "entry_id", "question_id")
-"""The fields of a journal event that say whom it is about: `History` finds a line by these alone."""
+"""The fields of a journal event that say what it is about: `History` finds a line by these alone."""
 
 
 class Durability(Protocol):
@@ -81,11 +81,11 @@ class Durability(Protocol):
 
     @property
     def is_stalled(self) -> bool:
-        """True while the disk takes no more bytes. What was appended waits and is not lost."""
+        """True while the disk takes no more bytes. Appended lines wait in memory and are not lost."""
         ...
 
     async def until_durable(self, seq: int) -> None:
-        """Returns when everything up to `seq` is on disk; raises HouseError if it never can be."""
+        """Returns when everything up to `seq` is on disk; raises E_JOURNAL_BROKEN if it never can be."""
         ...
 
 
@@ -96,15 +96,15 @@ class Log(Durability, Protocol):
 
 
 class History(Protocol):
-    """Looking back at what the state has forgotten."""
+    """Reads back facts that the state has forgotten."""
 
     async def lines_about(self, names: Sequence[str]) -> list[Recorded]:
-        """Every line that one of `names` is named by in a naming field, oldest first, up to the last that was appended
-        when this was called. What it costs does not grow with the journal."""
+        """Every line that holds one of `names` in a naming field, oldest first, up to the last that was appended when
+        this was called. The cost does not grow with the journal."""
         ...
 
     async def keep_index(self) -> None:
-        """For ever: what `lines_about` needs in order to be quick follows the journal. Without it, it is only slow."""
+        """For ever: keep the index of `lines_about` up to date with the journal. Without it, `lines_about` is slow."""
         ...
 
 
@@ -124,7 +124,7 @@ class Journal(Log, History, Snapshots, Protocol):
     """The one store of facts, as the daemon holds it."""
 
     async def aclose(self) -> None:
-        """Everything appended is durable when this returns, unless there is no room for it."""
+        """Everything appended is durable when this returns, unless the disk is full."""
         ...
 
 
@@ -146,12 +146,12 @@ class RuntimeCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     second_attempt: bool = False
     bounded_turns: bool = True
     gets_ready: bool = False
-    """A turn's stream begins with Ready, and before that nothing is touched but what is its own: so it may be asked
-    for while the turn's start is still on its way to the disk."""
+    """A turn's stream begins with Ready, and until then the runtime changes nothing that anybody could see: so the turn
+    may ask for Ready while its start is still being written to disk."""
 
 
 class JobLog(Protocol):
-    """Takes what an agent prints, raw and as it comes; redaction and the size limit are behind it."""
+    """Takes the raw output of an agent as it comes; the log itself redacts secrets and keeps to its size limit."""
 
     def write(self, stream: Literal["stdout", "stderr"], data: bytes) -> None: ...
 
@@ -166,7 +166,7 @@ AgentState = Literal["Created", "Active", "Prompting", "Closed"]
 
 
 class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of the process behind a session."""
+    """The process behind a session, as its runtime describes it."""
 
     state: AgentState = "Closed"
     model: str = ""
@@ -177,7 +177,7 @@ class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
     context_size: int = 0
 
 
-class Health(msgspec.Struct, frozen=True, kw_only=True):
+class RuntimeHealth(msgspec.Struct, frozen=True, kw_only=True):
     """A runtime's self-check, made without a request to any model."""
 
     ok: bool
@@ -199,19 +199,19 @@ class Runtime(Protocol):
         ...
 
     async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
-        """A response, an interruption or a wish for the agent of this session; ignored when there is none, but for a
-        mode: that also holds for the next one, and is refused with E_MODE_UNAVAILABLE if it cannot be had."""
+        """Pass a response, an interruption or a setting to the agent of this session; ignored when no agent runs,
+        except for a mode, which the session's next agent gets too. Raises E_MODE_UNAVAILABLE."""
         ...
 
-    def unasked(self) -> AsyncIterator[AgentInitiated]:
-        """What agents do on their own, for ever; empty where that cannot happen."""
+    def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
+        """The events of turns that agents begin by themselves, for ever; ends at once where agents never do that."""
         ...
 
     def describe(self, session_key: str) -> AgentInfo: ...
 
     async def end_session(self, session_key: str, how: Literal["stop", "kill"]) -> None: ...
 
-    async def check(self) -> Health: ...
+    async def check(self) -> RuntimeHealth: ...
 
     async def aclose(self) -> None:
         """End every process; nothing is left behind."""
@@ -240,8 +240,8 @@ class ChannelCapabilities(msgspec.Struct, frozen=True, kw_only=True):
 class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One piece on its way out. The same `nonce` on every attempt makes a second arrival recognisable.
 
-    With a `thread_name` it is a thread, to be made from the message `thread_from`, whose id it bears. Asked for again,
-    the same thread counts as made; one that can never be made takes its opening message with it."""
+    With a `thread_name` the piece is a thread, to be made from the message `thread_from`, whose id it bears. A thread
+    that is there already counts as made; if it can never be made, the channel removes its opening message too."""
 
     entry_id: EntryId
     index: int
@@ -260,16 +260,16 @@ class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChannelAway(Exception):  # noqa: N818 - a condition of the world, not a mistake
-    """The whole channel is out of reach: what is owed waits, and no attempt counts."""
+    """The whole channel is out of reach: its outbox entries wait, and no attempt counts."""
 
 
 class OutcomeUnknown(Exception):  # noqa: N818 - see above
-    """It may or may not have arrived: look before sending again."""
+    """The piece may or may not have arrived: the outbox looks for it before it sends it again."""
 
 
 class DeliveryLater(Exception):  # noqa: N818 - see above
-    """It did not arrive; trying again may help. With `must_wait` the channel itself asked for `wait_sec`, as a rate
-    limit does: nothing makes that shorter, not even a channel that comes back meanwhile."""
+    """The piece did not arrive; trying again may help. With `must_wait` the channel itself asked for `wait_sec`, as a
+    rate limit does: nothing makes that shorter, not even a channel that comes back meanwhile."""
 
     def __init__(self, code: Code, wait_sec: float = 0.0, *, must_wait: bool = False) -> None:
         super().__init__(code)
@@ -279,7 +279,7 @@ class DeliveryLater(Exception):  # noqa: N818 - see above
 
 
 class DeliveryImpossible(Exception):  # noqa: N818 - see above
-    """This conversation will never take it."""
+    """This conversation will never take the piece."""
 
     def __init__(self, code: Code, reason: str) -> None:
         super().__init__(f"{code}: {reason}")
@@ -288,10 +288,10 @@ class DeliveryImpossible(Exception):  # noqa: N818 - see above
 
 
 class AttachmentFetcher(Protocol):
-    """Brings the files of a message here, once, before its job begins."""
+    """Fetches the files of a message, once, before its job begins."""
 
     async def fetch(self, job: JobView) -> tuple[Attachment, ...]:
-        """The job's attachments as blobs. Raises E_ATTACHMENT_GONE for what can no longer be had."""
+        """The job's attachments as blobs. Raises E_ATTACHMENT_GONE for a file that is gone."""
         ...
 
 
@@ -299,7 +299,7 @@ class MessageRechecker(Protocol):
     """Looks once more at the message of a job that waited while nobody listened."""
 
     async def recheck(self, job: JobView) -> None:
-        """Tells the gate if the message was edited or deleted; returns when that is written, or cannot be known."""
+        """Tells the gate if the message was edited or deleted; returns when that is written or cannot be known."""
         ...
 
 
@@ -315,7 +315,7 @@ class Channel(Protocol):
         ...
 
     async def find(self, outgoing: OutgoingMessage) -> str | None:
-        """The message of an earlier attempt at this parcel, if it did arrive."""
+        """The id of the message that an earlier attempt at this piece made; None if no attempt arrived."""
         ...
 
 
@@ -332,7 +332,7 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Gate(Protocol):
-    """The way in. Everything that changes something passes here, and only allowed people pass."""
+    """The way in. Every message, command and response passes here, and only those of allowed people pass."""
 
     def allows(self, person: str, *, pre_authorised: bool = False) -> bool: ...
 
@@ -359,7 +359,7 @@ class Gate(Protocol):
     async def see_person(self, person: str, locale: str) -> None: ...
 
     def came_back(self, channel: str) -> None:
-        """A channel that was away is there again: what is owed to it goes out now, not at the next look."""
+        """A channel that was away is there again: its outbox entries are sent now, not at the next try."""
         ...
 
 
@@ -377,7 +377,7 @@ class View(Protocol):
 
     @property
     def state_id(self) -> str:
-        """Which state directory this is: a button or a nonce of another one is none of ours."""
+        """Which state directory this is: a button or a nonce of another one is ignored."""
         ...
 
     @property
@@ -414,7 +414,7 @@ class View(Protocol):
         """Who asked for the answer that is still owed; None if nothing is."""
         ...
 
-    def unfetched(self, conversation: ConversationRef) -> list[str]:
+    def unfetched_jobs(self, conversation: ConversationRef) -> list[str]:
         """Jobs whose answers wait here to be fetched."""
         ...
 

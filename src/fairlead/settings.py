@@ -18,10 +18,10 @@ ALL_TOOLS: Final = ("Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebSearch"
 """The tools of an agent from which nothing is withheld: the default of RUNTIME_TOOLS, and the tier `full`."""
 LEAST_HEARTBEAT_TIMEOUT_SEC: Final = 45.0
 IDENTITY_DEFAULTS: Final = IdentityDefaults(numeric_channel="discord", owner_place=f"terminal:{LOCAL_USER}")
-"""Which channel gives out ids of digits alone, and where the owner is at home."""
+"""Discord gives out ids of digits alone, and the owner's known place is the terminal."""
 
 
-def _named(name: str, *aliases: str) -> AliasChoices:
+def _alias_names(name: str, *aliases: str) -> AliasChoices:
     return AliasChoices(name, *aliases)
 
 
@@ -30,7 +30,7 @@ def _default_home() -> Path:
 
 
 class Settings(BaseSettings):
-    """Every setting of Fairlead. The text after each is what the reference says about it."""
+    """Every setting of Fairlead. The reference prints each description."""
 
     model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore", frozen=True)
 
@@ -52,7 +52,7 @@ class Settings(BaseSettings):
     )
     discord_owner_id: str = Field(
         "",
-        validation_alias=_named("DISCORD_OWNER_ID", "DISCORD_ALLOWED_USER_ID"),
+        validation_alias=_alias_names("DISCORD_OWNER_ID", "DISCORD_ALLOWED_USER_ID"),
         description="The Discord user id of the owner. Required with DISCORD_TOKEN.",
     )
     allowed_user_ids: Annotated[tuple[str, ...], NoDecode] = Field(
@@ -101,7 +101,7 @@ class Settings(BaseSettings):
         600,
         gt=0,
         validation_alias="FAIRLEAD_QUESTION_TIMEOUT_SEC",
-        description="How long a question waits for a person; then the answer is no.",
+        description="How long a question waits for a person; then it counts as no.",
     )
     drain_sec: float = Field(
         30, ge=0, validation_alias="FAIRLEAD_DRAIN_SEC", description="How long running jobs may finish at shutdown."
@@ -144,7 +144,7 @@ class Settings(BaseSettings):
     runtime_environment: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
         validation_alias="FAIRLEAD_RUNTIME_ENVIRONMENT",
-        description="Names of further variables that agents may see, with commas. Ours never reach them.",
+        description="Names of further variables that agents may see, with commas. Fairlead's own never reach them.",
     )
     claude_command: str = Field("claude", validation_alias="CLAUDE_COMMAND", description="The Claude Code program.")
     claude_output_format: Literal["stream-json", "text"] = Field(
@@ -161,7 +161,7 @@ class Settings(BaseSettings):
     claude_dangerously_skip_permissions: bool = Field(
         False,
         validation_alias="CLAUDE_DANGEROUSLY_SKIP_PERMISSIONS",
-        description="Claude asks nobody for anything. Only for machines that can be thrown away.",
+        description="Claude asks for no permission at all. Only for machines that can be thrown away.",
     )
     claude_strict_mcp_config: bool = Field(
         False, validation_alias="CLAUDE_STRICT_MCP_CONFIG", description="Claude uses no MCP servers but those named."
@@ -228,11 +228,11 @@ class Settings(BaseSettings):
     # --- Discord
     discord_token: SecretStr | None = Field(
         None,
-        validation_alias=_named("DISCORD_TOKEN", "DISCORD_BOT_TOKEN"),
+        validation_alias=_alias_names("DISCORD_TOKEN", "DISCORD_BOT_TOKEN"),
         description="The bot's token. Without it Discord is off.",
     )
     discord_app_id: str = Field(
-        "", validation_alias="DISCORD_APP_ID", description="The application's id. Found by itself where it is empty."
+        "", validation_alias="DISCORD_APP_ID", description="The application's id. Empty: Fairlead asks Discord for it."
     )
     discord_guild_id: str = Field(
         "",
@@ -248,7 +248,7 @@ class Settings(BaseSettings):
     discord_heartbeat_timeout_sec: float = Field(
         60,
         validation_alias="DISCORD_HEARTBEAT_TIMEOUT_SEC",
-        description="A gateway that says nothing for so long is given up, and the connection made anew. "
+        description="A gateway that is silent for so long counts as gone, and Fairlead connects again. "
         f"At least {LEAST_HEARTBEAT_TIMEOUT_SEC:.0f}, because Discord's heartbeat comes every 41 s.",
     )
     discord_cdn_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
@@ -305,13 +305,13 @@ class Settings(BaseSettings):
 
     @field_validator("state_dir", "log_dir")
     @classmethod
-    def _real_place(cls, value: Path) -> Path:
-        """`.env` has no shell that would do it; and a later change of directory must not move the state."""
+    def _make_absolute(cls, value: Path) -> Path:
+        """No shell expands `~` in `.env`; and a later change of directory must not move the state."""
         return value.expanduser().absolute()
 
     @field_validator("identities")
     @classmethod
-    def _consistent(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    def _check_identities(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         try:
             link_identities(value, IDENTITY_DEFAULTS)
         except FairleadError as mistake:
@@ -327,8 +327,8 @@ class Settings(BaseSettings):
 
     @field_validator("projects", "identities", "claude_add_dirs", mode="before")
     @classmethod
-    def _decoded(cls, value: Any, field: ValidationInfo) -> Any:
-        """Here and not by the library, which would stop at the first such mistake and keep the others to itself."""
+    def _decode_json(cls, value: Any, field: ValidationInfo) -> Any:
+        """Decoded here and not by pydantic-settings, which would report only the first mistake."""
         if not isinstance(value, str):
             return value
         try:
@@ -338,7 +338,7 @@ class Settings(BaseSettings):
 
     @field_validator("projects")
     @classmethod
-    def _absolute(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_absolute(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         relative = [p for p in value if not p.startswith(("/", "~"))]
         if relative:
             raise ValueError(f"not absolute: {', '.join(relative)}")
@@ -365,8 +365,8 @@ class Settings(BaseSettings):
     @field_validator("discord_heartbeat_timeout_sec")
     @classmethod
     def _outlasts_a_heartbeat(cls, value: float, others: ValidationInfo) -> float:
-        """A quiet gateway says nothing between two heartbeats: with less, every one of them would end a healthy
-        connection, and the IDENTIFYs of a day be used up. Only a gateway of the tests' own beats faster."""
+        """A quiet gateway says nothing between two heartbeats: with a shorter timeout every pause
+        would end a healthy connection and use up the day's IDENTIFYs. Only the gateway of the tests beats faster."""
         least = 0.1 if others.data.get("discord_gateway_url") else LEAST_HEARTBEAT_TIMEOUT_SEC
         if not value >= least:
             raise ValueError(
@@ -379,7 +379,7 @@ class Settings(BaseSettings):
         return link_identities(self.identities, IDENTITY_DEFAULTS, owner_id=self.discord_owner_id)
 
     def person_with(self, discord_id: str) -> str:
-        """Who is served is named by Discord id; who they are to Fairlead, a link may say otherwise."""
+        """The person with this Discord id, after FAIRLEAD_IDENTITIES; settings name people by Discord id."""
         return self.people().person_of(IDENTITY_DEFAULTS.numeric_channel, discord_id) if discord_id else ""
 
     def limits(self, runtimes: tuple[str, ...]) -> Limits:
@@ -405,7 +405,7 @@ def load_settings(**overrides: Any) -> Settings:
     try:
         return Settings(**overrides)
     except ValidationError as mistakes:
-        listed = "\n".join(f"  {_name_of(m['loc'])}: {_plain(m['msg'])}." for m in mistakes.errors())
+        listed = "\n".join(f"  {_name_of(m['loc'])}: {_strip_prefix(m['msg'])}." for m in mistakes.errors())
         raise error(
             Code.E_CONFIG,
             f"The settings are wrong:\n{listed}\n",
@@ -423,7 +423,7 @@ def _name_of(location: tuple[int | str, ...]) -> str:
     return ".".join(map(str, location)) or "settings"
 
 
-def _plain(message: str) -> str:
+def _strip_prefix(message: str) -> str:
     return message.removeprefix("Value error, ").rstrip(".")
 
 
@@ -433,11 +433,11 @@ def setting_names() -> dict[str, tuple[str, str, str]]:
     for field in Settings.model_fields.values():
         alias = field.validation_alias
         names = [str(c) for c in alias.choices] if isinstance(alias, AliasChoices) else [str(alias)]
-        listed[names[0]] = (", ".join(names[1:]), _shown_default(field), field.description or "")
+        listed[names[0]] = (", ".join(names[1:]), _describe_default(field), field.description or "")
     return listed
 
 
-def _shown_default(field: Any) -> str:
+def _describe_default(field: Any) -> str:
     if field.default_factory is not None and field.validation_alias in {"STATE_DIR", "LOG_DIR"}:
         return f"~/.local/state/fairlead/{'state' if field.validation_alias == 'STATE_DIR' else 'logs'}"
     value = field.get_default(call_default_factory=True)

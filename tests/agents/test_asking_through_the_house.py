@@ -27,7 +27,7 @@ async def test_for_this_session_means_this_command_also_after_a_restart_and_no_o
         first = await client.submit("alice", command)
         question = await daemon.question(client)
         assert (question.tool, question.detail) == ("Bash", f"echo x >> {log}")
-        await client.answer(question.question_id, "allow", user="alice", for_session=True)
+        await client.respond(question.question_id, "allow", user="alice", for_session=True)
         await ended(client, first.job_id)
     await daemon.say(command)
     await daemon.end()
@@ -37,7 +37,7 @@ async def test_for_this_session_means_this_command_also_after_a_restart_and_no_o
     async with daemon.client() as client:
         other = await client.submit("alice", f"run: echo y >> {log}")
         question = await daemon.question(client)
-        await client.answer(question.question_id, "deny", user="alice", message="not that one")
+        await client.respond(question.question_id, "deny", user="alice", message="not that one")
         assert "not that one" in (await ended(client, other.job_id)).answer
     assert len(daemon.facts("QuestionAsked")) == 2
     assert log.read_text() == "x\n" * 3
@@ -52,7 +52,7 @@ async def test_a_file_is_shown_as_a_diff_before_it_is_written(daemon: Daemon):
         assert (question.tool, question.detail) == ("Write", str(path))
         assert "+hello there" in question.diff
         assert not path.exists()
-        await client.answer(question.question_id, "allow", user="alice")
+        await client.respond(question.question_id, "allow", user="alice")
         await ended(client, accepted.job_id)
     assert path.read_text() == "hello there"
 
@@ -63,7 +63,7 @@ async def test_the_agents_question_is_answered_over_http(daemon: Daemon):
         accepted = await client.submit("alice", "ask: Which colour? | red | blue")
         question = await daemon.question(client)
         assert [option.label for option in question.items[0].options] == ["red", "blue"]
-        await client.answer(question.question_id, "allow", user="alice", chosen={"Which colour?": "blue"})
+        await client.respond(question.question_id, "allow", user="alice", chosen={"Which colour?": "blue"})
         job = await ended(client, accepted.job_id)
     assert "blue" in job.answer
 
@@ -77,7 +77,7 @@ async def test_a_plan_is_approved_or_sent_back_over_http(daemon: Daemon, verdict
         accepted = await client.submit("alice", 'tool: ExitPlanMode {"plan": "1. look 2. leap"}')
         question = await daemon.question(client)
         assert (question.kind, question.detail) == ("plan", "1. look 2. leap")
-        await client.answer(question.question_id, verdict, user="alice", message="look twice")  # type: ignore[arg-type]
+        await client.respond(question.question_id, verdict, user="alice", message="look twice")  # type: ignore[arg-type]
         job = await ended(client, accepted.job_id)
     assert ("approved" if verdict == "allow" else "look twice") in job.answer
 
@@ -90,7 +90,7 @@ async def test_a_command_that_ends_in_the_background_is_a_job_of_its_own_and_nob
         await daemon.until(lambda: len(daemon.facts("JobCompleted")) == 2)
         [own] = [fact for fact in daemon.facts("JobEnqueued") if fact.get("cause") == "agent"]
         after = await daemon.say("say: hello")
-        waiting = {job.job_id: job.answer for job in await client.unfetched("alice")}
+        waiting = {job.job_id: job.answer for job in await client.unfetched_jobs("alice")}
     assert "background" in asked_answer
     assert after.answer == "hello"
     assert waiting[own["job_id"]] == "Noted: the background task has ended."

@@ -264,7 +264,7 @@ async def test_what_the_agent_does_unasked_is_a_turn_of_its_own(stage: RealStage
         own: list[AgentInitiated] = []
 
         async def listen() -> None:
-            async for unasked in runtime.unasked():
+            async for unasked in runtime.watch_agent_turns():
                 own.append(unasked)
                 if isinstance(unasked.event, TurnEnded):
                     return

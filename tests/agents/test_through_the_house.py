@@ -112,7 +112,7 @@ async def test_a_tool_is_allowed_or_denied_from_outside(with_claude: Daemon, ver
         accepted = await client.submit("alice", f"run: mkdir {made}")
         question = await with_claude.question(client)
         assert str(made) in question.detail
-        await client.answer(question.question_id, verdict, user="alice")
+        await client.respond(question.question_id, verdict, user="alice")
         await ended(client, accepted.job_id)
     assert made.exists() is happened
 

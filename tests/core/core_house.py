@@ -8,7 +8,7 @@ from fairlead.core import timestamps
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide import Command, Decision, decide
 from fairlead.core.decide.delivery import MarkPieceSent, PlanDelivery
-from fairlead.core.decide.job_ends import Cancelled, Completed, EndJob, Failed, Outcome
+from fairlead.core.decide.job_ends import Cancelled, Completed, EndJob, Failure, Outcome
 from fairlead.core.decide.messages import RetryJob, Submit
 from fairlead.core.decide.projects import AddProject, CreateProject, DirectoryFacts
 from fairlead.core.decide.questions import AskPerson
@@ -151,7 +151,7 @@ class CoreHarness:
         assert self.end(job_id, Completed(text)).events
 
     def fail(self, job_id: str) -> None:
-        assert self.end(job_id, Failed(Code.E_AGENT_ERROR, "it broke")).events
+        assert self.end(job_id, Failure(Code.E_AGENT_ERROR, "it broke")).events
 
     def cancel(self, job_id: str) -> None:
         assert self.end(job_id, Cancelled(OWNER)).events

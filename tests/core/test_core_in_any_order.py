@@ -24,7 +24,7 @@ from fairlead.core.decide.job_ends import (
     Cancelled,
     CancelQueued,
     Completed,
-    Failed,
+    Failure,
     MarkInterrupted,
     TryAgain,
     WithdrawJob,
@@ -54,7 +54,7 @@ people = st.sampled_from([OWNER, FRIEND, STRANGER])
 runtimes = st.sampled_from(["echo", "claude", "emacs"])
 projects = st.sampled_from(["api", "2", "nowhere"])
 which = st.integers(0, 3)
-outcomes = st.sampled_from([Completed("SECRET answer " * 60), Failed(Code.E_AGENT_ERROR, "broke"), Cancelled(OWNER)])
+outcomes = st.sampled_from([Completed("SECRET answer " * 60), Failure(Code.E_AGENT_ERROR, "broke"), Cancelled(OWNER)])
 
 
 def pick(things, index: int) -> str:
@@ -242,7 +242,7 @@ class AnyOrder(RuleBasedStateMachine):
     def the_account_adds_up(self):
         state = self.core.state
         live = [job for job in state.jobs.values() if job.is_live]
-        assert state.account.received == state.account.settled + len(live)
+        assert state.account.received == state.account.settled_total + len(live)
         assert sum(state.live_counts().values()) == len(live)
 
     @invariant()

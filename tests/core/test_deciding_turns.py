@@ -9,7 +9,7 @@ from fairlead.core.decide.job_ends import (
     CancelQueued,
     Completed,
     EndJob,
-    Failed,
+    Failure,
     MarkInterrupted,
     TryAgain,
 )
@@ -126,7 +126,7 @@ def test_progress_is_recorded_while_a_job_lives(core: CoreHarness):
     ("outcome", "state", "fact"),
     [
         (Completed("yes"), "success", "JobCompleted"),
-        (Failed(Code.E_CLI_TIMEOUT, "too slow"), "failed", "JobFailed"),
+        (Failure(Code.E_CLI_TIMEOUT, "too slow"), "failed", "JobFailed"),
         (Cancelled(OWNER, "enough"), "cancelled", "JobCancelled"),
     ],
 )
@@ -147,7 +147,7 @@ def test_an_ended_job_ends_no_second_time(core: CoreHarness):
     assert core.end(job_id, Completed("too early")).events == ()
     core.start()
     core.complete(job_id)
-    assert core.end(job_id, Failed(Code.E_INTERNAL, "late")).events == ()
+    assert core.end(job_id, Failure(Code.E_INTERNAL, "late")).events == ()
     assert core.do(EndJob("job_none", Completed(""))).events == ()
 
 
@@ -173,7 +173,7 @@ def test_a_very_long_answer_is_a_blob_and_only_its_excerpt_is_written(core: Core
 def test_of_an_endless_error_only_the_head_is_kept(core: CoreHarness):
     job_id = core.say()
     core.start()
-    core.end(job_id, Failed(Code.E_CLI_EXIT_NONZERO, "z" * 100_000, "half an answer"))
+    core.end(job_id, Failure(Code.E_CLI_EXIT_NONZERO, "z" * 100_000, "half an answer"))
     job = core.job(job_id)
     assert (job.error_code, len(job.error_message or "")) == ("E_CLI_EXIT_NONZERO", MAX_ERROR_CHARS)
     assert job.answer == "half an answer"

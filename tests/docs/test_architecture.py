@@ -10,7 +10,11 @@ TEXT = (ROOT / "docs/architecture.md").read_text()
 
 def names_in(folder: Path) -> set[str]:
     """The modules and packages of a folder, by the names that documents use."""
-    return {path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()} - {"__init__", "__main__", "__pycache__"}
+    return {path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()} - {
+        "__init__",
+        "__main__",
+        "__pycache__",
+    }
 
 
 def test_the_drawing_of_the_packages_shows_each_of_them():

@@ -30,11 +30,11 @@ from fairlead.flow.commands.handlers import BUILT_IN, Commands
 from fairlead.flow.startup import recovery
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.tasks import TaskOwner
-from fairlead.ports import AgentInfo, Channel, Health, Receipt, Recorded, Runtime, RuntimeCapabilities
+from fairlead.ports import AgentInfo, Channel, Receipt, Recorded, Runtime, RuntimeCapabilities, RuntimeHealth
 from fairlead.store.blobs import FileBlobs
 from fairlead.store.history import find_lines
 from fairlead.store.journal import JOURNAL_NAME, FileJournal, open_state
-from fairlead.store.writer import RETRY_SECONDS, AppendFile, Batch, NoRoom, Progress
+from fairlead.store.writer import RETRY_SECONDS, AppendFile, Batch, DiskFull, Progress
 from fairlead.testing.channel import ChannelHistory, Post, RecordingChannel
 from fairlead.testing.clock import VirtualClock, run_virtually
 from fairlead.testing.disk import SimulatedDisk
@@ -94,7 +94,7 @@ class LoopWriter:
         try:
             self._file.write(b"".join(b.data for b in self._waiting))
             self._file.sync()
-        except NoRoom:
+        except DiskFull:
             self._progress.on_stalled()
             self._schedule(RETRY_SECONDS)
         except OSError as fault:
@@ -149,7 +149,7 @@ class Agent:
         self.instructions.append(told)
         self.heard.set()
 
-    async def unasked(self) -> AsyncIterator[AgentInitiated]:
+    async def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
         while True:
             said = await self.spoken.get()
             if isinstance(said, Exception):
@@ -162,8 +162,8 @@ class Agent:
     async def end_session(self, session_key: str, how: str) -> None:
         pass
 
-    async def check(self) -> Health:
-        return Health(ok=True)
+    async def check(self) -> RuntimeHealth:
+        return RuntimeHealth(ok=True)
 
     async def aclose(self) -> None:
         pass
@@ -253,7 +253,7 @@ class FlowHarness:
         )  # type: ignore[arg-type]
 
     def posts(self, at: ConversationRef) -> list[Post]:
-        return self.history.seen_at(at)
+        return self.history.posts_at(at)
 
     def texts(self, at: ConversationRef) -> list[str]:
         return [post.text for post in self.posts(at)]
@@ -319,7 +319,7 @@ async def flow_house(
     flow = FlowHarness(Flow(world), journal, blobs, writer, world)
     flow.disk, flow.agents, flow.history, flow.broken = disk, agents, history, broken
     ledger = flow.flow.ledger
-    await recovery.found_and_begin(ledger, state_id="abcd", version="test", pid=1, owner_id=OWNER)
+    await recovery.found_state_and_begin(ledger, state_id="abcd", version="test", pid=1, owner_id=OWNER)
     await recovery.register_projects(ledger, recovery.ProjectSources(projects), world.directories)
     await recovery.mark_interrupted(ledger)
     flow.flow.queued_recheck.hold()

@@ -329,7 +329,7 @@ async def test_an_answer_for_which_there_is_no_room_to_compose_is_composed_later
     async with flow_house(runtimes=[saying("word " * 20_000)], channels=[channel], history=channel.history) as flow:
         await flow.say("hello")
         await flow.until(lambda: bool(flow.state.outbox))
-        flow.disk.capacity = flow.disk.used + 5000
+        flow.disk.capacity = flow.disk.used_bytes + 5000
         await asyncio.sleep(1)
         flow.disk.capacity = None
         await flow.quiet()
@@ -491,9 +491,9 @@ async def test_an_answer_on_a_pull_channel_is_paid_when_it_is_durable_and_fetche
     async with flow_house(channels=[Pulling()]) as flow:
         here = place("me", "http")
         job = await flow.answered("hello", at=here)
-        await flow.until(lambda: flow.view.unfetched(here) == [job.job_id])
+        await flow.until(lambda: flow.view.unfetched_jobs(here) == [job.job_id])
         await flow.gate.acknowledge(job.job_id)
-        assert flow.view.unfetched(here) == []
+        assert flow.view.unfetched_jobs(here) == []
         await flow.gate.acknowledge(job.job_id)
         assert len(flow.facts(e.DeliveryAcknowledged)) == 1
         assert (await flow.view.job(job.job_id)).answer

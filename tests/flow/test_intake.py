@@ -139,7 +139,7 @@ def test_any_text_reaches_the_agent_and_survives_the_journal(text: str):
 async def test_a_full_disk_refuses_what_is_new_keeps_what_was_taken_and_recovers():
     async with flow_house() as flow:
         await flow.answered("before")
-        flow.disk.capacity = flow.disk.used + 50
+        flow.disk.capacity = flow.disk.used_bytes + 50
         caught_in_it = asyncio.ensure_future(flow.say("caught in it"))
         await asyncio.sleep(10)
         assert flow.journal.is_stalled
@@ -169,7 +169,7 @@ async def test_a_full_disk_refuses_what_is_new_keeps_what_was_taken_and_recovers
 @virtually
 async def test_a_long_message_for_which_there_is_no_room_is_refused_as_such():
     async with flow_house() as flow:
-        flow.disk.capacity = flow.disk.used + 1000
+        flow.disk.capacity = flow.disk.used_bytes + 1000
         assert (await refusal(flow.say("x" * 400_000))).code is Code.E_DISK_FULL
         flow.disk.capacity = None
         assert (await flow.answered("small")).state == "success"
@@ -246,7 +246,7 @@ async def test_on_a_full_disk_an_edit_is_refused_a_deletion_counts_at_once_and_n
         await flow.until(lambda: len(flow.state.running) == 1)
         edited = await flow.gate.submit(flow.inbound("two", message_id="2"))
         deleted = await flow.gate.submit(flow.inbound("three", message_id="3"))
-        flow.disk.capacity = flow.disk.used + 50
+        flow.disk.capacity = flow.disk.used_bytes + 50
         caught_in_it = asyncio.ensure_future(flow.say("caught in it"))
         await asyncio.sleep(10)
         assert flow.journal.is_stalled

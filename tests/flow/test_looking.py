@@ -14,7 +14,7 @@ from fairlead.errors import Code, FairleadError
 from fairlead.store.journal import JOURNAL_NAME, open_state
 from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.runtime import AgentLog, ScriptedRuntime
-from fairlead.testing.simulated_machine import PullChannel
+from fairlead.testing.simulated_machine import SimulatedPullChannel
 
 pytestmark = pytest.mark.req("A12")
 
@@ -87,7 +87,7 @@ class CountingDisk(SimulatedDisk):
 @virtually
 async def test_an_answer_that_is_owed_is_told_by_the_state_and_later_by_the_journal():
     disk = CountingDisk()
-    async with flow_house(disk=disk, channels=[PullChannel()]) as flow:
+    async with flow_house(disk=disk, channels=[SimulatedPullChannel()]) as flow:
         job = await flow.answered("words", at=place("fetcher", channel="pull"))
         before = disk.journal_reads
         owed = await flow.view.job(job.job_id)
@@ -100,7 +100,7 @@ async def test_an_answer_that_is_owed_is_told_by_the_state_and_later_by_the_jour
 
 @virtually
 async def test_an_end_is_not_told_before_it_is_durable():
-    async with flow_house(channels=[PullChannel()]) as flow:
+    async with flow_house(channels=[SimulatedPullChannel()]) as flow:
         await flow.answered("hello", at=place("fetcher", channel="pull"))
         receipt = await flow.say("/slow 5", at=place("fetcher", channel="pull"))
         await flow.until(lambda: flow.state.jobs[receipt.job_id].state == "running")

@@ -20,7 +20,7 @@ from fairlead.core.views import (
 from fairlead.errors import FairleadError
 from fairlead.ports import View
 from fairlead.testing.channel import ChannelHistory, RecordingChannel, Weather
-from fairlead.testing.simulated_machine import PullChannel
+from fairlead.testing.simulated_machine import SimulatedPullChannel
 
 pytestmark = pytest.mark.req("A12", "D7")
 
@@ -81,7 +81,7 @@ async def test_jobs_that_wait_are_found_where_they_were_said():
 async def test_unsettled_is_what_runs_and_what_is_still_owed():
     history = ChannelHistory()
     weather = Weather.AWAY
-    channels = [RecordingChannel(history, weather=lambda: weather), PullChannel()]
+    channels = [RecordingChannel(history, weather=lambda: weather), SimulatedPullChannel()]
     async with flow_house(channels=channels, history=history) as flow:
         owed = await flow.answered("hello")
         running = await flow.say("/hang", user="43")
@@ -99,18 +99,18 @@ async def test_unsettled_is_what_runs_and_what_is_still_owed():
 
 @virtually
 async def test_who_asked_is_known_until_the_answer_is_there():
-    async with flow_house(channels=[PullChannel()]) as flow:
+    async with flow_house(channels=[SimulatedPullChannel()]) as flow:
         job = await flow.answered("hello", at=PULLED)
         assert flow.view.answer_owed_to(job.job_id) == PULLED
-        assert flow.view.unfetched(PULLED) == [job.job_id]
+        assert flow.view.unfetched_jobs(PULLED) == [job.job_id]
         await flow.gate.acknowledge(job.job_id)
         assert flow.view.answer_owed_to(job.job_id) is None
-        assert flow.view.unfetched(PULLED) == []
+        assert flow.view.unfetched_jobs(PULLED) == []
 
 
 @virtually
 async def test_the_last_jobs_to_end_are_those_near_the_latest_end_on_any_channel():
-    async with flow_house(channels=[RecordingChannel(ChannelHistory()), PullChannel()]) as flow:
+    async with flow_house(channels=[RecordingChannel(ChannelHistory()), SimulatedPullChannel()]) as flow:
         assert flow.view.jobs_ended_last("chat", within_sec=60) == []
         await flow.answered("long ago")
         await asyncio.sleep(100)

@@ -249,7 +249,7 @@ def test_the_time_a_clock_stands_still_does_not_count():
             assert timer.remaining() == 20
             await asyncio.Event().wait()
         assert now() == 3030
-        assert timer.expired
+        assert timer.is_expired
 
     run(story())
 

@@ -226,7 +226,7 @@ def test_it_speaks_unasked_when_the_turn_is_over():
         events = [e async for e in echo.invoke(invocation("/unasked the build is green"))]
         assert Diagnostic("will speak unasked when this turn is over") in events
         await echo.aclose()
-        return [said async for said in echo.unasked()]
+        return [said async for said in echo.watch_agent_turns()]
 
     assert run_virtually(story()) == [
         AgentInitiated(KEY, 0, "job_20260105_0001-1", TextDelta("the build is green")),

@@ -29,8 +29,8 @@ from fairlead.kit.files import write_all
 from fairlead.kit.tasks import TaskOwner
 from fairlead.store import history, journal, snapshot
 from fairlead.store.journal import FileJournal
-from fairlead.store.reader import finished_end
-from fairlead.store.writer import AppendFile, NoRoom
+from fairlead.store.reader import find_finished_end
+from fairlead.store.writer import AppendFile, DiskFull
 from fairlead.testing.simulated_machine import SimulatedMachine
 from fairlead.testing.simulator import simulate
 
@@ -62,7 +62,7 @@ def skip_the_fsync(patch):
 @caught_by("does not pass")
 def leave_the_torn_tail(patch):
     def keep(path, disk, reports):
-        return finished_end(disk, path, len(disk.read(path))) if disk.exists(path) else 0
+        return find_finished_end(disk, path, len(disk.read(path))) if disk.exists(path) else 0
 
     patch.setattr(journal, "_cut_unfinished", keep)
 
@@ -82,7 +82,7 @@ def leave_half_a_batch_when_the_disk_is_full(patch):
         try:
             write_all(self._handle, data, disk=self._disk)
         except OSError as fault:
-            raise NoRoom(str(self.path)) from fault
+            raise DiskFull(str(self.path)) from fault
 
     patch.setattr(AppendFile, "write", write)
 
@@ -260,7 +260,7 @@ def run_again_what_a_crash_interrupted(patch):
         async with TaskOwner("turns") as owner:
             for job_id in self._ledger.state.running:
                 self._begin(job_id, owner)
-            with self._ledger.followed_by(lambda: self._start_all(owner)):
+            with self._ledger.call_on_change(lambda: self._start_all(owner)):
                 self._start_all(owner)
                 await asyncio.get_running_loop().create_future()
 

@@ -15,7 +15,7 @@ from fairlead.errors import Code, FairleadError
 from fairlead.kit.files import REAL_DISK, read_if_there
 from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME, open_state
 from fairlead.store.snapshot_schedule import SnapshotPace, keep_snapshots
-from fairlead.store.writer import AppendFile, Batch, NoRoom, ThreadedWriter
+from fairlead.store.writer import AppendFile, Batch, DiskFull, ThreadedWriter
 from fairlead.testing.clock import run_virtually
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A7")]
@@ -198,8 +198,8 @@ def test_what_did_not_fit_is_cut_back_to_the_last_durable_byte():
     file = AppendFile(STATE / JOURNAL_NAME, disk)
     file.write(b"whole\n")
     file.sync()
-    disk.capacity = disk.used + 3
-    with pytest.raises(NoRoom):
+    disk.capacity = disk.used_bytes + 3
+    with pytest.raises(DiskFull):
         file.write(b"too long\n")
     assert disk.read(STATE / JOURNAL_NAME) == b"whole\n"
     disk.capacity = None
@@ -277,7 +277,7 @@ def test_a_snapshot_that_has_no_room_is_tried_again_and_ends_nothing():
         keeping = _Keeping(SnapshotPace(5, 60.0))
         await asyncio.sleep(0)
         keeping.append(5)
-        keeping.disk.capacity = keeping.disk.used + len(encoded([seen(n) for n in range(1, 6)]))
+        keeping.disk.capacity = keeping.disk.used_bytes + len(encoded([seen(n) for n in range(1, 6)]))
         await asyncio.sleep(1)
         found = [keeping.covered()]
         keeping.disk.capacity = None

@@ -250,7 +250,7 @@ def test_a_crash_at_any_operation_leaves_an_index_that_tells_no_lie():
 def test_a_full_disk_costs_the_index_and_nothing_else():
     async def story() -> None:
         disk = disk_with(DATA)
-        disk.capacity = disk.used + 100
+        disk.capacity = disk.used_bytes + 100
         journal = journal_on(disk)
         keeping = asyncio.ensure_future(journal.keep_index())
         await asyncio.sleep(5)
@@ -272,7 +272,7 @@ def test_room_that_ends_at_any_moment_leaves_each_line_in_a_run_or_in_the_tail(r
         for seq, events in enumerate(HISTORY, 1):
             journal.append(TS, seq, events)
         await journal.until_durable(len(HISTORY))
-        disk.capacity = disk.used + room
+        disk.capacity = disk.used_bytes + room
         keeping = asyncio.ensure_future(journal.keep_index())
         await asyncio.sleep(5)
         await assert_everything_is_found(journal, disk)

@@ -15,7 +15,7 @@ from fairlead.core.fold import replay
 from fairlead.core.keys import thread_key, user_key
 from fairlead.core.state import State, as_data
 from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME, open_state
-from fairlead.store.lines import sealed
+from fairlead.store.lines import seal
 from fairlead.store.reader import BLOCK, Position, read_lines
 from fairlead.store.snapshot import encode_snapshot
 from fairlead.store.verification import verify
@@ -126,7 +126,7 @@ def with_snapshot(snapshot: bytes, journal: bytes = DATA) -> SimulatedDisk:
 def resealed(snapshot: bytes, **changes) -> bytes:
     content = json.loads(snapshot) | changes
     del content["crc"]
-    return sealed(msgspec.json.encode(content))
+    return seal(msgspec.json.encode(content))
 
 
 @pytest.mark.req("A20")

@@ -27,7 +27,7 @@ def test_the_same_nonce_is_one_message_for_three_minutes_and_another_after():
         await asyncio.sleep(NONCE_MEMORY_SEC + 1)
         third = await chat.send(PARCEL)
         assert first == second != third
-        return [p.text for p in history.seen_at(HERE)]
+        return [p.text for p in history.posts_at(HERE)]
 
     assert run_virtually(story()) == ["hello", "hello"]
 

@@ -1,4 +1,4 @@
-"""The client of our own HTTP API: for the terminal, for scripts, for whatever else speaks to a running Fairlead.
+"""The client of our own HTTP API: for the terminal, for scripts, and for any other program that speaks to Fairlead.
 
 1. A message is sent with a key of its own, so that sending it again after a broken connection makes no second job.
 2. A broken event stream is taken up where it broke; after a restart of the server it starts again, with `accepted`.
@@ -20,7 +20,7 @@ import msgspec
 
 from fairlead.api import wire as w
 from fairlead.api.routes import call_for
-from fairlead.api.sse import EventReader, Heard
+from fairlead.api.sse import EventReader, ServerSentEvent
 from fairlead.core.command_spec import Choice, CommandCatalogue
 from fairlead.core.commands import COMMANDS
 from fairlead.core.engine import Verdict
@@ -39,7 +39,7 @@ OnAway = Callable[[int, Exception], None]
 
 
 class ServerAway(Exception):  # noqa: N818 - a condition of the world, not a mistake
-    """Nothing answers at this address now."""
+    """No server responds at this address now."""
 
     def __init__(self, base_url: str, why: str) -> None:
         super().__init__(f"Fairlead does not answer at {base_url}: {why}")
@@ -72,7 +72,7 @@ class Client:
             headers=self._headers,
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=5, sock_read=_SILENCE_SEC),
             auto_decompress=False,
-            trust_env=False,  # a proxy for the outside world has no business on loopback
+            trust_env=False,  # a proxy for the outside world cannot reach loopback
         )
         return self
 
@@ -94,7 +94,7 @@ class Client:
         key: str | None = None,
         on_away: OnAway | None = None,
     ) -> w.Accepted:
-        """Returns when the message is written; sends it again, as the same message, while nobody answers."""
+        """Returns when the message is written; sends it again, as the same message, while no server responds."""
         body = w.NewMessage(user, message, project, tool)
         headers = {w.KEY_HEADER: key or uuid.uuid4().hex}
         deadline = asyncio.get_running_loop().time() + self._patience_sec
@@ -138,7 +138,7 @@ class Client:
     async def acknowledge(self, job_id: str) -> None:
         await self._ask("POST", f"/v1/jobs/{quote(job_id, safe='')}/ack", w.Acknowledged)
 
-    async def unfetched(self, user: str) -> tuple[w.JobInfo, ...]:
+    async def unfetched_jobs(self, user: str) -> tuple[w.JobInfo, ...]:
         return (await self._ask("GET", "/v1/answers", w.JobList, query={"userId": user})).jobs
 
     async def history(self, session: str) -> tuple[w.JobInfo, ...]:
@@ -151,7 +151,7 @@ class Client:
         return await self._ask(call.method, call.path, call.reply, body=call.body, query=call.query)
 
     async def choices(self, command: str, argument: str, typed: str, user: str) -> tuple[Choice, ...]:
-        """What somebody may mean who has typed this much of an argument."""
+        """The choices for an argument that a person is typing."""
         query = {"command": command, "argument": argument, "typed": typed, "userId": user}
         return (await self._ask("GET", "/v1/choices", w.ChoiceList, query=query)).choices
 
@@ -159,7 +159,7 @@ class Client:
         query = {} if user is None else {"userId": user}
         return (await self._ask("GET", "/v1/questions", w.QuestionList, query=query)).questions
 
-    async def answer(
+    async def respond(
         self,
         question_id: str,
         verdict: Verdict,
@@ -169,7 +169,7 @@ class Client:
         message: str = "",
         for_session: bool = False,
     ) -> str:
-        """The id of the job that goes on, or that the answer began."""
+        """The id of the job that goes on, or that the response began."""
         body = w.QuestionAnswer(
             verdict=verdict, chosen=chosen or {}, message=message, for_session=for_session, userId=user
         )
@@ -209,7 +209,7 @@ class Client:
         assert self._http is not None, "use the client as a context manager"
         return self._http.request(method, f"{self.base_url}{path}", **more)
 
-    async def _listen(self, job_id: str, last_id: str) -> AsyncIterator[Heard]:
+    async def _listen(self, job_id: str, last_id: str) -> AsyncIterator[ServerSentEvent]:
         headers = {"Last-Event-ID": last_id} if last_id else {}
         reader = EventReader()
         path = f"/v1/jobs/{quote(job_id, safe='')}/events"
@@ -237,7 +237,7 @@ def error_in(fault: w.Fault) -> FairleadError:
 
 
 def _fault_in(content: bytes, status: int) -> FairleadError:
-    """The server's own error; whatever else answers there is not Fairlead."""
+    """The server's own error, or one that says that the server at this address is not Fairlead."""
     try:
         return error_in(msgspec.json.decode(content, type=w.FaultBody).error)
     except msgspec.DecodeError:

@@ -1,4 +1,4 @@
-"""Server-sent events from bytes. Pure: bytes in, events out; whose they are and what broke, the caller knows."""
+"""Server-sent events from bytes. Pure: bytes in, events out; the caller knows the job and handles lost connections."""
 
 from collections.abc import Iterator
 
@@ -7,28 +7,28 @@ import msgspec
 from fairlead.api.wire import EVENT_TYPES, StreamEvent
 
 
-class Heard(msgspec.Struct, frozen=True):
-    """`event` is None for a name of a newer server: not ours to understand, and no reason to stop."""
+class ServerSentEvent(msgspec.Struct, frozen=True):
+    """`event` is None for an event type that only a newer server knows: the client skips it."""
 
     id: str
     event: StreamEvent | None
 
 
 class EventReader:
-    """Feed it chunks as they come; it gives back what became whole."""
+    """Takes chunks of bytes as they come, and returns the events that are complete."""
 
     def __init__(self) -> None:
         self._rest = b""
 
-    def feed(self, chunk: bytes) -> Iterator[Heard]:
+    def feed(self, chunk: bytes) -> Iterator[ServerSentEvent]:
         *blocks, self._rest = (self._rest + chunk).split(b"\n\n")
         for block in blocks:
-            heard = _heard(block)
+            heard = _parse_block(block)
             if heard is not None:
                 yield heard
 
 
-def _heard(block: bytes) -> Heard | None:
+def _parse_block(block: bytes) -> ServerSentEvent | None:
     fields: dict[str, bytes] = {}
     for line in block.split(b"\n"):
         name, colon, value = line.partition(b":")
@@ -38,4 +38,4 @@ def _heard(block: bytes) -> Heard | None:
         return None  # a heartbeat
     kind = EVENT_TYPES.get(fields.get("event", b"").decode("ascii", "replace"))
     event = None if kind is None else msgspec.json.decode(fields["data"], type=kind)
-    return Heard(fields.get("id", b"").decode("ascii", "replace"), event)
+    return ServerSentEvent(fields.get("id", b"").decode("ascii", "replace"), event)

@@ -131,7 +131,7 @@ class ChoiceList(msgspec.Struct, frozen=True):
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """The job that goes on, or that the answer began."""
+    """The job that goes on, or that the response began."""
 
     job_id: str
 
@@ -154,7 +154,7 @@ class _Event(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Accepted(_Event, frozen=True):
-    """The message is written. Also the first event of every stream: what was heard before it is to be forgotten."""
+    """The message is written. Also the first event of every stream: a client forgets the events before it."""
 
     job_id: str
     session_key: str

@@ -115,7 +115,7 @@ async def _check_discord(settings: Settings, token: str) -> bool:
 
 
 def _check_env_file(path: Path) -> bool:
-    """Whoever reads the token is the bot."""
+    """A token that other users can read lets them act as the bot."""
     if not path.exists() or not path.stat().st_mode & 0o077:
         return True
     return _tell("Discord", f"{path} can be read by others, and tokens stand in it. Run: chmod 600 {path}", ok=False)

@@ -1,4 +1,4 @@
-"""`.env`, line by line: what is there stays as it is, and only what was asked for changes."""
+"""Edits `.env` line by line: only the given settings change, and all other lines stay as they are."""
 
 import re
 from collections.abc import Mapping

@@ -1,14 +1,14 @@
-"""The self-checks of all agents at once, each told when it is known. Asks no model anything."""
+"""The self-checks of all agents at once, each reported when it is known. Sends no request to a model."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.observe import log
-from fairlead.ports import Health, Runtime
+from fairlead.ports import Runtime, RuntimeHealth
 
 
-async def check_all(runtimes: Iterable[Runtime]) -> AsyncIterator[tuple[str, Health]]:
+async def check_all(runtimes: Iterable[Runtime]) -> AsyncIterator[tuple[str, RuntimeHealth]]:
     """Name and health of each, the quickest first; leaving the iteration early ends what still runs."""
     async with OwnedTasks("checks") as tasks:
         checks = [tasks.start(_check(runtime), name=runtime.name) for runtime in runtimes]
@@ -16,17 +16,17 @@ async def check_all(runtimes: Iterable[Runtime]) -> AsyncIterator[tuple[str, Hea
             yield await check
 
 
-async def _check(runtime: Runtime) -> tuple[str, Health]:
+async def _check(runtime: Runtime) -> tuple[str, RuntimeHealth]:
     try:
         health = await runtime.check()
-    except Exception as fault:  # a check that breaks is a finding, and no reason for anything else to stop
-        health = Health(ok=False, notes=(f"The check itself broke: {type(fault).__name__}: {fault}.",))
+    except Exception as fault:  # a check that raises is itself a finding, and the other checks go on
+        health = RuntimeHealth(ok=False, notes=(f"The check itself broke: {type(fault).__name__}: {fault}.",))
     log.info(
         "agent checked", runtime=runtime.name, ok=health.ok, version=health.version, message=describe_health(health)
     )
     return runtime.name, health
 
 
-def describe_health(health: Health) -> str:
+def describe_health(health: RuntimeHealth) -> str:
     program = " ".join(part for part in (health.program, health.version) if part)
     return "; ".join(part for part in (program, *health.notes) if part)

@@ -1,4 +1,4 @@
-"""`fairlead init`: turn on Discord. Asks for the token, finds out the rest, and writes `.env`."""
+"""`fairlead init`: turn on Discord. Asks for the token, asks Discord for the rest, and writes `.env`."""
 
 import asyncio
 import sys

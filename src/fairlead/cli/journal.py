@@ -18,7 +18,7 @@ from fairlead.settings import load_settings
 from fairlead.store.blobs import BLOBS_NAME
 from fairlead.store.history import read_lines_about
 from fairlead.store.journal import JOURNAL_NAME
-from fairlead.store.reader import blocks, finished_end
+from fairlead.store.reader import blocks, find_finished_end
 from fairlead.store.verification import verify
 
 
@@ -45,8 +45,8 @@ def verify_command() -> None:
 def tail_command(*, count: int, raw: bool) -> None:
     """Print the last lines of the journal."""
     path = _journal_path()
-    # What is being written at this moment, or was torn, is no line yet.
-    end = finished_end(REAL_DISK, path, path.stat().st_size)
+    # A batch that is being written now, or was torn, is not part of the journal yet.
+    end = find_finished_end(REAL_DISK, path, path.stat().st_size)
     last: deque[bytes] = deque(maxlen=count)
     for buffer, length in blocks(REAL_DISK, path, 0, end):
         last.extend(bytes(buffer[:length]).splitlines()[-count:])

@@ -1,4 +1,4 @@
-"""`fairlead`: which commands there are. What they do, they know; what went wrong is said in one place."""
+"""`fairlead`: the table of commands, and the one place that prints errors and chooses the exit code."""
 
 import sys
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""`fairlead up`: the daemon, and, when it has a terminal, a talk with an agent at once."""
+"""`fairlead up`: the daemon, and, when it has a terminal, a chat with an agent in it."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from fairlead.kit.tasks import OwnedTasks
 from fairlead.settings import load_settings
 
 CHECKS_BEFORE_CHAT_SEC = 1.0
-"""For the self-checks to be shown before the talk takes the screen; everything else is served meanwhile."""
+"""How long the chat waits for the agents' self-checks before it takes the screen; channels are served meanwhile."""
 
 _STOPPING = (signal.SIGTERM, signal.SIGINT)
 
@@ -53,7 +53,7 @@ async def _up(*, interactive: bool) -> int:
 
 
 def _tell_what_is_waited_for(daemon: Daemon) -> None:
-    """And take a second signal for a wish to wait no longer."""
+    """Print the jobs that the stop waits for; a second signal ends the wait."""
     for number in _STOPPING:
         asyncio.get_running_loop().add_signal_handler(number, daemon.flow.scheduler.hurry)
     state = daemon.flow.ledger.state

@@ -1,1 +1,1 @@
-"""The pure heart: types, session keys, journal events, state = fold(events), decide(state, command)."""
+"""The pure part of Fairlead: types, session keys, journal events, state = fold(events), decide(state, command)."""

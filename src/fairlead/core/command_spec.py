@@ -91,7 +91,7 @@ class ApiRoute(msgspec.Struct, frozen=True, kw_only=True):
 
 class CommandSpec(msgspec.Struct, frozen=True, kw_only=True):
     """`fixed` are fields of the request that the words themselves decide. `works_without_room`: also while the disk is
-    full, because it writes nothing that must be kept, or ends whatever fills the disk."""
+    full, because it writes nothing that must be kept, or ends the work that fills the disk."""
 
     words: str
     request: type[Request]
@@ -217,7 +217,7 @@ def sentence_gaps(spec: CommandSpec, typed: Mapping[str, str | int]) -> dict[str
 
 
 def choices_for(argument: Argument, typed: str, look_up: LookUp) -> list[Choice]:
-    """What may be meant by what is typed so far; of a list, the part behind the last comma."""
+    """The choices that fit the text typed so far; of a list, the part behind the last comma."""
     if argument.kind != "list":
         return _matching_choices(argument, typed, look_up)
     before, comma, last = typed.rpartition(",")

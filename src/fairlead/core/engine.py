@@ -1,4 +1,4 @@
-"""Engine events: what an agent just said or did. Shown, and mostly forgotten; journal events are something else.
+"""Engine events: what an agent just said or did. Channels show them, and the journal keeps few of them.
 
 A turn is a stream of these that ends with exactly one `TurnEnded` or `TurnFailed`. Everything here can be serialised,
 so that a runtime may one day run on another machine; so nothing here can refer back to itself (`gc=False`).
@@ -17,7 +17,7 @@ class _Engine(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind",
 
 
 class Ready(_Engine, frozen=True):
-    """The turn is prepared and nothing of it has happened: asking the stream for more begins it."""
+    """The turn is prepared and has not begun: asking the stream for the next event begins it."""
 
 
 class TextDelta(_Engine, frozen=True):
@@ -48,7 +48,7 @@ class ImageProduced(_Engine, frozen=True):
 
 
 class ResumeKeyFound(_Engine, frozen=True):
-    """The id by which this tool can go on with this talk."""
+    """The id by which this tool can resume this session."""
 
     key: str
 
@@ -105,7 +105,7 @@ class RequestWithdrawn(_Engine, frozen=True):
 
 
 class UsageReported(_Engine, frozen=True, kw_only=True):
-    """What this turn used, never what the talk used so far: adapters subtract."""
+    """The tokens and cost of this turn alone: a runtime whose agent reports totals subtracts the earlier turns."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -182,7 +182,7 @@ class Response(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind"
 
 
 class Interrupt(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
-    """Stop this turn, keep the talk."""
+    """Stop this turn, keep the session."""
 
 
 class SetModel(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
@@ -190,7 +190,7 @@ class SetModel(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
 
 
 class SetMode(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
-    """What the agent does without asking. Refused where the permissions of the workspace leave no room for it."""
+    """What the agent may do without asking. Refused where the permissions of the workspace do not allow it."""
 
     mode: str
     workspace_path: str
@@ -201,7 +201,7 @@ AgentInstruction: TypeAlias = Response | Interrupt | SetModel | SetMode
 
 class AgentInitiated(msgspec.Struct, frozen=True):
     """One event of a turn that the agent began by itself. Turns are told apart by `turn_id`; `generation` is that of
-    the talk which the agent was started for."""
+    the session when the agent was started."""
 
     session_key: SessionKeyText
     generation: int
@@ -218,7 +218,8 @@ class InputFile(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Invocation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """All that a runtime needs to run one turn. After `is_second_attempt`, Fairlead's own, no third may follow."""
+    """All that a runtime needs to run one turn. `is_second_attempt` marks
+    the one repetition that Fairlead makes by itself; there is no third attempt."""
 
     job_id: JobId
     session_key: SessionKeyText

@@ -1,7 +1,7 @@
 """Journal events: facts that must survive. Frozen, in the past tense; their `type` names are forever.
 
 A line of the journal is `{"seq", "ts", "type", "payload", "crc"}`. Fields may be added with a default; none may change
-its meaning. A new event needs a rule in `fold/`: a check at import insists.
+its meaning. A new event needs a rule in `fold/`: a check at import makes sure of it.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -117,7 +117,7 @@ class ResumeKeyLearnt(_Fact, frozen=True, kw_only=True):
 
 
 class ResumeKeyForgotten(_Fact, frozen=True):
-    """The tool does not know this talk, and no turn of it ever succeeded: nothing is lost by beginning anew."""
+    """The tool does not know this key, and no turn with it ever succeeded: the next turn loses nothing without it."""
 
     session_key: SessionKeyText
     generation: int
@@ -188,7 +188,7 @@ class JobWithdrawn(_Fact, frozen=True):
 
 
 class JobStarted(_Fact, frozen=True, kw_only=True):
-    """From here on the tool, the project and the talk of this job are fixed."""
+    """From here on the tool, the project and the generation of this job are fixed."""
 
     job_id: JobId
     session_key: SessionKeyText
@@ -213,7 +213,7 @@ class JobTriedAgain(_Fact, frozen=True):
 
 
 class JobContinued(_Fact, frozen=True):
-    """A waiting job was answered and has its slot again."""
+    """A person responded to a waiting job, and it has a slot again."""
 
     job_id: JobId
 
@@ -226,7 +226,7 @@ class Spent(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class FileRef(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A file of ours that may be shown: its blob and the name people see."""
+    """A file in a blob, and the name under which people see it."""
 
     name: str
     blob: BlobName
@@ -290,7 +290,7 @@ class ChoiceMade(_Fact, frozen=True):
 
 
 class QuestionClosed(_Fact, frozen=True):
-    """Nobody answered in time, the agent took it back, or its job ended."""
+    """Nobody responded in time, the agent withdrew the question, or its job ended."""
 
     question_id: QuestionId
     reason: Literal["expired", "withdrawn", "job_ended"]
@@ -363,7 +363,7 @@ class Piece(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class DeliveryPlanned(_Fact, frozen=True, kw_only=True):
-    """Where it goes and why, and its pieces: later attempts follow the plan, also after an update of Fairlead.
+    """The destination of an entry, its reason, and its pieces: later attempts follow this plan, also after an update.
 
     A pull channel has no pieces: the client fetches, and `DeliveryAcknowledged` says that it did."""
 

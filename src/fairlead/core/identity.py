@@ -1,8 +1,8 @@
 """Who a person is: the same one on several channels, and no other. Knows no settings file and no channel's API.
 
 Links are `{person: ["channel:id", …]}`, where the person is the id that stands in session keys. Two links need not be
-written, and which they are the caller says: all-digit ids belong to the one channel that gives such ids out, and the
-owner, when there is one, is at home in one place.
+written, because the caller passes them as defaults: all-digit ids belong to the one channel that gives such ids out,
+and the owner, when there is one, has one known place.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ LOCAL_USER: Final = "local"
 
 
 class IdentityDefaults(msgspec.Struct, frozen=True):
-    """What goes without saying: whose ids are all digits, and where the owner is at home, as `channel:id`."""
+    """Links that need not be written: the channel whose ids are all digits, and the owner's place as `channel:id`."""
 
     numeric_channel: str
     owner_place: str
@@ -39,7 +39,7 @@ class Identities(msgspec.Struct, frozen=True):
         person = self.person_at.get(f"{channel}:{user_id}")
         if person is not None:
             return person
-        if channel != self.defaults.numeric_channel and (user_id.isdigit() or user_id in self._claimed):
+        if channel != self.defaults.numeric_channel and (user_id.isdigit() or user_id in self._claimed_ids):
             raise error(
                 Code.E_INVALID_USER,
                 f"{user_id!r} belongs to somebody on another channel.",
@@ -48,7 +48,7 @@ class Identities(msgspec.Struct, frozen=True):
         return user_id
 
     @property
-    def _claimed(self) -> frozenset[str]:
+    def _claimed_ids(self) -> frozenset[str]:
         ids = {place.partition(":")[2] for place in self.person_at}
         return frozenset(ids | set(self.person_at.values()))
 

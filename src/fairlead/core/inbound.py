@@ -1,4 +1,4 @@
-"""What a person sent, in the words of no channel in particular."""
+"""A person's message in the form that is the same for every channel."""
 
 from typing import Literal
 
@@ -13,7 +13,7 @@ Cause = Literal["message", "retry", "agent", "answer", "child", "reaction", "sch
 
 
 class Attachment(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A file that came with a message: first a promise (`url`), later, when fetched, a blob.
+    """A file that came with a message: first only its `url`, and when it is fetched, a blob.
 
     `path` is where a file that is no picture was laid down for the agent, under its own name."""
 
@@ -26,8 +26,8 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Inbound(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One message of one person. `person` is who they are after identities were linked; `vouched` says that the
-    channel's own authorisation (a bearer token) has already let them in."""
+    """One message of one person. `person` is who they are after identities were linked; `pre_authorised` says that
+    the channel's own authorisation (a bearer token) has already let them in."""
 
     conversation: ConversationRef
     session_key: SessionKey
@@ -44,7 +44,7 @@ class Inbound(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 def clean_inbound(inbound: Inbound) -> Inbound:
-    """Every word of it that came from outside, the names of its files among them."""
+    """The message with every text that came from outside cleaned, the names of its files among them."""
     return msgspec.structs.replace(
         inbound,
         text=clean_text(inbound.text),

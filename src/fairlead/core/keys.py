@@ -1,4 +1,4 @@
-"""Session keys: building and parsing are exact inverses. Knows nothing of who asks or where it came from.
+"""Session keys: building and parsing are exact inverses. Knows no person and no channel.
 
 agent:{agent}:user:{user}
 agent:{agent}:channel:{space}:{channel}
@@ -19,7 +19,7 @@ SessionKind = Literal["user", "channel", "thread"]
 
 
 class SessionKey(msgspec.Struct, frozen=True):
-    """What a session key says: whose talk it is, and for a shared one, in which space."""
+    """The parts of a session key: whose session it is, and for a shared one, in which space."""
 
     agent_id: str
     kind: SessionKind

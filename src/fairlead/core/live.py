@@ -1,4 +1,4 @@
-"""What watchers see while it happens: the passing side of a job. Nothing here is needed to be right after a restart."""
+"""Live events: what watchers see of a job while it runs. After a restart nothing here is needed."""
 
 from typing import TypeAlias
 

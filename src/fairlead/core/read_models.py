@@ -45,7 +45,7 @@ def question_view(state: State, question: OpenQuestion) -> QuestionView:
         answered_by=question.answered_by,
         chosen=question.chosen,
         job_is_live=job is not None and job.is_live,
-        takes_responses=state.can_be_answered(question.question_id),
+        takes_responses=state.takes_response(question.question_id),
     )
 
 

@@ -1,4 +1,4 @@
-"""What commands answer, as facts. Words for people are made of them in `render`."""
+"""The replies of commands, as facts. `render` makes the words for people of them."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from fairlead.core.state import JobState, SessionState
 
 
 class Reply(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=True):
-    """What a command answers. A command that is added brings its own."""
+    """What a command returns. A new command brings its own reply."""
 
 
 class ProjectInfo(Reply, frozen=True, kw_only=True):
@@ -150,7 +150,7 @@ class ModelSet(Reply, frozen=True):
 
 
 class ModeSet(Reply, frozen=True):
-    """Not a journal fact: it holds until Fairlead is started anew."""
+    """The mode is no journal fact: it holds until Fairlead is started again."""
 
     mode: str
 

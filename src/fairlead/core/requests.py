@@ -19,7 +19,7 @@ class Caller(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What a command asks for. A command that is added brings its own."""
+    """What a command asks for. A new command brings its own request."""
 
 
 class ProjectCreate(Request, frozen=True, kw_only=True):

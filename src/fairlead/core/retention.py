@@ -22,7 +22,7 @@ KEPT_ENDED_JOBS: Final = 50
 KEPT_JOB_DAYS: Final = 7
 KEPT_KEY_DAYS: Final = 14
 MAX_RISING_DIGITS: Final = 20
-"""Room for any 64-bit id or counter; a longer run of digits is a client's random key, and slow to compare."""
+"""Enough for any 64-bit id or counter; a longer run of digits is a client's random key, and slow to compare."""
 
 _ONE_DAY: Final = timedelta(days=1)
 
@@ -84,7 +84,7 @@ def highest_rising(message_ids: Iterable[str]) -> int:
 
 
 def is_rising(message_id: str) -> bool:
-    """Whether a channel numbers its messages so that later ones are higher: a decimal number of bearable length."""
+    """Whether a channel numbers its messages so that later ones are higher: a decimal number of at most 20 digits."""
     return len(message_id) <= MAX_RISING_DIGITS and message_id.isdecimal()
 
 

@@ -1,4 +1,4 @@
-"""Where a completion goes: the one place that decides it, always with its reason. Knows nothing of what is sent."""
+"""Decides where an outbox entry goes, always with a reason. Knows nothing of its text."""
 
 import msgspec
 

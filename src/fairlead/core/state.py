@@ -51,8 +51,9 @@ class Project(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
 
 @dataclass(slots=True, kw_only=True)
 class Session:
-    """One continuing talk. `resume_keys` is per tool and project: «tool real-path» → key; `unproven` names those that
-    no answer has come with yet. `last_started` says which of all starts was its latest: the lower, the longer ago."""
+    """One continuing conversation with an agent. `resume_keys` maps «tool real-path» to the agent's key; `unproven` has
+    the slots whose key has not led to an answer yet. `last_started` numbers the session's latest start among all
+    starts: the session with the lowest number has waited longest."""
 
     session_key: SessionKeyText
     session_id: str
@@ -79,7 +80,7 @@ class Session:
     last_activity_at: str = ""
 
     def proven_key(self, slot: str) -> ResumeKey | None:
-        """The resume key of a talk that has answered before."""
+        """The resume key of this slot, if an agent has answered with it before."""
         return None if slot in self.unproven else self.resume_keys.get(slot)
 
     @property
@@ -90,7 +91,7 @@ class Session:
 
 
 class Job(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
-    """One prompt and everything that comes of it. Its texts are dropped when it has ended and is paid for."""
+    """One prompt and everything that comes of it. Its texts are dropped when its answer is delivered."""
 
     job_id: JobId
     session_key: SessionKeyText
@@ -130,8 +131,8 @@ class Job(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
 
 
 class OpenQuestion(QuestionFields, frozen=True, kw_only=True):
-    """Stays after its job is gone, as long as somebody might still press its buttons. Frozen: a response or an end
-    puts another one in its place."""
+    """A question stays after its job is gone, as long as somebody might still press its buttons. Frozen: a response or
+    an end replaces the whole struct."""
 
     request_id: str
     asked_at: str
@@ -168,7 +169,7 @@ class OutboxEntry(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
 
     @property
     def next_index(self) -> int:
-        """The first unpaid piece. Pieces go out in order, but a late echo may pay a later one first."""
+        """The first piece that is not delivered. Pieces go in order, but a later one may be found delivered first."""
         return next(i for i in range(len(self.paid) + 1) if str(i) not in self.paid)
 
     @property
@@ -195,7 +196,7 @@ class Account:
     skipped: int = 0
 
     @property
-    def settled(self) -> int:
+    def settled_total(self) -> int:
         ended = self.answered + self.failed + self.cancelled + self.unknown
         return ended + self.withdrawn + self.refused + self.skipped
 
@@ -272,9 +273,9 @@ class State:
 
     def open_questions(self) -> list[OpenQuestion]:
         """Questions that a person can still answer: a permission dies with its job, a new job takes up a question."""
-        return [q for q in self.questions.values() if self.can_be_answered(q.question_id)]
+        return [q for q in self.questions.values() if self.takes_response(q.question_id)]
 
-    def can_be_answered(self, question_id: QuestionId) -> bool:
+    def takes_response(self, question_id: QuestionId) -> bool:
         question = self.questions.get(question_id)
         if question is None or question.status != "open":
             return False
@@ -288,7 +289,7 @@ class State:
 
 
 def resume_slot(runtime: str, project_path: str) -> str:
-    """Under which name a session keeps the resume key of this tool in this project."""
+    """The name under which a session keeps the resume key of this runtime in this project."""
     return f"{runtime} {project_path}"
 
 

@@ -1,5 +1,5 @@
-"""Read models: what a channel may know of jobs, questions, sessions, conversations and projects. Frozen, so that a
-channel keeps what it saw; made from the state by `core/read_models.py`. Knows neither the state nor any channel."""
+"""Read models: what a channel may know of jobs, questions, sessions, conversations and projects. Frozen: a view
+that a channel keeps never changes. `core/read_models.py` makes them from the state; this module knows no channel."""
 
 from typing import Literal
 
@@ -15,7 +15,7 @@ from fairlead.core.questions import QuestionFields
 
 
 class JobFields(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
-    """What everybody who looks at a job sees of it: channels, and the clients that a channel serves."""
+    """The fields of a job that both channels and the clients of a channel see."""
 
     job_id: JobId
     session_key: SessionKeyText
@@ -88,7 +88,7 @@ class ConversationView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ProjectView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """`disabled` says why nothing can be run in it; empty if something can."""
+    """`disabled` says why no agent can run in the project; empty if one can."""
 
     number: int
     name: str

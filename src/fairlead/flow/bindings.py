@@ -53,7 +53,7 @@ class Bindings:
     async def unbind(
         self, *, reason: str, binding_id: BindingId | None = None, target_session_key: SessionKeyText | None = None
     ) -> list[SessionBindingRecord]:
-        """What it ended, as it was, with status `ended` and the reason."""
+        """The bindings that this ended, each with status `ended` and the reason."""
         chosen = [
             b
             for b in self._ledger.state.bindings.values()

@@ -1,4 +1,4 @@
-"""The way in: everything that changes something passes here, and only allowed people pass."""
+"""The way in: every message, command and response of a person passes here, and only allowed people pass."""
 
 import msgspec
 
@@ -60,7 +60,7 @@ class FlowGate:
             raise FairleadError(Code.E_INTERNAL) from fault
 
     async def respond(self, response: RespondToQuestion) -> str:
-        self._ledger.check_room()
+        self._ledger.check_disk_space()
         clean = msgspec.structs.replace(
             response,
             chosen={question: clean_text(chosen) for question, chosen in response.chosen.items()},

@@ -3,8 +3,8 @@
 1. `decide`, the numbering and `apply` happen in one step without an await, so that the same message arriving twice at
    once is accepted once.
 2. Effects, replies and delivery wait until everything they were computed from is durable.
-3. A change is only a wake-up: workers look at the state, never at the notification's content. A follower looks in the
-   same step, so that what follows at once from a fact (a message taken, its job started) shares its sync.
+3. A change is only a wake-up: workers look at the state, never at the notification's content. A follower is called in
+   the same step, so that the facts which follow at once (a message is taken, its job starts) share one sync.
 """
 
 import asyncio
@@ -24,7 +24,8 @@ from fairlead.ports import Clock, Log
 Announce = Callable[[JournalEvent], None]
 
 STEPS_BEFORE_WATCHERS: Final = 2
-"""Whoever acts on a fact goes before whoever only watches: so many steps of the loop start an agent's process."""
+"""Once a fact is durable, watchers are told this many steps of the event loop later: the scheduler and the turn, which
+the same fact wakes, need two steps to start the agent's process, and watchers (edits of a status message) can wait."""
 
 
 class Ledger:
@@ -42,7 +43,7 @@ class Ledger:
         return self._clock.now()
 
     async def record_durably(self, command: Command) -> Decision:
-        """Decide, write, and return when it is durable. A refusal is raised, after what it left behind is durable."""
+        """Decide, write, and return when the facts are durable. A refusal is raised once its own facts are durable."""
         decision = self.apply_now(command)
         if decision is NOTHING:
             return decision  # nothing was decided, so nobody acts on it, and there is nothing to wait for
@@ -52,12 +53,14 @@ class Ledger:
         return decision
 
     def apply_now(self, command: Command) -> Decision:
-        """Decide, number and apply, without waiting for the disk. Alone, only for facts nobody waits for."""
+        """Decide, number and apply, without waiting for the disk. A caller that acts on them waits for it first."""
         now = self._clock.now()
         decision = decide(self.state, command, now, self.limits)
         if decision.events:
             first = self.state.seq + 1
-            self._journal.append(now, first, decision.events)  # encodes, and so may refuse, before anything is applied
+            self._journal.append(
+                now, first, decision.events
+            )  # first, because encoding may fail: then nothing is applied
             for index, event in enumerate(decision.events):
                 apply(self.state, first + index, now, event)
             self._unannounced.append((self.state.seq, decision.events))
@@ -76,7 +79,7 @@ class Ledger:
     def is_stalled(self) -> bool:
         return self._journal.is_stalled
 
-    def check_room(self) -> None:
+    def check_disk_space(self) -> None:
         """While the disk is full nothing new is taken, so that nothing taken is lost."""
         if self.is_stalled:
             raise error(Code.E_DISK_FULL)
@@ -90,13 +93,13 @@ class Ledger:
         await sleeper
 
     def wake(self) -> None:
-        """Wake whoever waits for a change: what they decide by besides the state has changed."""
+        """Wake the workers that wait for a change: something outside of the state that they decide by has changed."""
         self._wake()
 
     @contextmanager
-    def followed_by(self, follower: Callable[[], None]) -> Generator[None]:
-        """Meanwhile `follower` is called in the very step of every change: what it notes shares the change's sync,
-        instead of waiting for one of its own. Its own notes call it again."""
+    def call_on_change(self, follower: Callable[[], None]) -> Generator[None]:
+        """While the block lasts, `follower` is called in the very step of every change: the facts that it applies share
+        the change's sync instead of waiting for one of their own. These facts are changes too, and call it again."""
         self._followers.append(follower)
         try:
             yield
@@ -107,7 +110,7 @@ class Ledger:
         self._announcers.append(announce)
 
     async def run_announcements(self) -> None:
-        """Tell watchers what has become durable, in order, for ever."""
+        """Tell watchers of every fact that has become durable, in order, for ever."""
         while True:
             while self._unannounced:
                 seq, events = self._unannounced[0]

@@ -146,7 +146,7 @@ class PausableTimeout:
         self._timeout = asyncio.timeout(None)
 
     @property
-    def expired(self) -> bool:
+    def is_expired(self) -> bool:
         return self._timeout.expired()
 
     def remaining(self) -> float | None:
@@ -194,5 +194,5 @@ class PausableTimeout:
 
     def _schedule(self, due: float | None) -> None:
         # asyncio refuses a due time before the block, after it, and once the time is up.
-        if self._entered and not self._is_up and not self.expired:
+        if self._entered and not self._is_up and not self.is_expired:
             self._timeout.reschedule(due)

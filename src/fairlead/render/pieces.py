@@ -6,7 +6,7 @@ import msgspec
 
 from fairlead.render.fences import Line, scan
 from fairlead.render.line_cut import Measure
-from fairlead.render.split import DISCORD_LIMIT, SMALLEST_LIMIT, Piece, discord_length, split_lines
+from fairlead.render.split import DISCORD_LIMIT, SMALLEST_LIMIT, TextPiece, discord_length, split_lines
 from fairlead.render.words import say
 
 ANSWER_FILE: Final = "answer.md"
@@ -46,7 +46,7 @@ def _in_one_message(text: str, limit: int, measure: Measure, lang: str) -> str:
     half = (limit - _NOTE_ROOM) // 2
     head = split_lines(text, _at_least(half), measure)[0]
     if half < SMALLEST_LIMIT:  # too little room for both: the head alone
-        nothing = Piece("", head.last, head.last)
+        nothing = TextPiece("", head.last, head.last)
         return f"{head.text}\n{_note(text, [head], nothing, lang)}"
     tail = _tail(text, half, measure, after=head.last)
     return f"{head.text}\n{_note(text, [head], tail, lang)}\n{tail.text}"
@@ -56,7 +56,7 @@ def _at_least(limit: int) -> int:
     return max(limit, SMALLEST_LIMIT)
 
 
-def _tail(text: str, limit: int, measure: Measure, *, after: int) -> Piece:
+def _tail(text: str, limit: int, measure: Measure, *, after: int) -> TextPiece:
     """As much of the end as one message holds, from a line behind `after` on."""
     lines = list(scan(text.replace("\r\n", "\n").rstrip().split("\n")))
     room, start = limit, len(lines)
@@ -69,7 +69,7 @@ def _tail(text: str, limit: int, measure: Measure, *, after: int) -> Piece:
     end = "\n".join(([opened.opening] if opened else []) + [line.text for line in lines[start:]])
     fitting = split_lines(end, limit, measure)
     if len(fitting) == 1:
-        return Piece(fitting[0].text, start, len(lines) - 1)
+        return TextPiece(fitting[0].text, start, len(lines) - 1)
     return split_lines(text, limit, measure)[-1]  # the last line alone is too long
 
 
@@ -77,7 +77,7 @@ def _fence_cost(line: Line, measure: Measure) -> int:
     return 2 * measure(line.before.opening) + 2 if line.before else 0
 
 
-def _note(text: str, heads: list[Piece], tail: Piece, lang: str) -> str:
+def _note(text: str, heads: list[TextPiece], tail: TextPiece, lang: str) -> str:
     """How much stands between head and tail."""
     lines = tail.first - heads[-1].last - 1
     if lines > 0:

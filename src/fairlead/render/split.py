@@ -37,7 +37,7 @@ def discord_length(text: str) -> int:
     return len(text)
 
 
-class Piece(msgspec.Struct, frozen=True):
+class TextPiece(msgspec.Struct, frozen=True):
     """One message, and which lines of the text (from 0) it holds."""
 
     text: str
@@ -50,7 +50,7 @@ def split(text: str, limit: int = DISCORD_LIMIT, measure: Measure = discord_leng
     return [piece.text for piece in split_lines(text, limit, measure)]
 
 
-def split_lines(text: str, limit: int, measure: Measure = discord_length) -> list[Piece]:
+def split_lines(text: str, limit: int, measure: Measure = discord_length) -> list[TextPiece]:
     """As `split`, with the lines of each piece. `measure` is additive, and at least 1 for each character."""
     if limit < SMALLEST_LIMIT:
         raise ValueError(f"A message limit of {limit} leaves no room for text. Give at least {SMALLEST_LIMIT}.")
@@ -59,7 +59,7 @@ def split_lines(text: str, limit: int, measure: Measure = discord_length) -> lis
         return []
     lines = text.split("\n")
     if measure(text) <= limit and is_balanced(text):
-        return [Piece(text, 0, len(lines) - 1)]
+        return [TextPiece(text, 0, len(lines) - 1)]
     builder = _Builder(limit, measure, _whole_blocks(lines, limit, measure))
     for number, line in enumerate(lines):
         builder.add(number, line)
@@ -93,7 +93,7 @@ class _Builder:
         self._limit = limit
         self._measure = measure
         self._whole_blocks = whole_blocks
-        self._pieces: list[Piece] = []
+        self._pieces: list[TextPiece] = []
         self._placed: list[_PlacedLine] = []
         self._size = 0
         self._state: Fence | None = None
@@ -113,7 +113,7 @@ class _Builder:
             self._flush(self._best_cut())
         self._place(line, number, size)
 
-    def finish(self) -> list[Piece]:
+    def finish(self) -> list[TextPiece]:
         self._flush(len(self._placed))
         return self._pieces
 
@@ -213,7 +213,7 @@ def _short_fence(line: Line) -> Line:
     return msgspec.structs.replace(line, text=text)
 
 
-def _compose(placed: list[_PlacedLine]) -> Piece | None:
+def _compose(placed: list[_PlacedLine]) -> TextPiece | None:
     """The message made of these lines, balanced by itself; None if there is nothing in it to read."""
     lines = placed[1:] if placed and placed[0].line.role is Role.CLOSING else placed[:]
     while lines and lines[-1].line.is_blank and lines[-1].line.after is None:
@@ -229,4 +229,4 @@ def _compose(placed: list[_PlacedLine]) -> Piece | None:
         texts.insert(0, opened.opening)
     if (left_open := lines[-1].line.after) is not None:
         texts.append(left_open.closing)
-    return Piece("\n".join(texts), lines[0].number, lines[-1].number)
+    return TextPiece("\n".join(texts), lines[0].number, lines[-1].number)

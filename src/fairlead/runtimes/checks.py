@@ -9,7 +9,7 @@ import msgspec
 
 from fairlead.kit.framing import LineTooLong
 from fairlead.kit.processes import AT_ONCE, OwnedProcess
-from fairlead.ports import Health
+from fairlead.ports import RuntimeHealth
 from fairlead.runtimes.cli_turn import START_FAULTS, start_failure
 
 PATIENCE = 20.0
@@ -38,20 +38,20 @@ def version_in(said: str) -> Version | None:
     return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
 
 
-def judge_version(program: str, said: str, good: KnownGood, login_note: str) -> Health:
+def judge_version(program: str, said: str, good: KnownGood, login_note: str) -> RuntimeHealth:
     version = version_in(said)
     notes = [login_note] if login_note else []
     if version is None:
-        return Health(
+        return RuntimeHealth(
             ok=False, program=program, notes=(f"`{program} --version` names no version: {said[:100]!r}.", *notes)
         )
     shown = _write_version(version)
     if version < good.first:
         old = f"{program} {shown} is older than {_write_version(good.first)}, the oldest that works. Update it."
-        return Health(ok=False, program=program, version=shown, notes=(old, *notes))
+        return RuntimeHealth(ok=False, program=program, version=shown, notes=(old, *notes))
     if version > good.last:
         notes.insert(0, f"{program} {shown} is newer than {_write_version(good.last)}, the newest that was tried.")
-    return Health(ok=True, program=program, version=shown, notes=tuple(notes))
+    return RuntimeHealth(ok=True, program=program, version=shown, notes=tuple(notes))
 
 
 def login_note(login: Login, env: Mapping[str, str]) -> str:
@@ -61,7 +61,9 @@ def login_note(login: Login, env: Mapping[str, str]) -> str:
     return f"No login was found. {login.how}"
 
 
-async def check_program(program: str, env: Mapping[str, str], *, mark: str, good: KnownGood, login: Login) -> Health:
+async def check_program(
+    program: str, env: Mapping[str, str], *, mark: str, good: KnownGood, login: Login
+) -> RuntimeHealth:
     try:
         async with asyncio.timeout(PATIENCE):
             async with OwnedProcess.spawn(
@@ -69,11 +71,13 @@ async def check_program(program: str, env: Mapping[str, str], *, mark: str, good
             ) as process:
                 said = [line.decode(errors="replace") async for line in process.lines()]
     except TimeoutError:
-        return Health(ok=False, program=program, notes=(f"`{program} --version` did not end within {PATIENCE:.0f} s.",))
+        return RuntimeHealth(
+            ok=False, program=program, notes=(f"`{program} --version` did not end within {PATIENCE:.0f} s.",)
+        )
     except LineTooLong as fault:
-        return Health(ok=False, program=program, notes=(str(fault),))
+        return RuntimeHealth(ok=False, program=program, notes=(str(fault),))
     except START_FAULTS as fault:
-        return Health(ok=False, program=program, notes=(start_failure(fault).message,))
+        return RuntimeHealth(ok=False, program=program, notes=(start_failure(fault).message,))
     return judge_version(program, "\n".join(said), good, login_note(login, env))
 
 

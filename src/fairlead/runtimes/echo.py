@@ -25,7 +25,7 @@ from fairlead.core.engine import (
     TurnFailed,
 )
 from fairlead.errors import Code, error
-from fairlead.ports import AgentInfo, Health, RuntimeCapabilities
+from fairlead.ports import AgentInfo, RuntimeCapabilities, RuntimeHealth
 from fairlead.runtimes.echo_actions import AwaitAnswer, EchoTurn, Pause, perform
 from fairlead.runtimes.echo_script import read_script
 
@@ -130,7 +130,7 @@ class EchoRuntime:
                     raise error(Code.E_MODE_UNAVAILABLE, f"{instruction.mode[:60]!r} is not among {', '.join(MODES)}.")
                 self._modes[session_key] = instruction.mode
 
-    async def unasked(self) -> AsyncIterator[AgentInitiated]:
+    async def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
         while (event := await self._unasked.get()) is not None:
             yield event
 
@@ -150,8 +150,8 @@ class EchoRuntime:
             words = "was asked to stop" if how == "stop" else "was killed"
             inbox.stop(TurnFailed(Code.E_CLI_EXIT_NONZERO, f"The echo agent {words}.", turn.text))
 
-    async def check(self) -> Health:
-        return Health(
+    async def check(self) -> RuntimeHealth:
+        return RuntimeHealth(
             ok=True, program="built in", notes=("say `//help` to it in `fairlead chat` to see what it can play",)
         )
 

@@ -17,7 +17,7 @@ from fairlead.core.engine import (
     TurnFailed,
 )
 from fairlead.errors import FairleadError
-from fairlead.ports import AgentInfo, Health, JobLogs, RuntimeCapabilities
+from fairlead.ports import AgentInfo, JobLogs, RuntimeCapabilities, RuntimeHealth
 from fairlead.runtimes.cli_turn import CliCommand, CliTurn
 from fairlead.runtimes.translator import Translator
 
@@ -38,7 +38,7 @@ class Adapter(Protocol):
         """Raises the FairleadError that forbids the turn. Leaving the block removes what was made for the turn."""
         ...
 
-    async def check(self) -> Health: ...
+    async def check(self) -> RuntimeHealth: ...
 
 
 CAPABILITIES = RuntimeCapabilities(
@@ -85,7 +85,7 @@ class PerTurnRuntime:
         if turn is not None and isinstance(instruction, Interrupt):
             turn.interrupt()
 
-    async def unasked(self) -> AsyncIterator[AgentInitiated]:
+    async def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
         """Empty: between turns there is no process that could do anything."""
         for nothing in ():
             yield nothing
@@ -98,7 +98,7 @@ class PerTurnRuntime:
         if turn is not None:
             turn.interrupt()
 
-    async def check(self) -> Health:
+    async def check(self) -> RuntimeHealth:
         return await self._adapter.check()
 
     async def aclose(self) -> None:

@@ -14,7 +14,7 @@ from fairlead.store.writer import NO_ROOM
 
 BLOBS_NAME: Final = "blobs"
 REMEMBERED: Final = 1024
-"""So many names are known to be durable without writing them again; one that is forgotten is only written once more."""
+"""How many names are remembered as durable; bytes whose name was forgotten are only written once more."""
 
 
 class FileBlobs:
@@ -28,7 +28,7 @@ class FileBlobs:
     async def put(self, data: bytes) -> BlobName:
         name = BlobName(hashlib.sha256(data).hexdigest())
         path = self._directory / name
-        # A file that is merely there may be another call's, whose directory is not synced yet.
+        # A file that exists may be from another call that has not synced the directory yet.
         if name not in self._durable:
             try:
                 await self._offload(lambda: replace_durably(path, data, disk=self._disk))
@@ -45,17 +45,17 @@ class FileBlobs:
             del self._durable[next(iter(self._durable))]
 
     async def get(self, name: BlobName) -> bytes:
-        path = self._checked(name)
+        path = self._path_of(name)
         try:
             return await self._offload(lambda: self._disk.read(path))
         except FileNotFoundError:
             raise error(Code.E_ATTACHMENT_GONE, f"The stored file {name[:12]}… is no longer kept.") from None
 
     def path_of(self, name: BlobName) -> str:
-        return str(self._checked(name))
+        return str(self._path_of(name))
 
     def forget_unnamed(self, named: Iterable[str]) -> int:
-        """At start: what no live fact names was being written when Fairlead stopped, or belonged to a forgotten job."""
+        """At start: a blob that the state does not name was unfinished at the stop, or belonged to a forgotten job."""
         kept = frozenset(named)
         remove_leftovers(self._directory, disk=self._disk)
         gone = [name for name in self._disk.listdir(self._directory) if name not in kept]
@@ -64,7 +64,7 @@ class FileBlobs:
             self._durable.pop(name, None)
         return len(gone)
 
-    def _checked(self, name: str) -> Path:
+    def _path_of(self, name: str) -> Path:
         if len(name) != 64 or not all(c in "0123456789abcdef" for c in name):
             raise error(Code.E_ATTACHMENT_GONE, f"{name[:20]!r} names no stored file.")
         return self._directory / name

@@ -1,4 +1,4 @@
-"""config.json as a start and the daemon use it: edits are read from it, and what the journal says is written to it."""
+"""config.json as a start and the daemon use it: edits are read from it, and the state is written to it."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
 """`config.json`: a readable copy of what the journal says about owner and projects.
 
-It holds the hash of its own content. Unedited and stale, it is rewritten; edited by hand, its differences are taken
-over, checked like any command. A mistake in it stops the start and names the line; a path that is gone does not.
+The file holds the hash of its own content. A stale file that nobody edited is rewritten; the changes of a file that a
+person edited are decided like any command. A mistake in it stops the start and names the line; a missing path does not.
 """
 
 import hashlib
@@ -70,18 +70,18 @@ def was_edited(path: Path, disk: Disk) -> bool:
 
 
 def write_config(path: Path, data: bytes, disk: Disk) -> None:
-    """Only if it says something else than what is there."""
+    """Writes only if the content has changed."""
     if read_if_there(path, disk=disk) != data:
         replace_durably(path, data, disk=disk)
 
 
 def encode_config(state: State) -> bytes:
-    config = Config(1, state.owner_id, {p.name: _shown(p) for p in state.projects.values()})
+    config = Config(1, state.owner_id, {p.name: _config_project(p) for p in state.projects.values()})
     content = _without_hash(config)
     return json.dumps(content | {"content_hash": _hash(content)}, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
-def _shown(project: Project) -> ConfigProject:
+def _config_project(project: Project) -> ConfigProject:
     return ConfigProject(
         name=project.name,
         path=project.path,
@@ -127,12 +127,12 @@ def _mistake(key: str, project: ConfigProject) -> str:
 
 
 def refused_edit(path: Path, disk: Disk, name: str, problem: FairleadError) -> FairleadError:
-    """What was decided against about project `name`, said of the line where it stands."""
+    """The refusal of an edit of project `name`, with the line of the file where it stands."""
     return _at_line(path, disk.read(path), f"project {name!r}: {error_text(problem).what.rstrip('.')}", near=name)
 
 
 def _at_line(path: Path, data: bytes, mistake: str, near: str = "") -> FairleadError:
-    """Names the line on which the project, or the field that the mistake speaks of, stands."""
+    """The error, with the line of the project, or of the field that the mistake names."""
     wanted = near or mistake.rpartition("$")[2].strip("`.[]'\" ").rpartition(".")[2]
     numbered = enumerate(data.decode(errors="replace").splitlines(), 1)
     line = next((n for n, text in numbered if wanted and f'"{wanted}"' in text), 1)

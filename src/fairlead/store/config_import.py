@@ -17,7 +17,7 @@ class Edits(msgspec.Struct, frozen=True):
 
 
 def read_edits(path: Path, state: State, directories: Directories, disk: Disk) -> Edits:
-    """Nothing if the file is not there or nobody touched it: then the journal knows better."""
+    """No edits if the file is missing or nobody edited it: then the journal is newer."""
     config = read_config(path, disk)
     if config is None or not is_edited(config):
         return Edits()
@@ -34,5 +34,5 @@ def _command(project: ConfigProject, state: State, directories: Directories) -> 
 
 
 def _given_args(project: ConfigProject) -> dict[str, tuple[str, ...]]:
-    """An empty list is how the file shows that there are none."""
+    """The file shows an empty list for a tool without arguments."""
     return {tool: args for tool, args in project.default_args.items() if args}

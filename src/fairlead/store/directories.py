@@ -1,4 +1,4 @@
-"""What is really at a path. Registered projects are real paths: links and `..` are resolved once, here."""
+"""Looks at paths on the disk. Registered projects are real paths: links and `..` are resolved once, here."""
 
 import difflib
 import os
@@ -28,7 +28,7 @@ class RealDirectories:
 
 
 def _problem(real: Path, given: str) -> str:
-    # os.path says no to a name longer than the file system takes; pathlib raises
+    # os.path returns False for a name that is too long for the file system; pathlib raises
     if os.path.isdir(real):  # noqa: PTH112
         return "" if os.access(real, os.R_OK | os.X_OK) else f"{given} cannot be entered: permission denied."
     if os.path.exists(real):  # noqa: PTH110

@@ -1,4 +1,4 @@
-"""Reading back what the state has forgotten: the lines about a name, found through the index and in its absence.
+"""Reading back facts that the state has forgotten: the lines about a name, found with or without the index.
 
 The journal, from its first byte on, is covered by three parts that follow each other:
 1. runs of the index, on disk (`name_index.py`);
@@ -36,13 +36,13 @@ from fairlead.store.name_index import (
 from fairlead.store.reader import BLOCK
 
 Offload = Callable[[Callable[[], Any]], Awaitable[Any]]
-"""How blocking work is done: in a thread in the daemon, at once in the simulator."""
+"""Runs blocking work: the daemon in a thread, the simulator at once."""
 
 Stretch = tuple[int, int]
 """Whole lines: where they begin, and where they end."""
 
 RETRY_SECONDS: Final = 60.0
-"""After a run could not be written, for want of room or for another fault of the disk."""
+"""How long to wait after a run could not be written because the disk was full or failed."""
 
 
 class IndexedHistory:
@@ -71,7 +71,7 @@ class IndexedHistory:
     # --- looking back ------------------------------------------------------------------------------------------------
 
     async def lines_about(self, names: Sequence[str], end: int) -> list[Recorded]:
-        """`end` is that of a durable batch: nothing behind it is read."""
+        """`end` is the end of a durable batch: nothing behind it is read."""
         await self._load()
         wanted = frozenset(filter(None, names))
         runs, gap = self._runs, (self.indexed_end, self._tail_start)
@@ -97,7 +97,7 @@ class IndexedHistory:
         while True:
             try:
                 await self._load()
-                await self._merge_runs()  # what an earlier attempt had no room for
+                await self._merge_runs()  # an earlier attempt may have failed on a full disk
                 await self._close_gap()
                 await self._index_tail(until_durable)
             except OSError as fault:
@@ -111,7 +111,7 @@ class IndexedHistory:
             await self._unit_is_full.wait()
 
     async def _load(self) -> None:
-        """Once, when the index is first wanted: a start does not wait for it."""
+        """Loaded once, when the index is first needed, so that no start waits for it."""
         async with self._loading:
             if not self._is_loaded:
                 found: LoadedIndex = await self._do(self._load_and_clear)
@@ -137,7 +137,7 @@ class IndexedHistory:
             found: list[Block] = await self._do(
                 lambda: read_blocks(self._journal, self._disk, start, reach, self._sizes.block)  # noqa: B023 - awaited
             )
-            if reach == end:  # less than is worth a run: the tail grows by it
+            if reach == end:  # too little for a run of its own: these blocks join the tail
                 self._tail[:0] = found
                 self._tail_start = start
                 self._tail_size += end - start
@@ -154,7 +154,7 @@ class IndexedHistory:
         while self._tail_size >= self._sizes.unit and (unit := self._first_unit()):
             await until_durable(unit[-1].last_seq)
             run = await self._write_run(unit, 1)
-            # In one step: a line is in a run or in the tail, also when the merge below fails for want of room.
+            # In one step: a line is in a run or in the tail, also when the merge below fails on a full disk.
             self._runs = (*self._runs, run)
             del self._tail[: len(unit)]
             self._tail_start = run.end
@@ -186,7 +186,7 @@ class IndexedHistory:
             self._disk.unlink(run.path)
 
     async def _do(self, work: Callable[[], Any]) -> Any:
-        """To its end, also when we are cancelled: a thread must not write here after the lock is gone."""
+        """Waits for the end of the work, also when cancelled: no thread may write here after the lock is released."""
 
         async def offload() -> Any:
             return await self._offload(work)
@@ -227,7 +227,7 @@ def find_lines(disk: Disk, path: Path, end: int, names: Iterable[str], start: in
     while offset < end:
         read = disk.read(path, offset, min(BLOCK * 4, end - offset))
         if not read:
-            break  # the file is shorter than was said
+            break  # the file is shorter than the caller said
         offset += len(read)
         whole, _, rest = (rest + read).rpartition(b"\n")
         if any(needle in whole for needle in needles):

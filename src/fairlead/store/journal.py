@@ -25,8 +25,8 @@ from fairlead.ports import Recorded
 from fairlead.store import lines
 from fairlead.store.history import IndexedHistory, Offload
 from fairlead.store.name_index import INDEX_NAME, IndexSizes
-from fairlead.store.reader import BLOCK, Position, finished_end, read_lines
-from fairlead.store.snapshot import Unusable, encode_snapshot, load_snapshot, write_snapshot
+from fairlead.store.reader import BLOCK, Position, find_finished_end, read_lines
+from fairlead.store.snapshot import SnapshotUnusable, encode_snapshot, load_snapshot, write_snapshot
 from fairlead.store.writer import AppendFile, Batch, Writer
 
 JOURNAL_NAME: Final = "events.ndjson"
@@ -34,7 +34,7 @@ SNAPSHOT_NAME: Final = "snapshot.json"
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """What a start found: the state, where the journal ends, and what a person should be told about it."""
+    """The result of `open_state`: the state, where the journal ends, and reports for a person."""
 
     state: State
     position: Position
@@ -55,7 +55,7 @@ def open_state(directory: Path, disk: Disk) -> Opened:
 
 @contextmanager
 def _no_cycles_to_find() -> Generator[None]:
-    """A replay makes millions of small objects and no cycle: looking for cycles among them is time lost."""
+    """A replay makes millions of small objects and no cycles, so the garbage collector is off while it runs."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -71,7 +71,7 @@ def _cut_unfinished(journal: Path, disk: Disk, reports: list[str]) -> int:
     file = AppendFile(journal, disk)
     try:
         size = file.durable_offset
-        end = finished_end(disk, journal, size)
+        end = find_finished_end(disk, journal, size)
         if end < size:
             aside = journal.with_name(f"{journal.name}.torn-at-{end}")
             _copy_aside(disk.read(journal, end), aside, disk)
@@ -100,7 +100,7 @@ def _start_point(directory: Path, disk: Disk, reports: list[str]) -> tuple[State
     path = directory / SNAPSHOT_NAME
     try:
         loaded = load_snapshot(path, directory / JOURNAL_NAME, disk)
-    except Unusable as why:
+    except SnapshotUnusable as why:
         aside = path.with_name(f"{path.name}.set-aside")
         disk.replace(path, aside)
         disk.sync_directory(directory)
@@ -207,7 +207,7 @@ class FileJournal:
             await future
 
     async def lines_about(self, names: Sequence[str]) -> list[Recorded]:
-        position = self._position  # what is appended while this waits is not there to be read yet
+        position = self._position  # lines that are appended while this waits are not on disk yet
         await self.until_durable(position.seq)
         return await self._history.lines_about(names, position.offset)
 
@@ -243,7 +243,7 @@ class FileJournal:
         self._durable_seq = seq
         if self._stalled:
             self._stalled = False
-            log.warning("the disk has room again", message=f"{self._path} is written again; nothing was lost")
+            log.warning("the disk has space again", message=f"{self._path} is written again; nothing was lost")
         waiting = self._waiting
         while waiting and waiting[0][0] <= seq:
             _, _, future = heapq.heappop(waiting)
@@ -253,7 +253,7 @@ class FileJournal:
     def _became_stalled(self) -> None:
         if not self._stalled:
             self._stalled = True
-            log.error("the disk is full", message=f"{self._path} waits for room", error_code="E_DISK_FULL")
+            log.error("the disk is full", message=f"{self._path} waits for space", error_code="E_DISK_FULL")
 
     def _became_broken(self, fault: OSError) -> None:
         self._broken = error(

@@ -1,7 +1,7 @@
 """One journal line to and from bytes. No files, no clock: the caller brings both.
 
 A line is `{"seq":1,"ts":"…","type":"JobStarted","payload":{…},"crc":"89abcdef"}` and a newline. `crc` is the CRC-32 of
-every byte of the journal before it, this line's own beginning included: one number vouches for all that went before,
+every byte of the journal before it, this line's own beginning included: one number checks all bytes before it,
 so a whole block of lines is checked by looking at its last one. A line without `crc` is accepted and only adds its
 bytes to the chain.
 
@@ -20,13 +20,13 @@ from fairlead.core.fold import SILENT
 
 MORE: Final = b',"more":true'
 UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError)
-"""What decoding may raise; msgspec lets the second through as it is."""
+"""The errors of decoding; msgspec lets a UnicodeDecodeError through unchanged."""
 
 CRC_SUFFIX_LENGTH: Final = len(b',"crc":"00000000"}')
 
 
-class Line(msgspec.Struct, frozen=True, gc=False):
-    """A line whose payload is typed by its `type`. Its crc is not in it: that is checked on the bytes."""
+class JournalLine(msgspec.Struct, frozen=True, gc=False):
+    """A line whose payload is typed by its `type`. The crc is not a field: it is checked on the bytes."""
 
     seq: int
     ts: str
@@ -34,7 +34,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
 
 class Head(msgspec.Struct, gc=False):
-    """What can be read of any whole line, whoever wrote it."""
+    """The fields that every whole line has, also one that a newer Fairlead wrote."""
 
     seq: int
     ts: str
@@ -44,15 +44,15 @@ class Head(msgspec.Struct, gc=False):
 
 def _line_type(event_type: type[JournalEvent]) -> type[msgspec.Struct]:
     """A struct per event, so that one pass of the decoder checks envelope and payload together."""
-    return _tagged(event_type, [("seq", int), ("ts", str), ("payload", event_type)])
+    return _line_struct(event_type, [("seq", int), ("ts", str), ("payload", event_type)])
 
 
 def _silent_line_type(event_type: type[JournalEvent]) -> type[msgspec.Struct]:
     """The line of an event that changes nothing: its payload is skipped, and reads as None."""
-    return _tagged(event_type, [("seq", int), ("ts", str), ("payload", None, None)], rename={"payload": "skipped"})
+    return _line_struct(event_type, [("seq", int), ("ts", str), ("payload", None, None)], rename={"payload": "skipped"})
 
 
-def _tagged(event_type: type[JournalEvent], fields: list[Any], **how: Any) -> type[msgspec.Struct]:
+def _line_struct(event_type: type[JournalEvent], fields: list[Any], **how: Any) -> type[msgspec.Struct]:
     name = event_type.__name__
     return msgspec.defstruct(f"{name}Line", fields, tag_field="type", tag=name, frozen=True, gc=False, **how)
 
@@ -68,9 +68,9 @@ def any_of(types: Iterable[type[msgspec.Struct]]) -> Any:
 _LINE_TYPES: Final = {event_type: _line_type(event_type) for event_type in EVENT_TYPES}
 _FOR_REPLAY: Final = {**_LINE_TYPES, **{event_type: _silent_line_type(event_type) for event_type in SILENT}}
 
-decoder: Final[msgspec.json.Decoder[Line]] = msgspec.json.Decoder(any_of(_LINE_TYPES.values()))
-replay_decoder: Final[msgspec.json.Decoder[Line]] = msgspec.json.Decoder(any_of(_FOR_REPLAY.values()))
-"""As much of each line as a replay looks at: nearly every second one is a sign of life, and changes nothing."""
+decoder: Final[msgspec.json.Decoder[JournalLine]] = msgspec.json.Decoder(any_of(_LINE_TYPES.values()))
+replay_decoder: Final[msgspec.json.Decoder[JournalLine]] = msgspec.json.Decoder(any_of(_FOR_REPLAY.values()))
+"""Decodes only what a replay needs: nearly every second line is a sign of life, whose payload is skipped."""
 
 head_decoder: Final = msgspec.json.Decoder(Head)
 _encoder: Final = msgspec.json.Encoder()
@@ -114,7 +114,7 @@ def claimed_crc(line: bytes | bytearray) -> int | None:
         return None
 
 
-def sealed(content: bytes) -> bytes:
+def seal(content: bytes) -> bytes:
     """A JSON object that carries the crc of its own bytes."""
     body = content[:-1]
     return b'%s,"crc":"%08x"}' % (body, crc32(body))

@@ -1,11 +1,11 @@
-"""In which blocks of the journal a name stands: sorted runs of hashes on disk. Blocking; knows no event loop.
+"""The index: in which blocks of the journal a name stands, as sorted runs of hashes on disk. Blocking; knows no event
+loop. The journal alone is the source of facts, and the index can be rebuilt from it.
 
-Never the truth: the journal is.
 1. A run covers whole lines from `start` to `end`. It carries its own checksum and that of the journal's last bytes
    before `end`: a run that does not fit the journal, or is not what was written, is not used.
-2. A run tells blocks of whole lines; the lines are read and checked. Two names of one hash cost a look, no more.
+2. A run tells blocks of whole lines; the lines are read and checked. Two names with one hash only cost an extra read.
 3. Runs follow each other from the journal's first byte without a hole. What they do not cover is searched.
-4. Runs of one size become one: a look-up asks a handful of files, however old the journal is.
+4. Runs of one size are merged into one, so that a look-up reads a handful of files, however old the journal is.
 """
 
 import hashlib
@@ -49,10 +49,10 @@ class IndexSizes(msgspec.Struct, frozen=True):
 
 
 class Unindexable(Exception):  # noqa: N818 - says what the lines are
-    """Lines that cannot be understood: the journal's own reader says which and why."""
+    """The lines cannot be decoded: the journal's own reader says which and why."""
 
 
-class Unusable(Exception):  # noqa: N818 - says what the run is
+class IndexUnusable(Exception):  # noqa: N818 - says what the run is
     """Why a run cannot be used."""
 
 
@@ -155,7 +155,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         return [self._stretch(block, disk) for block in sorted(found)]
 
     def _blocks_with(self, wanted: int, disk: Disk) -> list[int]:
-        """Hashes are spread evenly, so the place of one is guessed: one read around the guess nearly always does."""
+        """Hashes are spread evenly, so the position of one is guessed: one read around the guess nearly always hits."""
         lowest, beyond = wanted << _BLOCK_BITS, (wanted + 1) << _BLOCK_BITS
         guess = wanted * self.entries >> _HASH_BITS
         width = 32 + 3 * isqrt(self.entries)
@@ -201,7 +201,7 @@ def _sort_entries(names_of_blocks: Iterable[set[str]]) -> "array[int]":
 
 
 def merge_runs(directory: Path, journal: Path, disk: Disk, runs: Sequence[Run]) -> Run:
-    """One run that says what these say, which follow each other."""
+    """One run with the entries of these runs, which follow each other."""
     bounds = array("Q", [runs[0].start])
     for run in runs:
         bounds.extend(run.read_bounds(disk)[1:])
@@ -276,7 +276,7 @@ class LoadedIndex(msgspec.Struct, frozen=True):
 
 
 def load_index(directory: Path, journal: Path, disk: Disk, end: int) -> LoadedIndex:
-    """What fits the journal as far as `end`, and reaches from its first byte without a hole. Changes nothing."""
+    """The runs that fit the journal up to `end` and cover it from its first byte without a hole. Changes nothing."""
     if not disk.exists(directory):
         return LoadedIndex()
     usable: dict[int, list[Run]] = {}
@@ -284,7 +284,7 @@ def load_index(directory: Path, journal: Path, disk: Disk, end: int) -> LoadedIn
     for name in names:
         try:
             run = read_run(directory / name, journal, disk, end)
-        except (Unusable, OSError):
+        except (IndexUnusable, OSError):
             continue
         usable.setdefault(run.start, []).append(run)
     chain: list[Run] = []
@@ -295,16 +295,16 @@ def load_index(directory: Path, journal: Path, disk: Disk, end: int) -> LoadedIn
 
 
 def read_run(path: Path, journal: Path, disk: Disk, journal_end: int) -> Run:
-    """Raises Unusable, with the reason."""
+    """Raises IndexUnusable, with the reason."""
     head = disk.read(path, 0, _HEADER.size)
     if len(head) != _HEADER.size or not head.startswith(_MAGIC):
-        raise Unusable("it is no run of the index")
+        raise IndexUnusable("it is no run of the index")
     _, start, end, fingerprint, units, count, entries = _HEADER.unpack(head)
     run = Run(path=path, start=start, end=end, units=units, blocks=count, entries=entries)
     if disk.size_of(path) != run.size or not start < end or not _has_right_checksum(run, disk):
-        raise Unusable("it is not what was written")
+        raise IndexUnusable("it is not what was written")
     if end > journal_end or _fingerprint(journal, disk, end) != fingerprint:
-        raise Unusable("it was made of another journal")
+        raise IndexUnusable("it was made of another journal")
     return run
 
 
@@ -317,7 +317,7 @@ def _has_right_checksum(run: Run, disk: Disk) -> bool:
 
 
 def agrees_with_journal(run: Run, journal: Path, disk: Disk) -> bool:
-    """Whether the run says of every block what the journal says. Raises Unindexable."""
+    """Whether the run has the names that each block of the journal holds. Raises Unindexable."""
     bounds = run.read_bounds(disk)
     names = (names_in(disk.read(journal, start, end - start)) for start, end in pairwise(bounds))
     return _sort_entries(names) == run.read_entries(0, run.entries, disk)

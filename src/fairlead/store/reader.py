@@ -1,9 +1,9 @@
 """Reading the journal back: every rule is checked, and every broken one names its file and line.
 
 1. `seq` rises by one. A gap or a repeat stops the reading.
-2. Every crc vouches for all bytes before it. A whole line that fails it stops the reading.
-3. Only the tail may be unfinished: a torn last line, or a batch without its last line. That never happened.
-4. A whole line that cannot be understood stops the reading; nothing is ever read as empty because it was unreadable.
+2. Every crc is that of all bytes before it. A whole line that fails it stops the reading.
+3. Only the tail may be unfinished: a torn last line, or a batch without its last line. It counts as not written.
+4. A whole line that cannot be understood stops the reading; an unreadable line is never skipped.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -17,14 +17,14 @@ from fairlead.core.fold import OutOfOrder, Unfit
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import Disk
 from fairlead.store import lines
-from fairlead.store.lines import Line
+from fairlead.store.lines import JournalLine
 
 BLOCK: Final = 1 << 18
 SLICE: Final = 1 << 16
 _KNOWN: Final = frozenset(t.__name__ for t in EVENT_TYPES)
 
-Take = Callable[[Iterable[Line]], None]
-Decode = Callable[[memoryview], list[Line]]
+Take = Callable[[Iterable[JournalLine]], None]
+Decode = Callable[[memoryview], list[JournalLine]]
 
 
 class Position(msgspec.Struct, frozen=True):
@@ -37,11 +37,11 @@ class Position(msgspec.Struct, frozen=True):
 
 def blocks(disk: Disk, path: Path, start: int, end: int) -> Iterator[tuple[bytearray, int]]:
     """Whole lines from `start` to `end`, about a block at a time: a buffer, and how far it is filled with them. The
-    buffer is the same one again and again, so whoever wants to keep something of it copies that."""
+    same buffer is filled again for each block, so a caller that keeps bytes of it copies them."""
     buffer = bytearray(BLOCK)
     while start < end:
         got = disk.read_into(path, start, memoryview(buffer)[: end - start])
-        cut = buffer.rfind(b"\n", 0, got) + 1  # what is behind it is read again: that costs less than moving it
+        cut = buffer.rfind(b"\n", 0, got) + 1  # the bytes behind it are read again, which costs less than moving them
         if cut:
             yield buffer, cut
             start += cut
@@ -51,18 +51,18 @@ def blocks(disk: Disk, path: Path, start: int, end: int) -> Iterator[tuple[bytea
             buffer = bytearray(4 * len(buffer))
 
 
-def finished_end(disk: Disk, path: Path, size: int) -> int:
-    """Where the last finished batch ends: what follows was being written when it stopped."""
+def find_finished_end(disk: Disk, path: Path, size: int) -> int:
+    """Where the last finished batch ends: the bytes behind it were being written when the process stopped."""
     window = BLOCK
     while True:
         begin = max(0, size - window)
-        end = _finished_within(disk.read(path, begin, size - begin), from_start=begin == 0)
+        end = _end_of_last_batch(disk.read(path, begin, size - begin), from_start=begin == 0)
         if end is not None:
             return begin + end
         window *= 4
 
 
-def _finished_within(tail: bytes, *, from_start: bool) -> int | None:
+def _end_of_last_batch(tail: bytes, *, from_start: bool) -> int | None:
     """The end of the last line in `tail` that closes its batch; None if that lies before `tail`."""
     end = tail.rfind(b"\n") + 1
     while end > 0:
@@ -86,7 +86,7 @@ def read_lines(
 ) -> Position:
     """Give every line between `position` and `end` to `take`; the position after the last."""
     for buffer, length in blocks(disk, path, position.offset, end):
-        chain = _checked_chain(buffer, length, position.chain)
+        chain = _check_chain(buffer, length, position.chain)
         if chain is None:
             raise _culprit(path, buffer[:length], position)
         try:
@@ -99,8 +99,8 @@ def read_lines(
     return position
 
 
-def decode_strictly(view: memoryview) -> list[Line]:
-    """Also what a replay does not look at: the payload of every event, and lines with nothing in them."""
+def decode_strictly(view: memoryview) -> list[JournalLine]:
+    """Decodes also what a replay skips: the payload of every event, and empty lines."""
     found = lines.decoder.decode_lines(view)
     if len(found) != bytes(view).count(b"\n"):
         raise OutOfOrder
@@ -121,12 +121,12 @@ def _take_block(buffer: bytearray, length: int, seq: int, take: Take, decode: De
     return seq
 
 
-def _checked_chain(buffer: bytearray, length: int, chain: int) -> int | None:
+def _check_chain(buffer: bytearray, length: int, chain: int) -> int | None:
     """The chain after these lines, or None if their last crc says that something in them is not what was written."""
     last = buffer[buffer.rfind(b"\n", 0, length - 1) + 1 : length - 1]
     claimed = lines.claimed_crc(last)
     if claimed is None:
-        # The last line carries no crc: look at each, so that those which do are still believed only if right.
+        # The last line carries no crc: check each line, so that a wrong crc in an earlier one is still found.
         return _chain_line_by_line(buffer[:length], chain)
     cut = length - 1 - lines.CRC_SUFFIX_LENGTH
     view = memoryview(buffer)
@@ -136,7 +136,7 @@ def _checked_chain(buffer: bytearray, length: int, chain: int) -> int | None:
 
 def _chain_line_by_line(block: bytearray, chain: int) -> int | None:
     for raw in block[:-1].split(b"\n"):
-        # An empty line is none to the decoder: nobody but the crc would miss it, and here it may be nobody.
+        # The decoder skips an empty line and only the crc would show it; here there may be no crc.
         if not raw.strip() or not lines.is_sound(raw, chain):
             return None
         chain = lines.chain_over(raw + b"\n", chain)

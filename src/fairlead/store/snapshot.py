@@ -1,7 +1,8 @@
-"""The state at a durable moment, so that a start reads only the tail. Never the truth: the journal is.
+"""The state at a durable moment, so that a start reads only the tail of the journal. The journal alone is the source of
+facts: a snapshot can be thrown away.
 
-A snapshot names the last line it covers by seq, byte offset and crc, and ends with the crc of its own bytes: what does
-not fit the journal, or is not what was written, is set aside.
+A snapshot names the last line it covers by seq, byte offset and crc, and ends with the crc of its own bytes: a
+snapshot that does not fit the journal, or was damaged, is set aside.
 Its file keeps the names of the published format (`thread_id`, `project_name`, `discord_message_id`, `dedupe` …).
 """
 
@@ -30,7 +31,7 @@ _JOB_DEFAULTS: Final = dict.fromkeys(_JOB_FIELDS) | {"attempt": 1}
 _RESUME_FIELD: Final = {"codex": "thread_id"}
 
 
-class Unusable(Exception):  # noqa: N818 - says what the snapshot is
+class SnapshotUnusable(Exception):  # noqa: N818 - says what the snapshot is
     """Why a snapshot cannot be used."""
 
 
@@ -58,7 +59,7 @@ def encode_snapshot(state: State, position: Position, last_line: bytes) -> bytes
         "line_crc": f"{lines.claimed_crc(last_line) or 0:08x}",
         "line_length": len(last_line),
     }
-    return lines.sealed(msgspec.json.encode(cover | _published(msgspec.to_builtins(state), state)))
+    return lines.seal(msgspec.json.encode(cover | _to_published(msgspec.to_builtins(state), state)))
 
 
 def write_snapshot(path: Path, data: bytes, disk: Disk) -> None:
@@ -66,7 +67,7 @@ def write_snapshot(path: Path, data: bytes, disk: Disk) -> None:
 
 
 def load_snapshot(path: Path, journal: Path, disk: Disk) -> Loaded | None:
-    """None if there is none; raises Unusable with the reason if there is one that does not fit."""
+    """None if there is none; raises SnapshotUnusable with the reason if there is one that does not fit."""
     data = read_if_there(path, disk=disk)
     if data is None:
         return None
@@ -74,16 +75,16 @@ def load_snapshot(path: Path, journal: Path, disk: Disk) -> Loaded | None:
         cover = msgspec.json.decode(data, type=_Cover)
         raw = msgspec.json.decode(data)
     except lines.UNREADABLE as fault:
-        raise Unusable(f"it cannot be read ({fault})") from None
+        raise SnapshotUnusable(f"it cannot be read ({fault})") from None
     if (cover.version, cover.fold) != (FORMAT_VERSION, FOLD_VERSION):
-        raise Unusable(f"it was made by another version (format {cover.version}, fold {cover.fold})")
+        raise SnapshotUnusable(f"it was made by another version (format {cover.version}, fold {cover.fold})")
     if not lines.is_sealed(data):
-        raise Unusable("it is not what was written: its checksum does not fit")
+        raise SnapshotUnusable("it is not what was written: its checksum does not fit")
     chain = _chain_after_cover(cover, journal, disk)
     try:
-        state = msgspec.convert(_internal(raw), State)
+        state = msgspec.convert(_from_published(raw), State)
     except (*lines.UNREADABLE, KeyError, AttributeError, TypeError) as fault:
-        raise Unusable(f"its content cannot be understood ({fault})") from None
+        raise SnapshotUnusable(f"its content cannot be understood ({fault})") from None
     return Loaded(state, Position(cover.offset, cover.seq, chain))
 
 
@@ -92,50 +93,50 @@ def _chain_after_cover(cover: _Cover, journal: Path, disk: Disk) -> int:
     start = cover.offset - cover.line_length - 1
     covered = disk.read(journal, max(start, 0), cover.line_length + 1) if disk.exists(journal) else b""
     if len(covered) != cover.line_length + 1 or not covered.endswith(b"\n"):
-        raise Unusable(f"it covers {cover.seq} lines, more than the journal has")
+        raise SnapshotUnusable(f"it covers {cover.seq} lines, more than the journal has")
     claimed = lines.claimed_crc(covered[:-1])
     try:
         head = lines.head_decoder.decode(covered)
     except lines.UNREADABLE:
-        raise Unusable("the journal holds no line where it says one is") from None
+        raise SnapshotUnusable("the journal holds no line where it says one is") from None
     if claimed is None or f"{claimed:08x}" != cover.line_crc or head.seq != cover.seq:
-        raise Unusable("the journal holds another line where it ends")
+        raise SnapshotUnusable("the journal holds another line where it ends")
     return lines.chain_over(covered[-1 - lines.CRC_SUFFIX_LENGTH :], claimed)
 
 
-def _published(data: dict[str, Any], state: State) -> dict[str, Any]:
+def _to_published(data: dict[str, Any], state: State) -> dict[str, Any]:
     sessions = {}
     for key, session in data["sessions"].items():
         live = state.sessions[key]
         project = state.projects.get(live.project)
         resume = live.resume_keys.get(resume_slot(live.runtime, project.path if project else ""))
-        shown = _renamed(session, _SESSION_NAMES) | {
+        shown = _rename_fields(session, _SESSION_NAMES) | {
             "adapter_state": {_RESUME_FIELD.get(live.runtime, "session_id"): resume} if resume else {},
             "adapter_states": live.resume_keys,
         }
         # Another agent id may have had a session in the same thread.
         name = live.session_id if live.session_id not in sessions else key
         sessions[name] = dict.fromkeys(_SESSION_FIELDS) | {"queue": []} | shown
-    jobs = {key: _JOB_DEFAULTS | _renamed(job, _JOB_NAMES) for key, job in data["jobs"].items()}
+    jobs = {key: _JOB_DEFAULTS | _rename_fields(job, _JOB_NAMES) for key, job in data["jobs"].items()}
     days = (*state.outcomes_by_day.values(), state.outcomes_today)
     dedupe = {f"{at}:{i}": outcome for day in days for at, outcomes in day.items() for i, outcome in outcomes.items()}
-    return _renamed(data, _STATE_NAMES) | {"sessions": sessions, "jobs": jobs, "dedupe": dedupe}
+    return _rename_fields(data, _STATE_NAMES) | {"sessions": sessions, "jobs": jobs, "dedupe": dedupe}
 
 
-def _internal(data: dict[str, Any]) -> dict[str, Any]:
+def _from_published(data: dict[str, Any]) -> dict[str, Any]:
     sessions = {}
     for session in data["sessions"].values():
-        inner = _renamed(session, _inverse(_SESSION_NAMES))
+        inner = _rename_fields(session, _invert(_SESSION_NAMES))
         inner.pop("adapter_state")
         inner.pop("adapter_states")
         sessions[inner["session_key"]] = inner
-    jobs = {k: _renamed(j, _inverse(_JOB_NAMES)) for k, j in data["jobs"].items()}
-    return _renamed(data, _inverse(_STATE_NAMES)) | {"sessions": sessions, "jobs": jobs}
+    jobs = {k: _rename_fields(j, _invert(_JOB_NAMES)) for k, j in data["jobs"].items()}
+    return _rename_fields(data, _invert(_STATE_NAMES)) | {"sessions": sessions, "jobs": jobs}
 
 
-def _renamed(fields: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+def _rename_fields(fields: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
     return {names.get(name, name): value for name, value in fields.items()}
 
 
-def _inverse(names: dict[str, str]) -> dict[str, str]:
+def _invert(names: dict[str, str]) -> dict[str, str]:
     return {shown: name for name, shown in names.items()}

@@ -1,4 +1,4 @@
-"""When a snapshot is due: after so many events or seconds, one at a time, and never at the journal's expense."""
+"""When a snapshot is due: after so many events or seconds, one at a time, and seldom enough to leave the disk free."""
 
 import asyncio
 from typing import Final
@@ -19,7 +19,7 @@ class SnapshotPace(msgspec.Struct, frozen=True):
 
 
 async def keep_snapshots(journal: Snapshots, state: State, pace: SnapshotPace) -> None:
-    """For ever. A snapshot that cannot be written is told and tried again: the journal alone is enough to start."""
+    """For ever. A snapshot that cannot be written is logged and tried again: a start can do without it."""
     loop = asyncio.get_running_loop()
     covered = state.seq
     while True:

@@ -1,6 +1,6 @@
 """Checks every rule of a journal without changing a byte: lines, snapshot, index, and the account of its messages.
 
-It is read in blocks, so that a journal of any size is checked in the memory that its live state takes."""
+The journal is read in blocks, so that checking a large one takes no more memory than its live state."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -14,8 +14,8 @@ from fairlead.kit.files import Disk
 from fairlead.render.errors import error_sentence, error_text
 from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME
 from fairlead.store.name_index import INDEX_NAME, agrees_with_journal, load_index
-from fairlead.store.reader import Position, decode_strictly, finished_end, read_lines
-from fairlead.store.snapshot import Unusable, load_snapshot
+from fairlead.store.reader import Position, decode_strictly, find_finished_end, read_lines
+from fairlead.store.snapshot import SnapshotUnusable, load_snapshot
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ def verify(directory: Path, disk: Disk) -> Verdict:
     if not disk.exists(path):
         return Verdict(ok=True, lines=(f"{path}: there is no journal yet.",))
     size = disk.size_of(path)
-    end = finished_end(disk, path, size)
+    end = find_finished_end(disk, path, size)
     state = State()
     try:
         position = read_lines(disk, path, Position(), end, lambda lines: replay(state, lines), decode=decode_strictly)
@@ -50,13 +50,13 @@ def _check_snapshot(directory: Path, disk: Disk, state: State, said: list[str]) 
     path, journal = directory / SNAPSHOT_NAME, directory / JOURNAL_NAME
     try:
         loaded = load_snapshot(path, journal, disk)
-    except Unusable as why:
+    except SnapshotUnusable as why:
         said.append(f"{path} will not be used: {why}. The journal alone is enough.")
         return True
     if loaded is None:
         said.append(f"{path}: there is none; the journal alone is enough.")
         return True
-    end = finished_end(disk, journal, disk.size_of(journal))
+    end = find_finished_end(disk, journal, disk.size_of(journal))
     try:
         read_lines(disk, journal, loaded.position, end, lambda lines: replay(loaded.state, lines))
     except FairleadError as broken:
@@ -69,7 +69,7 @@ def _check_snapshot(directory: Path, disk: Disk, state: State, said: list[str]) 
 
 
 def _check_index(directory: Path, disk: Disk, end: int, said: list[str]) -> bool:
-    """Where it covers the journal it must say of every block what the journal says; the rest is searched."""
+    """Every run of the index must have the names that its blocks of the journal hold."""
     path, journal = directory / INDEX_NAME, directory / JOURNAL_NAME
     index = load_index(path, journal, disk, end)
     if not index.runs:
@@ -88,12 +88,14 @@ def _check_index(directory: Path, disk: Disk, end: int, said: list[str]) -> bool
 def _check_account(state: State, said: list[str]) -> bool:
     """Everything received has ended in one way, or is still live; nothing is counted twice."""
     account, live = state.account, state.live_counts()
-    total = account.settled + sum(live.values())
-    parts = " + ".join(f"{count} {name}" for name, count in {**_settled(account), **live}.items() if count) or "0"
+    total = account.settled_total + sum(live.values())
+    parts = (
+        " + ".join(f"{count} {name}" for name, count in {**_count_outcomes(account), **live}.items() if count) or "0"
+    )
     adds_up = account.received == total
     said.append(f"The account {'adds up' if adds_up else 'DOES NOT ADD UP'}: {account.received} received = {parts}.")
     return adds_up
 
 
-def _settled(account: Account) -> dict[str, int]:
+def _count_outcomes(account: Account) -> dict[str, int]:
     return {name: count for name, count in asdict(account).items() if name != "received"}

@@ -1,7 +1,8 @@
-"""The journal's one writing end: bytes in order, each batch durable before it is called so.
+"""The only writer of the journal: bytes in order, and each batch reported as durable only after its sync.
 
 1. Bytes are written, then synced. Batches that wait together share one sync (group commit).
-2. A write that fails for want of room is cut back to the last durable byte and tried again; meanwhile it is stalled.
+2. A write that fails because the disk is full is cut back to the last durable byte and tried again; until it succeeds,
+   the journal is stalled.
 3. A failed sync, or any other failed write, is the end: after it nothing on this file can be trusted.
 """
 
@@ -17,8 +18,8 @@ RETRY_SECONDS: Final = 1.0
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
-class NoRoom(Exception):  # noqa: N818 - a condition, not a mistake
-    """The disk takes no more; what was half written has been cut off again."""
+class DiskFull(Exception):  # noqa: N818 - a condition, not a mistake
+    """The disk is full; the bytes that were half written have been cut off again."""
 
 
 class AppendFile:
@@ -37,7 +38,7 @@ class AppendFile:
             if fault.errno not in NO_ROOM:
                 raise
             self._disk.truncate(self._handle, self.durable_offset)
-            raise NoRoom(str(self.path)) from fault
+            raise DiskFull(str(self.path)) from fault
 
     def sync(self) -> None:
         self._disk.sync(self._handle)
@@ -58,7 +59,7 @@ class Batch(NamedTuple):
 
 
 class Progress(Protocol):
-    """What a writer reports, from whichever thread it runs in."""
+    """The reports of a writer; it may call them from its own thread."""
 
     def on_durable(self, seq: int) -> None: ...
 
@@ -121,7 +122,7 @@ class ThreadedWriter:
             try:
                 file.write(data)
                 file.sync()
-            except NoRoom:
+            except DiskFull:
                 progress.on_stalled()
                 if self._closing.wait(self._retry_seconds):
                     return False

@@ -66,7 +66,7 @@ class ChannelHistory:
         return str(self._last_id)
 
     def add(self, outgoing: OutgoingMessage, now: float) -> Post:
-        remembered = self._remembered(outgoing, now)
+        remembered = self._find_by_nonce(outgoing, now)
         if remembered is not None:
             return remembered
         question_id = "" if outgoing.question is None else outgoing.question.question_id
@@ -92,18 +92,18 @@ class ChannelHistory:
         self.threads[outgoing.thread_from] = outgoing.thread_name
         return outgoing.thread_from
 
-    def _remembered(self, outgoing: OutgoingMessage, now: float) -> Post | None:
+    def _find_by_nonce(self, outgoing: OutgoingMessage, now: float) -> Post | None:
         recent = (p for p in self.posts if now - p.at <= NONCE_MEMORY_SEC and p.address == outgoing.destination.address)
         return next((p for p in recent if p.nonce == outgoing.nonce), None)
 
-    def found(self, outgoing: OutgoingMessage) -> Post | None:
+    def find_by_text(self, outgoing: OutgoingMessage) -> Post | None:
         """By what a reader can see: after the last known message, the same text or the same buttons."""
         after = int(outgoing.after_message_id) if outgoing.after_message_id.isdecimal() else 0
         later = (p for p in self.posts if p.address == outgoing.destination.address and int(p.message_id) > after)
         question_id = "" if outgoing.question is None else outgoing.question.question_id
         return next((p for p in later if p.text == outgoing.text and p.question_id == question_id), None)
 
-    def seen_at(self, conversation: ConversationRef) -> list[Post]:
+    def posts_at(self, conversation: ConversationRef) -> list[Post]:
         return [p for p in self.posts if p.address == conversation.address]
 
 
@@ -153,7 +153,7 @@ class RecordingChannel:
             raise ChannelAway(self.name)
         await asyncio.sleep(self._latency())
         self._refuse(outgoing, weather)
-        made = "" if weather in {Weather.LOST_ON_THE_WAY, Weather.HANGS_AND_IS_LOST} else self._made(outgoing)
+        made = "" if weather in {Weather.LOST_ON_THE_WAY, Weather.HANGS_AND_IS_LOST} else self._make_post(outgoing)
         if weather in {Weather.HANGS, Weather.HANGS_AND_IS_LOST}:
             await asyncio.sleep(300)
         else:
@@ -168,7 +168,7 @@ class RecordingChannel:
         if weather is Weather.REFUSED_FOR_NOW:
             raise DeliveryLater(Code.E_DISCORD_RATE_LIMIT, 2.0, must_wait=True)
 
-    def _made(self, outgoing: OutgoingMessage) -> str:
+    def _make_post(self, outgoing: OutgoingMessage) -> str:
         if self._is_unplugged:
             raise ChannelAway("unplugged")
         if outgoing.thread_name:
@@ -184,5 +184,5 @@ class RecordingChannel:
             raise DeliveryLater(Code.E_DISCORD_RATE_LIMIT, 2.0, must_wait=True)
         if outgoing.thread_name:
             return outgoing.thread_from if outgoing.thread_from in self.history.threads else None
-        post = self.history.found(outgoing)
+        post = self.history.find_by_text(outgoing)
         return None if post is None else post.message_id

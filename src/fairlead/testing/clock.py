@@ -26,7 +26,7 @@ class PowerLost(Exception):  # noqa: N818 - what happened, not a mistake
 
 
 class NothingLeft(Exception):  # noqa: N818 - see above
-    """Everything waits and no timer is set: without help from outside this would stand still for ever."""
+    """Everything waits and no timer is set: without a call from outside, the loop would wait for ever."""
 
 
 class VirtualLoop(asyncio.AbstractEventLoop):
@@ -159,7 +159,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def _do(future: asyncio.Future[T], func: Callable[..., T], args: tuple[Any, ...]) -> None:
         try:
             result = func(*args)
-        except Exception as fault:  # a thread pool gives any fault of the work to the one who waits for it
+        except Exception as fault:  # a thread pool gives any exception to the caller that awaits the work
             if not future.done():
                 future.set_exception(fault)
         else:
@@ -191,7 +191,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._timers.clear()
 
     async def shutdown_asyncgens(self) -> None:
-        """Generators are closed by whoever opened them."""
+        """The code that opened an async generator closes it."""
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109
         """There is none."""

@@ -1,4 +1,4 @@
-"""A disk that keeps only what it promised: what was not synced may be lost or torn at any byte when the power goes.
+"""A disk that keeps only what it promised: unsynced bytes may be lost or torn anywhere at a power cut.
 
 Implements kit's Disk in memory. It fills up, takes less than it was given, and fails to sync, when told to.
 
@@ -115,13 +115,13 @@ class _Directory:
     def after_death(self) -> "_Directory":
         copies: dict[int, _Node] = {}
 
-        def copied(node: "_Node | None") -> "_Node | None":
+        def copy_node(node: "_Node | None") -> "_Node | None":
             return None if node is None else copies.setdefault(id(node), node.after_death())
 
         copy = _Directory(mode=self.mode)
-        copy.durable = {name: node for name, was in self.durable.items() if (node := copied(was)) is not None}
-        copy.names = {name: node for name, was in self.names.items() if (node := copied(was)) is not None}
-        copy.pending = [_Named(c.name, copied(c.node), c.former) for c in self.pending]
+        copy.durable = {name: node for name, was in self.durable.items() if (node := copy_node(was)) is not None}
+        copy.names = {name: node for name, was in self.names.items() if (node := copy_node(was)) is not None}
+        copy.pending = [_Named(c.name, copy_node(c.node), c.former) for c in self.pending]
         return copy
 
 
@@ -157,19 +157,19 @@ class SimulatedDisk:
         self._failing_sync = self.syncs + after
 
     def crash(self, rng: Random, *, power_lost: bool = True) -> "SimulatedDisk":
-        """The disk as the next process finds it. This one stays as it is, so that whoever still holds it does no
-        harm."""
+        """The disk as the next process finds it. This one stays as it is, so that code
+        which still holds it does no harm."""
         found = SimulatedDisk(capacity=self.capacity)
         found._root = self._root.after_power_loss(rng) if power_lost else self._root.after_death()
         return found
 
     def durable_bytes(self, path: Path) -> bytes:
-        """What of this file is certain to survive the next crash; for those who judge, not for those who store."""
+        """The bytes of this file that are certain to survive the next crash; for the judge, not for the store."""
         node = self._durable_node(path)
         return bytes(node.durable) if isinstance(node, _File) else b""
 
     @property
-    def used(self) -> int:
+    def used_bytes(self) -> int:
         return _bytes_in(self._root)
 
     # --- Disk --------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ class SimulatedDisk:
         if node is None:
             node = _File(mode=mode)
             directory.do(_Named(path.name, node))
-        return self._opened(node)
+        return self._make_handle(node)
 
     def open_new(self, path: Path, mode: int = PRIVATE_FILE) -> Handle:
         if self.exists(path):
@@ -196,10 +196,10 @@ class SimulatedDisk:
         if self.short_writes is not None and size:
             size = self.short_writes.randint(1, size)
         if self.capacity is not None:
-            room = max(0, self.capacity - self.used)
-            if room == 0 and size:
+            free = max(0, self.capacity - self.used_bytes)
+            if free == 0 and size:
                 raise _fault(errno.ENOSPC, Path())
-            size = min(size, room)
+            size = min(size, free)
         file.do(_Append(bytes(data[:size])))
         return size
 
@@ -270,12 +270,12 @@ class SimulatedDisk:
     # -----------------------------------------------------------------------------------------------------------
 
     def _operate(self) -> None:
-        """Somebody may want to see the disk, or to crash, just before it changes."""
+        """Called before each change, so that the simulator can look at the disk, or crash, at that point."""
         number, self.operations = self.operations, self.operations + 1
         if self.before_operation is not None:
             self.before_operation(number)
 
-    def _opened(self, file: _File) -> Handle:
+    def _make_handle(self, file: _File) -> Handle:
         self._handles += 1
         handle = Handle(self._handles)
         self._open[handle] = file

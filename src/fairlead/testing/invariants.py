@@ -18,7 +18,7 @@ from fairlead.store import lines
 from fairlead.store.history import find_named_lines, read_lines_about
 from fairlead.store.journal import SNAPSHOT_NAME, open_state
 from fairlead.store.name_index import Unindexable, names_in
-from fairlead.store.reader import finished_end
+from fairlead.store.reader import find_finished_end
 from fairlead.store.verification import Verdict, verify
 from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.world import JOURNAL, STATE, World
@@ -42,7 +42,7 @@ def judge(world: World) -> None:
     _state_is_the_fold(world, facts)
 
 
-def _facts(world: World) -> list[lines.Line] | None:
+def _facts(world: World) -> list[lines.JournalLine] | None:
     """Every durable line, if the real judge of journals agrees with all of them."""
     world.clear_up()
     try:
@@ -77,7 +77,7 @@ def _compare_index(world: World, found: SimulatedDisk) -> None:
     if not found.exists(JOURNAL):
         return
     durable = found.durable_bytes(JOURNAL)
-    end = finished_end(found, JOURNAL, found.size_of(JOURNAL))
+    end = find_finished_end(found, JOURNAL, found.size_of(JOURNAL))
     for name in sorted(names_in(durable[: durable.rfind(b"\n") + 1])):
         through_index = [line.seq for line in read_lines_about(JOURNAL, [name], found)]
         searched = find_named_lines(found, JOURNAL, frozenset({name}), (), [(0, end)])
@@ -89,7 +89,7 @@ class _Cover(msgspec.Struct):
     seq: int
 
 
-def _promises_are_kept(world: World, facts: list[lines.Line]) -> None:
+def _promises_are_kept(world: World, facts: list[lines.JournalLine]) -> None:
     enqueued = {
         (f.payload.conversation.address, f.payload.message_id): f.payload.job_id
         for f in facts
@@ -108,7 +108,7 @@ def _promises_are_kept(world: World, facts: list[lines.Line]) -> None:
             world.accuse(f"message {promise.message_id} was refused, and the journal says {refused.get(key)}")
 
 
-def _every_message_has_one_outcome(world: World, facts: list[lines.Line]) -> None:
+def _every_message_has_one_outcome(world: World, facts: list[lines.JournalLine]) -> None:
     outcomes: defaultdict[tuple[str, str], int] = defaultdict(int)
     for fact in facts:
         if isinstance(fact.payload, e.JobEnqueued | e.MessageRefused | e.MessageSkipped):
@@ -118,7 +118,7 @@ def _every_message_has_one_outcome(world: World, facts: list[lines.Line]) -> Non
             world.accuse(f"{address} message {message_id} was taken {count} times")
 
 
-def _every_job_ends_once_and_owes(world: World, facts: list[lines.Line]) -> None:
+def _every_job_ends_once_and_owes(world: World, facts: list[lines.JournalLine]) -> None:
     ends: defaultdict[str, list[int]] = defaultdict(list)
     owed: dict[str, int] = {}
     for fact in facts:
@@ -138,7 +138,7 @@ def _number(job_id: str) -> int:
     return int(job_id.rpartition("_")[2])
 
 
-def _starts_are_first_in_first_out(world: World, facts: list[lines.Line]) -> None:
+def _starts_are_first_in_first_out(world: World, facts: list[lines.JournalLine]) -> None:
     """A job's number says when it was taken. What the agent began by itself asked for no turn."""
     own = {f.payload.job_id for f in facts if isinstance(f.payload, e.JobEnqueued) and f.payload.cause == "agent"}
     last: dict[str, str] = {}
@@ -155,7 +155,7 @@ def _starts_are_first_in_first_out(world: World, facts: list[lines.Line]) -> Non
             world.accuse(f"{invoked.job_id} ran, and the journal does not know that it began")
 
 
-def _deliveries_are_once_and_in_order(world: World, facts: list[lines.Line]) -> None:
+def _deliveries_are_once_and_in_order(world: World, facts: list[lines.JournalLine]) -> None:
     plans = {f.payload.entry_id: f.payload for f in facts if isinstance(f.payload, e.DeliveryPlanned)}
     given_up = {f.payload.entry_id for f in facts if isinstance(f.payload, e.DeliveryAbandoned)}
     order = {f.payload.entry_id: f.seq for f in facts if isinstance(f.payload, e.DeliveryOwed)}
@@ -165,7 +165,7 @@ def _deliveries_are_once_and_in_order(world: World, facts: list[lines.Line]) -> 
     for address, posts in seen.items():
         if posts != sorted(set(posts)):
             wrong = [p for n, p in enumerate(posts) if n and p <= posts[n - 1]]
-            world.accuse(f"{address} saw answers twice or out of order: {_named(wrong, order)}")
+            world.accuse(f"{address} saw answers twice or out of order: {_describe_pieces(wrong, order)}")
     for entry_id, plan in plans.items():
         shown = [p.text for p in world.history.posts if p.entry_id == entry_id]
         whole = [piece.text for piece in plan.pieces]
@@ -178,18 +178,18 @@ def _deliveries_are_once_and_in_order(world: World, facts: list[lines.Line]) -> 
             world.accuse(f"{entry_id} was owed and never planned")
 
 
-def _named(wrong: list[tuple[int, int]], order: dict[EntryId, int]) -> str:
+def _describe_pieces(wrong: list[tuple[int, int]], order: dict[EntryId, int]) -> str:
     names = {seq: entry_id for entry_id, seq in order.items()}
     return ", ".join(f"{names.get(seq, 'something never owed')}[{index}]" for seq, index in wrong)
 
 
-def _hand_edits_are_taken_over(world: World, facts: list[lines.Line]) -> None:
+def _hand_edits_are_taken_over(world: World, facts: list[lines.JournalLine]) -> None:
     made = {f.payload.name for f in facts if isinstance(f.payload, e.ProjectCreated)}
     for name in sorted(world.added_by_hand - made):
         world.accuse(f"project {name}, which was added by hand, was not taken over")
 
 
-def _state_is_the_fold(world: World, facts: list[lines.Line]) -> None:
+def _state_is_the_fold(world: World, facts: list[lines.JournalLine]) -> None:
     """With the snapshot, without it, and folded by hand: three ways, one state. And the account adds up."""
     folded = State()
     for fact in facts:
@@ -203,5 +203,5 @@ def _state_is_the_fold(world: World, facts: list[lines.Line]) -> None:
         if msgspec.to_builtins(found.state) != msgspec.to_builtins(folded):
             world.accuse(f"a start {how} snapshot gives another state than the journal")
     account, live = folded.account, sum(folded.live_counts().values())
-    if account.received != account.settled + live:
+    if account.received != account.settled_total + live:
         world.accuse(f"the account does not add up: {account}, {live} live")

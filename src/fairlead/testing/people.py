@@ -10,7 +10,7 @@ from fairlead.core.job_states import RETRYABLE
 from fairlead.core.questions import RespondToQuestion
 from fairlead.core.requests import Caller, Cancel, Request, Reset, Retry
 from fairlead.errors import Code, FairleadError
-from fairlead.testing.world import Actor, Life, Place, Promise, World
+from fairlead.testing.world import Actor, Life, Promise, SimulatedPlace, World
 
 _ORDERS: Final = (
     "/slow 1",
@@ -36,7 +36,7 @@ class Talker:
 
     has_plans = True
 
-    def __init__(self, world: World, place: Place, *, messages: int) -> None:
+    def __init__(self, world: World, place: SimulatedPlace, *, messages: int) -> None:
         self._random = Random(f"{world.seed}/{place.conversation.address}/{place.person}")
         self._place = place
         self._left = [self._message(world, number) for number in range(messages)]
@@ -111,7 +111,7 @@ class Clicker:
 
 
 class Meddler:
-    """Retries what failed, cancels what runs, resets whole talks."""
+    """Retries failed jobs, cancels running ones, resets sessions."""
 
     has_plans = True
 
@@ -139,7 +139,7 @@ class Meddler:
             return Cancel(self._random.choice((*alive, "")))
         return Reset()
 
-    async def _ask(self, world: World, life: Life, place: Place, request: Request) -> None:
+    async def _ask(self, world: World, life: Life, place: SimulatedPlace, request: Request) -> None:
         try:
             caller = Caller(person=place.person, conversation=place.conversation, session_key=place.session_key)
             reply = await life.gate.command(request, caller)
@@ -161,7 +161,7 @@ class Fetcher:
     async def act(self, world: World, life: Life) -> None:
         while True:
             await asyncio.sleep(self._random.expovariate(1 / 30))
-            for job_id in life.view.unfetched(self._place.conversation):
+            for job_id in life.view.unfetched_jobs(self._place.conversation):
                 view = await life.view.job(job_id)
                 world.tell(f"{self._place.person} fetched {job_id}: {view.state}")
                 await life.gate.acknowledge(job_id)
@@ -197,10 +197,10 @@ class Mishaps:
 
     async def _full(self, world: World, _life: Life) -> None:
         world.tell("the disk is nearly full")
-        world.disk.capacity = world.disk.used + self._random.randint(0, 2000)
+        world.disk.capacity = world.disk.used_bytes + self._random.randint(0, 2000)
         await asyncio.sleep(self._random.uniform(1, 60))
         world.disk.capacity = None
-        world.tell("the disk has room again")
+        world.tell("the disk has space again")
 
 
 def everybody(world: World) -> list[Actor]:

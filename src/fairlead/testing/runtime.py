@@ -23,7 +23,7 @@ from fairlead.core.engine import (
     TurnEnded,
     TurnFailed,
 )
-from fairlead.ports import AgentInfo, Health, RuntimeCapabilities
+from fairlead.ports import AgentInfo, RuntimeCapabilities, RuntimeHealth
 from fairlead.runtimes.echo import EchoRuntime
 
 Script = Callable[[Invocation, int], str]
@@ -136,7 +136,7 @@ class ScriptedRuntime:
         self._log.begin(invoked)
         self._job_of[invocation.session_key] = invocation.job_id
         try:
-            async with aclosing(self._player.invoke(self._scripted(invocation))) as events:
+            async with aclosing(self._player.invoke(self._apply_script(invocation))) as events:
                 async for event in events:
                     self._note(invoked, event)
                     yield event
@@ -144,7 +144,7 @@ class ScriptedRuntime:
             if not self._is_unplugged:
                 self._log.end(invoked)
 
-    def _scripted(self, invocation: Invocation) -> Invocation:
+    def _apply_script(self, invocation: Invocation) -> Invocation:
         if self._script is None:
             return invocation
         number = sum(1 for i in self._log.invoked if i.job_id == invocation.job_id)
@@ -170,8 +170,8 @@ class ScriptedRuntime:
             self._log.occupy(self._job_of[session_key])
         await self._player.instruct(session_key, instruction)
 
-    def unasked(self) -> AsyncIterator[AgentInitiated]:
-        return self._player.unasked()
+    def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
+        return self._player.watch_agent_turns()
 
     def describe(self, session_key: str) -> AgentInfo:
         return self._player.describe(session_key)
@@ -179,7 +179,7 @@ class ScriptedRuntime:
     async def end_session(self, session_key: str, how: Literal["stop", "kill"]) -> None:
         await self._player.end_session(session_key, how)
 
-    async def check(self) -> Health:
+    async def check(self) -> RuntimeHealth:
         return await self._player.check()
 
     async def aclose(self) -> None:

@@ -48,7 +48,7 @@ class OneDirectory:
         return [f"{path}/api"]
 
 
-class PullChannel:
+class SimulatedPullChannel:
     """A channel whose clients fetch for themselves."""
 
     name = "pull"
@@ -187,7 +187,7 @@ class SimulatedMachine:
 
     def make_channels(self, flow: Flow, adapters: Adapters) -> list[ChannelStart]:
         self._chat.show(flow.ledger.state)
-        adapters.channels.update({self._chat.name: self._chat, PullChannel.name: PullChannel()})
+        adapters.channels.update({self._chat.name: self._chat, SimulatedPullChannel.name: SimulatedPullChannel()})
         adapters.recheckers[self._chat.name] = self._chat
         return [self._chat]
 

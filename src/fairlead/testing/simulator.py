@@ -1,7 +1,7 @@
 """From one seed: people, agents, weather, a disk and a daemon that crashes, until all is quiet. Then it is judged.
 
-The start, the flow and the store are the real ones. `simulate(seed)` does the same steps every time; what later parts
-of Fairlead bring (a chat service, a scheduler) joins as further actors.
+The start, the flow and the store are the real ones. `simulate(seed)` does the same steps every time; a test
+may pass further actors.
 """
 
 import asyncio
@@ -196,7 +196,7 @@ class _Life:
                 return
 
     def _is_quiet(self, daemon: SimulatedDaemon, acting: list[asyncio.Task[None]]) -> bool:
-        """Those who only react never end; those who have something to do have done it."""
+        """Actors that only react never end; those with plans have carried them out."""
         busy = [a for a, task in zip(self._world.actors, acting, strict=True) if a.has_plans and not task.done()]
         return not busy and not _what_is_left(daemon)
 

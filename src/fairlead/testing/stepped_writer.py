@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Callable
 
-from fairlead.store.writer import RETRY_SECONDS, AppendFile, Batch, NoRoom, Progress
+from fairlead.store.writer import RETRY_SECONDS, AppendFile, Batch, DiskFull, Progress
 
 
 class SteppedWriter:
-    """store.appending.Writer. Between any two of its steps the power may go."""
+    """store.writer.Writer. Between any two of its steps the power may go."""
 
     def __init__(self, latency: Callable[[], float]) -> None:
         self._latency = latency
@@ -29,7 +29,7 @@ class SteppedWriter:
             self._after(self._latency())
 
     def close(self) -> None:
-        """Like the threaded one: everything is durable when this returns, unless there is no room for it."""
+        """Like the threaded writer: everything is durable when this returns, unless the disk is full."""
         if self._timer is not None:
             self._timer.cancel()
         while (self._queue or self._in_hand) and not self._is_broken:
@@ -48,7 +48,7 @@ class SteppedWriter:
             self._after(self._latency() if went_on else RETRY_SECONDS)
 
     def _step(self) -> bool:
-        """Write what waits, or sync what is written. False if there is no room."""
+        """Write the waiting bytes, or sync the written ones. False if the disk is full."""
         assert self._file is not None
         assert self._progress is not None
         try:
@@ -59,7 +59,7 @@ class SteppedWriter:
                 self._in_hand, self._queue = [*self._in_hand, *self._queue], []
                 self._file.write(b"".join([batch.data for batch in self._in_hand]))
                 self._is_written = True
-        except NoRoom:
+        except DiskFull:
             self._progress.on_stalled()
             return False
         except OSError as fault:

@@ -34,8 +34,8 @@ PEOPLE: Final = (OWNER, "ben", "cleo")
 _BAD_WEATHER: Final = tuple(w for w in Weather if w not in {Weather.FAIR, Weather.AWAY})
 
 
-class Place(msgspec.Struct, frozen=True):
-    """Where somebody talks, and which session that leads to."""
+class SimulatedPlace(msgspec.Struct, frozen=True):
+    """A conversation of a person, and the session that it leads to."""
 
     person: str
     conversation: ConversationRef
@@ -69,9 +69,8 @@ class Life(Protocol):
 
 
 class Actor(Protocol):
-    """Somebody or something outside that does things to the daemon. Whatever comes later (a Discord, a scheduler)
-    brings its own. `act` is called anew in every life; with `has_plans` it returns when there is nothing left to do,
-    and nothing is quiet before."""
+    """A person, a client or a fault outside of the daemon. `act` is called once in every life; an actor with
+    `has_plans` returns when it has nothing left to do, and the simulation is not quiet before."""
 
     has_plans: bool
 
@@ -109,9 +108,9 @@ class World:
         self.roughness = 0.0
         self._heard_of: set[str] = set()
 
-    def _places(self) -> list[Place]:
+    def _places(self) -> list[SimulatedPlace]:
         places = [
-            Place(
+            SimulatedPlace(
                 person,
                 ConversationRef("chat", "home", f"{10 + number}"),
                 user_key(agent_id="fairlead", user_id=person),
@@ -122,7 +121,7 @@ class World:
         thread = ConversationRef("chat", "home", "77", "7")
         pulled = ConversationRef("pull", "home", OWNER)
         web = user_key(agent_id="fairlead", user_id="web")
-        return [*places, *(Place(p, thread, shared) for p in PEOPLE[:2]), Place(OWNER, pulled, web)]
+        return [*places, *(SimulatedPlace(p, thread, shared) for p in PEOPLE[:2]), SimulatedPlace(OWNER, pulled, web)]
 
     # --- what happens outside ------------------------------------------------------------------------------------
 
@@ -171,7 +170,7 @@ class World:
         self.tell(f"project {name} is added by hand")
 
     def expect_recheck(self, state: State) -> None:
-        """What an earlier life left queued: none of it may begin before its channel looked at its message again."""
+        """Jobs that an earlier life left queued: none may begin before its channel looked at its message again."""
         queued = (state.jobs[job_id] for session in state.sessions.values() for job_id in session.queue)
         self.unchecked = {job.job_id for job in queued if job.conversation.channel == "chat"}
 
@@ -183,7 +182,7 @@ class World:
             self.accuse(f"{invoked.job_id} began before its message was looked at once more")
 
     def promise(self, promise: Promise) -> None:
-        """Somebody was told something: from now on it must be so, whatever happens. It must already be durable."""
+        """A person was told what became of a message: that must be durable already, and stay true."""
         self.promises.append(promise)
         what = promise.job_id or f"refused {promise.refusal}"
         self.tell(f"{promise.address} message {promise.message_id} is {what}")

@@ -70,7 +70,7 @@ async def test_a_broken_stream_is_taken_up_where_it_broke(tmp_path: Path):
             seen.append(event)
             if isinstance(event, w.QuestionInfo) and event.status == "open":
                 relay.cut()
-                await client.answer(event.question_id, "allow", chosen={"Go on?": "yes"})
+                await client.respond(event.question_id, "allow", chosen={"Go on?": "yes"})
     assert away
     assert sum(isinstance(event, w.Accepted) for event in seen) == 1
     told = "".join(event.text for event in seen if isinstance(event, w.Delta))

@@ -1,4 +1,4 @@
-"""What the handlers work with, and what they share: who asks, and how a job looks to a client. Knows no route."""
+"""The parts that handlers share: the service, the caller, and a job as a client sees it. Knows no route."""
 
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -40,15 +40,15 @@ class Service(msgspec.Struct, frozen=True):
         return reply
 
     async def job(self, job_id: str) -> JobView:
-        """A job to look at. What has ended is read back from the journal: while the disk is full that would wait for
-        room in silence, because its end may not be written yet."""
+        """A job to look at. An ended job is read back from the journal: while the disk is full that would wait
+        without a word to the client, because the job's end may not be written yet."""
         live = self.view.recent_job(job_id)
         if self.vitals.is_stalled and (live is None or not live.is_live):
             raise error(Code.E_DISK_FULL)
         return await self.view.job(job_id)
 
     async def acknowledge(self, job_id: str) -> None:
-        """Only what is fetched here: an answer for another channel is still owed there."""
+        """Only for an answer that is fetched here: an answer for another channel stays in the outbox."""
         requester = self.view.answer_owed_to(job_id)
         if requester is not None and requester.channel in PULL_CHANNELS:
             await run_to_end(self.gate.acknowledge(job_id))
@@ -67,7 +67,7 @@ class Call(msgspec.Struct, frozen=True):
         return self.http.match_info[name]
 
     def caller(self, user_id: str | None) -> Caller:
-        """The person as whom the client speaks; without one, the owner of the token, at home."""
+        """The person for whom the client speaks; without a user id, the owner of the token."""
         if user_id is None:
             return caller_at(self.service, "terminal", LOCAL_USER)
         return caller_at(self.service, self.channel, user_id)

@@ -1,4 +1,4 @@
-"""The HTTP server: from bytes to a Call, from a struct or an error to bytes. What is answered, the handlers know."""
+"""The HTTP server: from bytes to a Call, from a struct or an error to bytes. The handlers make the replies."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -38,12 +38,12 @@ class PullChannel:
         self.name = name
 
     async def send(self, outgoing: OutgoingMessage) -> str:
-        self._never(outgoing)
+        self._refuse_push(outgoing)
 
     async def find(self, outgoing: OutgoingMessage) -> str | None:
-        self._never(outgoing)
+        self._refuse_push(outgoing)
 
-    def _never(self, outgoing: OutgoingMessage) -> NoReturn:
+    def _refuse_push(self, outgoing: OutgoingMessage) -> NoReturn:
         raise AssertionError(f"{self.name} has no push; {outgoing.entry_id} waits to be fetched")
 
 
@@ -86,7 +86,7 @@ class HttpChannel(PullChannel):
     async def serve(self, host: str, port: int) -> AsyncGenerator[tuple[str, int]]:
         runner = web.AppRunner(
             self._application(RequestGuard(self._token, host)),
-            handler_cancellation=True,  # whoever waits for a client that left stops waiting; jobs go on
+            handler_cancellation=True,  # a handler ends when its client disconnects; the job goes on
             shutdown_timeout=_SHUTDOWN_SEC,
             access_log=None,
         )
@@ -105,7 +105,7 @@ class HttpChannel(PullChannel):
 
     def _application(self, guard: RequestGuard) -> web.Application:
         application = web.Application(
-            middlewares=[_guarding(guard)],  # every answer, also 404, passes here
+            middlewares=[_guard_middleware(guard)],  # every request passes here, also one for an unknown path
             client_max_size=self._max_body_bytes,
         )
         for endpoint in self._endpoints:
@@ -117,15 +117,15 @@ class HttpChannel(PullChannel):
         return json_reply(openapi_document(self._endpoints))
 
     def _route(self, endpoint: Endpoint) -> _Next:
-        async def answer(request: web.Request) -> web.StreamResponse:
-            call = await _understood(endpoint, self._service, request)
+        async def respond(request: web.Request) -> web.StreamResponse:
+            call = await _parse_call(endpoint, self._service, request)
             reply = await endpoint.handler(call)
             return reply if isinstance(reply, web.StreamResponse) else json_reply(reply)
 
-        return answer
+        return respond
 
 
-def _guarding(guard: RequestGuard) -> Any:
+def _guard_middleware(guard: RequestGuard) -> Any:
     @web.middleware
     async def middleware(request: web.Request, handler: _Next) -> web.StreamResponse:
         try:
@@ -140,10 +140,10 @@ def _guarding(guard: RequestGuard) -> Any:
             _tell(problem, request)
             return refusal(problem)
         except web.HTTPException as foreign:
-            return _in_our_shape(foreign, request)
+            return _convert_refusal(foreign, request)
         except ConnectionError:
             raise
-        except Exception as bug:  # a bug in one request must not end the connection without a word
+        except Exception as bug:  # a bug in one request must not end the connection without a response
             _tell(bug, request)
             return refusal(error(Code.E_INTERNAL))
 
@@ -167,7 +167,7 @@ async def _listen(runner: web.AppRunner, host: str, port: int) -> tuple[str, int
     return str(bound[0]), int(bound[1])
 
 
-async def _understood(endpoint: Endpoint, service: Service, request: web.Request) -> Call:
+async def _parse_call(endpoint: Endpoint, service: Service, request: web.Request) -> Call:
     return Call(
         service=service,
         http=request,
@@ -189,7 +189,7 @@ async def _body(endpoint: Endpoint, request: web.Request) -> msgspec.Struct | No
     try:
         return msgspec.json.decode(data, type=endpoint.body)
     except (msgspec.DecodeError, UnicodeDecodeError) as fault:
-        raise _misunderstood(str(fault), "The body") from fault
+        raise _parse_error(str(fault), "The body") from fault
 
 
 def _query(endpoint: Endpoint, request: web.Request) -> msgspec.Struct | None:
@@ -199,16 +199,16 @@ def _query(endpoint: Endpoint, request: web.Request) -> msgspec.Struct | None:
     try:
         return msgspec.convert(given, endpoint.query, strict=False)
     except msgspec.ValidationError as fault:
-        raise _misunderstood(str(fault), "The query") from fault
+        raise _parse_error(str(fault), "The query") from fault
 
 
-def _misunderstood(fault: str, what: str) -> FairleadError:
+def _parse_error(fault: str, what: str) -> FairleadError:
     code = Code.E_INVALID_USER if "userId" in fault else Code.E_INVALID_ARGS
     return error(code, f"{what} cannot be understood: {fault}.")
 
 
-def _in_our_shape(foreign: web.HTTPException, request: web.Request) -> web.Response:
-    """What aiohttp itself refuses, said as everything else here is said."""
+def _convert_refusal(foreign: web.HTTPException, request: web.Request) -> web.Response:
+    """A refusal by aiohttp itself, in the JSON shape of all other refusals."""
     match foreign:
         case web.HTTPRequestEntityTooLarge():
             return refusal(error(Code.E_MESSAGE_TOO_LARGE, "The request's body is too large."))

@@ -1,4 +1,4 @@
-"""Errors as HTTP says them: a status, and one shape of body. Decides nothing; knows no route."""
+"""Errors in HTTP: a status, and one shape of body. Decides nothing; knows no route."""
 
 from typing import Final
 

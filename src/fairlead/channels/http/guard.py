@@ -1,4 +1,4 @@
-"""Who may knock: Host, Origin and token, checked before anything is read. Knows no route and no body.
+"""Which requests are let in: Host, Origin and token, checked before the body is read. Knows no route and no body.
 
 A web page on another site can make a browser send requests here. What stops it:
 1. `Host` must name this machine's loopback or the address we were told to listen on, so that a name that was
@@ -30,12 +30,12 @@ class RequestGuard(msgspec.Struct, frozen=True):
     def admit(self, headers: Mapping[str, str], *, public: bool) -> None:
         host = headers.get("Host", "")
         if not self._is_ours(_name_in(host)):
-            raise _forbidden(f"The Host {host[:80]!r} is not an address of this server.")
+            raise _build_refusal(f"The Host {host[:80]!r} is not an address of this server.")
         origin = headers.get("Origin")
         if origin is not None and origin.lower() != f"http://{host.lower()}":
-            raise _forbidden(f"Requests from the site {origin[:80]!r} are not taken.")
+            raise _build_refusal(f"Requests from the site {origin[:80]!r} are not taken.")
         if headers.get("Sec-Fetch-Site", "none") not in _OWN_SITES:
-            raise _forbidden("Requests from other sites are not taken.")
+            raise _build_refusal("Requests from other sites are not taken.")
         if not public and not is_bearer(headers.get("Authorization", ""), self.token):
             raise HttpRefusal(401, error(Code.E_UNAUTHORIZED), {"WWW-Authenticate": 'Bearer realm="fairlead"'})
 
@@ -49,7 +49,7 @@ class RequestGuard(msgspec.Struct, frozen=True):
         return address.is_loopback or (bound is not None and bound.is_unspecified)
 
 
-def _forbidden(sentence: str) -> HttpRefusal:
+def _build_refusal(sentence: str) -> HttpRefusal:
     problem = error(
         Code.E_UNAUTHORIZED, sentence, next_step="Use the address that `fairlead up` prints, not from a web page."
     )

@@ -1,4 +1,4 @@
-"""What is asked over HTTP besides messages, streams and commands: parse, ask Gate or View, give the struct back."""
+"""The handlers besides those of messages, streams and commands: parse, ask Gate or View, return the struct."""
 
 import re
 from typing import Final
@@ -53,7 +53,7 @@ async def get_job(call: Call) -> JobInfo:
 
 
 async def get_file(call: Call) -> web.StreamResponse:
-    """Only what an answer names can be fetched: the number counts its files."""
+    """Only a file that an answer names can be fetched; the number in the path counts the files of the answer."""
     job = await call.service.job(call.part("job_id"))
     named = {str(number): file for number, file in enumerate(job.files)}
     file = named.get(call.part("number"))
@@ -62,7 +62,7 @@ async def get_file(call: Call) -> web.StreamResponse:
         raise error(Code.E_JOB_NOT_FOUND, sentence)
     data = await call.service.blobs.get(file.blob)
     headers = {
-        # Made by an agent, so never to be run as a page of this origin.
+        # An agent made the file, so a browser must not run it as a page of this origin.
         "Content-Disposition": "attachment",
         "X-Content-Type-Options": "nosniff",
         "Content-Security-Policy": "sandbox",
@@ -72,7 +72,7 @@ async def get_file(call: Call) -> web.StreamResponse:
 
 
 def _plain_type(media_type: str) -> str:
-    """An agent's word for what it made goes into a header only if it is nothing but a media type."""
+    """The media type that an agent claims goes into a header only if it has the form of a media type."""
     return media_type if _MEDIA_TYPE.fullmatch(media_type) else "application/octet-stream"
 
 
@@ -84,7 +84,7 @@ async def post_ack(call: Call) -> Acknowledged:
 
 async def get_answers(call: Call) -> JobList:
     query: OfUser = call.query
-    waiting = call.service.view.unfetched(call.caller(query.userId).conversation)
+    waiting = call.service.view.unfetched_jobs(call.caller(query.userId).conversation)
     return JobList(tuple([job_info(await call.service.job(job_id)) for job_id in waiting]))
 
 
@@ -97,7 +97,7 @@ async def get_questions(call: Call) -> QuestionList:
     return QuestionList(tuple(map(question_info, call.service.view.open_questions(session_key=key))))
 
 
-async def post_answer(call: Call) -> Answered:
+async def post_response(call: Call) -> Answered:
     body: QuestionAnswer = call.body
     response = RespondToQuestion(
         question_id=QuestionId(call.part("question_id")),

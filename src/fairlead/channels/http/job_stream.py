@@ -1,10 +1,10 @@
-"""What happens in live jobs, kept for whoever listens now or comes back: numbered frames, one feed per job.
+"""The event streams of live jobs, for clients that listen now or connect again: numbered frames, one feed per job.
 
 1. One watcher hears everything; a job's feed begins with its first event or its first listener.
 2. A frame's id is `<feed>-<n>`. A listener that lost its connection names the last id it had and goes on behind it;
-   one that names another feed (the server was restarted) begins anew.
-3. A feed forgets its oldest frames past a limit. Only passing things are lost by that: the answer is whole in `done`.
-4. When its job ends, a feed ends. The end itself is not a frame: every listener reads it from the journal's truth.
+   one that names another feed (the server was restarted) gets the whole feed.
+3. A feed forgets its oldest frames past a limit. That loses only live frames: `done` has the whole answer.
+4. When its job ends, a feed ends. The end itself is not a frame: every listener reads the job, once it is durable.
    The last few ended feeds are kept, for listeners whose connection broke just before the end.
 """
 
@@ -97,10 +97,10 @@ class JobStream:
                 number = max(number + 1, self._first)
             if self.ended:
                 return
-            if not await self._woken_within(HEARTBEAT_SEC):
+            if not await self._wait_for_frame(HEARTBEAT_SEC):
                 yield HEARTBEAT
 
-    async def _woken_within(self, seconds: float) -> bool:
+    async def _wait_for_frame(self, seconds: float) -> bool:
         try:
             async with asyncio.timeout(seconds):
                 await self._news.wait()
@@ -128,7 +128,7 @@ class JobStreams:
                 self._hear(event)
 
     def follow(self, job_id: str) -> JobStream:
-        """The feed of a job that lives; an ended one for any other, which has nothing but its end to tell."""
+        """The feed of a job that lives; for a job that has ended, an ended feed without frames."""
         stream = self._feeds.get(job_id) or self._ended.get(job_id)
         if stream is None:
             stream = JobStream(job_id)
@@ -150,7 +150,7 @@ class JobStreams:
         if isinstance(event, JobMoved) and event.state not in LIVE:
             self._end(event.job_id)
             return
-        shown = shown_as(event)
+        shown = stream_event_of(event)
         if shown is None:
             return
         stream = self._feeds.get(event.job_id)
@@ -178,18 +178,18 @@ def _catch_up(stream: JobStream, job: JobView, open_questions: list[QuestionView
         stream.publish(question_info(question))
 
 
-def shown_as(event: LiveEvent) -> StreamEvent | None:
-    """What a client sees of it; None for what is not for showing."""
+def stream_event_of(event: LiveEvent) -> StreamEvent | None:
+    """The event that a client gets; None for an event that clients are not shown."""
     match event:
         case JobMoved():
             return Moved(event.job_id, event.state, event.position, event.runtime)
         case QuestionOpened() | QuestionSettled():
             return question_info(event.question)
         case AgentActed():
-            return _acted(event)
+            return _stream_event_of_agent(event)
 
 
-def _acted(event: AgentActed) -> StreamEvent | None:
+def _stream_event_of_agent(event: AgentActed) -> StreamEvent | None:
     match event.event:
         case TextDelta(text=text):
             return Delta(text)

@@ -23,7 +23,7 @@ from fairlead.ports import Receipt
 
 _KEY_FORM: Final = re.compile(r"[A-Za-z0-9._~+/=-]{1,128}")
 _MAX_REFUSED: Final = 50
-"""After so many refusals under one key its sender should look at them, not send it again."""
+"""After so many refusals under one key, the client gets the last of them instead of a new try."""
 
 
 async def post_message(call: Call) -> web.StreamResponse:
@@ -33,15 +33,15 @@ async def post_message(call: Call) -> web.StreamResponse:
     job = await call.service.view.job(receipt.job_id)
     if receipt.duplicate and job.body_digest != inbound.body_digest:
         raise error(Code.E_IDEMPOTENCY_MISMATCH, f"This {KEY_HEADER} already stands for {receipt.job_id}.")
-    accepted = _accepted(receipt, job.state, job.session_key)
+    accepted = _build_accepted(receipt, job.state, job.session_key)
     if body.stream or "text/event-stream" in call.http.headers.get("Accept", ""):
         return await send_events(call, accepted)
     if _wants_no_waiting(call):
         return json_reply(accepted, status=202)
-    return await _answer_when_over(call, receipt.job_id)
+    return await _respond_when_over(call, receipt.job_id)
 
 
-def _accepted(receipt: Receipt, state: JobState, session_key: str) -> Accepted:
+def _build_accepted(receipt: Receipt, state: JobState, session_key: str) -> Accepted:
     return Accepted(
         receipt.job_id, receipt.session_key or session_key, state, receipt.position, duplicate=receipt.duplicate
     )
@@ -74,7 +74,7 @@ def _message_id(key: str | None) -> MessageId:
 
 
 def _behind_refusals(service: Service, inbound: Inbound) -> Inbound:
-    """The same key after a refusal is a new try: nothing came of the first, and clients repeat a 429 as it was."""
+    """The same key after a refusal is a new try: the first made no job, and clients repeat a request after a 429."""
     first_id = inbound.message_id
     for number in range(2, _MAX_REFUSED):
         outcome = service.view.message_outcome(inbound.conversation, inbound.message_id)
@@ -89,7 +89,7 @@ def _wants_no_waiting(call: Call) -> bool:
     return query.wait == 0 or "respond-async" in call.http.headers.get("Prefer", "").lower()
 
 
-async def _answer_when_over(call: Call, job_id: str) -> web.StreamResponse:
+async def _respond_when_over(call: Call, job_id: str) -> web.StreamResponse:
     end = await until_over(call.service, job_id)
     match end:
         case Done(job):

@@ -33,7 +33,7 @@ def _messages(counts: Counts) -> Iterator[str]:
 def _live(counts: Counts) -> Iterator[str]:
     jobs = {f'state="{name}"': count for name, count in counts.live_jobs.items()}
     yield from _metric("fairlead_jobs", "gauge", "Jobs that are not over.", jobs)
-    queues = {f'session="{_escaped(key)}"': length for key, length in counts.queued.items()}
+    queues = {f'session="{_escape(key)}"': length for key, length in counts.queued.items()}
     yield from _metric("fairlead_queue_length", "gauge", "Jobs that wait, per session.", queues)
     yield from _metric("fairlead_sessions", "gauge", "Sessions known.", {"": counts.sessions})
     asked = {"": counts.open_questions}
@@ -50,5 +50,5 @@ def _metric(name: str, kind: str, words: str, samples: dict[str, int] | dict[str
         yield f"{name}{{{labels}}} {value}" if labels else f"{name} {value}"
 
 
-def _escaped(value: str) -> str:
+def _escape(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -91,11 +91,11 @@ def _responses(endpoint: Endpoint) -> dict[str, Any]:
             "default": refused,
         }
     content = _json(endpoint.reply)
-    answers: dict[str, Any] = {"200": {"description": "Done.", "content": content}, "default": refused}
+    responses: dict[str, Any] = {"200": {"description": "Done.", "content": content}, "default": refused}
     if endpoint.streams:
         content["text/event-stream"] = {"schema": {"type": "string", "description": _events()}}
-        answers["202"] = {"description": "Written, and on its way.", "content": _json(w.Accepted)}
-    return answers
+        responses["202"] = {"description": "Written, and on its way.", "content": _json(w.Accepted)}
+    return responses
 
 
 def _events() -> str:

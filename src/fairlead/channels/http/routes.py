@@ -1,5 +1,5 @@
-"""Every path of the API: a table of fixed ones, and those of the catalogue of commands. Routes and the OpenAPI document
-are both made of them, so neither can lie."""
+"""Every path of the API: a table of fixed ones, and those of the catalogue of commands. The server's routes and
+the OpenAPI document are both made of them, so they cannot disagree."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -22,7 +22,7 @@ Handler = Callable[[Call], Awaitable[Any]]
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """`reply` is what a success answers: a struct, or, with `media_type`, something that is no JSON."""
+    """`reply` is the struct that a success returns, or, with `media_type`, a body that is no JSON."""
 
     method: str
     path: str
@@ -80,7 +80,14 @@ _FIXED: Final[tuple[Endpoint, ...]] = (
     _get("/v1/sessions/{session}", h.get_session, "One session, by key or id.", reply=w.SessionInfo),
     _get("/v1/sessions/{session}/history", h.get_history, "Its jobs, oldest first, no texts.", reply=w.JobList),
     _get("/v1/questions", h.get_questions, "Open questions of agents.", query=w.OfAnyUser, reply=w.QuestionList),
-    _post("/v1/questions/{question_id}", h.post_answer, "Answer one.", body=w.QuestionAnswer, reply=w.Answered),
+    _post(
+        "/v1/questions/{question_id}",
+        h.post_response,
+        "Answer one.",
+        body=w.QuestionAnswer,
+        reply=w.Answered,
+        operation="post_answer",  # published under this name
+    ),
     _get("/v1/health", h.get_health, "Is it there? Needs no token.", reply=w.Health, public=True),
     _get("/v1/metrics", get_metrics, "Numbers for Prometheus.", media_type="text/plain"),
 )

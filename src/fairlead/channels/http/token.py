@@ -23,7 +23,7 @@ def read_or_make_token(state_directory: Path) -> str:
         return token
     if path.stat().st_mode & 0o077:
         path.chmod(PRIVATE_FILE)  # a copied or restored file may have become readable for others
-    return _checked(path, kept)
+    return _parse_token(path, kept)
 
 
 def read_token(state_directory: Path) -> str:
@@ -32,10 +32,10 @@ def read_token(state_directory: Path) -> str:
     kept = read_if_there(path)
     if kept is None:
         raise error(Code.E_UNAUTHORIZED, f"There is no {path}.", next_step="`fairlead up` makes it at its first start.")
-    return _checked(path, kept)
+    return _parse_token(path, kept)
 
 
-def _checked(path: Path, kept: bytes) -> str:
+def _parse_token(path: Path, kept: bytes) -> str:
     token = kept.decode("ascii", "replace").strip()
     if _FORM.fullmatch(token):
         return token

@@ -75,7 +75,7 @@ class CommandCompleter(Completer):
         half_typed = self._commands.half_typed(document.text_before_cursor)
         if half_typed is None:
             return
-        with suppress(FairleadError, ServerAway):  # nothing to ask: then there is nothing to offer
+        with suppress(FairleadError, ServerAway):  # without a server there are no choices to offer
             for choice in await self._look_up(half_typed):
                 if choice.value != half_typed.word:
                     yield Completion(shlex.quote(choice.value), start_position=-len(half_typed.word))
@@ -103,7 +103,9 @@ def line_editor(options: ChatOptions, source: Input, sink: Output, completer: Co
 def _history(options: ChatOptions) -> History:
     if options.history is None:
         return InMemoryHistory()
-    options.history.touch(mode=0o600, exist_ok=True)  # what people say to agents is nobody else's business
+    options.history.touch(
+        mode=0o600, exist_ok=True
+    )  # other users of the machine must not read what a person wrote to agents
     return FileHistory(options.history)
 
 
@@ -138,7 +140,7 @@ class Chat:
 
     async def _arrive(self) -> None:
         self._screen.say(self._greeting(await choose_project(self._client, self._options)))
-        for job in await self._client.unfetched(self._options.user):
+        for job in await self._client.unfetched_jobs(self._options.user):
             await self._show_unread(job)
         for question in await self._client.questions(self._options.user):
             if (await self._client.job(question.job_id)).state in LIVE:
@@ -221,7 +223,7 @@ class Chat:
 
     async def _edit(self, begun: str) -> str:
         try:
-            # Its own way with the signal would take ours away for good.
+            # prompt_toolkit's own handler of SIGINT would remove ours for good.
             return await self._editor.prompt_async(default=begun, handle_sigint=False)
         except KeyboardInterrupt:
             raise Interrupted from None

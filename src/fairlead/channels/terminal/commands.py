@@ -51,8 +51,8 @@ class CommandLine:
     # --- understanding a line
 
     def is_command(self, line: str) -> bool:
-        """One of ours, rightly used or not, or a slip of the fingers for one. Agents have commands with a slash of
-        their own, and paths begin with one too: everything else is a message."""
+        """A command of Fairlead, well-formed or not, or a probable typing error of one. Agents have slash commands of
+        their own, and paths begin with a slash too: every other line is a message."""
         words = line.split()
         if not line.startswith("/") or line.startswith("//") or "\n" in line.strip():
             return False
@@ -66,7 +66,7 @@ class CommandLine:
             raise error(Code.E_INVALID_ARGS, self._say("quotation")) from fault
         name = next((n for n in (" ".join(words[:2]), " ".join(words[:1])) if n in self.names), None)
         if name is None:
-            raise self._unknown(words)
+            raise self._unknown_command(words)
         given = words[len(name.split()) :]
         arguments = self._arguments(name)
         if not sum(a.required for a in arguments) <= len(given) <= len(arguments):
@@ -79,7 +79,7 @@ class CommandLine:
     def _arguments(self, name: str) -> tuple[Argument, ...]:
         return self._specs[name].arguments_for("line") if name in self._specs else ()
 
-    def _unknown(self, words: list[str]) -> FairleadError:
+    def _unknown_command(self, words: list[str]) -> FairleadError:
         typed = " ".join(words[:2])
         if typed in _ELSEWHERE:
             instead = say(self._lang, _ELSEWHERE[typed])

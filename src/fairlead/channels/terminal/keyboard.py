@@ -1,4 +1,4 @@
-"""Single keys while a turn runs: no echo, no Enter needed, Ctrl-C as a key like any other. Knows not what they mean."""
+"""Single keys while a turn runs: no echo, no Enter needed, Ctrl-C is a key like any other. Knows no key's meaning."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager

@@ -37,7 +37,8 @@ Ending = Literal["over", "left", "lost"]
 
 
 class TerminalLiveView:
-    """`typed_ahead` is what the person typed meanwhile: whole lines come next, the rest belongs into the line."""
+    """`typed_ahead` is the text that the person typed during the turn: whole lines are sent next, the rest is put into
+    the prompt line."""
 
     def __init__(self, client: Client, screen: Screen, options: ChatOptions) -> None:
         self.typed_ahead = ""
@@ -57,10 +58,10 @@ class TerminalLiveView:
             return await self._until_over(job_id)
 
     async def ask_late(self, question: w.QuestionInfo, keyboard: Keyboard) -> str | None:
-        """A question whose job a restart has ended: the job that its answer began, None if it was left open."""
+        """A question whose job a restart has ended: the job that the response began, None if there was none."""
         async with self._on_screen(keyboard, ""):
             self._question(question)
-            return await self._until_answered()
+            return await self._until_responded()
 
     @asynccontextmanager
     async def _on_screen(self, keyboard: Keyboard, note: str) -> AsyncGenerator[TaskOwner]:
@@ -109,7 +110,7 @@ class TerminalLiveView:
                     ending = await self._see(happening)
         return ending
 
-    async def _until_answered(self) -> str | None:
+    async def _until_responded(self) -> str | None:
         asking = self._asking
         while asking is not None:
             happening = await self._inbox.get()
@@ -184,7 +185,9 @@ class TerminalLiveView:
             self._screen.say(say(self._lang, "status.retry_hint", job=job.job_id))
         elif job.state != "success":
             self._screen.say(f"{job.job_id}: {say(self._lang, f'status.{job.state}')}")
-        with suppress(FairleadError, ServerAway):  # then it is shown again at the next start, which harms nobody
+        with suppress(
+            FairleadError, ServerAway
+        ):  # then the answer is shown again at the next start, which does no harm
             await self._client.acknowledge(job.job_id)
 
     # --- questions and keys -----------------------------------------------------------------------------------------
@@ -232,19 +235,19 @@ class TerminalLiveView:
                 self._type_ahead(late.name)
 
     async def _press_in_question(self, asking: QuestionPrompt, key: str) -> str | None:
-        """The job that goes on, or begins, once this key has made the answer complete."""
+        """The id of the job that goes on, or begins, once this key has made the response complete."""
         item = asking.item_number
         decided = asking.press(key)
         if decided is not None:
-            return await self._answer(asking.question, decided)
+            return await self._respond(asking.question, decided)
         if asking.item_number != item:
             self._screen.question(asking.question, self._lang, asking.item_number)
         return None
 
-    async def _answer(self, question: w.QuestionInfo, decided: PromptResult) -> str | None:
+    async def _respond(self, question: w.QuestionInfo, decided: PromptResult) -> str | None:
         self._stop_asking()
         try:
-            job_id = await self._client.answer(
+            job_id = await self._client.respond(
                 question.question_id,
                 decided.verdict,
                 user=self._user,

@@ -13,7 +13,7 @@ class MarkdownStream:
     def add(self, text: str) -> str:
         """What has become whole by this piece, to be drawn for good."""
         self.tail += text
-        return self._take(_settled(self.tail)) if "\n" in text else ""
+        return self._take(_end_of_settled_text(self.tail)) if "\n" in text else ""
 
     def flush(self) -> str:
         """Everything that is left, whole or not."""
@@ -33,7 +33,7 @@ class MarkdownStream:
         return part
 
 
-def _settled(text: str) -> int:
+def _end_of_settled_text(text: str) -> int:
     """The end of the last blank line that is outside of any code block."""
     settled = at = 0
     *whole, _unfinished = text.split("\n")

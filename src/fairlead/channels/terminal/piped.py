@@ -106,8 +106,8 @@ class _Exchange:
         detail = "" if question.detail in question.title else question.detail
         _tell(self._stderr, f"? {title} {detail}".rstrip())
         _tell(self._stderr, f"  {say(self._lang, 'terminal.denied_in_pipe')}")
-        with suppress(FairleadError):  # somebody else was quicker
-            await self._client.answer(question.question_id, "deny", user=self._options.user)
+        with suppress(FairleadError):  # another person responded first
+            await self._client.respond(question.question_id, "deny", user=self._options.user)
 
     async def _print(self, job: w.JobInfo) -> int:
         if job.answer:

@@ -1,4 +1,4 @@
-"""A question and the keys that answer it. Pure: keys in, an answer out when it is complete."""
+"""A question and the keys for a response. Pure: keys in, a response out when it is complete."""
 
 import msgspec
 
@@ -15,7 +15,7 @@ class PromptResult(msgspec.Struct, frozen=True):
 
 
 def describe_response(response: PromptResult, kind: QuestionKind, lang: str) -> str:
-    """What the person has decided, in the words of the buttons that other channels have for it."""
+    """The person's response, in the words of the buttons that other channels have."""
     if response.chosen:
         return "; ".join(response.chosen.values())
     if kind == "plan":
@@ -26,7 +26,7 @@ def describe_response(response: PromptResult, kind: QuestionKind, lang: str) -> 
 
 
 def describe_outcome(question: QuestionInfo, lang: str) -> str:
-    """How a question ended that this terminal did not answer."""
+    """How a question ended that got no response from this terminal."""
     match question.outcome:
         case "allow" | "deny" as verdict:
             return describe_response(PromptResult(verdict), question.kind, lang)
@@ -47,7 +47,7 @@ def question_heading(question: QuestionInfo, lang: str) -> str:
 
 
 class QuestionPrompt:
-    """One open question. `typed` is what stands in the line while an answer takes more than one key."""
+    """One open question. `typed` is the text in the line while a response takes more than one key."""
 
     def __init__(self, question: QuestionInfo, lang: str) -> None:
         self.question = question
@@ -117,8 +117,8 @@ class QuestionPrompt:
             return ", ".join(options[n - 1].label for n in numbers)
         return typed
 
-    def _take(self, answer: str) -> PromptResult | None:
-        self._chosen[self.question.items[self.item_number].text] = answer
+    def _take(self, response: str) -> PromptResult | None:
+        self._chosen[self.question.items[self.item_number].text] = response
         self.typed = ""
         done = self.item_number == len(self.question.items)
         return PromptResult("allow", dict(self._chosen)) if done else None

@@ -1,4 +1,4 @@
-"""decide(state, command) -> the facts to write, or why not. Pure: time comes in as `now`, numbers as `limits`."""
+"""decide(state, command) -> the facts to write, or a refusal. Pure: the caller passes the time and the limits in."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias

@@ -1,4 +1,4 @@
-"""What a decision is: the facts to write, and, where the answer is no, why."""
+"""What a decision is: the facts to write, and, for a refusal, the error."""
 
 import msgspec
 
@@ -8,10 +8,10 @@ from fairlead.errors import Code, FairleadError, error
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """`events` are written even when there is a refusal: a refused message leaves its mark.
+    """`events` are written even when there is a refusal: a refused message leaves a fact.
 
-    Whatever the caller goes on with is named in the field of its kind, the others are empty: the job that was made,
-    chosen or changed, the question that is asked, the project, the outbox entry, the binding."""
+    The caller goes on with the object that the field of its kind names; the other fields are empty: the job that was
+    made, chosen or changed, the question that is asked, the project, the outbox entry, the binding."""
 
     events: tuple[JournalEvent, ...] = ()
     refusal: FairleadError | None = None

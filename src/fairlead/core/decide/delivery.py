@@ -77,7 +77,7 @@ def _entry_with_piece(state: State, entry_id: EntryId, index: int) -> OutboxEntr
 
 
 def mark_piece_sent(state: State, command: MarkPieceSent, now: str, _limits: Limits) -> Decision:
-    """In one batch with what the piece began: there is never an opening message whose session nobody knows.
+    """In one batch with the session that the piece opens: no opening message is marked as sent without its session.
 
     A piece that arrived is activity of its conversation: it moves the expiry of the binding there (requirement D1)."""
     entry = _entry_with_piece(state, command.entry_id, command.index)

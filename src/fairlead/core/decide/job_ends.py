@@ -35,7 +35,7 @@ class Completed(msgspec.Struct, frozen=True):
     spent: Spent = Spent()
 
 
-class Failed(msgspec.Struct, frozen=True):
+class Failure(msgspec.Struct, frozen=True):
     code: Code
     message: str
     text: str = ""
@@ -47,7 +47,7 @@ class Cancelled(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-Outcome: TypeAlias = Completed | Failed | Cancelled
+Outcome: TypeAlias = Completed | Failure | Cancelled
 
 _WITHDRAWABLE: Final = states_before(JobWithdrawn)
 _TRYABLE_AGAIN: Final = states_before(JobTriedAgain)
@@ -55,7 +55,7 @@ _HAS_TURN: Final = states_before(JobMarkedUnknownAfterCrash)
 _CANCELLABLE_IN_QUEUE: Final = states_before(JobCancelled) - _HAS_TURN
 _ENDABLE: Final[dict[type[Outcome], frozenset[JobState]]] = {
     Completed: states_before(JobCompleted),
-    Failed: states_before(JobFailed),
+    Failure: states_before(JobFailed),
     Cancelled: states_before(JobCancelled) & _HAS_TURN,
 }
 """When a turn may report its end; a job that has no turn yet is cancelled with `CancelQueued`."""
@@ -97,7 +97,7 @@ def end_job(state: State, command: EndJob, _now: str, limits: Limits) -> Decisio
 
 def _is_asked_across_a_restart(outcome: Outcome) -> bool:
     """A shutdown ends the job and leaves its questions open: their buttons still stand after the restart."""
-    return isinstance(outcome, Failed) and outcome.code == Code.E_SHUTDOWN
+    return isinstance(outcome, Failure) and outcome.code == Code.E_SHUTDOWN
 
 
 def _close_questions(state: State, job: Job) -> tuple[JournalEvent, ...]:
@@ -122,7 +122,7 @@ def _end_event(job: Job, outcome: Outcome, limits: Limits) -> JournalEvent:
                 files=outcome.files,
                 spent=outcome.spent,
             )
-        case Failed():
+        case Failure():
             message = outcome.message[:MAX_ERROR_CHARS]
             return JobFailed(
                 job_id=job.job_id,

@@ -1,4 +1,4 @@
-"""Deciding about what people send: seen before? allowed? understood? which session? is there room?
+"""Deciding about messages: seen before? allowed? understood? which session? is its queue full?
 
 Every message of an allowed person leaves exactly one fact with its dedupe key (enqueued, refused or skipped);
 a stranger's leaves none.
@@ -88,7 +88,7 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
     project = project_to_work_in(state, session=session, person=inbound.person, asked_for=inbound.project)
     if isinstance(project, FairleadError):
         return _refuse(inbound, project)
-    problem = _room_problem(session, project, inbound, limits)
+    problem = _session_problem(session, project, inbound, limits)
     if problem is not None:
         return _refuse(inbound, problem)
     before = _preparing_events(state, session, project, inbound, now)
@@ -110,7 +110,7 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
 
 
 def prompt_of(inbound: Inbound) -> str:
-    """The quoted text goes along, marked as what it is."""
+    """The person's words, with the text that they quote before them, marked as a quotation."""
     return _quotation(inbound) + clean_text(inbound.text)
 
 
@@ -122,7 +122,7 @@ def _quotation(inbound: Inbound) -> str:
 
 
 def quotation_of(job: Job) -> str:
-    """What stands before the person's own words. A prompt that is kept in a blob names it beside the blob."""
+    """The quotation before the person's own words. For a job whose prompt is in a blob, `prompt` holds it."""
     return job.prompt if job.prompt_blob else job.prompt[: job.quoted]
 
 
@@ -161,7 +161,9 @@ def _message_problem(inbound: Inbound, limits: Limits) -> FairleadError | None:
     return None
 
 
-def _room_problem(session: Session | None, project: Project, inbound: Inbound, limits: Limits) -> FairleadError | None:
+def _session_problem(
+    session: Session | None, project: Project, inbound: Inbound, limits: Limits
+) -> FairleadError | None:
     stays = session is not None and session.project == project.name
     runtime = inbound.runtime or (session.runtime if session is not None and stays else project.default_runtime)
     if runtime not in project.enabled_runtimes:
@@ -175,7 +177,7 @@ def _room_problem(session: Session | None, project: Project, inbound: Inbound, l
 def _preparing_events(
     state: State, session: Session | None, project: Project, inbound: Inbound, now: str
 ) -> tuple[JournalEvent, ...]:
-    """What must be so before the job can be: the session, its binding, its project and its tool."""
+    """The facts that must precede the job: the session, its binding, its project and its tool."""
     key = session.session_key if session is not None else inbound.session_key.text
     events: list[JournalEvent] = []
     runtime = inbound.runtime or runtime_to_keep(session, project)

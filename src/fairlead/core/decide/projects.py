@@ -1,4 +1,4 @@
-"""Deciding about projects: names, numbers, tools, which one is worked in. What is at a path, the caller looked up."""
+"""Deciding about projects: names, numbers, tools, which one a session works in. The caller has looked at the paths."""
 
 import re
 from typing import Final

@@ -108,11 +108,11 @@ def respond_to_question(state: State, command: RespondToQuestion, now: str, limi
         if command.partial and not _has_all(question, command.chosen):
             return Decision((made,), job_id=question.job_id)
     job = state.jobs.get(question.job_id)
-    if job is None or not state.can_be_answered(question.question_id):
+    if job is None or not state.takes_response(question.question_id):
         return _job_is_gone(question)
     if not job.is_live:
         return _respond_after_crash(state, question, command, now, limits)
-    answered = QuestionAnswered(
+    response = QuestionAnswered(
         question_id=command.question_id,
         verdict=command.verdict,
         person=command.person,
@@ -123,7 +123,7 @@ def respond_to_question(state: State, command: RespondToQuestion, now: str, limi
     granted: tuple[JournalEvent, ...] = ()
     if command.for_session and command.verdict == "allow" and question.rule:
         granted = (RuleGranted(question.session_key, job.generation, question.rule, command.person),)
-    return Decision((answered, *granted), job_id=question.job_id)
+    return Decision((response, *granted), job_id=question.job_id)
 
 
 def _has_all(question: OpenQuestion, chosen: dict[str, str]) -> bool:
@@ -151,7 +151,7 @@ def _respond_after_crash(
 ) -> Decision:
     """A click on a question is consent to go on, as a retry is, unless it declines to answer; a permission died with
     the process that asked."""
-    answered = QuestionAnswered(
+    response = QuestionAnswered(
         question_id=command.question_id,
         verdict=command.verdict,
         person=command.person,
@@ -159,7 +159,7 @@ def _respond_after_crash(
         message=command.message,
     )
     if command.verdict == "deny":
-        return Decision((answered,), job_id=question.job_id)
+        return Decision((response,), job_id=question.job_id)
     if len(state.sessions[question.session_key].queue) >= limits.max_queue_per_session:
         return refuse(Code.E_QUEUE_FULL)
     enqueued = JobEnqueued(
@@ -171,7 +171,7 @@ def _respond_after_crash(
         prompt=question_and_response(question, command.chosen, command.message),
         cause="answer",
     )
-    return Decision((answered, enqueued), job_id=enqueued.job_id)
+    return Decision((response, enqueued), job_id=enqueued.job_id)
 
 
 def question_and_response(question: OpenQuestion, chosen: dict[str, str], message: str) -> str:

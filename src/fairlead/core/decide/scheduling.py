@@ -32,7 +32,7 @@ class LearnResumeKey(msgspec.Struct, frozen=True):
 
 
 class ForgetResumeKey(msgspec.Struct, frozen=True):
-    """The tool says that it does not know the talk it was asked to go on with."""
+    """The tool says that it does not know the session that this key names."""
 
     job_id: JobId
 
@@ -45,9 +45,9 @@ class ReportProgress(msgspec.Struct, frozen=True):
 def start_next(state: State, command: StartNext, _now: str, limits: Limits) -> Decision:
     if len(state.running) >= limits.global_max_running:
         return NOTHING
-    answered = next((job_id for job_id in state.waiting if not has_open_question(state, job_id)), None)
-    if answered is not None:
-        return Decision((JobContinued(answered),), job_id=answered)
+    continued = next((job_id for job_id in state.waiting if not has_open_question(state, job_id)), None)
+    if continued is not None:
+        return Decision((JobContinued(continued),), job_id=continued)
     session = _longest_unserved(state, command.held)
     if session is None:
         return NOTHING
@@ -60,7 +60,7 @@ def has_open_question(state: State, job_id: JobId) -> bool:
 
 
 def _longest_unserved(state: State, held: frozenset[JobId]) -> Session | None:
-    """Of the sessions that have work and do none, the one that started a job longest ago."""
+    """Of the sessions that have queued jobs and run none, the one that started a job longest ago."""
     idle = (
         s
         for s in (state.sessions[key] for key in state.ready)
@@ -88,7 +88,7 @@ def begin_agent_turn(state: State, command: BeginAgentTurn, now: str, _limits: L
         return refuse(Code.E_SESSION_NOT_FOUND, f"An agent spoke for {command.session_key!r}, which is not there.")
     if (
         command.generation != session.generation
-    ):  # the agent's words and its resume key belong to the talk that the reset ended
+    ):  # the agent's words and its resume key belong to the generation that the reset ended
         return refuse(Code.E_SESSION_NOT_FOUND, f"An agent spoke for {command.session_key!r} as it was before a reset.")
     message_id = message_ids.agent_turn_id(command.turn_id)
     conversation = session.conversation
@@ -119,7 +119,7 @@ def learn_resume_key(state: State, command: LearnResumeKey, _now: str, _limits: 
 
 
 def forget_resume_key(state: State, command: ForgetResumeKey, _now: str, _limits: Limits) -> Decision:
-    """Only a key that no answer ever came with: a talk that people remember is never quietly begun anew."""
+    """Only a key that never led to an answer: a conversation that people remember must not silently start over."""
     job = state.jobs.get(command.job_id)
     session = state.sessions.get(job.session_key) if job is not None else None
     if job is None or session is None or job.generation != session.generation or not job.is_live:

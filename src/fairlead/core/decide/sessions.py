@@ -139,7 +139,7 @@ def start_session(state: State, command: StartSession, now: str, _limits: Limits
 def project_and_runtime(
     state: State, person: str, asked_for: str | None, runtime: str | None
 ) -> tuple[Project, str] | FairleadError:
-    """What a new session works in and with, or why it cannot begin."""
+    """The project and the tool of a new session, or why it cannot begin."""
     project = project_to_work_in(state, session=None, person=person, asked_for=asked_for)
     if isinstance(project, FairleadError):
         return project
@@ -173,7 +173,7 @@ def choose_model(state: State, command: ChooseModel, _now: str, _limits: Limits)
 
 def reset_session(state: State, command: ResetSession, _now: str, _limits: Limits) -> Decision:
     """The queue goes at once; a running turn is ended by its owner and finds its generation outdated. Questions
-    that a crash left behind go too: a late click must not carry the old talk into the new one."""
+    that a crash left behind go too: a late click must not carry the old generation into the new one."""
     session = state.sessions.get(command.session_key)
     if session is None:
         return refuse(Code.E_NOT_IN_MANAGED_THREAD)

@@ -1,5 +1,5 @@
-"""Deciding about sessions that begin in a thread of their own: first an opening message is owed, and what it is called
-by its channel names the session. So no thread can exist that nobody has written down."""
+"""Deciding about sessions that begin in a thread of their own: first an opening message goes into the
+outbox, and the id that its channel gives it names the session. So every thread that exists is in the journal."""
 
 import msgspec
 

@@ -27,7 +27,7 @@ class Numbered(Protocol):
 
 
 class Unfit(Exception):  # noqa: N818 - says what the line is
-    """A line that can be read but does not follow from what was before it."""
+    """A line that can be read but does not follow from the lines before it."""
 
     def __init__(self, line: Numbered, fault: Exception) -> None:
         name = "This line" if line.payload is None else type(line.payload).__name__
@@ -40,7 +40,7 @@ class OutOfOrder(Exception):  # noqa: N818 - says what the line is
 
 
 def apply(state: State, seq: int, ts: str, event: e.JournalEvent) -> None:
-    """Take one fact into the state. Facts about what is no longer live change nothing."""
+    """Take one fact into the state. A fact about an object that is no longer live changes nothing."""
     state.seq = seq
     if ts > state.highest_ts:
         state.highest_ts = ts
@@ -50,9 +50,9 @@ def apply(state: State, seq: int, ts: str, event: e.JournalEvent) -> None:
 
 
 def replay(state: State, lines: Iterable[Numbered]) -> None:
-    """The same as `apply` for each line, for a start that has a million of them: what belongs to every line is kept
-    beside the state and written once. So no rule may look at `state.seq` or `state.highest_ts`. Lines must follow the
-    state and each other without a gap."""
+    """The same as `apply` for each line, for a start that has a million of them: `seq` and `highest_ts`
+    are kept in local variables and written once, so no rule may look at `state.seq` or `state.highest_ts`. Lines must
+    follow the state and each other without a gap."""
     seq = state.seq
     rules = _RULES
     highest = state.highest_ts
@@ -83,7 +83,7 @@ def replay(state: State, lines: Iterable[Numbered]) -> None:
 
 
 SILENT: Final = (e.JobProgress, e.DaemonStarted)
-"""Records that something was alive or happened: they change nothing."""
+"""Events that only record a sign of life or a start: they change nothing in the state."""
 
 _Rule = Callable[[State, str, Any], None]
 _RULES: Final[dict[type[e.JournalEvent], _Rule]] = {

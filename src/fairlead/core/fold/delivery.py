@@ -37,7 +37,7 @@ def piece_delivered(state: State, _ts: str, event: e.PieceDelivered) -> None:
     if to is not None:
         address = ConversationAddress(f"{to.channel}/{to.account_id}/{to.conversation_id}")
         state.last_posts[address] = event.message_id
-    if len(plan.pieces) == 1:  # nearly always, so nothing is written that goes in the next line
+    if len(plan.pieces) == 1:  # the usual case: the entry goes at once, so its fields need no update
         remove_entry(state, entry)
         return
     entry.paid[str(event.index)] = event.message_id

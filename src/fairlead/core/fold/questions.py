@@ -56,7 +56,7 @@ def question_closed(state: State, _ts: str, event: e.QuestionClosed) -> None:
 
 
 def _remove_fetchable_entry(state: State, question_id: QuestionId) -> None:
-    """A client that fetches has seen a question that is answered, and need not see one that is closed."""
+    """A client that fetches has seen a question it responded to, and need not see one that is closed."""
     entry = state.outbox.get(question_entry_id(question_id))
     if entry is not None and entry.awaits_fetching:
         remove_entry(state, entry)

@@ -1,1 +1,1 @@
-"""What every channel's commands do, each of them once."""
+"""The handlers of all commands: each is written once and serves every channel."""

@@ -9,18 +9,9 @@ from fairlead.core.requests import Caller
 from fairlead.core.state import Session, State
 from fairlead.errors import Code, error
 from fairlead.flow.commands.parts import CommandParts, HandlerTable
+from fairlead.flow.queries.reports import session_of_caller
 from fairlead.flow.turns.cancellation import cancel_jobs
 from fairlead.ports import AgentInfo
-
-
-def session_meant(state: State, caller: Caller, now: str) -> Session | None:
-    """The session of this conversation; elsewhere the caller's most recently active one."""
-    here = state.session_for(caller.conversation, caller.session_key, now)
-    if here is not None:
-        return here
-    theirs = {j.session_key for j in state.jobs.values() if j.person == caller.person}
-    active = [s for s in state.sessions.values() if s.session_key in theirs]
-    return max(active, key=lambda s: s.last_activity_at, default=None)
 
 
 def agent_handlers(parts: CommandParts) -> HandlerTable:
@@ -46,7 +37,7 @@ class AgentCommands:
         return self._ledger.state
 
     def _session(self, caller: Caller) -> Session:
-        session = session_meant(self._state, caller, self._ledger.now())
+        session = session_of_caller(self._state, caller, self._ledger.now())
         if session is None:
             raise error(Code.E_NO_ACTIVE_SESSION)
         return session
@@ -100,7 +91,7 @@ class AgentCommands:
         return ModelSet(request.model)
 
     async def mode(self, request: ask.AgentMode, caller: Caller) -> ModeSet:
-        """A standing permission for everybody in the session: so the specification reserves it for the owner."""
+        """A mode is a standing permission for everybody in the session, so the specification asks for the owner."""
         session = self._session(caller)
         runtime = self._runtimes.get(session.runtime)
         if runtime is None or not runtime.capabilities.modes:

@@ -1,4 +1,4 @@
-"""Runs every channel's commands: who may, is there room, then the handler of the request's type. Knows no command."""
+"""Runs commands: checks the caller and the disk, then calls the handler of the request's type. Knows no command."""
 
 from typing import Final
 
@@ -60,5 +60,5 @@ class CommandHandlers:
         if spec.who == "the owner" and not (caller.pre_authorised or caller.person == state.owner_id):
             raise error(Code.E_OWNER_ONLY, f"Only the owner may use /{spec.words}.")
         if not spec.works_without_room:
-            # All else would wait for room in silence.
-            self._ledger.check_room()
+            # Every other command would wait for the disk without a word to the person.
+            self._ledger.check_disk_space()

@@ -1,4 +1,4 @@
-"""What the handlers of commands work with, and what several of them look up. Handles no command."""
+"""The parts that handlers of commands share, and the look-ups that several of them need. Handles no command."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any

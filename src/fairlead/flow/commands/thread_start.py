@@ -1,4 +1,4 @@
-"""`start` as whoever asked for it sees it: done, impossible, or on its way. The outbox does the work."""
+"""The command `start`: the reply says that the thread is there, cannot be, or takes longer. The outbox makes it."""
 
 import asyncio
 from typing import Final
@@ -12,7 +12,7 @@ from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.commands.parts import CommandParts, HandlerTable
 
 PATIENCE_SEC: Final = 60.0
-"""How long somebody watches a start. After that the outbox goes on alone."""
+"""How long the command waits for its thread. After that the outbox goes on without it."""
 
 
 def thread_start_handlers(parts: CommandParts) -> HandlerTable:
@@ -26,7 +26,7 @@ class ThreadStart:
         self._channels = parts.channels
 
     async def start(self, request: Start, caller: Caller) -> SessionStarted:
-        """Returns when the thread is there. Raises why it can never be, or that it takes longer."""
+        """Returns when the thread is there. Raises the error that forbids it, or one that says it takes longer."""
         decision = self._ledger.apply_now(
             StartThread(
                 asked_by=request.asked_by,
@@ -50,7 +50,7 @@ class ThreadStart:
         return await self._outcome(entry)
 
     async def _outcome(self, entry: OutboxEntry) -> SessionStarted:
-        """An entry that has left the outbox stays as it was then."""
+        """An entry that has left the outbox no longer changes, so it can still be read."""
         assert entry.plan is not None
         if len(entry.paid) < len(entry.plan.pieces):
             raise await self._why_not(entry.entry_id)

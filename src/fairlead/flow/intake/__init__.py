@@ -1,1 +1,1 @@
-"""What people send, on its way into the journal."""
+"""The messages of people, on their way into the journal."""

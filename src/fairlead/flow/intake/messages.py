@@ -1,4 +1,4 @@
-"""The way in for messages: cleaned, decided, written; only then does the person see that it was taken."""
+"""The way in for messages. Each is cleaned, decided and written before the person sees that it was taken."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ from fairlead.flow.ledger import Ledger
 from fairlead.ports import Blobs, Receipt
 
 INLINE_TEXT_BYTES: Final = 256 * 1024
-"""Longer texts go to a blob: a line of the journal stays something a person can read."""
+"""Longer texts go to a blob, so that a person can still read the lines of the journal."""
 
 
 class MessageIntake:
@@ -21,7 +21,7 @@ class MessageIntake:
         self._blobs = blobs
 
     async def submit(self, inbound: Inbound) -> Receipt:
-        self._ledger.check_room()
+        self._ledger.check_disk_space()
         inbound = clean_inbound(inbound)
         blob = await self._blob_for(prompt_of(inbound), own_words=inbound.text)
         decision = await self._ledger.record_durably(Submit(inbound, blob))
@@ -33,7 +33,7 @@ class MessageIntake:
         return Receipt(job.job_id, job.session_key, position, decision.duplicate)
 
     async def skip(self, inbound: Inbound, reason: str) -> None:
-        self._ledger.check_room()
+        self._ledger.check_disk_space()
         await self._ledger.record_durably(SkipMessage(inbound, reason))
 
     async def amend(self, conversation: ConversationRef, message_id: str, text: str) -> bool:
@@ -44,9 +44,9 @@ class MessageIntake:
         text = clean_text(text)
         prompt = quotation_of(job) + text
         if prompt == await self._prompt_of(job):
-            return False  # link previews are edits too, and no reason to speak of a full disk
-        self._ledger.check_room()
-        # Once beside a blob, a quotation stays there: in a line nothing would tell any more where it ends.
+            return False  # Discord reports a link preview as an edit: no reason to tell a person of a full disk
+        self._ledger.check_disk_space()
+        # A quotation that is kept beside a blob stays there: a line would not tell where the quotation ends.
         blob = await self._blob_for(prompt, own_words=text, always=bool(job.prompt_blob and job.prompt))
         decision = await self._ledger.record_durably(AmendJob(job.job_id, text, blob))
         return bool(decision.events)
@@ -58,8 +58,8 @@ class MessageIntake:
             return False
         command = WithdrawJob(job.job_id, "message deleted")
         if self._ledger.is_stalled:
-            # There is no message left to refuse it under, and nobody waits for an answer. Should the power go before
-            # there is room, the next start reads the message again and finds it gone.
+            # The message is gone, so no refusal can be shown under it, and nobody waits for an answer. If the power
+            # fails before the disk has space, the next start asks the channel for the message and finds it gone.
             return bool(self._ledger.apply_now(command).events)
         return bool((await self._ledger.record_durably(command)).events)
 
@@ -71,8 +71,8 @@ class MessageIntake:
         return (await self._blobs.get(job.prompt_blob)).decode() if job.prompt_blob else job.prompt
 
     async def _blob_for(self, prompt: str, *, own_words: str, always: bool = False) -> BlobName:
-        """Only the person's own words count against the limit, as they do where it is decided: what will be refused
-        there is not kept here, and what will be taken never stands in a line of any length."""
+        """Only the person's own words count against the limit, as they do in `decide`: a message that `decide` will
+        refuse gets no blob, and a message that it will take never makes a line of the journal too long to read."""
         data = prompt.encode()
         is_refused = len(own_words.encode()) > self._ledger.limits.max_message_bytes
         is_long = len(data) > INLINE_TEXT_BYTES

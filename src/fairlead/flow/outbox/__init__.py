@@ -1,1 +1,1 @@
-"""What is owed to people: planned, sent piece by piece, retried until it arrived or was given up openly."""
+"""Outbox entries: planned, sent piece by piece, and tried again until the person has them or is told of the failure."""

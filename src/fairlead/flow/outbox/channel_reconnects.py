@@ -1,4 +1,4 @@
-"""Channels that were away and are there again: how often each came back, and who waits for the next time."""
+"""How often each channel has come back after it was away, and the send loops that wait for the next time."""
 
 import asyncio
 from collections import Counter

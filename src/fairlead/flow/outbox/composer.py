@@ -1,4 +1,4 @@
-"""What an outbox entry says, in pieces that its channel can carry. Where it goes is the router's business."""
+"""The text of an outbox entry, in pieces that its channel can carry. `core/routing.py` decides where they go."""
 
 from collections.abc import Callable
 
@@ -42,14 +42,14 @@ class Composer:
         return ending_text(job, answer, language)
 
     async def _long_answer(self, job: Job, language: str) -> str:
-        """The long answer; where somebody removed its file, what is left of it, and why."""
+        """The whole long answer; if somebody removed its file, the excerpt that the state keeps, and why."""
         try:
             return (await self._blobs.get(job.answer_blob)).decode()
         except FairleadError as gone:
             return f"{job.result_excerpt or ''}\n\n{error_sentence(gone, language)}".strip()
 
     async def _question(self, question: OpenQuestion, can: ChannelCapabilities, language: str) -> tuple[Piece, ...]:
-        """The buttons stand under the last piece, when all there is to know has been said."""
+        """The buttons stand under the last piece, so that a person has read the whole question before them."""
         pieces = await self._pieces(question_text(question, language), (), can, language)
         last = pieces[-1]
         return (*pieces[:-1], Piece(last.text, last.files, question.question_id))

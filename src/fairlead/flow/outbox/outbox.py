@@ -1,4 +1,5 @@
-"""The outbox: an entry is planned once, then sent piece by piece, at least once; looking before sending makes it once.
+"""The outbox: an entry is planned once, then sent piece by piece. Sending may repeat a piece after a crash, so an
+earlier attempt is looked for in the channel before a piece is sent again.
 
 Entries of one conversation are sent in the order in which they were made; one dead conversation never delays another.
 While a channel is away its entries wait, and no attempt counts; when it says that it is back, they go at once.
@@ -28,10 +29,10 @@ from fairlead.observe import log, log_failure
 from fairlead.ports import Channel, ChannelAway, DeliveryImpossible, DeliveryLater, OutcomeUnknown, OutgoingMessage
 
 LOOK_AFTER_SECONDS: Final = 60.0
-"""Channels recognise a repeated nonce for a few minutes only: past this, look before sending again."""
+"""Channels recognise a repeated nonce for a few minutes only: after this long, the outbox looks before it sends."""
 
 AWAY_SECONDS: Final = 15.0
-"""How often it is looked whether a channel is back that did not say so."""
+"""How often the outbox tries a channel that is away and has not said that it is back."""
 
 AWAY_NOTED_SECONDS: Final = 3600.0
 
@@ -65,7 +66,7 @@ class Outbox:
         self._begun_here: set[EntryId] = set()
 
     async def run(self) -> None:
-        """For ever: plan what has no plan, and keep a send loop on every conversation that is owed something."""
+        """For ever: plan each new entry, and keep a send loop for every conversation that has entries."""
         async with TaskOwner("delivery", on_crash=self._report_crash) as owner:
             while True:
                 seen = self._ledger.state.seq
@@ -79,7 +80,7 @@ class Outbox:
                         await self._something_is_new(seen)
 
     async def _something_is_new(self, seen: int) -> None:
-        """An entry has no plan, or its send loop crashed. Most facts owe nobody anything, so this check is cheap."""
+        """Returns when an entry has no plan or a send loop crashed. Most changes make no entry: the check is cheap."""
         await self._ledger.until_changed(seen)
         while self._has_all_send_loops and all(entry.plan is not None for entry in self._state.outbox.values()):
             await self._ledger.until_changed(self._state.seq)
@@ -92,7 +93,7 @@ class Outbox:
     # --- planning
 
     async def _plan_all(self) -> bool:
-        """False if something could not be planned and should be tried again: its words could not be had."""
+        """False if an entry could not be planned because its text could not be read: planning is tried again."""
         all_planned = True
         for entry in [d for d in self._state.outbox.values() if d.plan is None]:
             if entry.requester.channel in self._channels:
@@ -148,14 +149,16 @@ class Outbox:
         return None
 
     async def _send_loop(self, address: ConversationAddress) -> None:
-        """Send this conversation's entries in order until none is left; one that must wait holds those behind it."""
+        """Send this conversation's entries in order until none is left; one that must wait holds the later ones."""
         channel = address.partition("/")[0]
         seen = self._reconnects.count(channel)
         try:
             while (entry := self._next_entry(address)) is not None:
                 await self._ledger.until_all_durable()
                 await self._wait_until_due(entry, channel, seen)
-                seen = self._reconnects.count(channel)  # before the attempt: a return while it fails is not missed
+                seen = self._reconnects.count(
+                    channel
+                )  # counted before the attempt, so that a channel which comes back while it fails is noticed
                 if not await self._send_next(entry):
                     await self._wait_while_away(entry, channel, seen)
                 if entry.entry_id not in self._state.outbox:
@@ -168,7 +171,7 @@ class Outbox:
         if wait <= 0:
             return
         if entry.must_wait:
-            await asyncio.sleep(wait)  # the channel named this time: that it comes back earlier changes nothing
+            await asyncio.sleep(wait)  # the channel named this time, and a reconnect does not shorten it
         else:
             await self._reconnects.wait_for(channel, wait, since=seen)
 
@@ -197,12 +200,12 @@ class Outbox:
             code = fault.code if isinstance(fault, FairleadError) else Code.E_INTERNAL
             await self._defer(entry, DeliveryLater(code))
         else:
-            self._begun_here.add(entry.entry_id)  # pieces behind a paid one were never tried
+            self._begun_here.add(entry.entry_id)  # no other process has tried the pieces behind this one
             await self._ledger.record_durably(MarkPieceSent(entry.entry_id, outgoing.index, MessageId(message_id)))
         return True
 
     async def _wait_while_away(self, entry: OutboxEntry, channel: str, seen: int) -> None:
-        """A channel may be away for days: that is worth a line of the journal once an hour, not at every look."""
+        """A channel may be away for days: the journal gets a line about it once an hour, not at every try."""
         since_noted = timestamps.seconds_between(entry.due, self._ledger.now()) if entry.due else AWAY_NOTED_SECONDS
         if since_noted >= AWAY_NOTED_SECONDS:
             await self._ledger.record_durably(
@@ -212,7 +215,7 @@ class Outbox:
             await self._reconnects.wait_for(channel, AWAY_SECONDS, since=seen)
 
     def _is_moot(self, entry: OutboxEntry) -> bool:
-        return entry.kind == "question" and not self._state.can_be_answered(entry.question_id) and not entry.paid
+        return entry.kind == "question" and not self._state.takes_response(entry.question_id) and not entry.paid
 
     async def _send_once(self, channel: Channel, outgoing: OutgoingMessage, entry: OutboxEntry) -> str:
         """A piece that may have gone out more than a minute ago, or before a crash, is looked for first."""
@@ -225,7 +228,9 @@ class Outbox:
 
     async def _defer(self, entry: OutboxEntry, later: DeliveryLater) -> None:
         wait = self._backoff.delay(entry.attempts + 1, self._random.random)
-        if later.wait_sec > 0:  # a little more than was asked for, so that not all entries come back at the same moment
+        if (
+            later.wait_sec > 0
+        ):  # a little more than the channel asked for, so that not all entries are sent at one moment
             wait = max(wait, later.wait_sec + self._random.random())
         log.warning(
             "delivery deferred", entry_id=entry.entry_id, error_code=later.code, attempts=entry.attempts + 1, wait=wait
@@ -260,8 +265,10 @@ class Outbox:
 
 
 def _last_known(state: State, entry: OutboxEntry, address: ConversationAddress, job: Job | None) -> str:
-    """What an earlier attempt must be newer than. Not only after the question: an earlier answer with the same words
-    may have come behind it; and the next start looks just like the last."""
+    """The newest message that is certainly older than any earlier attempt at this entry: the search begins after it.
+
+    The person's own message may be too old: the answer to an earlier message, with the same words, may stand after it.
+    The opening messages of two threads have the same words too, so such a search begins after the command itself."""
     last = state.last_posts.get(address, MessageId(""))
     if entry.opening is not None:
         return max(last, entry.opening.asked_by, key=lambda m: int(m) if is_rising(m) else -1)

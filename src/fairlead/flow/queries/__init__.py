@@ -1,1 +1,1 @@
-"""Looking: what channels may know, what happens now, what happened before. Changes nothing."""
+"""Reading: the view for channels, live events, the history of jobs. Changes nothing."""

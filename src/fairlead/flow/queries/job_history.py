@@ -19,7 +19,7 @@ from fairlead.render.story import describe_event
 
 REMEMBERED_PROMPTS: Final = 256
 REMEMBERED_LENGTH: Final = 4096
-"""A longer prompt is read back: all that are remembered take a megabyte at most."""
+"""A longer prompt is read back from the journal, so that the remembered prompts take a megabyte at most."""
 
 
 class PastJob(msgspec.Struct, frozen=True):
@@ -38,8 +38,8 @@ class JobHistory:
         self._prompts: dict[str, str] = {}
 
     def remember(self, event: e.JournalEvent) -> None:
-        """Told of every durable fact. The state drops a prompt when its job ends, and most answers are fetched right
-        after that: with the prompt kept here, nothing has to be read back for them."""
+        """Called with every durable fact. The state drops a prompt when its job ends, and most clients fetch the job
+        right after that: with the prompt kept here, nothing has to be read back for them."""
         if isinstance(event, e.JobEnqueued | e.JobAmended):
             self._prompts.pop(event.job_id, None)
             if len(event.prompt) <= REMEMBERED_LENGTH:
@@ -48,7 +48,7 @@ class JobHistory:
                 del self._prompts[next(iter(self._prompts))]
 
     async def job(self, name: str) -> PastJob:
-        """Raises E_JOB_NOT_FOUND for what the journal does not know."""
+        """Raises E_JOB_NOT_FOUND for a job that the journal does not know."""
         if not name.startswith("job_"):
             raise error(Code.E_JOB_NOT_FOUND, f"{name[:60]!r} is no job id.")
         job_id = JobId(name)
@@ -67,7 +67,7 @@ class JobHistory:
 
     async def _from_journal(self, job_id: JobId) -> PastJob:
         recorded = [r for r in await self._history.lines_about([job_id]) if _is_about(r.event, job_id)]
-        told = _folded(recorded, job_id)
+        told = _fold_job(recorded, job_id)
         if told is None:
             raise error(Code.E_JOB_NOT_FOUND, f"There is no job {job_id!r}.")
         prompts = [r.event.prompt for r in recorded if isinstance(r.event, e.JobEnqueued | e.JobAmended)]
@@ -78,7 +78,7 @@ class JobHistory:
         )
 
     async def story(self, subject: str, caller: Caller) -> Story:
-        """Every step of a job, or of the message that became one; for whoever may know of it."""
+        """Every step of a job, or of a message. Raises E_MESSAGE_NOT_FOUND, also for a caller who may not see it."""
         recorded = await self._history.lines_about([subject, answer_entry_id(JobId(subject))])
         became = [r.event.job_id for r in recorded if isinstance(r.event, e.JobEnqueued)]
         if not subject.startswith("job_") and became:
@@ -100,7 +100,7 @@ class JobHistory:
         return getattr(event, "session_key", NO_SESSION)
 
     async def _text(self, inline: str, blob: BlobName) -> str:
-        """Long texts leave with their job: what is no longer kept is said in their place."""
+        """The text, or a sentence in its place: the blob of a long text is removed when the state forgets its job."""
         try:
             return (await self._blobs.get(blob)).decode() if blob else inline
         except FairleadError as gone:
@@ -108,11 +108,11 @@ class JobHistory:
 
 
 def _is_about(event: e.JournalEvent, job_id: str) -> bool:
-    """Not what only mentions it: a later attempt names the job it repeats."""
+    """Not an event that only mentions the job: a later attempt names the job that it repeats."""
     return getattr(event, "job_id", None) == job_id and not isinstance(event, e.DeliveryOwed | e.QuestionAsked)
 
 
-def _folded(recorded: list[Recorded], job_id: str) -> Job | None:
+def _fold_job(recorded: list[Recorded], job_id: str) -> Job | None:
     """The job's own facts, folded by the very rules that made the state."""
     state = State()
     for r in recorded:

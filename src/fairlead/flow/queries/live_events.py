@@ -1,6 +1,6 @@
-"""Who is watching, and what they see: durable facts as they become so, and the passing words of agents.
+"""Live events for watchers: facts when they become durable, and the words of agents while they are written.
 
-A slow watcher holds up nobody: deltas that wait for it are joined, so that it falls behind in pieces, not in words.
+A slow watcher holds up nobody: deltas that wait for it are joined, so that its backlog stays short and no word is lost.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from fairlead.core.state import State
 
 
 class Watch:
-    """One watcher's backlog. Subscribed from the moment it is made; `close` (or leaving the iteration) ends it."""
+    """One watcher's backlog. Subscribed from the moment it is made; `aclose` ends it."""
 
     def __init__(self, live_events: "LiveEvents", session_key: str | None, job_id: str | None) -> None:
         self._live_events = live_events
@@ -31,7 +31,7 @@ class Watch:
         return session_fits and (self._job_id is None or event.job_id == self._job_id)
 
     def give(self, event: LiveEvent) -> None:
-        joined = _joined(self._backlog[-1], event) if self._backlog else None
+        joined = _join_deltas(self._backlog[-1], event) if self._backlog else None
         if joined is not None:
             self._backlog[-1] = joined
         else:
@@ -52,7 +52,7 @@ class Watch:
         self._live_events.leave(self)
 
 
-def _joined(last: LiveEvent, event: LiveEvent) -> LiveEvent | None:
+def _join_deltas(last: LiveEvent, event: LiveEvent) -> LiveEvent | None:
     if not isinstance(last, AgentActed) or not isinstance(event, AgentActed) or last.job_id != event.job_id:
         return None
     match last.event, event.event:
@@ -82,33 +82,33 @@ class LiveEvents:
             self._publish(AgentActed(job_id, session_key, event))
 
     def announce(self, event: e.JournalEvent) -> None:
-        """A fact has become durable: show what of it can be seen."""
+        """Called with each durable fact: publish its live event, if it has one."""
         if not self._watches:
             return
         match event:
             case e.JobEnqueued():
-                self._moved(event.job_id, "queued")
+                self._announce_move(event.job_id, "queued")
             case e.JobStarted() | e.JobContinued():
-                self._moved(event.job_id, "running")
+                self._announce_move(event.job_id, "running")
             case e.JobCompleted():
-                self._moved(event.job_id, "success")
+                self._announce_move(event.job_id, "success")
             case e.JobFailed():
-                self._moved(event.job_id, "failed")
+                self._announce_move(event.job_id, "failed")
             case e.JobCancelled():
-                self._moved(event.job_id, "cancelled")
+                self._announce_move(event.job_id, "cancelled")
             case e.JobWithdrawn():
-                self._moved(event.job_id, "withdrawn")
+                self._announce_move(event.job_id, "withdrawn")
             case e.JobMarkedUnknownAfterCrash():
-                self._moved(event.job_id, "unknown_after_crash")
+                self._announce_move(event.job_id, "unknown_after_crash")
             case e.QuestionAsked():
-                self._moved(event.job_id, "waiting")
+                self._announce_move(event.job_id, "waiting")
                 self._announce_question(event.question_id, QuestionOpened)
             case e.QuestionAnswered() | e.QuestionClosed():
                 self._announce_question(event.question_id, QuestionSettled)
             case _:
                 pass
 
-    def _moved(self, job_id: JobId, state: JobState) -> None:
+    def _announce_move(self, job_id: JobId, state: JobState) -> None:
         job = self._state.jobs.get(job_id)
         if job is None:
             return

@@ -1,9 +1,20 @@
-"""What can be told of sessions and projects, as facts drawn from the state."""
+"""Reports on sessions and projects, drawn from the state, and the session that a caller's command is about."""
 
 from fairlead.core import timestamps
 from fairlead.core.ids import JobId
 from fairlead.core.replies import LastJob, ProjectReport, SessionRow, StatusReport
+from fairlead.core.requests import Caller
 from fairlead.core.state import RETRYABLE, Job, Project, Session, State, resume_slot, session_state
+
+
+def session_of_caller(state: State, caller: Caller, now: str) -> Session | None:
+    """The session of this conversation; elsewhere the caller's most recently active one."""
+    here = state.session_for(caller.conversation, caller.session_key, now)
+    if here is not None:
+        return here
+    theirs = {j.session_key for j in state.jobs.values() if j.person == caller.person}
+    active = [s for s in state.sessions.values() if s.session_key in theirs]
+    return max(active, key=lambda s: s.last_activity_at, default=None)
 
 
 def status_report(state: State, session: Session, *, can_ask: bool) -> StatusReport:

@@ -28,10 +28,10 @@ from fairlead.core.views import (
     SessionView,
 )
 from fairlead.core.visibility import may_see
-from fairlead.flow.commands.agents import session_meant
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.queries.job_history import JobHistory
 from fairlead.flow.queries.live_events import LiveEvents, Watch
+from fairlead.flow.queries.reports import session_of_caller
 from fairlead.ports import AgentInfo, Runtime
 from fairlead.render.words import pick_language
 
@@ -96,7 +96,7 @@ class FlowView:
                 return _choices(self._agent(caller).modes)
 
     def _agent(self, caller: Caller) -> AgentInfo:
-        session = session_meant(self._state, caller, self._ledger.now())
+        session = session_of_caller(self._state, caller, self._ledger.now())
         runtime = self._runtimes.get(session.runtime) if session is not None else None
         return runtime.describe(session.session_key) if runtime is not None and session is not None else AgentInfo()
 
@@ -143,7 +143,7 @@ class FlowView:
         entry = self._state.outbox.get(answer_entry_id(JobId(job_id)))
         return None if entry is None else entry.requester
 
-    def unfetched(self, conversation: ConversationRef) -> list[str]:
+    def unfetched_jobs(self, conversation: ConversationRef) -> list[str]:
         return [
             d.job_id
             for d in self._state.outbox.values()

@@ -1,1 +1,1 @@
-"""What a start does, in order, before any job may run."""
+"""The steps of a start, in order, before any job may run."""

@@ -1,4 +1,5 @@
-"""The readable copy follows the journal, unless a person is editing it: that is taken over at the next start."""
+"""Keeps config.json, the readable copy, up to date with the journal. While a person edits it, the file is left alone:
+the next start takes the edits over."""
 
 from fairlead.core.state import State
 from fairlead.flow.ledger import Ledger
@@ -25,5 +26,5 @@ async def update_config(ledger: Ledger, config: ConfigCopy) -> None:
 
 
 def _stamps(state: State) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """What of the state the copy shows, as far as a change of it can be told."""
+    """Changes whenever a part of the state changes that the copy shows."""
     return state.owner_id, tuple((p.name, p.updated_at) for p in state.projects.values())

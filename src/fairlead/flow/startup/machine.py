@@ -1,4 +1,4 @@
-"""What a start needs of the machine it happens on. The daemon brings the real one, the simulator a simulated one."""
+"""The machine as a start needs it. The daemon brings the real one, the simulator a simulated one."""
 
 from collections.abc import Coroutine, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
@@ -16,7 +16,7 @@ from fairlead.ports import Directories
 
 
 class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Who starts, and what the settings say. `new_state_id` names a state that is founded by this start."""
+    """The process that starts, and its settings. `new_state_id` is used if this start founds the state."""
 
     new_state_id: str
     version: str
@@ -26,7 +26,7 @@ class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HandEdits(Protocol):
-    """What a person changed in the readable copy by hand; nothing where nobody touched it."""
+    """The changes that a person made in the readable copy by hand; none if nobody edited it."""
 
     @property
     def owner_id(self) -> str: ...
@@ -75,11 +75,11 @@ class ChannelStart(Protocol):
 
     def prepare(self) -> None:
         """Called once, when no job runs and none can start: the channel notes what the last process left on people's
-        screens (statuses that say a job runs). It talks to nobody yet."""
+        screens (statuses that say a job runs). It sends nothing yet."""
         ...
 
     async def run(self) -> None:
-        """For ever. The channel connects, and with each connection asks for what was said while nobody listened."""
+        """For ever. The channel connects, and after each connection fetches the messages that it missed."""
         ...
 
 
@@ -92,11 +92,11 @@ class Machine(Protocol):
         ...
 
     def open(self, stack: AsyncExitStack) -> Adapters:
-        """The state, its journal and all other adapters; `stack` gets what must be closed. Raises why it cannot be."""
+        """The state, its journal and all other adapters; `stack` gets what must be closed. Raises FairleadError."""
         ...
 
     def reports(self) -> Sequence[str]:
-        """What opening the state found, in words for a person."""
+        """Findings of `open` that a person should read."""
         ...
 
     def start_facts(self) -> StartFacts: ...
@@ -108,11 +108,11 @@ class Machine(Protocol):
     def forget_unnamed_blobs(self, state: State) -> None: ...
 
     def make_channels(self, flow: Flow, adapters: Adapters) -> Sequence[ChannelStart]:
-        """Every channel registered in `adapters`; given are those that take part in the start."""
+        """Registers every channel in `adapters`, and returns those that take part in the start."""
         ...
 
     def background_work(self, flow: Flow, adapters: Adapters) -> dict[str, Coroutine[Any, Any, None]]:
-        """What runs beside the flow, by name: snapshots, the index, the readable copy."""
+        """The work that runs beside the flow, by name: snapshots, the index, the readable copy."""
         ...
 
     async def stop(self, flow: Flow, owner: TaskOwner) -> None:

@@ -1,4 +1,4 @@
-"""What a start does before anything may run: what is still owed? which projects are there? who is served?"""
+"""The steps of a start that change the state: found it, begin the service, mark interrupted jobs, register projects."""
 
 import msgspec
 
@@ -14,13 +14,13 @@ from fairlead.ports import Directories
 
 
 class ProjectSources(msgspec.Struct, frozen=True):
-    """Directories named in the settings, in their order; the second are found by looking into a root."""
+    """`listed` are the directories of PROJECTS, in their order; each directory below `root` is a project too."""
 
     listed: tuple[str, ...] = ()
     root: str = ""
 
 
-async def found_and_begin(ledger: Ledger, *, state_id: str, version: str, pid: int, owner_id: str) -> None:
+async def found_state_and_begin(ledger: Ledger, *, state_id: str, version: str, pid: int, owner_id: str) -> None:
     await ledger.record_durably(FoundState(state_id, version))
     await ledger.record_durably(BeginService(version, pid, owner_id))
 
@@ -35,7 +35,7 @@ async def mark_interrupted(ledger: Ledger) -> list[JobId]:
 
 
 async def register_projects(ledger: Ledger, sources: ProjectSources, directories: Directories) -> list[str]:
-    """Take in what the settings name, and see which paths came or went. Gives what a person should be told."""
+    """Register the projects of the settings, and see which paths came or went. Returns notes for a person."""
     notes: list[str] = []
     for path in sources.listed:
         notes += await _register(ledger, path, "PROJECTS", directories)

@@ -68,7 +68,7 @@ async def begin_service(machine: Machine, ledger: Ledger, edits: HandEdits) -> N
     """The first line that this process writes. The hand edits were read before it, so that a mistake in them stops a
     start that has left no trace; their owner is needed here, because everything later is decided for an owner."""
     facts = machine.start_facts()
-    await recovery.found_and_begin(
+    await recovery.found_state_and_begin(
         ledger,
         state_id=ledger.state.state_id or facts.new_state_id,
         version=facts.version,

@@ -56,7 +56,7 @@ class AgentTurns:
 
     async def _listen(self) -> AsyncGenerator[AgentInitiated]:
         try:
-            async for unasked in self._runtime.unasked():
+            async for unasked in self._runtime.watch_agent_turns():
                 yield unasked
         except Exception as fault:  # a runtime that breaks here loses its own turns for a while, and nobody else's
             log_failure("a runtime broke while it was listened to", fault, runtime=self._runtime.name)

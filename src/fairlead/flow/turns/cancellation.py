@@ -27,5 +27,5 @@ async def cancel_jobs(
             continue  # the job has ended meanwhile
         cancelled.append(job_id)
     if not stopping and not cancelled:
-        ledger.check_room()
+        ledger.check_disk_space()
     return JobsCancelled(tuple(stopping), tuple(cancelled))

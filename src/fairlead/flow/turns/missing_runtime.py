@@ -5,7 +5,7 @@ from typing import Literal
 
 from fairlead.core.engine import AgentInitiated, AgentInstruction, EngineEvent, Invocation, TurnFailed
 from fairlead.errors import Code
-from fairlead.ports import AgentInfo, Health, RuntimeCapabilities
+from fairlead.ports import AgentInfo, RuntimeCapabilities, RuntimeHealth
 
 
 class MissingRuntime:
@@ -26,7 +26,7 @@ class MissingRuntime:
     async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
         """There is no agent to be told."""
 
-    async def unasked(self) -> AsyncIterator[AgentInitiated]:
+    async def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
         return
         yield
 
@@ -36,8 +36,8 @@ class MissingRuntime:
     async def end_session(self, session_key: str, how: Literal["stop", "kill"]) -> None:
         """Nothing runs."""
 
-    async def check(self) -> Health:
-        return Health(ok=False, notes=(f"{self.name} was not found on PATH",))
+    async def check(self) -> RuntimeHealth:
+        return RuntimeHealth(ok=False, notes=(f"{self.name} was not found on PATH",))
 
     async def aclose(self) -> None:
         """Nothing to end."""

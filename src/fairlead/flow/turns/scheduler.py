@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from fairlead.core.decide.job_ends import Cancelled, Failed
+from fairlead.core.decide.job_ends import Cancelled, Failure
 from fairlead.core.decide.scheduling import StartNext
 from fairlead.core.events import JobStarted
 from fairlead.core.ids import JobId, SessionKeyText
@@ -44,7 +44,7 @@ class Scheduler:
         async with TaskOwner("turns") as owner:
             for queue in self._queued_recheck.held_queues:
                 owner.start(self._release(queue, owner), name=f"recheck {queue[0]}")
-            with self._ledger.followed_by(lambda: self._start_all(owner)):
+            with self._ledger.call_on_change(lambda: self._start_all(owner)):
                 self._start_all(owner)
                 await asyncio.get_running_loop().create_future()
 
@@ -130,7 +130,7 @@ class Scheduler:
         except TimeoutError:
             had = loop.time() - began
             for turn in list(self._turns.values()):
-                turn.stop(Failed(Code.E_SHUTDOWN, f"Fairlead was shut down; the job had {had:.0f} s to finish."))
+                turn.stop(Failure(Code.E_SHUTDOWN, f"Fairlead was shut down; the job had {had:.0f} s to finish."))
             await self._quiet.wait()
 
     def hurry(self) -> None:

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias, cast
 import msgspec
 
 from fairlead.core import engine
-from fairlead.core.decide.job_ends import Cancelled, Completed, EndJob, Failed, Outcome, TryAgain
+from fairlead.core.decide.job_ends import Cancelled, Completed, EndJob, Failure, Outcome, TryAgain
 from fairlead.core.decide.scheduling import ForgetResumeKey, LearnResumeKey, ReportProgress
 from fairlead.core.engine import EngineEvent, Invocation
 from fairlead.core.ids import ResumeKey
@@ -142,7 +142,7 @@ class Turn:
         slot = resume_slot(self.job.runtime or "", self.job.project_path)
         return session.proven_key(slot)
 
-    def _failure_of(self, fault: Exception) -> Failed:
+    def _failure_of(self, fault: Exception) -> Failure:
         match fault:
             case TimeoutError():
                 limit = self._settings.time_limit_sec
@@ -229,7 +229,7 @@ class Turn:
         match outcome:
             case Completed():
                 log.info("turn ended", outcome="success", **fields)
-            case Failed():
+            case Failure():
                 log.error("turn ended", outcome="failed", error_code=outcome.code, message=outcome.message, **fields)
             case Cancelled():
                 log.info("turn ended", outcome="cancelled", person=outcome.person, **fields)

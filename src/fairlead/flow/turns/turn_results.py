@@ -4,7 +4,7 @@ import math
 from typing import Final
 
 from fairlead.core import engine
-from fairlead.core.decide.job_ends import Completed, Failed
+from fairlead.core.decide.job_ends import Completed, Failure
 from fairlead.core.events import FileRef, Spent
 from fairlead.core.ids import BlobName
 from fairlead.core.inbound import clean_text
@@ -57,7 +57,7 @@ class TurnResults:
             extension = _EXTENSIONS.get(image.media_type, "bin")
             self._files.append(FileRef(f"image-{len(self._files) + 1}.{extension}", blob, image.media_type))
 
-    async def decide_outcome(self) -> Completed | Failed:
+    async def decide_outcome(self) -> Completed | Failure:
         match self.ended:
             case engine.TurnEnded(text=text):
                 text = clean_text(self._add_notices_to(text))
@@ -67,10 +67,10 @@ class TurnResults:
             case None:
                 return self.fail(Code.E_ADAPTER_MISSING_RESULT, "The agent's stream ended without a result.")
 
-    def fail(self, code: Code, message: str, text: str = "") -> Failed:
+    def fail(self, code: Code, message: str, text: str = "") -> Failure:
         """`text` is what the agent had said before it failed."""
         said = self._add_notices_to(text[:INLINE_TEXT_BYTES])
-        return Failed(code, clean_text(message[:MAX_ERROR_CHARACTERS]), clean_text(said), self.spent)
+        return Failure(code, clean_text(message[:MAX_ERROR_CHARACTERS]), clean_text(said), self.spent)
 
     async def _store_if_long(self, text: str) -> BlobName:
         """The name of the blob that holds the text, empty where the journal itself holds it."""

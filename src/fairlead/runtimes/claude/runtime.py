@@ -25,7 +25,7 @@ from fairlead.core.engine import (
 )
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.processes import AT_ONCE, Grace
-from fairlead.ports import AgentInfo, Health, JobLogs, RuntimeCapabilities
+from fairlead.ports import AgentInfo, JobLogs, RuntimeCapabilities, RuntimeHealth
 from fairlead.runtimes.checks import KnownGood, Login, check_program
 from fairlead.runtimes.claude import command_line
 from fairlead.runtimes.claude.command_line import ClaudeSettings, SessionChoice
@@ -276,7 +276,7 @@ class ClaudeRuntime:
     def _process_of(self, session_key: str) -> ClaudeProcess | None:
         return self._alone.get(session_key) or self._pool.get(session_key)
 
-    async def unasked(self) -> AsyncIterator[AgentInitiated]:
+    async def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
         while True:
             yield await self._unasked.get()
 
@@ -308,7 +308,7 @@ class ClaudeRuntime:
         if process is not None:
             await process.end(STOP_GRACE if how == "stop" else AT_ONCE)
 
-    async def check(self) -> Health:
+    async def check(self) -> RuntimeHealth:
         settings = self._settings
         return await check_program(settings.command, self._env, mark=settings.check_mark, good=KNOWN_GOOD, login=LOGIN)
 

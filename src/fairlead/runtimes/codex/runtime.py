@@ -10,7 +10,7 @@ import msgspec
 
 from fairlead.core.engine import Invocation
 from fairlead.errors import Code, error
-from fairlead.ports import Health, JobLogs
+from fairlead.ports import JobLogs, RuntimeHealth
 from fairlead.runtimes.checks import KnownGood, Login, check_program
 from fairlead.runtimes.cli_turn import CliCommand
 from fairlead.runtimes.codex import wire
@@ -114,7 +114,7 @@ class CodexAdapter:
         finally:
             self._remember(translator)
 
-    async def check(self) -> Health:
+    async def check(self) -> RuntimeHealth:
         settings = self._settings
         return await check_program(settings.command, self._env, mark=settings.check_mark, good=KNOWN_GOOD, login=LOGIN)
 

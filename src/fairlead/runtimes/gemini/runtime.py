@@ -11,7 +11,7 @@ import msgspec
 
 from fairlead.core.engine import Invocation
 from fairlead.errors import Code, error
-from fairlead.ports import Health, JobLogs
+from fairlead.ports import JobLogs, RuntimeHealth
 from fairlead.runtimes.checks import KnownGood, Login, check_program
 from fairlead.runtimes.cli_turn import CliCommand
 from fairlead.runtimes.environment import child_environment
@@ -95,7 +95,7 @@ class GeminiAdapter:
                 tuple(note for note in (policy.warning, *(context.warnings if is_new else ())) if note),
             )
 
-    async def check(self) -> Health:
+    async def check(self) -> RuntimeHealth:
         settings = self._settings
         return await check_program(settings.command, self._env, mark=settings.check_mark, good=KNOWN_GOOD, login=LOGIN)
 
