@@ -2,7 +2,7 @@
 
 import ast
 
-from traceability import REQUIREMENTS, ROOT, STILL_OPEN, TABLE, _ids, proofs, table
+from tests.traceability import REQUIREMENTS, ROOT, STILL_OPEN, TABLE, _ids, proofs, table
 
 
 def test_every_mark_names_a_requirement():
@@ -24,7 +24,7 @@ def test_the_table_is_up_to_date():
 
 
 def test_marks_are_found_on_modules_and_on_tests():
-    found = {(p.requirement, p.test) for p in proofs() if p.file == "tests/flow/test_scheduling.py"}
+    found = {(p.requirement, p.test) for p in proofs() if p.file == "tests/flow/turns/test_scheduler.py"}
     name = "test_no_more_run_at_once_than_there_are_slots"
     assert {("A16", name), ("A17", name)} <= found
     marks = ast.parse("[pytest.mark.anyio, pytest.mark.req('A1', 'B2')]", mode="eval").body

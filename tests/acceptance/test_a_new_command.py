@@ -2,7 +2,6 @@
 is at Discord, in the terminal, over HTTP, in the client and in the reference."""
 
 import io
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import NamedTuple
 import aiohttp
 import discord
 import discord.gateway
+import generate
 import pytest
 from loopback_discord import LoopbackDiscord, Place
 
@@ -26,9 +26,6 @@ from fairlead.flow.commands.handlers import BUILT_IN
 from fairlead.flow.commands.parts import CommandParts, HandlerTable
 from fairlead.render.words import CATALOGUES
 from fairlead.settings import Settings
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
-import generate
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A12", "B1", "C5", "C6")]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from loopback_discord import Fault, Message, Place
 
-from discord_channel.daemon import Stage, a_stage
-from replaying_cli import write_shim
+from tests.channels.discord.harness import Stage, a_stage
+from tests.support.replaying_cli import write_shim
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A20")]
 

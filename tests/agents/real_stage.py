@@ -8,7 +8,7 @@ from fairlead.runtimes.claude.command_line import ClaudeSettings
 from fairlead.runtimes.claude.runtime import ClaudeRuntime
 from fairlead.runtimes.codex.runtime import CodexSettings, codex_runtime
 from fairlead.runtimes.gemini.runtime import GeminiSettings, gemini_runtime
-from runtime_contract import MemoryLogs, Scene
+from tests.support.runtime_contract import MemoryLogs, Scene
 
 from .environment import GEMINI_MODEL, agent_environment, prepare_home
 from .install import installed_agents

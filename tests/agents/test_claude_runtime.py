@@ -33,7 +33,7 @@ from fairlead.core.engine import (
 from fairlead.errors import Code
 from fairlead.kit.process_table import system_table
 from fairlead.ports import Runtime
-from runtime_contract import closing, invocation, key_in, only, processes_of, run
+from tests.support.runtime_contract import closing, invocation, key_in, only, processes_of, run
 
 from .model_server import Hang, ModelServer, Reply, Say
 from .pictures import png

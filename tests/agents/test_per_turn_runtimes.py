@@ -6,7 +6,7 @@ import pytest
 
 from fairlead.core.engine import EngineEvent, InputFile, ToolStarted, TurnEnded, TurnFailed, UsageReported
 from fairlead.errors import Code
-from runtime_contract import closing, invocation, key_in, only, processes_of, run
+from tests.support.runtime_contract import closing, invocation, key_in, only, processes_of, run
 
 from .model_server import ModelServer
 from .pictures import png

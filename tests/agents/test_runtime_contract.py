@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.core.engine import Invocation
-from runtime_contract import InterruptContract, RuntimeContract
+from tests.support.runtime_contract import InterruptContract, RuntimeContract
 
 from .model_server import ModelServer
 from .real_stage import CASTS, RealStage

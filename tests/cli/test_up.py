@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
-from cli_house import Daemon, run, state_of
+
+from tests.cli.harness import Daemon, run, state_of
 
 pytestmark = pytest.mark.req("A21")
 

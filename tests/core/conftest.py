@@ -1,6 +1,7 @@
 import pytest
-from core_house import CoreHarness
 from hypothesis import settings
+
+from tests.core.harness import CoreHarness
 
 # For runs under coverage, where every step is slow and the first examples already go everywhere.
 settings.register_profile("brief", max_examples=5, deadline=None)

@@ -4,11 +4,11 @@ import typing
 from collections.abc import Callable
 
 import pytest
-from core_house import OWNER, CoreHarness
 
 from fairlead.core import events as e
 from fairlead.core.decide.job_ends import MarkInterrupted, WithdrawJob
 from fairlead.core.job_states import LIVE, RETRYABLE, TRANSITIONS, JobState, states_before
+from tests.core.harness import OWNER, CoreHarness
 
 LATER = "2026-03-01T09:00:00.000Z"
 REACHED: dict[JobState, Callable[[CoreHarness, str], object]] = {

@@ -1,13 +1,13 @@
 """What became of a message: kept as a short string, seen as one of three structs."""
 
 import pytest
-from core_house import CoreHarness, place
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.core.decide.messages import SkipMessage
 from fairlead.core.message_outcomes import Enqueued, MessageOutcome, Refused, Skipped, decode_outcome, encode_outcome
 from fairlead.errors import Code
+from tests.core.harness import CoreHarness, place
 
 ids = st.integers(0, 10**6).map(lambda number: f"job_20260301_{number:04d}")
 outcomes = st.builds(Enqueued, ids) | st.builds(Refused, st.sampled_from(list(Code))) | st.builds(Skipped, st.text())

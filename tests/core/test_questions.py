@@ -2,7 +2,6 @@
 
 import msgspec
 import pytest
-from core_house import CoreHarness, colour_question, permission
 
 from fairlead.api.wire import JobInfo, QuestionInfo, question_info
 from fairlead.core.events import QuestionAsked
@@ -10,6 +9,7 @@ from fairlead.core.questions import QuestionFields
 from fairlead.core.read_models import question_view
 from fairlead.core.state import OpenQuestion
 from fairlead.core.views import JobFields, JobView, QuestionView
+from tests.core.harness import CoreHarness, colour_question, permission
 
 pytestmark = pytest.mark.req("A7")
 

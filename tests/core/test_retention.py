@@ -1,12 +1,12 @@
 """What leaves the state, and when: by events and the highest time seen, never by a clock."""
 
 import pytest
-from core_house import OWNER, CoreHarness, encoded, key_of, place
 
 from fairlead.core.decide.sessions import Bind, SeePerson
 from fairlead.core.questions import RespondToQuestion
 from fairlead.core.retention import is_rising
 from fairlead.core.state import answer_entry_id
+from tests.core.harness import OWNER, CoreHarness, encoded, key_of, place
 
 ME = str(key_of())
 

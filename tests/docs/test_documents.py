@@ -1,7 +1,6 @@
 """The documents hold together: links lead somewhere, both commands are shown, the drawn states are the real ones."""
 
 import re
-import sys
 import typing
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from fairlead.core.events import EVENT_TYPES
 from fairlead.core.job_states import JobState
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "docs"))
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 WITHOUT_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)

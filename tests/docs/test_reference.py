@@ -1,9 +1,9 @@
 """The reference and .env.example say what the code says."""
 
 import re
-import sys
 from pathlib import Path
 
+import generate
 import msgspec
 import pytest
 
@@ -17,8 +17,6 @@ from fairlead.render.words import error_next_step, error_what
 from fairlead.settings import load_settings, setting_names
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "docs"))
-import generate  # noqa: E402 - it lies beside the documents that it makes
 
 REFERENCE = (ROOT / "docs" / "reference.md").read_text()
 ENV_EXAMPLE = (ROOT / ".env.example").read_text()

@@ -3,11 +3,11 @@
 import asyncio
 
 import pytest
-from flow_house import flow_house, place, virtually
 
 from fairlead.core import events as e
 from fairlead.core.conversation import SessionBindingRecord
 from fairlead.errors import Code, FairleadError
+from tests.flow.harness import flow_house, place, virtually
 
 pytestmark = pytest.mark.req("D1")
 

@@ -3,11 +3,11 @@
 import asyncio
 
 import pytest
-from flow_house import OWNER, flow_house, place, virtually
 
 from fairlead.core import events as e
 from fairlead.core.live import JobMoved
 from fairlead.errors import Code, FairleadError
+from tests.flow.harness import OWNER, flow_house, place, virtually
 
 pytestmark = pytest.mark.req("A7")
 

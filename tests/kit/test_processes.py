@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from living_processes import is_alive, living_with
 
 from fairlead.kit.framing import LineTooLong
 from fairlead.kit.processes import (
@@ -26,6 +25,7 @@ from fairlead.kit.processes import (
     StdinStuck,
     sweep,
 )
+from tests.kit.living_processes import is_alive, living_with
 
 CHILDREN = str(Path(__file__).with_name("children.py"))
 BRIEF = Grace(interrupt=0.1, terminate=0.1)

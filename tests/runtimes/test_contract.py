@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from replay_stage import CASTS, ReplayStage
 
-from runtime_contract import InterruptContract, RuntimeContract
+from tests.runtimes.harness import CASTS, ReplayStage
+from tests.support.runtime_contract import InterruptContract, RuntimeContract
 
 
 class TestReplayed(RuntimeContract):

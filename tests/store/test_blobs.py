@@ -5,7 +5,6 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from store_house import STATE, TroubledDisk, at_once, disk_with
 
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.events import DeliveryPlanned, FileRef, Piece
@@ -14,6 +13,7 @@ from fairlead.core.state import Job, OutboxEntry, State
 from fairlead.errors import Code, FairleadError
 from fairlead.kit.files import REAL_DISK
 from fairlead.store.blobs import BLOBS_NAME, REMEMBERED, FileBlobs, named_blobs
+from tests.store.harness import STATE, TroubledDisk, at_once, disk_with
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A7")]
 

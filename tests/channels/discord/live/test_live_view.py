@@ -1,0 +1,169 @@
+"""Showing the work: one status message per job, at its pace, and typing that always ends."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+from loopback_discord import Fault, Message, Place
+
+from tests.channels.discord.harness import Stage, a_stage
+
+pytestmark = pytest.mark.anyio
+
+
+def status_of(place: Place, after: Message) -> list[Message]:
+    return [m for m in place.from_bot if m.id > after.id and "-# job_" in m.content]
+
+
+async def until_done(stage: Stage, place: Place, said: Message) -> Message:
+    def look() -> Message | None:
+        return next((m for m in status_of(place, said) if "Done in" in m.content), None)
+
+    return await stage.discord.wait_for(look, what="the last status")
+
+
+@pytest.mark.req("A14", "B3")
+async def test_one_status_message_is_edited_until_the_job_is_done(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/slow 1.5")
+    shown = await stage.discord.wait_for(lambda: status_of(thread, said), what="a status message")
+    assert shown[0].content.startswith("⏳ Running for ")
+    await thread.wait_for_answer(lambda m: m.content.startswith("echo"), after=said)
+    last = await until_done(stage, thread, said)
+    assert [m.id for m in status_of(thread, said)] == [last.id]
+    assert last.content.startswith("✅ Done in ")
+
+
+async def test_a_job_that_is_over_at_once_has_no_status_message(stage: Stage) -> None:
+    said = stage.owner.say(stage.owner.dm, "quick")
+    await stage.owner.dm.wait_for_answer(after=said)
+    await stage.discord.wait_for(lambda: "✅" in said.reactions)
+    assert status_of(stage.owner.dm, said) == []
+
+
+@pytest.mark.req("B13", "E5")
+async def test_the_tool_at_work_is_shown_with_a_human_label(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/slow 1\n/tool Read /srv/app/main.py\n/slow 2")
+    shown = await stage.discord.wait_for(
+        lambda: [m for m in status_of(thread, said) if "🔧 Read …" in m.content], what="the tool line"
+    )
+    assert len(shown) == 1
+    await until_done(stage, thread, said)
+
+
+@pytest.mark.req("B3")
+async def test_typing_shows_while_the_agent_works_and_ends_with_the_job(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/slow 0.3")
+    await thread.wait_for_typing()
+    await thread.wait_for_answer(after=said)
+    await stage.discord.wait_for(lambda: "✅" in said.reactions)
+    typed = [at for at, channel in stage.discord.typings if channel == thread.id]
+    answered = thread.from_bot[-1].created_at
+    assert typed
+    assert max(typed) <= answered
+
+
+async def test_nobody_types_while_a_person_is_asked(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/ask ls")
+    question = await thread.wait_for_answer(lambda m: m.components, after=said)
+    shown = await stage.discord.wait_for(
+        lambda: [m for m in status_of(thread, said) if "✋" in m.content], what="that it waits"
+    )
+    assert len(shown) == 1
+    await stage.owner.click(question, "Allow once").acknowledged()
+    await until_done(stage, thread, said)
+
+
+@pytest.mark.req("A2")
+async def test_edits_are_paced_and_the_newest_content_wins(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, paced=True) as stage:
+        thread = await stage.start_thread()
+        script = "\n".join(f"/slow 0.2\n/tool Bash step-{n}" for n in range(15))
+        said = stage.owner.say(thread, script)
+        last = await until_done(stage, thread, said)
+        edits = stage.discord.calls("PATCH", f"/channels/{thread.id}/messages/{last.id}")
+        times = [e.at for e in edits]
+        gaps = [b - a for a, b in itertools.pairwise(times)]
+        assert len(edits) >= 2
+        assert min(gaps) >= 1.19
+        assert stage.discord.count(429) == 0
+
+
+async def test_a_status_message_that_is_deleted_stays_deleted(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/slow 1.2\n/tool Bash one\n/slow 1.5\n/tool Bash two\n/slow 0.5")
+    shown = (await stage.discord.wait_for(lambda: status_of(thread, said), what="a status message"))[0]
+    from loopback_discord import posting
+
+    posting.delete(stage.discord.world, shown)
+    await thread.wait_for_answer(lambda m: m.content.startswith("echo"), after=said)
+    await stage.discord.wait_for(lambda: "✅" in said.reactions)
+    assert [m for m in status_of(thread, said) if not m.deleted] == []
+
+
+@pytest.mark.req("A3")
+async def test_a_thread_that_is_archived_in_the_middle_is_reopened(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/slow 2.5")
+    await stage.discord.wait_for(lambda: status_of(thread, said), what="a status message")
+    thread.archive()
+    await thread.wait_for_answer(lambda m: m.content.startswith("echo"), after=said)
+    assert not thread.thread.archived
+    await until_done(stage, thread, said)
+
+
+@pytest.mark.req("A2")
+async def test_the_last_edit_is_never_lost(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/slow 1.2")
+    await stage.discord.wait_for(lambda: status_of(thread, said), what="a status message")
+    stage.discord.faults.next("PATCH", f"/channels/{thread.id}/messages/*", Fault.status(503), for_times=2)
+    await until_done(stage, thread, said)
+
+
+@pytest.mark.req("A7", "A14")
+async def test_a_house_whose_only_job_was_interrupted_starts_again_and_again(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        hung = stage.owner.say(stage.owner.dm, "/hang")
+        await stage.discord.wait_for(lambda: status_of(stage.owner.dm, hung), what="a status message")
+        await stage.daemon.kill()
+        await stage.daemon.up()
+        await stage.daemon.until_journalled("PieceDelivered")
+        await stage.daemon.kill()
+        await stage.daemon.up()
+        said = stage.owner.say(stage.owner.dm, "still there?")
+        await stage.owner.dm.wait_for_answer(lambda m: "still there?" in m.content, after=said)
+
+
+@pytest.mark.req("A14")
+async def test_a_status_left_over_by_a_crash_does_not_say_that_it_runs(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        thread = await stage.start_thread()
+        said = stage.owner.say(thread, "/hang")
+        shown = (await stage.discord.wait_for(lambda: status_of(thread, said), what="a status message"))[0]
+        assert "Running" in shown.content
+        await stage.daemon.kill()
+        await stage.daemon.up()
+        await stage.discord.wait_for(lambda: "Interrupted by a crash" in shown.content, what="the last status")
+
+
+@pytest.mark.req("B12")
+async def test_a_table_stays_readable(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "look\n\n| a | b |\n|---|---|\n| one | two |")
+    answer = await thread.wait_for_answer(lambda m: m.content.startswith("echo"), after=said)
+    assert "```\na    b\n---  ---\none  two\n```" in answer.content
+
+
+@pytest.mark.req("E9")
+async def test_more_files_than_ten_go_in_several_messages(stage: Stage) -> None:
+    """Ten pictures at most come of a turn; the file of a long answer is the eleventh."""
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/image 10\n/long 30000")
+    await thread.wait_for_answer(lambda m: "image-10.png" in [a.filename for a in m.attachments], after=said)
+    posted = [[a.filename for a in m.attachments] for m in thread.from_bot if m.id > said.id and m.attachments]
+    pictures = [f"image-{n}.png" for n in range(1, 11)]
+    assert posted == [["answer.md", *pictures[:9]], pictures[9:]]

@@ -1,0 +1,279 @@
+"""One call that fails at an awkward moment, or a thread that fell asleep: nothing is lost or doubled by it."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+from loopback_discord import Fault, Message, Place
+
+from tests.channels.discord.harness import Stage, a_stage
+
+pytestmark = pytest.mark.anyio
+
+WORKED = [Fault.after_work(500), Fault.after_work(503), Fault.reset_after_work()]
+
+
+async def answer_to(place: Place, said: Message, *, timeout: float = 20.0) -> Message:
+    return await place.wait_for_answer(lambda m: m.reference == (place.id, said.id), after=said, timeout=timeout)
+
+
+def answers(place: Place) -> list[str]:
+    return [m.content.splitlines()[0].rpartition(": ")[2] for m in place.from_bot if m.content.startswith("echo")]
+
+
+def statuses(place: Place, said: Message) -> list[Message]:
+    return [m for m in place.from_bot if m.id > said.id and "-# job_" in m.content and not m.deleted]
+
+
+# --- catching up
+
+
+async def test_what_was_said_in_a_thread_that_has_been_archived_since_is_answered(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        quiet, busy = await stage.start_thread(), await stage.start_thread()
+        await answer_to(quiet, stage.owner.say(quiet, "before"))
+        await stage.daemon.kill()
+        missed = stage.owner.say(quiet, "missed")
+        quiet.archive()
+        stage.owner.say(busy, "missed too")
+        await stage.daemon.up()
+        await answer_to(quiet, missed)
+        assert answers(quiet) == ["before", "missed"]
+
+
+@pytest.mark.parametrize("fault", [Fault.status(503), Fault.reset()])
+@pytest.mark.parametrize("at", ["/channels/{thread}/messages", "/guilds/*/threads/active"])
+async def test_a_call_that_fails_while_catching_up_loses_no_message(tmp_path: Path, fault: Fault, at: str) -> None:
+    async with a_stage(tmp_path) as stage:
+        thread = await stage.start_thread()
+        await answer_to(thread, stage.owner.say(thread, "before"))
+        await stage.daemon.until_journalled("PieceDelivered", times=3)
+        await stage.daemon.kill()
+        stage.owner.say(thread, "missed")
+        where = at.format(thread=thread.id)
+        stage.discord.faults.next("GET", where, fault)
+        await stage.daemon.up()
+        await stage.discord.wait_for_call("GET", where)
+        await answer_to(thread, stage.owner.say(thread, "live"))
+        assert answers(thread) == ["before", "missed", "live"]
+
+
+async def test_a_queued_message_is_read_again_although_the_first_look_fails(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        thread = await stage.start_thread()
+        stage.owner.say(thread, "/hang")
+        await thread.wait_for_typing()
+        edited = stage.owner.say(thread, "old words")
+        await stage.daemon.until_journalled("JobEnqueued", times=2)
+        await stage.daemon.kill()
+        stage.owner.edit(edited, "new words")
+        stage.discord.faults.next("GET", f"/channels/{thread.id}/messages/{edited.id}", Fault.status(503))
+        stage.discord.faults.next("GET", f"/channels/{thread.id}/messages", Fault.status(503))
+        await stage.daemon.up()
+        await stage.discord.wait_for(lambda: answers(thread), what="the answer")
+        assert answers(thread) == ["new words"]
+
+
+async def test_settling_in_outlasts_a_call_that_fails(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, up=False) as stage:
+        stage.discord.faults.next("PUT", "/applications/*/commands", Fault.status(503))
+        stage.discord.faults.next("POST", "/users/@me/channels", Fault.status(503))
+        said = stage.owner.say(stage.owner.dm, "anybody home?")
+        await stage.daemon.up()
+        await answer_to(stage.owner.dm, said)
+
+
+async def test_however_much_was_said_since_a_piece_that_went_out_is_found(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        thread = await stage.start_thread()
+        hold = Fault.hang_after_work()
+        where = f"/channels/{thread.id}/messages"
+        stage.discord.faults.next("POST", where, hold, when=lambda body: "exactly once" in str(body))
+        await answer_to(thread, stage.owner.say(thread, "exactly once"))
+        await stage.daemon.kill()
+        hold.release()
+        stage.discord.clock.advance(3600)
+        eve = stage.discord.person("eve")
+        for number in range(230):
+            eve.say(thread, f"chatter {number}")
+        await stage.daemon.up()
+        await answer_to(thread, stage.owner.say(thread, "and then?"))
+        assert answers(thread) == ["exactly once", "and then?"]
+
+
+# --- commands
+
+
+@pytest.mark.req("A1")
+@pytest.mark.parametrize("fault", [Fault.reset(), Fault.reset_after_work()])
+async def test_a_command_whose_acknowledgement_was_cut_off_is_answered(stage: Stage, fault: Fault) -> None:
+    stage.discord.faults.next("POST", "/interactions/*/callback", fault)
+    reply = await stage.owner.slash(stage.place, "projects").reply()
+    assert "api" in str(reply.embeds)
+
+
+# --- marks and status
+
+
+async def test_a_mark_that_cannot_be_set_at_once_is_set_later(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    stage.discord.faults.next("PUT", f"/channels/{thread.id}/messages/*/reactions/%E2%9C%85/@me", Fault.status(503))
+    stage.discord.faults.next("PUT", f"/channels/{thread.id}/messages/*/reactions/✅/@me", Fault.status(503))
+    said = stage.owner.say(thread, "mark me")
+    await stage.discord.wait_for(lambda: "✅" in said.reactions, what="the mark of success")
+
+
+@pytest.mark.req("A14")
+@pytest.mark.parametrize("fault", WORKED)
+async def test_a_status_message_whose_reply_was_lost_is_the_one_that_is_edited(stage: Stage, fault: Fault) -> None:
+    thread = await stage.start_thread()
+    stage.discord.faults.next(
+        "POST", f"/channels/{thread.id}/messages", fault, when=lambda body: "-# job_" in str(body)
+    )
+    said = stage.owner.say(thread, "/slow 3")
+    await stage.discord.wait_for(
+        lambda: any("Done in" in m.content for m in statuses(thread, said)), what="the last status"
+    )
+    assert len(statuses(thread, said)) == 1
+
+
+@pytest.mark.req("A14")
+async def test_a_job_that_ends_before_the_status_is_known_does_not_look_as_if_it_ran(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    hold = Fault.reset_after_work()
+    stage.discord.faults.next("POST", f"/channels/{thread.id}/messages", hold, when=lambda b: "-# job_" in str(b))
+    said = stage.owner.say(thread, "/slow 1")
+    await stage.discord.wait_for(
+        lambda: any("Done in" in m.content for m in statuses(thread, said)), what="the last status"
+    )
+    assert len(statuses(thread, said)) == 1
+
+
+@pytest.mark.req("A2")
+async def test_an_edit_that_was_told_to_wait_is_not_followed_at_once_by_the_next(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "\n".join(f"/slow 0.2\n/tool Bash step-{n}" for n in range(30)))
+    await stage.discord.wait_for(lambda: statuses(thread, said), what="a status message")
+    edits = f"/channels/{thread.id}/messages/*"
+    stage.discord.faults.next("PATCH", edits, Fault.rate_limit(2.0))
+    await stage.discord.wait_for(
+        lambda: any("Done in" in m.content for m in statuses(thread, said)), timeout=20, what="the last status"
+    )
+    times = [r.at for r in stage.discord.calls("PATCH", edits, status=200)]
+    assert min(b - a for a, b in itertools.pairwise(times)) >= 1.19
+
+
+@pytest.mark.req("A14")
+async def test_killed_between_the_answer_and_the_last_edit_the_status_is_put_right(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        thread = await stage.start_thread()
+        stage.discord.faults.always("PATCH", f"/channels/{thread.id}/messages/*", Fault.status(503))
+        said = stage.owner.say(thread, "/slow 1.5")
+        await answer_to(thread, said)
+        await stage.daemon.until_journalled("PieceDelivered", times=3)
+        await stage.daemon.kill()
+        stage.discord.faults.clear()
+        [status] = statuses(thread, said)
+        assert "Running" in status.content
+        await stage.daemon.up()
+        await stage.discord.wait_for(lambda: "Done in" in status.content, what="the last status")
+
+
+# --- under another name, where Discord knows no nonce
+
+
+@pytest.mark.req("D5", "D6")
+@pytest.mark.parametrize("fault", [*WORKED, Fault.status(503), Fault.reset()])
+async def test_a_webhook_send_of_unknown_outcome_comes_once(tmp_path: Path, fault: Fault) -> None:
+    async with a_stage(tmp_path, FAIRLEAD_WEBHOOK_IDENTITY="1") as stage:
+        thread = await stage.start_thread()
+        stage.discord.faults.next("POST", "/webhooks/*", fault, when=lambda b: "exactly once" in str(b))
+        stage.owner.say(thread, "exactly once")
+        said = stage.owner.say(thread, "and the next")
+        await thread.wait_for_answer(lambda m: "and the next" in m.content, after=said, timeout=20)
+        assert answers(thread) == ["exactly once", "and the next"]
+
+
+@pytest.mark.req("D5")
+async def test_killed_between_any_two_pieces_a_webhooks_long_answer_is_whole_an_hour_later(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, FAIRLEAD_WEBHOOK_IDENTITY="1") as stage:
+        thread = await stage.start_thread()
+
+        def pieces(said: Message) -> list[Message]:
+            return [m for m in thread.from_bot if m.id > said.id and "Every word" in m.content]
+
+        for cut in (1, 2, 3):
+            said = stage.owner.say(thread, f"round {cut}\n/long 5500")
+            hold = Fault.hang_after_work()
+            is_piece = lambda body: "Every word" in str(body)  # noqa: E731
+            stage.discord.faults.next("POST", "/webhooks/*", Fault.slow(0), for_times=cut - 1, when=is_piece)
+            stage.discord.faults.next("POST", "/webhooks/*", hold, when=is_piece)
+            await stage.discord.wait_for(lambda s=said, c=cut: len(pieces(s)) == c, what=f"piece {cut}")
+            await stage.daemon.kill()
+            hold.release()
+            stage.discord.clock.advance(3600)
+            await stage.daemon.up()
+            await stage.discord.wait_for(lambda s=said: len(pieces(s)) == 3, timeout=20, what="all pieces")
+            after = stage.owner.say(thread, "and then?")
+            await thread.wait_for_answer(lambda m: "and then?" in m.content, after=after)
+            assert len(pieces(said)) == 3
+
+
+@pytest.mark.req("D5")
+async def test_two_threads_at_once_share_one_webhook_also_when_it_is_made_again(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, FAIRLEAD_WEBHOOK_IDENTITY="1") as stage:
+        threads = [await stage.start_thread() for _ in range(2)]
+        for _ in range(2):
+            stage.discord.faults.next("GET", "/channels/*/webhooks", Fault.slow(0.3), for_times=2)
+            stage.discord.faults.next("POST", "/webhooks/*", Fault.slow(0.3), for_times=2)
+            said = [stage.owner.say(thread, "both at once") for thread in threads]
+            for thread, message in zip(threads, said, strict=True):
+                await thread.wait_for_answer(lambda m: m.content.startswith("echo"), after=message)
+            assert len(stage.discord.world.webhooks) == 1
+            stage.discord.world.webhooks.clear()
+            stage.discord.faults.clear()
+        assert [e for e in stage.daemon.log() if e.get("event") == "delivery failed"] == []
+
+
+@pytest.mark.req("A6", "D5")
+@pytest.mark.parametrize("what", ["archive", "lock", "delete"])
+@pytest.mark.parametrize("webhook", ["0", "1"])
+async def test_a_thread_that_closes_between_two_pieces_of_an_answer(tmp_path: Path, what: str, webhook: str) -> None:
+    """Archived, it is reopened, the answer whole; locked or deleted, it is given up in the open. Nobody else waits."""
+    async with a_stage(tmp_path, FAIRLEAD_WEBHOOK_IDENTITY=webhook) as stage:
+        thread, other = await stage.start_thread(), await stage.start_thread()
+        where = "/webhooks/*" if webhook == "1" else f"/channels/{thread.id}/messages"
+        hold = Fault.hang()
+        stage.discord.faults.next("POST", where, Fault.slow(0), when=_is_piece)
+        stage.discord.faults.next("POST", where, hold, when=_is_piece)
+        said = stage.owner.say(thread, "/long 5500")
+        await stage.discord.wait_for(lambda: len(_pieces(thread, said)) == 1)
+        await stage.discord.wait_for(lambda: sum(_is_piece(c.body) for c in stage.discord.calls("POST", where)) > 1)
+        getattr(thread, what)()
+        hold.release()
+        if what == "archive":
+            await stage.discord.wait_for(lambda: len(_pieces(thread, said)) == 3, what="the whole answer")
+        else:
+            [given_up] = await stage.daemon.until_journalled("DeliveryAbandoned")
+            assert given_up["payload"]["error_code"] == "E_THREAD_ACCESS_FAILED"
+        alive = stage.owner.say(other, "alive")
+        await other.wait_for_answer(lambda m: m.content.startswith("echo"), after=alive)
+
+
+def _is_piece(body: object) -> bool:
+    return "Every word" in str(body) and "-# job_" not in str(body)
+
+
+def _pieces(thread: Place, said: Message) -> list[Message]:
+    return [m for m in thread.from_bot if m.id > said.id and _is_piece(m.content)]
+
+
+@pytest.mark.req("D5")
+async def test_a_project_named_after_discord_speaks_through_a_webhook_too(tmp_path: Path) -> None:
+    project = tmp_path / "discord-bot"
+    project.mkdir()
+    async with a_stage(tmp_path, FAIRLEAD_WEBHOOK_IDENTITY="1", PROJECTS=f'["{project}"]') as stage:
+        thread = await stage.start_thread("discord-bot")
+        said = stage.owner.say(thread, "hello")
+        answer = await thread.wait_for_answer(lambda m: m.content.startswith("echo"), after=said)
+        assert answer.webhook_id is not None

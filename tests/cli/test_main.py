@@ -1,0 +1,172 @@
+"""The command line: quick to help, plain about what is wrong, and every exit code means something."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairlead import __version__
+from tests.cli.harness import run, state_of, surroundings
+
+pytestmark = pytest.mark.req("A21")
+
+
+def test_the_version(tmp_path: Path):
+    done = run(tmp_path, "--version")
+    assert (done.returncode, done.stdout) == (0, f"fairlead, version {__version__}\n")
+
+
+def test_help_names_every_command_and_imports_nothing_heavy(tmp_path: Path):
+    program = (
+        "import sys; from fairlead.cli.main import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'aiohttp', 'asyncio', 'discord', 'pydantic', 'structlog', 'rich', 'prompt_toolkit', 'msgspec'}\n"
+        "print('loaded:', sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=surroundings(tmp_path),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    for command in ("up", "chat", "doctor", "journal"):
+        assert command in done.stdout
+    assert done.stdout.splitlines()[-1] == "loaded: []"
+
+
+def test_a_daemon_with_discord_loads_nothing_that_draws_on_a_terminal(tmp_path: Path):
+    program = (
+        "import sys, fairlead.app, fairlead.channels.discord, fairlead.channels.http\n"
+        "heavy = {'rich', 'pygments', 'prompt_toolkit', 'acp', 'mcp'}\n"
+        "print('loaded:', sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=surroundings(tmp_path),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout == "loaded: []\n"
+
+
+def test_a_command_that_is_not_there(tmp_path: Path):
+    done = run(tmp_path, "dance")
+    assert done.returncode == 2
+    assert "No such command 'dance'" in done.stderr
+
+
+@pytest.mark.req("B14", "A18")
+@pytest.mark.parametrize("command", [("up",), ("doctor",), ("journal", "verify"), ("chat",)])
+def test_wrong_settings_are_all_listed_at_once_without_their_values(tmp_path: Path, command: tuple[str, ...]):
+    secret = "MTIzNDU2.very.secret"
+    done = run(
+        tmp_path, *command, FAIRLEAD_DRAIN_SEC=secret, FAIRLEAD_LANG="klingon", DISCORD_TOKEN=secret, PROJECTS="nope"
+    )
+    assert done.returncode == 78
+    for name in ("FAIRLEAD_DRAIN_SEC", "FAIRLEAD_LANG", "PROJECTS"):
+        assert name in done.stderr
+    assert secret not in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.req("A7")
+def test_a_state_directory_that_cannot_be_written_is_named(tmp_path: Path):
+    (tmp_path / "file").write_text("not a directory")
+    done = run(tmp_path, "up", STATE_DIR=str(tmp_path / "file" / "state"))
+    assert done.returncode == 78
+    assert str(tmp_path / "file/state") in done.stderr
+    assert "STATE_DIR" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.req("A7")
+def test_a_log_directory_that_cannot_be_written_is_named(tmp_path: Path):
+    (tmp_path / "logs").write_text("not a directory")
+    done = run(tmp_path, "up", LOG_DIR=str(tmp_path / "logs"))
+    assert done.returncode == 78
+    assert "LOG_DIR" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.req("A7")
+def test_a_journal_that_cannot_be_opened_is_named(tmp_path: Path):
+    (state_of(tmp_path) / "events.ndjson").mkdir(parents=True)
+    done = run(tmp_path, "up")
+    assert done.returncode == 78
+    assert str(state_of(tmp_path) / "events.ndjson") in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.req("A15")
+def test_a_broken_journal_stops_the_start_with_its_line_and_a_code_that_is_not_restarted_on(tmp_path: Path):
+    state = state_of(tmp_path)
+    state.mkdir(parents=True)
+    (state / "events.ndjson").write_text(
+        '{"seq":1,"ts":"2026-01-05T08:00:00.000Z","type":"OwnerSet","payload":{"owner_id":"1"}}\nrubbish\n'
+    )
+    for command in (("up",), ("chat",)):
+        done = run(tmp_path, *command)
+        assert done.returncode == 78
+        assert f"{state / 'events.ndjson'}, line 2: this is no journal line" in done.stderr
+        assert "Traceback" not in done.stderr
+    tail = run(tmp_path, "journal", "tail")
+    assert tail.returncode == 0
+    assert "OwnerSet" in tail.stdout
+    assert "cannot be read; `fairlead journal verify`" in tail.stdout
+    assert run(tmp_path, "journal", "verify").returncode == 1
+    assert (state / "events.ndjson").read_text().endswith("rubbish\n"), "nothing was touched"
+
+
+@pytest.mark.req("A15")
+def test_a_bad_project_in_the_config_stops_the_start_with_its_line(tmp_path: Path):
+    state = state_of(tmp_path)
+    state.mkdir(parents=True)
+    project = {"name": "api", "path": "relative", "enabled_tools": ["echo"], "default_tool": "echo"}
+    (state / "config.json").write_text(json.dumps({"version": 1, "projects": {"api": project}}, indent=1))
+    done = run(tmp_path, "up")
+    assert done.returncode == 78
+    assert f"{state / 'config.json'}, line 4: project 'api'" in done.stderr
+    checked = run(tmp_path, "doctor")
+    assert checked.returncode == 1
+    assert "config     FAIL" in checked.stdout
+
+
+def test_doctor_on_a_fresh_machine_is_content_and_tells_how_to_go_on(tmp_path: Path):
+    done = run(tmp_path, "doctor")
+    assert done.returncode == 0
+    for words in ("settings   ok", "there is no journal yet", "echo", "Discord", "`fairlead init`"):
+        assert words in done.stdout
+
+
+def test_doctor_fails_on_what_is_broken_and_says_what(tmp_path: Path):
+    state = state_of(tmp_path)
+    state.mkdir(parents=True)
+    (state / "events.ndjson").write_text("rubbish\n")
+    done = run(tmp_path, "doctor", PROJECTS=f'["{tmp_path}/nowhere"]')
+    assert done.returncode == 1
+    assert "journal    FAIL" in done.stdout
+    assert f"projects   FAIL {tmp_path}/nowhere does not exist. Make it, or correct PROJECTS" in done.stdout
+
+
+def test_journal_commands_without_a_journal_say_what_to_do(tmp_path: Path):
+    assert run(tmp_path, "journal", "verify").returncode == 0
+    for command in (("tail",), ("show", "job_1")):
+        done = run(tmp_path, "journal", *command)
+        assert done.returncode == 78
+        assert "There is no journal" in done.stderr
+        assert "`fairlead up`" in done.stderr
+
+
+@pytest.mark.req("A21")
+def test_doctor_names_the_agents_that_are_not_there_and_where_it_looked(tmp_path: Path):
+    done = run(tmp_path, "doctor", PATH="/usr/bin:/bin", CLAUDE_COMMAND="claude-of-mine")
+    assert "claude-of-mine -    not found on PATH (/usr/bin:/bin). To have this agent, install it" in done.stdout

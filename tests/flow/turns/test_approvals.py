@@ -1,0 +1,243 @@
+"""Asking a person: recorded, delivered as buttons, answered by a click, and no if nobody answers."""
+
+import asyncio
+
+import pytest
+
+from fairlead.core import events as e
+from fairlead.core import requests as ask
+from fairlead.core.limits import Limits
+from fairlead.core.questions import RespondToQuestion
+from fairlead.errors import Code, FairleadError
+from fairlead.testing.channel import ChannelHistory, RecordingChannel, Weather
+from fairlead.testing.clock import run_virtually
+from tests.flow.harness import OWNER, flow_house, place, virtually
+
+pytestmark = pytest.mark.req("B4")
+
+
+async def refused(work) -> FairleadError:
+    with pytest.raises(FairleadError) as caught:
+        await work
+    return caught.value
+
+
+@virtually
+async def test_a_question_is_posted_with_everything_needed_to_decide():
+    async with flow_house() as flow:
+        await flow.say("/ask rm -rf build")
+        question = await flow.question()
+        await flow.until(lambda: bool(flow.posts(place(OWNER))))
+        [post] = flow.posts(place(OWNER))
+        assert post.question_id == question
+        assert "rm -rf build" in post.text
+
+
+@virtually
+async def test_an_answer_with_characters_that_no_text_can_hold_reaches_the_agent_clean():
+    async with flow_house() as flow:
+        receipt = await flow.say("/question Which? | red | blue")
+        await flow.click(await flow.question(), chosen={"Which?": "gr\ud800y\x00"}, message="so \udfff it is")
+        job = await flow.ended(receipt.job_id)
+        [answered] = flow.facts(e.QuestionAnswered)
+        assert (answered.chosen, answered.message) == ({"Which?": "gr?y\u2400"}, "so ? it is")
+        assert "is gr?y\u2400" in (job.result_excerpt or "")
+
+
+@virtually
+async def test_a_choice_from_one_of_several_lists_is_kept_until_all_are_made():
+    async with flow_house() as flow:
+        receipt = await flow.say("/question Which? | red | blue || Where? | here | there")
+        question = await flow.question()
+        await flow.click(question, chosen={"Which?": "red"}, partial=True)
+        await flow.click(question, chosen={"Which?": "blue"}, partial=True)
+        assert flow.facts(e.QuestionAnswered) == []
+        await flow.click(question, chosen={"Where?": "there"}, partial=True)
+        await flow.ended(receipt.job_id)
+        [answered] = flow.facts(e.QuestionAnswered)
+        assert answered.chosen == {"Which?": "blue", "Where?": "there"}
+        assert len(flow.facts(e.ChoiceMade)) == 2
+
+
+@virtually
+async def test_nobody_in_time_means_no():
+    async with flow_house(limits=Limits(question_timeout_sec=600)) as flow:
+        job = await flow.answered("/ask rm -rf build")
+        assert "denied: rm -rf build" in (job.result_excerpt or "")
+        assert 600 <= asyncio.get_running_loop().time() < 610
+        [closed] = flow.facts(e.QuestionClosed)
+        assert closed.reason == "expired"
+        assert (await refused(flow.click(closed.question_id))).code is Code.E_QUESTION_CLOSED
+
+
+@pytest.mark.parametrize(("verdict", "words"), [("allow", "allowed: ls"), ("deny", "denied: ls")])
+def test_the_answer_reaches_the_agent(verdict: str, words: str):
+    from fairlead.testing.clock import run_virtually
+
+    async def story() -> None:
+        async with flow_house() as flow:
+            receipt = await flow.say("/ask ls")
+            assert await flow.click(await flow.question(), verdict) == receipt.job_id
+            assert words in ((await flow.ended(receipt.job_id)).result_excerpt or "")
+
+    run_virtually(story())
+
+
+@virtually
+async def test_of_two_clicks_the_first_counts_and_the_second_is_told_whose():
+    async with flow_house() as flow:
+        await flow.say("/ask ls")
+        question = await flow.question()
+        await flow.click(question, "deny")
+        late = await refused(flow.click(question, "allow"))
+        assert late.code is Code.E_QUESTION_CLOSED
+        assert "42 has already answered: deny" in late.message
+
+
+@virtually
+async def test_of_two_people_who_answer_in_the_same_moment_one_is_told_that_it_was_the_other():
+    async with flow_house() as flow:
+        job = await flow.say("/ask ls")
+        question = await flow.question()
+        flow.writer.held = True
+        clicks = asyncio.gather(
+            flow.click(question, "deny"), flow.click(question, "allow", person="43"), return_exceptions=True
+        )
+        await asyncio.sleep(1)
+        flow.writer.release()
+        first, second = await clicks
+        assert first == job.job_id
+        assert isinstance(second, FairleadError)
+        assert second.code is Code.E_QUESTION_CLOSED
+        assert "denied" in ((await flow.ended(job.job_id)).result_excerpt or "")
+        assert [f.verdict for f in flow.facts(e.QuestionAnswered)] == ["deny"]
+
+
+@pytest.mark.req("C4")
+@virtually
+async def test_a_reset_while_a_person_is_asked_ends_the_job_and_its_question():
+    async with flow_house() as flow:
+        job = await flow.say("/ask ls")
+        question = await flow.question()
+        reset = await flow.command(ask.Reset())
+        assert reset.cancelled == (job.job_id,)
+        assert (await flow.ended(job.job_id)).state == "cancelled"
+        assert (await refused(flow.click(question))).code is Code.E_QUESTION_CLOSED
+        assert flow.state.waiting == []
+        assert (await flow.answered("a new talk")).generation == 1
+
+
+@virtually
+async def test_for_this_session_covers_this_command_and_nothing_wider():
+    async with flow_house() as flow:
+        await flow.say("/ask ls")
+        await flow.click(await flow.question(), for_session=True)
+        await flow.quiet()
+        assert flow.state.sessions["agent:fairlead:user:42"].rules == ["Bash(ls)"]
+        assert "allowed: ls" in ((await flow.answered("/ask ls")).result_excerpt or "")
+        assert len(flow.facts(e.QuestionAsked)) == 1
+        await flow.say("/ask ls -la")
+        assert await flow.question()
+        other = await flow.say("/ask ls", user="43")
+        await flow.until(lambda: flow.state.jobs[other.job_id].state == "waiting")
+
+
+@virtually
+async def test_a_rule_goes_with_a_reset():
+    async with flow_house() as flow:
+        await flow.say("/ask ls")
+        await flow.click(await flow.question(), for_session=True)
+        await flow.quiet()
+        await flow.command(ask.Reset())
+        await flow.say("/ask ls")
+        assert await flow.question()
+
+
+@pytest.mark.req("A13")
+@virtually
+async def test_strangers_answer_nothing_and_only_the_owner_allows_for_the_session():
+    async with flow_house(limits=Limits(allowed_people=("43",))) as flow:
+        await flow.say("/ask ls")
+        question = await flow.question()
+        assert (
+            await refused(flow.gate.respond(RespondToQuestion(question_id=question, person="666", verdict="allow")))
+        ).code is Code.E_OWNER_ONLY
+        wide = await refused(
+            flow.gate.respond(RespondToQuestion(question_id=question, person="43", verdict="allow", for_session=True))
+        )
+        assert wide.code is Code.E_OWNER_ONLY
+        await flow.gate.respond(RespondToQuestion(question_id=question, person="43", verdict="allow"))
+        await flow.quiet()
+        assert flow.state.sessions["agent:fairlead:user:42"].rules == []
+
+
+@virtually
+async def test_a_choice_and_words_of_ones_own_reach_the_agent():
+    async with flow_house() as flow:
+        first = await flow.say("/question Which colour? | red | blue")
+        await flow.click(await flow.question(), chosen={"Which colour?": "blue"})
+        assert "is blue" in ((await flow.ended(first.job_id)).result_excerpt or "")
+        second = await flow.say("/question Which colour? | red | blue")
+        await flow.click(await flow.question(), message="green, please")
+        assert "green, please" in ((await flow.ended(second.job_id)).result_excerpt or "")
+
+
+@virtually
+async def test_after_a_restart_the_buttons_of_a_question_still_answer_as_a_new_job():
+    async with flow_house() as flow:
+        receipt = await flow.say("/question Which colour? | red | blue")
+        question = await flow.question()
+        disk, history = flow.disk, flow.history
+    async with flow_house(disk=disk, history=history, life=1) as flow:
+        assert flow.state.jobs[receipt.job_id].state == "unknown_after_crash"
+        job_id = await flow.click(question, chosen={"Which colour?": "blue"})
+        job = await flow.ended(job_id)
+        assert (job.cause, job.session_key) == ("answer", receipt.session_key)
+        assert "Answer: blue" in flow.agents.invoked[-1].prompt
+
+
+@virtually
+async def test_after_a_restart_a_permission_says_that_its_job_is_gone():
+    async with flow_house() as flow:
+        receipt = await flow.say("/ask ls")
+        question = await flow.question()
+        disk = flow.disk
+    async with flow_house(disk=disk, life=1) as flow:
+        gone = await refused(flow.click(question))
+        assert gone.code is Code.E_QUESTION_CLOSED
+        assert f"retry {receipt.job_id}" in gone.next_step
+
+
+@virtually
+async def test_a_question_that_was_settled_before_it_could_be_posted_is_not_asked():
+    away = {"is": True}
+    history = ChannelHistory()
+    channel = RecordingChannel(history, weather=lambda: Weather.AWAY if away["is"] else Weather.FAIR)
+    async with flow_house(channels=[channel], history=history, limits=Limits(question_timeout_sec=60)) as flow:
+        await flow.answered("/ask ls")
+        away["is"] = False
+        await flow.quiet()
+        assert [p.question_id for p in history.posts] == [""]
+
+
+@pytest.mark.parametrize(
+    ("asked", "posted"), [("/ask ls", ["answer"]), ("/question Which? | red", ["question", "answer"])]
+)
+@pytest.mark.parametrize("orderly", [True, False])
+def test_what_could_not_be_posted_before_a_restart_is_asked_only_if_it_can_be_answered(
+    asked: str, posted: list[str], orderly: bool
+):
+    async def story() -> None:
+        history = ChannelHistory()
+        away = RecordingChannel(history, weather=lambda: Weather.AWAY)
+        async with flow_house(channels=[away], history=history) as flow:
+            await flow.say(asked)
+            await flow.question()
+            if orderly:
+                await flow.flow.scheduler.drain(1)
+            disk = flow.disk
+        async with flow_house(disk=disk, history=history, life=1) as flow:
+            await flow.quiet()
+            assert ["question" if p.question_id else "answer" for p in history.posts] == posted
+
+    run_virtually(story())

@@ -1,0 +1,288 @@
+"""Durable means durable: written and synced before anybody is told, together where many wait, and never twice."""
+
+import asyncio
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from fairlead.core.events import PersonSeen, StateFounded
+from fairlead.core.fold import apply
+from fairlead.errors import Code, FairleadError
+from fairlead.kit.files import REAL_DISK, read_if_there
+from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME, open_state
+from fairlead.store.snapshot_schedule import SnapshotPace, keep_snapshots
+from fairlead.store.writer import AppendFile, Batch, DiskFull, ThreadedWriter
+from fairlead.testing.clock import run_virtually
+from tests.store.harness import STATE, TroubledDisk, disk_with, encoded, open_journal
+
+pytestmark = [pytest.mark.anyio, pytest.mark.req("A7")]
+
+TS = "2026-01-05T08:00:00.000Z"
+
+
+def seen(number: int) -> tuple[PersonSeen]:
+    return (PersonSeen(f"p{number}", "en"),)
+
+
+async def test_a_line_is_durable_when_the_wait_is_over(tmp_path: Path):
+    _, journal = open_journal(tmp_path, REAL_DISK, ThreadedWriter())
+    journal.append(TS, 1, [StateFounded("abcd")])
+    await journal.until_durable(1)
+    assert (tmp_path / JOURNAL_NAME).read_bytes() == encoded([[StateFounded("abcd")]])
+    assert journal.durable_seq == journal.appended_seq == 1
+    await journal.aclose()
+
+
+async def test_nobody_is_told_before_the_sync_has_ended(tmp_path: Path):
+    disk = TroubledDisk()
+    _, journal = open_journal(tmp_path, disk, ThreadedWriter())
+    disk.may_sync.clear()
+    journal.append(TS, 1, seen(1))
+    waiting = asyncio.ensure_future(journal.until_durable(1))
+    done, _ = await asyncio.wait({waiting}, timeout=0.05)
+    assert not done
+    assert journal.durable_seq == 0
+    disk.may_sync.set()
+    await waiting
+    await journal.aclose()
+
+
+class OneBatchAtATime:
+    """A writer that makes one batch durable each time the test says so."""
+
+    def start(self, file, progress):
+        self._file, self._progress = file, progress
+        self._waiting: list[Batch] = []
+
+    def put(self, batch: Batch) -> None:
+        self._waiting.append(batch)
+
+    def sync_one(self) -> None:
+        batch = self._waiting.pop(0)
+        self._file.write(batch.data)
+        self._file.sync()
+        self._progress.on_durable(batch.last_seq)
+
+    def close(self) -> None:
+        pass
+
+
+async def test_a_line_is_waited_for_no_longer_than_its_own_sync_whoever_waits_for_a_later_one():
+    writer = OneBatchAtATime()
+    _, journal = open_journal(STATE, disk_with(b""), writer)
+    journal.append(TS, 1, seen(1))
+    journal.append(TS, 2, seen(2))
+    later = asyncio.ensure_future(journal.until_durable(2))
+    await asyncio.sleep(0)
+    earlier = asyncio.ensure_future(journal.until_durable(1))
+    await asyncio.sleep(0)
+    writer.sync_one()
+    done, _ = await asyncio.wait({earlier, later}, timeout=1, return_when=asyncio.FIRST_COMPLETED)
+    assert done == {earlier}
+    writer.sync_one()
+    await later
+    await journal.aclose()
+
+
+async def test_64_writers_share_their_syncs(tmp_path: Path):
+    disk = TroubledDisk()
+    _, journal = open_journal(tmp_path, disk, ThreadedWriter())
+    disk.may_sync.clear()
+    journal.append(TS, 1, seen(1))
+    first = asyncio.ensure_future(journal.until_durable(1))
+    others = []
+    for number in range(2, 65):
+        journal.append(TS, number, seen(number))
+        others.append(asyncio.ensure_future(journal.until_durable(number)))
+    disk.may_sync.set()
+    await asyncio.gather(first, *others)
+    assert disk.syncs <= 2
+    await journal.aclose()
+    opened = open_state(tmp_path, REAL_DISK)
+    assert list(opened.state.people) == [f"p{n}" for n in range(1, 65)]
+
+
+async def test_closing_makes_everything_durable_that_was_appended(tmp_path: Path):
+    _, journal = open_journal(tmp_path, REAL_DISK, ThreadedWriter())
+    for number in range(1, 200):
+        journal.append(TS, number, seen(number))
+    await journal.aclose()
+    assert open_state(tmp_path, REAL_DISK).state.seq == 199
+
+
+@pytest.mark.req("A18")
+async def test_a_full_disk_holds_everything_and_loses_nothing(tmp_path: Path):
+    disk = TroubledDisk()
+    _, journal = open_journal(tmp_path, disk, ThreadedWriter(retry_seconds=0.01))
+    journal.append(TS, 1, seen(1))
+    await journal.until_durable(1)
+    size = (tmp_path / JOURNAL_NAME).stat().st_size
+    disk.room = 40  # a part of the next line fits
+    journal.append(TS, 2, seen(2))
+    waiting = asyncio.ensure_future(journal.until_durable(2))
+    while not journal.is_stalled:
+        await asyncio.wait({waiting}, timeout=0.01)
+    assert not waiting.done()
+    assert (tmp_path / JOURNAL_NAME).stat().st_size in {size, size + 40}
+    journal.append(TS, 3, seen(3))
+    disk.room = None
+    await journal.until_durable(3)
+    await waiting
+    assert not journal.is_stalled
+    await journal.aclose()
+    opened = open_state(tmp_path, REAL_DISK)
+    assert list(opened.state.people) == ["p1", "p2", "p3"]
+    assert opened.reports == ()
+
+
+async def test_a_full_disk_does_not_keep_the_writer_from_closing(tmp_path: Path):
+    disk = TroubledDisk()
+    _, journal = open_journal(tmp_path, disk, ThreadedWriter(retry_seconds=3600))
+    disk.room = 10
+    journal.append(TS, 1, seen(1))
+    while not journal.is_stalled:
+        await asyncio.sleep(0)
+    await journal.aclose()
+    assert (tmp_path / JOURNAL_NAME).read_bytes() == b""
+
+
+async def test_a_failed_sync_is_the_end(tmp_path: Path):
+    disk, told = TroubledDisk(), []
+    _, journal = open_journal(tmp_path, disk, ThreadedWriter(), on_broken=told.append)
+    disk.failing = True
+    journal.append(TS, 1, seen(1))
+    with pytest.raises(FairleadError) as caught:
+        await journal.until_durable(1)
+    assert caught.value.code is Code.E_JOURNAL_BROKEN
+    assert str(tmp_path / JOURNAL_NAME) in caught.value.message
+    assert told == [caught.value]
+    disk.failing = False  # a sync that works now proves nothing about the bytes before
+    with pytest.raises(FairleadError):
+        journal.append(TS, 2, seen(2))
+    with pytest.raises(FairleadError):
+        await journal.until_durable(1)
+    await journal.aclose()
+
+
+async def test_a_write_that_fails_for_another_reason_is_the_end_too(tmp_path: Path):
+    class Broken(TroubledDisk):
+        def write(self, handle, data):
+            raise OSError(errno.EIO, "Input/output error")
+
+    told = []
+    _, journal = open_journal(tmp_path, Broken(), ThreadedWriter(), on_broken=told.append)
+    journal.append(TS, 1, seen(1))
+    with pytest.raises(FairleadError, match="E_JOURNAL_BROKEN"):
+        await journal.until_durable(1)
+    assert len(told) == 1
+    await journal.aclose()
+
+
+def test_a_short_write_is_continued(tmp_path: Path):
+    from random import Random
+
+    disk = disk_with(b"")
+    disk.short_writes = Random(3)
+    file = AppendFile(STATE / JOURNAL_NAME, disk)
+    file.write(b"0123456789" * 50)
+    file.sync()
+    assert disk.read(STATE / JOURNAL_NAME) == b"0123456789" * 50
+    assert file.durable_offset == 500
+
+
+def test_what_did_not_fit_is_cut_back_to_the_last_durable_byte():
+    disk = disk_with(b"")
+    file = AppendFile(STATE / JOURNAL_NAME, disk)
+    file.write(b"whole\n")
+    file.sync()
+    disk.capacity = disk.used_bytes + 3
+    with pytest.raises(DiskFull):
+        file.write(b"too long\n")
+    assert disk.read(STATE / JOURNAL_NAME) == b"whole\n"
+    disk.capacity = None
+    file.write(b"again\n")
+    file.sync()
+    assert disk.read(STATE / JOURNAL_NAME) == b"whole\nagain\n"
+
+
+@pytest.mark.req("B14")
+async def test_our_files_are_ours_alone_and_the_umask_is_left_alone(tmp_path: Path):
+    before = os.umask(0o002)
+    try:
+        state, journal = open_journal(tmp_path, REAL_DISK, ThreadedWriter())
+        journal.append(TS, 1, [StateFounded("abcd")])
+        await journal.until_durable(1)
+        state.seq = 1
+        await journal.snapshot(state)
+        await journal.aclose()
+        modes = {p.name: p.stat().st_mode & 0o777 for p in tmp_path.iterdir()}
+        assert modes == {JOURNAL_NAME: 0o600, "snapshot.json": 0o600}
+        assert os.umask(0o002) == 0o002
+    finally:
+        os.umask(before)
+
+
+class _LoopWriter:
+    """Writes when it is put, for stories in virtual time."""
+
+    def start(self, file, progress) -> None:
+        self._file, self._progress = file, progress
+
+    def put(self, batch: Batch) -> None:
+        self._file.write(batch.data)
+        self._file.sync()
+        self._progress.on_durable(batch.last_seq)
+
+    def close(self) -> None:
+        pass
+
+
+class _Keeping:
+    """A journal in virtual time, and somebody who keeps its snapshots."""
+
+    def __init__(self, pace: SnapshotPace) -> None:
+        self.disk = disk_with(b"")
+        self.state, self.journal = open_journal(STATE, self.disk, _LoopWriter())
+        self.keeper = asyncio.ensure_future(keep_snapshots(self.journal, self.state, pace))
+
+    def append(self, count: int) -> None:
+        for seq in range(self.state.seq + 1, self.state.seq + 1 + count):
+            self.journal.append(TS, seq, seen(seq))
+            apply(self.state, seq, TS, *seen(seq))
+
+    def covered(self) -> int:
+        data = read_if_there(STATE / SNAPSHOT_NAME, disk=self.disk)
+        return 0 if data is None else json.loads(data)["seq"]
+
+
+def test_snapshots_come_after_so_many_events_or_so_many_seconds():
+    async def story() -> list[int]:
+        keeping = _Keeping(SnapshotPace(5, 60.0))
+        found = []
+        for count, wait in ((0, 1), (5, 0.1), (4, 59), (0, 2), (0, 3600)):
+            keeping.append(count)
+            await asyncio.sleep(wait)
+            found.append(keeping.covered())
+        keeping.keeper.cancel()
+        return found
+
+    assert run_virtually(story()) == [0, 5, 5, 9, 9]
+
+
+def test_a_snapshot_that_has_no_room_is_tried_again_and_ends_nothing():
+    async def story() -> list[int]:
+        keeping = _Keeping(SnapshotPace(5, 60.0))
+        await asyncio.sleep(0)
+        keeping.append(5)
+        keeping.disk.capacity = keeping.disk.used_bytes + len(encoded([seen(n) for n in range(1, 6)]))
+        await asyncio.sleep(1)
+        found = [keeping.covered()]
+        keeping.disk.capacity = None
+        await asyncio.sleep(70)
+        keeping.keeper.cancel()
+        return [*found, keeping.covered()]
+
+    assert run_virtually(story()) == [0, 5]
