@@ -1,4 +1,4 @@
-"""The glossary of docs/concepts.md and the names in the code hold each other: its words are there, the others are not."""
+"""The glossary of docs/concepts.md and the names in the code: its words are used, the others are not."""
 
 import ast
 import re
