@@ -20,7 +20,7 @@ SPEAKING = [
     for name in ("chat", "live_view", "screen", "questions", "piped", "project_choice", "away", "commands")
 ]
 STYLES = {"bold ansigreen", "bold yellow", "bold red"}
-_SENTENCE = re.compile(r"[A-Za-z]{2,} [a-z]{2,}")
+_SENTENCE = re.compile(r"^(?!/).*[A-Za-z]{2,} [a-z]{2,}", re.DOTALL)  # a command is no sentence
 
 
 def literals(source: Path) -> Iterator[tuple[str, str]]:
