@@ -1,6 +1,7 @@
 """Rows about Discord, on the loopback Discord: from a frame to the agent, from the agent to an edit."""
 
 import asyncio
+import itertools
 import json
 import os
 import re
@@ -9,14 +10,14 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any, Final
 
 from loopback_discord import LoopbackDiscord
 
-from benchmarks.journal import EVENT, TS, open_journal
+from benchmarks.journal import append_durably, open_journal
 from benchmarks.punctual import Punctual
 from benchmarks.rows import Row, at_most, forget_earlier_rows
 from fairlead.app import run_daemon
@@ -61,6 +62,7 @@ async def _frame_row(home: Path) -> Row:
     agent = Punctual(home)
     measured: list[float] = []
     floor: list[float] = []
+    numbers = itertools.count(1)
     make_private_directory(home / "floor")
     async with open_journal(home / "floor") as journal, LoopbackDiscord.start() as discord:
         process = _daemon(discord, home)
@@ -68,7 +70,7 @@ async def _frame_row(home: Path) -> Row:
             await discord.gateway.ready(timeout=30)
             for _ in range(TIMES):
                 measured.append(await _time_spawn_after_message(discord, agent))
-                floor.append(await _time_spawn_after_append(journal, agent))
+                floor.append(await _time_spawn_after_append(journal, numbers, agent))
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait()
@@ -82,11 +84,10 @@ async def _frame_row(home: Path) -> Row:
     )
 
 
-async def _time_spawn_after_append(journal: FileJournal, agent: Punctual) -> float:
+async def _time_spawn_after_append(journal: FileJournal, numbers: Iterator[int], agent: Punctual) -> float:
     before = len(agent.moments())
     began = time.time()
-    journal.append(TS, journal.appended_seq + 1, (EVENT,))
-    await journal.until_durable(journal.appended_seq)
+    await append_durably(journal, numbers)
     await agent.spawn_bare({"PATH": "/usr/bin:/bin"})
     taken = agent.moments()[before] - began
     await asyncio.sleep(_REST)

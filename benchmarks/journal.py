@@ -2,10 +2,11 @@
 
 import asyncio
 import contextlib
+import itertools
 import os
 import statistics
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,20 +39,24 @@ async def open_journal(directory: Path) -> AsyncGenerator[FileJournal]:
         await journal.aclose()
 
 
-async def _one_writer(journal: FileJournal, count: int) -> list[float]:
+async def append_durably(journal: FileJournal, numbers: Iterator[int]) -> None:
+    seq = next(numbers)
+    journal.append(TS, seq, (EVENT,))
+    await journal.until_durable(seq)
+
+
+async def _one_writer(journal: FileJournal, numbers: Iterator[int], times: int) -> list[float]:
     taken: list[float] = []
-    for _ in range(count):
+    for _ in range(times):
         began = time.perf_counter()
-        seq = journal.appended_seq + 1
-        journal.append(TS, seq, (EVENT,))
-        await journal.until_durable(seq)
+        await append_durably(journal, numbers)
         taken.append(time.perf_counter() - began)
     return taken
 
 
-async def _many_writers(journal: FileJournal, writers: int, each: int) -> float:
+async def _many_writers(journal: FileJournal, numbers: Iterator[int], writers: int, each: int) -> float:
     began = time.perf_counter()
-    await asyncio.gather(*(_one_writer(journal, each) for _ in range(writers)))
+    await asyncio.gather(*(_one_writer(journal, numbers, each) for _ in range(writers)))
     return writers * each / (time.perf_counter() - began)
 
 
@@ -72,12 +77,13 @@ async def appending_rows(directory: Path) -> list[Row]:
     """Floor and journal take turns, so that both see the same disk."""
     bare: list[float] = []
     ours: list[float] = []
+    numbers = itertools.count(1)
     async with open_journal(directory) as journal:
         for _ in range(10):
             bare += _bare_appends(directory / "bare", 60)
-            ours += await _one_writer(journal, 60)
+            ours += await _one_writer(journal, numbers, 60)
         alone = len(ours) / sum(ours)
-        together = max([await _many_writers(journal, 64, 60) for _ in range(5)])
+        together = max([await _many_writers(journal, numbers, 64, 60) for _ in range(5)])
     floor, measured = statistics.median(bare) * 1e6, statistics.median(ours) * 1e6
     reached = measured <= max(floor * 1.3, floor + 300)
     return [

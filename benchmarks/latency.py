@@ -1,5 +1,6 @@
 """Rows about time a person feels: from a message to the agent, and from a command to its help."""
 
+import itertools
 import statistics
 import subprocess
 import sys
@@ -7,7 +8,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from benchmarks.journal import EVENT, TS, open_journal
+from benchmarks.journal import append_durably, open_journal
 from benchmarks.rows import Row, at_most, seconds, side_by_side
 from fairlead.app import run_daemon
 from fairlead.core.conversation import ConversationRef
@@ -33,13 +34,12 @@ class _Stopwatch(EchoRuntime):
 
 async def accepted_row(directory: Path) -> Row:
     floor: list[float] = []
+    numbers = itertools.count(1)
     async with open_journal(directory) as journal:
         for _ in range(200):
             began = time.perf_counter()
             for _ in range(2):
-                seq = journal.appended_seq + 1
-                journal.append(TS, seq, (EVENT,))
-                await journal.until_durable(seq)
+                await append_durably(journal, numbers)
             floor.append(time.perf_counter() - began)
     measured = await _invocations(directory / "house")
     name = "message in → runtime invoked"

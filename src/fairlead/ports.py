@@ -134,7 +134,6 @@ class Journal(Log, History, Snapshots, Protocol):
 class RuntimeCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     """What a runtime can do beyond running a turn. Everything defaults to no."""
 
-    resumes: bool = False
     permissions: bool = False
     questions: bool = False
     interrupt: bool = False
@@ -142,7 +141,6 @@ class RuntimeCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     models: bool = False
     modes: bool = False
     unasked: bool = False
-    long_lived: bool = False
     second_attempt: bool = False
     bounded_turns: bool = True
     gets_ready: bool = False
@@ -229,7 +227,6 @@ class ChannelCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     max_pieces: int = 0
     max_files: int = 0
     edits: bool = False
-    buttons: bool = False
     files: bool = False
     threads: bool = False
     push: bool = False

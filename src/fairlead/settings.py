@@ -320,7 +320,7 @@ class Settings(BaseSettings):
 
     @field_validator("agent_id", "terminal_user")
     @classmethod
-    def _fits_a_key(cls, value: str) -> str:
+    def _check_key_part(cls, value: str) -> str:
         if not is_valid_part(value):
             raise ValueError("must have 1 to 128 visible characters and no ':'")
         return value
@@ -346,7 +346,7 @@ class Settings(BaseSettings):
 
     @field_validator("discord_token")
     @classmethod
-    def _owner_with_token(cls, value: SecretStr | None, others: ValidationInfo) -> SecretStr | None:
+    def _check_owner(cls, value: SecretStr | None, others: ValidationInfo) -> SecretStr | None:
         if value is None or not value.get_secret_value():
             return None
         if not others.data.get("discord_owner_id"):
@@ -357,14 +357,14 @@ class Settings(BaseSettings):
 
     @field_validator("discord_guild_id", "discord_app_id")
     @classmethod
-    def _is_an_id(cls, value: str) -> str:
+    def _check_id(cls, value: str) -> str:
         if value and not value.isdecimal():
             raise ValueError("must be an id of Discord's, a number: with developer mode on, it is copied from the menu")
         return value
 
     @field_validator("discord_heartbeat_timeout_sec")
     @classmethod
-    def _outlasts_a_heartbeat(cls, value: float, others: ValidationInfo) -> float:
+    def _check_heartbeat_timeout(cls, value: float, others: ValidationInfo) -> float:
         """A quiet gateway says nothing between two heartbeats: with a shorter timeout every pause
         would end a healthy connection and use up the day's IDENTIFYs. Only the gateway of the tests beats faster."""
         least = 0.1 if others.data.get("discord_gateway_url") else LEAST_HEARTBEAT_TIMEOUT_SEC

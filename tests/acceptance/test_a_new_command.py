@@ -166,7 +166,9 @@ def test_it_is_parsed_completed_and_listed_in_the_terminal():
     assert half_typed is not None
     assert (half_typed.command, half_typed.argument.field, half_typed.word) == ("session count", "project", "a")
     assert any(shown.startswith("/session count PROJECT ") for shown in line.help_lines())
-    assert any(shown.endswith("プロジェクトのセッション数を数える") for shown in line.help_lines("ja"))
+    assert any(
+        shown.endswith("プロジェクトのセッション数を数える") for shown in CommandLine(CATALOGUE, "ja").help_lines()
+    )
     with pytest.raises(FairleadError, match="Usage: /session count PROJECT"):
         line.parse("/session count")
 

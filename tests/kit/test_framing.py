@@ -90,14 +90,14 @@ def stream_of(*chunks: bytes) -> asyncio.StreamReader:
 
 def test_a_stream_gives_lines_far_past_its_own_limit_and_the_unterminated_rest():
     async def read() -> list[bytes]:
-        return [line async for line in read_lines(stream_of(b"a" * 200_000, b"\n\nb\nrest"))]
+        return [line async for line in read_lines(LineFramer(), stream_of(b"a" * 200_000, b"\n\nb\nrest"))]
 
     assert asyncio.run(read()) == [b"a" * 200_000, b"", b"b", b"rest"]
 
 
 def test_a_too_long_line_ends_the_reading_or_is_reported_and_left_out():
     async def read_until_fault() -> list[bytes]:
-        source = read_lines(stream_of(b"one\ntoo long\ntwo\n"), limit=3)
+        source = read_lines(LineFramer(3), stream_of(b"one\ntoo long\ntwo\n"))
         lines = [await anext(source)]
         with pytest.raises(LineTooLong):
             await anext(source)
@@ -105,7 +105,7 @@ def test_a_too_long_line_ends_the_reading_or_is_reported_and_left_out():
 
     async def read_on() -> tuple[list[bytes], list[int]]:
         faults: list[LineTooLong] = []
-        source = read_lines(stream_of(b"one\ntoo long\ntwo\n"), limit=3, on_too_long=faults.append)
+        source = read_lines(LineFramer(3), stream_of(b"one\ntoo long\ntwo\n"), on_too_long=faults.append)
         return [line async for line in source], [fault.seen for fault in faults]
 
     assert asyncio.run(read_until_fault()) == [b"one"]

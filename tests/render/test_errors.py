@@ -4,7 +4,7 @@ import pytest
 
 from fairlead.errors import Code, error
 from fairlead.render.errors import error_sentence, error_text
-from fairlead.render.words import LANGUAGES, error_next_step, error_what
+from fairlead.render.words import CATALOGUES, error_next_step, error_what
 
 pytestmark = pytest.mark.req("A18", "B8")
 
@@ -24,7 +24,7 @@ def test_a_list_of_mistakes_keeps_its_lines():
     assert error_sentence(wrong) == "E_CONFIG: The settings are wrong:\n  LOG_DIR: no.\nCorrect them."
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("lang", CATALOGUES)
 @pytest.mark.parametrize("code", Code)
 def test_without_words_of_its_own_an_error_speaks_for_its_code(lang: str, code: Code):
     text = error_text(error(code), lang)

@@ -6,7 +6,7 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.state import Job, JobState
 from fairlead.errors import Code
 from fairlead.render.job_end import ending_text
-from fairlead.render.words import LANGUAGES, say
+from fairlead.render.words import CATALOGUES, say
 
 HERE = ConversationRef("chat", "acc", "42")
 
@@ -26,7 +26,7 @@ def ended(state: JobState) -> Job:
 
 
 @pytest.mark.req("A11", "A18")
-@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("lang", CATALOGUES)
 @pytest.mark.parametrize("code", [Code.E_AGENT_ERROR, Code.E_CLI_TIMEOUT, Code.E_INTERNAL])
 def test_how_to_try_again_is_said_once(lang: str, code: Code):
     job = ended("failed")

@@ -26,7 +26,6 @@ def test_the_answer_after_the_last_tool_is_streamed_clean():
     stream.add_text("here.", 8.1)
     assert stream.view(8.2) == LiveTextView(changes_at=8.5)
     assert stream.view(8.5) == LiveTextView("The bug is here.")
-    assert stream.finish() == "The bug is here."
 
 
 def test_an_answer_without_tools_streams_after_a_moment():
@@ -81,36 +80,12 @@ def test_text_that_comes_while_a_tool_runs_waits_for_its_end():
     assert stream.view(11.5).text == "Meanwhile: all done."
 
 
-def test_the_runtimes_own_answer_wins():
-    stream = LiveText()
-    stream.add_text("partial", 0.0)
-    assert stream.finish("The whole answer.") == "The whole answer."
-    assert stream.view(0.0) == LiveTextView("The whole answer.")
-
-
-def test_a_turn_that_ends_with_a_tool_answers_with_what_was_said_last():
-    stream = LiveText()
-    stream.add_text("I have deleted the file.", 0.0)
-    stream.tool_started("t1", "Bash", "Running command…", 1.0)
-    stream.tool_ended("t1", 2.0)
-    assert stream.finish() == "I have deleted the file."
-
-
 def test_without_tool_awareness_every_text_is_shown_at_once():
     stream = LiveText(tool_aware=False)
     stream.add_text("Looking.", 0.0)
     stream.tool_started("t1", "Read", "Reading a", 0.0)
     stream.add_text("Found.", 0.1)
     assert stream.view(0.1).text == "Looking.\n\nFound."
-
-
-def test_what_comes_after_the_end_changes_nothing():
-    stream = LiveText()
-    stream.add_text("Answer", 0.0)
-    stream.finish()
-    stream.add_text(" late", 1.0)
-    stream.tool_started("t9", "Bash", "Running", 1.0)
-    assert stream.view(2.0) == LiveTextView("Answer")
 
 
 happenings = st.lists(
@@ -138,5 +113,3 @@ def test_whatever_happens_the_view_is_coherent(happened: list[tuple[str, int, fl
         assert shown.changes_at is None or shown.changes_at > now
         if shown.changes_at is not None:
             assert stream.view(shown.changes_at) != shown
-    said = any(kind == "text" for kind, _, _ in happened)
-    assert bool(stream.finish()) == said

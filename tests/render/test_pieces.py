@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from fairlead.render.fences import is_balanced
 from fairlead.render.pieces import Pieces, plan_pieces
-from fairlead.render.split import split
+from fairlead.render.split import DISCORD_LIMIT, split_lines
+
+
+def split(text: str, limit: int = DISCORD_LIMIT) -> list[str]:
+    return [piece.text for piece in split_lines(text, limit)]
+
 
 LONG = "\n".join(f"line {number:04}" for number in range(3000))
 

@@ -7,7 +7,7 @@ from fairlead.core import replies as r
 from fairlead.core.commands import COMMANDS
 from fairlead.core.conversation import ConversationRef
 from fairlead.render.replies import duration, render_reply, reply_lines, reply_text
-from fairlead.render.words import LANGUAGES, MISSING, en
+from fairlead.render.words import CATALOGUES, MISSING, en
 
 STATUS = r.StatusReport(
     session_id="1359",
@@ -196,7 +196,7 @@ def test_every_kind_of_reply_is_among_the_examples():
     assert {type(reply) for reply in REPLIES} == {spec.reply for spec in COMMANDS.specs}
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("lang", CATALOGUES)
 @pytest.mark.parametrize("reply", REPLIES, ids=lambda reply: type(reply).__name__)
 def test_every_reply_has_words_in_every_language(reply: r.Reply, lang: str):
     lines = reply_lines(reply, lang)
@@ -214,7 +214,7 @@ def test_sentences_are_translated_and_the_names_of_fields_are_not(reply: r.Reply
 
 def test_what_a_running_job_goes_on_with_is_said_in_every_language():
     now, later = r.ToolSet("echo"), r.ToolSet("echo", from_next_job=True)
-    assert all(len(reply_text(later, lang)) > len(reply_text(now, lang)) for lang in LANGUAGES)
+    assert all(len(reply_text(later, lang)) > len(reply_text(now, lang)) for lang in CATALOGUES)
 
 
 def test_a_channel_decides_how_a_path_stands_in_a_sentence():

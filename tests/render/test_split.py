@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 
 from fairlead.render.fences import Role, is_balanced, scan
 from fairlead.render.graphemes import clusters
-from fairlead.render.split import discord_length, split
+from fairlead.render.split import DISCORD_LIMIT, discord_length, split_lines
+
+
+def split(text: str, limit: int = DISCORD_LIMIT, measure=discord_length) -> list[str]:
+    return [piece.text for piece in split_lines(text, limit, measure)]
+
 
 FAMILY = "👩‍👩‍👧‍👦"
 

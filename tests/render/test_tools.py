@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.render.tools import LABEL_LIMIT, tool_label
-from fairlead.render.words import LANGUAGES
+from fairlead.render.words import CATALOGUES
 
 STORIES = [
     ("Read", {"file_path": "/srv/app/src/file.ts"}, "Reading .../file.ts"),
@@ -99,7 +99,7 @@ keys = st.sampled_from(
 )
 
 
-@given(names, st.dictionaries(keys, anything), st.sampled_from(LANGUAGES))
+@given(names, st.dictionaries(keys, anything), st.sampled_from(list(CATALOGUES)))
 def test_whatever_an_agent_sends_the_label_is_one_short_visible_line(
     name: str, given_input: dict[str, object], lang: str
 ):

@@ -172,7 +172,7 @@ def apply_after_the_await(patch):
         now = self.now()
         decision = decide(self.state, command, now, self.limits)
         if decision.events:
-            first = self._journal.appended_seq + 1
+            first = self._journal._position.seq + 1
             self._journal.append(now, first, decision.events)
             await self._journal.until_durable(first + len(decision.events) - 1)
             for index, event in enumerate(decision.events):

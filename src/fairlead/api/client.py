@@ -131,10 +131,6 @@ class Client:
     async def job(self, job_id: str) -> w.JobInfo:
         return await self._ask("GET", f"/v1/jobs/{quote(job_id, safe='')}", w.JobInfo)
 
-    async def file(self, info: w.FileInfo) -> bytes:
-        async with self._request("GET", info.url) as response:
-            return await response.read()
-
     async def acknowledge(self, job_id: str) -> None:
         await self._ask("POST", f"/v1/jobs/{quote(job_id, safe='')}/ack", w.Acknowledged)
 

@@ -79,27 +79,16 @@ class LineFramer:
         self._skipping = False
 
 
-def read_lines(
-    stream: asyncio.StreamReader,
-    limit: int = DEFAULT_LIMIT,
-    *,
-    on_too_long: Callable[[LineTooLong], None] | None = None,
-) -> AsyncIterator[bytes]:
-    """Lines until the end of the stream, an unterminated last one included.
-
-    A line past the limit raises and ends the reading; with `on_too_long` it is reported and left out instead.
-    """
-    return read_lines_with(LineFramer(limit), stream, on_too_long=on_too_long)
-
-
-async def read_lines_with(
+async def read_lines(
     framer: LineFramer,
     stream: asyncio.StreamReader,
     *,
     on_too_long: Callable[[LineTooLong], None] | None = None,
 ) -> AsyncIterator[bytes]:
-    """As read_lines; since the framer is the caller's, a reading that was left can be taken up without loss.
+    """Lines until the end of the stream, an unterminated last one included. The framer is the caller's, so that a later
+    call can go on where this one was left, without loss.
 
+    A line past the framer's limit raises and ends the reading; with `on_too_long` it is reported and left out instead.
     Reads with `read`, since `readline` fails past the stream's own small limit.
     """
     while True:

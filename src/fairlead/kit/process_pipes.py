@@ -38,7 +38,6 @@ class ChildPipes(asyncio.SubprocessProtocol):
     def __init__(self, tee: Tee | None, on_stderr_line: Callable[[bytes], None] | None) -> None:
         self.stdout = asyncio.StreamReader(limit=_BUFFER)
         self.exited: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self.tee_fault: Exception | None = None
         self._tee = tee
         self._on_stderr_line = on_stderr_line
         self._stderr = LineFramer(_STDERR_LINE)
@@ -153,8 +152,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
             return
         try:
             self._tee(name, data)
-        except Exception as fault:  # a log that cannot be written (a full disk) costs the log, not the agent's work
-            self.tee_fault = fault
+        except Exception:  # a log that cannot be written (a full disk) costs the log, not the agent's work
             self._tee = None
 
     def _take_stderr(self, data: bytes) -> None:

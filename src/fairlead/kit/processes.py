@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from fairlead.kit.framing import DEFAULT_LIMIT, LineFramer, LineTooLong, read_lines_with
+from fairlead.kit.framing import DEFAULT_LIMIT, LineFramer, LineTooLong, read_lines
 from fairlead.kit.process_pipes import ChildPipes, OutputName, StdinClosed, StdinStuck, Tee
 from fairlead.kit.process_sweep import Family, SweptProcess, kill_until_gone, sweep
 from fairlead.kit.process_table import MARK_VARIABLE, system_table, validate_mark
@@ -138,17 +138,12 @@ class OwnedProcess:
         """The last 64 KiB of standard error."""
         return self._pipes.stderr_tail
 
-    @property
-    def tee_fault(self) -> Exception | None:
-        """Why the tee was given up, if it raised."""
-        return self._pipes.tee_fault
-
     async def lines(self, *, on_too_long: Callable[[LineTooLong], None] | None = None) -> AsyncIterator[bytes]:
         """Lines of standard output, for one reader at a time; the next goes on where the last one left.
         Ends when the child has exited and its output is read, even if an orphan still holds the pipe."""
         self._readers += 1
         try:
-            async for line in read_lines_with(self._framer, self._pipes.stdout, on_too_long=on_too_long):
+            async for line in read_lines(self._framer, self._pipes.stdout, on_too_long=on_too_long):
                 yield line
         finally:
             self._readers -= 1

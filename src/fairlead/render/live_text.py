@@ -44,18 +44,13 @@ class LiveText:
         self._narration = ""
         self._running: dict[str, _Tool] = {}
         self._last_tool: _Tool | None = None
-        self._answer: str | None = None
 
     def add_text(self, delta: str, now: float) -> None:
-        if self._answer is not None:
-            return
         if self._text_since is None and delta.strip():
             self._text_since = now
         self._text.append(delta)
 
     def tool_started(self, tool_id: str, name: str, label: str, now: float) -> None:
-        if self._answer is not None:
-            return
         if self._tool_aware:
             self._narration = "".join(self._text).strip() or self._narration
             self._text.clear()
@@ -70,18 +65,7 @@ class LiveText:
         if self._running.pop(tool_id, None) is not None and self._text:
             self._text_since = now
 
-    def finish(self, answer: str | None = None) -> str:
-        """The clean answer: the runtime's own, else the text after the last tool, else what was said last."""
-        if self._answer is None:
-            said = "".join(self._text).strip()
-            self._answer = (answer or "").strip() or said or self._narration
-            self._running.clear()
-            self._last_tool = None
-        return self._answer
-
     def view(self, now: float) -> LiveTextView:
-        if self._answer is not None:
-            return LiveTextView(text=self._answer)
         text, settles_at = self._settled_text(now)
         line, goes_at = self._tool_line(now)
         due = [at for at in (settles_at, goes_at) if at is not None]

@@ -45,13 +45,8 @@ class TextPiece(msgspec.Struct, frozen=True):
     last: int
 
 
-def split(text: str, limit: int = DISCORD_LIMIT, measure: Measure = discord_length) -> list[str]:
-    """`text` in messages of at most `limit`, none of them blank."""
-    return [piece.text for piece in split_lines(text, limit, measure)]
-
-
 def split_lines(text: str, limit: int, measure: Measure = discord_length) -> list[TextPiece]:
-    """As `split`, with the lines of each piece. `measure` is additive, and at least 1 for each character."""
+    """`text` in messages of at most `limit`, none blank. `measure` is additive, and at least 1 per character."""
     if limit < SMALLEST_LIMIT:
         raise ValueError(f"A message limit of {limit} leaves no room for text. Give at least {SMALLEST_LIMIT}.")
     text = text.replace("\r\n", "\n")

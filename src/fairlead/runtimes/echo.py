@@ -83,7 +83,6 @@ class EchoRuntime:
 
     name = "echo"
     capabilities = RuntimeCapabilities(
-        resumes=True,
         permissions=True,
         questions=True,
         interrupt=True,

@@ -41,9 +41,7 @@ class Adapter(Protocol):
     async def check(self) -> RuntimeHealth: ...
 
 
-CAPABILITIES = RuntimeCapabilities(
-    resumes=True, interrupt=True, images=True, models=True, second_attempt=True, gets_ready=True
-)
+CAPABILITIES = RuntimeCapabilities(interrupt=True, images=True, models=True, second_attempt=True, gets_ready=True)
 
 
 class PerTurnRuntime:

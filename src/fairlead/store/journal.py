@@ -166,10 +166,6 @@ class FileJournal:
         return self._durable_seq
 
     @property
-    def appended_seq(self) -> int:
-        return self._position.seq
-
-    @property
     def is_stalled(self) -> bool:
         return self._stalled
 

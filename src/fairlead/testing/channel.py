@@ -135,7 +135,6 @@ class RecordingChannel:
         return ChannelCapabilities(
             text_limit=self._text_limit,
             edits=True,
-            buttons=True,
             files=True,
             threads=True,
             push=True,

@@ -45,7 +45,7 @@ class PostOffice:
             if letter == "STATUS":
                 caller = Caller(person=sender, conversation=here, session_key=key, pre_authorised=True)
                 reply = await gate.command(Status(), caller)
-                return reply_text(reply)
+                return reply_text(reply, "en")
             if letter in {"YES", "NO"} and box in self.questions:
                 verdict = "allow" if letter == "YES" else "deny"
                 return await gate.respond(

@@ -68,7 +68,7 @@ def test_what_only_other_channels_need_is_told_with_what_to_do_here():
 
 
 def test_a_slip_of_the_fingers_is_recognised():
-    with pytest.raises(FairleadError, match="no command here") as caught:
+    with pytest.raises(FairleadError, match="Unknown command: /projct list") as caught:
         LINE.parse("/projct list")
     assert "Did you mean /project list?" in caught.value.next_step
 
@@ -119,4 +119,4 @@ def test_help_shows_how_each_command_is_used_in_the_readers_language():
     shown = dict(line.split("  ", 1) for line in LINE.help_lines())
     assert shown["/cancel [JOB]"].strip() == "Cancel what runs here and what waits"
     assert "/project create NAME PATH TOOLS DEFAULT_TOOL [ARGS_JSON]" in shown
-    assert any(line.endswith("セッションの使用量情報を表示する") for line in LINE.help_lines("ja"))
+    assert any(line.endswith("セッションの使用量情報を表示する") for line in CommandLine(lang="ja").help_lines())

@@ -13,7 +13,7 @@ from fairlead.channels.terminal.questions import (
 )
 from fairlead.core.engine import AskedItem, Option
 from fairlead.core.questions import QuestionKind
-from fairlead.render.words import LANGUAGES, say
+from fairlead.render.words import CATALOGUES, say
 
 
 def a_question(kind: QuestionKind, *items: AskedItem) -> QuestionInfo:
@@ -81,7 +81,7 @@ def test_several_questions_are_answered_in_turn():
     assert describe_response(decided, "question", "en") == "red; S, L"
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("lang", CATALOGUES)
 def test_the_keys_say_what_the_buttons_of_other_channels_say(lang: str):
     hint = QuestionPrompt(a_question("permission"), lang).hint
     assert hint == "   ".join(

@@ -91,7 +91,6 @@ class DiscordChannel:
             max_pieces=settings.max_pieces,
             max_files=MAX_FILES,
             edits=True,
-            buttons=True,
             files=True,
             threads=True,
             push=True,

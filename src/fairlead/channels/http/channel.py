@@ -32,7 +32,7 @@ _Next = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class PullChannel:
     """A channel whose clients fetch for themselves: nothing is ever sent."""
 
-    capabilities = ChannelCapabilities(buttons=True, files=True, push=False)
+    capabilities = ChannelCapabilities(files=True, push=False)
 
     def __init__(self, name: str) -> None:
         self.name = name

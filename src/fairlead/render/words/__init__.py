@@ -16,7 +16,6 @@ CATALOGUES: Final[Mapping[str, Mapping[str, str]]] = {
     "zh-TW": zh_tw.WORDS,
     "zh-CN": zh_cn.WORDS,
 }
-LANGUAGES: Final = tuple(CATALOGUES)
 MISSING: Final = "…"
 
 _GAP = re.compile(r"\{(\w+)\}")
@@ -82,8 +81,3 @@ def pick_language(locale: str | None, default: str = "en") -> str:
             return "zh-TW" if _TRADITIONAL & set(parts[1:]) else "zh-CN"
         case _:
             return default
-
-
-def gaps(sentence: str) -> frozenset[str]:
-    """The names of the gaps in a sentence of a catalogue."""
-    return frozenset(_GAP.findall(sentence))

@@ -95,7 +95,6 @@ class ClaudeRuntime:
     def capabilities(self) -> RuntimeCapabilities:
         talks = self._settings.multi_turn
         return RuntimeCapabilities(
-            resumes=True,
             permissions=talks,
             questions=talks,
             interrupt=True,
@@ -103,7 +102,6 @@ class ClaudeRuntime:
             models=True,
             modes=talks,
             unasked=talks,
-            long_lived=talks,
             second_attempt=True,
         )
 

@@ -8,19 +8,19 @@ from fairlead.channels.discord.live.status_text import Picture, status_text
 from fairlead.channels.discord.outbound.question_buttons import answer_form, question_view
 from fairlead.core.job_states import JobState
 from fairlead.core.views import QuestionView
-from fairlead.render.words import LANGUAGES, MISSING
+from fairlead.render.words import CATALOGUES, MISSING
 
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("lang", CATALOGUES)
 def test_every_state_of_a_job_can_be_told(lang: str) -> None:
     told = [status_text(Picture("job_20260105_0001", state), 3.0, lang) for state in get_args(JobState)]
     assert len(set(told)) == len(told)
     assert not any(MISSING in text for text in told)
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("lang", CATALOGUES)
 @pytest.mark.parametrize("kind", ["permission", "plan", "question"])
 async def test_every_kind_of_question_can_be_asked(lang: str, kind: str) -> None:
     question = QuestionView(
