@@ -1,6 +1,9 @@
 """The documents hold together: links lead somewhere, both commands are shown, the drawn states are the real ones."""
 
 import re
+import shlex
+import subprocess
+import sys
 import typing
 from pathlib import Path
 
@@ -81,3 +84,20 @@ def test_the_packages_of_the_contributing_guide_are_those_that_are_there():
     named = set(re.findall(r"(?m)^  (\w+)(?:/|\.py)", rooms))
     there = {path.stem for path in (ROOT / "src/fairlead").iterdir() if not path.name.startswith("__")}
     assert named == there
+
+
+def documented_selections() -> list[str]:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    return [arguments.strip() for arguments in re.findall(r"(?m)^\.venv/bin/pytest ([^#\n]+)", text)]
+
+
+def test_there_is_an_example_of_running_some_tests():
+    assert documented_selections() != []
+
+
+@pytest.mark.parametrize("arguments", documented_selections())
+def test_the_contributing_guide_selects_tests_that_are_there(arguments: str):
+    collect = [sys.executable, "-m", "pytest", "--collect-only", *shlex.split(arguments)]
+    found = subprocess.run(collect, cwd=ROOT, text=True, capture_output=True, check=False)
+    assert found.returncode == pytest.ExitCode.OK, found.stdout
+    assert "test_" in found.stdout

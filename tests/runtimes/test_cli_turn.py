@@ -20,7 +20,6 @@ from fairlead.core.engine import (
     TurnFailed,
 )
 from fairlead.errors import Code
-from fairlead.render.words import error_next_step
 from fairlead.runtimes.cli_turn import CliCommand, CliTurn
 from fairlead.runtimes.codex.translate import CodexTranslator
 from fairlead.runtimes.codex.wire import Usage
@@ -28,6 +27,7 @@ from tests.runtimes.harness import CASTS, Cast, ReplayStage
 from tests.support.runtime_contract import closing, invocation, only, processes_of, run, until_it_runs
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A18", "A10")]
+
 
 PER_TURN: tuple[Cast, ...] = ("claude per turn", "codex", "gemini")
 
@@ -81,54 +81,6 @@ async def test_a_project_directory_that_is_gone(stage: ReplayStage):
     failure = failure_in(await outcome(stage, turn))
     assert failure.code is Code.E_INVALID_PATH
     assert str(stage.root / "gone") in failure.message
-
-
-@pytest.mark.req("A21")
-@pytest.mark.parametrize(("version", "is_ok"), [("0.0.1", False), ("99.0.0", True), ("no number", False)])
-async def test_a_version_outside_of_what_was_tried(one_turn: ReplayStage, version: str, *, is_ok: bool):
-    async with closing(one_turn.runtime("answers", version=version)) as runtime:
-        health = await runtime.check()
-
-    assert health.ok is is_ok
-    assert any("older" in note or "newer" in note or "names no version" in note for note in health.notes)
-
-
-@pytest.mark.req("A21")
-async def test_a_good_version_and_no_login(one_turn: ReplayStage):
-    async with closing(one_turn.runtime("answers")) as runtime:
-        health = await runtime.check()
-
-    assert health.ok
-    assert health.version in {"2.1.325", "0.166.0", "0.61.0"}
-    assert health.notes[0].startswith("No login was found.")
-
-
-async def test_an_exit_code_without_a_word(one_turn: ReplayStage):
-    failure = failure_in(await outcome(one_turn, exit=3, cut="line"))
-    assert failure.code is Code.E_CLI_EXIT_NONZERO
-    assert "3" in failure.message
-
-
-@pytest.mark.parametrize(
-    ("last_words", "code"),
-    [
-        ("ENOSPC: no space left on device, write", Code.E_AGENT_ERROR),
-        ("Invalid API key. Please run /login", Code.E_CLI_NOT_LOGGED_IN),
-        ("Not logged in. Please log in first.", Code.E_CLI_NOT_LOGGED_IN),
-    ],
-)
-async def test_last_words_that_say_what_is_wrong_are_understood_and_passed_on(
-    stage: ReplayStage, last_words: str, code: Code
-):
-    script = stage.root / "failing"
-    script.write_text(f"#!/bin/sh\necho '{last_words}' >&2\nexit 1\n")
-    script.chmod(0o755)
-    async with closing(stage.runtime_with(str(script))) as runtime:
-        failure = failure_in(await run(runtime, invocation(stage.root, "hello")))
-
-    assert (failure.code, failure.transient) == (code, False)
-    assert last_words in failure.message
-    assert error_next_step("en", code)
 
 
 @pytest.mark.parametrize("how", ["line", "utf8"])
@@ -227,9 +179,6 @@ async def _drain(stream: Any) -> list[EngineEvent]:
     return [event async for event in stream]
 
 
-# --- prompts --------------------------------------------------------------------------------------------------------
-
-
 async def test_an_empty_prompt_is_refused_before_anything_runs(stage: ReplayStage):
     assert failure_in(await outcome(stage, invocation(stage.root, " \n"))).code is Code.E_EMPTY_MESSAGE
     assert not stage.notes.exists()
@@ -287,9 +236,6 @@ async def test_a_prompt_beyond_what_claude_reads_is_refused_with_its_size(tmp_pa
     failure = failure_in(await outcome(stage, invocation(tmp_path, "x" * 10_000_000)))
     assert failure.code is Code.E_MESSAGE_TOO_LARGE
     assert "10000000" in failure.message
-
-
-# --- the child's surroundings ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.req("B14")

@@ -1,7 +1,6 @@
 """PERMISSIONS.json: its tiers, its mistakes, and what each CLI makes of a tier."""
 
 import json
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.core.engine import Noticed, TurnFailed
-from fairlead.errors import Code, FairleadError
-from fairlead.runtimes.codex.runtime import sandbox_for
-from fairlead.runtimes.gemini.policy import policy_for
+from fairlead.errors import Code
 from fairlead.runtimes.tool_policy import FULL, READONLY, STANDARD, ToolPolicy, read_tool_policy, tool_policy_from
 from tests.runtimes.harness import ReplayStage
 from tests.support.runtime_contract import closing, invocation, only, run
@@ -73,36 +70,6 @@ def test_the_file_is_read_anew_each_time(tmp_path: Path):
     (tmp_path / "PERMISSIONS.json").unlink()
     (tmp_path / "PERMISSIONS.json").mkdir()
     assert read_tool_policy(tmp_path).tools == READONLY
-
-
-@pytest.mark.parametrize(
-    ("tools", "sandbox"),
-    [
-        (READONLY, "read-only"),
-        (("Grep",), "read-only"),
-        (FULL, "workspace-write"),
-        (("Read", "Bash"), "workspace-write"),
-    ],
-)
-def test_codex_is_held_by_its_sandbox(tools: tuple[str, ...], sandbox: str):
-    assert sandbox_for(ToolPolicy(tools)) == sandbox
-
-
-@pytest.mark.parametrize("tools", [STANDARD, ("Write",), (), ("WebSearch",)])
-def test_what_codex_cannot_be_held_to_is_refused_not_loosened(tools: tuple[str, ...]):
-    with pytest.raises(FairleadError) as refusal:
-        sandbox_for(ToolPolicy(tools))
-    assert refusal.value.code is Code.E_PERMISSION_TIER
-
-
-@given(tools=st.lists(st.sampled_from(FULL), unique=True))
-def test_gemini_is_denied_everything_but_the_tools_of_the_tier(tools: list[str]):
-    deny, allow = tomllib.loads(policy_for(ToolPolicy(tuple(tools))))["rule"]
-    assert (deny["toolName"], deny["decision"]) == ("*", "deny")
-    assert allow["priority"] > deny["priority"]
-    assert ("run_shell_command" in allow["toolName"]) == ("Bash" in tools)
-    assert ("write_file" in allow["toolName"]) == ("Write" in tools)
-    assert ("replace" in allow["toolName"]) == ("Edit" in tools)
 
 
 async def test_the_note_goes_into_the_prompt_and_the_tier_into_the_arguments(tmp_path: Path):

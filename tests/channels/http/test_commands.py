@@ -1,12 +1,9 @@
 """Everything else that can be asked over HTTP, and the document that describes it."""
 
-import re
 from pathlib import Path
 
 import pytest
 
-from fairlead.channels.http.routes import endpoints
-from fairlead.core.commands import COMMANDS
 from tests.channels.harness import at_home
 
 pytestmark = pytest.mark.anyio
@@ -126,39 +123,3 @@ async def test_half_typed_arguments_are_completed(tmp_path: Path):
         for query in ("command=nonsense&argument=x", "command=status&argument=x"):
             status, refused = await home.get(f"/v1/choices?{query}")
             assert (status, refused["error"]["code"]) == (400, "E_INVALID_ARGS")
-
-
-@pytest.mark.req("C5")
-async def test_metrics_are_the_account_of_the_house(tmp_path: Path):
-    async with at_home(tmp_path) as home:
-        await home.say("alice", "hello")
-        await home.say("alice", "/fail E_CLI_TIMEOUT")
-        await home.say("alice", "")
-        _, text = await home.get("/v1/metrics")
-        seq = home.daemon.flow.view.seq
-    lines = text.decode().splitlines()
-    assert all(re.fullmatch(r"# (HELP|TYPE) \w+ .+|\w+({\w+=\"[^\"]*\"})? \S+", line) for line in lines)
-    for line in (
-        "fairlead_messages_received_total 3",
-        'fairlead_messages_settled_total{outcome="answered"} 1',
-        'fairlead_messages_settled_total{outcome="failed"} 1',
-        'fairlead_messages_settled_total{outcome="refused"} 1',
-        'fairlead_jobs{state="running"} 0',
-    ):
-        assert line in lines
-    durable = next(line for line in lines if line.startswith("fairlead_journal_durable_seq "))
-    assert 0 < int(durable.split()[1]) <= seq
-
-
-@pytest.mark.req("C5")
-async def test_the_document_names_every_path_and_resolves_every_reference(tmp_path: Path):
-    async with at_home(tmp_path) as home:
-        status, document = await home.get("/openapi.json", headers={"Authorization": ""})
-    assert status == 200
-    assert document["openapi"] == "3.1.0"
-    described = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
-    assert described == {(endpoint.method, endpoint.path) for endpoint in endpoints(COMMANDS)}
-    references = set(re.findall(r"#/components/schemas/(\w+)", str(document)))
-    assert references <= set(document["components"]["schemas"])
-    operations = [item[method]["operationId"] for item in document["paths"].values() for method in item]
-    assert len(set(operations)) == len(operations)

@@ -1,6 +1,7 @@
 """The served document against the served API: schemathesis makes up requests and holds every answer to its word."""
 
 import asyncio
+import re
 import threading
 from collections.abc import Generator
 from pathlib import Path
@@ -11,7 +12,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import checks
 
 from fairlead.app import Daemon, run_daemon
-from tests.channels.harness import settings_in
+from fairlead.channels.http.routes import endpoints
+from fairlead.core.commands import COMMANDS
+from tests.channels.harness import at_home, settings_in
 
 EXAMPLES = 6
 _RUN = settings(
@@ -73,3 +76,18 @@ def test_every_answer_is_as_the_document_says(daemon: Daemon):
 
         holds()
     assert len(operations) > 20
+
+
+@pytest.mark.anyio
+@pytest.mark.req("C5")
+async def test_the_document_names_every_path_and_resolves_every_reference(tmp_path: Path):
+    async with at_home(tmp_path) as home:
+        status, document = await home.get("/openapi.json", headers={"Authorization": ""})
+    assert status == 200
+    assert document["openapi"] == "3.1.0"
+    described = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
+    assert described == {(endpoint.method, endpoint.path) for endpoint in endpoints(COMMANDS)}
+    references = set(re.findall(r"#/components/schemas/(\w+)", str(document)))
+    assert references <= set(document["components"]["schemas"])
+    operations = [item[method]["operationId"] for item in document["paths"].values() for method in item]
+    assert len(set(operations)) == len(operations)

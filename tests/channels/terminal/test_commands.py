@@ -1,10 +1,13 @@
 """The words after a slash."""
 
+import re
+
 import pytest
 
 from fairlead.channels.terminal.commands import CommandLine, Local, message_in
 from fairlead.core import requests as r
 from fairlead.errors import Code, FairleadError
+from fairlead.render.words import CATALOGUES, say
 
 LINE = CommandLine()
 
@@ -119,4 +122,13 @@ def test_help_shows_how_each_command_is_used_in_the_readers_language():
     shown = dict(line.split("  ", 1) for line in LINE.help_lines())
     assert shown["/cancel [JOB]"].strip() == "Cancel what runs here and what waits"
     assert "/project create NAME PATH TOOLS DEFAULT_TOOL [ARGS_JSON]" in shown
-    assert any(line.endswith("セッションの使用量情報を表示する") for line in CommandLine(lang="ja").help_lines())
+    assert any(line.endswith("セッションの使用量情報を表示する") for line in LINE.help_lines("ja"))
+
+
+@pytest.mark.parametrize("lang", CATALOGUES)
+def test_help_describes_every_command_with_the_words_of_the_other_channels(lang: str):
+    commands = CommandLine(lang=lang)
+    lines = commands.help_lines()
+    assert len(lines) == len(commands.names)
+    assert any(re.fullmatch(rf"/status {{2,}}{re.escape(say(lang, 'command.status'))}", line) for line in lines)
+    assert lines[-1].endswith(say(lang, "terminal.quit"))

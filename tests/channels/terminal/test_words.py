@@ -8,12 +8,6 @@ from pathlib import Path
 import pytest
 
 import fairlead.channels.terminal
-from fairlead.api import ServerAway
-from fairlead.channels.terminal.away import describe_away
-from fairlead.channels.terminal.commands import CommandLine
-from fairlead.cli.chat import terminal_language
-from fairlead.render.words import CATALOGUES, say
-from fairlead.settings import Settings
 
 SPEAKING = [
     Path(fairlead.channels.terminal.__path__[0]) / f"{name}.py"
@@ -40,40 +34,3 @@ def literals(source: Path) -> Iterator[tuple[str, str]]:
 def test_no_sentence_stands_in_the_code(source: Path):
     found = [(where, text) for where, text in literals(source) if _SENTENCE.search(text) and text not in STYLES]
     assert found == []
-
-
-@pytest.mark.parametrize("lang", CATALOGUES)
-def test_help_describes_every_command_with_the_words_of_the_other_channels(lang: str):
-    commands = CommandLine(lang=lang)
-    lines = commands.help_lines()
-    assert len(lines) == len(commands.names)
-    assert any(re.fullmatch(rf"/status {{2,}}{re.escape(say(lang, 'command.status'))}", line) for line in lines)
-    assert lines[-1].endswith(say(lang, "terminal.quit"))
-
-
-@pytest.mark.parametrize("lang", CATALOGUES)
-def test_a_fairlead_that_does_not_respond_is_told_with_what_that_means(lang: str):
-    away = ServerAway("http://127.0.0.1:1", "connection refused")
-    alone = describe_away(away, lang)
-    assert "http://127.0.0.1:1" in alone
-    assert "connection refused" in alone
-    assert describe_away(away, lang, "nothing_sent").startswith(alone)
-    assert describe_away(away, lang, "nothing_sent").endswith(say(lang, "terminal.nothing_sent"))
-
-
-@pytest.mark.parametrize(
-    ("environment", "lang"),
-    [
-        ({}, "en"),
-        ({"LANG": "ja_JP.UTF-8"}, "ja"),
-        ({"LANG": "ja_JP.UTF-8", "LC_MESSAGES": "zh_TW.UTF-8"}, "zh-TW"),
-        ({"LANG": "ja_JP.UTF-8", "LC_MESSAGES": "zh_TW.UTF-8", "LC_ALL": "zh_CN.UTF-8"}, "zh-CN"),
-        ({"LC_ALL": "", "LANG": "ja_JP.UTF-8"}, "ja"),
-        ({"LANG": "de_DE.UTF-8"}, "en"),
-        ({"FAIRLEAD_LANG": "en", "LANG": "ja_JP.UTF-8"}, "en"),
-        ({"FAIRLEAD_LANG": "zh-TW"}, "zh-TW"),
-    ],
-)
-def test_the_setting_decides_the_language_and_else_the_locale(environment: dict[str, str], lang: str):
-    given = {name: value for name, value in environment.items() if name == "FAIRLEAD_LANG"}
-    assert terminal_language(Settings(_env_file=None, **given), environment) == lang

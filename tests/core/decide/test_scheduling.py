@@ -1,30 +1,20 @@
-"""What runs next, and how jobs end: FIFO within a session, fair between sessions, and every end owes a line."""
+"""What runs next: in order within a session, fairly between sessions, and turns that the agent begins."""
 
 import pytest
 
 from fairlead.core.decide.job_ends import (
-    MAX_ERROR_CHARS,
-    Cancelled,
-    CancelQueued,
-    Completed,
-    EndJob,
-    Failure,
-    MarkInterrupted,
     TryAgain,
 )
 from fairlead.core.decide.scheduling import BeginAgentTurn, ForgetResumeKey, LearnResumeKey, ReportProgress, StartNext
 from fairlead.core.decide.sessions import ResetSession
-from fairlead.core.events import FileRef, JobProgress, Spent
+from fairlead.core.events import JobProgress
 from fairlead.core.limits import Limits
 from fairlead.core.questions import RespondToQuestion
 from fairlead.core.state import answer_entry_id
 from fairlead.errors import Code
-from tests.core.harness import LIMITS, OWNER, CoreHarness, key_of, place, thread
+from tests.core.harness import LIMITS, OWNER, CoreHarness, key_of, thread
 
 ME = str(key_of())
-
-
-# --- starting
 
 
 @pytest.mark.req("A8")
@@ -68,9 +58,6 @@ def test_from_its_start_a_job_knows_tool_project_and_path(core: CoreHarness):
 
 def test_nothing_to_do_is_no_event(core: CoreHarness):
     assert core.do(StartNext()).events == ()
-
-
-# --- turns the agent begins
 
 
 def test_an_agents_own_turn_is_a_job_that_asks_for_no_slot():
@@ -118,94 +105,6 @@ def test_progress_is_recorded_while_a_job_lives(core: CoreHarness):
     assert core.do(ReportProgress(job_id, 3)).events == ()
 
 
-# --- ending
-
-
-@pytest.mark.req("A16")
-@pytest.mark.parametrize(
-    ("outcome", "state", "fact"),
-    [
-        (Completed("yes"), "success", "JobCompleted"),
-        (Failure(Code.E_CLI_TIMEOUT, "too slow"), "failed", "JobFailed"),
-        (Cancelled(OWNER, "enough"), "cancelled", "JobCancelled"),
-    ],
-)
-def test_every_end_owes_an_answer_in_the_same_batch(core: CoreHarness, outcome, state: str, fact: str):
-    job_id = core.say()
-    core.start()
-    ended = core.end(job_id, outcome)
-    assert [type(e).__name__ for e in ended.events] == [fact, "DeliveryOwed"]
-    assert core.job(job_id).state == state
-    entry = core.state.outbox[answer_entry_id(job_id)]
-    assert (entry.kind, entry.requester, entry.job_id) == ("answer", place(), job_id)
-    assert (core.state.running, core.session().running_job_id, core.session().last_job_id) == ([], None, job_id)
-
-
-@pytest.mark.req("A16")
-def test_an_ended_job_ends_no_second_time(core: CoreHarness):
-    job_id = core.say()
-    assert core.end(job_id, Completed("too early")).events == ()
-    core.start()
-    core.complete(job_id)
-    assert core.end(job_id, Failure(Code.E_INTERNAL, "late")).events == ()
-    assert core.do(EndJob("job_none", Completed(""))).events == ()
-
-
-@pytest.mark.req("A17")
-def test_an_answer_keeps_its_excerpt_its_files_and_what_it_cost(core: CoreHarness):
-    job_id = core.say()
-    core.start()
-    files = (FileRef("a.png", "b1"),)
-    core.end(job_id, Completed("x" * 1000, files=files, spent=Spent(10, 20, 0, 0.5)))
-    job, session = core.job(job_id), core.session()
-    assert (len(job.result_excerpt or ""), job.answer, job.files) == (400, "x" * 1000, files)
-    assert (job.cost_usd, session.cost_usd, session.input_tokens, session.output_tokens) == (0.5, 0.5, 10, 20)
-
-
-def test_a_very_long_answer_is_a_blob_and_only_its_excerpt_is_written(core: CoreHarness):
-    job_id = core.say()
-    core.start()
-    core.end(job_id, Completed("y" * 1000, text_blob="b1"))
-    job = core.job(job_id)
-    assert (job.answer, job.answer_blob, job.result_excerpt) == ("", "b1", "y" * 400)
-
-
-def test_of_an_endless_error_only_the_head_is_kept(core: CoreHarness):
-    job_id = core.say()
-    core.start()
-    core.end(job_id, Failure(Code.E_CLI_EXIT_NONZERO, "z" * 100_000, "half an answer"))
-    job = core.job(job_id)
-    assert (job.error_code, len(job.error_message or "")) == ("E_CLI_EXIT_NONZERO", MAX_ERROR_CHARS)
-    assert job.answer == "half an answer"
-
-
-@pytest.mark.req("A8", "A16")
-def test_after_a_crash_what_ran_or_waited_is_unknown_and_what_was_queued_still_is(core: CoreHarness):
-    running, waiting, queued = core.say_in("one"), core.say_in("two"), core.say_in("one")
-    core.start()
-    core.start()
-    core.ask(waiting)
-    core.do(MarkInterrupted())
-    states = [core.job(j).state for j in (running, waiting, queued)]
-    assert states == ["unknown_after_crash", "unknown_after_crash", "queued"]
-    assert {answer_entry_id(running), answer_entry_id(waiting)} <= set(core.state.outbox)
-    assert core.do(MarkInterrupted()).events == ()
-    assert core.start() == queued
-
-
-@pytest.mark.req("A16", "A18")
-def test_a_queued_job_is_cancelled_and_still_owes_a_line(core: CoreHarness):
-    job_id = core.say()
-    core.do(CancelQueued(job_id, OWNER, "not needed"))
-    assert core.job(job_id).state == "cancelled"
-    assert answer_entry_id(job_id) in core.state.outbox
-    assert core.refuses(CancelQueued(job_id, OWNER)) == Code.E_NOTHING_TO_CANCEL
-    assert core.refuses(CancelQueued("job_none", OWNER)) == Code.E_NOTHING_TO_CANCEL
-
-
-# --- the one second attempt
-
-
 @pytest.mark.req("A8", "A18")
 def test_fairlead_tries_a_job_again_once(core: CoreHarness):
     job_id = core.say()
@@ -230,9 +129,6 @@ def test_after_a_permission_was_granted_there_is_no_second_attempt(core: CoreHar
 def test_the_constants_are_those_of_the_specification():
     assert (LIMITS.max_queue_per_session, LIMITS.global_max_running, LIMITS.max_result_excerpt_chars) == (20, 2, 400)
     assert (LIMITS.max_waiting, LIMITS.question_timeout_sec) == (8, 600)
-
-
-# --- a talk that the tool does not know
 
 
 @pytest.mark.req("A9")

@@ -304,38 +304,6 @@ async def test_a_debt_of_a_channel_that_is_off_waits_for_it_and_disturbs_nobody(
         assert len(flow.texts(place(OWNER))) == 2
 
 
-@virtually
-async def test_a_long_answer_whose_file_was_removed_says_so_and_ends_nothing():
-    skies = Skies()
-    async with flow_house(runtimes=[saying("z" * 400_000)], channels=[]) as flow:
-        job = await flow.answered("hello")
-        flow.disk.unlink(flow.blobs._directory / job.answer_blob)
-        disk = flow.disk
-    channel = chat(skies)
-    async with flow_house(disk=disk, channels=[channel], history=channel.history) as flow:
-        await flow.quiet()
-        assert Code.E_ATTACHMENT_GONE in "".join(flow.texts(place(OWNER)))
-        assert (await flow.answered("next")).state == "success"
-
-
-@virtually
-async def test_an_answer_for_which_there_is_no_room_to_compose_is_composed_later():
-    class Filing(RecordingChannel):
-        @property
-        def capabilities(self) -> ChannelCapabilities:
-            return ChannelCapabilities(text_limit=400, max_pieces=2, files=True, push=True)
-
-    channel = Filing(ChannelHistory(), text_limit=400)
-    async with flow_house(runtimes=[saying("word " * 20_000)], channels=[channel], history=channel.history) as flow:
-        await flow.say("hello")
-        await flow.until(lambda: bool(flow.state.outbox))
-        flow.disk.capacity = flow.disk.used_bytes + 5000
-        await asyncio.sleep(1)
-        flow.disk.capacity = None
-        await flow.quiet()
-        assert len(flow.posts(place(OWNER))) == 2
-
-
 def test_a_nonce_names_the_state_directory_and_is_the_same_for_ever():
     assert nonce_of("abcd", "debt_job_20260105_0001", 0) == nonce_of("abcd", "debt_job_20260105_0001", 0)
     assert nonce_of("abcd", "debt_job_20260105_0001", 0).startswith("abcd")
@@ -364,9 +332,6 @@ async def test_the_nonce_of_a_piece_does_not_change_between_attempts_and_lives()
         await flow.quiet()
     assert len(set(sent)) == 1
     assert sent[0] == nonce_of("abcd", "debt_job_20260105_0001", 0)
-
-
-# --- where it goes
 
 
 @pytest.mark.req("D2", "D3")

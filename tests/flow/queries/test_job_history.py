@@ -1,4 +1,4 @@
-"""Looking: at what can be chosen, at what happens, and back at what the state has forgotten."""
+"""Looking back at a job: whole while it lives, and read from the journal when the state has forgotten it."""
 
 import asyncio
 
@@ -6,60 +6,17 @@ import pytest
 from msgspec.structs import replace
 
 from fairlead.core import requests as ask
-from fairlead.core.command_spec import Choice
-from fairlead.core.live import JobMoved, QuestionOpened, QuestionSettled
 from fairlead.core.state import as_data
 from fairlead.errors import Code, FairleadError
 from fairlead.store.journal import JOURNAL_NAME, open_state
 from fairlead.testing.disk import SimulatedDisk
-from fairlead.testing.runtime import AgentLog, ScriptedRuntime
 from fairlead.testing.simulated_machine import SimulatedPullChannel
 from tests.flow.harness import OWNER, flow_house, place, virtually
 
 pytestmark = pytest.mark.req("A12")
 
+
 DAY = 86400
-
-
-@virtually
-async def test_choices_are_those_that_fit_what_was_typed():
-    runtimes = [ScriptedRuntime(AgentLog(), name=name) for name in ("echo", "other")]
-    async with flow_house(projects=("/srv/api", "/srv/web"), runtimes=runtimes) as flow:
-        caller = flow.caller()
-        choices = flow.choices
-        assert choices("project", "", caller) == ["api", "web"]
-        assert choices("project", " WE ", caller) == ["web"]
-        assert flow.view.choices("project_number", "we", caller) == [Choice("2", "2: web")]
-        assert choices("tool", "", caller) == ["echo", "other"]
-        assert choices("session", "", caller) == []
-        assert choices("model", "", caller) == []
-        await flow.answered("hello", project="api")
-        first = await flow.answered("/fail E_AGENT_ERROR")
-        await asyncio.sleep(5)
-        second = await flow.answered("/fail E_AGENT_ERROR", user="other", project="web")
-        assert choices("retryable", "", caller) == [first.job_id, second.job_id], "those of this session first"
-        assert choices("retryable", "", flow.caller("other")) == [second.job_id, first.job_id]
-        assert choices("session", "", caller) == ["agent:fairlead:user:other", "agent:fairlead:user:42"]
-        assert choices("model", "2", caller) == ["echo-2"]
-
-
-@pytest.mark.req("B11")
-@virtually
-async def test_a_disabled_project_is_no_choice():
-    from tests.flow.harness import PretendedDirectories
-
-    directories = PretendedDirectories()
-    async with flow_house(projects=("/srv/api", "/srv/web"), directories=directories) as flow:
-        disk = flow.disk
-    directories.gone.add("/srv/web")
-    async with flow_house(disk=disk, projects=(), directories=directories) as flow:
-        assert flow.choices("project") == ["api"]
-        with pytest.raises(FairleadError) as caught:
-            await flow.command(ask.ProjectSwitch("web"))
-        assert caught.value.code is Code.E_INVALID_PATH
-    directories.gone.clear()
-    async with flow_house(disk=disk, projects=(), directories=directories) as flow:
-        assert flow.choices("project") == ["api", "web"]
 
 
 @virtually
@@ -163,37 +120,6 @@ async def test_history_is_in_order_and_without_texts():
         history = flow.view.history(f"agent:fairlead:user:{OWNER}")
         assert [j.job_id for j in history] == ids
         assert {(j.prompt, j.answer) for j in history} == {("", "")}
-
-
-@virtually
-async def test_a_watcher_sees_what_it_asked_for_and_questions_too():
-    async with flow_house() as flow:
-        mine = flow.view.watch(session_key="agent:fairlead:user:42")
-        seen = []
-
-        async def look() -> None:
-            async for event in mine:
-                match event:
-                    case JobMoved():
-                        seen.append(event.state)
-                    case QuestionOpened():
-                        seen.append(event.question.title)
-                    case QuestionSettled():
-                        seen.append(f"{event.question.outcome} by {event.question.answered_by}")
-                    case _:
-                        pass
-
-        looking = asyncio.ensure_future(look())
-        await flow.answered("not mine", user="other")
-        receipt = await flow.say("/ask ls")
-        await flow.click(await flow.question())
-        await flow.ended(receipt.job_id)
-        await asyncio.sleep(1)
-        looking.cancel()
-        await mine.aclose()
-        assert seen == ["queued", "running", "waiting", "Run ls", "allow by 42", "running", "success"]
-        await flow.answered("unwatched")
-        assert place().channel == "chat"
 
 
 @pytest.mark.req("A7", "A20")

@@ -164,26 +164,6 @@ async def test_a_job_whose_start_is_just_being_written_is_let_finish_too():
         assert flow.state.jobs[job_id].state == "success"
 
 
-@pytest.mark.req("A8", "A20")
-@virtually
-async def test_after_a_crash_running_jobs_are_unknown_queued_ones_run_and_nothing_runs_twice():
-    agents = AgentLog()
-    async with flow_house(agents=agents) as flow:
-        running = await flow.say("/hang")
-        waiting = await flow.say("/ask ls", user="b")
-        queued = await flow.say("later")
-        await flow.until(lambda: len(flow.state.running) == 1 and len(flow.state.waiting) == 1)
-        disk = flow.disk
-    agents.end_all()
-    async with flow_house(disk=disk, agents=agents, life=1) as flow:
-        assert (await flow.ended(queued.job_id)).state == "success"
-        for job_id in (running.job_id, waiting.job_id):
-            job = flow.state.jobs[job_id]
-            assert (job.state, job.error_code) == ("unknown_after_crash", "E_UNKNOWN_AFTER_CRASH")
-        assert agents.violations == []
-        assert [i.job_id for i in agents.invoked] == [running.job_id, waiting.job_id, queued.job_id]
-
-
 @pytest.mark.req("A18")
 @virtually
 async def test_a_job_whose_agent_is_no_longer_there_fails_and_says_what_to_do():

@@ -1,55 +1,76 @@
-"""What a person must hear of beside the answer reaches every channel, and the log."""
+"""What is kept of a turn: its answer, its files, and what it cost."""
+
+import asyncio
+import math
 
 import pytest
 
-from fairlead.core.engine import Noticed, TurnEnded, TurnFailed
-from fairlead.core.live import AgentActed
-from fairlead.errors import Code
-from tests.flow.harness import flow_house, place, virtually
-from tests.flow.turns.test_turn import playing
+from fairlead.core import events as e
+from fairlead.core.engine import (
+    ImageProduced,
+    TurnEnded,
+    UsageReported,
+)
+from tests.flow.harness import flow_house, virtually
+from tests.flow.turns.harness import playing
 
-pytestmark = pytest.mark.req("E3", "E6")
-
-NOTICE = Noticed("PERMISSIONS.json cannot be used, so the tier is readonly. Correct the file.")
+pytestmark = pytest.mark.req("E1")
 
 
+@pytest.mark.req("E9")
 @virtually
-async def test_a_notice_stands_at_the_foot_of_the_answer_on_a_channel_and_in_the_journal():
-    async with flow_house(runtimes=[playing(NOTICE, NOTICE, TurnEnded("Done."))]) as flow:
-        job = await flow.answered("hello", at=place())
-        await flow.quiet()
-        assert flow.texts(place()) == [f"Done.\n\n⚠ {NOTICE.text}"]
-        assert (await flow.view.job(job.job_id)).answer == f"Done.\n\n⚠ {NOTICE.text}"
+async def test_the_same_picture_by_several_ways_is_one_file():
+    picture, other = ImageProduced("image/png", b"PNG1"), ImageProduced("image/jpeg", b"JPG2")
+    async with flow_house(runtimes=[playing(picture, other, picture, TurnEnded("look"))]) as flow:
+        job = await flow.answered("draw")
+        assert [(f.name, f.media_type) for f in job.files] == [
+            ("image-1.png", "image/png"),
+            ("image-2.jpg", "image/jpeg"),
+        ]
+        assert await flow.blobs.get(job.files[0].blob) == b"PNG1"
 
 
+@pytest.mark.req("A7")
 @virtually
-async def test_a_notice_of_a_turn_that_fails_comes_with_its_error():
-    async with flow_house(runtimes=[playing(NOTICE, TurnFailed(Code.E_AGENT_ERROR, "It broke."))]) as flow:
-        await flow.answered("hello", at=place())
-        await flow.quiet()
-        told = "\n".join(flow.texts(place()))
-        assert told.startswith(f"⚠ {NOTICE.text}\n")
-        assert "E_AGENT_ERROR" in told
-
-
-@virtually
-async def test_a_second_attempt_does_not_say_it_twice():
-    failing = playing(
-        NOTICE, TurnFailed(Code.E_AGENT_ERROR, "overloaded", transient=True), can={"second_attempt": True}
-    )
-    async with flow_house(runtimes=[failing]) as flow:
+async def test_an_answer_too_long_for_a_line_is_a_blob_and_can_be_read_back():
+    answer = "ü" * 200_000
+    async with flow_house(runtimes=[playing(TurnEnded(answer))], channels=[]) as flow:
         job = await flow.answered("hello")
-        assert job.tried_again
-        assert (await flow.view.job(job.job_id)).answer.count("⚠") == 1
+        assert job.answer_blob
+        assert len(job.result_excerpt or "") == 400
+        assert (await flow.view.job(job.job_id)).answer == answer
+        [completed] = flow.facts(e.JobCompleted)
+        assert completed.text == ""
+
+
+@pytest.mark.req("A7", "A18")
+@virtually
+async def test_a_long_answer_on_a_full_disk_waits_for_room_and_is_not_lost():
+    answer = "y" * 400_000
+    agent = playing(5, TurnEnded(answer))
+    async with flow_house(runtimes=[agent], channels=[]) as flow:
+        receipt = await flow.say("hello")
+        await flow.until(lambda: agent.open == 1)
+        flow.disk.capacity = flow.disk.used + 1000
+        await asyncio.sleep(100)
+        assert flow.journal.is_stalled
+        flow.disk.capacity = None
+        assert (await flow.ended(receipt.job_id)).state == "success"
+        assert (await flow.view.job(receipt.job_id)).answer == answer
 
 
 @virtually
-async def test_watchers_see_it_as_it_comes():
-    async with flow_house(runtimes=[playing(NOTICE, 60, TurnEnded("Done."))]) as flow:
-        watch = flow.view.watch()
-        await flow.say("hello")
-        async for event in watch:
-            if isinstance(event, AgentActed):
-                break
-        assert event.event == NOTICE
-        await watch.aclose()
+async def test_usage_is_added_up_and_what_is_no_number_cannot_spoil_the_journal():
+    usage = [
+        UsageReported(input_tokens=10, output_tokens=20, cached_tokens=5, cost_usd=0.5),
+        UsageReported(input_tokens=1, output_tokens=2, cached_tokens=0, cost_usd=math.nan),
+        UsageReported(input_tokens=0, output_tokens=0, cached_tokens=0, cost_usd=math.inf),
+    ]
+    async with flow_house(runtimes=[playing(*usage, TurnEnded("done"))]) as flow:
+        job = await flow.answered("hello")
+        assert job.cost_usd == 0.5
+        await flow.quiet()
+        disk = flow.disk
+    async with flow_house(disk=disk) as flow:
+        session = flow.state.sessions[job.session_key]
+        assert (session.input_tokens, session.output_tokens, session.cost_usd) == (11, 22, 0.5)

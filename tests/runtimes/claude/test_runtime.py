@@ -13,24 +13,19 @@ from fairlead.core.engine import (
     EngineEvent,
     Interrupt,
     PermissionRequested,
-    RequestWithdrawn,
-    Response,
     ResumeKeyFound,
-    TextDelta,
     TurnEnded,
     TurnFailed,
-    UsageReported,
 )
 from fairlead.errors import Code
 from fairlead.ports import Runtime
-from fairlead.runtimes.claude.agent_requests import detail_of
-from fairlead.runtimes.claude.protocol import ClaudeProtocol
 from fairlead.runtimes.claude.session_log import log_directory_name
 from tests.runtimes.harness import ReplayStage
 from tests.support.replaying_cli import write_shim
 from tests.support.runtime_contract import closing, invocation, key_in, only, processes_of, run
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("E7")]
+
 
 TWO_TURNS = "claude/04a-two-turns-one-process"
 PERMISSION = "claude/04d-perm-stdio-allow"
@@ -235,133 +230,3 @@ async def test_a_session_whose_process_was_ended_on_request_is_resumed_in_the_ne
 
     assert events[-1] == TurnEnded("", "interrupted")
     assert stage.runs()[0]["argv"][-2:] == ["-r", key_in(events)]
-
-
-# --- whose turn is it -----------------------------------------------------------------------------------------------
-
-
-def line(**event: Any) -> bytes:
-    return json.dumps(event).encode()
-
-
-def text(words: str, **more: Any) -> bytes:
-    return line(type="assistant", message={"content": [{"type": "text", "text": words}]}, **more)
-
-
-def result(words: str, **more: Any) -> bytes:
-    return line(type="result", subtype="success", result=words, **more)
-
-
-def test_only_the_result_that_names_the_prompt_ends_the_job():
-    protocol = ClaudeProtocol("key")
-    protocol.begin("p1")
-    own = [
-        protocol.receive(text("background news")),
-        protocol.receive(result("news", origin={"kind": "task-notification"})),
-    ]
-    protocol.receive(line(type="command_lifecycle", command_uuid="p1", state="started"))
-    late = protocol.receive(result("of an older job", user_message_uuid="p0"))
-    said = protocol.receive(text("the answer", user_message_uuid="p1"))
-    ended = protocol.receive(result("the answer", user_message_uuid="p1"))
-
-    assert [received.job for received in own] == [[], []]
-    assert own[0].unasked == [TextDelta("background news")]
-    assert isinstance(own[1].unasked[-1], TurnEnded)
-    assert late.job == late.unasked == []
-    assert said.job == [TextDelta("the answer")]
-    assert ended.job[-1] == TurnEnded("the answer", "success")
-
-
-def test_what_comes_when_no_job_runs_is_unasked():
-    protocol = ClaudeProtocol("key", "t-")
-    received = protocol.receive(text("a sub-agent reported"))
-    assert received.unasked == [TextDelta("a sub-agent reported")]
-    assert protocol.unasked_turn == "t-1"
-    assert protocol.has_work_of_its_own
-
-
-def test_background_tasks_keep_it_from_being_idle():
-    protocol = ClaudeProtocol("key")
-    protocol.receive(line(type="system", subtype="background_tasks_changed", tasks=[{"task_id": "1"}]))
-    assert protocol.has_work_of_its_own
-    protocol.receive(line(type="system", subtype="background_tasks_changed", tasks=[]))
-    assert not protocol.has_work_of_its_own
-
-
-def ask(request_id: str, command: str) -> bytes:
-    request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": command}}
-    return line(type="control_request", request_id=request_id, request=request)
-
-
-def test_a_rule_covers_the_very_same_command_only():
-    protocol = ClaudeProtocol("key")
-    protocol.begin("p", ("Bash(make test)",))
-    protocol.receive(line(type="command_lifecycle", command_uuid="p", state="started"))
-    covered, other = protocol.receive(ask("r1", "make test")), protocol.receive(ask("r2", "make test; rm -rf /"))
-
-    assert covered.job == []
-    assert json.loads(covered.reply[0])["response"]["response"]["behavior"] == "allow"
-    assert isinstance(other.job[0], PermissionRequested)
-    assert other.reply == []
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ({"pattern": "key", "path": "/srv/api"}, {"pattern": "key", "path": "/home"}),
-        ({"path": "/srv/api/build", "recursive": False}, {"path": "/srv/api/build", "recursive": True}),
-    ],
-)
-def test_a_tool_that_we_do_not_know_is_shown_with_all_of_its_input(one: dict[str, Any], other: dict[str, Any]):
-    assert detail_of("mcp__files__do", one) != detail_of("mcp__files__do", other)
-    assert json.loads(detail_of("mcp__files__do", other)) == other
-
-
-def test_a_command_outside_of_the_sandbox_is_another_command():
-    inside, outside = {"command": "make"}, {"command": "make", "dangerouslyDisableSandbox": True}
-    assert detail_of("Bash", inside) == "make"
-    assert detail_of("Bash", outside) == "make\n(dangerouslyDisableSandbox: true)"
-
-
-def test_a_rule_for_a_very_long_command_covers_no_other_that_begins_like_it():
-    harmless, harmful = "true; " * 4000 + "true", "true; " * 4000 + "rm -rf /"
-    shown = detail_of("Bash", {"command": harmful})
-    assert detail_of("Bash", {"command": harmless}) != shown
-    assert f"{len(harmful)} characters in all" in shown
-
-
-def test_an_older_claude_that_only_counts_the_whole_talk_is_not_billed_twice():
-    def spent(protocol: ClaudeProtocol, prompt: str, total: float) -> float:
-        protocol.begin(prompt)
-        received = protocol.receive(
-            line(type="result", subtype="success", result="ok", user_message_uuid=prompt, total_cost_usd=total)
-        )
-        return only(UsageReported, received.job)[0].cost_usd
-
-    new, resumed = ClaudeProtocol("key"), ClaudeProtocol("key", spent=None)
-    assert [spent(new, "a", 0.25), spent(new, "b", 0.75), spent(new, "c", 0.75)] == [0.25, 0.5, 0.0]
-    assert [spent(resumed, "a", 5.0), spent(resumed, "b", 5.5)] == [0.0, 0.5]
-
-
-def test_an_answer_counts_once_and_a_withdrawn_request_not_at_all():
-    protocol = ClaudeProtocol("key")
-    protocol.begin("p")
-    protocol.receive(line(type="command_lifecycle", command_uuid="p", state="started"))
-    protocol.receive(ask("r1", "a"))
-    protocol.receive(ask("r2", "b"))
-    assert protocol.is_waiting
-    withdrawn = protocol.receive(line(type="control_cancel_request", request_id="r2"))
-
-    assert withdrawn.job == [RequestWithdrawn("r2")]
-    assert protocol.answer(Response(request_id="r2", verdict="allow")) is None
-    assert protocol.answer(Response(request_id="r1", verdict="deny", message="no")) is not None
-    assert protocol.answer(Response(request_id="r1", verdict="allow")) is None
-    assert not protocol.is_waiting
-    assert not protocol.has_been_granted
-
-
-def test_a_request_that_we_do_not_know_is_answered_so_that_nobody_waits():
-    received = ClaudeProtocol("key").receive(
-        line(type="control_request", request_id="r", request={"subtype": "hook_callback"})
-    )
-    assert json.loads(received.reply[0])["response"]["subtype"] == "error"

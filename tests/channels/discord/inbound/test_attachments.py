@@ -1,15 +1,25 @@
 """The controls on what is fetched: hosts, TLS, number and time, against a web server that means no good."""
 
 import asyncio
+import unicodedata
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
+from loopback_discord import Fault, Upload
 
 from fairlead.channels.discord.inbound import attachments
-from fairlead.channels.discord.inbound.attachments import DiscordAttachments, Refused
+from fairlead.channels.discord.inbound.attachments import (
+    DiscordAttachments,
+    Refused,
+    clean_name,
+    inbox_name,
+    media_type,
+)
 from fairlead.channels.discord.outbound.rest import RestCalls
 from fairlead.channels.push.rate_limit import RateLimit
 from fairlead.core.conversation import ConversationRef
@@ -18,8 +28,10 @@ from fairlead.core.views import JobView
 from fairlead.errors import Code, FairleadError
 from fairlead.kit.files import REAL_DISK
 from fairlead.store.blobs import FileBlobs
+from tests.channels.discord.harness import Stage, a_stage
 
 pytestmark = pytest.mark.anyio
+
 
 CDN = ("cdn.discordapp.com", "media.discordapp.net")
 
@@ -119,3 +131,116 @@ async def test_a_file_that_comes_in_drops_is_given_up_in_time(tmp_path: Path, mo
         assert given_up.value.code == Code.E_ATTACHMENT_GONE
         async with asyncio.timeout(5):
             await hung_up.wait()
+
+
+@given(st.text(max_size=300) | st.text("\u6e2f\u1112\u1161\u200d ab.-", min_size=90, max_size=130))
+def test_a_cleaned_name_stays_in_its_directory_and_can_be_seen(name: str) -> None:
+    clean = clean_name(name)
+    assert 1 <= len(clean) <= 100
+    assert len(clean.encode()) <= 200
+    assert "/" not in clean
+    assert "\\" not in clean
+    assert not clean.startswith((".", "-"))
+    assert all(unicodedata.category(c) not in {"Cc", "Cf", "Cs"} for c in clean)
+    assert clean_name(clean) == clean
+
+
+@pytest.mark.parametrize(
+    ("name", "claimed", "kind"),
+    [
+        ("a.png", "", "image/png"), ("a.PNG", "IMAGE/PNG", "image/png"), ("a.jpeg", "", "image/jpeg"),
+        ("a", "image/webp; x=1", "image/webp"), ("a.png", "text/html", ""), ("a.svg", "image/svg+xml", ""),
+        ("a.txt", "", ""),
+    ],
+)  # fmt: skip
+def test_a_picture_is_known_by_its_type_else_by_its_extension(name: str, claimed: str, kind: str) -> None:
+    assert media_type(Attachment(name=name, media_type=claimed)) == kind
+
+
+@given(st.text(min_size=1, max_size=200), st.text(min_size=1, max_size=200))
+def test_two_sessions_never_share_an_inbox(one: str, other: str) -> None:
+    assert (inbox_name(one) == inbox_name(other)) == (one == other)
+
+
+async def submitted(stage: Stage, *files: Upload) -> str:
+    said = stage.owner.say(stage.owner.dm, "look", files=list(files))
+    return (await stage.owner.dm.wait_for_answer(after=said)).content
+
+
+@pytest.mark.req("E8")
+async def test_a_redirect_is_not_followed(stage: Stage) -> None:
+    stage.discord.faults.next("GET", "/attachments/*", Fault.redirect("http://127.0.0.1:1/secret"))
+    assert "with a.png" not in await submitted(stage, Upload("a.png", b"\x89PNG", "image/png"))
+    await stage.daemon.until_logged("a redirect is not followed")
+
+
+@pytest.mark.req("E8")
+async def test_a_file_that_claims_or_is_too_much_is_refused_and_said(stage: Stage) -> None:
+    huge = Upload("huge.png", b"x" * 10, "image/png", claimed_size=21 * 1024 * 1024)
+    assert "with huge.png" not in await submitted(stage, huge)
+    told = await stage.owner.dm.wait_for_answer(lambda m: "huge.png" in m.content)
+    assert "too large" in told.content
+    liar = Upload("liar.png", b"x" * (20 * 1024 * 1024 + 1), "image/png", claimed_size=10)
+    assert "with liar.png" not in await submitted(stage, liar)
+
+
+@pytest.mark.req("E8")
+async def test_an_address_that_expired_is_read_anew(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, FAIRLEAD_GLOBAL_MAX_RUNNING="1") as stage:
+        thread = await stage.start_thread()
+        stage.owner.say(thread, "/hang")
+        await thread.wait_for_typing()
+        said = stage.owner.say(stage.owner.dm, "look", files=[Upload("late.png", b"\x89PNG", "image/png")])
+        await stage.daemon.until_journalled("JobEnqueued", times=2)
+        stage.discord.clock.advance(2 * 24 * 3600)
+        await stage.owner.slash(thread, "cancel").reply()
+        answer = await stage.owner.dm.wait_for_answer(after=said)
+        assert "with late.png" in answer.content
+
+
+@pytest.mark.req("E8", "A18")
+async def test_a_file_that_is_gone_fails_the_job_with_its_code(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, FAIRLEAD_GLOBAL_MAX_RUNNING="1") as stage:
+        thread = await stage.start_thread()
+        stage.owner.say(thread, "/hang")
+        await thread.wait_for_typing()
+        said = stage.owner.say(stage.owner.dm, "look", files=[Upload("gone.png", b"\x89PNG", "image/png")])
+        await stage.daemon.until_journalled("JobEnqueued", times=2)
+        stage.discord.world.attachments.clear()
+        await stage.owner.slash(thread, "cancel").reply()
+        answer = await stage.owner.dm.wait_for_answer(lambda m: "E_ATTACHMENT_GONE" in m.content, after=said)
+        assert "gone.png" in answer.content
+
+
+@pytest.mark.req("E8")
+async def test_two_files_of_one_name_are_two_files_and_a_long_name_in_any_script_is_kept_short(stage: Stage) -> None:
+    """`message.txt` is what Discord calls every long paste; three bytes a character are more than a disk takes."""
+    long = "\u6e2f" * 120 + ".txt"
+    files = [Upload(name, data, "text/plain") for name, data in (("message.txt", b"one"), ("message.txt", b"two"))]
+    await submitted(stage, *files, Upload(long, b"three", "text/plain"))
+    stored = stage.daemon.journal("AttachmentsStored")[-1]["payload"]["attachments"]
+    assert [Path(each["path"]).read_bytes() for each in stored] == [b"one", b"two", b"three"]
+    assert stored[2]["path"].endswith("\u6e2f.txt")
+
+
+@pytest.mark.req("E8")
+async def test_what_is_past_the_limit_for_all_files_together_is_told_as_that(stage: Stage) -> None:
+    megabyte = 1024 * 1024
+    files = [Upload(f"{n}.bin", b"x" * 18 * megabyte, "application/x-thing") for n in (1, 2, 3)]
+    await submitted(stage, *files)
+    told = await stage.owner.dm.wait_for_answer(lambda m: m.content.startswith("3.bin"))
+    assert "18.0 MiB" in told.content
+    assert "together may have 50.0 MiB" in told.content
+
+
+@pytest.mark.req("E9")
+async def test_a_picture_whose_file_somebody_removed_does_not_take_the_answer_with_it(stage: Stage) -> None:
+    order = stage.discord.faults.always("POST", "/channels/*/messages", Fault.status(503))
+    plans = len(stage.daemon.journal("DeliveryPlanned"))
+    said = stage.owner.say(stage.owner.dm, "words with it\n/image")
+    await stage.daemon.until_journalled("DeliveryPlanned", times=plans + 1)
+    for blob in (stage.daemon.home / "state" / "blobs").iterdir():
+        blob.unlink()
+    order.lift()
+    answer = await stage.owner.dm.wait_for_answer(lambda m: "words with it" in m.content, after=said, timeout=20)
+    assert "image-1.png" in answer.embeds[0]["description"]

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
+import pytest
 
-from fairlead.channels.discord.live.status import ANEW_AFTER_SEC, JobStatus
+from fairlead.channels.discord.live.status import ANEW_AFTER_SEC, JobStatus, edit_interval
 from fairlead.channels.discord.outbound.rest import RestCalls
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.push.rate_limit import RateLimit
@@ -156,3 +157,8 @@ def test_a_status_posted_anew_whose_reply_was_lost_is_the_one_that_is_edited() -
         assert "Done in" in board.standing[2]
 
     run_virtually(story())
+
+
+@pytest.mark.anyio
+def test_the_interval_between_edits_grows_with_the_streams() -> None:
+    assert [edit_interval(n, 1.2) for n in (1, 10, 30, 50, 100)] == [1.2, 1.2, 1.2, 2.0, 4.0]

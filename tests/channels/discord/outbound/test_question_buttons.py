@@ -1,23 +1,14 @@
-"""Every state of a job and every kind of question can be told in every language."""
-
-from typing import get_args
+"""Buttons and forms of a question: they name their question, and every kind can be asked in every language."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fairlead.channels.discord.live.status_text import Picture, status_text
-from fairlead.channels.discord.outbound.question_buttons import answer_form, question_view
-from fairlead.core.job_states import JobState
+from fairlead.channels.discord.outbound.question_buttons import answer_form, custom_id, pressed, question_view
 from fairlead.core.views import QuestionView
-from fairlead.render.words import CATALOGUES, MISSING
+from fairlead.render.words import CATALOGUES
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.mark.parametrize("lang", CATALOGUES)
-def test_every_state_of_a_job_can_be_told(lang: str) -> None:
-    told = [status_text(Picture("job_20260105_0001", state), 3.0, lang) for state in get_args(JobState)]
-    assert len(set(told)) == len(told)
-    assert not any(MISSING in text for text in told)
 
 
 @pytest.mark.parametrize("lang", CATALOGUES)
@@ -33,3 +24,12 @@ async def test_every_kind_of_question_can_be_asked(lang: str, kind: str) -> None
     )
     assert question_view(question, "abcd", lang).children
     assert answer_form(question, "abcd", lang).title
+
+
+@given(st.text(alphabet="abcdef0123456789", min_size=4, max_size=8), st.integers(1), st.sampled_from(["allow", "opt3"]))
+def test_a_button_says_which_question_it_answers(state_id: str, number: int, verb: str) -> None:
+    name = custom_id(state_id, f"q_{number}", verb)
+    found = pressed(name)
+    assert found is not None
+    assert (found.state_id, found.question_id, found.verb) == (state_id, f"q_{number}", verb)
+    assert pressed(f"other|{name}") is None

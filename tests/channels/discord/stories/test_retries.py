@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from loopback_discord import Fault
 
+from tests.channels.discord.answers import answer_to, answers
 from tests.channels.discord.harness import COMMANDS, a_stage
 from tests.channels.discord.live.test_button_clicks import question_in
-from tests.channels.discord.stories.test_small_faults import answer_to, answers
 
 pytestmark = pytest.mark.anyio
 

@@ -6,56 +6,17 @@ from pathlib import Path
 import pytest
 from loopback_discord import Fault, Message, Place
 
+from tests.channels.discord.answers import answer_to, answers
 from tests.channels.discord.harness import Stage, a_stage
 
 pytestmark = pytest.mark.anyio
 
+
 WORKED = [Fault.after_work(500), Fault.after_work(503), Fault.reset_after_work()]
-
-
-async def answer_to(place: Place, said: Message, *, timeout: float = 20.0) -> Message:
-    return await place.wait_for_answer(lambda m: m.reference == (place.id, said.id), after=said, timeout=timeout)
-
-
-def answers(place: Place) -> list[str]:
-    return [m.content.splitlines()[0].rpartition(": ")[2] for m in place.from_bot if m.content.startswith("echo")]
 
 
 def statuses(place: Place, said: Message) -> list[Message]:
     return [m for m in place.from_bot if m.id > said.id and "-# job_" in m.content and not m.deleted]
-
-
-# --- catching up
-
-
-async def test_what_was_said_in_a_thread_that_has_been_archived_since_is_answered(tmp_path: Path) -> None:
-    async with a_stage(tmp_path) as stage:
-        quiet, busy = await stage.start_thread(), await stage.start_thread()
-        await answer_to(quiet, stage.owner.say(quiet, "before"))
-        await stage.daemon.kill()
-        missed = stage.owner.say(quiet, "missed")
-        quiet.archive()
-        stage.owner.say(busy, "missed too")
-        await stage.daemon.up()
-        await answer_to(quiet, missed)
-        assert answers(quiet) == ["before", "missed"]
-
-
-@pytest.mark.parametrize("fault", [Fault.status(503), Fault.reset()])
-@pytest.mark.parametrize("at", ["/channels/{thread}/messages", "/guilds/*/threads/active"])
-async def test_a_call_that_fails_while_catching_up_loses_no_message(tmp_path: Path, fault: Fault, at: str) -> None:
-    async with a_stage(tmp_path) as stage:
-        thread = await stage.start_thread()
-        await answer_to(thread, stage.owner.say(thread, "before"))
-        await stage.daemon.until_journalled("PieceDelivered", times=3)
-        await stage.daemon.kill()
-        stage.owner.say(thread, "missed")
-        where = at.format(thread=thread.id)
-        stage.discord.faults.next("GET", where, fault)
-        await stage.daemon.up()
-        await stage.discord.wait_for_call("GET", where)
-        await answer_to(thread, stage.owner.say(thread, "live"))
-        assert answers(thread) == ["before", "missed", "live"]
 
 
 async def test_a_queued_message_is_read_again_although_the_first_look_fails(tmp_path: Path) -> None:
@@ -101,26 +62,12 @@ async def test_however_much_was_said_since_a_piece_that_went_out_is_found(tmp_pa
         assert answers(thread) == ["exactly once", "and then?"]
 
 
-# --- commands
-
-
 @pytest.mark.req("A1")
 @pytest.mark.parametrize("fault", [Fault.reset(), Fault.reset_after_work()])
 async def test_a_command_whose_acknowledgement_was_cut_off_is_answered(stage: Stage, fault: Fault) -> None:
     stage.discord.faults.next("POST", "/interactions/*/callback", fault)
     reply = await stage.owner.slash(stage.place, "projects").reply()
     assert "api" in str(reply.embeds)
-
-
-# --- marks and status
-
-
-async def test_a_mark_that_cannot_be_set_at_once_is_set_later(stage: Stage) -> None:
-    thread = await stage.start_thread()
-    stage.discord.faults.next("PUT", f"/channels/{thread.id}/messages/*/reactions/%E2%9C%85/@me", Fault.status(503))
-    stage.discord.faults.next("PUT", f"/channels/{thread.id}/messages/*/reactions/✅/@me", Fault.status(503))
-    said = stage.owner.say(thread, "mark me")
-    await stage.discord.wait_for(lambda: "✅" in said.reactions, what="the mark of success")
 
 
 @pytest.mark.req("A14")
@@ -177,9 +124,6 @@ async def test_killed_between_the_answer_and_the_last_edit_the_status_is_put_rig
         assert "Running" in status.content
         await stage.daemon.up()
         await stage.discord.wait_for(lambda: "Done in" in status.content, what="the last status")
-
-
-# --- under another name, where Discord knows no nonce
 
 
 @pytest.mark.req("D5", "D6")

@@ -104,14 +104,6 @@ async def test_a_strangers_words_do_not_come_in_as_a_quote(stage: Stage) -> None
     assert "left out" in answer.content
 
 
-async def test_a_message_wears_a_mark_of_its_fate(stage: Stage) -> None:
-    good = stage.owner.say(stage.owner.dm, "fine")
-    bad = stage.owner.say(stage.owner.dm, "/fail E_CLI_EXIT_NONZERO")
-    await stage.discord.wait_for(lambda: "✅" in good.reactions, what="the mark of success")
-    await stage.discord.wait_for(lambda: "❌" in bad.reactions, what="the mark of failure")
-    assert "👀" in good.reactions
-
-
 async def test_an_edit_of_a_queued_message_changes_what_is_asked(stage: Stage) -> None:
     thread = await stage.start_thread()
     stage.owner.say(thread, "/slow 1")

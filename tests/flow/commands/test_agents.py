@@ -1,0 +1,73 @@
+"""The commands about agents: models, modes, stop and kill."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from fairlead.core import requests as ask
+from fairlead.core.engine import EngineEvent, Invocation, TurnEnded
+from fairlead.core.limits import Limits
+from fairlead.errors import Code
+from fairlead.testing.clock import run_virtually
+from tests.flow.commands.harness import refused
+from tests.flow.harness import Agent, flow_house, place, virtually
+
+pytestmark = pytest.mark.req("A12")
+
+
+@pytest.mark.req("B1", "B5")
+@virtually
+async def test_agent_commands_act_on_the_session_here_or_on_the_last_one():
+    async with flow_house() as flow:
+        await flow.answered("hello\n/usage 10 20 0.5", at=place("dm"))
+        report = await flow.command(ask.AgentStatus(), at=place("elsewhere"))
+        assert (report.project, report.project_number, report.tool, report.model) == ("api", 1, "echo", "echo-1")
+        assert (await flow.command(ask.AgentModel("echo-2"))).model == "echo-2"
+        assert (await flow.command(ask.AgentStatus())).model == "echo-2"
+        assert await refused(flow.command(ask.AgentModel("gpt-9"))) is Code.E_MODEL_UNAVAILABLE
+        usage = await flow.command(ask.AgentUsage())
+        assert (usage.input_tokens, usage.output_tokens, usage.cost_usd) == (10, 20, 0.5)
+        assert await refused(flow.command(ask.AgentStop())) is Code.E_NO_ACTIVE_SESSION
+
+
+@pytest.mark.req("E3")
+@virtually
+async def test_a_mode_is_the_owners_to_choose_and_the_runtimes_to_refuse():
+    async with flow_house(limits=Limits(allowed_people=("43",))) as flow:
+        await flow.answered("hello")
+        assert flow.choices("mode", "pl") == ["plan"]
+        assert (await flow.command(ask.AgentMode("plan"))).mode == "plan"
+        assert (await flow.command(ask.AgentStatus())).mode == "plan"
+        assert await refused(flow.command(ask.AgentMode("bypassPermissions"))) is Code.E_MODE_UNAVAILABLE
+        by_a_guest = flow.gate.command(ask.AgentMode("default"), flow.caller("43", pre_authorised=False))
+        assert await refused(by_a_guest) is Code.E_OWNER_ONLY
+        assert (await flow.command(ask.AgentStatus())).mode == "plan"
+
+
+@virtually
+async def test_a_runtime_without_modes_says_so():
+    async def play(_invocation: Invocation) -> AsyncIterator[EngineEvent]:
+        yield TurnEnded("hi")
+
+    agent = Agent(play)
+    async with flow_house(runtimes=[agent]) as flow:
+        await flow.answered("hello")
+        assert await refused(flow.command(ask.AgentMode("plan"))) is Code.E_MODE_UNAVAILABLE
+        assert agent.instructions == []
+
+
+@pytest.mark.req("B5")
+@pytest.mark.parametrize("kill", [False, True])
+def test_stopping_an_agent_ends_its_job_as_cancelled_and_keeps_the_queue(kill: bool):
+
+    async def story() -> None:
+        async with flow_house() as flow:
+            running = await flow.say("/hang")
+            queued = await flow.say("next")
+            await flow.until(lambda: len(flow.state.running) == 1)
+            reply = await flow.command(ask.AgentStop(kill=kill))
+            assert reply.killed is kill
+            assert (await flow.ended(running.job_id)).state == "cancelled"
+            assert (await flow.ended(queued.job_id)).state == "success"
+
+    run_virtually(story())

@@ -1,0 +1,71 @@
+"""An answer is composed when its text can be read and its pieces can be kept."""
+
+import asyncio
+
+import pytest
+
+from fairlead.core.engine import TurnEnded
+from fairlead.errors import Code
+from fairlead.ports import ChannelCapabilities
+from fairlead.testing.channel import ChannelHistory, RecordingChannel, Weather
+from tests.flow.harness import OWNER, Agent, flow_house, place, virtually
+
+pytestmark = pytest.mark.req("A2")
+
+
+class Skies:
+    """What the weather is now, and what it was."""
+
+    def __init__(self, *forecast: Weather) -> None:
+        self.now = Weather.FAIR
+        self.forecast = list(forecast)
+        self.calls = 0
+
+    def __call__(self) -> Weather:
+        self.calls += 1
+        return self.forecast.pop(0) if self.forecast else self.now
+
+
+def chat(skies: Skies | None = None, **more) -> RecordingChannel:
+    return RecordingChannel(ChannelHistory(), weather=skies, **more)
+
+
+def saying(*answers: str) -> Agent:
+    left = list(answers)
+
+    async def play(_invocation):
+        yield TurnEnded(left.pop(0) if len(left) > 1 else left[0])
+
+    return Agent(play)
+
+
+@virtually
+async def test_a_long_answer_whose_file_was_removed_says_so_and_ends_nothing():
+    skies = Skies()
+    async with flow_house(runtimes=[saying("z" * 400_000)], channels=[]) as flow:
+        job = await flow.answered("hello")
+        flow.disk.unlink(flow.blobs._directory / job.answer_blob)
+        disk = flow.disk
+    channel = chat(skies)
+    async with flow_house(disk=disk, channels=[channel], history=channel.history) as flow:
+        await flow.quiet()
+        assert Code.E_ATTACHMENT_GONE in "".join(flow.texts(place(OWNER)))
+        assert (await flow.answered("next")).state == "success"
+
+
+@virtually
+async def test_an_answer_for_which_there_is_no_room_to_compose_is_composed_later():
+    class Filing(RecordingChannel):
+        @property
+        def capabilities(self) -> ChannelCapabilities:
+            return ChannelCapabilities(text_limit=400, max_pieces=2, files=True, push=True)
+
+    channel = Filing(ChannelHistory(), text_limit=400)
+    async with flow_house(runtimes=[saying("word " * 20_000)], channels=[channel], history=channel.history) as flow:
+        await flow.say("hello")
+        await flow.until(lambda: bool(flow.state.outbox))
+        flow.disk.capacity = flow.disk.used + 5000
+        await asyncio.sleep(1)
+        flow.disk.capacity = None
+        await flow.quiet()
+        assert len(flow.posts(place(OWNER))) == 2

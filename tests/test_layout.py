@@ -1,0 +1,152 @@
+"""The tests of a module are found by its name: folders below tests/ are those of src/fairlead, and each module of some
+size is named or imported by a test file there. Story folders, whose tests walk through many modules, are listed."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+SOURCE = TESTS.parent / "src" / "fairlead"
+FEW_LINES = 60
+
+STORIES = {
+    "acceptance": "the acceptance stories, through a whole daemon",
+    "agents": "the real agent CLIs, and the model server that they talk to",
+    "channels/discord/stories": "a person, Discord and a daemon",
+    "channels/stories": "what holds for every channel",
+    "docs": "the documents",
+    "loopback_discord": "the package loopback_discord, which stands beside src",
+    "simulator": "many small worlds, each from its own seed",
+    "support": "programs that the tests of several folders share",
+    "torture": "a real daemon that is killed again and again",
+}
+DATA = {"transcripts", "golden", "earlier_version"}
+
+TESTED_THROUGH = {
+    "channels/discord/channel.py": "channels/discord/stories/test_talking.py",
+    "channels/discord/commands/reply_format.py": "channels/discord/commands/test_runner.py",
+    "channels/discord/inbound/callers.py": "channels/discord/stories/test_settings.py",
+    "channels/discord/inbound/messages.py": "channels/discord/stories/test_talking.py",
+    "channels/http/call.py": "channels/http/test_errors.py",
+    "channels/http/sse.py": "channels/http/test_job_stream.py",
+    "channels/terminal/live_view.py": "channels/terminal/test_chat.py",
+    "channels/terminal/screen.py": "channels/terminal/test_chat.py",
+    "core/decide/thread_start.py": "flow/commands/test_thread_start.py",
+    "core/engine.py": "runtimes/test_contract.py",
+    "core/fold/delivery.py": "core/fold/test_fold.py",
+    "core/fold/jobs.py": "core/fold/test_fold.py",
+    "core/fold/questions.py": "core/fold/test_fold.py",
+    "core/fold/sessions.py": "core/fold/test_fold.py",
+    "core/inbound.py": "core/decide/test_messages.py",
+    "flow/assembly.py": "test_app.py",
+    "flow/gate.py": "flow/intake/test_messages.py",
+    "flow/startup/machine.py": "simulator/test_seeds.py",
+    "flow/startup/sequence.py": "test_app.py",
+    "render/words/errors/en.py": "render/words/test_words.py",
+    "render/words/errors/ja.py": "render/words/test_words.py",
+    "render/words/errors/zh_cn.py": "render/words/test_words.py",
+    "render/words/errors/zh_tw.py": "render/words/test_words.py",
+    "render/words/ja.py": "render/words/test_words.py",
+    "render/words/zh_cn.py": "render/words/test_words.py",
+    "render/words/zh_tw.py": "render/words/test_words.py",
+    "runtimes/catalogue.py": "cli/test_doctor.py",
+    "runtimes/claude/plan.py": "runtimes/claude/test_runtime.py",
+    "runtimes/claude/process.py": "runtimes/claude/test_runtime.py",
+    "runtimes/claude/turn_router.py": "runtimes/claude/test_runtime.py",
+    "runtimes/claude/wire.py": "runtimes/claude/test_translate.py",
+    "runtimes/gemini/runtime.py": "runtimes/test_contract.py",
+    "runtimes/gemini/wire.py": "runtimes/gemini/test_translate.py",
+    "runtimes/lines.py": "runtimes/test_contract.py",
+    "runtimes/per_turn.py": "runtimes/test_contract.py",
+    "testing/invariants.py": "simulator/test_deliberate_bugs.py",
+    "testing/people.py": "simulator/test_seeds.py",
+    "testing/simulated_machine.py": "simulator/test_seeds.py",
+    "testing/simulator.py": "simulator/test_seeds.py",
+    "testing/stepped_writer.py": "simulator/test_found_faults.py",
+    "testing/world.py": "simulator/test_seeds.py",
+}
+"""Modules that no test file of their folder names or imports, and the test file that goes through each of them."""
+
+RULES = {
+    "channels/terminal/test_words.py": "no sentence stands in the terminal's code",
+    "core/decide/test_any_order.py": "what holds for every decision, in any order",
+    "core/test_no_channel_names.py": "core and flow name no channel",
+    "render/words/test_catalogue_use.py": "the catalogues and the code that speaks fit",
+    "render/words/test_command_words.py": "every command has its words",
+    "runtimes/test_contract.py": "what every runtime keeps",
+    "store/test_earlier_version.py": "a state that an earlier version wrote",
+    "test_code_rules.py": "broad excepts and unowned tasks",
+    "test_layout.py": "this file",
+    "test_struct_calls.py": "calls with many positional arguments",
+    "test_traceability.py": "the table of requirements",
+}
+"""Test files that hold a rule for many modules."""
+
+
+def large_modules() -> Iterator[str]:
+    for path in sorted(SOURCE.rglob("*.py")):
+        if not path.stem.startswith("__") and len(path.read_text().splitlines()) > FEW_LINES:
+            yield path.relative_to(SOURCE).as_posix()
+
+
+@cache
+def imported_by_tests_in(folder: Path) -> frozenset[str]:
+    nodes = [node for path in folder.glob("test_*.py") for node in ast.walk(ast.parse(path.read_text()))]
+    plain = (alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names)
+    origins = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    within = (f"{node.module}.{alias.name}" for node in origins for alias in node.names)
+    return frozenset([*plain, *within, *(node.module or "" for node in origins)])
+
+
+def is_found_by_name(module: str) -> bool:
+    folder = TESTS / Path(module).parent
+    name = Path(module).stem
+    if (folder / f"test_{name}.py").exists() or list(folder.glob(f"test_{name}_*.py")):
+        return True
+    return "fairlead." + module.removesuffix(".py").replace("/", ".") in imported_by_tests_in(folder)
+
+
+def test_every_module_of_some_size_is_named_or_imported_by_a_test_in_its_folder():
+    lost = {module for module in large_modules() if not is_found_by_name(module)}
+    assert lost - TESTED_THROUGH.keys() == set(), "add a test file of that name, or move the one that tests it"
+
+
+def test_no_exception_is_left_over():
+    assert [module for module in TESTED_THROUGH if not (SOURCE / module).exists() or is_found_by_name(module)] == []
+    assert [test for test in TESTED_THROUGH.values() if not (TESTS / test).exists()] == []
+
+
+def test_every_folder_of_tests_is_a_folder_of_the_source_or_a_story():
+    folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("*.py")}
+    strange = {
+        folder.as_posix()
+        for folder in folders
+        if not (SOURCE / folder).is_dir()
+        and not any(folder.is_relative_to(story) for story in STORIES)
+        and folder.name not in DATA
+    }
+    assert strange == set()
+    assert [story for story in STORIES if not (TESTS / story).is_dir()] == []
+
+
+def test_every_test_file_beside_the_stories_carries_the_name_of_a_module():
+    others = {
+        path.relative_to(TESTS).as_posix() for path in TESTS.rglob("test_*.py") if not is_named_after_a_module(path)
+    }
+    assert others == set(RULES)
+
+
+def is_named_after_a_module(path: Path) -> bool:
+    """`test_view.py` and `test_view_choices.py` test view.py; `fold/test_fold.py` tests the package fold."""
+    folder = path.parent.relative_to(TESTS)
+    if any(folder.is_relative_to(story) for story in STORIES):
+        return True
+    words = path.stem.removeprefix("test_").split("_")
+    names = ["_".join(words[:length]) for length in range(1, len(words) + 1)]
+    return path.stem == f"test_{folder.name}" or any((SOURCE / folder / f"{name}.py").exists() for name in names)
+
+
+def test_no_test_changes_where_modules_are_looked_for():
+    changed = "sys.path." + "insert"
+    assert [path.name for path in TESTS.rglob("*.py") if changed in path.read_text()] == []
