@@ -15,11 +15,11 @@ from fairlead.channels.discord.gateway.client import IdentifyPace
 from fairlead.channels.discord.inbound.attachments import clean_name, inbox_name, media_type
 from fairlead.channels.discord.inbound.inbound_message import discord_message_id, said_message_id
 from fairlead.channels.discord.inbound.places import message_named, without_mention
-from fairlead.channels.discord.live.status import edit_interval
-from fairlead.channels.discord.live.status_text import Picture, newest_part, status_text
-from fairlead.channels.discord.outbound.question_buttons import custom_id, pressed
-from fairlead.channels.discord.outbound.rest import RestCalls
+from fairlead.channels.discord.live.status_text import newest_part, status_text
+from fairlead.channels.discord.outbound.question_buttons import custom_id, parse_custom_id
+from fairlead.channels.discord.outbound.rest import CALLS_PER_SECOND, CurrentClient, RestCalls
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
+from fairlead.channels.push.job_status import StatusContent
 from fairlead.channels.push.rate_limit import RateLimit, Urgency
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.inbound import Attachment
@@ -80,75 +80,36 @@ def test_a_message_is_named_by_its_link_or_its_id() -> None:
 @given(st.text(alphabet="abcdef0123456789", min_size=4, max_size=8), st.integers(1), st.sampled_from(["allow", "opt3"]))
 def test_a_button_says_which_question_it_answers(state_id: str, number: int, verb: str) -> None:
     name = custom_id(state_id, f"q_{number}", verb)
-    found = pressed(name)
+    found = parse_custom_id(name)
     assert found is not None
     assert (found.state_id, found.question_id, found.verb) == (state_id, f"q_{number}", verb)
-    assert pressed(f"other|{name}") is None
+    assert parse_custom_id(f"other|{name}") is None
 
 
 def test_our_own_echo_is_told_from_another_daemons() -> None:
     sent_nonces = SentNonces("abcdef")
     nonce = sent_nonces.nonce("status job_1")
     assert len(nonce) <= 25
-    assert sent_nonces.heard(nonce, 5)
+    assert sent_nonces.take_echo(nonce, 5)
     assert sent_nonces.message_with(nonce) == "5"
     assert sent_nonces.is_of_another("5", "abcdother")
-    assert sent_nonces.heard(None, 6)
-    assert not sent_nonces.heard("wxyz0123", 7)
-
-
-def test_the_interval_between_edits_grows_with_the_streams() -> None:
-    assert [edit_interval(n, 1.2) for n in (1, 10, 30, 50, 100)] == [1.2, 1.2, 1.2, 2.0, 4.0]
+    assert sent_nonces.take_echo(None, 6)
+    assert not sent_nonces.take_echo("wxyz0123", 7)
 
 
 @given(st.text(max_size=6000), st.text(max_size=100))
 def test_a_status_message_always_fits(text: str, activity: str) -> None:
-    picture = Picture("job_20260101_0001", "running", LiveTextView(text=text, activity=activity, tool_line="🔧 Bash …"))
-    assert len(status_text(picture, 12.0, "en")) <= 2000
+    live_text = LiveTextView(text=text, activity=activity, tool_line="🔧 Bash …")
+    content = StatusContent("job_20260101_0001", "running", live_text)
+    assert len(status_text(content, 12.0, "en")) <= 2000
     assert newest_part("short") == "short"
-
-
-def test_never_more_calls_a_second_than_the_pace_and_the_urgent_ones_first() -> None:
-    async def story() -> None:
-        rate_limit, made = RateLimit(10, 5), []
-        loop = asyncio.get_running_loop()
-
-        async def call(urgency: Urgency) -> None:
-            await rate_limit.acquire(urgency)
-            made.append((loop.time(), urgency))
-
-        async with asyncio.TaskGroup() as group:
-            for _ in range(30):
-                group.create_task(call(Urgency.TYPING))
-            for _ in range(5):
-                group.create_task(call(Urgency.ANSWER))
-        times = [at for at, _ in made]
-        assert all(later - earlier >= 0.999 for earlier, later in zip(times, times[14:], strict=False))
-        assert times[-1] - times[0] == pytest.approx(3.0)
-        assert [u for _, u in made[5:10]] == [Urgency.ANSWER] * 5
-
-    run_virtually(story())
-
-
-def test_who_gives_up_waiting_uses_no_turn_up() -> None:
-    async def story() -> None:
-        rate_limit = RateLimit(1, 1)
-        await rate_limit.acquire(Urgency.ANSWER)
-        impatient = asyncio.ensure_future(rate_limit.acquire(Urgency.ANSWER))
-        await asyncio.sleep(0)
-        impatient.cancel()
-        began = asyncio.get_running_loop().time()
-        await rate_limit.acquire(Urgency.TYPING)
-        assert asyncio.get_running_loop().time() - began == pytest.approx(1.0)
-
-    run_virtually(story())
 
 
 def test_identifies_are_five_seconds_apart_and_four_a_minute() -> None:
     async def story() -> None:
         pace, times = IdentifyPace(), []
         for _ in range(9):
-            await pace.turn()
+            await pace.wait_for_turn()
             times.append(asyncio.get_running_loop().time())
         gaps = [b - a for a, b in itertools.pairwise(times)]
         assert min(gaps) >= 5.0
@@ -164,7 +125,7 @@ def test_a_gateway_that_throws_us_out_for_days_never_costs_the_thousand_identifi
     async def story() -> None:
         pace, times = IdentifyPace(), []
         while not times or times[-1] - times[0] < 3 * 86400:
-            await pace.turn()
+            await pace.wait_for_turn()
             times.append(asyncio.get_running_loop().time())
         assert all(b - a >= 86400 for a, b in zip(times, times[999:], strict=False))
         assert max(b - a for a, b in itertools.pairwise(times)) <= 300  # and never away for long
@@ -179,7 +140,7 @@ def test_whoever_insists_while_the_token_is_refused_costs_a_handful_of_requests_
         returns: list[float] = []
         loop = asyncio.get_running_loop()
         client: Any = SimpleNamespace()
-        rest = RestCalls(RateLimit(), lambda: client, lambda: returns.append(loop.time()))
+        rest = RestCalls(RateLimit(CALLS_PER_SECOND), CurrentClient(client), lambda: returns.append(loop.time()))
 
         async def work(_: discord.Client) -> str:
             asked.append(loop.time())

@@ -4,8 +4,9 @@ from typing import get_args
 
 import pytest
 
-from fairlead.channels.discord.live.status_text import Picture, status_text
+from fairlead.channels.discord.live.status_text import status_text
 from fairlead.channels.discord.outbound.question_buttons import answer_form, question_view
+from fairlead.channels.push.job_status import StatusContent
 from fairlead.core.job_states import JobState
 from fairlead.core.views import QuestionView
 from fairlead.render.words import LANGUAGES, MISSING
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_every_state_of_a_job_can_be_told(lang: str) -> None:
-    told = [status_text(Picture("job_20260105_0001", state), 3.0, lang) for state in get_args(JobState)]
+    told = [status_text(StatusContent("job_20260105_0001", state), 3.0, lang) for state in get_args(JobState)]
     assert len(set(told)) == len(told)
     assert not any(MISSING in text for text in told)
 

@@ -1,0 +1,44 @@
+"""The rate limit, in virtual time: never faster than the pace, the urgent calls first."""
+
+import asyncio
+
+import pytest
+
+from fairlead.channels.push.rate_limit import RateLimit, Urgency
+from fairlead.testing.clock import run_virtually
+
+
+def test_never_more_calls_a_second_than_the_pace_and_the_urgent_ones_first() -> None:
+    async def story() -> None:
+        rate_limit, made = RateLimit(10, 5), []
+        loop = asyncio.get_running_loop()
+
+        async def call(urgency: Urgency) -> None:
+            await rate_limit.acquire(urgency)
+            made.append((loop.time(), urgency))
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(30):
+                group.create_task(call(Urgency.TYPING))
+            for _ in range(5):
+                group.create_task(call(Urgency.ANSWER))
+        times = [at for at, _ in made]
+        assert all(later - earlier >= 0.999 for earlier, later in zip(times, times[14:], strict=False))
+        assert times[-1] - times[0] == pytest.approx(3.0)
+        assert [u for _, u in made[5:10]] == [Urgency.ANSWER] * 5
+
+    run_virtually(story())
+
+
+def test_who_gives_up_waiting_uses_no_turn_up() -> None:
+    async def story() -> None:
+        rate_limit = RateLimit(1, 1)
+        await rate_limit.acquire(Urgency.ANSWER)
+        impatient = asyncio.ensure_future(rate_limit.acquire(Urgency.ANSWER))
+        await asyncio.sleep(0)
+        impatient.cancel()
+        began = asyncio.get_running_loop().time()
+        await rate_limit.acquire(Urgency.TYPING)
+        assert asyncio.get_running_loop().time() - began == pytest.approx(1.0)
+
+    run_virtually(story())
