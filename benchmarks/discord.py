@@ -21,7 +21,7 @@ from benchmarks.journal import append_durably, open_journal
 from benchmarks.punctual import Punctual
 from benchmarks.rows import Row, at_most, forget_earlier_rows
 from fairlead.app import run_daemon
-from fairlead.channels.discord.live.status import edit_interval
+from fairlead.channels.push.job_status import edit_interval
 from fairlead.core.engine import EngineEvent, Invocation, TextDelta, ToolEnded, ToolStarted, TurnEnded
 from fairlead.kit.files import make_private_directory
 from fairlead.runtimes.echo import EchoRuntime

@@ -1,4 +1,4 @@
-"""Calls keep to the pace, and the urgent ones go first."""
+"""The rate limit, in virtual time: never faster than the pace, the urgent calls first."""
 
 import asyncio
 
@@ -6,8 +6,6 @@ import pytest
 
 from fairlead.channels.push.rate_limit import RateLimit, Urgency
 from fairlead.testing.clock import run_virtually
-
-pytestmark = pytest.mark.anyio
 
 
 def test_never_more_calls_a_second_than_the_pace_and_the_urgent_ones_first() -> None:

@@ -29,7 +29,7 @@ _NEEDED: Final = discord.Permissions(
 )
 
 
-class GuildSeen(msgspec.Struct, frozen=True):
+class GuildReport(msgspec.Struct, frozen=True):
     guild_id: str
     name: str
     missing: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class ApplicationSeen(msgspec.Struct, frozen=True):
     owner_id: str
     owner_name: str
     has_message_content: bool
-    guilds: tuple[GuildSeen, ...]
+    guilds: tuple[GuildReport, ...]
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -83,8 +83,8 @@ async def look(token: str, *, api_base: str = "", webhook_identity: bool = False
         application = await client.application_info()
         needed = needed_permissions(webhook_identity=webhook_identity)
         listed: Any = await client.http.get_guilds(_MOST_GUILDS, with_counts=False)
-        guilds = [_guild_seen(guild, needed) for guild in listed]
-        return _seen(client, application, tuple(guilds))
+        guilds = [_report_guild(guild, needed) for guild in listed]
+        return _report_application(client, application, tuple(guilds))
     except discord.LoginFailure:
         raise error(
             Code.E_CONFIG,
@@ -99,13 +99,15 @@ async def look(token: str, *, api_base: str = "", webhook_identity: bool = False
         await client.close()
 
 
-def _guild_seen(guild: dict[str, Any], needed: discord.Permissions) -> GuildSeen:
+def _report_guild(guild: dict[str, Any], needed: discord.Permissions) -> GuildReport:
     given = discord.Permissions(int(guild.get("permissions") or 0))
     missing = [] if given.administrator else [name for name, wanted in needed if wanted and not getattr(given, name)]
-    return GuildSeen(str(guild["id"]), str(guild["name"]), tuple(missing))
+    return GuildReport(str(guild["id"]), str(guild["name"]), tuple(missing))
 
 
-def _seen(client: discord.Client, application: discord.AppInfo, guilds: tuple[GuildSeen, ...]) -> ApplicationSeen:
+def _report_application(
+    client: discord.Client, application: discord.AppInfo, guilds: tuple[GuildReport, ...]
+) -> ApplicationSeen:
     assert client.user is not None, "a client that is logged in has a user"
     owner = application.owner
     owner_id = application.team.owner_id if application.team is not None else owner.id

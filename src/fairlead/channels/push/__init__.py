@@ -1,1 +1,1 @@
-"""What every channel needs that sends by itself: an inbox per conversation, a rate limit, retrying, pacing."""
+"""What every channel needs that sends by itself: inboxes, a rate limit, retrying, marks, the status of a job."""

@@ -1,4 +1,4 @@
-"""Who may call Discord next: never more calls a second than the pace, and the urgent ones first. Knows no call."""
+"""Which call goes next: never more calls a second than the service allows, and the urgent ones first. Makes no call."""
 
 import asyncio
 import heapq
@@ -6,11 +6,8 @@ from enum import IntEnum
 from itertools import count
 from typing import Final
 
-CALLS_PER_SECOND: Final = 40
-"""Discord allows 50; the rest is room for what discord.py sends by itself."""
-
 AGENT_FIRST_SEC: Final = 0.03
-"""What only shows that work has begun waits so long: the agent's process is to start before it."""
+"""Calls that only show that work has begun wait so long: the agent's process is to start before them."""
 
 AT_ONCE: Final = 4
 _TINY: Final = 1e-6
@@ -28,10 +25,11 @@ class Urgency(IntEnum):
 
 
 class RateLimit:
-    """Calls are spread over the second, but for a few at once: what leaves here together arrives later, and with what
-    leaves next, and a window of Discord's must not hold both."""
+    """Calls are spread evenly over the second; only a few (`at_once`) may leave together. The network delays calls
+    unevenly, so a large burst could reach the service together with the calls that left after it, and one of the
+    service's windows would then count both."""
 
-    def __init__(self, calls_per_second: int = CALLS_PER_SECOND, at_once: int = AT_ONCE) -> None:
+    def __init__(self, calls_per_second: int, at_once: int = AT_ONCE) -> None:
         self._gap = 1.0 / calls_per_second
         self._slack = self._gap * (at_once - 1)
         self._due = 0.0
@@ -50,7 +48,7 @@ class RateLimit:
         loop = asyncio.get_running_loop()
         while self._waiting and self._due - self._slack <= loop.time() + _TINY:
             _, _, place = heapq.heappop(self._waiting)
-            if not place.done():  # who gave up waiting uses nothing up
+            if not place.done():  # a caller that gave up waiting uses nothing up
                 place.set_result(None)
                 self._due = max(self._due, loop.time()) + self._gap
         if self._waiting and self._timer is None:

@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -15,18 +17,21 @@ from loopback_discord import Fault, Upload
 from fairlead.channels.discord.inbound import attachments
 from fairlead.channels.discord.inbound.attachments import (
     DiscordAttachments,
-    Refused,
     clean_name,
     inbox_name,
     media_type,
 )
-from fairlead.channels.discord.outbound.rest import RestCalls
+from fairlead.channels.discord.outbound.message_marks import MessageMarks
+from fairlead.channels.discord.outbound.remarks import Remarks
+from fairlead.channels.discord.outbound.rest import CALLS_PER_SECOND, CurrentClient, RestCalls
+from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.push.rate_limit import RateLimit
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.inbound import Attachment
 from fairlead.core.views import JobView
 from fairlead.errors import Code, FairleadError
 from fairlead.kit.files import REAL_DISK
+from fairlead.kit.tasks import TaskOwner
 from fairlead.store.blobs import FileBlobs
 from tests.channels.discord.harness import Stage, a_stage
 
@@ -45,16 +50,19 @@ def a_job(*attachments: Attachment) -> JobView:
 
 
 class Door:
-    """Fetches what a job brings, and keeps what was refused, with its reason."""
+    """Fetches what a job brings, and keeps what people are told about refused files."""
 
     def __init__(self, home: Path, hosts: tuple[str, ...]) -> None:
-        self.refused: list[str] = []
-        rest = RestCalls(RateLimit(), lambda: None)
+        self.remarks: list[str] = []
+        client: Any = SimpleNamespace(get_partial_messageable=lambda _channel_id: SimpleNamespace(send=self._send))
+        rest = RestCalls(RateLimit(CALLS_PER_SECOND), CurrentClient(client))
+        view: Any = SimpleNamespace(language_of=lambda _person: "en")
+        remarks = Remarks(rest, SentNonces("abcd"), view, MessageMarks(rest, TaskOwner("marks")))
         blobs = FileBlobs(home, disk=REAL_DISK, offload=asyncio.to_thread)
-        self._attachments = DiscordAttachments(rest, blobs, hosts=hosts, inbox=home / "inbox", tell=self._tell)
+        self._attachments = DiscordAttachments(rest, blobs, hosts=hosts, inbox=home / "inbox", remarks=remarks)
 
-    async def _tell(self, _job: JobView, name: str, refused: Refused) -> None:
-        self.refused.append(f"{name}: {refused}")
+    async def _send(self, text: str, **_options: Any) -> None:
+        self.remarks.append(text)
 
     async def fetch(self, *attachments: Attachment) -> tuple[Attachment, ...]:
         return await self._attachments.fetch(a_job(*attachments))
@@ -90,7 +98,7 @@ async def test_only_the_named_hosts_are_asked_and_only_by_tls(tmp_path: Path, ur
     door = Door(tmp_path, CDN)
     promised = Attachment(name="a.png", media_type="image/png", size=4, url=url)
     assert await door.fetch(promised) == (promised,)
-    assert len(door.refused) == 1
+    assert len(door.remarks) == 1
 
 
 @pytest.mark.req("E8")
@@ -104,7 +112,7 @@ async def test_of_eleven_pictures_ten_are_taken_and_the_other_is_named(tmp_path:
             *(Attachment(name=f"{n}.png", media_type="image/png", size=6, url=f"{base}/{n}.png") for n in range(11))
         )
     assert [bool(each.blob) for each in got] == [True] * 10 + [False]
-    assert door.refused == ["10.png: only 10 pictures go with one message"]
+    assert door.remarks == ["10.png was not passed on: only 10 pictures go with one message"]
 
 
 @pytest.mark.req("E8")

@@ -8,15 +8,16 @@ from typing import Any
 import aiohttp
 import pytest
 
-from fairlead.channels.discord.live.status import ANEW_AFTER_SEC, JobStatus, edit_interval
-from fairlead.channels.discord.outbound.rest import RestCalls
+from fairlead.channels.discord.live.status_message import POST_AGAIN_AFTER_SEC, StatusMessage
+from fairlead.channels.discord.outbound.rest import CALLS_PER_SECOND, CurrentClient, RestCalls
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
+from fairlead.channels.push.job_status import JobStatus
 from fairlead.channels.push.rate_limit import RateLimit
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.views import JobView
 from fairlead.testing.clock import run_virtually
 
-ANEW = ANEW_AFTER_SEC
+ANEW = POST_AGAIN_AFTER_SEC
 
 
 class Board:
@@ -28,7 +29,7 @@ class Board:
         self.standing: dict[int, str] = {}
         self.nonces: list[str] = []
         self.sent_nonces = SentNonces("abcd")
-        self.is_away = False
+        self.current = CurrentClient(self)  # type: ignore[arg-type]
         self.lost_replies = self.failing_deletions = 0
         self.http = SimpleNamespace(delete_message=self._delete)
 
@@ -40,7 +41,7 @@ class Board:
         self.posted[message_id] = asyncio.get_running_loop().time()
         self.standing[message_id] = text
         self.nonces.append(nonce)
-        self.sent_nonces.heard(nonce, message_id)
+        self.sent_nonces.take_echo(nonce, message_id)
         if self.lost_replies:
             self.lost_replies -= 1
             raise aiohttp.ServerDisconnectedError
@@ -73,8 +74,9 @@ def a_status(board: Board) -> JobStatus:
         attempt=1,
         enqueued_at="2026-01-05T08:00:00.000Z",
     )
-    rest = RestCalls(RateLimit(), lambda: None if board.is_away else board)  # type: ignore[arg-type,return-value]
-    return JobStatus(job, rest, board.sent_nonces, lang="en", interval=lambda: 1.2, tool_aware=True)
+    rest = RestCalls(RateLimit(CALLS_PER_SECOND), board.current)
+    message = StatusMessage(job, rest, board.sent_nonces, lang="en")
+    return JobStatus(job, message, lang="en", interval=lambda: 1.2, tool_aware=True)
 
 
 def test_a_status_message_older_than_fifty_minutes_is_posted_anew_and_the_old_one_goes() -> None:
@@ -89,7 +91,7 @@ def test_a_status_message_older_than_fifty_minutes_is_posted_anew_and_the_old_on
         times = list(board.posted.values())
         assert all(ANEW < later - earlier <= ANEW + 16 for earlier, later in itertools.pairwise(times))
         assert all(at - board.posted[message_id] <= ANEW for message_id, at in board.edited)
-        status.moved("success")
+        status.set_state("success")
         await shown
         assert list(board.standing) == [3]
         assert "job_20260105_0001" in board.standing[3]
@@ -103,7 +105,7 @@ def test_a_short_job_leaves_no_status_message() -> None:
         status = a_status(board)
         shown = asyncio.ensure_future(status.show())
         await asyncio.sleep(0.5)
-        status.moved("success")
+        status.set_state("success")
         await shown
         assert board.posted == {}
 
@@ -116,10 +118,10 @@ def test_six_hours_without_discord_do_not_leave_a_job_looking_as_if_it_ran() -> 
         status = a_status(board)
         shown = asyncio.ensure_future(status.show())
         await asyncio.sleep(2)
-        board.is_away = True
-        status.moved("success")
+        board.current.client = None
+        status.set_state("success")
         await asyncio.sleep(6 * 3600)
-        board.is_away = False
+        board.current.client = board  # type: ignore[assignment]
         await shown
         [left] = board.standing.values()
         assert "Done in" in left
@@ -135,7 +137,7 @@ def test_an_outdated_status_that_could_not_be_taken_away_at_once_goes_later() ->
         shown = asyncio.ensure_future(status.show())
         await asyncio.sleep(1.5 * ANEW)
         assert list(board.standing) == [2]
-        status.moved("success")
+        status.set_state("success")
         await shown
 
     run_virtually(story())
@@ -151,7 +153,7 @@ def test_a_status_posted_anew_whose_reply_was_lost_is_the_one_that_is_edited() -
         await asyncio.sleep(2)
         board.lost_replies = 1
         await asyncio.sleep(1.5 * ANEW)
-        status.moved("success")
+        status.set_state("success")
         await shown
         assert list(board.standing) == [2]
         assert "Done in" in board.standing[2]
@@ -160,5 +162,3 @@ def test_a_status_posted_anew_whose_reply_was_lost_is_the_one_that_is_edited() -
 
 
 @pytest.mark.anyio
-def test_the_interval_between_edits_grows_with_the_streams() -> None:
-    assert [edit_interval(n, 1.2) for n in (1, 10, 30, 50, 100)] == [1.2, 1.2, 1.2, 2.0, 4.0]

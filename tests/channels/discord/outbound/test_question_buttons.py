@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.channels.discord.outbound.question_buttons import answer_form, custom_id, pressed, question_view
+from fairlead.channels.discord.outbound.question_buttons import answer_form, custom_id, parse_custom_id, question_view
 from fairlead.core.views import QuestionView
 from fairlead.render.words import CATALOGUES
 
@@ -29,7 +29,7 @@ async def test_every_kind_of_question_can_be_asked(lang: str, kind: str) -> None
 @given(st.text(alphabet="abcdef0123456789", min_size=4, max_size=8), st.integers(1), st.sampled_from(["allow", "opt3"]))
 def test_a_button_says_which_question_it_answers(state_id: str, number: int, verb: str) -> None:
     name = custom_id(state_id, f"q_{number}", verb)
-    found = pressed(name)
+    found = parse_custom_id(name)
     assert found is not None
     assert (found.state_id, found.question_id, found.verb) == (state_id, f"q_{number}", verb)
-    assert pressed(f"other|{name}") is None
+    assert parse_custom_id(f"other|{name}") is None

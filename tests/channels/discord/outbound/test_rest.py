@@ -7,7 +7,7 @@ from typing import Any
 import discord
 import pytest
 
-from fairlead.channels.discord.outbound.rest import RestCalls
+from fairlead.channels.discord.outbound.rest import CALLS_PER_SECOND, CurrentClient, RestCalls
 from fairlead.channels.push.rate_limit import RateLimit, Urgency
 from fairlead.testing.clock import run_virtually
 
@@ -21,7 +21,7 @@ def test_whoever_insists_while_the_token_is_refused_costs_a_handful_of_requests_
         returns: list[float] = []
         loop = asyncio.get_running_loop()
         client: Any = SimpleNamespace()
-        rest = RestCalls(RateLimit(), lambda: client, lambda: returns.append(loop.time()))
+        rest = RestCalls(RateLimit(CALLS_PER_SECOND), CurrentClient(client), lambda: returns.append(loop.time()))
 
         async def work(_: discord.Client) -> str:
             asked.append(loop.time())

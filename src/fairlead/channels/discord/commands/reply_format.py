@@ -8,19 +8,13 @@ import msgspec
 from fairlead.channels.discord.inbound.places import CHANNEL, link_to
 from fairlead.core import replies as r
 from fairlead.core.keys import parse_session_key
-from fairlead.errors import Code, FairleadError
-from fairlead.render.errors import own_message
 from fairlead.render.pieces import plan_pieces
 from fairlead.render.replies import RenderedReply, render_reply
-from fairlead.render.safe_text import code_block, one_line, quote_inline
-from fairlead.render.words import error_line, say
+from fairlead.render.safe_text import code_block, quote_inline
+from fairlead.render.words import say
 
 _DESCRIPTION: Final = 4000
 _PATH: Final = 1000
-_TYPED: Final = 200
-_OWN_WORDS: Final = 600
-_NAMED_IS_ALL: Final = frozenset({Code.E_PROJECT_NOT_FOUND, Code.E_SESSION_NOT_FOUND, Code.E_JOB_NOT_FOUND})
-"""Where the error's own words only repeat what was typed."""
 _IN_EMBEDS: Final = (r.AgentReport, r.UsageReport)
 
 
@@ -49,16 +43,6 @@ def _plain_content(rendered: RenderedReply) -> str:
 
 def _quote_path(path: str) -> str:
     return quote_inline(path, _PATH)
-
-
-def refusal_line(problem: FairleadError, lang: str, **named: str) -> str:
-    """`CODE: sentence`. What was typed fills the sentence's gaps; the error's own words stand behind it where they
-    say more."""
-    fields = {name: quote_inline(typed, _TYPED) for name, typed in named.items()}
-    line = error_line(lang, problem.code, **fields)
-    own_words = one_line(own_message(problem), _OWN_WORDS)
-    says_all = not own_words or own_words in line or (named and problem.code in _NAMED_IS_ALL)
-    return line if says_all else error_line(lang, problem.code, detail=own_words, **fields)
 
 
 def numbered_projects(reply: r.Reply, lang: str) -> FormattedReply:

@@ -13,13 +13,13 @@ from fairlead.channels.discord.commands.reply_format import (
     added_project,
     format_reply,
     numbered_projects,
-    refusal_line,
 )
-from fairlead.channels.discord.inbound.callers import People
+from fairlead.channels.discord.inbound.callers import Callers
 from fairlead.channels.discord.inbound.places import CHANNEL, link_to, message_named
 from fairlead.channels.discord.outbound.acknowledge import acknowledge
+from fairlead.channels.discord.outbound.refusal_line import refusal_line
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, REST_FAULTS, RestCalls
-from fairlead.channels.discord.outbound.threads import reopening, unarchive
+from fairlead.channels.discord.outbound.threads import edit_reopening, unarchive
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.command_spec import Argument, CommandSpec, choices_for, request_from, sentence_gaps
 from fairlead.core.keys import parse_session_key
@@ -45,7 +45,7 @@ _DRAWN_BY_WORDS: Final[dict[str, Draw]] = {"projects": numbered_projects, "proje
 class CommandRunner(msgspec.Struct, frozen=True):
     gate: Gate
     view: View
-    people: People
+    callers: Callers
     rest: RestCalls
 
     async def run(self, interaction: Interaction, spec: CommandSpec, typed: Typed) -> None:
@@ -62,7 +62,7 @@ class CommandRunner(msgspec.Struct, frozen=True):
         read = {f: _message_id_in(str(value)) if f in links else value for f, value in typed.items()}
         if spec.request is not Start:
             return request_from(spec, read)
-        if self.people.place(interaction).kind != "channel" or not _takes_threads(interaction):
+        if self.callers.place(interaction).kind != "channel" or not _takes_threads(interaction):
             raise error(Code.E_NOT_IN_TEXT_CHANNEL)
         return request_from(spec, read, asked_by=str(interaction.id))
 
@@ -87,10 +87,10 @@ class CommandRunner(msgspec.Struct, frozen=True):
         # before anything else: Discord waits three seconds, whatever the disk does
         if not await acknowledge(interaction, ephemeral=True, thinking=True):
             return
-        lang = self.people.language(interaction)
+        lang = self.callers.language(interaction)
         try:
-            await self.people.see(interaction)
-            formatted = await ask_gate(self.people.caller(interaction), lang)
+            await self.callers.see(interaction)
+            formatted = await ask_gate(self.callers.caller(interaction), lang)
         except FairleadError as refusal:
             formatted = FormattedReply(refusal_line(refusal, lang, **gaps))
         except DELIVERY_ERRORS as condition:
@@ -115,14 +115,14 @@ class CommandRunner(msgspec.Struct, frozen=True):
             )
 
         try:
-            await reopening(self.rest, interaction.channel_id or 0, begin)
+            await edit_reopening(self.rest, interaction.channel_id or 0, begin)
             for piece in more:
                 await interaction.followup.send(piece, ephemeral=True, files=files(here=piece is more[-1]))
         except (*REST_FAULTS, *DELIVERY_ERRORS) as fault:
             log.warning("a reply was not shown", message=repr(fault))
 
     def choices(self, interaction: Interaction, argument: Argument, typed: str) -> list[app_commands.Choice[Any]]:
-        caller = self.people.caller(interaction)
+        caller = self.callers.caller(interaction)
         found = choices_for(argument, typed, lambda source, text: self.view.choices(source, text, caller))
         fitting = [c for c in found if 0 < len(c.value) <= CHOICE_LENGTH]
         numbers = argument.kind == "integer"

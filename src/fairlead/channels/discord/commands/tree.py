@@ -85,12 +85,12 @@ class Tree(app_commands.CommandTree[Any]):
             self.add_command(command)
 
     async def interaction_check(self, interaction: Interaction, /) -> bool:
-        return await runner_of(interaction).people.may_pass(interaction, "a command")
+        return await runner_of(interaction).callers.may_pass(interaction, "a command")
 
     async def on_error(self, interaction: Interaction, error_: app_commands.AppCommandError, /) -> None:
         if isinstance(error_, app_commands.CheckFailure):
             return
         log_failure("a command was not understood", error_, command=str(interaction.data)[:200])
         if interaction.type is discord.InteractionType.application_command and not interaction.response.is_done():
-            line = error_line(runner_of(interaction).people.language(interaction), Code.E_INTERNAL)
+            line = error_line(runner_of(interaction).callers.language(interaction), Code.E_INTERNAL)
             await interaction.response.send_message(line, ephemeral=True)

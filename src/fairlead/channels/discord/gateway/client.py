@@ -1,4 +1,4 @@
-"""Our discord.py client: hears events and hands them on, in order, before anything is awaited. Decides nothing."""
+"""Our discord.py client: hands the gateway's events on in order, before anything is awaited. Decides nothing."""
 
 import asyncio
 import logging
@@ -25,17 +25,17 @@ INTENTS: Final = discord.Intents(
 )
 IDENTIFY_GAP_SEC: Final = 5.0
 IDENTIFIES_A_MINUTE: Final = 4
-FREELY_A_DAY: Final = 500
+UNSPACED_A_DAY: Final = 500
 SPARING_GAP_SEC: Final = 180.0
-"""Past so many in a day only one in three minutes: together never the thousand at which Discord resets the token."""
+"""After 500 in a day only one in three minutes: a day never sees the thousand at which Discord resets the token."""
 MAX_RATE_LIMIT_WAIT_SEC: Final = 60.0
 
 
 class GatewayListener(Protocol):
-    """Who listens. Nothing here may wait: what takes time is put into an inbox."""
+    """Gets the events. Its plain methods may not wait: an event that takes time goes into an inbox."""
 
     def on_new_session(self, client: discord.Client) -> None:
-        """A new gateway session: what was said before it is not sent again."""
+        """A new gateway session: Discord does not send again what happened before it."""
         ...
 
     def on_message(self, message: discord.Message) -> None: ...
@@ -50,12 +50,12 @@ class GatewayListener(Protocol):
 
 
 class IdentifyPace:
-    """Discord takes one IDENTIFY in five seconds and a thousand a day: never loop fast. Shared by all clients."""
+    """Discord takes one IDENTIFY in five seconds and a thousand a day. All clients share one pace."""
 
     def __init__(self) -> None:
-        self._made: deque[float] = deque(maxlen=FREELY_A_DAY)
+        self._made: deque[float] = deque(maxlen=UNSPACED_A_DAY)
 
-    async def turn(self) -> None:
+    async def wait_for_turn(self) -> None:
         loop = asyncio.get_running_loop()
         await asyncio.sleep(max(0.0, self._due(loop.time()) - loop.time()))
         self._made.append(loop.time())
@@ -64,7 +64,7 @@ class IdentifyPace:
         made = self._made
         if not made:
             return now
-        is_sparing = len(made) == FREELY_A_DAY and now - made[0] < 86400
+        is_sparing = len(made) == UNSPACED_A_DAY and now - made[0] < 86400
         due = made[-1] + (SPARING_GAP_SEC if is_sparing else IDENTIFY_GAP_SEC)
         return max(due, made[-IDENTIFIES_A_MINUTE] + 60.0) if len(made) >= IDENTIFIES_A_MINUTE else due
 
@@ -90,26 +90,26 @@ class GatewayClient(discord.Client):
         )
         self.tree: app_commands.CommandTree[Any] | None = None
         self.has_gateway = asyncio.Event()
-        self.has_none = asyncio.Event()
+        self.has_no_gateway = asyncio.Event()
         self._listener = listener
         self._pace = pace
         self._at_once: Final[dict[str, Callable[..., None]]] = {
-            "connect": self._connected,
-            "resumed": self._found,
-            "disconnect": self._lost,
+            "connect": self._begin_session,
+            "resumed": self._note_gateway,
+            "disconnect": self._note_no_gateway,
             "message": listener.on_message,
-            "raw_message_edit": self._edited,
-            "raw_message_delete": self._deleted,
-            "raw_bulk_message_delete": self._deleted_together,
+            "raw_message_edit": self._pass_on_edit,
+            "raw_message_delete": self._pass_on_delete,
+            "raw_bulk_message_delete": self._pass_on_bulk_delete,
             "raw_reaction_add": listener.on_reaction,
         }
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:  # noqa: ARG002 - theirs
-        await self._pace.turn()
+        await self._pace.wait_for_turn()
 
     def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
-        """What is only put into an inbox is put there before the next frame is read, and in the order of the frames;
-        discord.py would start a task for each first."""
+        """An event that only goes into an inbox gets there before discord.py reads the next frame, so that the
+        order of frames is kept; discord.py itself would start a task for each event."""
         at_once = self._at_once.get(event)
         if at_once is None:
             super().dispatch(event, *args, **kwargs)
@@ -119,26 +119,26 @@ class GatewayClient(discord.Client):
         except Exception as fault:  # one event that cannot be handled must not end the gateway's reading
             log_failure("a Discord event was not handled", fault, event_name=event)
 
-    def _connected(self) -> None:
-        self._found()
+    def _begin_session(self) -> None:
+        self._note_gateway()
         self._listener.on_new_session(self)
 
-    def _lost(self) -> None:
+    def _note_no_gateway(self) -> None:
         self.has_gateway.clear()
-        self.has_none.set()
+        self.has_no_gateway.set()
 
-    def _found(self) -> None:
-        self.has_none.clear()
+    def _note_gateway(self) -> None:
+        self.has_no_gateway.clear()
         self.has_gateway.set()
 
-    def _deleted(self, payload: discord.RawMessageDeleteEvent) -> None:
+    def _pass_on_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
         self._listener.on_delete(payload.channel_id, payload.message_id)
 
-    def _deleted_together(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
+    def _pass_on_bulk_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
         for message_id in sorted(payload.message_ids):
             self._listener.on_delete(payload.channel_id, message_id)
 
-    def _edited(self, payload: discord.RawMessageUpdateEvent) -> None:
+    def _pass_on_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
         self._listener.on_edit(payload.message)
 
     async def on_interaction(self, interaction: discord.Interaction[Any]) -> None:
@@ -150,23 +150,23 @@ class GatewayClient(discord.Client):
             log_failure("a Discord event was not handled", fault, event_name=event_method)
 
 
-class _IntoOurLog(logging.Handler):
+class _OurLogHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         log.warning("discord.py", message=record.getMessage(), logger=record.name)
 
 
-def keep_their_log() -> None:
-    """What discord.py has to say goes where everything goes, redacted, instead of to standard error; that it can do
-    without voices nobody needs to know."""
+def send_discord_log_to_ours() -> None:
+    """discord.py's warnings go into our log, redacted, instead of to standard error. Its warning that the libraries for
+    voice are missing is turned off: Fairlead uses no voice."""
     discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
     theirs = logging.getLogger("discord")
-    if not any(isinstance(handler, _IntoOurLog) for handler in theirs.handlers):
-        theirs.addHandler(_IntoOurLog(logging.WARNING))
+    if not any(isinstance(handler, _OurLogHandler) for handler in theirs.handlers):
+        theirs.addHandler(_OurLogHandler(logging.WARNING))
         theirs.propagate = False
 
 
 def point_at(api_base: str, gateway_url: str) -> None:
-    """Another Discord than the real one, for tests: discord.py knows no option for it."""
+    """Use another server than Discord's, for tests: discord.py has no option for it."""
     if api_base:
         discord.http.Route.BASE = api_base
     if gateway_url:

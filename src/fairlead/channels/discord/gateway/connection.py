@@ -16,6 +16,7 @@ import aiohttp
 import discord
 
 from fairlead.channels.discord.gateway.client import GatewayClient
+from fairlead.channels.discord.outbound.rest import CurrentClient
 from fairlead.kit.backoff import Backoff
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log
@@ -25,36 +26,31 @@ LOOK_AGAIN_SEC: Final = 2.0
 
 INTENT_LOOK_SEC: Final = 30.0
 LOST_AFTER_SEC: Final = 45.0
-"""discord.py waits up to seventeen minutes between its own attempts; past this we begin anew ourselves."""
+"""discord.py waits up to seventeen minutes between its own attempts; past this we start a new client."""
 
 
 class Connection:
+    """`current` gets the client as soon as it is logged in, whether its gateway is connected or not: REST works without
+    one. `came_back` is called whenever the gateway is connected."""
+
     def __init__(
         self,
         *,
         token: Callable[[], str],
+        current: CurrentClient,
         make_client: Callable[[], GatewayClient],
         came_back: Callable[[], None],
         random: Random | None = None,
     ) -> None:
         self._token = token
+        self._current = current
         self._make_client = make_client
         self._came_back = came_back
         self._backoff = Backoff(first=1.0, ceiling=30.0)
         self._random = random or Random()
-        self._client: GatewayClient | None = None
-        self._tried = ""
+        self._tried_token = ""
         self.trouble = ""
         self._connected = asyncio.Event()
-
-    @property
-    def client(self) -> GatewayClient | None:
-        """The client to call REST with: logged in, whether its gateway is connected or not."""
-        return self._client
-
-    @property
-    def is_connected(self) -> bool:
-        return self._connected.is_set()
 
     async def until_connected(self, seconds: float) -> bool:
         """True as soon as the gateway is there; False if it is not within so many seconds."""
@@ -71,13 +67,13 @@ class Connection:
         while True:
             began = asyncio.get_running_loop().time()
             try:
-                await self._one_life()
+                await self._run_client()
             except discord.LoginFailure:
                 await self._until_token_changes()
                 failures = 0
                 continue
             except discord.PrivilegedIntentsRequired:
-                await self._until_intents_are_given()
+                await self._until_intent_is_granted()
                 continue
             except discord.ConnectionClosed as closed:
                 if closed.code == 4004:
@@ -89,24 +85,24 @@ class Connection:
             failures = 1 if asyncio.get_running_loop().time() - began > 300 else failures + 1
             await asyncio.sleep(self._backoff.delay(failures, self._random.random))
 
-    async def _one_life(self) -> None:
+    async def _run_client(self) -> None:
         client = self._make_client()
         try:
-            self._tried = self._token()
-            await client.login(self._tried)
-            self._client = client
+            self._tried_token = self._token()
+            await client.login(self._tried_token)
+            self._current.client = client
             async with TaskOwner("gateway") as owner:
-                owner.start(self._watch_over(client), name="watch")
+                owner.start(self._watch_gateway(client), name="watch")
                 await client.connect()
                 owner.cancel()
         finally:
-            self._client = None
+            self._current.client = None
             self._connected.clear()
             with suppress(aiohttp.ClientError, OSError, RuntimeError):
                 await client.close()
 
-    async def _watch_over(self, client: GatewayClient) -> None:
-        """Begin anew when discord.py has been without its gateway for too long."""
+    async def _watch_gateway(self, client: GatewayClient) -> None:
+        """Ends with TimeoutError, and so ends the client, when discord.py has had no gateway for too long."""
         while True:
             try:
                 async with asyncio.timeout(LOST_AFTER_SEC):
@@ -116,7 +112,7 @@ class Connection:
             self.trouble = ""
             self._connected.set()
             self._came_back()
-            await client.has_none.wait()
+            await client.has_no_gateway.wait()
             self._connected.clear()
 
     def _complain(self, trouble: str) -> None:
@@ -125,26 +121,26 @@ class Connection:
             log.error("discord", message=f"{trouble}. It is tried again; everything else goes on.")
 
     async def _until_token_changes(self) -> None:
-        """What was refused is what was tried: the settings may already have the new one."""
-        if self._token() != self._tried:
+        """Compares with the token that was tried, since the settings may have another one by now."""
+        if self._token() != self._tried_token:
             return
         self._complain(
             "Discord refuses DISCORD_TOKEN (it was reset, or mistyped). Put the new one into .env: no restart is "
             "needed, unless the environment sets it"
         )
-        while self._token() == self._tried:  # noqa: ASYNC110 - a file that somebody edits announces nothing
+        while self._token() == self._tried_token:  # noqa: ASYNC110 - a file that somebody edits announces nothing
             await asyncio.sleep(LOOK_AGAIN_SEC)
 
-    async def _until_intents_are_given(self) -> None:
+    async def _until_intent_is_granted(self) -> None:
         self._complain(
             "Discord refuses the intent MESSAGE CONTENT. Turn it on at https://discord.com/developers/applications "
             "under Bot, Privileged Gateway Intents"
         )
-        while not await self._has_message_content():  # noqa: ASYNC110 - nobody announces it
+        while not await self._has_message_content():  # noqa: ASYNC110 - Discord announces it to nobody
             await asyncio.sleep(INTENT_LOOK_SEC)
 
     async def _has_message_content(self) -> bool:
-        """Asked by REST: looking costs no IDENTIFY."""
+        """Asked by REST, which costs no IDENTIFY."""
         client = self._make_client()
         try:
             await client.login(self._token())

@@ -15,7 +15,7 @@ from fairlead.kit.files import replace_durably
 from fairlead.observe import log
 from fairlead.render.words import en, say
 
-REMEMBERED: Final = "discord-commands.json"
+REGISTERED_FILE: Final = "discord-commands.json"
 _LANGUAGES: Final = {
     discord.Locale.japanese: "ja",
     discord.Locale.taiwan_chinese: "zh-TW",
@@ -37,7 +37,7 @@ class DescriptionTranslator(app_commands.Translator):
         return say(lang, key) if lang is not None and key in en.WORDS else None
 
 
-class Registered(msgspec.Struct, frozen=True):
+class RegisteredCommands(msgspec.Struct, frozen=True):
     application_id: str
     scope: str
     digest: str
@@ -46,15 +46,15 @@ class Registered(msgspec.Struct, frozen=True):
 class Registration:
     def __init__(self, rest: RestCalls, state_dir: Path, guild_id: str) -> None:
         self._rest = rest
-        self._file = state_dir / REMEMBERED
+        self._file = state_dir / REGISTERED_FILE
         self._guild_id = guild_id
 
     async def bring_up_to_date(self, client: discord.Client, tree: app_commands.CommandTree[Any]) -> None:
         """One scope clears the other: with both, every command would be offered twice."""
         translator = DescriptionTranslator()
         payload = [await command.get_translated_payload(tree, translator) for command in tree.get_commands()]
-        wanted = Registered(str(client.application_id), self._guild_id or "global", _digest(payload))
-        if self._known() == wanted:
+        wanted = RegisteredCommands(str(client.application_id), self._guild_id or "global", _digest(payload))
+        if self._read_registered() == wanted:
             return
         application_id = client.application_id or 0
         everywhere, here = ([], payload) if self._guild_id else (payload, [])
@@ -70,15 +70,15 @@ class Registration:
         log.info("commands registered", scope=wanted.scope, commands=len(payload))
 
     def _guilds_to_clear(self, client: discord.Client) -> list[int]:
-        known = self._known()
+        known = self._read_registered()
         was_guild = known is not None and known.application_id == str(client.application_id)
         return [int(known.scope)] if known is not None and was_guild and known.scope.isdecimal() else []
 
-    def _known(self) -> Registered | None:
+    def _read_registered(self) -> RegisteredCommands | None:
         try:
-            return msgspec.json.decode(self._file.read_bytes(), type=Registered)
+            return msgspec.json.decode(self._file.read_bytes(), type=RegisteredCommands)
         except (OSError, msgspec.DecodeError):
-            return None  # not knowing means registering once more, which does no harm
+            return None  # registering once more does no harm
 
 
 def _digest(payload: list[dict[str, Any]]) -> str:

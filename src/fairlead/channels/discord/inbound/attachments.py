@@ -1,4 +1,4 @@
-"""Files that came with a message, brought here under every control: host, TLS, redirects, sizes, time, names.
+"""Fetches the files of a message under every control: host, TLS, redirects, sizes, time, names.
 
 Pictures become blobs. Other files are laid into the session's inbox directory under their own, cleaned names.
 """
@@ -7,7 +7,6 @@ import asyncio
 import hashlib
 import re
 import unicodedata
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -16,7 +15,9 @@ import aiohttp
 import msgspec
 
 from fairlead.channels.discord.inbound.inbound_message import discord_message_id
+from fairlead.channels.discord.outbound.message_marks import MessageAddress
 from fairlead.channels.discord.outbound.messages import megabytes
+from fairlead.channels.discord.outbound.remarks import Remarks
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.inbound import Attachment
@@ -45,11 +46,8 @@ _TOGETHER: Final = f"all files of one message together may have {megabytes(MAX_T
 _UNSAFE: Final = re.compile(r"[^\w.\-+ ()]+")
 
 
-Tell = Callable[[JobView, str, "Refused"], Awaitable[None]]
-
-
-class Refused(Exception):  # noqa: N818 - a finding about one file, not a mistake
-    """This file is not passed on, and why; `size` if it is for its size."""
+class AttachmentRefused(Exception):  # noqa: N818 - a finding about one file, not a mistake
+    """Why this file is not passed on; `size` if its size is the reason."""
 
     def __init__(self, reason: str, size: int = 0) -> None:
         super().__init__(reason)
@@ -57,28 +55,28 @@ class Refused(Exception):  # noqa: N818 - a finding about one file, not a mistak
 
 
 class DiscordAttachments:
-    def __init__(self, rest: RestCalls, blobs: Blobs, *, hosts: tuple[str, ...], inbox: Path, tell: Tell) -> None:
+    def __init__(self, rest: RestCalls, blobs: Blobs, *, hosts: tuple[str, ...], inbox: Path, remarks: Remarks) -> None:
         self._rest = rest
         self._blobs = blobs
         self._hosts = frozenset(hosts)
         self._inbox = inbox
-        self._tell = tell
+        self._remarks = remarks
 
     async def fetch(self, job: JobView) -> tuple[Attachment, ...]:
-        """What could be had, in order; a file that is refused stays a promise, named with its reason."""
-        got: list[Attachment] = []
+        """All attachments in order. A refused file stays without its bytes, and the person is told the reason."""
+        fetched: list[Attachment] = []
         total = images = 0
         fresh: dict[str, str] | None = None
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=TIME_LIMIT_SEC)) as web:
             for number, attachment in enumerate(job.attachments, 1):
                 if attachment.blob or attachment.path:
-                    got.append(attachment)
+                    fetched.append(attachment)
                     continue
                 kind = media_type(attachment)
                 images += bool(kind)
                 try:
                     if kind and images > MAX_IMAGES:
-                        raise Refused(f"only {MAX_IMAGES} pictures go with one message")
+                        raise AttachmentRefused(f"only {MAX_IMAGES} pictures go with one message")
                     room = min(MAX_FILE_BYTES, MAX_TOTAL_BYTES - total)
                     data = await self._download(web, attachment.url, attachment.size, room)
                     if data is None:
@@ -86,28 +84,40 @@ class DiscordAttachments:
                         data = await self._download(web, fresh.get(_address(attachment.url), ""), attachment.size, room)
                     if data is None:
                         raise error(Code.E_ATTACHMENT_GONE, f"{clean_name(attachment.name)} is no longer there.")
-                except Refused as refused:
+                except AttachmentRefused as refused:
                     log.warning("attachment refused", job_id=job.job_id, message=str(refused))
-                    got.append(msgspec.structs.replace(attachment, name=clean_name(attachment.name)))
-                    await self._tell(job, clean_name(attachment.name), refused)
+                    fetched.append(msgspec.structs.replace(attachment, name=clean_name(attachment.name)))
+                    await self._tell_refused(job, clean_name(attachment.name), refused)
                     continue
                 total += len(data)
-                got.append(await self._kept(f"{job.job_id}-{number}", job, attachment, kind, data))
-        return tuple(got)
+                fetched.append(await self._keep(f"{job.job_id}-{number}", job, attachment, kind, data))
+        return tuple(fetched)
+
+    async def _tell_refused(self, job: JobView, name: str, refused: AttachmentRefused) -> None:
+        """No file is dropped silently: a remark under the message names it."""
+        message_id = discord_message_id(job)
+        if message_id is None:
+            return
+        message = MessageAddress(int(job.conversation.conversation_id), message_id)
+        if refused.size:
+            size, limit = megabytes(refused.size), megabytes(MAX_FILE_BYTES)
+            await self._remarks.tell(message, job.person, "reply.file.too_large", name=name, size=size, limit=limit)
+        else:
+            await self._remarks.tell(message, job.person, "reply.file.refused", name=name, reason=str(refused))
 
     async def _download(self, web: aiohttp.ClientSession, url: str, claimed: int, room: int) -> bytes | None:
-        """The bytes; None if they are no longer there. Raises Refused for what must not be fetched."""
+        """The bytes; None if they are no longer there. Raises AttachmentRefused for what must not be fetched."""
         if not url:
             return None
         self._check(url)
         if claimed > MAX_FILE_BYTES:
-            raise Refused(f"{claimed} bytes are more than the {MAX_FILE_BYTES} that are taken", claimed)
+            raise AttachmentRefused(f"{claimed} bytes are more than the {MAX_FILE_BYTES} that are taken", claimed)
         if claimed > room:
-            raise Refused(f"it has {megabytes(claimed)}, and {_TOGETHER}")
+            raise AttachmentRefused(f"it has {megabytes(claimed)}, and {_TOGETHER}")
         try:
             async with web.get(url, allow_redirects=False) as response:
                 if 300 <= response.status < 400:
-                    raise Refused("a redirect is not followed")
+                    raise AttachmentRefused("a redirect is not followed")
                 if response.status in {403, 404, 410}:
                     return None
                 if response.status != 200:
@@ -118,7 +128,7 @@ class DiscordAttachments:
         except (aiohttp.ClientError, TimeoutError, OSError) as fault:
             raise error(Code.E_ATTACHMENT_GONE, f"{type(fault).__name__} while fetching") from fault
         if len(data) > room:
-            raise Refused(f"it has more than {megabytes(room)}, which is not what it said of itself")
+            raise AttachmentRefused(f"it has more than {megabytes(room)}, which is not what it said of itself")
         return bytes(data)
 
     def _check(self, url: str) -> None:
@@ -126,14 +136,14 @@ class DiscordAttachments:
             parts = urlsplit(url)
             host, scheme = parts.hostname or "", parts.scheme
         except ValueError:
-            raise Refused("its address cannot be read") from None
+            raise AttachmentRefused("its address cannot be read") from None
         if host not in self._hosts:
-            raise Refused(f"{host[:60]!r} is not in DISCORD_CDN_HOSTS")
+            raise AttachmentRefused(f"{host[:60]!r} is not in DISCORD_CDN_HOSTS")
         if scheme != "https" and not (scheme == "http" and host in _LOOPBACK):
-            raise Refused("its address is not https")
+            raise AttachmentRefused("its address is not https")
 
     async def _fresh_urls(self, job: JobView) -> dict[str, str]:
-        """Signed addresses expire: the message, read again, has new ones."""
+        """Discord's signed addresses expire: the message, read again, has new ones."""
         message_id = discord_message_id(job)
         if message_id is None or not job.conversation.conversation_id.isdecimal():
             return {}
@@ -146,13 +156,15 @@ class DiscordAttachments:
             return {}
         return {_address(a.url): a.url for a in message.attachments}
 
-    async def _kept(self, mark: str, job: JobView, attachment: Attachment, kind: str, data: bytes) -> Attachment:
+    async def _keep(self, mark: str, job: JobView, attachment: Attachment, kind: str, data: bytes) -> Attachment:
         """`mark` tells two files of one name apart."""
         name = clean_name(attachment.name)
         if kind:
             blob = await self._blobs.put(data)
             return Attachment(name=name, media_type=kind, size=len(data), url=attachment.url, blob=blob)
-        path = await asyncio.to_thread(_laid_down, self._inbox / inbox_name(job.session_key), f"{mark}-{name}", data)
+        path = await asyncio.to_thread(
+            _write_private_file, self._inbox / inbox_name(job.session_key), f"{mark}-{name}", data
+        )
         return Attachment(
             name=name, media_type=attachment.media_type, size=len(data), url=attachment.url, path=str(path)
         )
@@ -184,7 +196,7 @@ def inbox_name(session_key: str) -> str:
     return f"{re.sub(r'[^A-Za-z0-9_-]+', '-', session_key)[:80]}-{digest}"
 
 
-def _laid_down(directory: Path, name: str, data: bytes) -> Path:
+def _write_private_file(directory: Path, name: str, data: bytes) -> Path:
     make_private_directory(directory)
     path = directory / name
     path.write_bytes(data)

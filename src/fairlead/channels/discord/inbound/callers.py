@@ -1,4 +1,4 @@
-"""Who stands behind an interaction: may they pass, which language do they read, who they are to Fairlead."""
+"""The person behind an interaction: whether they are served, which language they read, who they are to Fairlead."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from fairlead.ports import Gate, View
 from fairlead.render.words import error_line, pick_language
 
 
-class People:
+class Callers:
     def __init__(
         self, gate: Gate, view: View, places: Places, stranger_log: StrangerLog, *, silent: bool, default_language: str
     ) -> None:
@@ -50,10 +50,12 @@ class People:
             locale=interaction.locale.value,
         )
 
+    def is_served(self, user_id: int, guild_id: int | None) -> bool:
+        return self._places.serves(guild_id) and self._gate.allows(self.person(user_id))
+
     async def may_pass(self, interaction: discord.Interaction[Any], what: str) -> bool:
         """Only allowed people, and only in the server that is served; a stranger is told so once, or not at all."""
-        allowed = self._gate.allows(self.person(interaction.user.id))
-        if allowed and self._places.serves(interaction.guild_id):
+        if self.is_served(interaction.user.id, interaction.guild_id):
             return True
         self._stranger_log.note(interaction.user.id, what)
         if interaction.type is discord.InteractionType.autocomplete:
@@ -64,7 +66,7 @@ class People:
         return False
 
     async def see(self, interaction: discord.Interaction[Any]) -> None:
-        """The locale is carried by interactions only: the last one seen is kept."""
+        """Keep the person's locale: of all that Discord sends, only interactions carry it."""
         try:
             await self._gate.see_person(self.person(interaction.user.id), interaction.locale.value)
         except FairleadError as fault:

@@ -1,4 +1,4 @@
-"""What was said while nobody listened: which conversations to ask, from where on, and no more than is wanted."""
+"""Reads the messages that came while we were not connected: of which conversations, from where on, and how many."""
 
 import asyncio
 from collections.abc import Iterable
@@ -18,41 +18,38 @@ from fairlead.core.views import ConversationView
 from fairlead.observe import log
 from fairlead.ports import DeliveryImpossible, View
 
-_PAGE: Final = 100
-
-
 BEYOND: Final = 200
-"""So many messages more than are wanted are still read, so that each leaves its fact; nothing is read without end."""
+"""So many messages more than are wanted are still read, so that each leaves its fact; the reading has an end."""
 
 
-class Bounds(msgspec.Struct, frozen=True):
+class CatchUpBounds(msgspec.Struct, frozen=True):
     hours: float
     messages: int
 
 
-class Found(msgspec.Struct, frozen=True):
-    """What was said, oldest first: what is looked at, and before it what is too much."""
+class MissedHistory(msgspec.Struct, frozen=True):
+    """Messages, oldest first: the newest are wanted, those before them are more than the settings allow."""
 
     too_many: list[discord.Message] = []
     wanted: list[discord.Message] = []
 
 
 class CatchUp:
-    def __init__(self, rest: RestCalls, view: View, bounds: Bounds) -> None:
+    def __init__(self, rest: RestCalls, view: View, bounds: CatchUpBounds) -> None:
         self._rest = rest
         self._view = view
         self._bounds = bounds
-        self._asked: dict[int, int] = {}
         self._threads: dict[int, int] = {}
-        self._news: dict[int, int] | None = None
-        self._asking = asyncio.Lock()
+        self._newest: dict[int, int] | None = None
+        self._listing = asyncio.Lock()
 
     def oldest(self) -> int:
         """The id that a message of the oldest wanted age would have."""
         return time_snowflake(utcnow() - timedelta(hours=self._bounds.hours))
 
-    def conversations(self) -> dict[int, int]:
-        """Every bound conversation of ours, with the message after which to ask; age is judged message by message."""
+    def _conversations(self) -> dict[int, int]:
+        """Every bound conversation of ours, with the message after which to read; the age of each message is judged
+        later."""
         found: dict[int, int] = {}
         for bound in self._view.bound_conversations(CHANNEL):
             place = bound.conversation
@@ -64,21 +61,20 @@ class CatchUp:
         return found
 
     def begin(self) -> dict[int, int]:
-        """A new gateway session: whom to ask, and from where on."""
-        self._asked = self.conversations()
+        """For a new gateway session: which conversations to read, and from where on."""
         self._threads = _threads_among(self._view.bound_conversations(CHANNEL))
-        self._news = None
-        return self._asked
+        self._newest = None
+        return self._conversations()
 
     async def _has_news(self, channel_id: int, since: int) -> bool:
-        """One call for all threads of a server tells which are worth a call of their own. Those that sleep are not
-        among them, and may have fallen asleep behind a message that nobody heard."""
+        """One call for all active threads of a server tells which are worth a call of their own. Archived threads are
+        not listed, and may have been archived after a message that we missed: those are always read."""
         if channel_id not in self._threads:
             return True
-        async with self._asking:
-            if self._news is None:
-                self._news = await self._newest_in_threads()
-        return self._news.get(channel_id, since + 1) > since
+        async with self._listing:
+            if self._newest is None:
+                self._newest = await self._newest_in_threads()
+        return self._newest.get(channel_id, since + 1) > since
 
     async def _newest_in_threads(self) -> dict[int, int]:
         newest: dict[int, int] = {}
@@ -87,30 +83,30 @@ class CatchUp:
                 listed: Any = await self._rest.until_done(
                     Urgency.CATCH_UP, lambda client, g=guild_id: client.http.get_active_threads(g)
                 )
-            except DeliveryImpossible as refused:  # thrown out of one server, we still listen in the others
+            except DeliveryImpossible as refused:  # removed from one server, the bot still listens in the others
                 log.info("a server lists no threads", guild_id=str(guild_id), message=repr(refused))
                 continue
             newest |= {int(t["id"]): int(t.get("last_message_id") or t["id"]) for t in listed["threads"]}
         return newest
 
-    async def missed(self, channel_id: int, since: int) -> Found:
-        """The newest messages after `since`, however long Discord takes to tell: live ones wait behind them. That
-        there are more than can be named one by one is said."""
+    async def fetch(self, channel_id: int, since: int) -> MissedHistory:
+        """The newest messages after `since`, however long Discord takes to tell: live ones wait behind them. If there
+        are more than are read, the log says so."""
         most = self._bounds.messages + BEYOND
         try:
             if not await self._has_news(channel_id, since):
-                return Found()
+                return MissedHistory()
             found = await self._rest.until_done(
                 Urgency.CATCH_UP, lambda client: _newest(client, channel_id, since, most + 1)
             )
-        except DELIVERY_ERRORS as condition:
-            log.warning("could not catch up", conversation=str(channel_id), message=repr(condition))
-            return Found()
+        except DELIVERY_ERRORS as failure:
+            log.warning("could not catch up", conversation=str(channel_id), message=repr(failure))
+            return MissedHistory()
         if len(found) > most:
             log.warning("more was missed than is looked at", conversation=str(channel_id), limit=most)
         found = found[-most:]
         beyond = max(0, len(found) - self._bounds.messages)
-        return Found(found[:beyond], found[beyond:])
+        return MissedHistory(found[:beyond], found[beyond:])
 
 
 def _threads_among(conversations: Iterable[ConversationView]) -> dict[int, int]:
@@ -129,8 +125,3 @@ async def _newest(client: discord.Client, channel_id: int, since: int, limit: in
             break
         found.append(message)
     return found[::-1]
-
-
-def people_to_open(owner_id: str, allowed: Iterable[str]) -> list[int]:
-    """Whose direct messages are asked for by their own id: a first word may have been missed."""
-    return [int(user_id) for user_id in dict.fromkeys((owner_id, *allowed)) if user_id.isdecimal()]

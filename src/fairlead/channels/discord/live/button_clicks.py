@@ -1,4 +1,5 @@
-"""Clicks and filled-in forms: who pressed what, carried to the gate, and shown on the message. Waits for no agent."""
+"""Clicks on buttons and submitted forms: brought to the gate as responses, and shown on the message. Waits for no
+agent."""
 
 import asyncio
 from typing import Any, Final
@@ -6,11 +7,11 @@ from typing import Any, Final
 import discord
 import msgspec
 
-from fairlead.channels.discord.inbound.callers import People
+from fairlead.channels.discord.inbound.callers import Callers
 from fairlead.channels.discord.outbound import question_buttons
 from fairlead.channels.discord.outbound.acknowledge import acknowledge
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, REST_FAULTS, RestCalls
-from fairlead.channels.discord.outbound.threads import reopening
+from fairlead.channels.discord.outbound.threads import edit_reopening
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.engine import Verdict
 from fairlead.core.questions import RespondToQuestion
@@ -24,8 +25,8 @@ from fairlead.render.words import error_line, say
 _TEXT_LIMIT: Final = 2000
 
 
-class _Asked(msgspec.Struct, frozen=True):
-    """Where a question stands, so that its buttons go when it is settled elsewhere."""
+class _QuestionMessage(msgspec.Struct, frozen=True):
+    """The message that shows a question: its buttons are removed when the question is settled elsewhere."""
 
     channel_id: int
     message_id: int
@@ -34,45 +35,47 @@ class _Asked(msgspec.Struct, frozen=True):
 
 
 class ButtonClicks:
-    def __init__(self, gate: Gate, view: View, rest: RestCalls, people: People) -> None:
+    def __init__(self, gate: Gate, view: View, rest: RestCalls, callers: Callers) -> None:
         self._gate = gate
         self._view = view
         self._rest = rest
-        self._people = people
-        self._standing: dict[str, _Asked] = {}
+        self._callers = callers
+        self._standing: dict[str, _QuestionMessage] = {}
 
-    def stands(self, question_id: str, *, channel_id: int, message_id: int, text: str, lang: str) -> None:
-        self._standing[question_id] = _Asked(channel_id, message_id, text, lang)
+    def remember(self, question_id: str, *, channel_id: int, message_id: int, text: str, lang: str) -> None:
+        self._standing[question_id] = _QuestionMessage(channel_id, message_id, text, lang)
 
-    async def clicked(self, interaction: discord.Interaction[Any]) -> None:
+    async def handle(self, interaction: discord.Interaction[Any]) -> None:
         data: Any = interaction.data or {}
-        what = question_buttons.pressed(str(data.get("custom_id", "")))
+        button = question_buttons.parse_custom_id(str(data.get("custom_id", "")))
         is_ours = interaction.type in {discord.InteractionType.component, discord.InteractionType.modal_submit}
-        if what is None or not is_ours:
+        if button is None or not is_ours:
             return
-        if not await self._people.may_pass(interaction, "a button"):
+        if not await self._callers.may_pass(interaction, "a button"):
             return
-        lang = self._people.language(interaction)
-        question = self._view.question(what.question_id)
-        if question is None or not self._view.state_id.startswith(what.state_id):
+        lang = self._callers.language(interaction)
+        question = self._view.question(button.question_id)
+        if question is None or not self._view.state_id.startswith(button.state_id):
             await interaction.response.send_message(error_line(lang, Code.E_QUESTION_CLOSED), ephemeral=True)
-        elif what.verb == "other" and not question.takes_responses:
-            line = _refusal(error(Code.E_QUESTION_CLOSED), question, lang)
+        elif button.verb == "other" and not question.takes_responses:
+            line = _refusal_text(error(Code.E_QUESTION_CLOSED), question, lang)
             await interaction.response.send_message(line, ephemeral=True)
-        elif what.verb == "other":
+        elif button.verb == "other":
             form = question_buttons.answer_form(question, self._view.state_id, lang)
             await interaction.response.send_modal(form)
-        elif what.verb == "form" and not any(question_buttons.written(question, question_buttons.form_fields(data))):
+        elif button.verb == "form" and not any(
+            question_buttons.read_form(question, question_buttons.form_fields(data))
+        ):
             await interaction.response.send_message(error_line(lang, Code.E_EMPTY_MESSAGE), ephemeral=True)
         else:
-            await self._respond(interaction, question, self._response(interaction, question, what.verb, data), lang)
-            await self._people.see(interaction)
+            await self._respond(interaction, question, self._response(interaction, question, button.verb, data), lang)
+            await self._callers.see(interaction)
 
     async def _respond(
         self, interaction: discord.Interaction[Any], question: QuestionView, response: RespondToQuestion, lang: str
     ) -> None:
         standing = self._standing.pop(question.question_id, None)
-        # Both at once: Discord waits for no disk, and of two choices from one list the later must be decided later.
+        # Both at once: Discord does not wait for our disk, and of two choices from one list the later one must win.
         outcome, acknowledged = await asyncio.gather(
             self._gate.respond(response), acknowledge(interaction), return_exceptions=True
         )
@@ -84,24 +87,25 @@ class ButtonClicks:
         if isinstance(outcome, FairleadError):
             log_failure("click refused", outcome, question_id=question.question_id)
             if acknowledged:
-                await interaction.followup.send(_refusal(outcome, settled, lang), ephemeral=True)
+                await interaction.followup.send(_refusal_text(outcome, settled, lang), ephemeral=True)
         elif isinstance(outcome, BaseException):
             raise outcome
         elif settled.status == "open":
             view = question_buttons.question_view(settled, self._view.state_id, lang)
             await self._redraw(interaction, {"view": view}, is_acknowledged=acknowledged)
         else:
-            all_chosen = msgspec.structs.replace(response, chosen=settled.chosen)  # with what was chosen before
-            edit = _answered(interaction, all_chosen, lang, was_gone=not question.job_is_live)
+            all_chosen = msgspec.structs.replace(response, chosen=settled.chosen)  # together with the earlier choices
+            edit = _answered_edit(interaction, all_chosen, lang, was_gone=not question.job_is_live)
             await self._redraw(interaction, edit, is_acknowledged=acknowledged)
 
     async def _redraw(
         self, interaction: discord.Interaction[Any], edit: dict[str, Any], *, is_acknowledged: bool
     ) -> None:
-        """By the interaction, else as any message of ours: the click counted, so its buttons must not stay."""
+        """Edit the message through the interaction, else as any message of ours: the click counted, so the buttons must
+        not stay."""
         try:
             if is_acknowledged:
-                await reopening(
+                await edit_reopening(
                     self._rest, interaction.channel_id or 0, lambda: interaction.edit_original_response(**edit)
                 )
                 return
@@ -113,17 +117,17 @@ class ButtonClicks:
     def _response(
         self, interaction: discord.Interaction[Any], question: QuestionView, verb: str, data: Any
     ) -> RespondToQuestion:
-        person = self._people.person(interaction.user.id)
+        person = self._callers.person(interaction.user.id)
         verdict: Verdict = "deny" if verb == "deny" else "allow"
         chosen: dict[str, str] = {}
         message = ""
         if verb == "form":
-            chosen, message = question_buttons.written(question, question_buttons.form_fields(data))
+            chosen, message = question_buttons.read_form(question, question_buttons.form_fields(data))
             verdict = "deny" if question.kind == "plan" else "allow"  # words about a plan ask for another one
         elif verb.startswith("opt") and verb[3:].isdecimal():
-            chosen = question_buttons.picked(question, 0, [verb[3:]])
+            chosen = question_buttons.read_choices(question, 0, [verb[3:]])
         elif verb.startswith("pick") and verb[4:].isdecimal():
-            chosen = question_buttons.picked(question, int(verb[4:]), list(data.get("values") or ()))
+            chosen = question_buttons.read_choices(question, int(verb[4:]), list(data.get("values") or ()))
         return RespondToQuestion(
             question_id=question.question_id,
             person=person,
@@ -134,12 +138,12 @@ class ButtonClicks:
             partial=verb.startswith("pick") or verb == "form",
         )
 
-    async def settled(self, question: QuestionView) -> None:
-        """Answered elsewhere, expired or gone: the buttons go, and the message says why."""
+    async def close(self, question: QuestionView) -> None:
+        """For a question that was settled elsewhere, expired or is gone: remove the buttons and say why."""
         standing = self._standing.pop(question.question_id, None)
         if standing is None:
             return
-        edit = closed(standing.text, _settled_line(question, standing.lang))
+        edit = closing_edit(standing.text, _settlement_line(question, standing.lang))
         await self._edit(standing.channel_id, standing.message_id, edit)
 
     async def _edit(self, channel_id: int, message_id: int, edit: dict[str, Any]) -> None:
@@ -148,21 +152,21 @@ class ButtonClicks:
                 Urgency.FINAL_STATUS,
                 lambda client: client.get_partial_messageable(channel_id).get_partial_message(message_id).edit(**edit),
             )
-        except DELIVERY_ERRORS as condition:
-            log.info("a settled question kept its buttons", message_id=str(message_id), message=repr(condition))
+        except DELIVERY_ERRORS as failure:
+            log.info("a settled question kept its buttons", message_id=str(message_id), message=repr(failure))
 
 
-def _answered(
+def _answered_edit(
     interaction: discord.Interaction[Any], response: RespondToQuestion, lang: str, *, was_gone: bool
 ) -> dict[str, Any]:
     line = say(lang, "question.carried_over") if was_gone else ""
     outcome = outcome_line(lang, response, f"<@{interaction.user.id}>")
     content = interaction.message.content if interaction.message is not None else ""
-    return closed(content, "\n".join(filter(None, (outcome, line))))
+    return closing_edit(content, "\n".join(filter(None, (outcome, line))))
 
 
-def closed(content: str, line: str) -> dict[str, Any]:
-    """The question as it stays: without buttons, with what became of it."""
+def closing_edit(content: str, line: str) -> dict[str, Any]:
+    """The edit that leaves the question without buttons, with a line on what became of it."""
     text = f"{content}\n-# {line}" if content else f"-# {line}"
     if len(text) <= _TEXT_LIMIT:
         return {"content": text, "view": None}
@@ -178,7 +182,7 @@ def outcome_line(lang: str, response: RespondToQuestion, who: str) -> str:
     return say(lang, "question.allowed_session_by" if response.for_session else "question.allowed_once_by", person=who)
 
 
-def _settled_line(question: QuestionView, lang: str) -> str:
+def _settlement_line(question: QuestionView, lang: str) -> str:
     if question.answered_by:
         return say(lang, "question.already", person=_shown_person(question.answered_by))
     if question.outcome == "expired":
@@ -186,7 +190,7 @@ def _settled_line(question: QuestionView, lang: str) -> str:
     return error_line(lang, Code.E_QUESTION_CLOSED)
 
 
-def _refusal(refusal: FairleadError, question: QuestionView, lang: str) -> str:
+def _refusal_text(refusal: FairleadError, question: QuestionView, lang: str) -> str:
     if refusal.code == Code.E_OWNER_ONLY:
         return f"{refusal.code}: {say(lang, 'question.owner_only')}"
     if refusal.code == Code.E_QUESTION_CLOSED and question.status == "open":

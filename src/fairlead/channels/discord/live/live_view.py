@@ -1,91 +1,86 @@
-"""Watches the jobs and shows on Discord what happens: status, typing, marks, settled questions. Changes nothing."""
-
-import asyncio
-from collections.abc import Callable
+"""Watches the jobs and shows on Discord what happens: status, typing, marks, settled questions. Changes no job."""
 
 from fairlead.channels.discord.inbound.places import CHANNEL
 from fairlead.channels.discord.live.button_clicks import ButtonClicks
-from fairlead.channels.discord.live.marks import Marks
-from fairlead.channels.discord.live.status import JobStatus, edit_interval
+from fairlead.channels.discord.live.job_marks import JobMarks
+from fairlead.channels.discord.live.status_message import StatusMessage
 from fairlead.channels.discord.outbound.rest import RestCalls
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
+from fairlead.channels.push.job_status import JobStatus, edit_interval
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionOpened, QuestionSettled
 from fairlead.core.views import JobView
 from fairlead.kit.tasks import TaskOwner
-from fairlead.observe import log_failure
 from fairlead.ports import View
+from fairlead.settings import Settings
 
 
 class DiscordLiveView:
     def __init__(
         self,
         view: View,
+        *,
         rest: RestCalls,
         sent_nonces: SentNonces,
-        clicking: ButtonClicks,
-        *,
-        least_interval_sec: float,
-        tool_aware: bool,
+        button_clicks: ButtonClicks,
+        marks: JobMarks,
+        settings: Settings,
+        owner: TaskOwner,
     ) -> None:
         self._view = view
         self._rest = rest
         self._sent_nonces = sent_nonces
-        self._button_clicks = clicking
-        self._least_interval_sec = least_interval_sec
-        self._tool_aware = tool_aware
+        self._button_clicks = button_clicks
+        self._marks = marks
+        self._least_interval_sec = settings.status_edit_min_interval_ms / 1000
+        self._tool_aware = settings.tool_aware_streaming
+        self._owner = owner
         self._statuses: dict[str, JobStatus] = {}
-        self.marks: Marks | None = None
 
     async def run(self) -> None:
-        """For ever. Cancelling it ends every status message's upkeep and every typing."""
+        """For ever."""
         watch = self._view.watch()
         try:
-            async with TaskOwner("showing", on_crash=_report) as owner:
-                self.marks = Marks(self._rest, owner)
-                async for event in watch:
-                    self._take(event, self.marks, owner)
+            async for event in watch:
+                self._show(event)
         finally:
             await watch.aclose()
 
-    def _take(self, event: LiveEvent, marks: Marks, owner: TaskOwner) -> None:
+    def _show(self, event: LiveEvent) -> None:
         match event:
             case JobMoved():
                 job = self._view.recent_job(event.job_id)
-                if job is not None and _is_shown(job.conversation):
-                    marks.show(job, event.state)
-                    self._moved(job, event, owner)
+                if job is not None and _is_on_discord(job.conversation):
+                    self._marks.show(job, event.state)
+                    self._update_status(job, event)
             case AgentActed():
                 status = self._statuses.get(event.job_id)
                 if status is not None:
-                    status.acted(event.event)
+                    status.add_event(event.event)
             case QuestionSettled():
-                owner.start(self._button_clicks.settled(event.question), name=event.question.question_id)
+                self._owner.start(self._button_clicks.close(event.question), name=event.question.question_id)
             case QuestionOpened():
                 pass  # the outbox brings the question
 
-    def _moved(self, job: JobView, event: JobMoved, owner: TaskOwner) -> None:
+    def _update_status(self, job: JobView, event: JobMoved) -> None:
         status = self._statuses.get(job.job_id)
         if status is not None:
-            status.moved(event.state)
+            status.set_state(event.state)
         elif event.state == "running":
-            status = self._statuses[job.job_id] = self._new_status(job)
-            owner.start(self._keep(job.job_id, status), name=job.job_id)
+            status = self._statuses[job.job_id] = self._make_status(job)
+            self._owner.start(self._show_until_end(job.job_id, status), name=job.job_id)
 
-    def _new_status(self, job: JobView) -> JobStatus:
+    def _make_status(self, job: JobView) -> JobStatus:
+        lang = self._view.language_of(job.person)
         return JobStatus(
             job,
-            self._rest,
-            self._sent_nonces,
-            lang=self._view.language_of(job.person),
-            interval=self._interval(),
+            StatusMessage(job, self._rest, self._sent_nonces, lang=lang),
+            lang=lang,
+            interval=lambda: edit_interval(len(self._statuses), self._least_interval_sec),
             tool_aware=self._tool_aware,
         )
 
-    def _interval(self) -> Callable[[], float]:
-        return lambda: edit_interval(len(self._statuses), self._least_interval_sec)
-
-    async def _keep(self, job_id: str, status: JobStatus) -> None:
+    async def _show_until_end(self, job_id: str, status: JobStatus) -> None:
         try:
             async with TaskOwner(job_id) as owner:
                 owner.start(status.show(), name="status")
@@ -94,10 +89,5 @@ class DiscordLiveView:
             del self._statuses[job_id]
 
 
-def _is_shown(conversation: ConversationRef) -> bool:
+def _is_on_discord(conversation: ConversationRef) -> bool:
     return conversation.channel == CHANNEL and conversation.conversation_id.isdecimal()
-
-
-def _report(name: str, fault: Exception) -> None:
-    if not isinstance(fault, asyncio.CancelledError):
-        log_failure("something was not shown on Discord", fault, what=name)

@@ -1,11 +1,8 @@
-"""The words of a status message: what the job does now, in one message. Pure."""
+"""The text of a status message: the job's state, its id, the agent's activity and newest words. Pure."""
 
 from typing import Final
 
-import msgspec
-
-from fairlead.core.job_states import JobState
-from fairlead.render.live_text import LiveTextView
+from fairlead.channels.push.job_status import StatusContent
 from fairlead.render.replies import duration
 from fairlead.render.split import discord_length, split_lines
 from fairlead.render.words import say
@@ -24,25 +21,17 @@ _SIGN: Final = {
 _WORD: Final = {"success": "done"}
 
 
-class Picture(msgspec.Struct, frozen=True):
-    """All that a status message shows, apart from how long it has been."""
-
-    job_id: str
-    state: JobState
-    shown: LiveTextView = LiveTextView()
-
-
-def status_text(picture: Picture, seconds: float, lang: str) -> str:
-    shown = picture.shown
-    word = say(lang, f"status.{_WORD.get(picture.state, picture.state)}", elapsed=duration(seconds))
-    head = f"{_SIGN[picture.state]} {word}"
-    if picture.state == "running" and shown.activity:
-        head = f"{head} · {shown.activity}"
-    lines = [head, f"-# {picture.job_id}"]
-    if picture.state == "running" and shown.tool_line:
-        lines.insert(0, shown.tool_line)
-    if picture.state in {"running", "waiting"} and shown.text:
-        lines.append(newest_part(shown.text))
+def status_text(content: StatusContent, seconds: float, lang: str) -> str:
+    live = content.live_text
+    word = say(lang, f"status.{_WORD.get(content.state, content.state)}", elapsed=duration(seconds))
+    head = f"{_SIGN[content.state]} {word}"
+    if content.state == "running" and live.activity:
+        head = f"{head} · {live.activity}"
+    lines = [head, f"-# {content.job_id}"]
+    if content.state == "running" and live.tool_line:
+        lines.insert(0, live.tool_line)
+    if content.state in {"running", "waiting"} and live.text:
+        lines.append(newest_part(live.text))
     return "\n".join(lines)
 
 

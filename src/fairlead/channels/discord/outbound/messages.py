@@ -8,7 +8,7 @@ import discord
 from fairlead.channels.discord.outbound.question_buttons import question_view
 from fairlead.channels.discord.outbound.rest import RestCalls
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
-from fairlead.channels.discord.outbound.threads import grow
+from fairlead.channels.discord.outbound.threads import open_thread
 from fairlead.channels.discord.outbound.webhooks import Webhooks
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core import timestamps
@@ -21,7 +21,7 @@ TEXT_LIMIT: Final = 2000
 MAX_FILES: Final = 10
 MAX_FILE_BYTES: Final = 10 * 1024 * 1024
 _LOOKED_AT: Final = 1000
-"""What people said behind a piece that may have gone out must not hide it."""
+"""So many messages that people wrote after a piece do not hide it from `find`."""
 
 
 class MessageSender:
@@ -38,17 +38,18 @@ class MessageSender:
     async def send(self, outgoing: OutgoingMessage) -> str:
         channel_id = channel_id_of(outgoing)
         if outgoing.thread_name:
-            return await grow(self._rest, channel_id, outgoing)
+            return await open_thread(self._rest, channel_id, outgoing)
         echoed = self._sent_nonces.message_with(outgoing.nonce)
         if echoed is not None:
             return echoed
-        said = await self._said(outgoing)
+        content = await self._make_content(outgoing)
         try:
             if self._webhooks is not None and outgoing.destination.parent_conversation_id is not None:
-                return await self._send_by(self._webhooks, outgoing, said)
-            said |= {"nonce": outgoing.nonce, "reference": _reference(outgoing, channel_id)}
+                return await self._send_by(self._webhooks, outgoing, content)
+            content |= {"nonce": outgoing.nonce, "reference": _reference(outgoing, channel_id)}
             message = await self._rest.once(
-                Urgency.ANSWER, lambda client: client.get_partial_messageable(channel_id).send(**_given(said))
+                Urgency.ANSWER,
+                lambda client: client.get_partial_messageable(channel_id).send(**_without_empty(content)),
             )
         except OutcomeUnknown:
             echoed = self._sent_nonces.message_with(outgoing.nonce)
@@ -57,32 +58,32 @@ class MessageSender:
             return echoed
         return str(message.id)
 
-    async def _send_by(self, webhooks: Webhooks, outgoing: OutgoingMessage, said: dict[str, Any]) -> str:
-        """Webhooks know no nonce: what may have gone out is looked for, however short a time ago that was."""
+    async def _send_by(self, webhooks: Webhooks, outgoing: OutgoingMessage, content: dict[str, Any]) -> str:
+        """Webhooks know no nonce: a piece whose last attempt may have gone out is looked for before the next."""
         found = await self.find(outgoing) if outgoing.nonce in self._doubtful else None
         self._doubtful.add(outgoing.nonce)
-        message_id = found or await webhooks.send(outgoing, **said)
+        message_id = found or await webhooks.send(outgoing, **content)
         self._doubtful.discard(outgoing.nonce)
         return message_id
 
     async def find(self, outgoing: OutgoingMessage) -> str | None:
         """Our own message with this text, these files or this question, after the last one we know of. A thread need
-        not be looked for: made a second time, it answers that it is there."""
+        not be looked for: opening it a second time finds it."""
         if outgoing.thread_name:
             return None
         channel_id = channel_id_of(outgoing)
         after = discord.Object(int(outgoing.after_message_id)) if outgoing.after_message_id.isdecimal() else None
 
-        async def looked(client: discord.Client) -> str | None:
+        async def look_through(client: discord.Client) -> str | None:
             own = {client.application_id, client.user.id if client.user is not None else 0}
             async for message in client.get_partial_messageable(channel_id).history(limit=_LOOKED_AT, after=after):
-                if ({message.author.id, message.application_id} & own) and self._is_it(message, outgoing):
+                if ({message.author.id, message.application_id} & own) and self._is_message_of(message, outgoing):
                     return str(message.id)
             return None
 
-        return await self._rest.once(Urgency.ANSWER, looked)
+        return await self._rest.once(Urgency.ANSWER, look_through)
 
-    def _is_it(self, message: discord.Message, outgoing: OutgoingMessage) -> bool:
+    def _is_message_of(self, message: discord.Message, outgoing: OutgoingMessage) -> bool:
         if outgoing.question is not None:
             return f"|{outgoing.question.question_id}|" in str([c.to_dict() for c in message.components])
         if self._sent_nonces.is_of_another(str(message.id), outgoing.nonce):
@@ -94,7 +95,7 @@ class MessageSender:
         same_files = names == sorted(f.name for f in outgoing.files[:MAX_FILES]) or bool(outgoing.text.strip())
         return message.content.strip() == outgoing.text.strip() and same_files
 
-    async def _said(self, outgoing: OutgoingMessage) -> dict[str, Any]:
+    async def _make_content(self, outgoing: OutgoingMessage) -> dict[str, Any]:
         text = outgoing.text
         files, notes = await self._files(outgoing.files, outgoing.language)
         embeds = [discord.Embed(description="\n".join(notes))] if notes else []
@@ -107,11 +108,11 @@ class MessageSender:
             until = f"\n-# ⏳ <t:{int(timestamps.to_epoch(outgoing.question.deadline))}:R>"
             text += until if len(text) + len(until) <= TEXT_LIMIT else ""
         if not text.strip() and not files and not embeds:
-            text = "…"  # Discord takes no empty message, and a piece that is owed is sent
+            text = "…"  # Discord takes no empty message, and the outbox owes this piece
         return {"content": text, "files": files, "embeds": embeds, "view": view}
 
     async def _files(self, refs: tuple[FileRef, ...], lang: str) -> tuple[list[discord.File], list[str]]:
-        """What can be attached, and a line on each file that cannot: none of them takes the answer with it."""
+        """The files to attach, and a line on each file that cannot be: the answer goes out without it."""
         files: list[discord.File] = []
         notes: list[str] = []
         for ref in refs[:MAX_FILES]:
@@ -136,14 +137,15 @@ def channel_id_of(outgoing: OutgoingMessage) -> int:
 
 
 def _reference(outgoing: OutgoingMessage, channel_id: int) -> discord.MessageReference | None:
-    """The first piece answers the message: people see to what, and a second look knows it apart from the same words."""
+    """The first piece replies to the person's message: people see what it answers, and `find` tells it from another
+    piece with the same words."""
     if not outgoing.reply_to.isdecimal():
         return None
     return discord.MessageReference(message_id=int(outgoing.reply_to), channel_id=channel_id, fail_if_not_exists=False)
 
 
-def _given(said: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in said.items() if value not in (None, [])}
+def _without_empty(content: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in content.items() if value not in (None, [])}
 
 
 def megabytes(size: int) -> str:

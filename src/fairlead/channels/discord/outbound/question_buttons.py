@@ -1,7 +1,7 @@
-"""An agent's question on Discord: buttons, choices, a field to write into; and the click on its way back.
+"""An agent's question as Discord components (buttons, lists, a form), and reading what a person chose in them.
 
-Nothing is remembered for a button to work: its custom id says which question of which state it answers, so that it
-works after a restart, and can never answer a question of another state directory.
+Buttons need no memory of ours: a button's custom id says which question of which state directory it answers, so that
+the button works after a restart and can never answer a question of another state directory.
 """
 
 from typing import Any, Final
@@ -34,7 +34,7 @@ _STYLE: Final = {
 }
 
 
-class Pressed(msgspec.Struct, frozen=True):
+class ButtonId(msgspec.Struct, frozen=True):
     """What a custom id says."""
 
     state_id: str
@@ -46,10 +46,10 @@ def custom_id(state_id: str, question_id: str, verb: str) -> str:
     return _SEPARATOR.join((PREFIX, state_id[:8], question_id, verb))
 
 
-def pressed(text: str) -> Pressed | None:
+def parse_custom_id(text: str) -> ButtonId | None:
     match text.split(_SEPARATOR):
         case [first, state_id, question_id, verb] if first == PREFIX:
-            return Pressed(state_id, question_id, verb)
+            return ButtonId(state_id, question_id, verb)
         case _:
             return None
 
@@ -79,8 +79,8 @@ def _button(state_id: str, question: QuestionView, verb: str, label: str) -> dis
 
 
 def _add_choices(view: discord.ui.View, question: QuestionView, state_id: str) -> None:
-    """A single short question is answered with one tap; everything else by choosing from lists. What was chosen stays
-    marked; where there are more lists than fit, it makes room for the next."""
+    """A single short question is answered with one tap, everything else by choosing from lists. Choices already made
+    stay marked; where there are more lists than fit, an answered list makes room for the next."""
     items = question.items
     if len(items) == 1 and not items[0].several and 0 < len(items[0].options) <= _BUTTON_OPTIONS:
         for number, option in enumerate(items[0].options):
@@ -125,11 +125,11 @@ def answer_form(question: QuestionView, state_id: str, lang: str) -> discord.ui.
                 required=len(texts) == 1,
             )
         )
-    form.stop()  # as above
+    form.stop()  # as for the view: its submission comes by its custom id
     return form
 
 
-def picked(question: QuestionView, number: int, values: list[str]) -> dict[str, str]:
+def read_choices(question: QuestionView, number: int, values: list[str]) -> dict[str, str]:
     """The answer to one of the questions, by the words of its options."""
     if not 0 <= number < len(question.items):
         return {}
@@ -139,12 +139,12 @@ def picked(question: QuestionView, number: int, values: list[str]) -> dict[str, 
 
 
 def _labels(item: AskedItem, answer: str) -> set[str]:
-    """The options that an answer names: the reverse of `picked`."""
+    """The options that an answer names: the reverse of `read_choices`."""
     return {answer, *answer.split(_AND)} if item.several else {answer}
 
 
-def written(question: QuestionView, fields: dict[str, str]) -> tuple[dict[str, str], str]:
-    """What was written, per question, and all of it as one message."""
+def read_form(question: QuestionView, fields: dict[str, str]) -> tuple[dict[str, str], str]:
+    """The words written into the form, per question, and all of them as one message."""
     texts = {name: text.strip() for name, text in fields.items() if text.strip()}
     chosen = {
         item.text: texts[f"field{number}"]

@@ -1,33 +1,29 @@
-"""Every call to Discord's REST API passes here: in its turn, within its time, and with a failure that flow understands.
-
-Three failures in a row whose outcome nobody knows mean that Discord is away, whatever each of them looked like.
-"""
+"""Every call to Discord's REST API passes here: in turn, in time, and with failures that flow understands."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from random import random
 from typing import Final, TypeVar
 
 import aiohttp
 import discord
 
 from fairlead.channels.push.rate_limit import RateLimit, Urgency
+from fairlead.channels.push.retry import OutageDetector, until_done
 from fairlead.errors import Code
-from fairlead.kit.backoff import Backoff
 from fairlead.ports import ChannelAway, DeliveryImpossible, DeliveryLater, OutcomeUnknown
 
 T = TypeVar("T")
 
+CALLS_PER_SECOND: Final = 40
+"""Discord allows 50; the rest is room for the calls that discord.py makes by itself."""
+
 CALL_LIMIT_SEC: Final = 30.0
-AWAY_AFTER_FAILURES: Final = 3
 RATE_LIMIT_WAIT_SEC: Final = 5.0
-INSIST: Final = Backoff(first=1.0, ceiling=30.0)
-REFUSED_LOOK_SEC: Final = 15.0
-"""While our token is refused one call in so long a time looks whether it still is: Discord counts invalid requests."""
+TOKEN_RETRY_SEC: Final = 15.0
+"""While Discord refuses our token, one call in so long a time tries it again: Discord counts invalid requests."""
 
 UNKNOWN_MESSAGE: Final = 10008
 UNKNOWN_CHANNEL: Final = 10003
-UNKNOWN_INTERACTION: Final = 10062
 ALREADY_ACKNOWLEDGED: Final = 40060
 THREAD_ARCHIVED: Final = 50083
 THREAD_EXISTS: Final = 160004
@@ -37,108 +33,104 @@ DELIVERY_ERRORS: Final = (ChannelAway, OutcomeUnknown, DeliveryLater, DeliveryIm
 REST_FAULTS: Final = (discord.DiscordException, aiohttp.ClientError, OSError, RuntimeError)
 
 
+class CurrentClient:
+    """The client that REST calls use: the gateway's connection sets it after a login and clears it at its end."""
+
+    def __init__(self, client: discord.Client | None = None) -> None:
+        self.client = client
+
+
 class RestCalls:
     """`came_back` is called when a call works after so many failed that Discord counted as away."""
 
     def __init__(
-        self,
-        rate_limit: RateLimit,
-        current: Callable[[], discord.Client | None],
-        came_back: Callable[[], None] = lambda: None,
+        self, rate_limit: RateLimit, current: CurrentClient, came_back: Callable[[], None] = lambda: None
     ) -> None:
         self._rate_limit = rate_limit
         self._current = current
         self._came_back = came_back
-        self._failures = 0
+        self._outage = OutageDetector()
         self._refused: discord.Client | None = None
-        self._look_at = 0.0
+        self._token_retry_at = 0.0
 
     async def once(self, urgency: Urgency, work: Callable[[discord.Client], Awaitable[T]]) -> T:
-        """What `work` gives; raises one of the four conditions of delivery, with Discord's own words as its cause."""
-        if self._current() is None:
-            raise ChannelAway
+        """The result of `work`. Raises one of DELIVERY_ERRORS, with discord.py's own exception as its cause."""
+        self._require_client()
         await self._rate_limit.acquire(urgency)
-        client = self._current()
-        if client is None or self._is_refused(client):
+        client = self._require_client()  # another one may have logged in meanwhile
+        if self._must_wait_for_token(client):
             raise ChannelAway
         try:
             async with asyncio.timeout(CALL_LIMIT_SEC):
-                done = await work(client)
+                result = await work(client)
         except TimeoutError as late:
-            raise self._counted(OutcomeUnknown(f"no reply within {CALL_LIMIT_SEC:.0f} s")) from late
+            unknown = OutcomeUnknown(f"no reply within {CALL_LIMIT_SEC:.0f} s")
+            raise self._outage.count_failure(unknown) from late
         except REST_FAULTS as fault:
             if _is_our_token_refused(fault):
-                self._refused, self._look_at = client, asyncio.get_running_loop().time() + REFUSED_LOOK_SEC
-            raise self._counted(delivery_error_of(fault)) from fault
-        was_away = self._failures >= AWAY_AFTER_FAILURES or self._refused is not None
-        self._failures, self._refused = 0, None
-        if was_away:
-            self._came_back()
-        return done
+                self._refused = client
+                self._token_retry_at = asyncio.get_running_loop().time() + TOKEN_RETRY_SEC
+            raise self._outage.count_failure(delivery_error_of(fault)) from fault
+        self._count_success()
+        return result
 
     async def until_done(self, urgency: Urgency, work: Callable[[discord.Client], Awaitable[T]]) -> T:
-        """As `make`, for what is lost if it is not done: again and again until it is, or can never be."""
-        attempt = 0
-        while True:
-            attempt += 1
-            wait = INSIST.delay(attempt, random)
-            try:
-                return await self.once(urgency, work)
-            except DeliveryLater as later:
-                wait = max(wait, later.wait_sec)
-            except (ChannelAway, OutcomeUnknown):
-                pass
-            await asyncio.sleep(wait)
+        """As `once`, for work that is lost if nobody does it: repeated until it succeeds or is impossible."""
+        return await until_done(lambda: self.once(urgency, work))
 
-    def _is_refused(self, client: discord.Client) -> bool:
-        """Of all that wait, one may look; another client has another token."""
-        now = asyncio.get_running_loop().time()
+    def _require_client(self) -> discord.Client:
+        if self._current.client is None:
+            raise ChannelAway
+        return self._current.client
+
+    def _count_success(self) -> None:
+        was_away = self._outage.is_away or self._refused is not None
+        self._outage.count_success()
+        self._refused = None
+        if was_away:
+            self._came_back()
+
+    def _must_wait_for_token(self, client: discord.Client) -> bool:
+        """Of all the calls that wait, one may try a refused token again; another client has another token."""
         if client is not self._refused:
             return False
-        is_early = now < self._look_at
+        now = asyncio.get_running_loop().time()
+        is_early = now < self._token_retry_at
         if not is_early:
-            self._look_at = now + REFUSED_LOOK_SEC
+            self._token_retry_at = now + TOKEN_RETRY_SEC
         return is_early
-
-    def _counted(self, condition: Exception) -> Exception:
-        """An outage shows itself in many ways; while it lasts, no attempt of a delivery may be used up by it."""
-        if not isinstance(condition, OutcomeUnknown):
-            self._failures = 0  # whatever it said, somebody is there
-            return condition
-        self._failures += 1
-        return ChannelAway() if self._failures >= AWAY_AFTER_FAILURES else condition
 
 
 def delivery_error_of(fault: BaseException) -> Exception:
-    """What a failed call means to whoever wanted something delivered."""
+    """What a failed call means for a delivery, as the outbox understands it."""
     match fault:
         case discord.RateLimited():
             return DeliveryLater(Code.E_DISCORD_RATE_LIMIT, fault.retry_after, must_wait=True)
         case discord.HTTPException():
-            return _http_condition(fault)
+            return _http_delivery_error(fault)
         case aiohttp.ClientConnectorError() | RuntimeError() | discord.ClientException():
-            return ChannelAway()  # nobody there, or our own client was just closed
+            return ChannelAway()  # Discord does not listen, or our own client was just closed
         case _:
             return OutcomeUnknown(repr(fault))
 
 
 def _is_our_token_refused(fault: BaseException) -> bool:
-    """A webhook's or an interaction's token (50027) is not ours."""
+    """Code 50027 is about the token of a webhook or of an interaction: ours is good."""
     return isinstance(fault, discord.HTTPException) and fault.status == 401 and fault.code != 50027
 
 
-def _http_condition(fault: discord.HTTPException) -> Exception:
+def _http_delivery_error(fault: discord.HTTPException) -> Exception:
     if _is_our_token_refused(fault):
         return ChannelAway()
     if fault.status == 429:
         return DeliveryLater(Code.E_DISCORD_RATE_LIMIT, RATE_LIMIT_WAIT_SEC, must_wait=True)
     if fault.status >= 500:
         return OutcomeUnknown(str(fault))
-    reach = fault.code in _OUT_OF_REACH or fault.status in {403, 404}
-    return DeliveryImpossible(Code.E_THREAD_ACCESS_FAILED if reach else Code.E_UNDELIVERABLE, str(fault))
+    is_out_of_reach = fault.code in _OUT_OF_REACH or fault.status in {403, 404}
+    return DeliveryImpossible(Code.E_THREAD_ACCESS_FAILED if is_out_of_reach else Code.E_UNDELIVERABLE, str(fault))
 
 
-def discord_code(condition: BaseException) -> int:
-    """Discord's own error code behind a condition, 0 if there is none."""
-    cause = condition.__cause__
+def discord_code(failure: BaseException) -> int:
+    """Discord's own error code behind a delivery error, 0 if there is none."""
+    cause = failure.__cause__
     return cause.code if isinstance(cause, discord.HTTPException) else 0

@@ -1,4 +1,4 @@
-"""Nonces of our own messages, as the gateway shows them again: what arrived although the reply to it was lost."""
+"""Nonces of our own messages, as the gateway shows them again: they find a message whose REST reply was lost."""
 
 import hashlib
 from typing import Final
@@ -13,8 +13,8 @@ class SentNonces:
         self._by_nonce: dict[str, str] = {}
         self._by_message: dict[str, str] = {}
 
-    def heard(self, nonce: str | None, message_id: int) -> bool:
-        """False for a message that bears our name and was sent by another daemon."""
+    def take_echo(self, nonce: str | None, message_id: int) -> bool:
+        """Remember a message of the bot's that the gateway showed; False if another daemon sent it."""
         if not nonce:
             return True  # replies to interactions carry none
         if not nonce.startswith(self._prefix):
@@ -33,5 +33,5 @@ class SentNonces:
         return self._by_message.get(message_id, nonce) != nonce
 
     def nonce(self, what: str) -> str:
-        """For what the outbox does not send: at most 25 characters, the same for the same thing, and ours."""
+        """For messages that the outbox does not send: at most 25 characters, the same for the same `what`, and ours."""
         return f"{self._prefix}{hashlib.blake2b(what.encode(), digest_size=10).hexdigest()}"

@@ -1,4 +1,8 @@
-"""A thread grows from the message that opens it, and has its id: asked for again, it is there. Binds nothing."""
+"""Discord threads: opened from a message, reopened when archived. Binds no session.
+
+Discord opens a thread from an existing message and gives the thread that message's id: opening it a second time is
+refused as a duplicate, so a retry finds the same thread.
+"""
 
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -19,11 +23,12 @@ from fairlead.render.safe_text import one_line
 
 _THREAD_NAME: Final = 100
 _ARCHIVE_AFTER_MIN: Final = 10080
-"""The longest there is: a week."""
+"""The longest that Discord offers: a week."""
 
 
-async def grow(rest: RestCalls, channel_id: int, outgoing: OutgoingMessage) -> str:
-    """The thread's id. A message that no thread can grow from is taken back: it would open nothing."""
+async def open_thread(rest: RestCalls, channel_id: int, outgoing: OutgoingMessage) -> str:
+    """Returns the thread's id. If Discord refuses the thread, its message is deleted: it announces a thread that will
+    never be."""
     message_id = int(outgoing.thread_from)
     name = one_line(outgoing.thread_name, _THREAD_NAME) or "session"
     try:
@@ -33,17 +38,17 @@ async def grow(rest: RestCalls, channel_id: int, outgoing: OutgoingMessage) -> s
                 channel_id, message_id, name=name, auto_archive_duration=_ARCHIVE_AFTER_MIN
             ),
         )
-    except DELIVERY_ERRORS as condition:
-        if discord_code(condition) == THREAD_EXISTS:
+    except DELIVERY_ERRORS as failure:
+        if discord_code(failure) == THREAD_EXISTS:
             return outgoing.thread_from
-        if isinstance(condition, DeliveryImpossible):
-            await _take_back(rest, channel_id, message_id)
+        if isinstance(failure, DeliveryImpossible):
+            await _delete_opening_message(rest, channel_id, message_id)
         raise
     return outgoing.thread_from
 
 
-async def reopening(rest: RestCalls, channel_id: int, edit: Callable[[], Awaitable[object]]) -> None:
-    """Sending reopens an archived thread by itself; editing in it is refused until somebody does."""
+async def edit_reopening(rest: RestCalls, channel_id: int, edit: Callable[[], Awaitable[object]]) -> None:
+    """Discord reopens an archived thread for a new message, but refuses edits in it until somebody reopens it."""
     try:
         await edit()
     except discord.HTTPException as refused:
@@ -57,8 +62,8 @@ async def unarchive(rest: RestCalls, channel_id: int, urgency: Urgency) -> None:
     await rest.once(urgency, lambda client: client.http.edit_channel(channel_id, archived=False))
 
 
-async def _take_back(rest: RestCalls, channel_id: int, message_id: int) -> None:
+async def _delete_opening_message(rest: RestCalls, channel_id: int, message_id: int) -> None:
     try:
         await rest.once(Urgency.ANSWER, lambda client: client.http.delete_message(channel_id, message_id, reason=None))
-    except DELIVERY_ERRORS as condition:
-        log.info("an opening message stayed", message_id=str(message_id), message=repr(condition))
+    except DELIVERY_ERRORS as failure:
+        log.info("an opening message stayed", message_id=str(message_id), message=repr(failure))

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, Final, cast
 
@@ -12,7 +12,7 @@ import discord
 
 from fairlead.channels.discord.outbound.rest import RestCalls
 from fairlead.channels.push.rate_limit import Urgency
-from fairlead.ports import OutgoingMessage
+from fairlead.ports import OutgoingMessage, View
 
 WEBHOOK_NAME: Final = "Fairlead"
 _UNKNOWN_WEBHOOK: Final = 10015
@@ -25,8 +25,8 @@ def allowed_name(name: str) -> str:
     return _INSIDE_FORBIDDEN_WORDS.sub("·", name)[:_LONGEST_NAME]
 
 
-class _Once:
-    """A session that asks once: discord.py would post again after a 500, and webhooks know no nonce."""
+class _SingleAttemptSession:
+    """Makes each request once: discord.py would post again after a 500, and webhooks know no nonce."""
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session = session
@@ -39,47 +39,53 @@ class _Once:
                     raise discord.DiscordServerError(response, await response.text())
                 yield response
         except aiohttp.ClientConnectorError:
-            raise  # nobody there: nothing was posted
+            raise  # no connection was made: nothing was posted
         except aiohttp.ClientOSError as lost:
             raise aiohttp.ServerDisconnectedError(str(lost)) from lost
 
 
 class Webhooks:
-    def __init__(self, rest: RestCalls, name_of: Callable[[OutgoingMessage], str]) -> None:
+    def __init__(self, rest: RestCalls, view: View) -> None:
         self._rest = rest
-        self._name_of = name_of
+        self._view = view
         self._known: dict[int, int] = {}
         self._tokens: dict[int, str] = {}
-        self._looking: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._lookup_locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def send(self, outgoing: OutgoingMessage, **said: Any) -> str:
-        """Into the thread, never into its parent: a webhook lives in the parent and must be told the thread."""
+    async def send(self, outgoing: OutgoingMessage, **content: Any) -> str:
+        """Into the thread, never into its parent: a webhook belongs to the parent and must be told the thread."""
         parent = int(outgoing.destination.parent_conversation_id or 0)
         thread = discord.Object(int(outgoing.destination.conversation_id))
-        given = {name: value for name, value in said.items() if value not in (None, [])}
+        given = {name: value for name, value in content.items() if value not in (None, [])}
 
-        async def sent(client: discord.Client) -> discord.WebhookMessage:
-            name = allowed_name(self._name_of(outgoing))
+        async def send_by_webhook(client: discord.Client) -> discord.WebhookMessage:
+            name = allowed_name(self._sender_name(outgoing))
             webhook = await self._webhook(client, parent)
             try:
                 return await webhook.send(**given, thread=thread, username=name, wait=True)
             except discord.NotFound as gone:
                 if gone.code != _UNKNOWN_WEBHOOK:
                     raise
-                if self._known.get(parent) == webhook.id:  # somebody deleted it: make another, unless another did
+                if (
+                    self._known.get(parent) == webhook.id
+                ):  # somebody deleted it: make one, unless another call already did
                     del self._known[parent]
                 webhook = await self._webhook(client, parent)
                 return await webhook.send(**given, thread=thread, username=name, wait=True)
 
-        message = await self._rest.once(Urgency.ANSWER, sent)
+        message = await self._rest.once(Urgency.ANSWER, send_by_webhook)
         return str(message.id)
 
+    def _sender_name(self, outgoing: OutgoingMessage) -> str:
+        session = self._view.session(outgoing.session_key)
+        return f"{session.project} · {session.runtime}" if session is not None else "Fairlead"
+
     async def _webhook(self, client: discord.Client, channel_id: int) -> discord.Webhook:
-        async with self._looking[channel_id]:  # two threads of one channel at once need one
+        async with self._lookup_locks[channel_id]:  # two threads of one channel at once need one webhook
             if channel_id not in self._known:
                 await self._find_or_make(client, channel_id)
         webhook = discord.Webhook.partial(self._known[channel_id], self._tokens[channel_id], client=client)
-        webhook.session = cast("aiohttp.ClientSession", _Once(webhook.session))
+        webhook.session = cast("aiohttp.ClientSession", _SingleAttemptSession(webhook.session))
         return webhook
 
     async def _find_or_make(self, client: discord.Client, channel_id: int) -> None:

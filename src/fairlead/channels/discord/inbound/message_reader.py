@@ -1,0 +1,96 @@
+"""Reads a Discord message as an `Inbound`, if it is for the agent and its author may talk to it. Submits nothing."""
+
+from typing import Final
+
+import discord
+
+from fairlead.channels.discord.inbound.bot_identity import BotIdentity
+from fairlead.channels.discord.inbound.inbound_message import inbound_of
+from fairlead.channels.discord.inbound.places import Place, Places, names_us
+from fairlead.channels.discord.inbound.stranger_log import StrangerLog
+from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
+from fairlead.channels.push.rate_limit import Urgency
+from fairlead.core.inbound import Inbound
+from fairlead.core.keys import parse_session_key
+from fairlead.observe import log
+from fairlead.ports import Gate, View
+
+_PROMPTS: Final = frozenset({discord.MessageType.default, discord.MessageType.reply})
+
+
+class MessageReader:
+    def __init__(
+        self,
+        gate: Gate,
+        view: View,
+        *,
+        places: Places,
+        rest: RestCalls,
+        stranger_log: StrangerLog,
+        identity: BotIdentity,
+    ) -> None:
+        self._gate = gate
+        self._view = view
+        self._places = places
+        self._rest = rest
+        self._stranger_log = stranger_log
+        self._identity = identity
+
+    async def read(self, message: discord.Message, known: Place | None = None) -> Inbound | None:
+        """None for every message that is not meant for the agent, or whose author may not talk to it. `known` is the
+        message's place, for messages read from the history: those do not say which server they are from."""
+        if message.author.bot or message.webhook_id is not None or message.type not in _PROMPTS:
+            return None
+        guild_id = known.guild_id if known is not None else (message.guild.id if message.guild is not None else None)
+        if not self._places.serves(guild_id):
+            return None
+        person = self._places.person(message.author.id)
+        if not self._gate.allows(person):
+            self._note_stranger(message, guild_id)
+            return None
+        place = known or await self.find_place(message.channel, guild_id, message.channel.id, message.author.id)
+        if place is None or not self._is_addressed(message, place):
+            return None
+        bot_id = self._identity.bot_id
+        return inbound_of(message, place, person=person, bot_id=bot_id, may_be_quoted=self._may_be_quoted)
+
+    async def find_place(self, channel: object, guild_id: int | None, channel_id: int, user_id: int) -> Place | None:
+        """By what discord.py or the journal knows, else by asking Discord."""
+        place = self._places.of(channel, guild_id=guild_id, channel_id=channel_id, user_id=user_id)
+        place = place or self.bound_place(channel_id)
+        if place is not None:
+            return place
+        try:
+            fetched = await self._rest.until_done(Urgency.ANSWER, lambda client: client.fetch_channel(channel_id))
+        except DELIVERY_ERRORS as failure:
+            log.warning("unknown place", conversation=str(channel_id), message=repr(failure))
+            return None
+        return self._places.of(fetched, guild_id=guild_id, channel_id=channel_id, user_id=user_id)
+
+    def bound_place(self, channel_id: int) -> Place | None:
+        """The place as the journal knows it, for events in which Discord tells no more than its id."""
+        bound = self._view.conversation(self._places.ref(channel_id))
+        key = parse_session_key(bound.session_key) if bound is not None else None
+        if bound is None or key is None:
+            return None
+        parent = bound.conversation.parent_conversation_id
+        kind = "thread" if parent is not None else ("dm" if key.kind == "user" else key.kind)
+        return Place(kind, bound.conversation, key, int(key.space_id) if key.space_id else None)
+
+    def _note_stranger(self, message: discord.Message, guild_id: int | None) -> None:
+        if guild_id is None or names_us(message, self._identity.bot_id) or self._is_bound(message.channel.id):
+            self._stranger_log.note(message.author.id, "a message")
+
+    def _is_bound(self, channel_id: int) -> bool:
+        return self._view.conversation(self._places.ref(channel_id)) is not None
+
+    def _is_addressed(self, message: discord.Message, place: Place) -> bool:
+        """Managed threads and direct messages need no mention; a channel needs it every time."""
+        if place.kind == "dm" or (place.kind == "thread" and self._is_bound(message.channel.id)):
+            return True
+        return names_us(message, self._identity.bot_id)
+
+    def _may_be_quoted(self, quoted: discord.Message) -> bool:
+        if self._identity.wrote(quoted):
+            return True
+        return not quoted.author.bot and self._gate.allows(self._places.person(quoted.author.id))

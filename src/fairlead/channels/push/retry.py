@@ -1,0 +1,54 @@
+"""Retrying the calls whose work is lost if nobody does it, and telling an outage from a single failure. Knows no
+service's API."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from random import random
+from typing import Final, TypeVar
+
+from fairlead.kit.backoff import Backoff
+from fairlead.ports import ChannelAway, DeliveryLater, OutcomeUnknown
+
+T = TypeVar("T")
+
+RETRY_BACKOFF: Final = Backoff(first=1.0, ceiling=30.0)
+AWAY_AFTER_FAILURES: Final = 3
+
+
+async def until_done(call: Callable[[], Awaitable[T]]) -> T:
+    """Repeat `call` until it succeeds. DeliveryImpossible passes through: that call can never succeed."""
+    attempt = 0
+    while True:
+        attempt += 1
+        wait = RETRY_BACKOFF.delay(attempt, random)
+        try:
+            return await call()
+        except DeliveryLater as later:
+            wait = max(wait, later.wait_sec)
+        except (ChannelAway, OutcomeUnknown):
+            pass  # both pass with time: the service is away, or its reply was lost
+        await asyncio.sleep(wait)
+
+
+class OutageDetector:
+    """Three calls in a row whose outcome nobody knows mean that the service is away, whatever each failure looked
+    like."""
+
+    def __init__(self) -> None:
+        self._failures = 0
+
+    @property
+    def is_away(self) -> bool:
+        return self._failures >= AWAY_AFTER_FAILURES
+
+    def count_success(self) -> None:
+        self._failures = 0
+
+    def count_failure(self, failure: Exception) -> Exception:
+        """The error to raise for this failure: ChannelAway during an outage, so that the outage uses up none of a
+        delivery's attempts."""
+        if not isinstance(failure, OutcomeUnknown):
+            self._failures = 0  # a refusal of any kind proves that the service is there
+            return failure
+        self._failures += 1
+        return ChannelAway() if self.is_away else failure
