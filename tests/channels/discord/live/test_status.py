@@ -159,6 +159,3 @@ def test_a_status_posted_anew_whose_reply_was_lost_is_the_one_that_is_edited() -
         assert "Done in" in board.standing[2]
 
     run_virtually(story())
-
-
-@pytest.mark.anyio
