@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from fairlead.channels.discord.live.status_text import status_text
-from fairlead.channels.discord.outbound.question_buttons import answer_form, question_view
+from fairlead.channels.discord.outbound.question_buttons import question_view, response_form
 from fairlead.channels.push.job_status import StatusContent
 from fairlead.core.job_states import JobState
 from fairlead.core.views import QuestionView
@@ -33,4 +33,4 @@ async def test_every_kind_of_question_can_be_asked(lang: str, kind: str) -> None
         deadline="2026-01-05T08:00:00.000Z",
     )
     assert question_view(question, "abcd", lang).children
-    assert answer_form(question, "abcd", lang).title
+    assert response_form(question, "abcd", lang).title
