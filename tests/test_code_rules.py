@@ -57,7 +57,7 @@ def test_every_task_has_an_owner():
 
 # --- names ---------------------------------------------------------------------------------------------------------
 
-NAMES_NOT_CHECKED_YET = ("channels/discord", "channels/push")
+NAMES_NOT_CHECKED_YET: tuple[str, ...] = ()
 IRREGULAR_PARTICIPLE = re.compile(
     "(mis|un)?(begun|born|bound|brought|built|caught|done|drawn|felt|found|gone|grown|heard|held|kept|known|laid|learnt"
     "|led|left|lost|made|meant|met|paid|said|sent|shown|sold|spent|stood|stuck|swept|taught|thought|told|torn|understood"

@@ -1,4 +1,4 @@
-"""Discord, on discord.py: the only room that knows it."""
+"""Discord as a channel. No other package imports discord.py."""
 
 from fairlead.channels.discord.channel import DiscordChannel
 

@@ -1,4 +1,4 @@
-"""What each new gateway session brings up to date: marks, direct messages, slash commands, left-over statuses."""
+"""Each new gateway session brings these up to date: marks, direct messages, slash commands, left-over statuses."""
 
 import asyncio
 

@@ -36,7 +36,7 @@ class GuildReport(msgspec.Struct, frozen=True):
 
 
 class ApplicationSeen(msgspec.Struct, frozen=True):
-    """What Discord knows about the owner of a token."""
+    """The application that a token belongs to, as Discord describes it."""
 
     application_id: str
     bot_id: str
@@ -131,7 +131,7 @@ def findings(
     application_id: str = "",
     webhook_identity: bool = False,
 ) -> list[Finding]:
-    """What is right and what is not, each with what to do."""
+    """Each check with its outcome, and the next step where it failed."""
     link = invite_link(seen.application_id, webhook_identity=webhook_identity, guild_id=guild_id)
     found = [Finding(ok=True, text=f"The token is {seen.bot_name}'s (application {seen.application_id}).")]
     if application_id not in {"", seen.application_id}:

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
-import pytest
 
 from fairlead.channels.discord.live.status_message import POST_AGAIN_AFTER_SEC, StatusMessage
 from fairlead.channels.discord.outbound.rest import CALLS_PER_SECOND, CurrentClient, RestCalls

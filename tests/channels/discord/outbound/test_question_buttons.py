@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.channels.discord.outbound.question_buttons import answer_form, custom_id, parse_custom_id, question_view
+from fairlead.channels.discord.outbound.question_buttons import response_form, custom_id, parse_custom_id, question_view
 from fairlead.core.views import QuestionView
 from fairlead.render.words import CATALOGUES
 
@@ -23,7 +23,7 @@ async def test_every_kind_of_question_can_be_asked(lang: str, kind: str) -> None
         deadline="2026-01-05T08:00:00.000Z",
     )
     assert question_view(question, "abcd", lang).children
-    assert answer_form(question, "abcd", lang).title
+    assert response_form(question, "abcd", lang).title
 
 
 @given(st.text(alphabet="abcdef0123456789", min_size=4, max_size=8), st.integers(1), st.sampled_from(["allow", "opt3"]))

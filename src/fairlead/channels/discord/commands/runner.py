@@ -1,4 +1,4 @@
-"""Where slash commands are answered: acknowledged at once, then asked of the gate, then drawn. Knows no command."""
+"""Runs slash commands: acknowledges them at once, asks the gate, shows the reply. Knows no single command."""
 
 import io
 from collections.abc import Awaitable, Callable, Mapping
@@ -49,7 +49,7 @@ class CommandRunner(msgspec.Struct, frozen=True):
     rest: RestCalls
 
     async def run(self, interaction: Interaction, spec: CommandSpec, typed: Typed) -> None:
-        """Ask the gate and draw the reply. What was typed, by field, also fills the sentence of a refusal."""
+        """Ask the gate and draw the reply. The typed values also fill the gaps of a refusal's sentence."""
 
         async def ask_gate(caller: Caller, lang: str) -> FormattedReply:
             request = self._make_request(interaction, spec, typed)
@@ -84,7 +84,7 @@ class CommandRunner(msgspec.Struct, frozen=True):
         ask_gate: Callable[[Caller, str], Awaitable[FormattedReply]],
         gaps: dict[str, str],
     ) -> None:
-        # before anything else: Discord waits three seconds, whatever the disk does
+        # Discord waits three seconds, whatever the disk does: the acknowledgement comes before anything else.
         if not await acknowledge(interaction, ephemeral=True, thinking=True):
             return
         lang = self.callers.language(interaction)
@@ -93,8 +93,8 @@ class CommandRunner(msgspec.Struct, frozen=True):
             formatted = await ask_gate(self.callers.caller(interaction), lang)
         except FairleadError as refusal:
             formatted = FormattedReply(refusal_line(refusal, lang, **gaps))
-        except DELIVERY_ERRORS as condition:
-            log_failure("a command did not reach Discord", error(Code.E_DISCORD_RATE_LIMIT, repr(condition)))
+        except DELIVERY_ERRORS as failure:
+            log_failure("a command did not reach Discord", error(Code.E_DISCORD_RATE_LIMIT, repr(failure)))
             formatted = FormattedReply(refusal_line(error(Code.E_DISCORD_RATE_LIMIT), lang))
         except Exception as fault:  # a command that crashes is answered, and the next one works
             log_failure("a command crashed", fault)
@@ -147,8 +147,8 @@ class CommandRunner(msgspec.Struct, frozen=True):
                 raise error(Code.E_THREAD_ACCESS_FAILED, "The thread is locked.")
             if state.get("archived"):
                 await unarchive(self.rest, thread_id, Urgency.ANSWER)
-        except DELIVERY_ERRORS as condition:
-            raise error(Code.E_THREAD_ACCESS_FAILED, str(condition.__cause__ or condition)) from condition
+        except DELIVERY_ERRORS as failure:
+            raise error(Code.E_THREAD_ACCESS_FAILED, str(failure.__cause__ or failure)) from failure
         return f"<#{thread_id}> {link_to(int(thread.get('guild_id') or 0) or None, thread_id)}"
 
 

@@ -65,33 +65,36 @@ class DiscordAttachments:
     async def fetch(self, job: JobView) -> tuple[Attachment, ...]:
         """All attachments in order. A refused file stays without its bytes, and the person is told the reason."""
         fetched: list[Attachment] = []
-        total = images = 0
-        fresh: dict[str, str] | None = None
+        budget = _MessageBudget()
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=TIME_LIMIT_SEC)) as web:
             for number, attachment in enumerate(job.attachments, 1):
                 if attachment.blob or attachment.path:
                     fetched.append(attachment)
                     continue
-                kind = media_type(attachment)
-                images += bool(kind)
                 try:
-                    if kind and images > MAX_IMAGES:
-                        raise AttachmentRefused(f"only {MAX_IMAGES} pictures go with one message")
-                    room = min(MAX_FILE_BYTES, MAX_TOTAL_BYTES - total)
-                    data = await self._download(web, attachment.url, attachment.size, room)
-                    if data is None:
-                        fresh = fresh if fresh is not None else await self._fresh_urls(job)
-                        data = await self._download(web, fresh.get(_address(attachment.url), ""), attachment.size, room)
-                    if data is None:
-                        raise error(Code.E_ATTACHMENT_GONE, f"{clean_name(attachment.name)} is no longer there.")
+                    data = await self._fetch_one(web, job, attachment, budget)
                 except AttachmentRefused as refused:
                     log.warning("attachment refused", job_id=job.job_id, message=str(refused))
                     fetched.append(msgspec.structs.replace(attachment, name=clean_name(attachment.name)))
                     await self._tell_refused(job, clean_name(attachment.name), refused)
-                    continue
-                total += len(data)
-                fetched.append(await self._keep(f"{job.job_id}-{number}", job, attachment, kind, data))
+                else:
+                    fetched.append(await self._keep(f"{job.job_id}-{number}", job, attachment, data))
         return tuple(fetched)
+
+    async def _fetch_one(
+        self, web: aiohttp.ClientSession, job: JobView, attachment: Attachment, budget: "_MessageBudget"
+    ) -> bytes:
+        room = budget.room_for(attachment)
+        data = await self._download(web, attachment.url, attachment.size, room)
+        if data is None:
+            if budget.fresh_urls is None:
+                budget.fresh_urls = await self._fresh_urls(job)
+            url = budget.fresh_urls.get(_address(attachment.url), "")
+            data = await self._download(web, url, attachment.size, room)
+        if data is None:
+            raise error(Code.E_ATTACHMENT_GONE, f"{clean_name(attachment.name)} is no longer there.")
+        budget.bytes_fetched += len(data)
+        return data
 
     async def _tell_refused(self, job: JobView, name: str, refused: AttachmentRefused) -> None:
         """No file is dropped silently: a remark under the message names it."""
@@ -106,7 +109,7 @@ class DiscordAttachments:
             await self._remarks.tell(message, job.person, "reply.file.refused", name=name, reason=str(refused))
 
     async def _download(self, web: aiohttp.ClientSession, url: str, claimed: int, room: int) -> bytes | None:
-        """The bytes; None if they are no longer there. Raises AttachmentRefused for what must not be fetched."""
+        """The bytes; None if they are no longer there. Raises AttachmentRefused for a file that must not be fetched."""
         if not url:
             return None
         self._check(url)
@@ -156,9 +159,9 @@ class DiscordAttachments:
             return {}
         return {_address(a.url): a.url for a in message.attachments}
 
-    async def _keep(self, mark: str, job: JobView, attachment: Attachment, kind: str, data: bytes) -> Attachment:
+    async def _keep(self, mark: str, job: JobView, attachment: Attachment, data: bytes) -> Attachment:
         """`mark` tells two files of one name apart."""
-        name = clean_name(attachment.name)
+        name, kind = clean_name(attachment.name), media_type(attachment)
         if kind:
             blob = await self._blobs.put(data)
             return Attachment(name=name, media_type=kind, size=len(data), url=attachment.url, blob=blob)
@@ -170,8 +173,24 @@ class DiscordAttachments:
         )
 
 
+class _MessageBudget:
+    """What the files of one message have used up, and their new addresses, which are asked for once."""
+
+    def __init__(self) -> None:
+        self.bytes_fetched = 0
+        self.fresh_urls: dict[str, str] | None = None
+        self._pictures = 0
+
+    def room_for(self, attachment: Attachment) -> int:
+        """The bytes that this file may have."""
+        self._pictures += bool(media_type(attachment))
+        if media_type(attachment) and self._pictures > MAX_IMAGES:
+            raise AttachmentRefused(f"only {MAX_IMAGES} pictures go with one message")
+        return min(MAX_FILE_BYTES, MAX_TOTAL_BYTES - self.bytes_fetched)
+
+
 def media_type(attachment: Attachment) -> str:
-    """The picture's type by its content type, else by its extension; empty for what is no picture."""
+    """The picture's type by its content type, else by its extension; empty for other files."""
     claimed = attachment.media_type.lower().partition(";")[0].strip()
     if claimed:
         return claimed if claimed in _TYPES.values() else ""
@@ -205,5 +224,5 @@ def _write_private_file(directory: Path, name: str, data: bytes) -> Path:
 
 
 def _address(url: str) -> str:
-    """What stays the same when an address is signed anew."""
+    """The part of an address that a new signature leaves as it is."""
     return urlsplit(url).path

@@ -1,9 +1,11 @@
-"""Who the bot is on Discord. The gateway fills it in with each new session; before the first one it is nobody."""
+"""Who the bot is on Discord. Each new gateway session fills it in."""
 
 import discord
 
 
 class BotIdentity:
+    """Before the first session its ids match no message."""
+
     def __init__(self) -> None:
         self.bot_id = 0
         self._application_id: int | None = None

@@ -1,4 +1,4 @@
-"""What waits in a conversation's inbox: events of the gateway, and requests to catch up on what it did not send."""
+"""The items of a conversation's inbox: events of the gateway, and requests to catch up on those it did not send."""
 
 from collections.abc import Sequence
 from typing import TypeAlias

@@ -40,7 +40,7 @@ def attachments_of(message: discord.Message) -> tuple[Attachment, ...]:
 
 
 def quote_in(message: discord.Message, may_be_quoted: Callable[[discord.Message], bool]) -> str:
-    """The text that is replied to. A stranger's words stay out of the prompt, and that is said."""
+    """The text that the message replies to. A stranger's words stay out of the prompt, and the prompt says so."""
     quoted = message.reference.resolved if message.reference is not None else None
     if not isinstance(quoted, discord.Message):
         return ""
@@ -50,7 +50,7 @@ def quote_in(message: discord.Message, may_be_quoted: Callable[[discord.Message]
 
 
 def reacted_inbound(message: discord.Message, place: Place, *, person: str, is_own: bool) -> Inbound:
-    """A message that somebody pointed at. Another's words are marked as such: they are data, not an order."""
+    """A message that a person reacted to. Words of another author are marked as such: they are data, not an order."""
     text = message.content
     if not is_own:
         quoted = "\n".join(f"> {line}" for line in text.splitlines())
@@ -67,12 +67,12 @@ def reacted_inbound(message: discord.Message, place: Place, *, person: str, is_o
 
 
 def discord_message_id(job: JobView) -> int | None:
-    """The message that a job is about: the one that was said to us, or the one that somebody pointed at. None for a
-    job that no message of Discord began."""
+    """The message that a job is about: the one written to us, or the one that a person reacted to. None for a job that
+    no Discord message began."""
     number = written_message(job.message_id)
     return int(number) if number is not None and number.isdecimal() else None
 
 
 def said_message_id(job: JobView) -> int | None:
-    """The message that was said to us, whose words are the job's prompt; None for one that was only pointed at."""
+    """The message written to us, whose words are the job's prompt; None for one that a person only reacted to."""
     return int(job.message_id) if job.message_id.isdecimal() else None

@@ -55,7 +55,7 @@ class MessageReader:
         return inbound_of(message, place, person=person, bot_id=bot_id, may_be_quoted=self._may_be_quoted)
 
     async def find_place(self, channel: object, guild_id: int | None, channel_id: int, user_id: int) -> Place | None:
-        """By what discord.py or the journal knows, else by asking Discord."""
+        """As discord.py or the journal knows it; Discord is asked only if both do not."""
         place = self._places.of(channel, guild_id=guild_id, channel_id=channel_id, user_id=user_id)
         place = place or self.bound_place(channel_id)
         if place is not None:

@@ -46,7 +46,7 @@ class InboundMessages:
         self._is_halted = False
 
     def catch_up(self) -> None:
-        """In every conversation of ours, after a new gateway session: Discord does not send again what it missed."""
+        """In every conversation of ours, after a new gateway session: Discord does not send missed messages again."""
         for channel_id, since in self._catch_up.begin().items():
             self.catch_up_in(channel_id, since)
 

@@ -72,7 +72,7 @@ def mention_of(bot_id: int) -> re.Pattern[str]:
 
 
 def without_mention(text: str, bot_id: int) -> str:
-    """What is left for the agent: at the ends the mention is an address, in the middle it is a word."""
+    """The text for the agent: at the ends the mention is an address and goes, in the middle it is a word and stays."""
     mention = mention_of(bot_id).pattern
     return re.sub(rf"^\s*(?:{mention}\s*)+|(?:\s*{mention})+\s*$", "", text)
 

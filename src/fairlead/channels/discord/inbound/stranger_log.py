@@ -1,4 +1,4 @@
-"""Who is not served, noted in the log at a limited rate. Answers nobody."""
+"""Strangers (people who are not served), noted in the log at a limited rate. Tells them nothing."""
 
 import asyncio
 from typing import Final

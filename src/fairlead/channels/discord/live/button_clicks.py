@@ -61,7 +61,7 @@ class ButtonClicks:
             line = _refusal_text(error(Code.E_QUESTION_CLOSED), question, lang)
             await interaction.response.send_message(line, ephemeral=True)
         elif button.verb == "other":
-            form = question_buttons.answer_form(question, self._view.state_id, lang)
+            form = question_buttons.response_form(question, self._view.state_id, lang)
             await interaction.response.send_modal(form)
         elif button.verb == "form" and not any(
             question_buttons.read_form(question, question_buttons.form_fields(data))
@@ -95,7 +95,7 @@ class ButtonClicks:
             await self._redraw(interaction, {"view": view}, is_acknowledged=acknowledged)
         else:
             all_chosen = msgspec.structs.replace(response, chosen=settled.chosen)  # together with the earlier choices
-            edit = _answered_edit(interaction, all_chosen, lang, was_gone=not question.job_is_live)
+            edit = _response_edit(interaction, all_chosen, lang, was_gone=not question.job_is_live)
             await self._redraw(interaction, edit, is_acknowledged=acknowledged)
 
     async def _redraw(
@@ -156,7 +156,7 @@ class ButtonClicks:
             log.info("a settled question kept its buttons", message_id=str(message_id), message=repr(failure))
 
 
-def _answered_edit(
+def _response_edit(
     interaction: discord.Interaction[Any], response: RespondToQuestion, lang: str, *, was_gone: bool
 ) -> dict[str, Any]:
     line = say(lang, "question.carried_over") if was_gone else ""

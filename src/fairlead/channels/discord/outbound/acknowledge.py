@@ -1,4 +1,5 @@
-"""The first word to an interaction: within three seconds, and again where the line broke or was silent. No more."""
+"""Acknowledges an interaction within Discord's three seconds, with a second attempt if the first one's reply was lost.
+Replies nothing."""
 
 import asyncio
 from typing import Any, Final
@@ -10,12 +11,12 @@ from fairlead.channels.discord.outbound.rest import ALREADY_ACKNOWLEDGED
 from fairlead.observe import log
 
 _LIMITS_SEC: Final = (2.0, 10.0)
-"""The second attempt still comes within Discord's three seconds; it may take longer, for its reply at least tells
-whether the first was heard."""
+"""The second attempt begins within Discord's three seconds. It may take longer, because its reply at least tells
+whether the first one arrived."""
 
 
 async def acknowledge(interaction: discord.Interaction[Any], **how: bool) -> bool:
-    """Whether Discord knows that we are at it. What it refuses because an earlier attempt had worked, has worked."""
+    """True if Discord has the acknowledgement; it refuses a second one only if the first one arrived."""
     problem: Exception | None = None
     for limit in _LIMITS_SEC:
         try:

@@ -24,7 +24,7 @@ _OPTION_LABEL: Final = 100
 _MODAL_TITLE: Final = 45
 _MODAL_LABEL: Final = 45
 _MODAL_FIELDS: Final = 5
-_ANSWER_LENGTH: Final = 2000
+_RESPONSE_LENGTH: Final = 2000
 _AND: Final = ", "
 
 _STYLE: Final = {
@@ -110,8 +110,8 @@ def _add_choices(view: discord.ui.View, question: QuestionView, state_id: str) -
         )
 
 
-def answer_form(question: QuestionView, state_id: str, lang: str) -> discord.ui.Modal:
-    """A field for each question: what to write where no choice fits."""
+def response_form(question: QuestionView, state_id: str, lang: str) -> discord.ui.Modal:
+    """A field for each question, for a response that is none of the choices."""
     title = one_line(say(lang, "question.your_answer"), _MODAL_TITLE)
     form = discord.ui.Modal(title=title, timeout=None, custom_id=custom_id(state_id, question.question_id, "form"))
     texts = [item.header or item.text for item in question.items[:_MODAL_FIELDS]] or [title]
@@ -121,7 +121,7 @@ def answer_form(question: QuestionView, state_id: str, lang: str) -> discord.ui.
                 label=one_line(text, _MODAL_LABEL) or title,
                 custom_id=f"field{number}",
                 style=discord.TextStyle.paragraph,
-                max_length=_ANSWER_LENGTH,
+                max_length=_RESPONSE_LENGTH,
                 required=len(texts) == 1,
             )
         )

@@ -32,6 +32,6 @@ class SentNonces:
     def is_of_another(self, message_id: str, nonce: str) -> bool:
         return self._by_message.get(message_id, nonce) != nonce
 
-    def nonce(self, what: str) -> str:
-        """For messages that the outbox does not send: at most 25 characters, the same for the same `what`, and ours."""
-        return f"{self._prefix}{hashlib.blake2b(what.encode(), digest_size=10).hexdigest()}"
+    def nonce(self, purpose: str) -> str:
+        """For messages that the outbox does not send: at most 25 characters, the same for the same purpose."""
+        return f"{self._prefix}{hashlib.blake2b(purpose.encode(), digest_size=10).hexdigest()}"

@@ -66,9 +66,8 @@ class Webhooks:
             except discord.NotFound as gone:
                 if gone.code != _UNKNOWN_WEBHOOK:
                     raise
-                if (
-                    self._known.get(parent) == webhook.id
-                ):  # somebody deleted it: make one, unless another call already did
+                # Somebody deleted the webhook: it is forgotten, unless another call has already made a new one.
+                if self._known.get(parent) == webhook.id:
                     del self._known[parent]
                 webhook = await self._webhook(client, parent)
                 return await webhook.send(**given, thread=thread, username=name, wait=True)
