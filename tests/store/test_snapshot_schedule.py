@@ -76,7 +76,7 @@ def test_a_snapshot_that_has_no_room_is_tried_again_and_ends_nothing():
         keeping = _Keeping(SnapshotPace(5, 60.0))
         await asyncio.sleep(0)
         keeping.append(5)
-        keeping.disk.capacity = keeping.disk.used + len(encoded([seen(n) for n in range(1, 6)]))
+        keeping.disk.capacity = keeping.disk.used_bytes + len(encoded([seen(n) for n in range(1, 6)]))
         await asyncio.sleep(1)
         found = [keeping.covered()]
         keeping.disk.capacity = None

@@ -122,7 +122,7 @@ def test_help_shows_how_each_command_is_used_in_the_readers_language():
     shown = dict(line.split("  ", 1) for line in LINE.help_lines())
     assert shown["/cancel [JOB]"].strip() == "Cancel what runs here and what waits"
     assert "/project create NAME PATH TOOLS DEFAULT_TOOL [ARGS_JSON]" in shown
-    assert any(line.endswith("セッションの使用量情報を表示する") for line in LINE.help_lines("ja"))
+    assert any(line.endswith("セッションの使用量情報を表示する") for line in CommandLine(lang="ja").help_lines())
 
 
 @pytest.mark.parametrize("lang", CATALOGUES)

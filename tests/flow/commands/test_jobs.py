@@ -112,7 +112,7 @@ async def test_on_a_full_disk_cancel_stops_what_runs_and_says_that_a_queued_job_
     async with flow_house() as flow:
         running = (await flow.say("/hang")).job_id
         queued = (await flow.say("two")).job_id
-        flow.disk.capacity = flow.disk.used + 50
+        flow.disk.capacity = flow.disk.used_bytes + 50
         caught_in_it = asyncio.ensure_future(flow.say("caught in it"))
         await asyncio.sleep(10)
         assert flow.journal.is_stalled

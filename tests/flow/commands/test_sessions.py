@@ -55,8 +55,8 @@ async def test_the_tool_changes_from_the_next_job_on():
         await flow.until(lambda: len(flow.state.running) == 1)
         reply = await flow.command(ask.Tool("other"))
         assert reply == told.ToolSet("other", from_next_job=True)
-        assert (await flow.answered("next")).tool == "other"
-        assert flow.state.jobs[running.job_id].tool == "echo"
+        assert (await flow.answered("next")).runtime == "other"
+        assert flow.state.jobs[running.job_id].runtime == "echo"
         assert await refused(flow.command(ask.Tool("vim"))) is Code.E_TOOL_NOT_ENABLED
 
 

@@ -64,7 +64,7 @@ async def test_an_answer_for_which_there_is_no_room_to_compose_is_composed_later
     async with flow_house(runtimes=[saying("word " * 20_000)], channels=[channel], history=channel.history) as flow:
         await flow.say("hello")
         await flow.until(lambda: bool(flow.state.outbox))
-        flow.disk.capacity = flow.disk.used + 5000
+        flow.disk.capacity = flow.disk.used_bytes + 5000
         await asyncio.sleep(1)
         flow.disk.capacity = None
         await flow.quiet()

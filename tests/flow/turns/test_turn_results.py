@@ -51,7 +51,7 @@ async def test_a_long_answer_on_a_full_disk_waits_for_room_and_is_not_lost():
     async with flow_house(runtimes=[agent], channels=[]) as flow:
         receipt = await flow.say("hello")
         await flow.until(lambda: agent.open == 1)
-        flow.disk.capacity = flow.disk.used + 1000
+        flow.disk.capacity = flow.disk.used_bytes + 1000
         await asyncio.sleep(100)
         assert flow.journal.is_stalled
         flow.disk.capacity = None

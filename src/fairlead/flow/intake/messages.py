@@ -44,7 +44,7 @@ class MessageIntake:
         text = clean_text(text)
         prompt = quotation_of(job) + text
         if prompt == await self._prompt_of(job):
-            return False  # Discord reports a link preview as an edit: no reason to tell a person of a full disk
+            return False  # a channel may report a link preview as an edit: no reason to tell a person of a full disk
         self._ledger.check_disk_space()
         # A quotation that is kept beside a blob stays there: a line would not tell where the quotation ends.
         blob = await self._blob_for(prompt, own_words=text, always=bool(job.prompt_blob and job.prompt))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.channels.discord.outbound.question_buttons import response_form, custom_id, parse_custom_id, question_view
+from fairlead.channels.discord.outbound.question_buttons import custom_id, parse_custom_id, question_view, response_form
 from fairlead.core.views import QuestionView
 from fairlead.render.words import CATALOGUES
 
