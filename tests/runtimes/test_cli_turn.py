@@ -12,18 +12,17 @@ import pytest
 from fairlead.core.engine import (
     Diagnostic,
     EngineEvent,
-    Invocation,
     Ready,
     ToolEnded,
     ToolStarted,
     TurnEnded,
-    TurnFailed,
 )
 from fairlead.errors import Code
 from fairlead.runtimes.cli_turn import CliCommand, CliTurn
 from fairlead.runtimes.codex.translate import CodexTranslator
 from fairlead.runtimes.codex.wire import Usage
 from tests.runtimes.harness import CASTS, Cast, ReplayStage
+from tests.runtimes.outcomes import failure_in, outcome
 from tests.support.runtime_contract import closing, invocation, only, processes_of, run, until_it_runs
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A18", "A10")]
@@ -40,19 +39,6 @@ def stage(request: pytest.FixtureRequest, tmp_path: Path) -> ReplayStage:
 @pytest.fixture(params=PER_TURN)
 def one_turn(request: pytest.FixtureRequest, tmp_path: Path) -> ReplayStage:
     return ReplayStage(request.param, tmp_path)
-
-
-async def outcome(stage: ReplayStage, turn: Invocation | None = None, /, **switches: object) -> list[EngineEvent]:
-    turn = turn or invocation(stage.root, "hello")
-    async with closing(stage.runtime("answers", **switches)) as runtime:
-        events = await run(runtime, turn)
-    assert processes_of(turn) == []
-    return events
-
-
-def failure_in(events: list[EngineEvent]) -> TurnFailed:
-    assert isinstance(events[-1], TurnFailed), events[-1]
-    return events[-1]
 
 
 async def test_a_program_that_is_not_there(stage: ReplayStage):

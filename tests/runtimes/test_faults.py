@@ -4,15 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.core.engine import (
-    EngineEvent,
-    Invocation,
-    TurnFailed,
-)
 from fairlead.errors import Code
 from fairlead.render.words import error_next_step
 from tests.runtimes.harness import CASTS, Cast, ReplayStage
-from tests.support.runtime_contract import closing, invocation, processes_of, run
+from tests.runtimes.outcomes import failure_in, outcome
+from tests.support.runtime_contract import closing, invocation, run
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A18", "A10")]
 
@@ -28,19 +24,6 @@ def stage(request: pytest.FixtureRequest, tmp_path: Path) -> ReplayStage:
 @pytest.fixture(params=PER_TURN)
 def one_turn(request: pytest.FixtureRequest, tmp_path: Path) -> ReplayStage:
     return ReplayStage(request.param, tmp_path)
-
-
-async def outcome(stage: ReplayStage, turn: Invocation | None = None, /, **switches: object) -> list[EngineEvent]:
-    turn = turn or invocation(stage.root, "hello")
-    async with closing(stage.runtime("answers", **switches)) as runtime:
-        events = await run(runtime, turn)
-    assert processes_of(turn) == []
-    return events
-
-
-def failure_in(events: list[EngineEvent]) -> TurnFailed:
-    assert isinstance(events[-1], TurnFailed), events[-1]
-    return events[-1]
 
 
 async def test_an_exit_code_without_a_word(one_turn: ReplayStage):

@@ -9,7 +9,7 @@ from fairlead.ports import ChannelAway
 from fairlead.testing.channel import ChannelHistory, RecordingChannel, Weather
 from fairlead.testing.clock import run_virtually
 from tests.flow.harness import OWNER, flow_house, place, virtually
-from tests.flow.outbox.test_outbox import Skies, chat, saying
+from tests.flow.outbox.harness import Skies, chat, saying
 
 pytestmark = pytest.mark.req("A2")
 

@@ -4,39 +4,13 @@ import asyncio
 
 import pytest
 
-from fairlead.core.engine import TurnEnded
 from fairlead.errors import Code
 from fairlead.ports import ChannelCapabilities
-from fairlead.testing.channel import ChannelHistory, RecordingChannel, Weather
-from tests.flow.harness import OWNER, Agent, flow_house, place, virtually
+from fairlead.testing.channel import ChannelHistory, RecordingChannel
+from tests.flow.harness import OWNER, flow_house, place, virtually
+from tests.flow.outbox.harness import Skies, chat, saying
 
 pytestmark = pytest.mark.req("A2")
-
-
-class Skies:
-    """What the weather is now, and what it was."""
-
-    def __init__(self, *forecast: Weather) -> None:
-        self.now = Weather.FAIR
-        self.forecast = list(forecast)
-        self.calls = 0
-
-    def __call__(self) -> Weather:
-        self.calls += 1
-        return self.forecast.pop(0) if self.forecast else self.now
-
-
-def chat(skies: Skies | None = None, **more) -> RecordingChannel:
-    return RecordingChannel(ChannelHistory(), weather=skies, **more)
-
-
-def saying(*answers: str) -> Agent:
-    left = list(answers)
-
-    async def play(_invocation):
-        yield TurnEnded(left.pop(0) if len(left) > 1 else left[0])
-
-    return Agent(play)
 
 
 @virtually
