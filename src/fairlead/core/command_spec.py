@@ -12,18 +12,34 @@ import msgspec
 
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Request
+from fairlead.core.type_words import describe_type
 from fairlead.errors import Code, error
 
-ArgumentKind = Literal["text", "integer", "list", "json", "message"]
+ArgumentKind = Literal["text", "integer", "list", "json", "message", "path"]
 """How an argument is typed: a list has commas, a message is a job's or a message's id, or a link to it where the
-channel has links."""
+channel has links. A path may begin at the current directory where a channel has one."""
 
-ChoiceSource = Literal["project", "project_number", "tool", "any_tool", "session", "retryable", "model", "mode"]
+ChoiceSource = Literal[
+    "project",
+    "project_number",
+    "tool",
+    "any_tool",
+    "session",
+    "job",
+    "live",
+    "retryable",
+    "rule",
+    "model",
+    "mode",
+    "agent_command",
+]
 """Choices that are looked up while somebody types."""
 
 Way = Literal["menu", "line"]
 EVERY_WAY: Final[tuple[Way, ...]] = ("menu", "line")
 
+PAGE_FIELDS: Final = ("limit", "after")
+_OWN_ID: Final = "asked_by"
 _GAP_LENGTH: Final = {"path": 200}
 _USUAL_GAP_LENGTH: Final = 60
 
@@ -69,7 +85,8 @@ class ApiRoute(msgspec.Struct, frozen=True, kw_only=True):
 
     `operation` and `schema` are names in the API's document that were published before they could be derived. With
     `at_job` the command is asked as if from the conversation of the job that the path names. `summary` is for a route
-    that does something narrower than the command's words say."""
+    that does something narrower than the command's words say. `pages`: the reply is a list that grows, and is given in
+    pages, by the fields `limit` and `after` of the request."""
 
     method: Literal["GET", "POST"]
     path: str
@@ -78,6 +95,7 @@ class ApiRoute(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = ""
     summary: str = ""
     at_job: bool = False
+    pages: bool = False
 
     @property
     def operation_id(self) -> str:
@@ -90,7 +108,7 @@ class ApiRoute(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """`fixed` are fields of the request that the words themselves decide. `works_without_room`: also while the disk is
+    """`fixed` are fields of the request that the words themselves decide. `works_on_full_disk`: also while the disk is
     full, because it writes nothing that must be kept, or ends the work that fills the disk."""
 
     words: str
@@ -99,7 +117,7 @@ class CommandSpec(msgspec.Struct, frozen=True, kw_only=True):
     arguments: tuple[Argument, ...] = ()
     fixed: Mapping[str, Any] = {}
     who: Literal["allowed people", "the owner"] = "allowed people"
-    works_without_room: bool = False
+    works_on_full_disk: bool = False
     routes: tuple[ApiRoute, ...] = ()
     ways: tuple[Way, ...] = EVERY_WAY
 
@@ -127,6 +145,11 @@ class CommandSpec(msgspec.Struct, frozen=True, kw_only=True):
         return self.words.rpartition(" ")[0]
 
     @property
+    def has_own_id(self) -> bool:
+        """Whether the request carries an id of its own, the same however often it is tried: the channel brings it."""
+        return _OWN_ID in self.request.__struct_fields__
+
+    @property
     def sent_arguments(self) -> tuple[Argument, ...]:
         """Those that go into a query or a body, because no path names them."""
         in_paths = {field for route in self.routes for field in route.path_fields}
@@ -150,7 +173,7 @@ class CommandCatalogue(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         words = [spec.words for spec in self.specs]
         assert len(set(words)) == len(words), "two commands have the same words"
-        rules = {(spec.request, spec.who, spec.works_without_room) for spec in self.specs}
+        rules = {(spec.request, spec.who, spec.works_on_full_disk) for spec in self.specs}
         assert len(rules) == len({spec.request for spec in self.specs}), "one request is held to two rules"
 
     def with_command(self, spec: CommandSpec) -> "CommandCatalogue":
@@ -174,21 +197,27 @@ def field_types(request: type[Request]) -> dict[str, Any]:
     return get_type_hints(request, include_extras=True)
 
 
-def request_from(spec: CommandSpec, typed: Mapping[str, str | int], **known: object) -> Request:
-    """The request that somebody typed, by field; `known` is what the channel itself brings. Raises E_INVALID_ARGS."""
+def request_from(spec: CommandSpec, typed: Mapping[str, str | int], *, asked_by: str = "") -> Request:
+    """The request that somebody typed, by field. `asked_by` is the id of what the person did, for a request that has
+    one. Raises E_INVALID_ARGS."""
     given = {a: typed[a.field] for a in spec.arguments if a.field in typed}
     values = {a.field: _value_of(spec, a, text) for a, text in given.items() if a.required or str(text).strip()}
-    return spec.request(**spec.fixed, **known, **values)
+    return spec.request(**spec.fixed, **own_id(spec, asked_by), **values)
+
+
+def own_id(spec: CommandSpec, asked_by: str) -> dict[str, str]:
+    """The field of the request's own id, if the request has one."""
+    return {_OWN_ID: asked_by} if spec.has_own_id else {}
 
 
 def _value_of(spec: CommandSpec, argument: Argument, typed: str | int) -> object:
     wanted = field_types(spec.request)[argument.field]
     try:
         return msgspec.convert(_plain_value(argument, typed, as_text=wanted is str), wanted)
-    except (ValueError, msgspec.DecodeError) as fault:
+    except (ValueError, msgspec.DecodeError):
         raise error(
             Code.E_INVALID_ARGS,
-            f"{argument.option_name} is not understood: {fault}.",
+            f"{argument.option_name} must be {describe_type(wanted)}.",
             next_step=f"Give it as in {argument.example}" if argument.example else "",
         ) from None
 
@@ -196,12 +225,13 @@ def _value_of(spec: CommandSpec, argument: Argument, typed: str | int) -> object
 def _plain_value(argument: Argument, typed: str | int, *, as_text: bool) -> object:
     match argument.kind:
         case "integer":
-            return str(int(typed)) if as_text else int(typed)
+            # A number that stands for a name, such as a project's: where people type freely, the name does as well.
+            return str(typed) if as_text else int(typed)
         case "list":
             return [part.strip() for part in str(typed).split(",") if part.strip()]
         case "json":
             return msgspec.json.decode(str(typed))
-        case "text" | "message":
+        case "text" | "message" | "path":
             return typed
 
 

@@ -1,4 +1,4 @@
-"""Where people talk, and which session a place is bound to. Names no channel: that is the adapters' business."""
+"""Where people talk, and which session a conversation is bound to. Names no channel: that is the adapters' business."""
 
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ class ConversationRef(msgspec.Struct, frozen=True, omit_defaults=True, gc=False)
 
     @property
     def address(self) -> ConversationAddress:
-        """One string for look-ups. The parent is a property of the place, not part of its name."""
+        """One string for look-ups. The parent is a property of the conversation, not part of its name."""
         return ConversationAddress(f"{self.channel}/{self.account_id}/{self.conversation_id}")
 
 
@@ -40,6 +40,7 @@ class SessionBindingRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     ttl_ms: int | None = None
     ended_reason: str | None = None
     metadata: dict[str, Any] = {}
+    touched_on: int = 0
 
     def is_live(self, now: str) -> bool:
         return self.status == "active" and (self.expires_at is None or now < self.expires_at)

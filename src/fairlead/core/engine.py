@@ -4,7 +4,7 @@ A turn is a stream of these that ends with exactly one `TurnEnded` or `TurnFaile
 so that a runtime may one day run on another machine; so nothing here can refer back to itself (`gc=False`).
 """
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -31,9 +31,23 @@ class ThinkingDelta(_Engine, frozen=True):
 
 
 class ToolStarted(_Engine, frozen=True):
+    """`parent_id` is the tool that started the sub-agent whose tool this is; empty for the agent's own."""
+
     tool_id: str
     name: str
     input: dict[str, Any] = {}
+    parent_id: str = ""
+
+
+class ToolProgressed(_Engine, frozen=True, kw_only=True):
+    """More about a tool that runs: its title, the places it works at, the diff it makes, what it has printed so far.
+    Each field replaces what was said before; an empty one changes nothing."""
+
+    tool_id: str
+    title: str = ""
+    locations: tuple[str, ...] = ()
+    diff: str = ""
+    output: str = ""
 
 
 class ToolEnded(_Engine, frozen=True):
@@ -61,7 +75,10 @@ class Suggestion(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class PermissionRequested(_Engine, frozen=True, kw_only=True):
-    """Everything a person needs to decide: the tool, the full command or path, the diff where there is one."""
+    """Everything a person needs to decide: the tool, the full command or path, the diff where there is one.
+
+    Standing rules read `command`, what a shell would run, if the call is nothing but that; `directory`, where it would
+    run, empty for the project's own; and `paths`, all the files that an edit would change."""
 
     request_id: str
     tool: str
@@ -69,6 +86,9 @@ class PermissionRequested(_Engine, frozen=True, kw_only=True):
     detail: str = ""
     diff: str = ""
     input: dict[str, Any] = {}
+    command: str = ""
+    directory: str = ""
+    paths: tuple[str, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
 
 
@@ -120,6 +140,53 @@ class ModelsOffered(_Engine, frozen=True):
     models: tuple[str, ...] = ()
 
 
+class ModesOffered(_Engine, frozen=True):
+    current: str
+    modes: tuple[str, ...] = ()
+
+
+class AgentOption(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A setting of the agent beside model and mode; `values` are empty for a switch, which is `on` or `off`."""
+
+    option_id: str
+    name: str
+    current: str
+    values: tuple[str, ...] = ()
+
+
+class OptionsOffered(_Engine, frozen=True):
+    options: tuple[AgentOption, ...]
+
+
+class SlashCommand(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A slash command of the agent's own; `hint` says what may be typed after its name."""
+
+    name: str
+    description: str = ""
+    hint: str = ""
+
+
+class CommandsOffered(_Engine, frozen=True):
+    commands: tuple[SlashCommand, ...]
+
+
+class TodoItem(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    text: str
+    status: Literal["pending", "in_progress", "completed"] = "pending"
+
+
+class TodosChanged(_Engine, frozen=True):
+    """The agent's list of what it is going to do, whole; empty when the agent has dropped it."""
+
+    items: tuple[TodoItem, ...] = ()
+
+
+class TitleFound(_Engine, frozen=True):
+    """What the agent calls this session."""
+
+    title: str
+
+
 class Diagnostic(_Engine, frozen=True):
     """Something worth keeping in the log and not worth showing."""
 
@@ -132,8 +199,12 @@ class Noticed(_Engine, frozen=True):
     text: str
 
 
+INTERRUPTED: Final = "interrupted"
+
+
 class TurnEnded(_Engine, frozen=True):
-    """The clean final answer. `text` is whole: deltas were only for showing."""
+    """The clean final answer. `text` is whole: deltas were only for showing. With the stop reason INTERRUPTED it is no
+    answer: the turn was stopped, and if nobody had asked for that, it has failed."""
 
     text: str
     stop_reason: str = ""
@@ -151,6 +222,7 @@ EngineEvent: TypeAlias = (
     | TextDelta
     | ThinkingDelta
     | ToolStarted
+    | ToolProgressed
     | ToolEnded
     | ImageProduced
     | ResumeKeyFound
@@ -160,6 +232,11 @@ EngineEvent: TypeAlias = (
     | RequestWithdrawn
     | UsageReported
     | ModelsOffered
+    | ModesOffered
+    | OptionsOffered
+    | CommandsOffered
+    | TodosChanged
+    | TitleFound
     | Diagnostic
     | Noticed
     | TurnEnded

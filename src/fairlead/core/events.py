@@ -8,13 +8,16 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from fairlead.core.agents import ConfiguredAgent
 from fairlead.core.conversation import BindingTargetKind, ConversationRef
 from fairlead.core.engine import Suggestion
 from fairlead.core.ids import BindingId, BlobName, EntryId, JobId, MessageId, QuestionId, ResumeKey, SessionKeyText
 from fairlead.core.inbound import Attachment, Cause
 from fairlead.core.questions import QuestionFields
+from fairlead.core.rules import RuleOffer
 
-OutboxKind = Literal["answer", "question", "opening"]
+OutboxKind = Literal["answer", "question", "opening", "reminder"]
+TitledBy = Literal["prompt", "agent", "person"]
 Route = Literal["bound", "asked", "fallback", "nowhere"]
 
 
@@ -57,6 +60,9 @@ class ProjectCreated(_Fact, frozen=True, kw_only=True):
     default_runtime: str = msgspec.field(name="default_tool")
     default_args: dict[str, tuple[str, ...]] = {}
     source: str = "command"
+    workspace: str = ""
+    tools_chosen: bool | None = None
+    """Whether somebody chose the agents; if not, the project has all that there are. An earlier version did not say."""
 
 
 class ProjectUpdated(_Fact, frozen=True, kw_only=True):
@@ -68,6 +74,19 @@ class ProjectUpdated(_Fact, frozen=True, kw_only=True):
     default_runtime: str = msgspec.field(name="default_tool")
     default_args: dict[str, tuple[str, ...]] = {}
     disabled: str = ""
+    tools_chosen: bool | None = None
+
+
+class ProjectRenamed(_Fact, frozen=True):
+    name: str
+    new_name: str
+
+
+class ProjectRemoved(_Fact, frozen=True):
+    """Nobody can choose it any more. Its directory is untouched, and what was done in it stays readable."""
+
+    name: str
+    person: str
 
 
 class ProjectSwitched(_Fact, frozen=True):
@@ -75,6 +94,17 @@ class ProjectSwitched(_Fact, frozen=True):
     person: str
     project: str
     runtime: str = msgspec.field(name="tool")
+
+
+# --- agents ------------------------------------------------------------------------------------------------------
+
+
+class AgentConfigured(ConfiguredAgent, frozen=True, kw_only=True):
+    """The whole agent as it is from now on, whether it is new or changed."""
+
+
+class AgentRemoved(_Fact, frozen=True):
+    name: str
 
 
 # --- sessions ----------------------------------------------------------------------------------------------------
@@ -89,6 +119,21 @@ class SessionCreated(_Fact, frozen=True, kw_only=True):
     person: str
     parent_session_key: SessionKeyText = SessionKeyText("")
     """The session that started this one: requirement D4 asks for it."""
+
+
+class SessionDiscarded(_Fact, frozen=True):
+    """A session that was never talked to, because its thread could not be created."""
+
+    session_key: SessionKeyText
+    reason: str
+
+
+class SessionTitled(_Fact, frozen=True):
+    """What people see the session called, after its first prompt, by its agent, or by a person, whose word stands."""
+
+    session_key: SessionKeyText
+    title: str
+    by: TitledBy
 
 
 class ToolChanged(_Fact, frozen=True):
@@ -134,6 +179,36 @@ class RuleGranted(_Fact, frozen=True):
     person: str
 
 
+# --- standing rules ----------------------------------------------------------------------------------------------
+
+
+class StandingRuleMade(_Fact, frozen=True, kw_only=True):
+    """The owner allowed something in a project until they take it back. `number` is the rule's name for people."""
+
+    number: int
+    project: str
+    offer: RuleOffer
+    session_key: SessionKeyText
+    person: str
+    job_id: JobId
+    question_id: QuestionId
+
+
+class StandingRuleUsed(_Fact, frozen=True, kw_only=True):
+    """A rule allowed what an agent asked for, and nobody was asked. `detail` begins what it was."""
+
+    number: int
+    job_id: JobId
+    offer: RuleOffer
+    tool: str
+    detail: str
+
+
+class StandingRuleRemoved(_Fact, frozen=True):
+    number: int
+    person: str
+
+
 # --- messages and jobs -------------------------------------------------------------------------------------------
 
 
@@ -152,6 +227,12 @@ class JobEnqueued(_Fact, frozen=True, kw_only=True):
     body_digest: str = ""
     quoted: int = 0
     """How many characters at the head of `prompt` are a quotation and not the person's own words."""
+    project: str = ""
+    """The project that the message itself asked for: the job runs there, wherever its session has gone meanwhile."""
+    foreign: bool = False
+    """Somebody else's words are in the prompt, or in that of the job which this one goes on with."""
+    first: bool = False
+    """It goes before the messages that wait, because it belongs to the job that runs."""
 
 
 class MessageRefused(_Fact, frozen=True, kw_only=True):
@@ -279,6 +360,8 @@ class QuestionAnswered(_Fact, frozen=True, kw_only=True):
     chosen: dict[str, str] = {}
     message: str = ""
     for_session: bool = False
+    via: str = ""
+    always: int = 0
 
 
 class ChoiceMade(_Fact, frozen=True):
@@ -287,6 +370,15 @@ class ChoiceMade(_Fact, frozen=True):
     question_id: QuestionId
     person: str
     chosen: dict[str, str]
+    via: str = ""
+
+
+class AgentRequestRefused(_Fact, frozen=True):
+    """A process of the job's agent asked something of Fairlead itself, as if it were a person."""
+
+    job_id: JobId
+    request: str
+    program: str
 
 
 class QuestionClosed(_Fact, frozen=True):
@@ -336,7 +428,8 @@ class ThreadOpening(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, k
 
 
 class DeliveryOwed(_Fact, frozen=True, kw_only=True):
-    """A person is owed words: an answer, a question, a thread. Always in the same batch as the fact they are about.
+    """A person is owed words: an answer, a question, a thread, a reminder of a question with a `link` to it. Always in
+    the same batch as the fact they are about.
 
     `fail_closed` forbids the router to fall back to the requester: requirement D2 asks for it, and sessions that start
     other sessions (D4) will set it."""
@@ -349,29 +442,36 @@ class DeliveryOwed(_Fact, frozen=True, kw_only=True):
     question_id: QuestionId = QuestionId("")
     fail_closed: bool = False
     opening: ThreadOpening | None = None
+    link: str = ""
 
 
 class Piece(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One message of a delivery, as it will be sent however often it must be tried.
 
-    With `thread` it is no message but a thread of that name, which grows from the piece before it."""
+    With `thread` it is no message but a thread of that name, which grows from the piece before it. `mentions` are the
+    accounts that its text mentions and that shall hear of it at once; a piece without them is sent silently. With
+    `retries` the piece has a button that tries that job again."""
 
     text: str
     files: tuple[FileRef, ...] = ()
     question_id: QuestionId = QuestionId("")
     thread: str = ""
+    mentions: tuple[str, ...] = ()
+    retries: JobId = JobId("")
 
 
 class DeliveryPlanned(_Fact, frozen=True, kw_only=True):
     """The destination of an entry, its reason, and its pieces: later attempts follow this plan, also after an update.
 
-    A pull channel has no pieces: the client fetches, and `DeliveryAcknowledged` says that it did."""
+    A pull channel has no pieces: the client fetches, and `DeliveryAcknowledged` says that it did. `reports` are jobs
+    whose answers were given up at this destination: the first piece says so."""
 
     entry_id: EntryId = msgspec.field(name="debt_id")
     destination: ConversationRef | None
     route: Route
     reason: str
     pieces: tuple[Piece, ...] = ()
+    reports: tuple[JobId, ...] = ()
 
 
 class PieceDelivered(_Fact, frozen=True):
@@ -407,14 +507,23 @@ JournalEvent: TypeAlias = (
     | PersonSeen
     | ProjectCreated
     | ProjectUpdated
+    | ProjectRenamed
+    | ProjectRemoved
     | ProjectSwitched
+    | AgentConfigured
+    | AgentRemoved
     | SessionCreated
+    | SessionDiscarded
+    | SessionTitled
     | ToolChanged
     | ModelChosen
     | SessionReset
     | ResumeKeyLearnt
     | ResumeKeyForgotten
     | RuleGranted
+    | StandingRuleMade
+    | StandingRuleUsed
+    | StandingRuleRemoved
     | JobEnqueued
     | MessageRefused
     | MessageSkipped
@@ -433,6 +542,7 @@ JournalEvent: TypeAlias = (
     | QuestionAnswered
     | ChoiceMade
     | QuestionClosed
+    | AgentRequestRefused
     | BindingBound
     | BindingTouched
     | BindingEnded

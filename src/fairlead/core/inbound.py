@@ -15,7 +15,7 @@ Cause = Literal["message", "retry", "agent", "answer", "child", "reaction", "sch
 class Attachment(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A file that came with a message: first only its `url`, and when it is fetched, a blob.
 
-    `path` is where a file that is no picture was laid down for the agent, under its own name."""
+    `path` is where an earlier version laid down a file that was no picture; it made no blob of it."""
 
     name: str
     media_type: str = ""
@@ -27,7 +27,8 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 class Inbound(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One message of one person. `person` is who they are after identities were linked; `pre_authorised` says that
-    the channel's own authorisation (a bearer token) has already let them in."""
+    the channel's own authorisation (a bearer token) has already let them in. `foreign` says that `text` itself holds
+    words of somebody else."""
 
     conversation: ConversationRef
     session_key: SessionKey
@@ -41,6 +42,7 @@ class Inbound(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     runtime: str | None = None
     cause: Cause = "message"
     body_digest: str = ""
+    foreign: bool = False
 
 
 def clean_inbound(inbound: Inbound) -> Inbound:

@@ -5,6 +5,8 @@ agent:{agent}:channel:{space}:{channel}
 agent:{agent}:thread:{space}:{thread}
 """
 
+import re
+import unicodedata
 from typing import Final, Literal
 
 import msgspec
@@ -14,6 +16,11 @@ from fairlead.errors import Code, error
 
 MAX_PART: Final = 128
 SEPARATOR: Final = ":"
+
+_BLANK: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Fillers, variation selectors and the empty Braille cell. Python calls them printable; no reader sees them."""
 
 SessionKind = Literal["user", "channel", "thread"]
 
@@ -43,6 +50,16 @@ class SessionKey(msgspec.Struct, frozen=True):
 def is_valid_part(part: str) -> bool:
     """A part that survives a round trip: not empty, not too long, no separator, nothing invisible."""
     return 0 < len(part) <= MAX_PART and SEPARATOR not in part and part.isprintable() and part.strip() == part
+
+
+def normalise_id(user_id: str) -> str:
+    """One form for ids that are the same text to a reader (NFC): é as one character, or as e and an accent."""
+    return unicodedata.normalize("NFC", user_id)
+
+
+def is_visible(user_id: str) -> bool:
+    """Whether a reader sees all of it: some letters and marks are blank, or nothing at all."""
+    return not _BLANK.search(user_id)
 
 
 def user_key(*, agent_id: str, user_id: str) -> SessionKey:

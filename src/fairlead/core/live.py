@@ -6,6 +6,7 @@ import msgspec
 
 from fairlead.core.engine import EngineEvent
 from fairlead.core.job_states import JobState
+from fairlead.core.rules import RuleOffer
 from fairlead.core.views import QuestionView
 
 
@@ -41,4 +42,21 @@ class QuestionSettled(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
     question: QuestionView
 
 
-LiveEvent: TypeAlias = JobMoved | AgentActed | QuestionOpened | QuestionSettled
+class RuleApplied(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
+    """A standing rule allowed what the agent asked for; nobody was asked."""
+
+    job_id: str
+    session_key: str
+    number: int
+    offer: RuleOffer
+
+
+class AnswerSettled(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
+    """The person has the whole answer, or its delivery was given up."""
+
+    job_id: str
+    session_key: str
+    is_delivered: bool
+
+
+LiveEvent: TypeAlias = JobMoved | AgentActed | QuestionOpened | QuestionSettled | RuleApplied | AnswerSettled

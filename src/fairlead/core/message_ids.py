@@ -5,7 +5,10 @@ where nobody wrote one, so that each of those, too, is taken once.
     answer-QUESTION a person's response to QUESTION came after its job was gone
     agent-TURN      an agent began TURN by itself
     reaction-ID     a person sent message ID to the agent by a reaction
-    +KEY, ID~N      an idempotency key that looks like a number, and the Nth use of one whose earlier uses were refused
+    chosen-ID       a person chose the project for message ID, which had been refused without one
+    command-ID      a person sent a slash command of the agent's own; ID is that of the request
+    +KEY            an idempotency key that looks like a number, or like one of the ids above; `~` in it is `%7E`
+    ID~N            the Nth use of an idempotency key whose earlier uses were refused
 """
 
 from typing import Final, TypeAlias
@@ -18,6 +21,9 @@ _RETRY: Final = "retry-"
 _RESPONSE: Final = "answer-"
 _AGENT_TURN: Final = "agent-"
 _REACTION: Final = "reaction-"
+_CHOICE: Final = "chosen-"
+_COMMAND: Final = "command-"
+_OURS: Final = (_RETRY, _RESPONSE, _AGENT_TURN, _REACTION, _CHOICE, _COMMAND)
 
 
 class OfRetry(msgspec.Struct, frozen=True):
@@ -38,13 +44,23 @@ class OfReaction(msgspec.Struct, frozen=True):
     message_id: MessageId
 
 
+class OfChoice(msgspec.Struct, frozen=True):
+    """`message_id` is that of the message which waited for a project."""
+
+    message_id: MessageId
+
+
+class OfCommand(msgspec.Struct, frozen=True):
+    asked_by: str
+
+
 class Plain(msgspec.Struct, frozen=True):
     """A message that somebody wrote, by its channel's own id."""
 
     message_id: MessageId
 
 
-MessageIdParts: TypeAlias = OfRetry | OfResponse | OfAgentTurn | OfReaction | Plain
+MessageIdParts: TypeAlias = OfRetry | OfResponse | OfAgentTurn | OfReaction | OfChoice | OfCommand | Plain
 
 
 def retry_id(job_id: JobId) -> MessageId:
@@ -63,9 +79,19 @@ def reaction_id(message_id: MessageId) -> MessageId:
     return MessageId(f"{_REACTION}{message_id}")
 
 
+def choice_id(message_id: MessageId) -> MessageId:
+    return MessageId(f"{_CHOICE}{message_id}")
+
+
+def command_id(asked_by: str) -> MessageId:
+    return MessageId(f"{_COMMAND}{asked_by}")
+
+
 def idempotency_id(key: str) -> MessageId:
-    """Digits get a sign before them: ids that are numbers rise from message to message, keys do not."""
-    return MessageId(f"+{key}" if key.isdecimal() or key.startswith("+") else key)
+    """An id that no other key has, and that is none of Fairlead's own. Digits get a sign before them, because ids that
+    are numbers rise from message to message; so do keys that look like ids of Fairlead's. No key may have a `%`."""
+    is_signed = key.isdecimal() or key.startswith(("+", *_OURS))
+    return MessageId(f"{'+' if is_signed else ''}{key.replace('~', '%7E')}")
 
 
 def id_after_refusals(first: MessageId, number: int) -> MessageId:
@@ -73,7 +99,7 @@ def id_after_refusals(first: MessageId, number: int) -> MessageId:
 
 
 def parse_message_id(message_id: MessageId) -> MessageIdParts:
-    """What a message id says. A client's idempotency key that looks like one of Fairlead's own reads as such."""
+    """What a message id says."""
     if message_id.startswith(_RETRY):
         return OfRetry(JobId(message_id.removeprefix(_RETRY)))
     if message_id.startswith(_RESPONSE):
@@ -82,13 +108,17 @@ def parse_message_id(message_id: MessageId) -> MessageIdParts:
         return OfAgentTurn(message_id.removeprefix(_AGENT_TURN))
     if message_id.startswith(_REACTION):
         return OfReaction(MessageId(message_id.removeprefix(_REACTION)))
+    if message_id.startswith(_CHOICE):
+        return OfChoice(MessageId(message_id.removeprefix(_CHOICE)))
+    if message_id.startswith(_COMMAND):
+        return OfCommand(message_id.removeprefix(_COMMAND))
     return Plain(message_id)
 
 
 def written_message(message_id: MessageId) -> MessageId | None:
     """The message in the conversation that this is about; None where nobody wrote one."""
     match parse_message_id(message_id):
-        case Plain(written) | OfReaction(written):
+        case Plain(written) | OfReaction(written) | OfChoice(written):
             return written
         case _:
             return None

@@ -3,10 +3,13 @@
 from typing import Final
 
 from fairlead.core.conversation import ConversationRef
+from fairlead.core.ids import ConversationAddress
+from fairlead.core.message_ids import written_message
+from fairlead.core.message_outcomes import Refused, decode_outcome
 from fairlead.core.questions import QuestionFields
-from fairlead.core.retention import highest_rising
+from fairlead.core.retention import highest_rising, is_rising
 from fairlead.core.state import Job, OpenQuestion, Project, Session, State, answer_entry_id
-from fairlead.core.views import Counts, JobView, ProjectView, QuestionView, SessionView
+from fairlead.core.views import Counts, JobView, ProjectView, QuestionView, RefusedMessage, SessionView
 
 _OUTCOMES: Final = ("answered", "failed", "cancelled", "unknown", "withdrawn", "refused", "skipped")
 
@@ -24,6 +27,7 @@ def job_view(state: State, job: Job, *, prompt: str = "", answer: str = "") -> J
         finished_at=job.finished_at,
         answer=answer,
         cost_usd=job.cost_usd,
+        project=job.project,
         conversation=job.conversation,
         message_id=job.message_id,
         person=job.person,
@@ -33,6 +37,7 @@ def job_view(state: State, job: Job, *, prompt: str = "", answer: str = "") -> J
         files=job.files,
         body_digest=job.body_digest,
         answer_owed=answer_entry_id(job.job_id) in state.outbox,
+        answer_given_up=job.given_up,
     )
 
 
@@ -44,8 +49,12 @@ def question_view(state: State, question: OpenQuestion) -> QuestionView:
         outcome=question.verdict or question.closed_reason,
         answered_by=question.answered_by,
         chosen=question.chosen,
+        message=question.message,
+        rule_made=question.rule_made,
         job_is_live=job is not None and job.is_live,
         takes_responses=state.takes_response(question.question_id),
+        asked_at=question.asked_at,
+        reminded=question.reminded,
     )
 
 
@@ -57,6 +66,9 @@ def session_view(session: Session) -> SessionView:
         runtime=session.runtime,
         queue=tuple(session.queue),
         running_job_id=session.running_job_id,
+        title=session.title,
+        titled_by=session.titled_by,
+        title_before=session.title_before,
     )
 
 
@@ -71,6 +83,25 @@ def last_message_seen(state: State, conversation: ConversationRef) -> int | None
     days = (state.outcomes_today, *state.outcomes_by_day.values())
     seen = max(state.dedupe_floors.get(address, -1), *(highest_rising(day.get(address, ())) for day in days))
     return None if seen < 0 else seen
+
+
+def refused_lately(state: State, channel: str, most: int) -> list[RefusedMessage]:
+    """The refused messages with the highest numbers, oldest first: of those a channel may have told nobody, because the
+    process ended between the fact and the words. Where messages have no rising numbers, none."""
+    found = [
+        RefusedMessage(conversation=_conversation_at(address), message_id=message_id, code=outcome.code)
+        for outcomes in (state.outcomes_today, *state.outcomes_by_day.values())
+        for address, here in outcomes.items()
+        if address.startswith(f"{channel}/")
+        for message_id, stored in here.items()
+        if is_rising(written_message(message_id) or "") and isinstance(outcome := decode_outcome(stored), Refused)
+    ]
+    return sorted(found, key=lambda m: int(written_message(m.message_id) or 0))[-most:]
+
+
+def _conversation_at(address: ConversationAddress) -> ConversationRef:
+    channel, account_id, conversation_id = address.split("/", 2)
+    return ConversationRef(channel, account_id, conversation_id)
 
 
 def queued_jobs(state: State) -> list[Job]:

@@ -1,15 +1,19 @@
 """What people can ask of Fairlead besides talking to an agent: one struct per command, the same on every channel."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 
+from fairlead.core.agents import FROM_COMMAND
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.keys import SessionKey
+from fairlead.core.pages import After, Limit
+
+SESSIONS_SHOWN: Final = 20
 
 
 class Caller(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """Who asks, from where. `session_key` is the session that this place has or would have."""
+    """Who asks, from where. `session_key` is the session that this conversation has or would have."""
 
     person: str
     conversation: ConversationRef
@@ -44,8 +48,25 @@ class ProjectStatus(Request, frozen=True):
     project: str
 
 
+class ProjectRename(Request, frozen=True):
+    project: str
+    new_name: str
+
+
+class ProjectRemove(Request, frozen=True):
+    project: str
+
+
 class ProjectSwitch(Request, frozen=True):
     project: str
+
+
+class RuleList(Request, frozen=True):
+    """The standing rules that the caller may see."""
+
+
+class RuleRemove(Request, frozen=True):
+    number: Annotated[int, msgspec.Meta(ge=1, description="The number of a rule in /v1/rules.")]
 
 
 class Status(Request, frozen=True):
@@ -53,15 +74,27 @@ class Status(Request, frozen=True):
 
 
 class Tool(Request, frozen=True):
-    tool: str
+    """Without a tool, what it is now and what it may be."""
+
+    tool: str = ""
 
 
 class Retry(Request, frozen=True):
-    job_id: str
+    """Without a job, the last one of the session that failed or was interrupted. A number names a job too."""
+
+    job_id: str = ""
+
+
+class LatestJobs(Request, frozen=True):
+    """The latest jobs of this session."""
 
 
 class SessionList(Request, frozen=True):
+    """One page: at most `limit` sessions behind `after`, which is `next` of the previous page."""
+
     project: str = ""
+    limit: Limit = SESSIONS_SHOWN
+    after: After = ""
 
 
 class SessionOpen(Request, frozen=True):
@@ -79,18 +112,19 @@ class Cancel(Request, frozen=True):
 
 
 class Why(Request, frozen=True):
-    """What became of a message or a job, step by step."""
+    """What became of a message or a job, step by step; without a subject, of the session's latest job."""
 
-    subject: Annotated[str, msgspec.Meta(min_length=1, description="A job's id or an Idempotency-Key.")]
+    subject: Annotated[str, msgspec.Meta(min_length=1, description="A job's id or number, or an Idempotency-Key.")] = ""
 
 
 class Start(Request, frozen=True):
     """A new session in a thread of its own, which grows where this was asked. `asked_by` is the command's own id, the
-    same however often it is tried."""
+    same however often it is tried. With `agent_first`, the agent is started before the thread is made."""
 
     asked_by: str
     project: str = ""
     tool: str = ""
+    agent_first: bool = False
 
 
 class AgentStatus(Request, frozen=True):
@@ -104,14 +138,47 @@ class AgentStop(Request, frozen=True):
 
 
 class AgentModel(Request, frozen=True):
-    model: Annotated[str, msgspec.Meta(min_length=1, description="One of the `models` of /v1/agent.")]
+    """Without a model, what it is now and what it may be."""
+
+    model: Annotated[str, msgspec.Meta(min_length=1, description="One of the `models` of /v1/agent.")] = ""
 
 
 class AgentMode(Request, frozen=True):
-    """What the agent may do without asking; never more than the project's permissions allow."""
+    """What the agent may do without asking; never more than the project's permissions allow. Without a mode, what it
+    is now and what it may be."""
 
-    mode: Annotated[str, msgspec.Meta(min_length=1, description="One of the `modes` of /v1/agent.")]
+    mode: Annotated[str, msgspec.Meta(min_length=1, description="One of the `modes` of /v1/agent.")] = ""
+
+
+class AgentSlashCommand(Request, frozen=True):
+    """A slash command of the agent's own, and what stands after it. `asked_by` is the request's own id."""
+
+    asked_by: str
+    name: str
+    text: str = ""
 
 
 class AgentUsage(Request, frozen=True):
     pass
+
+
+class AgentAdd(Request, frozen=True, kw_only=True):
+    """Add an ACP agent, or change the one of its name. The fields are those of `ConfiguredAgent`; `projects`
+    allow it from now on, besides those that allow every agent anyway."""
+
+    name: str
+    command: tuple[str, ...]
+    env: tuple[str, ...] = ()
+    version: str = ""
+    digest: str = ""
+    source: str = FROM_COMMAND
+    projects: tuple[str, ...] = ()
+
+
+class AgentRemove(Request, frozen=True, kw_only=True):
+    name: str
+    even_if_used: bool = False
+
+
+class AgentList(Request, frozen=True):
+    """The configured agents, as the journal has them: config.json may be in the middle of an edit."""

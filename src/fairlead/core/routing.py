@@ -17,7 +17,7 @@ class Destination(msgspec.Struct, frozen=True):
 
 def requester_destination(requester: ConversationRef) -> Destination:
     """A thread is started where it was asked for: its session has no binding yet."""
-    return Destination(None, "asked", "a start is answered where it was asked", requester)
+    return Destination(None, "asked", "replies to /start go to where it was typed", requester)
 
 
 def resolve_destination(

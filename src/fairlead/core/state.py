@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from fairlead.core.agents import ECHO, ConfiguredAgent
 from fairlead.core.conversation import ConversationRef, SessionBindingRecord
 from fairlead.core.engine import Suggestion
 from fairlead.core.events import DeliveryPlanned, FileRef, OutboxKind, ThreadOpening
@@ -29,10 +30,11 @@ from fairlead.core.job_states import LIVE, RETRYABLE, JobState
 from fairlead.core.keys import SessionKey, parse_session_key
 from fairlead.core.message_outcomes import Enqueued, MessageOutcome, decode_outcome
 from fairlead.core.questions import QuestionFields
+from fairlead.core.rules import StandingRule
 
 SessionState = Literal["idle", "running", "queued", "waiting", "failed", "unknown_after_crash"]
 
-FOLD_VERSION: Final = 4
+FOLD_VERSION: Final = 6
 """Raised whenever the same events would fold into another state: snapshots of another version are set aside."""
 
 
@@ -47,6 +49,25 @@ class Project(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     disabled: str = ""
     created_at: str = ""
     updated_at: str = ""
+    seen_tier: str = ""
+    removed: bool = False
+    workspace: str = ""
+    tools_chosen: bool | None = None
+
+    @property
+    def has_all_agents(self) -> bool:
+        """Nobody chose its agents, so it has all that there are, now and later. An earlier version did not write down
+        who made the list: then it was made by default if it names echo, which nobody chooses, and was never changed."""
+        if self.tools_chosen is not None:
+            return not self.tools_chosen
+        is_unchanged = self.updated_at == self.created_at
+        return self.enabled_runtimes == (ECHO,) or (ECHO in self.enabled_runtimes and is_unchanged)
+
+    @property
+    def workspace_name(self) -> str:
+        """The name of its workspace: the first name that the project had. A rename must not leave PERMISSIONS.json
+        behind, which would loosen what its agents may do."""
+        return self.workspace or self.name
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,6 +99,9 @@ class Session:
     created_at: str = ""
     updated_at: str = ""
     last_activity_at: str = ""
+    title: str = ""
+    titled_by: str = ""
+    title_before: str = ""
 
     def proven_key(self, slot: str) -> ResumeKey | None:
         """The resume key of this slot, if an agent has answered with it before."""
@@ -91,7 +115,8 @@ class Session:
 
 
 class Job(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
-    """One prompt and everything that comes of it. Its texts are dropped when its answer is delivered."""
+    """One prompt and everything that comes of it. Its texts are dropped when its answer is delivered. `ended_number`
+    numbers its end among all ends; `given_up` says that its answer could not be delivered."""
 
     job_id: JobId
     session_key: SessionKeyText
@@ -124,6 +149,14 @@ class Job(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     files: tuple[FileRef, ...] = ()
     cost_usd: float = 0.0
     quoted: int = 0
+    foreign: bool = False
+    first: bool = False
+    refused_requests: int = 0
+    ended_on: int = 0
+    ended_number: int = 0
+    given_up: bool = False
+    input_tokens: int = 0
+    output_tokens: int = 0
 
     @property
     def is_live(self) -> bool:
@@ -144,7 +177,10 @@ class OpenQuestion(QuestionFields, frozen=True, kw_only=True):
     chosen: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     message: str = ""
     for_session: bool = False
+    rule_made: int = 0
     closed_reason: str = ""
+    asked_on: int = 0
+    reminded: bool = False
 
 
 class OutboxEntry(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
@@ -159,13 +195,15 @@ class OutboxEntry(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     question_id: QuestionId = QuestionId("")
     fail_closed: bool = False
     plan: DeliveryPlanned | None = None
-    planned_at: str = ""
     paid: dict[str, MessageId] = {}
     attempts: int = 0
+    deferred_at: str = ""
     due: str = ""
     last_error: str = ""
     must_wait: bool = False
     opening: ThreadOpening | None = None
+    owed_on: int = 0
+    link: str = ""
 
     @property
     def next_index(self) -> int:
@@ -210,14 +248,20 @@ class State:
     seq: int = 0
     highest_ts: str = ""
     state_id: str = ""
+    founded_at: str = ""
     owner_id: str = ""
     jobs_made: int = 0
     jobs_started: int = 0
+    jobs_ended: int = 0
     questions_made: int = 0
     bindings_made: int = 0
     projects_made: int = 0
+    rules_made: int = 0
     account: Account = field(default_factory=Account)
     projects: dict[str, Project] = field(default_factory=dict)
+    agents: dict[str, ConfiguredAgent] = field(default_factory=dict)
+    rules: dict[int, StandingRule] = field(default_factory=dict)
+    first_digests: dict[str, str] = field(default_factory=dict)
     people: dict[str, Person] = field(default_factory=dict)
     sessions: dict[SessionKeyText, Session] = field(default_factory=dict)
     jobs: dict[JobId, Job] = field(default_factory=dict)
@@ -228,11 +272,16 @@ class State:
     outbox: dict[EntryId, OutboxEntry] = field(default_factory=dict)
     bindings: dict[BindingId, SessionBindingRecord] = field(default_factory=dict)
     bound: dict[ConversationAddress, BindingId] = field(default_factory=dict)
+    day_start: str = ""
     next_day: str = ""
+    lived_day: int = 0
+    """Counts the days that events lived through; `retention` says how, and why dates are not trusted."""
     outcomes_today: StoredOutcomes = field(default_factory=dict)
     outcomes_by_day: dict[str, StoredOutcomes] = field(default_factory=dict)
     dedupe_floors: dict[ConversationAddress, int] = field(default_factory=dict)
     last_posts: dict[ConversationAddress, MessageId] = field(default_factory=dict)
+    undelivered: dict[ConversationAddress, dict[JobId, int]] = field(default_factory=dict)
+    """By destination, the jobs whose answers were given up there, and on which lived day: the next delivery says so."""
 
     def outcome_of(self, conversation: ConversationRef, message_id: MessageId) -> MessageOutcome | None:
         """What became of a message; None if it was never seen, or longer ago than outcomes are kept."""
@@ -242,6 +291,15 @@ class State:
             if here is not None and message_id in here:
                 return decode_outcome(here[message_id])
         return None
+
+    def is_taken_elsewhere(self, conversation: ConversationRef, message_id: MessageId) -> bool:
+        """Whether a message of this id came from another conversation of the same channel."""
+        own, channel = conversation.address, f"{conversation.channel}/{conversation.account_id}/"
+        return any(
+            message_id in here and address != own and address.startswith(channel)
+            for outcomes in (self.outcomes_today, *self.outcomes_by_day.values())
+            for address, here in outcomes.items()
+        )
 
     def job_of(self, conversation: ConversationRef, message_id: MessageId) -> Job | None:
         """The job that a message became, while the state has it."""
@@ -256,7 +314,7 @@ class State:
         return self.sessions.get(binding.target_session_key)
 
     def session_for(self, conversation: ConversationRef, session_key: SessionKey, now: str) -> Session | None:
-        """The session of a person who speaks here: the bound one, else the one that the place itself would name."""
+        """The session of a person who speaks here: the bound one, else the one that the conversation would name."""
         return self.session_at(conversation, now) or self.sessions.get(session_key.text)
 
     def session_named(self, name: str) -> Session | None:
@@ -265,11 +323,14 @@ class State:
         return found or next((s for s in self.sessions.values() if s.session_id == name), None)
 
     def project_named(self, name: str) -> Project | None:
-        """A project by name or by number."""
-        if name in self.projects:
-            return self.projects[name]
+        """A project by name or by number; one that was removed is not found."""
         number = name.removeprefix("#")
-        return next((p for p in self.projects.values() if str(p.number) == number), None)
+        found = self.projects.get(name) or next((p for p in self.projects.values() if str(p.number) == number), None)
+        return None if found is None or found.removed else found
+
+    def listed_projects(self) -> list[Project]:
+        """The projects that people see, in the order of their numbers."""
+        return sorted((p for p in self.projects.values() if not p.removed), key=lambda p: p.number)
 
     def open_questions(self) -> list[OpenQuestion]:
         """Questions that a person can still answer: a permission dies with its job, a new job takes up a question."""
@@ -297,8 +358,17 @@ def answer_entry_id(job_id: JobId) -> EntryId:
     return EntryId(f"debt_{job_id}")
 
 
+def answered_job(entry_id: EntryId) -> JobId:
+    """The job that an answer's entry is about. An entry of another kind gives an id that no job has."""
+    return JobId(entry_id.removeprefix("debt_"))
+
+
 def question_entry_id(question_id: QuestionId) -> EntryId:
     return EntryId(f"debt_{question_id}")
+
+
+def reminder_entry_id(question_id: QuestionId) -> EntryId:
+    return EntryId(f"debt_reminder_{question_id}")
 
 
 def thread_start_entry_id(asked_by: str) -> EntryId:

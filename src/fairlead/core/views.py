@@ -28,11 +28,12 @@ class JobFields(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, g
     finished_at: str | None = None
     answer: str = ""
     cost_usd: float = 0.0
+    project: str = ""
 
 
 class JobView(JobFields, frozen=True, kw_only=True):
     """A job as a channel sees it. `prompt` and `answer` are there where a method says so; `answer_owed` says that its
-    end has not reached the person yet."""
+    end has not reached the person yet, `answer_given_up` that it never will."""
 
     conversation: ConversationRef
     message_id: MessageId
@@ -43,17 +44,28 @@ class JobView(JobFields, frozen=True, kw_only=True):
     files: tuple[FileRef, ...] = ()
     body_digest: str = ""
     answer_owed: bool = False
+    answer_given_up: bool = False
 
     @property
     def is_live(self) -> bool:
         return self.state in LIVE
 
 
+class RefusedMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that became no job. `code` is text, since a newer Fairlead may have written one that this one does not
+    know."""
+
+    conversation: ConversationRef
+    message_id: MessageId
+    code: str
+
+
 QuestionStatus = Literal["open", "answered", "closed"]
 
 
 class QuestionView(QuestionFields, frozen=True, kw_only=True):
-    """A question as a channel sees it. `outcome` is the verdict, or why it was closed without one.
+    """A question as a channel sees it. `outcome` is the verdict, or why it was closed without one; `message` are the
+    words that came with the verdict, `rule_made` the standing rule.
 
     `takes_responses` is less than `status == "open"`: a permission can no longer be given when its job is over."""
 
@@ -61,17 +73,26 @@ class QuestionView(QuestionFields, frozen=True, kw_only=True):
     outcome: str = ""
     answered_by: str = ""
     chosen: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+    message: str = ""
+    rule_made: int = 0
     job_is_live: bool = True
     takes_responses: bool = True
+    asked_at: str = ""
+    reminded: bool = False
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """`title` is what people see the session called, `title_before` what it was called before that."""
+
     session_key: str
     session_id: str
     project: str
     runtime: str
     queue: tuple[str, ...] = ()
     running_job_id: str | None = None
+    title: str = ""
+    titled_by: str = ""
+    title_before: str = ""
 
     @property
     def key(self) -> SessionKey:
@@ -93,6 +114,21 @@ class ProjectView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     number: int
     name: str
     disabled: str = ""
+
+
+Latency = Literal["started", "answered", "delivered"]
+"""From accepted to started; from accepted to the job's end; from there until the person has the answer."""
+
+
+class LatencyView(msgspec.Struct, frozen=True, kw_only=True):
+    """A histogram: how many took at most `bounds_sec[i]` is `counts[i]`; the last count is that of all. `label` is the
+    outcome of jobs that were answered, and the channel of what was delivered."""
+
+    what: Latency
+    label: str
+    bounds_sec: tuple[float, ...]
+    counts: tuple[int, ...]
+    total_sec: float
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,8 +1,10 @@
-"""Who may see which session: a person's own session is for that person and the owner. Reads no text."""
+"""Who may see which session, and which standing rules: a person's own session is for that person and the owner. Reads
+no text."""
 
 from fairlead.core.ids import SessionKeyText
 from fairlead.core.keys import parse_session_key
 from fairlead.core.requests import Caller
+from fairlead.core.rules import StandingRule
 from fairlead.core.state import State
 
 
@@ -12,3 +14,8 @@ def may_see(state: State, session_key: SessionKeyText, caller: Caller) -> bool:
         return True
     key = parse_session_key(session_key)
     return key is None or key.kind != "user" or key.target_id == caller.person
+
+
+def visible_rules(state: State, caller: Caller) -> list[StandingRule]:
+    """A rule repeats what an agent asked for in the session where the rule was made: who may see that may see this."""
+    return [rule for rule in state.rules.values() if may_see(state, rule.session_key, caller)]

@@ -1,7 +1,8 @@
 """An error as people read it: what happened and what to do next, from the catalogue or in the error's own words.
 
 The words that an error carries are English, and special to its case. In English they take the place of the catalogue's
-sentences; in the other languages the catalogue speaks, and they stand behind it in brackets.
+sentences; in the other languages the catalogue speaks, and they stand behind it in brackets, translated where they are
+sentences of Fairlead's own.
 """
 
 from typing import Final
@@ -9,13 +10,14 @@ from typing import Final
 import msgspec
 
 from fairlead.errors import Code, FairleadError
+from fairlead.render.details import translate_detail
 from fairlead.render.words import error_next_step, error_what, join_sentences
 
 ENGLISH: Final = "en"
 
 
 class ErrorText(msgspec.Struct, frozen=True, kw_only=True):
-    """`detail` holds words that exist in English only."""
+    """`detail` holds words that are special to the case."""
 
     code: Code
     what: str
@@ -32,7 +34,8 @@ def error_text(problem: FairleadError, lang: str = ENGLISH) -> ErrorText:
     what, next_step = error_what(lang, problem.code), error_next_step(lang, problem.code)
     if lang == ENGLISH:
         return ErrorText(code=problem.code, what=problem.message or what, next_step=problem.next_step or next_step)
-    detail = join_sentences(own_message(problem), own_next_step(problem))
+    message, own_next = (translate_detail(words, lang) for words in (own_message(problem), own_next_step(problem)))
+    detail = join_sentences(message, own_next)
     return ErrorText(code=problem.code, what=what, next_step=next_step, detail=detail)
 
 

@@ -1,17 +1,62 @@
-"""How a job's end is told: the answer, or in one line what became of it and what to do next."""
+"""How a job's end is told: the answer, or what became of it and what to do next; and the small line under it."""
 
+from typing import Final
+
+from fairlead.core.attention import turn_seconds
 from fairlead.core.state import Job
-from fairlead.render.words import error_line, say
+from fairlead.render.details import translate_detail
+from fairlead.render.replies import duration
+from fairlead.render.safe_text import code_block, last_lines
+from fairlead.render.words import error_line, error_next_step, error_what, say
+
+_DETAIL_LINES: Final = 8
+_DETAIL_CHARACTERS: Final = 900
+_SHORT_DETAIL: Final = 200
+_WORTH_TELLING_SEC: Final = 10.0
 
 
-def ending_text(job: Job, answer: str, lang: str) -> str:
+def ending_text(job: Job, answer: str, lang: str, *, has_retry_button: bool = False) -> str:
     match job.state:
         case "success":
             return answer if answer.strip() or job.files else say(lang, "status.done")
         case "cancelled":
             return say(lang, "reply.job.cancelled", job=job.job_id)
         case _:
-            line = error_line(lang, job.error_code or "E_INTERNAL", job=job.job_id, detail=job.error_message or "")
-            hint = say(lang, "status.retry_hint", job=job.job_id)
-            is_said = f"/retry {job.job_id}" in line
-            return "\n".join(part for part in (answer.strip(), line, "" if is_said else hint) if part)
+            return _failure_text(job, answer, lang, has_retry_button=has_retry_button)
+
+
+def _failure_text(job: Job, answer: str, lang: str, *, has_retry_button: bool) -> str:
+    """What the agent's program printed last stands as it was printed, below the sentence that says what happened."""
+    detail = translate_detail((job.error_message or "").strip(), lang)
+    is_short = "\n" not in detail and len(detail) <= _SHORT_DETAIL
+    code, retry = job.error_code or "E_INTERNAL", f"/retry {job.job_id}"
+    line = error_line(lang, code, job=job.job_id, detail=detail if is_short else "")
+    is_step_a_button = has_retry_button and retry in error_next_step(lang, code, job=job.job_id)
+    if is_step_a_button and job.state == "failed":  # after a crash the person has to look at the project first
+        said = error_what(lang, code, job=job.job_id)
+        line = f"{code}: {said} ({detail})" if detail and is_short else f"{code}: {said}"
+    block = "" if is_short else code_block(last_lines(detail, _DETAIL_LINES, _DETAIL_CHARACTERS))
+    hint = "" if has_retry_button or retry in line else say(lang, "status.retry_hint", job=job.job_id)
+    return "\n".join(part for part in (answer.strip(), line, block, hint) if part)
+
+
+def small_line(job: Job, mention: str, lang: str) -> str:
+    """Who is to hear of it, how long the turn took, and what it used; empty if there is nothing to tell."""
+    seconds = turn_seconds(job)
+    tokens = job.input_tokens + job.output_tokens
+    parts = [
+        mention,
+        duration(seconds) if seconds >= _WORTH_TELLING_SEC or tokens or mention else "",
+        say(lang, "chat.tokens", count=short_number(tokens)) if tokens else "",
+        f"${job.cost_usd:.2f}" if job.cost_usd >= 0.005 else "",
+    ]
+    return " · ".join(filter(None, parts))
+
+
+def short_number(number: int) -> str:
+    """`950`, `12.3k`, `1.2M`."""
+    if number < 1000:
+        return str(number)
+    if number < 999_950:
+        return f"{number / 1000:.1f}k"
+    return f"{number / 1_000_000:.1f}M"

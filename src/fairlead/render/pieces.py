@@ -6,7 +6,7 @@ import msgspec
 
 from fairlead.render.fences import Line, scan
 from fairlead.render.line_cut import Measure
-from fairlead.render.split import DISCORD_LIMIT, SMALLEST_LIMIT, TextPiece, discord_length, split_lines
+from fairlead.render.split import SMALLEST_LIMIT, TextPiece, count_code_points, split_lines
 from fairlead.render.words import say
 
 ANSWER_FILE: Final = "answer.md"
@@ -21,25 +21,19 @@ class Pieces(msgspec.Struct, frozen=True):
 
 
 def plan_pieces(
-    text: str,
-    limit: int = DISCORD_LIMIT,
-    max_pieces: int = 5,
-    *,
-    measure: Measure = discord_length,
-    lang: str = "en",
+    text: str, limit: int, max_pieces: int, *, measure: Measure = count_code_points, lang: str = "en"
 ) -> Pieces:
-    """`text` in at most `max_pieces` messages (0: any number); what is left out is said, and in the file."""
+    """`text` in at most `max_pieces` messages (0: any number). A longer one is its head, its tail and a file with all
+    of it: nobody reads five full messages before they open the file."""
     whole = split_lines(text, limit, measure)
     if max_pieces == 0 or len(whole) <= max_pieces:
         return Pieces(tuple(piece.text for piece in whole))
     file = text.encode(errors="replace")
     if max_pieces == 1:
         return Pieces((_in_one_message(text, limit, measure, lang),), file)
-    heads = split_lines(text, _at_least(limit - _NOTE_ROOM), measure)[: max_pieces - 1]
-    tail = _tail(text, limit, measure, after=heads[-1].last)
-    messages = [piece.text for piece in heads]
-    messages[-1] += "\n" + _note(text, heads, tail, lang)
-    return Pieces((*messages, tail.text), file)
+    head = split_lines(text, _at_least(limit - _NOTE_ROOM), measure)[0]
+    tail = _tail(text, limit, measure, after=head.last)
+    return Pieces((f"{head.text}\n{_note(text, [head], tail, lang)}", tail.text), file)
 
 
 def _in_one_message(text: str, limit: int, measure: Measure, lang: str) -> str:

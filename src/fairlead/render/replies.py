@@ -9,6 +9,9 @@ from typing import Any, Final
 import msgspec
 
 from fairlead.core import replies as r
+from fairlead.core.job_names import short_name
+from fairlead.render.graphemes import display_width
+from fairlead.render.rules import rule_words
 from fairlead.render.words import say
 
 NOTHING: Final = "n/a"
@@ -16,6 +19,9 @@ MAX_SESSIONS: Final = 20
 
 Quote = Callable[[str], str]
 """How a channel shows a text of somebody else inside a sentence, so that the text formats and mentions nothing."""
+
+When = Callable[[str], str]
+"""How a channel shows a moment of the journal: in the reader's own time, where the channel knows it."""
 
 
 class RenderedReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,21 +33,32 @@ class RenderedReply(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[str, ...] = ()
 
 
-def reply_text(reply: r.Reply, lang: str) -> str:
-    return "\n".join(reply_lines(reply, lang))
-
-
-def reply_lines(reply: r.Reply, lang: str) -> list[str]:
-    rendered = render_reply(reply, lang)
-    return [*rendered.sentences, *([rendered.title] if rendered.title else []), *rendered.rows]
-
-
 def show_as_is(text: str) -> str:
     return text
 
 
-def render_reply(reply: r.Reply, lang: str, quote: Quote = show_as_is) -> RenderedReply:
+def reply_text(reply: r.Reply, lang: str, when: When = show_as_is) -> str:
+    return "\n".join(reply_lines(reply, lang, when))
+
+
+def reply_lines(reply: r.Reply, lang: str, when: When = show_as_is) -> list[str]:
+    rendered = render_reply(reply, lang, when=when)
+    return [*rendered.sentences, *([rendered.title] if rendered.title else []), *rendered.rows]
+
+
+_COMMANDS_SHOWN: Final = 20
+_ABILITIES: Final[dict[r.Ability, str]] = {
+    "ask": "reply.ability.ask",
+    "steer": "reply.ability.steer",
+    "fork": "reply.ability.fork",
+}
+
+
+def render_reply(reply: r.Reply, lang: str, quote: Quote = show_as_is, when: When = show_as_is) -> RenderedReply:
     """A reply without an entry below is one sentence: the one that its type names, with its fields in the gaps."""
+    render_with_times = _RENDERERS_WITH_TIMES.get(type(reply))
+    if render_with_times is not None:
+        return render_with_times(reply, lang, when)
     render = _RENDERERS.get(type(reply))
     if render is not None:
         return render(reply, lang, quote)
@@ -55,7 +72,8 @@ def _sentence(*sentences: str) -> RenderedReply:
 # --- reports
 
 
-def _status(report: r.StatusReport, lang: str, _quote: Quote) -> RenderedReply:
+def _status(report: r.StatusReport, lang: str, when: When) -> RenderedReply:
+    """First a sentence for people, then the fields, by which programs and other documents know them."""
     retry = f"/retry {report.retry_job_id}" if report.retry_job_id else NOTHING
     rows = [
         f"project: {report.project}",
@@ -63,7 +81,7 @@ def _status(report: r.StatusReport, lang: str, _quote: Quote) -> RenderedReply:
         f"session_key: {report.resume_key or NOTHING}",
         f"state: {report.state}",
         f"queue: pending={report.pending}, running={report.running_job_id or 'none'}",
-        f"last_job: {_last_job(report.last_job)}",
+        f"last_job: {_last_job(report.last_job, when)}",
         f"resume_ready: {'yes' if report.resume_ready else 'no'}",
         f"retry_hint: {retry}",
     ]
@@ -71,11 +89,51 @@ def _status(report: r.StatusReport, lang: str, _quote: Quote) -> RenderedReply:
         rows.append(f"cost: ${report.cost_usd:.2f}")
     if not report.can_ask:
         rows.append(f"permissions: {say(lang, 'reply.cannot_ask', tool=report.tool)}")
-    return RenderedReply(title="Session Status", rows=tuple(rows))
+    return RenderedReply(sentences=(_what_goes_on(report, lang, when),), title="Session Status", rows=tuple(rows))
 
 
-def _last_job(last: r.LastJob | None) -> str:
-    return NOTHING if last is None else f"{last.state}, {duration(last.seconds)}, {last.finished_at}"
+def _what_goes_on(report: r.StatusReport, lang: str, when: When) -> str:
+    """The session's state in words, with the job that it is about."""
+    last = report.last_job
+    pending = report.pending or ""
+    if report.running_job_id is not None:
+        key = "reply.status.waiting" if report.state == "waiting" else "reply.status.running"
+        since = when(report.running_since) if report.running_since else ""
+        return say(lang, key, job=short_name(report.running_job_id), when=since, pending=pending)
+    if pending:
+        return say(lang, "reply.status.queued", pending=pending)
+    if last is None:
+        return say(lang, "reply.status.nothing")
+    key = "reply.status.failed" if report.retry_job_id else "reply.status.idle"
+    took = duration(last.seconds)
+    return say(lang, key, job=short_name(last.job_id), when=when(last.finished_at), duration=took)
+
+
+def _last_job(last: r.LastJob | None, when: When) -> str:
+    if last is None:
+        return NOTHING
+    return f"{last.state}, {duration(last.seconds)}, {when(last.finished_at)}, {short_name(last.job_id)}"
+
+
+def _jobs(catalogue: r.JobCatalogue, lang: str, when: When) -> RenderedReply:
+    if not catalogue.jobs:
+        return _sentence(say(lang, "reply.jobs.none"))
+    states = [job_state_words(job.state, lang) for job in catalogue.jobs]
+    widest = max(map(display_width, states))
+    rows = (
+        f"#{job.number:<4} {state}{' ' * (widest - display_width(state))}  {_when_and_what(job, when)}"
+        for job, state in zip(catalogue.jobs, states, strict=True)
+    )
+    return _sentence(*(row.rstrip() for row in rows))
+
+
+def _when_and_what(job: r.JobRow, when: When) -> str:
+    ran = duration(job.seconds) if job.seconds else "-"
+    return f"{ran:>6}  {when(job.enqueued_at)}  {job.prompt}"
+
+
+def job_state_words(state: str, lang: str) -> str:
+    return say(lang, f"status.{'done' if state == 'success' else state}")
 
 
 def duration(seconds: float) -> str:
@@ -99,18 +157,30 @@ def _project_report(report: r.ProjectReport, _lang: str, _quote: Quote) -> Rende
 
 
 def _agent_report(report: r.AgentReport, lang: str, _quote: Quote) -> RenderedReply:
-    mode = [f"mode: {report.mode}"] if report.mode else []
+    extra = [f"mode: {report.mode}"] if report.mode else []
+    if report.options:
+        extra.append("options: " + ", ".join(f"{name}={value}" for name, value in report.options.items()))
+    if report.commands:
+        extra.append("commands: " + " ".join(f"/{name}" for name in report.commands[:_COMMANDS_SHOWN]))
+    if report.cannot:
+        extra.append(f"cannot: {_cannot(report, lang)}")
     since_activity = say(lang, "reply.ago", duration=duration(report.seconds_since_activity))
     rows = (
         f"session: {report.session_id}",
         f"project: #{report.project_number} {report.project}",
         f"tool: {report.tool}",
         f"model: {report.model or NOTHING}",
-        *mode,
+        *extra,
         f"state: {report.state}",
         f"last_activity: {since_activity}",
     )
     return RenderedReply(title="Agent Status", rows=rows)
+
+
+def _cannot(report: r.AgentReport, lang: str) -> str:
+    """What the agent cannot do, each with the agents here that can."""
+    words = (say(lang, _ABILITIES[one.ability], agents=", ".join(one.others)) for one in report.cannot)
+    return "; ".join(words)
 
 
 def _usage(report: r.UsageReport, _lang: str, _quote: Quote) -> RenderedReply:
@@ -126,8 +196,8 @@ def _usage(report: r.UsageReport, _lang: str, _quote: Quote) -> RenderedReply:
     return RenderedReply(title="Usage", rows=tuple(rows))
 
 
-def _story(story: r.Story, lang: str, _quote: Quote) -> RenderedReply:
-    rows = tuple(f"{s.ts}  #{s.seq} {s.type}  {s.words}".rstrip() for s in story.steps)
+def _story(story: r.Story, lang: str, when: When) -> RenderedReply:
+    rows = tuple(f"{when(s.ts)}  #{s.seq} {s.type}  {s.words}".rstrip() for s in story.steps)
     return RenderedReply(title=say(lang, "reply.story", subject=story.subject), rows=rows)
 
 
@@ -166,19 +236,19 @@ def _project_switch(done: r.ProjectSelected, lang: str, quote: Quote) -> Rendere
     )
 
 
-def _sessions(catalogue: r.SessionCatalogue, lang: str, _quote: Quote) -> RenderedReply:
+def _sessions(catalogue: r.SessionCatalogue, lang: str, when: When) -> RenderedReply:
     if not catalogue.sessions:
         return _sentence(say(lang, "reply.sessions.none"))
-    return RenderedReply(rows=tuple(map(_session_row, catalogue.sessions[:MAX_SESSIONS])))
+    return RenderedReply(rows=tuple(_session_row(session, when) for session in catalogue.sessions[:MAX_SESSIONS]))
 
 
-def _session_row(session: r.SessionRow) -> str:
+def _session_row(session: r.SessionRow, when: When) -> str:
     where = f"{session.conversation.channel}:{session.conversation.conversation_id}"
-    return f"{session.session_id}  {session.project}  {session.state}  {session.last_activity_at}  {where}"
+    return f"{session.session_id}  {session.project}  {session.state}  {when(session.last_activity_at)}  {where}"
 
 
-def _session(found: r.SessionFound, _lang: str, _quote: Quote) -> RenderedReply:
-    return RenderedReply(rows=(_session_row(found.session),))
+def _session(found: r.SessionFound, _lang: str, when: When) -> RenderedReply:
+    return RenderedReply(rows=(_session_row(found.session, when),))
 
 
 def _session_start(done: r.SessionStarted, lang: str, _quote: Quote) -> RenderedReply:
@@ -190,6 +260,8 @@ def _session_start(done: r.SessionStarted, lang: str, _quote: Quote) -> Rendered
 
 
 def _tool_change(done: r.ToolSet, lang: str, _quote: Quote) -> RenderedReply:
+    if done.choices:
+        return _present_choice("reply.tool.present", done.tool, done.choices, lang)
     key = "reply.tool.changed_while_running" if done.from_next_job else "reply.tool.changed"
     return _sentence(say(lang, key, tool=done.tool))
 
@@ -212,31 +284,94 @@ def _agent_stop(done: r.AgentStopped, lang: str, _quote: Quote) -> RenderedReply
     return _sentence(say(lang, "reply.session.killed" if done.killed else "reply.session.stopped"))
 
 
+def _present_choice(key: str, present: str, choices: tuple[str, ...], lang: str) -> RenderedReply:
+    others = ", ".join(choice for choice in choices if choice != present)
+    return _sentence(say(lang, key, present=present or NOTHING, choices=others))
+
+
 def _model_change(done: r.ModelSet, lang: str, _quote: Quote) -> RenderedReply:
+    if done.choices:
+        return _present_choice("reply.model.present", done.model, done.choices, lang)
     return _sentence(say(lang, "reply.model.changed", model_id=done.model))
 
 
 def _mode_change(done: r.ModeSet, lang: str, _quote: Quote) -> RenderedReply:
+    if done.choices:
+        return _present_choice("reply.mode.present", done.mode, done.choices, lang)
     return _sentence(say(lang, "reply.mode.changed", mode=done.mode))
 
 
-_RENDERERS: Final[dict[type[msgspec.Struct], Callable[[Any, str, Quote], RenderedReply]]] = {
+def _command_sent(done: r.CommandSent, lang: str, _quote: Quote) -> RenderedReply:
+    return _sentence(say(lang, "reply.command.sent", command=done.command))
+
+
+def _agents(catalogue: r.AgentCatalogue, lang: str, _quote: Quote) -> RenderedReply:
+    if not catalogue.agents:
+        return _sentence(say(lang, "reply.agents.none"))
+    rows = (" ".join(filter(None, (agent.name, agent.version, agent.source))) for agent in catalogue.agents)
+    return RenderedReply(rows=tuple(rows))
+
+
+def _agent_added(done: r.AgentAdded, lang: str, _quote: Quote) -> RenderedReply:
+    added = say(lang, "reply.agent.added", agent=done.name, projects=", ".join(done.projects))
+    return _sentence(added, *_still_running(done.running, lang))
+
+
+def _agent_removed(done: r.AgentWasRemoved, lang: str, _quote: Quote) -> RenderedReply:
+    removed = say(lang, "reply.agent.removed", agent=done.name, users=", ".join(done.users))
+    return _sentence(removed, *_still_running(done.running, lang))
+
+
+def _still_running(jobs: tuple[str, ...], lang: str) -> tuple[str, ...]:
+    return (say(lang, "reply.agent.still_running", jobs=", ".join(jobs)),) if jobs else ()
+
+
+def _rules(catalogue: r.RuleCatalogue, lang: str, _quote: Quote) -> RenderedReply:
+    if not catalogue.rules:
+        return _sentence(say(lang, "reply.rules.none"))
+    rows = (
+        f"{row.number}. {rule_words(row.rule)} (project: {row.project}, used: {row.uses}{_last_use(row)})"
+        for row in catalogue.rules
+    )
+    return RenderedReply(sentences=(say(lang, "reply.rules.how_to_remove"),), rows=tuple(rows))
+
+
+def _last_use(row: r.RuleRow) -> str:
+    return f", last: {row.used_at[:10]}" if row.used_at else ""
+
+
+def _rule_removed(done: r.RuleWasRemoved, lang: str, quote: Quote) -> RenderedReply:
+    row = done.rule
+    rule = quote(rule_words(row.rule))
+    return _sentence(say(lang, "reply.rules.removed", number=row.number, rule=rule, project=row.project))
+
+
+_RENDERERS_WITH_TIMES: Final[dict[type[msgspec.Struct], Callable[[Any, str, When], RenderedReply]]] = {
     r.StatusReport: _status,
+    r.Story: _story,
+    r.JobCatalogue: _jobs,
+    r.SessionCatalogue: _sessions,
+    r.SessionFound: _session,
+}
+_RENDERERS: Final[dict[type[msgspec.Struct], Callable[[Any, str, Quote], RenderedReply]]] = {
     r.ProjectReport: _project_report,
     r.ProjectInfo: _project,
     r.ProjectCatalogue: _projects,
-    r.SessionCatalogue: _sessions,
-    r.SessionFound: _session,
+    r.RuleCatalogue: _rules,
+    r.RuleWasRemoved: _rule_removed,
     r.SessionStarted: _session_start,
     r.ToolSet: _tool_change,
     r.ProjectSelected: _project_switch,
     r.JobQueued: _retry,
     r.SessionWasReset: _session_reset,
     r.JobsCancelled: _cancellation,
-    r.Story: _story,
     r.AgentReport: _agent_report,
     r.AgentStopped: _agent_stop,
     r.ModelSet: _model_change,
     r.ModeSet: _mode_change,
+    r.CommandSent: _command_sent,
     r.UsageReport: _usage,
+    r.AgentCatalogue: _agents,
+    r.AgentAdded: _agent_added,
+    r.AgentWasRemoved: _agent_removed,
 }

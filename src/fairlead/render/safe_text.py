@@ -10,6 +10,7 @@ _KEPT_FORMAT = frozenset("\u200c\u200d")  # they hold emoji and Indic letters to
 _SPACES = re.compile(r"\s+")
 _SAFE = re.compile(r"[\w\s./,;!?%+=&'\"{}$^-]*")
 _UNDERSCORE = "_"
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 
 
 def _is_harmful(char: str) -> bool:
@@ -33,6 +34,15 @@ def visible_lines(text: str) -> str:
         char if char in "\n\t" or not _is_harmful(char) else f"<U+{ord(char):04X}>"
         for char in text.replace("\r\n", "\n")
     )
+
+
+def last_lines(text: str, lines: int, characters: int) -> str:
+    """The end of what a program printed: without the escapes that colour a terminal, and with each line cut, so that
+    one long line does not hide the others."""
+    plain = _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    kept = [line.rstrip() for line in plain.splitlines() if line.strip()][-lines:]
+    room = max(characters // max(len(kept), 1), 40)
+    return "\n".join(shorten(line, room) for line in kept)[-characters:]
 
 
 def quote_inline(text: str, limit: int) -> str:

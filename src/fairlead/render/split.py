@@ -24,16 +24,13 @@ from fairlead.render.fences import (
 )
 from fairlead.render.line_cut import Measure, cut_at
 
-DISCORD_LIMIT = 2000
 SMALLEST_LIMIT = 200  # leaves more than half a piece for text, however long the fences
 _CLOSING_AT_MOST = MAX_INDENT + MAX_MARK + 1
 
 
-def discord_length(text: str) -> int:
-    """Discord's own count: code points, as its maintainers say (an emoji of four joined parts counts seven).
-
-    Not UTF-16 units, as its web client would suggest: code points are what the API refuses by.
-    """
+def count_code_points(text: str) -> int:
+    """The count by which Discord's API refuses a message: an emoji of four joined parts counts seven. Discord's web
+    client counts UTF-16 units instead, which the API does not."""
     return len(text)
 
 
@@ -45,7 +42,7 @@ class TextPiece(msgspec.Struct, frozen=True):
     last: int
 
 
-def split_lines(text: str, limit: int, measure: Measure = discord_length) -> list[TextPiece]:
+def split_lines(text: str, limit: int, measure: Measure = count_code_points) -> list[TextPiece]:
     """`text` in messages of at most `limit`, none blank. `measure` is additive, and at least 1 per character."""
     if limit < SMALLEST_LIMIT:
         raise ValueError(f"A message limit of {limit} leaves no room for text. Give at least {SMALLEST_LIMIT}.")

@@ -1,21 +1,26 @@
 """One fact of the journal as a sentence, for `why` and `journal show`. English: it is read beside the raw lines."""
 
 from fairlead.core import events as e
+from fairlead.render.rules import rule_words
 from fairlead.render.safe_text import one_line
 
 
 def describe_event(event: e.JournalEvent) -> str:
     """What happened, without the long texts."""
     match event:
+        case e.AgentConfigured():
+            return f"agent {event.name} {event.version} runs as: {_short(' '.join(event.command))}"
+        case e.AgentRemoved():
+            return f"agent {event.name} was removed"
         case e.JobEnqueued():
-            again = f", again as attempt {event.attempt} of {event.retry_of}" if event.retry_of else ""
-            return f"taken as {event.job_id} in {event.session_key}{again}: {_short(event.prompt)}"
+            again = f" (attempt {event.attempt} of {event.retry_of})" if event.retry_of else ""
+            return f"accepted as {event.job_id} in {event.session_key}{again}: {_short(event.prompt)}"
         case e.MessageRefused():
             return f"refused with {event.error_code}"
         case e.MessageSkipped():
             return f"skipped: {event.reason}"
         case e.JobStarted():
-            how = "resuming its conversation" if event.resume_key else "starting a conversation"
+            how = "resuming its conversation" if event.resume_key else "with a new conversation"
             return f"{event.runtime} started in {event.project} ({event.project_path}), {how}"
         case e.JobTriedAgain():
             return f"tried a second time after {event.error_code}: {_short(event.reason)}"
@@ -26,23 +31,38 @@ def describe_event(event: e.JournalEvent) -> str:
                 f": {_short(event.error_message)}" if event.error_message else ""
             )
         case e.JobCancelled():
-            return f"cancelled by {event.person or 'nobody'}" + (f" ({event.reason})" if event.reason else "")
+            return ("cancelled" + (f" by {event.person}" if event.person else "")) + (
+                f" ({event.reason})" if event.reason else ""
+            )
         case e.JobMarkedUnknownAfterCrash():
-            return "was running when Fairlead stopped; what the agent had done by then is unknown"
+            return "was running when Fairlead stopped; what the agent did until then is unknown"
         case e.QuestionAsked():
             return f"the agent asked ({event.kind}): {_short(event.title)} {_short(event.detail)}".rstrip()
         case e.QuestionAnswered():
-            return f"{event.person} answered: {event.verdict}" + (" for this session" if event.for_session else "")
+            extent = " for this session" if event.for_session else " from now on" if event.always else ""
+            why = f", because: {_short(event.message)}" if event.verdict == "deny" and event.message else ""
+            return f"{event.person} answered: {event.verdict}{extent}{why}" + (f" ({event.via})" if event.via else "")
+        case e.StandingRuleMade():
+            return f"{event.person} made rule {event.number}: {_short(rule_words(event.offer))} in {event.project}"
+        case e.StandingRuleUsed():
+            rule = _short(rule_words(event.offer))
+            return f"allowed by rule {event.number} ({rule}) without asking: {event.tool} {_short(event.detail)}"
+        case e.StandingRuleRemoved():
+            return f"{event.person} removed rule {event.number}"
+        case e.AgentRequestRefused():
+            return f"a process of the agent was refused: {_short(event.request)} from {_short(event.program)}"
         case e.ChoiceMade():
             return f"{event.person} chose {_short('; '.join(event.chosen.values()))}"
         case e.QuestionClosed():
             return f"the question closed: {event.reason.replace('_', ' ')}"
+        case e.SessionTitled():
+            return f"the session is called {_short(event.title)!r} (by {event.by})"
         case e.DeliveryOwed():
-            return "the answer is owed" if event.kind == "answer" else f"a {event.kind} is owed"
+            return "the answer is pending delivery" if event.kind == "answer" else f"a {event.kind} is pending delivery"
         case e.DeliveryPlanned():
             where = event.destination.address if event.destination is not None else "nowhere"
             count = f"{len(event.pieces)} message(s)" if event.pieces else "to be fetched"
-            return f"goes to {where} ({event.route}: {event.reason}), {count}"
+            return f"will be sent to {where} ({event.route}: {event.reason}), {count}"
         case e.PieceDelivered():
             return f"message {event.index + 1} was delivered as {event.message_id}"
         case e.DeliveryDeferred():
@@ -50,7 +70,7 @@ def describe_event(event: e.JournalEvent) -> str:
         case e.DeliveryAcknowledged():
             return "the answer was fetched"
         case e.DeliveryAbandoned():
-            return f"delivery given up with {event.error_code}: {event.reason}"
+            return f"delivery abandoned with {event.error_code}: {event.reason}"
         case _:
             return _spell_out(type(event).__name__)
 

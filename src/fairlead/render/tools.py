@@ -100,6 +100,9 @@ _SUBAGENT = _Label("subagent", _task, needs=False)
 _PLAN = _Label("plan")
 _ASK = _Label("ask")
 
+_SUB_AGENT_TOOLS: Final = ("task", "agent")
+_TODO_TOOLS: Final = ("todowrite", "todo_list", "write_todos", "update_plan", "taskcreate", "taskupdate", "tasklist")
+
 # Names in lower case: Claude Code's, Codex's items, Gemini CLI's, and the kinds of ACP tool calls.
 _LABELS: Final[Mapping[str, _Label]] = {
     **dict.fromkeys(("read", "notebookread", "read_file", "read_many_files", "view_image"), _READ),
@@ -113,11 +116,8 @@ _LABELS: Final[Mapping[str, _Label]] = {
     **dict.fromkeys(("bash", "shell", "command_execution", "run_shell_command", "execute", "powershell"), _RUN),
     **dict.fromkeys(("bashoutput", "taskoutput"), _Label("output")),
     **dict.fromkeys(("killshell", "killbash", "taskstop"), _Label("stop")),
-    **dict.fromkeys(("task", "agent"), _SUBAGENT),
-    **dict.fromkeys(
-        ("todowrite", "todo_list", "write_todos", "update_plan", "taskcreate", "taskupdate", "tasklist"),
-        _PLAN,
-    ),
+    **dict.fromkeys(_SUB_AGENT_TOOLS, _SUBAGENT),
+    **dict.fromkeys(_TODO_TOOLS, _PLAN),
     "exitplanmode": _Label("present_plan"),
     **dict.fromkeys(("askuserquestion", "ask_user"), _ASK),
     **dict.fromkeys(("think", "reasoning"), _Label("think")),
@@ -127,6 +127,15 @@ _LABELS: Final[Mapping[str, _Label]] = {
     "delete": _Label("delete", _path),
     "move": _Label("move", _path),
 }
+
+
+def is_sub_agent_tool(name: str) -> bool:
+    return name.strip().lower() in _SUB_AGENT_TOOLS
+
+
+def is_todo_tool(name: str) -> bool:
+    """A tool that only changes the agent's list of what it is going to do."""
+    return name.strip().lower() in _TODO_TOOLS
 
 
 def tool_label(name: str, given: Input, *, lang: str = "en") -> str:

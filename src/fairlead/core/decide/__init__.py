@@ -3,7 +3,18 @@
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from fairlead.core.decide import delivery, job_ends, messages, projects, questions, scheduling, sessions, thread_start
+from fairlead.core.decide import (
+    agents,
+    delivery,
+    job_ends,
+    messages,
+    projects,
+    questions,
+    rules,
+    scheduling,
+    sessions,
+    thread_start,
+)
 from fairlead.core.decide.decision import NOTHING, Decision
 from fairlead.core.limits import Limits
 from fairlead.core.questions import RespondToQuestion
@@ -17,6 +28,7 @@ Command: TypeAlias = (
     | thread_start.StartThread
     | sessions.ChangeRuntime
     | sessions.ChooseModel
+    | sessions.TitleSession
     | sessions.ResetSession
     | sessions.Bind
     | sessions.Touch
@@ -24,7 +36,12 @@ Command: TypeAlias = (
     | projects.CreateProject
     | projects.AddProject
     | projects.UpdateProject
+    | projects.FollowAgents
+    | projects.RenameProject
+    | projects.RemoveProject
     | projects.SwitchProject
+    | agents.ConfigureAgent
+    | agents.RemoveAgent
     | messages.Submit
     | messages.SkipMessage
     | messages.AmendJob
@@ -42,8 +59,12 @@ Command: TypeAlias = (
     | job_ends.WithdrawJob
     | questions.AskPerson
     | RespondToQuestion
+    | questions.RemindOfQuestion
     | questions.ExpireQuestion
     | questions.WithdrawQuestion
+    | questions.RefuseAgentRequest
+    | rules.UseRule
+    | rules.RemoveRule
     | delivery.PlanDelivery
     | delivery.MarkPieceSent
     | delivery.DeferDelivery
@@ -59,6 +80,7 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     thread_start.StartThread: thread_start.start_thread,
     sessions.ChangeRuntime: sessions.change_runtime,
     sessions.ChooseModel: sessions.choose_model,
+    sessions.TitleSession: sessions.title_session,
     sessions.ResetSession: sessions.reset_session,
     sessions.Bind: sessions.bind,
     sessions.Touch: sessions.touch,
@@ -66,7 +88,12 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     projects.CreateProject: projects.create_project,
     projects.AddProject: projects.add_project,
     projects.UpdateProject: projects.update_project,
+    projects.FollowAgents: projects.follow_agents,
+    projects.RenameProject: projects.rename_project,
+    projects.RemoveProject: projects.remove_project,
     projects.SwitchProject: projects.switch_project,
+    agents.ConfigureAgent: agents.configure_agent,
+    agents.RemoveAgent: agents.remove_agent,
     messages.Submit: messages.submit,
     messages.SkipMessage: messages.skip_message,
     messages.AmendJob: messages.amend_job,
@@ -84,8 +111,12 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     job_ends.WithdrawJob: job_ends.withdraw_job,
     questions.AskPerson: questions.ask_person,
     RespondToQuestion: questions.respond_to_question,
+    questions.RemindOfQuestion: questions.remind_of_question,
     questions.ExpireQuestion: questions.expire_question,
     questions.WithdrawQuestion: questions.withdraw_question,
+    questions.RefuseAgentRequest: questions.refuse_agent_request,
+    rules.UseRule: rules.use_rule,
+    rules.RemoveRule: rules.remove_rule,
     delivery.PlanDelivery: delivery.plan_delivery,
     delivery.MarkPieceSent: delivery.mark_piece_sent,
     delivery.DeferDelivery: delivery.defer_delivery,

@@ -5,7 +5,7 @@ import msgspec
 from fairlead.core import timestamps
 from fairlead.core.decide.decision import NOTHING, Decision
 from fairlead.core.decide.sessions import touch_events
-from fairlead.core.decide.thread_start import session_events, unbind_events
+from fairlead.core.decide.thread_start import discard_events, session_events
 from fairlead.core.events import (
     DeliveryAbandoned,
     DeliveryAcknowledged,
@@ -14,19 +14,22 @@ from fairlead.core.events import (
     Piece,
     PieceDelivered,
 )
-from fairlead.core.ids import BindingId, EntryId, MessageId
+from fairlead.core.ids import BindingId, EntryId, JobId, MessageId
 from fairlead.core.limits import Limits
+from fairlead.core.retention import CLOCK_MAY_BE_AHEAD_DAYS
 from fairlead.core.routing import Destination
 from fairlead.core.state import OutboxEntry, State
 from fairlead.errors import Code
 
 
 class PlanDelivery(msgspec.Struct, frozen=True):
-    """`pieces` is empty where the client fetches for itself."""
+    """`pieces` is empty where the client fetches for itself. `reports` names the jobs of which the pieces say that
+    their answers could not be delivered."""
 
     entry_id: EntryId
     destination: Destination
     pieces: tuple[Piece, ...] = ()
+    reports: tuple[JobId, ...] = ()
 
 
 class MarkPieceSent(msgspec.Struct, frozen=True):
@@ -36,8 +39,8 @@ class MarkPieceSent(msgspec.Struct, frozen=True):
 
 
 class DeferDelivery(msgspec.Struct, frozen=True, kw_only=True):
-    """`counts` is false while the whole channel is away: waiting for it is not a failed attempt. `must_wait` is true
-    where the channel itself named the time to wait."""
+    """`counts` is false while the channel is away: waiting for it is not a failed attempt, and makes no pause longer.
+    `must_wait` is true where the channel itself named the time to wait."""
 
     entry_id: EntryId
     wait_sec: float
@@ -62,7 +65,12 @@ def plan_delivery(state: State, command: PlanDelivery, _now: str, _limits: Limit
         return NOTHING
     to = command.destination
     planned = DeliveryPlanned(
-        entry_id=command.entry_id, destination=to.conversation, route=to.mode, reason=to.reason, pieces=command.pieces
+        entry_id=command.entry_id,
+        destination=to.conversation,
+        route=to.mode,
+        reason=to.reason,
+        pieces=command.pieces,
+        reports=command.reports,
     )
     if to.conversation is not None:
         return Decision((planned,))
@@ -91,14 +99,16 @@ def mark_piece_sent(state: State, command: MarkPieceSent, now: str, _limits: Lim
 
 
 def defer_delivery(state: State, command: DeferDelivery, now: str, limits: Limits) -> Decision:
+    """Time alone decides when an entry is given up: a ban or an outage uses up any number of attempts. Days
+    count as they are lived through, as they do in `retention`: no clock that jumps makes anybody give up."""
     entry = state.outbox.get(command.entry_id)
     if entry is None:
         return NOTHING
     attempts = entry.attempts + (1 if command.counts else 0)
     code = command.code or Code.E_UNDELIVERABLE
-    age = timestamps.seconds_between(entry.owed_at, now)
-    if attempts >= limits.max_delivery_attempts or age > limits.delivery_patience_sec:
-        reason = f"given up after {attempts} attempts and {age / 3600:.1f} hours"
+    days = state.lived_day - entry.owed_on
+    if days > limits.delivery_patience_days + CLOCK_MAY_BE_AHEAD_DAYS:
+        reason = f"abandoned after {attempts} attempts in {days} days"
         return _give_up(state, entry, code, reason)
     due = timestamps.plus(now, command.wait_sec)
     deferred = DeliveryDeferred(
@@ -125,4 +135,4 @@ def abandon_delivery(state: State, command: AbandonDelivery, _now: str, _limits:
 
 
 def _give_up(state: State, entry: OutboxEntry, code: Code, reason: str) -> Decision:
-    return Decision((*unbind_events(state, entry), DeliveryAbandoned(entry.entry_id, code, reason)))
+    return Decision((*discard_events(state, entry), DeliveryAbandoned(entry.entry_id, code, reason)))

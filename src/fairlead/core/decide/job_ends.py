@@ -161,7 +161,7 @@ def try_again(state: State, command: TryAgain, _now: str, _limits: Limits) -> De
     if job is None or job.state not in _TRYABLE_AGAIN:
         return refuse(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} is not running.")
     if job.tried_again:
-        return refuse(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} has had its second attempt.")
+        return refuse(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} was already tried a second time.")
     if any(q.job_id == job.job_id and q.verdict == "allow" for q in state.questions.values()):
         return refuse(Code.E_JOB_NOT_RETRYABLE, f"{command.job_id} was granted a permission and may have used it.")
     return Decision((JobTriedAgain(command.job_id, command.code, command.reason),), job_id=command.job_id)

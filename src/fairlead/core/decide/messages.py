@@ -62,7 +62,8 @@ class StoreAttachments(msgspec.Struct, frozen=True):
 
 
 class RetryJob(msgspec.Struct, frozen=True):
-    """`original` may come from the journal: the state forgets old jobs and all their texts."""
+    """`original` may come from the journal: the state forgets old jobs and all their texts. `prompt` is what it began
+    with, where that is in a blob the quotation alone."""
 
     original: Job
     prompt: str
@@ -105,6 +106,8 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
         cause=inbound.cause,
         body_digest=inbound.body_digest,
         quoted=0 if command.prompt_blob else len(_quotation(inbound)),
+        foreign=inbound.foreign or bool(inbound.quote),
+        project=project.name if inbound.project is not None else "",
     )
     return Decision((*before, job), job_id=job.job_id)
 
@@ -122,8 +125,19 @@ def _quotation(inbound: Inbound) -> str:
 
 
 def quotation_of(job: Job) -> str:
-    """The quotation before the person's own words. For a job whose prompt is in a blob, `prompt` holds it."""
-    return job.prompt if job.prompt_blob else job.prompt[: job.quoted]
+    """The quotation before the person's own words."""
+    return quotation_in(job.prompt, job)
+
+
+def quotation_in(prompt: str, job: Job) -> str:
+    """The same for a job whose state no longer has the prompt. For one whose prompt is in a blob, `prompt` is it."""
+    return prompt if job.prompt_blob else prompt[: job.quoted]
+
+
+def has_foreign_text(job: Job) -> bool:
+    """Whether the agent may now follow words that are not those of the person who asks: then what a person allowed
+    beforehand does not hold."""
+    return job.foreign or job.quoted > 0 or bool(quotation_of(job))
 
 
 def new_job_id(state: State, now: str) -> JobId:
@@ -135,7 +149,11 @@ def _decide_duplicate(state: State, inbound: Inbound) -> Decision | None:
         case None:
             floor = state.dedupe_floors.get(inbound.conversation.address, -1)
             below = is_rising(inbound.message_id) and int(inbound.message_id) <= floor
-            return Decision(duplicate=True) if below else None
+            if below:
+                return Decision(duplicate=True)
+            # Only a client's key has a digest: it stands for one request, and another person's is another request.
+            is_anothers = inbound.body_digest and state.is_taken_elsewhere(inbound.conversation, inbound.message_id)
+            return Decision(refusal=error(Code.E_IDEMPOTENCY_MISMATCH)) if is_anothers else None
         case Refused(code):
             return Decision(refusal=error(Code(code)), duplicate=True)
         case Skipped():
@@ -154,10 +172,10 @@ def _message_problem(inbound: Inbound, limits: Limits) -> FairleadError | None:
     if size > limits.max_message_bytes:
         return error(
             Code.E_MESSAGE_TOO_LARGE,
-            f"The message has {size:,} bytes; at most {limits.max_message_bytes:,} are taken.",
+            f"The message has {size:,} bytes; the limit is {limits.max_message_bytes:,}.",
         )
     if len(inbound.attachments) > limits.max_attachments:
-        return error(Code.E_INVALID_ARGS, f"At most {limits.max_attachments} attachments go with one message.")
+        return error(Code.E_INVALID_ARGS, f"A message may have at most {limits.max_attachments} attachments.")
     return None
 
 
@@ -170,7 +188,7 @@ def _session_problem(
         enabled = ", ".join(project.enabled_runtimes)
         return error(Code.E_TOOL_NOT_ENABLED, f"{runtime[:40]!r} is not enabled: {project.name} has {enabled}.")
     if session is not None and len(session.queue) >= limits.max_queue_per_session:
-        return error(Code.E_QUEUE_FULL, f"{len(session.queue)} messages already wait in this session.")
+        return error(Code.E_QUEUE_FULL, f"{len(session.queue)} messages are already waiting in this session.")
     return None
 
 
@@ -245,31 +263,14 @@ def store_attachments(state: State, command: StoreAttachments, _now: str, _limit
 
 def retry_job(state: State, command: RetryJob, now: str, limits: Limits) -> Decision:
     original = command.original
-    if original.state not in RETRYABLE:
-        return Decision(refusal=error(Code.E_JOB_NOT_RETRYABLE, f"{original.job_id} is {original.state}, not failed."))
-    if original.cause == "agent":
-        message = f"The agent began {original.job_id} by itself: there is no prompt to send again."
-        return Decision(refusal=error(Code.E_JOB_NOT_RETRYABLE, message))
-    message_id = message_ids.retry_id(original.job_id)
-    retried = state.outcome_of(original.conversation, message_id)
-    if isinstance(retried, Enqueued):
-        return Decision(
-            refusal=error(
-                Code.E_JOB_NOT_RETRYABLE,
-                f"{original.job_id} has already been tried again, as {retried.job_id}.",
-                next_step=f"If that failed too, retry {retried.job_id}.",
-            )
-        )
-    session = state.sessions.get(original.session_key)
-    if session is None:
-        return Decision(refusal=error(Code.E_SESSION_NOT_FOUND))
-    if len(session.queue) >= limits.max_queue_per_session:
-        return Decision(refusal=error(Code.E_QUEUE_FULL))
+    problem = _retry_problem(state, original, limits)
+    if problem is not None:
+        return Decision(refusal=problem)
     job = JobEnqueued(
         job_id=new_job_id(state, now),
         session_key=original.session_key,
         conversation=original.conversation,
-        message_id=message_id,
+        message_id=message_ids.retry_id(original.job_id),
         person=command.person,
         prompt=command.prompt,
         prompt_blob=original.prompt_blob,
@@ -277,8 +278,31 @@ def retry_job(state: State, command: RetryJob, now: str, limits: Limits) -> Deci
         attempt=original.attempt + 1,
         retry_of=original.job_id,
         cause="retry",
+        quoted=original.quoted,
+        project=original.project if state.project_named(original.project) is not None else "",
+        foreign=has_foreign_text(original),
     )
     return Decision((job, *_close_stale_questions(state, original.job_id)), job_id=job.job_id)
+
+
+def _retry_problem(state: State, original: Job, limits: Limits) -> FairleadError | None:
+    job_id = original.job_id
+    if original.state not in RETRYABLE:
+        return error(Code.E_JOB_NOT_RETRYABLE, f"{job_id} is {original.state}, not failed.")
+    if original.cause == "agent":
+        message = f"The agent started {job_id} by itself, so there is no prompt to send again."
+        return error(Code.E_JOB_NOT_RETRYABLE, message)
+    retried = state.outcome_of(original.conversation, message_ids.retry_id(job_id))
+    if isinstance(retried, Enqueued):
+        return error(
+            Code.E_JOB_NOT_RETRYABLE,
+            f"{job_id} has already been tried again, as {retried.job_id}.",
+            next_step=f"If that failed too, use /retry {retried.job_id}.",
+        )
+    session = state.sessions.get(original.session_key)
+    if session is None:
+        return error(Code.E_SESSION_NOT_FOUND)
+    return error(Code.E_QUEUE_FULL) if len(session.queue) >= limits.max_queue_per_session else None
 
 
 def _close_stale_questions(state: State, job_id: JobId) -> tuple[JournalEvent, ...]:

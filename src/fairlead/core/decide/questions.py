@@ -6,10 +6,13 @@ from typing import Final
 import msgspec
 
 from fairlead.core import message_ids, timestamps
+from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.decision import NOTHING, Decision, refuse
-from fairlead.core.decide.messages import is_allowed, new_job_id
+from fairlead.core.decide.messages import has_foreign_text, is_allowed, new_job_id
+from fairlead.core.decide.rules import make_rule, rules_to_offer
 from fairlead.core.engine import Ask, PermissionRequested, PlanProposed, QuestionRequested
 from fairlead.core.events import (
+    AgentRequestRefused,
     ChoiceMade,
     DeliveryOwed,
     JobEnqueued,
@@ -20,22 +23,50 @@ from fairlead.core.events import (
     RuleGranted,
 )
 from fairlead.core.ids import JobId, QuestionId
+from fairlead.core.inbound import clean_text
 from fairlead.core.job_states import states_before
 from fairlead.core.limits import Limits
 from fairlead.core.questions import RespondToQuestion
-from fairlead.core.state import Job, OpenQuestion, State, question_entry_id
-from fairlead.errors import Code
+from fairlead.core.rules import RuleSubject
+from fairlead.core.state import Job, OpenQuestion, State, question_entry_id, reminder_entry_id
+from fairlead.errors import Code, FairleadError
 
+MOST_REFUSED_REQUESTS: Final = 100
+"""An agent that asks in a loop must not fill the journal."""
+MOST_QUOTED: Final = 300
+"""Characters of a refused command that are repeated to the agent."""
 _ASKABLE: Final = states_before(QuestionAsked)
 
 
 class AskPerson(msgspec.Struct, frozen=True):
+    """`tier` is what the agent may do in its project now, in words; empty where nobody can tell. `subject` is the
+    request as standing rules see it. `takes_words`: the agent hears why it is refused."""
+
     job_id: JobId
     ask: Ask
+    tier: str = ""
+    subject: RuleSubject | None = None
+    takes_words: bool = True
 
 
 class ExpireQuestion(msgspec.Struct, frozen=True):
     question_id: QuestionId
+
+
+class RefuseAgentRequest(msgspec.Struct, frozen=True):
+    """`job_id` is that of the job for which the process was started. A process may have outlived it."""
+
+    job_id: JobId
+    request: str
+    program: str
+
+
+class RemindOfQuestion(msgspec.Struct, frozen=True):
+    """`conversation` is where the owner is to hear of the question, and `link` leads from there to it."""
+
+    question_id: QuestionId
+    conversation: ConversationRef
+    link: str
 
 
 class WithdrawQuestion(msgspec.Struct, frozen=True):
@@ -56,6 +87,17 @@ def ask_person(state: State, command: AskPerson, now: str, limits: Limits) -> De
         return refuse(Code.E_SESSION_STATE, f"{limits.max_waiting} jobs already wait for an answer.")
     question_id = QuestionId(f"q_{state.questions_made + 1}")
     asked = _build_asked_event(question_id, job, command.ask, timestamps.plus(now, limits.question_timeout_sec))
+    if asked.kind == "permission":
+        project = state.projects.get(job.project)
+        seen = "" if project is None else project.seen_tier
+        asked = msgspec.structs.replace(
+            asked,
+            tier=command.tier,
+            tier_before="" if seen == command.tier else seen,
+            offers=rules_to_offer(state, job, command.subject),
+            project=job.project,
+            words_go_next=not command.takes_words,
+        )
     entry = DeliveryOwed(
         entry_id=question_entry_id(question_id),
         kind="question",
@@ -88,7 +130,7 @@ def _build_asked_event(question_id: QuestionId, job: Job, ask: Ask, deadline: st
                 suggestions=ask.suggestions,
             )
         case QuestionRequested():
-            title = ask.items[0].text if ask.items else "The agent asks."
+            title = ask.items[0].text if ask.items else "The agent has a question."
             return build(kind="question", title=title, items=ask.items)
         case PlanProposed():
             return build(kind="plan", title="Go ahead with this plan?", detail=ask.plan)
@@ -100,16 +142,18 @@ def respond_to_question(state: State, command: RespondToQuestion, now: str, limi
     question = state.questions.get(command.question_id)
     if question is None or question.status != "open":
         return refuse(Code.E_QUESTION_CLOSED, _why_closed(question))
-    if command.for_session and not (command.pre_authorised or command.person == state.owner_id):
-        return refuse(Code.E_OWNER_ONLY, "Only the owner allows something for the whole session.")
+    if (command.for_session or command.always) and not (command.pre_authorised or command.person == state.owner_id):
+        return refuse(Code.E_OWNER_ONLY, "Only the owner can allow this for longer than once.")
+    if len(command.message.encode("utf-8", "replace")) > limits.max_message_bytes:
+        return refuse(Code.E_MESSAGE_TOO_LARGE)
     if question.kind == "question" and command.verdict == "allow":
-        made = ChoiceMade(command.question_id, command.person, command.chosen)
+        made = ChoiceMade(command.question_id, command.person, command.chosen, command.via)
         command = msgspec.structs.replace(command, chosen=question.chosen | command.chosen)
         if command.partial and not _has_all(question, command.chosen):
             return Decision((made,), job_id=question.job_id)
     job = state.jobs.get(question.job_id)
     if job is None or not state.takes_response(question.question_id):
-        return _job_is_gone(question)
+        return _refuse_for_gone_job(question)
     if not job.is_live:
         return _respond_after_crash(state, question, command, now, limits)
     response = QuestionAnswered(
@@ -119,11 +163,47 @@ def respond_to_question(state: State, command: RespondToQuestion, now: str, limi
         chosen=command.chosen,
         message=command.message,
         for_session=command.for_session,
+        via=command.via,
+        always=command.always,
     )
-    granted: tuple[JournalEvent, ...] = ()
-    if command.for_session and command.verdict == "allow" and question.rule:
-        granted = (RuleGranted(question.session_key, job.generation, question.rule, command.person),)
-    return Decision((response, *granted), job_id=question.job_id)
+    following = _follow_response(state, question, job, command, now)
+    if isinstance(following, FairleadError):
+        return Decision(refusal=following)
+    return Decision((response, *following), job_id=question.job_id)
+
+
+def _follow_response(
+    state: State, question: OpenQuestion, job: Job, command: RespondToQuestion, now: str
+) -> tuple[JournalEvent, ...] | FairleadError:
+    """What else a response to a job that lives brings: a rule, or words that the agent gets as its next message."""
+    if command.verdict == "deny":
+        carried = question.words_go_next and bool(command.message.strip())
+        return (_refusal_as_message(state, question, job, command, now),) if carried else ()
+    if command.always:
+        return make_rule(state, question, job, offer_number=command.always, person=command.person)
+    if command.for_session and question.rule:
+        return (RuleGranted(question.session_key, job.generation, question.rule, command.person),)
+    return ()
+
+
+def _refusal_as_message(
+    state: State, question: OpenQuestion, job: Job, command: RespondToQuestion, now: str
+) -> JobEnqueued:
+    """The words of a refusal for an agent that can only be told no: the first message after the turn. It is taken even
+    where the queue is full, because it belongs to a job that runs."""
+    refused = f"{question.tool}: {question.detail[:MOST_QUOTED]}" if question.detail else question.tool
+    return JobEnqueued(
+        job_id=new_job_id(state, now),
+        session_key=question.session_key,
+        conversation=question.conversation,
+        message_id=message_ids.response_id(question.question_id),
+        person=command.person,
+        prompt=f"I refused this ({refused}), because: {clean_text(command.message.strip())}",
+        cause="answer",
+        project=job.project,
+        foreign=has_foreign_text(job),
+        first=True,
+    )
 
 
 def _has_all(question: OpenQuestion, chosen: dict[str, str]) -> bool:
@@ -138,11 +218,11 @@ def _why_closed(question: OpenQuestion | None) -> str:
     return f"The question is closed: {question.closed_reason.replace('_', ' ')}."
 
 
-def _job_is_gone(question: OpenQuestion) -> Decision:
+def _refuse_for_gone_job(question: OpenQuestion) -> Decision:
     return refuse(
         Code.E_QUESTION_CLOSED,
         f"The job that asked, {question.job_id}, was interrupted.",
-        next_step=f"`retry {question.job_id}` runs it again.",
+        next_step=f"Use /retry {question.job_id} to run it again.",
     )
 
 
@@ -157,6 +237,7 @@ def _respond_after_crash(
         person=command.person,
         chosen=command.chosen,
         message=command.message,
+        via=command.via,
     )
     if command.verdict == "deny":
         return Decision((response,), job_id=question.job_id)
@@ -170,15 +251,33 @@ def _respond_after_crash(
         person=command.person,
         prompt=question_and_response(question, command.chosen, command.message),
         cause="answer",
+        foreign=has_foreign_text(state.jobs[question.job_id]),
     )
     return Decision((response, enqueued), job_id=enqueued.job_id)
 
 
 def question_and_response(question: OpenQuestion, chosen: dict[str, str], message: str) -> str:
-    lines = ["You asked, and the answer came after a restart:"]
+    lines = ["You asked this before a restart. Here is the answer:"]
     for item in question.items:
         lines += (f"Question: {item.text}", f"Answer: {chosen.get(item.text, message or 'no answer')}")
     return "\n".join(lines)
+
+
+def remind_of_question(state: State, command: RemindOfQuestion, _now: str, _limits: Limits) -> Decision:
+    """Once, and only while somebody can still answer."""
+    question = state.questions.get(command.question_id)
+    if question is None or question.reminded or not state.takes_response(command.question_id):
+        return NOTHING
+    owed = DeliveryOwed(
+        entry_id=reminder_entry_id(command.question_id),
+        kind="reminder",
+        session_key=question.session_key,
+        requester=command.conversation,
+        job_id=question.job_id,
+        question_id=question.question_id,
+        link=command.link,
+    )
+    return Decision((owed,), question_id=question.question_id)
 
 
 def expire_question(state: State, command: ExpireQuestion, _now: str, _limits: Limits) -> Decision:
@@ -195,3 +294,15 @@ def withdraw_question(state: State, command: WithdrawQuestion, _now: str, _limit
         if q.job_id == command.job_id and q.request_id == command.request_id and q.status == "open"
     )
     return Decision(closed)
+
+
+def refuse_agent_request(state: State, command: RefuseAgentRequest, _now: str, _limits: Limits) -> Decision:
+    """The fact stands with the job that the process works for now."""
+    job = state.jobs.get(command.job_id)
+    session = None if job is None else state.sessions.get(job.session_key)
+    if job is None or session is None:
+        return NOTHING
+    job_id = job.job_id if job.is_live else session.running_job_id or session.agent_job_id or job.job_id
+    if state.jobs[job_id].refused_requests >= MOST_REFUSED_REQUESTS:
+        return NOTHING
+    return Decision((AgentRequestRefused(job_id, command.request, command.program),), job_id=job_id)

@@ -5,6 +5,7 @@ import msgspec
 from fairlead.core import message_ids
 from fairlead.core.decide.decision import NOTHING, Decision, refuse
 from fairlead.core.decide.messages import new_job_id
+from fairlead.core.decide.projects import runtime_to_keep
 from fairlead.core.events import JobContinued, JobEnqueued, JobProgress, JobStarted, ResumeKeyForgotten, ResumeKeyLearnt
 from fairlead.core.ids import JobId, ResumeKey, SessionKeyText
 from fairlead.core.limits import Limits
@@ -19,11 +20,13 @@ class StartNext(msgspec.Struct, frozen=True):
 
 
 class BeginAgentTurn(msgspec.Struct, frozen=True):
-    """The agent began a turn by itself: it is running already and asks for no slot."""
+    """The agent began a turn by itself: it is running already and asks for no slot. `runtime` is the agent's: a person
+    may have chosen another one for the session meanwhile."""
 
     session_key: SessionKeyText
     generation: int
     turn_id: str
+    runtime: str = ""
 
 
 class LearnResumeKey(msgspec.Struct, frozen=True):
@@ -69,27 +72,31 @@ def _longest_unserved(state: State, held: frozenset[JobId]) -> Session | None:
     return min(idle, key=lambda s: s.last_started, default=None)
 
 
-def _start_event(state: State, session: Session, job_id: JobId) -> JobStarted:
-    project = state.projects[session.project]
+def _start_event(state: State, session: Session, job_id: JobId, runtime: str = "") -> JobStarted:
+    """A job whose message asked for a project runs there, wherever its session works by now. `runtime` is that of an
+    agent which began the turn by itself."""
+    job = state.jobs.get(job_id)
+    project = state.projects[(job.project if job is not None else "") or session.project]
+    if not runtime:
+        runtime = session.runtime if project.name == session.project else runtime_to_keep(session, project)
     return JobStarted(
         job_id=job_id,
         session_key=session.session_key,
-        runtime=session.runtime,
+        runtime=runtime,
         project=project.name,
         project_path=project.path,
         generation=session.generation,
-        resume_key=session.resume_keys.get(resume_slot(session.runtime, project.path), ResumeKey("")),
+        resume_key=session.resume_keys.get(resume_slot(runtime, project.path), ResumeKey("")),
     )
 
 
 def begin_agent_turn(state: State, command: BeginAgentTurn, now: str, _limits: Limits) -> Decision:
     session = state.sessions.get(command.session_key)
     if session is None:
-        return refuse(Code.E_SESSION_NOT_FOUND, f"An agent spoke for {command.session_key!r}, which is not there.")
-    if (
-        command.generation != session.generation
-    ):  # the agent's words and its resume key belong to the generation that the reset ended
-        return refuse(Code.E_SESSION_NOT_FOUND, f"An agent spoke for {command.session_key!r} as it was before a reset.")
+        return refuse(Code.E_SESSION_NOT_FOUND, f"An agent reported for {command.session_key!r}, which does not exist.")
+    if command.generation != session.generation:
+        # The agent's words and its resume key belong to the generation that the reset ended.
+        return refuse(Code.E_SESSION_NOT_FOUND, f"An agent reported for {command.session_key!r} from before a reset.")
     message_id = message_ids.agent_turn_id(command.turn_id)
     conversation = session.conversation
     if state.outcome_of(conversation, message_id) is not None:
@@ -104,7 +111,7 @@ def begin_agent_turn(state: State, command: BeginAgentTurn, now: str, _limits: L
         prompt="",
         cause="agent",
     )
-    return Decision((enqueued, _start_event(state, session, job_id)), job_id=job_id)
+    return Decision((enqueued, _start_event(state, session, job_id, command.runtime)), job_id=job_id)
 
 
 def learn_resume_key(state: State, command: LearnResumeKey, _now: str, _limits: Limits) -> Decision:

@@ -1,6 +1,6 @@
-"""Deciding about sessions and the places bound to them."""
+"""Deciding about sessions and the conversations bound to them."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -21,7 +21,9 @@ from fairlead.core.events import (
     QuestionClosed,
     SessionCreated,
     SessionReset,
+    SessionTitled,
     StateFounded,
+    TitledBy,
     ToolChanged,
 )
 from fairlead.core.ids import BindingId, JobId, SessionKeyText
@@ -29,6 +31,8 @@ from fairlead.core.keys import SessionKey
 from fairlead.core.limits import Limits
 from fairlead.core.state import Project, State
 from fairlead.errors import Code, FairleadError, error
+
+_TITLE_RANK: Final = {"": 0, "prompt": 1, "agent": 2, "person": 3}
 
 
 class FoundState(msgspec.Struct, frozen=True):
@@ -48,7 +52,7 @@ class SeePerson(msgspec.Struct, frozen=True):
 
 
 class StartSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A new session in a place of its own, bound from the first moment. For a session that starts another one
+    """A new session in a conversation of its own, bound from the first moment. For a session that starts another one
     (requirement D4); people start threads with `StartThread`."""
 
     session_key: SessionKey
@@ -69,6 +73,12 @@ class ChooseModel(msgspec.Struct, frozen=True):
     session_key: SessionKeyText
     runtime: str
     model: str
+
+
+class TitleSession(msgspec.Struct, frozen=True):
+    session_key: SessionKeyText
+    title: str
+    by: TitledBy
 
 
 class ResetSession(msgspec.Struct, frozen=True):
@@ -153,7 +163,9 @@ def change_runtime(state: State, command: ChangeRuntime, _now: str, _limits: Lim
     session = state.sessions.get(command.session_key)
     if session is None:
         return refuse(Code.E_NOT_IN_MANAGED_THREAD)
-    project = state.projects[session.project]
+    project = project_to_work_in(state, session=session, person="", asked_for=None)
+    if isinstance(project, FairleadError):
+        return Decision(refusal=project)
     if command.runtime not in project.enabled_runtimes:
         enabled = ", ".join(project.enabled_runtimes)
         return refuse(
@@ -169,6 +181,18 @@ def choose_model(state: State, command: ChooseModel, _now: str, _limits: Limits)
     if command.session_key not in state.sessions:
         return refuse(Code.E_NO_ACTIVE_SESSION)
     return Decision((ModelChosen(command.session_key, command.runtime, command.model),))
+
+
+def title_session(state: State, command: TitleSession, _now: str, _limits: Limits) -> Decision:
+    """A person's title stands; an agent's comes before that of the first prompt, and later prompts change nothing."""
+    session = state.sessions.get(command.session_key)
+    if session is None or not command.title.strip():
+        return NOTHING
+    if _TITLE_RANK[command.by] < _TITLE_RANK[session.titled_by] or (command.by == "prompt" and session.titled_by):
+        return NOTHING
+    if (command.title, command.by) == (session.title, session.titled_by):
+        return NOTHING
+    return Decision((SessionTitled(command.session_key, command.title, command.by),))
 
 
 def reset_session(state: State, command: ResetSession, _now: str, _limits: Limits) -> Decision:
@@ -217,7 +241,7 @@ def binding_events(
     ttl_ms: int | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> tuple[JournalEvent, ...]:
-    """A new binding; what the place was bound to before ends as `rebound`, or as `expired` if it had."""
+    """A new binding; what the conversation was bound to before ends as `rebound`, or as `expired` if it had."""
     older = state.bindings.get(state.bound.get(conversation.address, BindingId("")))
     reason = "rebound" if older is not None and older.is_live(now) else "expired"
     ended = () if older is None else (BindingEnded(older.binding_id, reason),)

@@ -1,21 +1,32 @@
 """Deciding about sessions that begin in a thread of their own: first an opening message goes into the
 outbox, and the id that its channel gives it names the session. So every thread that exists is in the journal."""
 
+from typing import Final
+
 import msgspec
 
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.decision import Decision, refuse
 from fairlead.core.decide.sessions import binding_events, project_and_runtime
-from fairlead.core.events import BindingEnded, DeliveryOwed, JournalEvent, SessionCreated, ThreadOpening
+from fairlead.core.events import (
+    BindingEnded,
+    DeliveryOwed,
+    JournalEvent,
+    SessionCreated,
+    SessionDiscarded,
+    ThreadOpening,
+)
 from fairlead.core.ids import NO_SESSION, MessageId
 from fairlead.core.keys import SessionKey, thread_key
 from fairlead.core.limits import Limits
 from fairlead.core.state import OutboxEntry, State, thread_start_entry_id
 from fairlead.errors import Code, FairleadError
 
+_NO_THREAD: Final = "its thread could not be created"
+
 
 class StartThread(msgspec.Struct, frozen=True, kw_only=True):
-    """`conversation` and `session_key` are those of the place that the thread shall grow in."""
+    """`conversation` and `session_key` are those of the text channel that the thread shall grow in."""
 
     asked_by: str
     conversation: ConversationRef
@@ -84,11 +95,11 @@ def session_events(state: State, entry: OutboxEntry, message_id: MessageId, now:
     return (created, *binding_events(state, key.text, there, now))
 
 
-def unbind_events(state: State, entry: OutboxEntry) -> tuple[JournalEvent, ...]:
-    """The thread can never be made: nothing stays bound to it."""
+def discard_events(state: State, entry: OutboxEntry) -> tuple[JournalEvent, ...]:
+    """The thread can never be made: nothing stays bound to it, and its session was never talked to."""
     key = thread_of(entry, entry.paid["0"]) if "0" in entry.paid else None
-    return tuple(
-        BindingEnded(b.binding_id, "its thread could not be made")
-        for b in state.bindings.values()
-        if key is not None and b.target_session_key == key.text
-    )
+    if key is None or key.text not in state.sessions:
+        return ()
+    bound = [b.binding_id for b in state.bindings.values() if b.target_session_key == key.text]
+    ended = (BindingEnded(binding_id, _NO_THREAD) for binding_id in bound)
+    return (*ended, SessionDiscarded(key.text, _NO_THREAD))

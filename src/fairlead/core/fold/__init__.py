@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, Protocol
 
 from fairlead.core import events as e
-from fairlead.core.fold import delivery, jobs, questions, sessions
-from fairlead.core.retention import begin_day
+from fairlead.core.fold import agents, delivery, jobs, projects, questions, rules, sessions
+from fairlead.core.retention import change_day
 from fairlead.core.state import State
 
 
@@ -42,10 +42,9 @@ class OutOfOrder(Exception):  # noqa: N818 - says what the line is
 def apply(state: State, seq: int, ts: str, event: e.JournalEvent) -> None:
     """Take one fact into the state. A fact about an object that is no longer live changes nothing."""
     state.seq = seq
-    if ts > state.highest_ts:
-        state.highest_ts = ts
-        if ts >= state.next_day:
-            begin_day(state, ts)
+    state.highest_ts = max(state.highest_ts, ts)
+    if ts >= state.next_day or ts < state.day_start:
+        change_day(state, ts)
     _RULES[type(event)](state, ts, event)
 
 
@@ -56,7 +55,8 @@ def replay(state: State, lines: Iterable[Numbered]) -> None:
     seq = state.seq
     rules = _RULES
     highest = state.highest_ts
-    next_day = state.next_day
+    day_start, next_day = state.day_start, state.next_day
+    last = ""
     line = None
     try:
         for line in lines:
@@ -64,11 +64,13 @@ def replay(state: State, lines: Iterable[Numbered]) -> None:
             if line.seq != seq:
                 raise OutOfOrder
             ts = line.ts
-            if ts > highest:
-                highest = ts
-                if ts >= next_day:
-                    begin_day(state, ts)
-                    next_day = state.next_day
+            if ts != last:
+                last = ts
+                if ts > highest:  # noqa: PLR1730 - `max` is a call, for every line of a start
+                    highest = ts
+                if ts >= next_day or ts < day_start:
+                    change_day(state, ts)
+                    day_start, next_day = state.day_start, state.next_day
             event: e.JournalEvent | None = line.payload
             if event is not None:
                 rules[type(event)](state, ts, event)
@@ -91,16 +93,25 @@ _RULES: Final[dict[type[e.JournalEvent], _Rule]] = {
     e.DaemonStarted: sessions.change_nothing,
     e.OwnerSet: sessions.owner_set,
     e.PersonSeen: sessions.person_seen,
-    e.ProjectCreated: sessions.project_created,
-    e.ProjectUpdated: sessions.project_updated,
-    e.ProjectSwitched: sessions.project_switched,
+    e.ProjectCreated: projects.project_created,
+    e.ProjectUpdated: projects.project_updated,
+    e.ProjectRenamed: projects.project_renamed,
+    e.ProjectRemoved: projects.project_removed,
+    e.ProjectSwitched: projects.project_switched,
+    e.AgentConfigured: agents.agent_configured,
+    e.AgentRemoved: agents.agent_removed,
     e.SessionCreated: sessions.session_created,
+    e.SessionDiscarded: sessions.session_discarded,
+    e.SessionTitled: sessions.session_titled,
     e.ToolChanged: sessions.tool_changed,
     e.ModelChosen: sessions.model_chosen,
     e.SessionReset: sessions.session_reset,
     e.ResumeKeyLearnt: sessions.resume_key_learnt,
     e.ResumeKeyForgotten: sessions.resume_key_forgotten,
     e.RuleGranted: sessions.rule_granted,
+    e.StandingRuleMade: rules.rule_made,
+    e.StandingRuleUsed: rules.rule_used,
+    e.StandingRuleRemoved: rules.rule_removed,
     e.JobEnqueued: jobs.job_enqueued,
     e.MessageRefused: jobs.message_refused,
     e.MessageSkipped: jobs.message_skipped,
@@ -119,6 +130,7 @@ _RULES: Final[dict[type[e.JournalEvent], _Rule]] = {
     e.QuestionAnswered: questions.question_answered,
     e.ChoiceMade: questions.choice_made,
     e.QuestionClosed: questions.question_closed,
+    e.AgentRequestRefused: jobs.agent_request_refused,
     e.BindingBound: sessions.binding_bound,
     e.BindingTouched: sessions.binding_touched,
     e.BindingEnded: sessions.binding_ended,

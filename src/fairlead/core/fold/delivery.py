@@ -1,8 +1,10 @@
 """The rules for outbox entries: planned, delivered piece by piece, and removed."""
 
+from msgspec.structs import replace
+
 from fairlead.core import events as e
-from fairlead.core.ids import ConversationAddress
-from fairlead.core.retention import remove_entry
+from fairlead.core.ids import ConversationAddress, JobId
+from fairlead.core.retention import KEPT_UNDELIVERED, remove_entry
 from fairlead.core.state import OutboxEntry, State
 
 
@@ -17,15 +19,22 @@ def delivery_owed(state: State, ts: str, event: e.DeliveryOwed) -> None:
         question_id=event.question_id,
         fail_closed=event.fail_closed,
     )
+    entry.owed_on = state.lived_day
     if event.opening is not None:
         entry.opening = event.opening
+    if event.kind == "reminder":
+        entry.link = event.link
+        question = state.questions.get(event.question_id)
+        if question is not None:
+            state.questions[event.question_id] = replace(question, reminded=True)
 
 
-def delivery_planned(state: State, ts: str, event: e.DeliveryPlanned) -> None:
+def delivery_planned(state: State, _ts: str, event: e.DeliveryPlanned) -> None:
     entry = state.outbox.get(event.entry_id)
     if entry is not None and entry.plan is None:
         entry.plan = event
-        entry.planned_at = ts
+        if event.reports and event.destination is not None:
+            _forget_undelivered(state, event.destination.address, event.reports)
 
 
 def piece_delivered(state: State, _ts: str, event: e.PieceDelivered) -> None:
@@ -48,10 +57,11 @@ def piece_delivered(state: State, _ts: str, event: e.PieceDelivered) -> None:
         entry.due = ""
 
 
-def delivery_deferred(state: State, _ts: str, event: e.DeliveryDeferred) -> None:
+def delivery_deferred(state: State, ts: str, event: e.DeliveryDeferred) -> None:
     entry = state.outbox.get(event.entry_id)
     if entry is not None:
         entry.attempts = event.attempts
+        entry.deferred_at = ts
         entry.due = event.due
         entry.last_error = event.error_code
         entry.must_wait = event.must_wait
@@ -65,5 +75,29 @@ def delivery_acknowledged(state: State, _ts: str, event: e.DeliveryAcknowledged)
 
 def delivery_abandoned(state: State, _ts: str, event: e.DeliveryAbandoned) -> None:
     entry = state.outbox.get(event.entry_id)
-    if entry is not None:
-        remove_entry(state, entry)
+    if entry is None:
+        return
+    remove_entry(state, entry)
+    job = state.jobs.get(entry.job_id) if entry.kind == "answer" else None
+    if job is not None:
+        job.given_up = True
+    plan = entry.plan
+    if plan is None or plan.destination is None:
+        return
+    # Whatever the entry was to report, nobody has read if its first piece did not arrive.
+    unreported = [*(() if "0" in entry.paid else plan.reports), *([entry.job_id] if entry.kind == "answer" else ())]
+    if unreported:
+        here = state.undelivered.setdefault(plan.destination.address, {})
+        here.update(dict.fromkeys(unreported, state.lived_day))
+        for oldest in list(here)[:-KEPT_UNDELIVERED]:
+            del here[oldest]
+
+
+def _forget_undelivered(state: State, address: ConversationAddress, jobs: tuple[JobId, ...]) -> None:
+    here = state.undelivered.get(address)
+    if here is None:
+        return
+    for job_id in jobs:
+        here.pop(job_id, None)
+    if not here:
+        del state.undelivered[address]

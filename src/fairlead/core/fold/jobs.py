@@ -43,16 +43,30 @@ def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
     )
     if event.quoted:
         job.quoted = event.quoted
+    if event.project:
+        job.project = event.project
+    if event.foreign:
+        job.foreign = True
     state.jobs_made += 1
-    session.queue.append(job_id)
+    if event.first:
+        _put_first(state, session, job)
+    else:
+        session.queue.append(job_id)
     session.last_activity_at = ts
     state.ready[key] = 0
     state.account.received += 1
-    address = ConversationAddress(f"{at.channel}/{at.account_id}/{at.conversation_id}")
-    here = state.outcomes_today.get(address)
+    address = f"{at.channel}/{at.account_id}/{at.conversation_id}"
+    here = state.outcomes_today.get(address)  # pyright: ignore[reportArgumentType] - a NewType is a call, for every job
     if here is None:
-        here = state.outcomes_today[address] = {}
-    here[event.message_id] = job_id  # what encode_outcome makes of Enqueued, without the call
+        here = state.outcomes_today[ConversationAddress(address)] = {}
+    here[event.message_id] = job_id  # the same as encode_outcome(Enqueued(job_id)), without the call
+
+
+def _put_first(state: State, session: Session, job: Job) -> None:
+    """Before everything that waits, but behind others that went first."""
+    job.first = True
+    others = sum(state.jobs[job_id].first for job_id in session.queue)
+    session.queue.insert(others, job.job_id)
 
 
 def message_refused(state: State, _ts: str, event: e.MessageRefused) -> None:
@@ -193,6 +207,9 @@ def _end(state: State, ts: str, job: Job, how: JobState) -> Session:
         session.agent_job_id = None
     job.state = how
     job.finished_at = ts
+    job.ended_on = state.lived_day
+    state.jobs_ended += 1
+    job.ended_number = state.jobs_ended
     job.prompt = ""
     session.last_job_id = job_id
     session.last_activity_at = ts
@@ -214,5 +231,14 @@ def _spend(session: Session, job: Job, spent: e.Spent) -> None:
     if spent.cost_usd:
         job.cost_usd = spent.cost_usd
         session.cost_usd += spent.cost_usd
+    if spent.input_tokens or spent.output_tokens:
+        job.input_tokens = spent.input_tokens
+        job.output_tokens = spent.output_tokens
     session.input_tokens += spent.input_tokens
     session.output_tokens += spent.output_tokens
+
+
+def agent_request_refused(state: State, _ts: str, event: e.AgentRequestRefused) -> None:
+    job = state.jobs.get(event.job_id)
+    if job is not None:
+        job.refused_requests += 1

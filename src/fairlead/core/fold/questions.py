@@ -19,7 +19,9 @@ def question_asked(state: State, ts: str, event: e.QuestionAsked) -> None:
         return
     state.questions_made += 1
     asked = asdict(event)  # every field of the event, so that a new one needs no line here
-    state.questions[event.question_id] = OpenQuestion(**asked, asked_at=ts, conversation=job.conversation)
+    state.questions[event.question_id] = OpenQuestion(
+        **asked, asked_at=ts, conversation=job.conversation, asked_on=state.lived_day
+    )
     if job.state == "running":
         job.state = "waiting"
         state.running.remove(event.job_id)
@@ -40,6 +42,10 @@ def question_answered(state: State, _ts: str, event: e.QuestionAnswered) -> None
         for_session=event.for_session,
     )
     _remove_fetchable_entry(state, event.question_id)
+    job = state.jobs.get(question.job_id)
+    project = None if job is None else state.projects.get(job.project)
+    if question.tier and project is not None:
+        project.seen_tier = question.tier  # who answered has seen it
 
 
 def choice_made(state: State, _ts: str, event: e.ChoiceMade) -> None:

@@ -1,13 +1,14 @@
-"""The rules for the state itself, its people, its projects, its sessions and the places bound to them."""
+"""The rules for the state itself, its people, its sessions and the conversations bound to them."""
 
 from fairlead.core import events as e
 from fairlead.core.conversation import SessionBindingRecord
 from fairlead.core.retention import unbind
-from fairlead.core.state import Person, Project, Session, State, resume_slot
+from fairlead.core.state import Person, Session, State, resume_slot
 
 
-def state_founded(state: State, _ts: str, event: e.StateFounded) -> None:
+def state_founded(state: State, ts: str, event: e.StateFounded) -> None:
     state.state_id = event.state_id
+    state.founded_at = ts
 
 
 def change_nothing(_state: State, _ts: str, _event: e.JournalEvent) -> None:
@@ -20,42 +21,6 @@ def owner_set(state: State, _ts: str, event: e.OwnerSet) -> None:
 
 def person_seen(state: State, _ts: str, event: e.PersonSeen) -> None:
     state.people.setdefault(event.person, Person()).locale = event.locale
-
-
-def project_created(state: State, ts: str, event: e.ProjectCreated) -> None:
-    state.projects_made = max(state.projects_made, event.number)
-    state.projects[event.name] = Project(
-        number=event.number,
-        name=event.name,
-        path=event.path,
-        enabled_runtimes=event.enabled_runtimes,
-        default_runtime=event.default_runtime,
-        default_args=event.default_args,
-        source=event.source,
-        created_at=ts,
-        updated_at=ts,
-    )
-
-
-def project_updated(state: State, ts: str, event: e.ProjectUpdated) -> None:
-    project = state.projects.get(event.name)
-    if project is None:
-        return
-    project.path = event.path
-    project.enabled_runtimes = event.enabled_runtimes
-    project.default_runtime = event.default_runtime
-    project.default_args = event.default_args
-    project.disabled = event.disabled
-    project.updated_at = ts
-
-
-def project_switched(state: State, ts: str, event: e.ProjectSwitched) -> None:
-    state.people.setdefault(event.person, Person()).project = event.project
-    session = state.sessions.get(event.session_key)
-    if session is not None:
-        session.project = event.project
-        session.runtime = event.runtime
-        session.updated_at = ts
 
 
 def session_created(state: State, ts: str, event: e.SessionCreated) -> None:
@@ -74,6 +39,12 @@ def session_created(state: State, ts: str, event: e.SessionCreated) -> None:
     )
 
 
+def session_discarded(state: State, _ts: str, event: e.SessionDiscarded) -> None:
+    session = state.sessions.get(event.session_key)
+    if session is not None and session.last_job_id is None and not session.queue:
+        del state.sessions[event.session_key]
+
+
 def tool_changed(state: State, ts: str, event: e.ToolChanged) -> None:
     session = state.sessions.get(event.session_key)
     if session is not None:
@@ -88,6 +59,14 @@ def model_chosen(state: State, ts: str, event: e.ModelChosen) -> None:
         session.updated_at = ts
 
 
+def session_titled(state: State, _ts: str, event: e.SessionTitled) -> None:
+    session = state.sessions.get(event.session_key)
+    if session is not None:
+        session.title_before = session.title
+        session.title = event.title
+        session.titled_by = event.by
+
+
 def session_reset(state: State, ts: str, event: e.SessionReset) -> None:
     session = state.sessions.get(event.session_key)
     if session is not None and event.generation > session.generation:
@@ -96,6 +75,8 @@ def session_reset(state: State, ts: str, event: e.SessionReset) -> None:
         session.unproven = []
         session.rules = []
         session.updated_at = ts
+        if session.titled_by != "person":
+            session.titled_by = ""  # the next prompt begins another talk
 
 
 def resume_key_learnt(state: State, ts: str, event: e.ResumeKeyLearnt) -> None:
@@ -136,6 +117,7 @@ def binding_bound(state: State, _ts: str, event: e.BindingBound) -> None:
         expires_at=event.expires_at,
         ttl_ms=event.ttl_ms,
         metadata=event.metadata,
+        touched_on=state.lived_day,
     )
     state.bound[event.conversation.address] = event.binding_id
 
@@ -144,6 +126,7 @@ def binding_touched(state: State, _ts: str, event: e.BindingTouched) -> None:
     binding = state.bindings.get(event.binding_id)
     if binding is not None:
         binding.expires_at = event.expires_at
+        binding.touched_on = state.lived_day
 
 
 def binding_ended(state: State, _ts: str, event: e.BindingEnded) -> None:

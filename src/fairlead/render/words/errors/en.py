@@ -5,12 +5,16 @@ from typing import Final
 
 ERRORS: Final[dict[str, tuple[str, str]]] = {
     "E_OWNER_ONLY": (
-        "Only the owner and people on the allow-list are served.",
+        "Only the owner and people on the allow-list may use Fairlead.",
         "Ask the owner to add you to FAIRLEAD_ALLOWED_USER_IDS.",
     ),
     "E_UNAUTHORIZED": (
         "The request carries no valid bearer token.",
         "Send 'Authorization: Bearer <token>'; the token is in the file http-token of the state directory.",
+    ),
+    "E_AGENT_CALLER": (
+        "The request comes from a process that Fairlead started for an agent.",
+        "Agents may not answer questions or send commands. Use a terminal or a program of your own.",
     ),
     "E_NOT_IN_MANAGED_THREAD": (
         "No session belongs to this conversation.",
@@ -21,44 +25,48 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "/project list shows all of them.",
     ),
     "E_PROJECT_EXISTS": (
-        "A project[[ named {project}]] exists already.",
+        "A project[[ named {project}]] already exists.",
         "Choose another name, or use that one.",
+    ),
+    "E_PROJECT_IN_USE": (
+        "The project is still in use.",
+        "Wait for its jobs to end, or /cancel them; then remove it.",
     ),
     "E_INVALID_PATH": (
         "The path[[ {path}]] does not exist.[[ Did you mean {suggestion}?]]",
         "Give the absolute path of a directory.",
     ),
     "E_INVALID_TOOLSET": (
-        "These tools cannot be used[[: {tools}]].[[ Available: {available}.]]",
-        "Name available tools, with the default among them.",
+        "These agents cannot be used[[: {tools}]].[[ Available: {available}.]]",
+        "Name available agents, and include the default one.",
     ),
     "E_TOOL_NOT_ENABLED": (
-        "This project does not allow the tool[[ {tool}]].[[ It allows {enabled}.]]",
-        "Choose one of its tools; /project list shows them.",
+        "This project does not allow the agent[[ {tool}]].[[ It allows {enabled}.]]",
+        "Choose one of its agents; /project list shows them.",
     ),
     "E_SESSION_NOT_FOUND": (
         "The session[[ {session}]] was not found.",
         "/session list shows all of them.",
     ),
     "E_THREAD_ACCESS_FAILED": (
-        "The thread is locked, deleted or out of reach.",
+        "The thread is locked, deleted or not accessible.",
         "Unlock it, or start a new one with /start.",
     ),
     "E_QUEUE_FULL": (
         "The queue of this session is full[[ ({limit} waiting)]].",
-        "Wait for an answer, or /cancel what is no longer wanted, then send it again.",
+        "Wait for an answer, or use /cancel, then send it again.",
     ),
     "E_JOB_NOT_RETRYABLE": (
-        "The job[[ {job}]] cannot be tried again[[: it is {state}]]. Only failed and interrupted jobs can.",
-        "Send the message again.",
+        "The job[[ {job}]] cannot be tried again[[: it is {state}]]. Only failed and interrupted jobs can, each once.",
+        "Use /retry with the latest attempt, or send the message again.",
     ),
     "E_CLI_TIMEOUT": (
-        "The agent took longer than[[ {seconds} s,]] the time allowed for a turn (FAIRLEAD_CLI_TIMEOUT_SEC).",
+        "The agent's turn timed out[[ after {seconds} s]] (FAIRLEAD_CLI_TIMEOUT_SEC).",
         "Use /retry[[ {job}]], or ask for a smaller step.",
     ),
     "E_CLI_EXIT_NONZERO": (
-        "The agent's program ended with an error[[ (exit code {exit_code})]].",
-        "Look into the job's log, then /retry[[ {job}]].",
+        "The agent's process ended with an error[[ (exit code {exit_code})]].",
+        "Check the job's log, then /retry[[ {job}]].",
     ),
     "E_CLI_NOT_FOUND": (
         "The agent's program[[ {program}]] was not found.",
@@ -66,15 +74,15 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_CLI_NOT_LOGGED_IN": (
         "The agent's program[[ {program}]] is not logged in.",
-        "Log in there, then /retry[[ {job}]].",
+        "Log in there, then try again[[: /retry {job}]].",
     ),
     "E_ADAPTER_PARSE": (
-        "The agent's output could not be understood.",
+        "The agent's output could not be parsed.",
         "`fairlead doctor` checks its version; then /retry[[ {job}]].",
     ),
     "E_ADAPTER_MISSING_RESULT": (
         "The agent ended without a result.",
-        "Look into the job's log, then /retry[[ {job}]].",
+        "Check the job's log, then /retry[[ {job}]].",
     ),
     "E_ADAPTER_SESSION_KEY_MISSING": (
         "The agent did not name its session, so it could not be resumed.",
@@ -92,9 +100,21 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "The agent reported an error.",
         "Read what it says, then /retry[[ {job}]].",
     ),
+    "E_AGENT_INTERRUPTED": (
+        "The agent's turn was interrupted, but nobody cancelled it.",
+        "Its work may be incomplete: check the project, then /retry[[ {job}]].",
+    ),
+    "E_CONTEXT_FULL": (
+        "The conversation is too long for the agent's model.",
+        "/reset starts a new conversation; then /retry[[ {job}]]. Shorten the message if it alone is too long.",
+    ),
+    "E_BUDGET_SPENT": (
+        "The agent's process reached RUNTIME_MAX_BUDGET_USD and was ended.",
+        "/retry[[ {job}]] and later messages get a new budget. If that is too little, raise RUNTIME_MAX_BUDGET_USD.",
+    ),
     "E_PERMISSION_TIER": (
-        "The agent cannot be held to this project's permissions.",
-        "Change PERMISSIONS.json, or choose another tool with /tool.",
+        "This agent cannot enforce this project's permissions.",
+        "Change PERMISSIONS.json, or choose another agent with /tool.",
     ),
     "E_ACP_CONNECTION": (
         "The agent could not be started.",
@@ -102,34 +122,54 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_ACP_TIMEOUT": (
         "The agent did not respond, so the session was ended by force.",
-        "Use /retry[[ {job}]].",
+        "Try again[[: /retry {job}]].",
     ),
     "E_RUNTIME_HUNG": (
-        "The agent fell silent in the middle of its work and was stopped.",
+        "The agent stopped responding during its turn and was ended.",
         "Use /retry[[ {job}]].",
     ),
     "E_MODEL_UNAVAILABLE": (
         "The model[[ {model_id}]] is not available.",
-        "Choose one of those that /agent model offers.",
+        "Choose one that /agent model lists.",
     ),
     "E_MODE_UNAVAILABLE": (
-        "This mode cannot be used here. The agent has no such mode, or the project's permissions leave no room for it.",
-        "Choose one of those that /agent mode offers.",
+        "This mode cannot be used here. The agent has no such mode, or the project's permissions do not allow it.",
+        "Choose one that /agent mode lists.",
+    ),
+    "E_AGENT_NOT_FOUND": (
+        "There is no agent with this name.",
+        "`fairlead agent list` lists the available agents, `fairlead agent search` those that you can add.",
+    ),
+    "E_RULE_NOT_FOUND": (
+        "There is no such rule.",
+        "/rules lists the rules.",
+    ),
+    "E_AGENT_IN_USE": (
+        "The agent is still in use.",
+        "Switch these sessions and projects to another agent first, or add --force.",
+    ),
+    "E_AGENT_INSTALL": (
+        "The agent could not be installed. Nothing was changed.",
+        "Fix the problem that the message names, then run the command again.",
+    ),
+    "E_AGENT_DIGEST": (
+        "The files of this version differ from those of its first installation.",
+        "Do not use them. Ask the publisher of the agent why they changed, or choose another version.",
     ),
     "E_ATTACHMENT_GONE": (
         "The attachment[[ {name}]] can no longer be fetched.",
         "Attach it again in a new message.",
     ),
     "E_UNKNOWN_AFTER_CRASH": (
-        "Fairlead stopped while this ran; how far the agent came is unknown.",
+        "Fairlead stopped while this was running; how far the agent got is unknown.",
         "Check the project, then /retry[[ {job}]].",
     ),
     "E_DISCORD_RATE_LIMIT": (
-        "Discord is taking no more messages for now.",
-        "Nothing is lost; it is tried again later.",
+        "Discord limits the rate of messages (rate limit).",
+        "Nothing is lost; Fairlead tries again later.",
     ),
     "E_UNDELIVERABLE": (
-        "The answer has nowhere to go.",
+        "The answer could not be delivered.",
         "`fairlead journal show[[ {job}]]` prints it.",
     ),
     "E_INVALID_NAME": (
@@ -138,11 +178,11 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_INVALID_ARGS": (
         "The arguments could not be understood.",
-        "Correct them and try again.",
+        "Correct the request and try again.",
     ),
     "E_INVALID_USER": (
-        "The user id is missing, malformed or belongs to another channel.",
-        "Use your own, or link it.",
+        "The user id is missing or malformed, has digits only and is not linked, or belongs to another channel's user.",
+        "Give an id of your own, such as alice, or link it in FAIRLEAD_IDENTITIES.",
     ),
     "E_EMPTY_MESSAGE": (
         "The message is empty.",
@@ -158,7 +198,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_NOT_IN_TEXT_CHANNEL": (
         "This works only in a text channel of a server.",
-        "Go to one, outside of threads.",
+        "Use it in a text channel, outside of threads.",
     ),
     "E_PROJECT_NOT_SELECTED": (
         "There is no project to work in.",
@@ -166,10 +206,10 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_JOB_NOT_FOUND": (
         "The job[[ {job}]] was not found.",
-        "/status and /session list name the jobs.",
+        "/jobs lists the jobs of this session.",
     ),
     "E_MESSAGE_NOT_FOUND": (
-        "Nothing is known of this message.",
+        "The message was not found.",
         "It did not arrive, or its sender is not allowed.",
     ),
     "E_NOTHING_TO_CANCEL": (
@@ -189,16 +229,16 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "Send a message, or start one with /start or /agent start.",
     ),
     "E_SHUTDOWN": (
-        "Fairlead was shut down while this ran.",
+        "Fairlead was shut down while this was running.",
         "Use /retry[[ {job}]].",
     ),
     "E_DISK_FULL": (
-        "The disk is full. Nothing new is accepted, and nothing accepted is lost.",
-        "Make room, then send it again.",
+        "The disk is full. New messages are refused; no accepted message is lost.",
+        "Free some disk space, then send it again.",
     ),
     "E_JOURNAL_BROKEN": (
-        "The journal cannot be trusted.",
-        "`fairlead journal verify` names the line; restore a backup.",
+        "The journal is damaged.",
+        "`fairlead journal verify` names the damaged line; `fairlead restore` restores a copy.",
     ),
     "E_STATE_LOCKED": (
         "Another process[[ ({pid})]] uses this state directory.",
@@ -206,7 +246,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_CONFIG": (
         "The settings are wrong.",
-        "Correct them; `fairlead doctor` checks them.",
+        "Correct the settings; `fairlead doctor` checks them.",
     ),
     "E_INTERNAL": (
         "An unexpected error occurred inside Fairlead.",

@@ -12,6 +12,10 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "请求没有有效的令牌。",
         "请带上 'Authorization: Bearer <token>' 再发送；令牌在状态目录的 http-token 文件中。",
     ),
+    "E_AGENT_CALLER": (
+        "请求来自 Fairlead 为智能体启动的进程。",
+        "智能体不能回答问题，也不能下达命令。请从您自己的终端或程序发送。",
+    ),
     "E_NOT_IN_MANAGED_THREAD": (
         "这个对话没有绑定会话。",
         "请先在这里发送消息、使用 /start，或前往会话的子区。",
@@ -24,16 +28,20 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "项目[[ {project} ]]已经存在。",
         "请换个名称，或直接使用现有的项目。",
     ),
+    "E_PROJECT_IN_USE": (
+        "这个项目仍在使用中。",
+        "请等任务结束，或用 /cancel 取消，然后再移除。",
+    ),
     "E_INVALID_PATH": (
         "指定的路径[[ {path} ]]不存在。[[是不是 {suggestion}？]]",
         "请提供目录的绝对路径。",
     ),
     "E_INVALID_TOOLSET": (
-        "无法使用这些工具[[：{tools}]]。[[可用的有 {available}。]]",
-        "请指定可用的工具，并包含默认工具。",
+        "无法使用这些智能体[[：{tools}]]。[[可用的有 {available}。]]",
+        "请指定可用的智能体，并包含默认智能体。",
     ),
     "E_TOOL_NOT_ENABLED": (
-        "这个项目不允许使用工具[[ {tool}]]。[[允许的有 {enabled}。]]",
+        "这个项目不允许使用智能体[[ {tool}]]。[[允许的有 {enabled}。]]",
         "请用 /project list 查看后重新选择。",
     ),
     "E_SESSION_NOT_FOUND": (
@@ -49,15 +57,15 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "请等待回复，或用 /cancel 取消不需要的，再重新发送。",
     ),
     "E_JOB_NOT_RETRYABLE": (
-        "无法重试任务[[ {job}]][[（状态：{state}）]]。只有失败或中断的任务可以重试。",
-        "请重新发送消息。",
+        "无法重试任务[[ {job}]][[（状态：{state}）]]。只有失败或中断的任务可以重试，且各一次。",
+        "请对最新一次尝试使用 /retry，或重新发送消息。",
     ),
     "E_CLI_TIMEOUT": (
         "智能体超过了时间上限[[（{seconds} 秒）]]（FAIRLEAD_CLI_TIMEOUT_SEC）。",
         "请使用 /retry[[ {job}]]，或把任务拆小一点。",
     ),
     "E_CLI_EXIT_NONZERO": (
-        "智能体程序因错误退出[[（退出码 {exit_code}）]]。",
+        "智能体进程因错误退出[[（退出码 {exit_code}）]]。",
         "请查看任务日志，再使用 /retry[[ {job}]]。",
     ),
     "E_CLI_NOT_FOUND": (
@@ -66,7 +74,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_CLI_NOT_LOGGED_IN": (
         "智能体程序[[ {program} ]]尚未登录。",
-        "请先登录，再使用 /retry[[ {job}]]。",
+        "请先登录，然后重试[[：/retry {job}]]。",
     ),
     "E_ADAPTER_PARSE": (
         "无法理解智能体的输出。",
@@ -92,9 +100,21 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "智能体报告了错误。",
         "请查看内容，再使用 /retry[[ {job}]]。",
     ),
+    "E_AGENT_INTERRUPTED": (
+        "智能体的处理被中断，但没有人取消它。",
+        "已开始的工作可能未完成。请检查项目，再使用 /retry[[ {job}]]。",
+    ),
+    "E_CONTEXT_FULL": (
+        "对话太长，智能体的模型已容纳不下。",
+        "请用 /reset 重新开始，再使用 /retry[[ {job}]]。如果消息本身太长，请缩短。",
+    ),
+    "E_BUDGET_SPENT": (
+        "智能体进程已达到 RUNTIME_MAX_BUDGET_USD 的上限，并已结束。",
+        "/retry[[ {job}]] 和之后的消息会有新的预算。如果一条消息需要更多，请提高 RUNTIME_MAX_BUDGET_USD。",
+    ),
     "E_PERMISSION_TIER": (
         "这个智能体无法遵守项目的权限。",
-        "请修改 PERMISSIONS.json，或用 /tool 换一个工具。",
+        "请修改 PERMISSIONS.json，或用 /tool 换一个智能体。",
     ),
     "E_ACP_CONNECTION": (
         "智能体启动失败。",
@@ -102,7 +122,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_ACP_TIMEOUT": (
         "智能体没有响应，已强制结束会话。",
-        "请使用 /retry[[ {job}]]。",
+        "请重试[[：/retry {job}]]。",
     ),
     "E_RUNTIME_HUNG": (
         "智能体在工作途中失去响应，已将其停止。",
@@ -116,6 +136,26 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "这里不能使用这个模式：智能体没有这个模式，或项目的权限不允许。",
         "请从 /agent mode 提供的选项中选择。",
     ),
+    "E_AGENT_NOT_FOUND": (
+        "没有叫这个名字的智能体。",
+        "`fairlead agent list` 列出已有的，`fairlead agent search` 列出可以添加的。",
+    ),
+    "E_RULE_NOT_FOUND": (
+        "没有这条规则。",
+        "用 /rules 查看所有规则。",
+    ),
+    "E_AGENT_IN_USE": (
+        "这个智能体仍在使用中。",
+        "请先把这些会话和项目切换到其他智能体，或加上 --force。",
+    ),
+    "E_AGENT_INSTALL": (
+        "无法安装这个智能体。没有做任何更改。",
+        "请解决消息中指出的问题，然后重新运行命令。",
+    ),
+    "E_AGENT_DIGEST": (
+        "这个版本的文件与第一次安装时不同。",
+        "请不要使用。请向智能体的发布者询问更改原因，或选择其他版本。",
+    ),
     "E_ATTACHMENT_GONE": (
         "已无法获取附件[[ {name}]]。",
         "请在新消息中重新添加。",
@@ -125,11 +165,11 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "请检查项目，再使用 /retry[[ {job}]]。",
     ),
     "E_DISCORD_RATE_LIMIT": (
-        "Discord 目前不接受更多消息。",
+        "Discord 限制了消息的发送速率。",
         "没有丢失任何内容，稍后会自动重发。",
     ),
     "E_UNDELIVERABLE": (
-        "回复没有可送达的地方。",
+        "回复无法送达。",
         "可用 `fairlead journal show[[ {job}]]` 显示。",
     ),
     "E_INVALID_NAME": (
@@ -138,11 +178,11 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_INVALID_ARGS": (
         "无法理解参数。",
-        "请修正后再试一次。",
+        "请修正请求后再试一次。",
     ),
     "E_INVALID_USER": (
-        "用户 ID 缺失、格式错误或属于其他渠道。",
-        "请使用自己的 ID，或先关联身份。",
+        "用户 ID 缺失、格式错误、只有数字而未关联，或属于其他渠道的人。",
+        "请使用自己的 ID（例如 alice），或在 FAIRLEAD_IDENTITIES 中关联。",
     ),
     "E_EMPTY_MESSAGE": (
         "消息是空的。",
@@ -166,7 +206,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_JOB_NOT_FOUND": (
         "找不到任务[[ {job}]]。",
-        "/status 和 /session list 会显示任务。",
+        "/jobs 会列出这个会话的任务。",
     ),
     "E_MESSAGE_NOT_FOUND": (
         "没有这条消息的记录。",
@@ -197,8 +237,8 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "请清出空间后重新发送。",
     ),
     "E_JOURNAL_BROKEN": (
-        "日志已不可信任。",
-        "请用 `fairlead journal verify` 找出问题行，并从备份恢复。",
+        "日志已损坏。",
+        "请用 `fairlead journal verify` 找出损坏的行，并用 `fairlead restore` 从备份恢复。",
     ),
     "E_STATE_LOCKED": (
         "另一个进程[[（{pid}）]]正在使用这个状态目录。",

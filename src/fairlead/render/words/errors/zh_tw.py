@@ -12,6 +12,10 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "請求沒有有效的權杖。",
         "請加上 'Authorization: Bearer <token>' 再送出；權杖在狀態目錄的 http-token 檔案中。",
     ),
+    "E_AGENT_CALLER": (
+        "請求來自 Fairlead 為代理程式啟動的處理程序。",
+        "代理程式不能回答問題，也不能下達指令。請從您自己的終端機或程式送出。",
+    ),
     "E_NOT_IN_MANAGED_THREAD": (
         "這個對話沒有綁定 session。",
         "請先在這裡傳送訊息、使用 /start，或前往 session 的討論串。",
@@ -24,16 +28,20 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "專案[[ {project} ]]已經存在。",
         "請換個名稱，或直接使用現有的專案。",
     ),
+    "E_PROJECT_IN_USE": (
+        "這個專案仍在使用中。",
+        "請等工作結束，或用 /cancel 取消，然後再移除。",
+    ),
     "E_INVALID_PATH": (
         "指定的路徑[[ {path} ]]不存在。[[是不是 {suggestion}？]]",
         "請提供目錄的絕對路徑。",
     ),
     "E_INVALID_TOOLSET": (
-        "無法使用這些工具[[：{tools}]]。[[可用的有 {available}。]]",
-        "請指定可用的工具，並包含預設工具。",
+        "無法使用這些代理程式[[：{tools}]]。[[可用的有 {available}。]]",
+        "請指定可用的代理程式，並包含預設代理程式。",
     ),
     "E_TOOL_NOT_ENABLED": (
-        "這個專案不允許使用工具[[ {tool}]]。[[允許的有 {enabled}。]]",
+        "這個專案不允許使用代理程式[[ {tool}]]。[[允許的有 {enabled}。]]",
         "請用 /project list 查看後重新選擇。",
     ),
     "E_SESSION_NOT_FOUND": (
@@ -49,15 +57,15 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "請等待回覆，或用 /cancel 取消不需要的，再重新傳送。",
     ),
     "E_JOB_NOT_RETRYABLE": (
-        "無法重試工作[[ {job}]][[（狀態：{state}）]]。只有失敗或中斷的工作可以重試。",
-        "請重新傳送訊息。",
+        "無法重試工作[[ {job}]][[（狀態：{state}）]]。只有失敗或中斷的工作可以重試，且各一次。",
+        "請對最新一次嘗試使用 /retry，或重新傳送訊息。",
     ),
     "E_CLI_TIMEOUT": (
         "代理程式超過了時間上限[[（{seconds} 秒）]]（FAIRLEAD_CLI_TIMEOUT_SEC）。",
         "請使用 /retry[[ {job}]]，或把工作拆小一點。",
     ),
     "E_CLI_EXIT_NONZERO": (
-        "代理程式因錯誤結束[[（結束代碼 {exit_code}）]]。",
+        "代理程式的程序因錯誤結束[[（結束代碼 {exit_code}）]]。",
         "請查看工作記錄，再使用 /retry[[ {job}]]。",
     ),
     "E_CLI_NOT_FOUND": (
@@ -66,7 +74,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_CLI_NOT_LOGGED_IN": (
         "代理程式[[ {program} ]]尚未登入。",
-        "請先登入，再使用 /retry[[ {job}]]。",
+        "請先登入，然後重試[[：/retry {job}]]。",
     ),
     "E_ADAPTER_PARSE": (
         "無法理解代理程式的輸出。",
@@ -92,9 +100,21 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "代理程式回報錯誤。",
         "請查看內容，再使用 /retry[[ {job}]]。",
     ),
+    "E_AGENT_INTERRUPTED": (
+        "代理程式的處理被中斷，但沒有人取消它。",
+        "已開始的工作可能未完成。請檢查專案，再使用 /retry[[ {job}]]。",
+    ),
+    "E_CONTEXT_FULL": (
+        "對話太長，代理程式的模型已容納不下。",
+        "請用 /reset 重新開始，再使用 /retry[[ {job}]]。如果訊息本身太長，請縮短。",
+    ),
+    "E_BUDGET_SPENT": (
+        "代理程式的程序已達到 RUNTIME_MAX_BUDGET_USD 的上限，並已結束。",
+        "/retry[[ {job}]] 和之後的訊息會有新的預算。如果一則訊息需要更多，請提高 RUNTIME_MAX_BUDGET_USD。",
+    ),
     "E_PERMISSION_TIER": (
         "這個代理程式無法遵守專案的權限。",
-        "請修改 PERMISSIONS.json，或用 /tool 換一個工具。",
+        "請修改 PERMISSIONS.json，或用 /tool 換一個代理程式。",
     ),
     "E_ACP_CONNECTION": (
         "代理程式啟動失敗。",
@@ -102,7 +122,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_ACP_TIMEOUT": (
         "代理程式沒有回應，已強制結束 session。",
-        "請使用 /retry[[ {job}]]。",
+        "請重試[[：/retry {job}]]。",
     ),
     "E_RUNTIME_HUNG": (
         "代理程式在工作途中失去回應，已將其停止。",
@@ -116,6 +136,26 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "這裡不能使用這個模式：代理程式沒有這個模式，或專案的權限不允許。",
         "請從 /agent mode 提供的選項中選擇。",
     ),
+    "E_AGENT_NOT_FOUND": (
+        "沒有叫這個名字的代理程式。",
+        "`fairlead agent list` 列出已有的，`fairlead agent search` 列出可以新增的。",
+    ),
+    "E_RULE_NOT_FOUND": (
+        "沒有這條規則。",
+        "用 /rules 查看所有規則。",
+    ),
+    "E_AGENT_IN_USE": (
+        "這個代理程式仍在使用中。",
+        "請先把這些 session 和專案切換到其他代理程式，或加上 --force。",
+    ),
+    "E_AGENT_INSTALL": (
+        "無法安裝這個代理程式。沒有做任何變更。",
+        "請解決訊息中指出的問題，然後重新執行指令。",
+    ),
+    "E_AGENT_DIGEST": (
+        "這個版本的檔案與第一次安裝時不同。",
+        "請不要使用。請向代理程式的發布者詢問變更原因，或選擇其他版本。",
+    ),
     "E_ATTACHMENT_GONE": (
         "已無法取得附件[[ {name}]]。",
         "請在新訊息中重新附加。",
@@ -125,11 +165,11 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "請檢查專案，再使用 /retry[[ {job}]]。",
     ),
     "E_DISCORD_RATE_LIMIT": (
-        "Discord 目前不接受更多訊息。",
+        "Discord 限制了訊息的傳送速率。",
         "沒有遺失任何內容，稍後會自動重送。",
     ),
     "E_UNDELIVERABLE": (
-        "回覆沒有可送達的地方。",
+        "回覆無法送達。",
         "可用 `fairlead journal show[[ {job}]]` 顯示。",
     ),
     "E_INVALID_NAME": (
@@ -138,11 +178,11 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_INVALID_ARGS": (
         "無法理解參數。",
-        "請修正後再試一次。",
+        "請修正請求後再試一次。",
     ),
     "E_INVALID_USER": (
-        "使用者 ID 缺少、格式錯誤或屬於其他頻道。",
-        "請使用自己的 ID，或先連結身分。",
+        "使用者 ID 缺少、格式錯誤、只有數字而未連結，或屬於其他頻道的人。",
+        "請使用自己的 ID（例如 alice），或在 FAIRLEAD_IDENTITIES 中連結。",
     ),
     "E_EMPTY_MESSAGE": (
         "訊息是空的。",
@@ -166,7 +206,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_JOB_NOT_FOUND": (
         "找不到工作[[ {job}]]。",
-        "/status 與 /session list 會顯示工作。",
+        "/jobs 會列出這個 session 的工作。",
     ),
     "E_MESSAGE_NOT_FOUND": (
         "沒有這則訊息的記錄。",
@@ -197,8 +237,8 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "請清出空間後重新傳送。",
     ),
     "E_JOURNAL_BROKEN": (
-        "日誌已不可信任。",
-        "請用 `fairlead journal verify` 找出問題行，並從備份還原。",
+        "日誌已損壞。",
+        "請用 `fairlead journal verify` 找出損壞的行，並用 `fairlead restore` 從備份還原。",
     ),
     "E_STATE_LOCKED": (
         "另一個程序[[（{pid}）]]正在使用這個狀態目錄。",

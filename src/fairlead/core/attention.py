@@ -1,0 +1,40 @@
+"""Which deliveries a person must hear of at once, wherever they are. Pure: knows no channel and mentions nobody."""
+
+from typing import Final, Literal
+
+import msgspec
+
+from fairlead.core import timestamps
+from fairlead.core.job_states import RETRYABLE
+from fairlead.core.state import Job
+
+Ping = Literal["needed", "done", "never"]
+"""When a person is mentioned: only if something needs them (a question, a failure); also at the end of a long turn;
+never."""
+
+LONG_TURN_SEC: Final = 60.0
+
+
+class PingRule(msgspec.Struct, frozen=True):
+    ping: Ping = "done"
+    long_turn_sec: float = LONG_TURN_SEC
+
+
+def question_rings(rule: PingRule) -> bool:
+    return rule.ping != "never"
+
+
+def end_rings(rule: PingRule, job: Job) -> bool:
+    """Whether the person who asked must hear of the end of this job. Who cancelled a job knows of it."""
+    if rule.ping == "never":
+        return False
+    if job.state in RETRYABLE:
+        return True
+    return job.state == "success" and rule.ping == "done" and turn_seconds(job) > rule.long_turn_sec
+
+
+def turn_seconds(job: Job) -> float:
+    """From its start to its end; 0 for a job that never began or has not ended."""
+    if job.started_at is None or job.finished_at is None:
+        return 0.0
+    return timestamps.seconds_between(job.started_at, job.finished_at)

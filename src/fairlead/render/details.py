@@ -1,0 +1,34 @@
+"""What an error says beside its code, in the reader's language. Errors carry English sentences of Fairlead's own, with
+names in them: such a sentence is found by its words. The words of agents and of programs stay as they are. Pure."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Final
+
+from fairlead.render.words.details import ja, zh_cn, zh_tw
+
+BY_LANGUAGE: Final[Mapping[str, Mapping[str, str]]] = {
+    "ja": ja.DETAILS,
+    "zh-CN": zh_cn.DETAILS,
+    "zh-TW": zh_tw.DETAILS,
+}
+_GAP: Final = re.compile(r"\\\{(\w+)\\\}")
+
+
+def translate_detail(words: str, lang: str) -> str:
+    """`words` in `lang` if it is a sentence of Fairlead's own that the catalogue has, else as it is."""
+    for pattern, sentence in _patterns(lang):
+        found = pattern.fullmatch(words.strip())
+        if found is not None:
+            return sentence.format_map(found.groupdict())
+    return words
+
+
+@cache
+def _patterns(lang: str) -> list[tuple[re.Pattern[str], str]]:
+    catalogue = BY_LANGUAGE.get(lang, {})
+    return [
+        (re.compile(_GAP.sub(r"(?P<\1>.+?)", re.escape(english)), re.DOTALL), sentence)
+        for english, sentence in catalogue.items()
+    ]

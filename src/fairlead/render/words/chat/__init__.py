@@ -1,0 +1,1 @@
+"""What chat channels that send by themselves say, one file per language."""

@@ -1,0 +1,19 @@
+"""What chat channels say, in English."""
+
+from typing import Final
+
+CHAT: Final = {
+    "tokens": "{count} tokens",
+    "retry_button": "Retry",
+    "retried_by": "Tried again by {person} as {job}",
+    "one_before": "1 before you",
+    "some_before": "{count} before you",
+    "one_step": "1 step",
+    "steps": "{count} steps",
+    "todo_more": "{count} more",
+    "reminder": "A question has been waiting for your answer for {elapsed}: {title}\n{link}",
+    "choose_project": "Choose a project. Your message is then sent to it.",
+    "project_chosen": "Working in {project}. Your message was sent to it.",
+    "message_gone": "Working in {project}. Your message can no longer be read: send it again.",
+    "somebody_elses": "Only the person who wrote the message can choose for it.",
+}

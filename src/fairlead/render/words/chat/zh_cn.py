@@ -1,0 +1,20 @@
+"""What chat channels say, in simplified Chinese."""
+# ruff: noqa: RUF001  # one sentence, one line; full-width punctuation is how it is written
+
+from typing import Final
+
+CHAT: Final = {
+    "tokens": "{count} 个 token",
+    "retry_button": "重试",
+    "retried_by": "{person} 已重试，新任务为 {job}",
+    "one_before": "前面还有 1 条",
+    "some_before": "前面还有 {count} 条",
+    "one_step": "1 步",
+    "steps": "{count} 步",
+    "todo_more": "还有 {count} 项",
+    "reminder": "有一个问题已等待您回答 {elapsed}：{title}\n{link}",
+    "choose_project": "请选择项目，您的消息随后会发送到该项目。",
+    "project_chosen": "在 {project} 中工作，您的消息已发送。",
+    "message_gone": "在 {project} 中工作。您的消息已无法读取，请重新发送。",
+    "somebody_elses": "只有写这条消息的人才能选择。",
+}

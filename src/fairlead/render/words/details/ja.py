@@ -1,0 +1,40 @@
+"""What an error says beside its code, in Japanese, by the English sentence."""
+# ruff: noqa: E501, RUF001  # one sentence, one line; full-width punctuation is how it is written
+
+from typing import Final
+
+DETAILS: Final = {
+    "No agent is running for this session.": "このセッションでは実行中のエージェントがありません。",
+    "There is no project {name}.": "プロジェクト {name} はありません。",
+    "There is no session {name}.": "セッション {name} はありません。",
+    "There is no job {name}.": "ジョブ {name} はありません。",
+    "{tool} is not enabled in project {project}.": "{tool} はプロジェクト {project} で有効になっていません。",
+    "{tool} is not enabled: {project} has {enabled}.": "{tool} は有効になっていません。{project} で使えるもの: {enabled}。",
+    "{tool} is not enabled in {project}: it has {enabled}.": "{tool} は {project} で有効になっていません。使えるもの: {enabled}。",
+    "{count} messages are already waiting in this session.": "このセッションでは既に {count} 件のメッセージが待っています。",
+    "The message has {size} bytes; the limit is {limit}.": "メッセージは {size} バイトです。上限は {limit} バイトです。",
+    "A message may have at most {limit} attachments.": "1 件のメッセージに付けられる添付ファイルは {limit} 個までです。",
+    "{job} is {state}, not failed.": "{job} は {state} で、失敗していません。",
+    "The agent started {job} by itself, so there is no prompt to send again.": "{job} はエージェントが自分で始めたため、再送するプロンプトがありません。",
+    "{job} has already been tried again, as {retried}.": "{job} は既に {retried} として再試行されています。",
+    "If that failed too, use /retry {retried}.": "それも失敗した場合は /retry {retried} を使ってください。",
+    "Only the owner can allow this for longer than once.": "一度だけより長い許可を出せるのはオーナーだけです。",
+    "The job that asked, {job}, was interrupted.": "質問したジョブ {job} は中断されました。",
+    "Use /retry {job} to run it again.": "/retry {job} でもう一度実行できます。",
+    "There are several projects ({names}) and none is selected.": "プロジェクトが複数あり（{names}）、どれも選択されていません。",
+    "No project is registered yet. `/project add PATH` registers one.": "プロジェクトがまだ登録されていません。`/project add PATH` で登録できます。",
+    "Project {name} was removed.": "プロジェクト {name} は削除されました。",
+    "Still active in {project}: {what}.": "{project} ではまだ作業中です: {what}。",
+    "{tool} does not offer a choice of models.": "{tool} ではモデルを選べません。",
+    "{tool} has no modes; the project's permissions apply.": "{tool} にはモードがありません。プロジェクトの権限で決まります。",
+    "{name} is not among {offered}.": "{name} は次の中にありません: {offered}。",
+    "Only the owner may use /{words}.": "/{words} はオーナーだけが使えます。",
+    "{job} is still running.": "{job} はまだ実行中です。",
+    "Wait, or /cancel it.": "待つか、/cancel で取り消してください。",
+    "The thread is locked.": "スレッドはロックされています。",
+    "The journal has no entry about {subject}.": "ジャーナルに {subject} についての記録はありません。",
+    "{name} no longer exists.": "{name} はもうありません。",
+    "The agent's process {how} without output.": "エージェントのプロセスは何も出力せずに終了しました（{how}）。",
+    "The agent's stream ended without a result.": "エージェントの出力は結果なしで終わりました。",
+    "Fairlead is shutting down.": "Fairlead は終了処理中です。",
+}

@@ -1,0 +1,40 @@
+"""What an error says beside its code, in simplified Chinese, by the English sentence."""
+# ruff: noqa: E501, RUF001  # one sentence, one line; full-width punctuation is how it is written
+
+from typing import Final
+
+DETAILS: Final = {
+    "No agent is running for this session.": "此会话没有正在运行的智能体。",
+    "There is no project {name}.": "没有项目 {name}。",
+    "There is no session {name}.": "没有会话 {name}。",
+    "There is no job {name}.": "没有任务 {name}。",
+    "{tool} is not enabled in project {project}.": "{tool} 在项目 {project} 中未启用。",
+    "{tool} is not enabled: {project} has {enabled}.": "{tool} 未启用：{project} 可用的有 {enabled}。",
+    "{tool} is not enabled in {project}: it has {enabled}.": "{tool} 在 {project} 中未启用：可用的有 {enabled}。",
+    "{count} messages are already waiting in this session.": "此会话中已有 {count} 条消息在等待。",
+    "The message has {size} bytes; the limit is {limit}.": "消息有 {size} 字节，最多接受 {limit} 字节。",
+    "A message may have at most {limit} attachments.": "一条消息最多附带 {limit} 个附件。",
+    "{job} is {state}, not failed.": "{job} 的状态是 {state}，并未失败。",
+    "The agent started {job} by itself, so there is no prompt to send again.": "{job} 由智能体自行开始，没有可重新发送的提示。",
+    "{job} has already been tried again, as {retried}.": "{job} 已重试过，新任务为 {retried}。",
+    "If that failed too, use /retry {retried}.": "如果它也失败了，请使用 /retry {retried}。",
+    "Only the owner can allow this for longer than once.": "只有所有者可以给出超过一次的授权。",
+    "The job that asked, {job}, was interrupted.": "提问的任务 {job} 已中断。",
+    "Use /retry {job} to run it again.": "使用 /retry {job} 重新运行。",
+    "There are several projects ({names}) and none is selected.": "有多个项目（{names}），尚未选择。",
+    "No project is registered yet. `/project add PATH` registers one.": "尚未注册项目：使用 `/project add PATH` 注册。",
+    "Project {name} was removed.": "项目 {name} 已移除。",
+    "Still active in {project}: {what}.": "{project} 中仍在工作：{what}。",
+    "{tool} does not offer a choice of models.": "{tool} 不能选择模型。",
+    "{tool} has no modes; the project's permissions apply.": "{tool} 没有模式：由项目权限决定。",
+    "{name} is not among {offered}.": "{name} 不在以下选项中：{offered}。",
+    "Only the owner may use /{words}.": "只有所有者可以使用 /{words}。",
+    "{job} is still running.": "{job} 仍在运行。",
+    "Wait, or /cancel it.": "请等待，或用 /cancel 取消。",
+    "The thread is locked.": "该主题已锁定。",
+    "The journal has no entry about {subject}.": "日志中没有关于 {subject} 的记录。",
+    "{name} no longer exists.": "{name} 已不存在。",
+    "The agent's process {how} without output.": "智能体进程没有任何输出就结束了（{how}）。",
+    "The agent's stream ended without a result.": "智能体的输出结束但没有结果。",
+    "Fairlead is shutting down.": "Fairlead 正在关闭。",
+}

@@ -1,0 +1,40 @@
+"""What an error says beside its code, in traditional Chinese, by the English sentence."""
+# ruff: noqa: E501, RUF001  # one sentence, one line; full-width punctuation is how it is written
+
+from typing import Final
+
+DETAILS: Final = {
+    "No agent is running for this session.": "這個 session 沒有正在執行的代理程式。",
+    "There is no project {name}.": "沒有專案 {name}。",
+    "There is no session {name}.": "沒有 session {name}。",
+    "There is no job {name}.": "沒有工作 {name}。",
+    "{tool} is not enabled in project {project}.": "{tool} 在專案 {project} 中未啟用。",
+    "{tool} is not enabled: {project} has {enabled}.": "{tool} 未啟用：{project} 可用的有 {enabled}。",
+    "{tool} is not enabled in {project}: it has {enabled}.": "{tool} 在 {project} 中未啟用：可用的有 {enabled}。",
+    "{count} messages are already waiting in this session.": "這個 session 中已有 {count} 則訊息在等待。",
+    "The message has {size} bytes; the limit is {limit}.": "訊息有 {size} 位元組，最多接受 {limit} 位元組。",
+    "A message may have at most {limit} attachments.": "一則訊息最多附帶 {limit} 個附件。",
+    "{job} is {state}, not failed.": "{job} 的狀態是 {state}，並未失敗。",
+    "The agent started {job} by itself, so there is no prompt to send again.": "{job} 由代理程式自行開始，沒有可重新傳送的提示。",
+    "{job} has already been tried again, as {retried}.": "{job} 已重試過，新工作為 {retried}。",
+    "If that failed too, use /retry {retried}.": "如果它也失敗了，請使用 /retry {retried}。",
+    "Only the owner can allow this for longer than once.": "只有擁有者可以給出超過一次的授權。",
+    "The job that asked, {job}, was interrupted.": "提問的工作 {job} 已中斷。",
+    "Use /retry {job} to run it again.": "使用 /retry {job} 重新執行。",
+    "There are several projects ({names}) and none is selected.": "有多個專案（{names}），尚未選擇。",
+    "No project is registered yet. `/project add PATH` registers one.": "尚未註冊專案：使用 `/project add PATH` 註冊。",
+    "Project {name} was removed.": "專案 {name} 已移除。",
+    "Still active in {project}: {what}.": "{project} 中仍在工作：{what}。",
+    "{tool} does not offer a choice of models.": "{tool} 不能選擇模型。",
+    "{tool} has no modes; the project's permissions apply.": "{tool} 沒有模式：由專案權限決定。",
+    "{name} is not among {offered}.": "{name} 不在以下選項中：{offered}。",
+    "Only the owner may use /{words}.": "只有擁有者可以使用 /{words}。",
+    "{job} is still running.": "{job} 仍在執行。",
+    "Wait, or /cancel it.": "請等待，或用 /cancel 取消。",
+    "The thread is locked.": "該討論串已鎖定。",
+    "The journal has no entry about {subject}.": "日誌中沒有關於 {subject} 的記錄。",
+    "{name} no longer exists.": "{name} 已不存在。",
+    "The agent's process {how} without output.": "代理程式的程序沒有任何輸出就結束了（{how}）。",
+    "The agent's stream ended without a result.": "代理程式的輸出結束但沒有結果。",
+    "Fairlead is shutting down.": "Fairlead 正在關閉。",
+}
