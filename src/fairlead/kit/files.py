@@ -5,8 +5,11 @@ any time but durable only after the latter. The process's umask is left alone, b
 every mode is set on the open file.
 """
 
+import errno
 import fcntl
+import io
 import os
+import shutil
 import stat
 import sys
 from collections.abc import Generator, Iterable
@@ -19,6 +22,8 @@ PRIVATE_FILE = 0o600
 PRIVATE_DIRECTORY = 0o700
 _TEMPORARY = ".tmp"
 _temporary_numbers = count(1)
+_temporary_in_use: set[Path] = set()
+"""The temporary files that a thread of this process is writing."""
 
 Handle = NewType("Handle", int)
 
@@ -77,6 +82,10 @@ class Disk(Protocol):
         """Durable after sync_directory: until then a crash may bring the name back."""
         ...
 
+    def remove_tree(self, path: Path) -> None:
+        """Remove a file, or a directory with everything in it. A link is removed and not followed."""
+        ...
+
     def mkdir(self, path: Path, mode: int = PRIVATE_DIRECTORY) -> None:
         """Make one directory with exactly `mode`. Durable after sync_directory of its parent."""
         ...
@@ -128,12 +137,12 @@ class RealDisk:
         os.close(handle)
 
     def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             file.seek(offset)
-            return file.read(-1 if length is None else length)
+            return file.readall() if length is None else b"".join(_parts(file, length))
 
     def read_into(self, path: Path, offset: int, room: memoryview) -> int:
-        with path.open("rb", buffering=0) as file:
+        with open_regular(path) as file:
             file.seek(offset)
             filled = 0
             while filled < len(room) and (got := file.readinto(room[filled:])):
@@ -148,6 +157,12 @@ class RealDisk:
 
     def unlink(self, path: Path) -> None:
         path.unlink()
+
+    def remove_tree(self, path: Path) -> None:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
     def mkdir(self, path: Path, mode: int = PRIVATE_DIRECTORY) -> None:
         path.mkdir(mode=mode)
@@ -168,6 +183,53 @@ class RealDisk:
 
 
 REAL_DISK = RealDisk()
+
+
+def open_regular(path: Path) -> io.FileIO:
+    """Open for reading what must be an ordinary file. Where a named pipe or a device stands in its place, opening or
+    reading it could last for ever; this raises OSError at once."""
+    return io.FileIO(_open_regular(path, os.O_RDONLY, PRIVATE_FILE), "rb")
+
+
+def open_log(path: Path) -> int:
+    """Open for appending, 0600 where it is made; never waits for the other end of a named pipe."""
+    return _open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE_FILE)
+
+
+def read_regular(path: Path, limit: int = -1) -> bytes:
+    """The first `limit` bytes, or all, of what must be an ordinary file."""
+    with open_regular(path) as file:
+        return file.readall() if limit < 0 else b"".join(_parts(file, limit))
+
+
+def read_laid_out(path: Path, limit: int = -1) -> bytes:
+    """The same for a file that we laid down where an agent may write. What the agent has put in its place may lead to
+    a file that we may read and the agent may not: a link of either kind raises OSError."""
+    with io.FileIO(_open_regular(path, os.O_RDONLY | os.O_NOFOLLOW, PRIVATE_FILE), "rb") as file:
+        if os.fstat(file.fileno()).st_nlink > 1:
+            raise OSError(errno.ELOOP, "it is a link to another file", str(path))
+        return file.readall() if limit < 0 else b"".join(_parts(file, limit))
+
+
+def _parts(file: io.FileIO, limit: int) -> Generator[bytes]:
+    while limit > 0 and (part := file.read(limit)):
+        limit -= len(part)
+        yield part
+
+
+def _open_regular(path: Path, flags: int, mode: int) -> int:
+    not_ordinary = OSError(errno.EINVAL, "it is not an ordinary file", str(path))
+    try:
+        fd = os.open(path, flags | os.O_NONBLOCK, mode)  # else opening a named pipe waits for its other end
+    except OSError as fault:
+        raise not_ordinary if fault.errno == errno.ENXIO else fault from None
+    with _close_on_error(fd):
+        kind = os.fstat(fd).st_mode
+        if stat.S_ISDIR(kind):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(kind):
+            raise not_ordinary
+    return fd
 
 
 def write_all(handle: Handle, data: bytes, *, disk: Disk = REAL_DISK) -> None:
@@ -199,14 +261,19 @@ def replace_durably_with(
         with suppress(OSError):
             disk.unlink(temporary)
         raise
+    finally:
+        _temporary_in_use.discard(temporary)
     disk.sync_directory(path.parent)
 
 
 def remove_leftovers(directory: Path, *, disk: Disk = REAL_DISK) -> list[str]:
-    """Remove temporary files that a crash left behind. Only for the one process that writes in `directory`."""
-    left = [name for name in disk.listdir(directory) if name.startswith(".") and name.endswith(_TEMPORARY)]
+    """Remove temporary files that a crash left behind. Only for the one process that writes in `directory`; the files
+    that it is writing at this moment stay."""
+    temporary = [name for name in disk.listdir(directory) if name.startswith(".") and name.endswith(_TEMPORARY)]
+    left = [name for name in temporary if directory / name not in _temporary_in_use]
     for name in left:
-        disk.unlink(directory / name)
+        with suppress(FileNotFoundError):  # its writer has just finished
+            disk.unlink(directory / name)
     return sorted(left)
 
 
@@ -297,7 +364,7 @@ def _holder(content: bytes) -> tuple[int | None, str]:
 
 
 def _open_with_mode(path: Path, flags: int, mode: int) -> Handle:
-    handle = Handle(os.open(path, flags, mode))
+    handle = Handle(_open_regular(path, flags, mode))
     with _close_on_error(handle):
         # Only if it differs: a file of another owner that we may write is opened, not refused.
         if stat.S_IMODE(os.fstat(handle).st_mode) != mode:
@@ -309,9 +376,15 @@ def _open_temporary(path: Path, mode: int, disk: Disk) -> tuple[Path, Handle]:
     """In the same directory, since a rename across file systems is a copy."""
     while True:
         name = f".{path.name}.{os.getpid()}-{next(_temporary_numbers)}{_TEMPORARY}"
-        # The name is taken only if a crashed process had our pid.
-        with suppress(FileExistsError):
-            return path.with_name(name), disk.open_new(path.with_name(name), mode)
+        temporary = path.with_name(name)
+        _temporary_in_use.add(temporary)
+        try:
+            return temporary, disk.open_new(temporary, mode)
+        except FileExistsError:  # only if a crashed process had our pid
+            _temporary_in_use.discard(temporary)
+        except BaseException:  # whatever kept the file from being made, its name is free again
+            _temporary_in_use.discard(temporary)
+            raise
 
 
 @contextmanager

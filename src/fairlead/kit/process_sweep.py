@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from fairlead.kit.other_user import other_users
 from fairlead.kit.process_table import (
     ProcessEntry,
     ProcessTable,
@@ -96,9 +97,11 @@ class Family:
     def _send_to(self, process: ProcessEntry, number: signal.Signals) -> None:
         try:
             _signal_exactly(process, number, self._table)
-        except (ProcessLookupError, PermissionError):
-            # The process is gone, or we may not signal it: the next look tells which.
-            return
+        except PermissionError:
+            for user in other_users():
+                user.send_signal(process.pid, number)
+        except ProcessLookupError:
+            return  # it is gone; the next look tells
 
 
 def _signal_exactly(process: ProcessEntry, number: signal.Signals, table: ProcessTable) -> None:

@@ -7,21 +7,24 @@ also by what makes its own session or loses its parent, and cannot be changed fr
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
+
+from fairlead.kit.other_user import other_users
 
 MARK_VARIABLE = "FAIRLEAD_RUN"
 _MARK_PATTERN = re.compile(r"[!-~]+")
 _MARK_IN_PS = re.compile(rf"(?:^| ){MARK_VARIABLE}=([!-~]+)")
 _MARK_ENTRY = f"{MARK_VARIABLE}=".encode()
 _LISTINGS = 100  # a machine on which new processes never cease must not hold up a scan for ever
+ReadClosedMarks = Callable[[], dict[int, str]]
 _PS_COLUMNS = 10  # pid, ppid, pgid, state, the start in five words, the program
 
 
-class ProcessEntry(msgspec.Struct, frozen=True):
+class ProcessEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One process at the moment it was looked at. `pid` and `started` together name it for ever."""
 
     pid: int
@@ -70,10 +73,14 @@ def descendants(roots: Iterable[int], processes: Iterable[ProcessEntry]) -> set[
 class ProcTable:
     """Linux. What vanishes while it is read, or belongs to another user, is left out of the scan."""
 
-    def __init__(self, root: Path = Path("/proc")) -> None:
+    def __init__(self, root: Path = Path("/proc"), read_closed: ReadClosedMarks = dict) -> None:
+        """`read_closed` gives the marks of processes whose environment is closed to this user."""
         self._root = root
+        self._read_closed = read_closed
+        self._closed_marks: dict[int, str] = {}
 
     def scan(self) -> Iterator[ProcessEntry]:
+        self._closed_marks = self._read_closed()
         looked_at: set[int] = set()
         # Listed again until no pid is new, since what was just looked at may have forked meanwhile.
         for _ in range(_LISTINGS):
@@ -97,7 +104,7 @@ class ProcTable:
 
     def _look(self, pid: int) -> ProcessEntry | None:
         # The mark is read first, because a short-lived process is recognised by it.
-        mark = find_mark(self._read(pid, "environ") or b"")
+        mark = find_mark(self._read(pid, "environ") or b"") or self._closed_marks.get(pid)
         stat = self._read(pid, "stat")
         seen = None if stat is None else parse_proc_stat(stat)
         if seen is None or mark is None:
@@ -166,7 +173,9 @@ def parse_ps(text: str) -> Iterator[ProcessEntry]:
         columns = line.split(maxsplit=_PS_COLUMNS - 1)
         if len(columns) == _PS_COLUMNS and not columns[3].startswith("Z"):
             pid, parent, group = (int(column) for column in columns[:3])
-            yield ProcessEntry(pid, parent, group, started=" ".join(columns[4:9]), command=columns[9].strip())
+            yield ProcessEntry(
+                pid=pid, parent=parent, group=group, started=" ".join(columns[4:9]), command=columns[9].strip()
+            )
 
 
 def parse_ps_marks(text: str) -> dict[int, str]:
@@ -185,4 +194,11 @@ def _ps(*arguments: str) -> str:
 
 
 def system_table() -> ProcessTable:
-    return ProcTable() if Path("/proc/self/environ").exists() else PsTable()
+    return ProcTable(read_closed=_read_marks_of_others) if Path("/proc/self/environ").exists() else PsTable()
+
+
+def _read_marks_of_others() -> dict[int, str]:
+    """The marks of children that run as another user, read out by that user."""
+    entries = {pid: entry for user in other_users() for pid, entry in user.read_environments(MARK_VARIABLE).items()}
+    marks = {pid: find_mark(entry) for pid, entry in entries.items()}
+    return {pid: mark for pid, mark in marks.items() if mark}

@@ -6,12 +6,13 @@ import os
 import shutil
 import signal
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import msgspec
 
+from fairlead.kit.confinement import ChildLaunch, confine
 from fairlead.kit.framing import DEFAULT_LIMIT, LineFramer, LineTooLong, read_lines
 from fairlead.kit.process_pipes import ChildPipes, OutputName, StdinClosed, StdinStuck, Tee
 from fairlead.kit.process_sweep import Family, SweptProcess, kill_until_gone, sweep
@@ -32,6 +33,7 @@ __all__ = [
     "StdinStuck",
     "SweptProcess",
     "Tee",
+    "count_living",
     "sweep",
 ]
 
@@ -55,13 +57,15 @@ class ProgramNotExecutable(Exception):  # noqa: N818 - says what happened
 
 class DirectoryGone(Exception):  # noqa: N818 - says what happened
     def __init__(self, directory: Path) -> None:
-        super().__init__(f"{directory} is no directory that can be entered, so nothing was started there")
+        super().__init__(f"{directory} is not an accessible directory, so nothing was started")
         self.directory = directory
 
 
 class Grace(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds to wait after each step; None leaves the step out. `kill` bounds the last, never left out."""
+    """Seconds to wait after each step; None leaves the step out. `end_of_input` closes the child's standard input: the
+    end of it asks many a child to finish in order. `kill` bounds the last step, never left out."""
 
+    end_of_input: float | None = None
     interrupt: float | None = None
     terminate: float | None = 5.0
     kill: float = 10.0
@@ -75,6 +79,14 @@ class Ending(msgspec.Struct, frozen=True):
 
     returncode: int | None
     killed: tuple[SweptProcess, ...]
+
+
+_living: set[int] = set()
+
+
+def count_living() -> int:
+    """How many children of this process have not been ended yet."""
+    return len(_living)
 
 
 class OwnedProcess:
@@ -110,8 +122,9 @@ class OwnedProcess:
         `on_stderr_line` lines of up to 1 MiB; neither may block."""
         marked = {**env, MARK_VARIABLE: validate_mark(mark)}
         program = find_program(argv[0], cwd=cwd, env=marked)
+        launch = confine([program, *argv[1:]], marked, cwd=cwd, mark=mark)
         process = cls(ChildPipes(tee, on_stderr_line), mark, line_limit)
-        return process._own_child(lambda: process._start([program, *argv[1:]], cwd, marked, stdin), grace or Grace())
+        return process._own_child(lambda: process._start(launch, cwd, stdin), grace or Grace())
 
     @asynccontextmanager
     async def _own_child(self, start: Callable[[], Coroutine[Any, Any, None]], grace: Grace) -> AsyncGenerator[Self]:
@@ -171,23 +184,32 @@ class OwnedProcess:
             self._ending = asyncio.create_task(self._end(wanted), name=f"end {self.mark}")
         return await run_to_end(self._ending)
 
-    async def _start(
-        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: Literal["pipe", "empty"]
-    ) -> None:
+    async def _start(self, launch: ChildLaunch, cwd: Path, stdin: Literal["pipe", "empty"]) -> None:
         try:
             transport, _ = await asyncio.get_running_loop().subprocess_exec(
                 lambda: self._pipes,
-                *argv,
-                stdin=asyncio.subprocess.PIPE if stdin == "pipe" else asyncio.subprocess.DEVNULL,
+                *launch.argv,
+                stdin=asyncio.subprocess.PIPE if stdin == "pipe" or launch.preamble else asyncio.subprocess.DEVNULL,
                 cwd=cwd,
-                env=env,
+                env=launch.env,
                 start_new_session=True,  # so that a terminal's Ctrl-C does not reach the child
+                **launch.identity(),
             )
         except OSError as fault:
-            raise _why_not_started(argv[0], cwd, fault) from fault
+            raise _why_not_started(launch.argv[0], cwd, fault) from fault
         self._pid = transport.get_pid()
+        _living.add(self._pid)
         started = system_table().start_time(self._pid)
         self._root = None if started is None else (self._pid, started)
+        if launch.preamble:
+            await self._write_preamble(launch.preamble)
+            if stdin == "empty":
+                self.close_stdin()
+
+    async def _write_preamble(self, preamble: bytes) -> None:
+        # A child that does not take it has exited, or will: its exit code and standard error say why.
+        with suppress(StdinClosed, StdinStuck):
+            await self._pipes.write(preamble, patience=STDIN_PATIENCE)
 
     async def _end(self, grace: Grace) -> Ending:
         family = Family(lambda mark: mark == self.mark, root=self._root)
@@ -200,9 +222,13 @@ class OwnedProcess:
             killed = await asyncio.to_thread(kill_until_gone, family, limit=grace.kill)
             await self._exit_within(grace.kill)
             await self._pipes.close(patience=PIPE_PATIENCE)
+            _living.discard(self.pid)
         return Ending(self.returncode, killed)
 
     async def _ask_to_go(self, family: Family, grace: Grace) -> None:
+        if grace.end_of_input is not None and self.returncode is None and not self._hurry.is_set():
+            self.close_stdin()
+            await self._exit_within(grace.end_of_input, or_when=self._hurry)
         steps = ((signal.SIGINT, grace.interrupt), (signal.SIGTERM, grace.terminate))
         for number, seconds in steps:
             if seconds is None or self.returncode is not None or self._hurry.is_set():
@@ -230,14 +256,14 @@ def find_program(program: str, *, cwd: Path, env: Mapping[str, str]) -> str:
             return str(path)
         if not path.exists():
             raise ProgramNotFound(program, str(cwd))
-        raise ProgramNotExecutable(str(path), "it is no executable file")
+        raise ProgramNotExecutable(str(path), "it is not an executable file")
     searched = env.get("PATH", "")
     found = shutil.which(program, path=searched)
     if found is not None:
         return found
     present = shutil.which(program, mode=os.F_OK, path=searched)
     if present is not None:
-        raise ProgramNotExecutable(present, "it is no executable file")
+        raise ProgramNotExecutable(present, "it is not an executable file")
     raise ProgramNotFound(program, searched)
 
 

@@ -150,18 +150,18 @@ class PausableTimeout:
         return self._timeout.expired()
 
     def remaining(self) -> float | None:
-        """Seconds left on the clock, also while it stands still."""
+        """Seconds left on the clock, also while it is paused."""
         due = self._timeout.when()
         return self._left if due is None else due - asyncio.get_running_loop().time()
 
     def expire(self) -> None:
-        """The time is up now, or as soon as the block is entered: whatever was left, and also while it stands still."""
+        """The time is up now, or as soon as the block is entered: whatever was left, and also while it is paused."""
         self._schedule(asyncio.get_running_loop().time())
         self._is_up = True
 
     @contextmanager
     def pause(self) -> Generator[None]:
-        """The clock stands still. Pauses may overlap: it runs on when the last one ends."""
+        """Pause the clock. Pauses may overlap: it runs on when the last one ends."""
         self._pauses += 1
         if self._pauses == 1:
             self._left = self.remaining()

@@ -1,6 +1,7 @@
 """config.json as a start and the daemon use it: edits are read from it, and the state is written to it."""
 
 from pathlib import Path
+from typing import Literal
 
 from fairlead.core.state import State
 from fairlead.errors import Code, FairleadError
@@ -24,8 +25,10 @@ class ConfigFile:
     def read_edits(self, state: State, directories: Directories) -> Edits:
         return read_edits(self._path, state, directories, self._disk)
 
-    def explain_refusal(self, project: str, problem: FairleadError) -> FairleadError:
-        return config_file.refused_edit(self._path, self._disk, project, problem)
+    def explain_refusal(
+        self, section: Literal["projects", "agents"], name: str, problem: FairleadError
+    ) -> FairleadError:
+        return config_file.refused_edit(self._path, self._disk, section, name, problem)
 
     def encode(self, state: State) -> bytes:
         return config_file.encode_config(state)

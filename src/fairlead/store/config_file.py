@@ -1,4 +1,4 @@
-"""`config.json`: a readable copy of what the journal says about owner and projects.
+"""`config.json`: a readable copy of what the journal says about owner, projects and agents.
 
 The file holds the hash of its own content. A stale file that nobody edited is rewritten; the changes of a file that a
 person edited are decided like any command. A mistake in it stops the start and names the line; a missing path does not.
@@ -6,21 +6,25 @@ person edited are decided like any command. A mistake in it stops the start and 
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from fairlead.core.agents import FROM_CONFIG, ConfiguredAgent, find_mistake
 from fairlead.core.decide.projects import NAME_PATTERN
 from fairlead.core.state import Project, State
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import Disk, read_if_there, replace_durably
 from fairlead.render.errors import error_text
+from fairlead.settings import OWN_VARIABLES
+from fairlead.store.config_mistakes import describe_mistake
 
 CONFIG_NAME: Final = "config.json"
 
 
-class ConfigProject(msgspec.Struct, forbid_unknown_fields=True):
+class ConfigProject(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     name: str
     path: str
     enabled_tools: tuple[str, ...]
@@ -32,26 +36,45 @@ class ConfigProject(msgspec.Struct, forbid_unknown_fields=True):
     updated_at: str = ""
 
 
+class ConfigAgent(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """`env` has names of variables, never values. The last three fields say what Fairlead installed."""
+
+    command: tuple[str, ...]
+    env: tuple[str, ...] = ()
+    version: str = ""
+    digest: str = ""
+    source: str = FROM_CONFIG
+
+
 class Config(msgspec.Struct, forbid_unknown_fields=True):
+    """Without agents, the file has no `agents`: an earlier version wrote it so, and its hash must stay right."""
+
     version: int
     owner_id: str = ""
     projects: dict[str, ConfigProject] = {}
+    agents: dict[str, ConfigAgent] | msgspec.UnsetType = msgspec.UNSET
     content_hash: str = ""
 
 
 def read_config(path: Path, disk: Disk) -> Config | None:
     """The file, checked; None if it is not there."""
-    data = read_if_there(path, disk=disk)
+    try:
+        data = read_if_there(path, disk=disk)
+    except OSError as fault:
+        raise error(Code.E_CONFIG, f"{path} cannot be read: {fault.strerror or fault}.") from fault
     if data is None:
         return None
     try:
         raw = json.loads(data)
     except ValueError as fault:
-        raise error(Code.E_CONFIG, f"{path} is no JSON: {fault}.") from None
+        place = f" (line {fault.lineno}, column {fault.colno})" if isinstance(fault, json.JSONDecodeError) else ""
+        raise error(Code.E_CONFIG, f"{path} is not valid JSON{place}.") from None
     try:
         config = msgspec.convert(raw, Config)
     except msgspec.ValidationError as fault:
-        raise _at_line(path, data, str(fault)) from None
+        entry = _find_entry(raw)
+        mistake = describe_mistake(str(fault), entry)
+        raise _at_line(path, data, mistake, at=entry, words=_names_in(str(fault))) from None
     _check(path, data, config)
     return config
 
@@ -76,12 +99,15 @@ def write_config(path: Path, data: bytes, disk: Disk) -> None:
 
 
 def encode_config(state: State) -> bytes:
-    config = Config(1, state.owner_id, {p.name: _config_project(p) for p in state.projects.values()})
+    projects = {p.name: shown_project(p) for p in state.projects.values() if not p.removed}
+    agents = {a.name: _config_agent(a) for a in state.agents.values()}
+    config = Config(1, state.owner_id, projects, agents or msgspec.UNSET)
     content = _without_hash(config)
     return json.dumps(content | {"content_hash": _hash(content)}, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
-def _config_project(project: Project) -> ConfigProject:
+def shown_project(project: Project) -> ConfigProject:
+    """The project as the file shows it."""
     return ConfigProject(
         name=project.name,
         path=project.path,
@@ -93,6 +119,17 @@ def _config_project(project: Project) -> ConfigProject:
         created_at=project.created_at,
         updated_at=project.updated_at,
     )
+
+
+def _config_agent(agent: ConfiguredAgent) -> ConfigAgent:
+    return ConfigAgent(
+        command=agent.command, env=agent.env, version=agent.version, digest=agent.digest, source=agent.source
+    )
+
+
+def configured_agents(config: Config) -> tuple[ConfiguredAgent, ...]:
+    given = config.agents or {}
+    return tuple(ConfiguredAgent(name=name, **msgspec.structs.asdict(agent)) for name, agent in given.items())
 
 
 def _without_hash(config: Config) -> dict[str, Any]:
@@ -111,7 +148,11 @@ def _check(path: Path, data: bytes, config: Config) -> None:
     for key, project in config.projects.items():
         mistake = _mistake(key, project)
         if mistake:
-            raise _at_line(path, data, mistake, near=key)
+            raise _at_line(path, data, mistake, at=("projects", key))
+    for agent in configured_agents(config):
+        found = find_mistake(agent, OWN_VARIABLES)
+        if found is not None:
+            raise _at_line(path, data, found.sentence, at=("agents", agent.name), words=(found.token,))
 
 
 def _mistake(key: str, project: ConfigProject) -> str:
@@ -126,14 +167,53 @@ def _mistake(key: str, project: ConfigProject) -> str:
     return ""
 
 
-def refused_edit(path: Path, disk: Disk, name: str, problem: FairleadError) -> FairleadError:
-    """The refusal of an edit of project `name`, with the line of the file where it stands."""
-    return _at_line(path, disk.read(path), f"project {name!r}: {error_text(problem).what.rstrip('.')}", near=name)
+def refused_edit(path: Path, disk: Disk, section: str, name: str, problem: FairleadError) -> FairleadError:
+    """The refusal of an edit of the project or agent `name`, with the line of the file where it stands."""
+    what = error_text(problem).what.rstrip(".")
+    mistake = f"{section.removesuffix('s')} {name!r}: {what}"
+    return _at_line(path, disk.read(path), mistake, at=(section, name))
 
 
-def _at_line(path: Path, data: bytes, mistake: str, near: str = "") -> FairleadError:
-    """The error, with the line of the project, or of the field that the mistake names."""
-    wanted = near or mistake.rpartition("$")[2].strip("`.[]'\" ").rpartition(".")[2]
-    numbered = enumerate(data.decode(errors="replace").splitlines(), 1)
-    line = next((n for n, text in numbered if wanted and f'"{wanted}"' in text), 1)
+def _find_entry(raw: Any) -> tuple[str, ...]:
+    """The section and the name of the entry that cannot be understood; empty if the mistake is elsewhere."""
+    for section, kind in (("projects", ConfigProject), ("agents", ConfigAgent)):
+        for name, entry in _entries(raw, section).items():
+            try:
+                msgspec.convert(entry, kind)
+            except msgspec.ValidationError:
+                return section, name
+    return ()
+
+
+def _entries(raw: Any, section: str) -> dict[str, Any]:
+    try:
+        return msgspec.convert(raw, dict[str, Any]).get(section) or {}
+    except (msgspec.ValidationError, AttributeError):
+        return {}
+
+
+def _names_in(mistake: str) -> tuple[str, ...]:
+    """The fields that a sentence of msgspec's names: "Expected `array`, got `str` - at `$.agents[...].env`"."""
+    return tuple(re.findall(r"[`.](\w+)`", mistake))
+
+
+def _at_line(
+    path: Path, data: bytes, mistake: str, *, at: tuple[str, ...], words: tuple[str, ...] = ()
+) -> FairleadError:
+    """The error with its line: `at` are the keys that lead to the entry, `words` what is wrong in it."""
+    line = _find_line(data.decode(errors="replace"), at, words)
     return error(Code.E_CONFIG, f"{path}, line {line}: {mistake}.", next_step="Correct the file and start again.")
+
+
+def _find_line(text: str, keys: tuple[str, ...], words: tuple[str, ...]) -> int:
+    """The line of the last of them that is found, each looked for behind the one before."""
+    patterns = [*(rf"{_quote(key)}\s*:" for key in keys), *map(_quote, words)]
+    place = 0
+    for pattern in patterns:
+        found = re.compile(pattern).search(text, place)
+        place = found.start() if found is not None else place
+    return text.count("\n", 0, place) + 1
+
+
+def _quote(word: str) -> str:
+    return re.escape(json.dumps(word, ensure_ascii=False))

@@ -8,6 +8,11 @@ from fairlead.core.decide.projects import DirectoryFacts
 
 
 class RealDirectories:
+    """`state_dir` cannot be reached from any project: an agent that works there could rewrite all that is known."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self._state_dir = Path(os.path.realpath(state_dir))
+
     def inspect(self, path: str) -> DirectoryFacts:
         given = path.strip()
         if not given or "\x00" in given:
@@ -16,11 +21,32 @@ class RealDirectories:
         if not Path(expanded).is_absolute():
             return DirectoryFacts(given, "", f"{given} is not an absolute path.")
         real = os.path.realpath(expanded)
-        return DirectoryFacts(str(Path(expanded)), real, _problem(Path(real), given))
+        problem = _problem(Path(real), given) or self._find_conflict(Path(real), given)
+        return DirectoryFacts(str(Path(expanded)), real, problem)
+
+    def _find_conflict(self, real: Path, given: str) -> str:
+        state = self._state_dir
+        if real == Path(real.root):
+            return (
+                f"{given} is the root directory. A project is a directory that an agent may work in; name one below it."
+            )
+        if state.is_relative_to(real):
+            held = "is" if real == state else "holds"
+            return (
+                f"{given} {held} Fairlead's own state directory, {state}, which no agent may work in. "
+                "Name a directory beside it, or set another STATE_DIR."
+            )
+        if real.is_relative_to(state):
+            return f"{given} is inside Fairlead's own state directory, {state}, which no agent may work in."
+        return ""
 
     def problem_at(self, real_path: str) -> str:
-        is_fine = Path(real_path).is_dir() and os.access(real_path, os.R_OK | os.X_OK)
+        path = Path(real_path)
+        is_fine = path.is_dir() and os.access(path, os.R_OK | os.X_OK) and not self._find_conflict(path, real_path)
         return "" if is_fine else self.inspect(real_path).problem
+
+    def real_path(self, path: str) -> str:
+        return os.path.realpath(path)
 
     def subdirectories(self, path: str) -> list[str]:
         root = Path(path).expanduser()

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from fairlead.errors import Code
+from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import Disk
 from fairlead.kit.tasks import run_to_end
 from fairlead.observe import log
@@ -33,7 +33,7 @@ from fairlead.store.name_index import (
     read_blocks,
     write_run,
 )
-from fairlead.store.reader import BLOCK
+from fairlead.store.reader import Position, blocks, check_chain, find_finished_end
 
 Offload = Callable[[Callable[[], Any]], Awaitable[Any]]
 """Runs blocking work: the daemon in a thread, the simulator at once."""
@@ -170,14 +170,14 @@ class IndexedHistory:
         return [] if is_growing else self._tail[:count]
 
     async def _write_run(self, covered: list[Block], units: int) -> Run:
-        place = (self._directory, self._journal, self._disk)
-        return await self._do(lambda: write_run(*place, covered, units))
+        files = (self._directory, self._journal, self._disk)
+        return await self._do(lambda: write_run(*files, covered, units))
 
     async def _merge_runs(self) -> None:
-        place = (self._directory, self._journal, self._disk)
+        files = (self._directory, self._journal, self._disk)
         size = self._sizes.fan_out
         while len(last := self._runs[-size:]) == size and len({run.units for run in last}) == 1:
-            merged: Run = await self._do(lambda: merge_runs(*place, last))
+            merged: Run = await self._do(lambda: merge_runs(*files, last))
             self._runs = (*self._runs[:-size], merged)
             await self._do(lambda: self._remove(last))
 
@@ -196,7 +196,7 @@ class IndexedHistory:
 
 def read_lines_about(journal: Path, names: Iterable[str], disk: Disk) -> list[Recorded]:
     """For any process beside the daemon: changes nothing. Blocking."""
-    end = disk.size_of(journal)
+    end = find_finished_end(disk, journal, disk.size_of(journal))  # a daemon may be writing the rest
     index = load_index(journal.with_name(INDEX_NAME), journal, disk, end)
     return find_named_lines(disk, journal, frozenset(names), index.runs, [(index.end, end)])
 
@@ -222,19 +222,42 @@ def find_lines(disk: Disk, path: Path, end: int, names: Iterable[str], start: in
     """Every line between `start` and `end` that holds one of `names` as a whole JSON string."""
     needles = [msgspec.json.encode(name) for name in names if name]
     found: list[Recorded] = []
-    offset = start
-    rest = b""
-    while offset < end:
-        read = disk.read(path, offset, min(BLOCK * 4, end - offset))
-        if not read:
-            break  # the file is shorter than the caller said
-        offset += len(read)
-        whole, _, rest = (rest + read).rpartition(b"\n")
+    chain = _chain_at(disk, path, start)
+    must_have_crc = start > 0  # then the chain comes from a line that has one: those behind it have one too
+    for buffer, length in blocks(disk, path, start, end):
+        if chain is not None:
+            chain = check_chain(buffer, length, Position(start, 0, chain, has_crc=must_have_crc))
+            if chain is None:
+                raise _make_damage_error(path, start, length)
+        whole = bytes(buffer[:length])
+        must_have_crc = must_have_crc or lines.claimed_crc(whole[:-1].rpartition(b"\n")[2]) is not None
         if any(needle in whole for needle in needles):
-            found += [_decode(raw) for raw in whole.split(b"\n") if any(needle in raw for needle in needles)]
+            some = (raw for raw in whole.split(b"\n") if any(needle in raw for needle in needles))
+            found += [_decode(raw, path, start, length) for raw in some]
+        start += length
+    if start < end:  # `end` stands behind a line: where no line ends there, the byte that ended it was changed
+        raise _make_damage_error(path, start, end - start)
     return found
 
 
-def _decode(raw: bytes) -> Recorded:
-    line = lines.decoder.decode(raw)
+def _chain_at(disk: Disk, path: Path, start: int) -> int | None:
+    """The chain at the beginning of a line, as the line before it says; None where that one carries no crc."""
+    if start == 0:
+        return 0
+    length = min(start, lines.LINE_END_LENGTH)
+    return lines.chain_behind(disk.read(path, start - length, length))
+
+
+def _make_damage_error(path: Path, start: int, length: int) -> FairleadError:
+    return error(
+        Code.E_JOURNAL_BROKEN,
+        f"{path}: a line between bytes {start} and {start + length} is not what was written.",
+    )
+
+
+def _decode(raw: bytes, path: Path, start: int, length: int) -> Recorded:
+    try:
+        line = lines.decoder.decode(raw)
+    except lines.UNREADABLE:
+        raise _make_damage_error(path, start, length) from None
     return Recorded(line.seq, line.ts, line.payload)

@@ -24,9 +24,17 @@ from fairlead.observe import log
 from fairlead.ports import Recorded
 from fairlead.store import lines
 from fairlead.store.history import IndexedHistory, Offload
+from fairlead.store.journal_check import JournalCheck
 from fairlead.store.name_index import INDEX_NAME, IndexSizes
-from fairlead.store.reader import BLOCK, Position, find_finished_end, read_lines
-from fairlead.store.snapshot import SnapshotUnusable, encode_snapshot, load_snapshot, write_snapshot
+from fairlead.store.reader import BLOCK, DamagedLine, Position, find_finished_end, read_lines
+from fairlead.store.snapshot import (
+    JournalFellBehind,
+    SnapshotUnusable,
+    encode_snapshot,
+    load_snapshot,
+    write_snapshot,
+)
+from fairlead.store.unsynced_tail import find_unsynced_tail, is_only_newline_wrong
 from fairlead.store.writer import AppendFile, Batch, Writer
 
 JOURNAL_NAME: Final = "events.ndjson"
@@ -34,23 +42,56 @@ SNAPSHOT_NAME: Final = "snapshot.json"
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """The result of `open_state`: the state, where the journal ends, and reports for a person."""
+    """The result of `open_state`: the state, where the journal ends, and reports for a person. `snapshot_end` is where
+    the lines end that the snapshot covered: these were not read."""
 
     state: State
     position: Position
     last_line: bytes
     reports: tuple[str, ...] = ()
+    snapshot_end: int = 0
 
 
 def open_state(directory: Path, disk: Disk) -> Opened:
-    """Snapshot, then the tail of the journal. Only for the holder of the lock: an unfinished tail is cut off."""
+    """Snapshot, then the tail of the journal. Only for the holder of the lock: an unfinished tail is cut off. Nothing
+    is changed before it is certain that the journal has not lost anything."""
     journal = directory / JOURNAL_NAME
     reports: list[str] = []
-    end = _cut_unfinished(journal, disk, reports)
-    state, position = _start_point(directory, disk, reports)
+    size = disk.size_of(journal) if disk.exists(journal) else 0
+    end = find_finished_end(disk, journal, size) if size else 0
+    start = _start_point(directory, disk, end, reports)
+    try:
+        position = _replay(start, journal, disk, end)
+    except DamagedLine as damage:
+        unsynced = find_unsynced_tail(disk, journal, damage, start.durable_seq)
+        if unsynced is None:
+            raise
+        end = unsynced
+        start = _start_point(directory, disk, end, reports)  # the state may have taken lines of a torn batch
+        position = _replay(start, journal, disk, end)
+    if end < size:
+        _cut_unfinished(journal, disk, position, reports)
+    last_line = _line_before(journal, disk, end)
+    return Opened(
+        state=start.state,
+        position=position,
+        last_line=last_line,
+        reports=tuple(reports),
+        snapshot_end=start.position.offset,
+    )
+
+
+class _StartPoint(msgspec.Struct, frozen=True):
+    """Where the replay begins; every line up to `durable_seq` was durable once."""
+
+    state: State
+    position: Position
+    durable_seq: int
+
+
+def _replay(start: _StartPoint, journal: Path, disk: Disk, end: int) -> Position:
     with _no_cycles_to_find():
-        position = read_lines(disk, journal, position, end, lambda lines: replay(state, lines))
-    return Opened(state, position, _line_before(journal, disk, end), tuple(reports))
+        return read_lines(disk, journal, start.position, end, lambda lines: replay(start.state, lines))
 
 
 @contextmanager
@@ -65,24 +106,23 @@ def _no_cycles_to_find() -> Generator[None]:
             gc.enable()
 
 
-def _cut_unfinished(journal: Path, disk: Disk, reports: list[str]) -> int:
-    if not disk.exists(journal):
-        return 0
+def _cut_unfinished(journal: Path, disk: Disk, position: Position, reports: list[str]) -> None:
+    end = position.offset
+    rest = disk.read(journal, end)
+    if is_only_newline_wrong(rest, position.chain):
+        raise DamagedLine(journal, position, "the newline at its end was changed after it was written.", is_spoilt=True)
     file = AppendFile(journal, disk)
     try:
         size = file.durable_offset
-        end = find_finished_end(disk, journal, size)
-        if end < size:
-            aside = journal.with_name(f"{journal.name}.torn-at-{end}")
-            _copy_aside(disk.read(journal, end), aside, disk)
-            file.cut(end)
-            reports.append(
-                f"{journal}: the last {size - end} bytes were not written to their end when Fairlead stopped. "
-                f"They were never acknowledged; they are cut off and kept in {aside.name}."
-            )
+        aside = journal.with_name(f"{journal.name}.torn-at-{end}")
+        _copy_aside(rest, aside, disk)
+        file.cut(end)
     finally:
         file.close()
-    return end
+    reports.append(
+        f"{journal}: the last {size - end} bytes were not completely written when Fairlead stopped. "
+        f"They were never acknowledged; they are cut off and kept in {aside.name}."
+    )
 
 
 def _copy_aside(data: bytes, aside: Path, disk: Disk) -> None:
@@ -96,17 +136,52 @@ def _copy_aside(data: bytes, aside: Path, disk: Disk) -> None:
         disk.close(handle)
 
 
-def _start_point(directory: Path, disk: Disk, reports: list[str]) -> tuple[State, Position]:
+def _start_point(directory: Path, disk: Disk, end: int, reports: list[str]) -> _StartPoint:
     path = directory / SNAPSHOT_NAME
     try:
         loaded = load_snapshot(path, directory / JOURNAL_NAME, disk)
+    except JournalFellBehind as loss:
+        raise explain_loss(directory, disk, end, loss) from None
     except SnapshotUnusable as why:
         aside = path.with_name(f"{path.name}.set-aside")
         disk.replace(path, aside)
         disk.sync_directory(directory)
         reports.append(f"{path} is not used: {why}. It is kept as {aside.name}; the whole journal is read instead.")
-        loaded = None
-    return (State(), Position()) if loaded is None else (loaded.state, loaded.position)
+        return _StartPoint(State(), Position(), why.covered)
+    if loaded is None:
+        return _StartPoint(State(), Position(), 0)
+    return _StartPoint(loaded.state, loaded.position, loaded.position.seq)
+
+
+def explain_loss(directory: Path, disk: Disk, end: int, loss: JournalFellBehind) -> FairleadError:
+    """The snapshot proves that the journal lost facts. Changes nothing."""
+    journal, snapshot = directory / JOURNAL_NAME, directory / SNAPSHOT_NAME
+    there = _last_seq(journal, disk, end)
+    if loss.is_shorter:
+        what = f"{journal} has {there} lines, and {snapshot.name} proves that {loss.covered} were written and durable"
+    else:
+        # A damaged byte is the likelier reason: reading everything then names its line and raises.
+        read_lines(disk, journal, Position(), end, lambda _: None)
+        what = f"{journal} holds another line {loss.covered} than the one that {snapshot.name} covers: it was replaced"
+    return error(
+        Code.E_JOURNAL_BROKEN,
+        f"{what}. Nothing was changed.",
+        next_step=f"Restore the complete journal if you have it. {HOW_TO_RESTORE}",
+    )
+
+
+HOW_TO_RESTORE: Final = (
+    "`fairlead restore COPY` restores an older copy, `fairlead restore` keeps the undamaged part of this one; "
+    "both first list what will be lost, and keep the old files."
+)
+
+
+def _last_seq(journal: Path, disk: Disk, end: int) -> int:
+    line = _line_before(journal, disk, end)
+    try:
+        return lines.head_decoder.decode(line).seq if line else 0
+    except lines.UNREADABLE:
+        return 0
 
 
 def _line_before(journal: Path, disk: Disk, end: int) -> bytes:
@@ -159,7 +234,19 @@ class FileJournal:
             end=opened.position.offset,
             sizes=index_sizes,
         )
+        self._check = JournalCheck(self._path, disk=disk, offload=offload, end=opened.position.offset)
         writer.start(self._file, self)
+
+    @property
+    def damage(self) -> str:
+        return self._check.damage
+
+    @property
+    def checked_bytes(self) -> int:
+        return self._check.checked_bytes
+
+    async def keep_checking(self) -> None:
+        await self._check.keep_checking()
 
     @property
     def durable_seq(self) -> int:
@@ -173,10 +260,11 @@ class FileJournal:
         if self._broken is not None:
             raise self._broken
         assert first_seq == self._position.seq + 1, "numbers are given out in one place, in order"
-        data, chain = lines.encode_batch(first_seq, ts, events, self._position.chain)
+        unsynced = self._position.seq - self._durable_seq
+        data, chain = lines.encode_batch(first_seq, ts, events, self._position.chain, unsynced=unsynced)
         last_seq = first_seq + len(events) - 1
         self._history.note_batch(self._position.offset, data, last_seq)
-        self._position = Position(self._position.offset + len(data), last_seq, chain)
+        self._position = Position(self._position.offset + len(data), last_seq, chain, has_crc=True)
         self._last_line = data[data.rfind(b"\n", 0, -1) + 1 : -1]
         self._writer.put(Batch(data, last_seq))
         for seq, watcher in self._watchers:
@@ -237,6 +325,7 @@ class FileJournal:
 
     def _became_durable(self, seq: int) -> None:
         self._durable_seq = seq
+        self._check.end = self._file.durable_offset
         if self._stalled:
             self._stalled = False
             log.warning("the disk has space again", message=f"{self._path} is written again; nothing was lost")
@@ -254,7 +343,7 @@ class FileJournal:
     def _became_broken(self, fault: OSError) -> None:
         self._broken = error(
             Code.E_JOURNAL_BROKEN,
-            f"{self._path} could not be made durable ({fault}). Fairlead stops: nothing after this can be trusted.",
+            f"{self._path} could not be synced to disk ({fault}). Fairlead stops, because later writes could be lost.",
             next_step="Check the disk, then start again; `fairlead journal verify` checks the journal.",
         )
         while self._waiting:

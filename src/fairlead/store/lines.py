@@ -2,8 +2,11 @@
 
 A line is `{"seq":1,"ts":"…","type":"JobStarted","payload":{…},"crc":"89abcdef"}` and a newline. `crc` is the CRC-32 of
 every byte of the journal before it, this line's own beginning included: one number checks all bytes before it,
-so a whole block of lines is checked by looking at its last one. A line without `crc` is accepted and only adds its
-bytes to the chain.
+so a whole block of lines is checked by looking at its last one. Lines without `crc` are accepted only before the first
+line that has one, and only add their bytes to the chain.
+
+A line that was written when lines before it were not known to be durable says how many: `"unsynced":3`. A line without
+it says that every line before it was durable.
 
 Events that belong together are one batch: all its lines but the last say `"more":true`, and a batch whose last line is
 missing never happened.
@@ -39,22 +42,37 @@ class Head(msgspec.Struct, gc=False):
     seq: int
     ts: str
     type: str
+    unsynced: int = 0
     crc: str = ""
 
 
-def _line_type(event_type: type[JournalEvent]) -> type[msgspec.Struct]:
+_ENVELOPE: Final[list[Any]] = [("seq", int), ("ts", str)]
+_ENVELOPE_WITH_CRC: Final[list[Any]] = [*_ENVELOPE, ("crc", str)]
+
+
+def _line_type(event_type: type[JournalEvent], envelope: list[Any]) -> type[msgspec.Struct]:
     """A struct per event, so that one pass of the decoder checks envelope and payload together."""
-    return _line_struct(event_type, [("seq", int), ("ts", str), ("payload", event_type)])
+    return _line_struct(event_type, [*envelope, ("payload", event_type)])
 
 
-def _silent_line_type(event_type: type[JournalEvent]) -> type[msgspec.Struct]:
+def _silent_line_type(event_type: type[JournalEvent], envelope: list[Any]) -> type[msgspec.Struct]:
     """The line of an event that changes nothing: its payload is skipped, and reads as None."""
-    return _line_struct(event_type, [("seq", int), ("ts", str), ("payload", None, None)], rename={"payload": "skipped"})
+    return _line_struct(event_type, [*envelope, ("payload", None, None)], rename={"payload": "skipped"})
 
 
 def _line_struct(event_type: type[JournalEvent], fields: list[Any], **how: Any) -> type[msgspec.Struct]:
     name = event_type.__name__
     return msgspec.defstruct(f"{name}Line", fields, tag_field="type", tag=name, frozen=True, gc=False, **how)
+
+
+def _make_decoder(envelope: list[Any]) -> "msgspec.json.Decoder[JournalLine]":
+    return msgspec.json.Decoder(any_of(_line_type(event_type, envelope) for event_type in EVENT_TYPES))
+
+
+def _make_replay_decoder(envelope: list[Any]) -> "msgspec.json.Decoder[JournalLine]":
+    """Decodes only what a replay needs: nearly every second line is a sign of life, whose payload is skipped."""
+    makers = {event_type: _silent_line_type if event_type in SILENT else _line_type for event_type in EVENT_TYPES}
+    return msgspec.json.Decoder(any_of(make(event_type, envelope) for event_type, make in makers.items()))
 
 
 def any_of(types: Iterable[type[msgspec.Struct]]) -> Any:
@@ -65,38 +83,46 @@ def any_of(types: Iterable[type[msgspec.Struct]]) -> Any:
     return union
 
 
-_LINE_TYPES: Final = {event_type: _line_type(event_type) for event_type in EVENT_TYPES}
-_FOR_REPLAY: Final = {**_LINE_TYPES, **{event_type: _silent_line_type(event_type) for event_type in SILENT}}
-
-decoder: Final[msgspec.json.Decoder[JournalLine]] = msgspec.json.Decoder(any_of(_LINE_TYPES.values()))
-replay_decoder: Final[msgspec.json.Decoder[JournalLine]] = msgspec.json.Decoder(any_of(_FOR_REPLAY.values()))
-"""Decodes only what a replay needs: nearly every second line is a sign of life, whose payload is skipped."""
+decoder: Final = _make_decoder(_ENVELOPE)
+replay_decoder: Final = _make_replay_decoder(_ENVELOPE)
+crc_requiring_decoder: Final = _make_decoder(_ENVELOPE_WITH_CRC)
+"""Like `decoder`, but it refuses a line without a crc: that costs less than looking for such lines in the bytes."""
+crc_requiring_replay_decoder: Final = _make_replay_decoder(_ENVELOPE_WITH_CRC)
 
 head_decoder: Final = msgspec.json.Decoder(Head)
 _encoder: Final = msgspec.json.Encoder()
 
 
-def encode_batch(first_seq: int, ts: str, events: Sequence[JournalEvent], chain: int) -> tuple[bytes, int]:
-    """The bytes of a batch, and the chain after it."""
+def encode_batch(
+    first_seq: int, ts: str, events: Sequence[JournalEvent], chain: int, *, unsynced: int = 0
+) -> tuple[bytes, int]:
+    """The bytes of a batch, and the chain after it. `unsynced` lines before it are not known to be durable yet."""
     lines: list[bytes] = []
     last = len(events) - 1
     for index, event in enumerate(events):
-        line, chain = _encode_line(first_seq + index, ts, event, chain, b"" if index == last else MORE)
+        before = unsynced + index  # the lines of a batch are written together
+        marks = b',"unsynced":%d' % before if before else b""
+        line, chain = _encode_line(first_seq + index, ts, event, chain, marks if index == last else marks + MORE)
         lines.append(line)
     return b"".join(lines), chain
 
 
-def _encode_line(seq: int, ts: str, event: JournalEvent, chain: int, more: bytes) -> tuple[bytes, int]:
+def _encode_line(seq: int, ts: str, event: JournalEvent, chain: int, marks: bytes) -> tuple[bytes, int]:
     body = b'{"seq":%d,"ts":"%s","type":"%s","payload":%s%s' % (
         seq,
         ts.encode(),
         type(event).__name__.encode(),
         _encoder.encode(event),
-        more,
+        marks,
     )
     crc = crc32(body, chain)
-    suffix = b',"crc":"%08x"}\n' % crc
+    suffix = line_end_of(crc)
     return body + suffix, crc32(suffix, crc)
+
+
+def line_end_of(crc: int) -> bytes:
+    """The last bytes of a line: its crc, and the newline."""
+    return b',"crc":"%08x"}\n' % crc
 
 
 def chain_over(data: bytes | bytearray | memoryview, chain: int) -> int:
@@ -108,10 +134,22 @@ def claimed_crc(line: bytes | bytearray) -> int | None:
     """The crc a line (without newline) ends with, or None for a line that carries none."""
     if line[-CRC_SUFFIX_LENGTH:-10] != b',"crc":"' or line[-2:] != b'"}':
         return None
+    digits = line[-10:-2]
     try:
-        return int(line[-10:-2], 16)
+        claimed = int(digits, 16)
     except ValueError:
         return None
+    return claimed if b"%08x" % claimed == digits else None  # int() takes other spellings, which nobody wrote
+
+
+LINE_END_LENGTH: Final = CRC_SUFFIX_LENGTH + 1
+
+
+def chain_behind(line_end: bytes | bytearray) -> int | None:
+    """The chain after a line, told from its last `LINE_END_LENGTH` bytes alone: the line vouches for all before it.
+    None if these bytes are not the end of a line with a crc."""
+    claimed = claimed_crc(line_end[:-1]) if line_end.endswith(b"\n") else None
+    return None if claimed is None else crc32(line_end[-LINE_END_LENGTH:], claimed)
 
 
 def seal(content: bytes) -> bytes:

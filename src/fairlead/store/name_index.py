@@ -298,13 +298,13 @@ def read_run(path: Path, journal: Path, disk: Disk, journal_end: int) -> Run:
     """Raises IndexUnusable, with the reason."""
     head = disk.read(path, 0, _HEADER.size)
     if len(head) != _HEADER.size or not head.startswith(_MAGIC):
-        raise IndexUnusable("it is no run of the index")
+        raise IndexUnusable("it is not an index file")
     _, start, end, fingerprint, units, count, entries = _HEADER.unpack(head)
     run = Run(path=path, start=start, end=end, units=units, blocks=count, entries=entries)
     if disk.size_of(path) != run.size or not start < end or not _has_right_checksum(run, disk):
         raise IndexUnusable("it is not what was written")
     if end > journal_end or _fingerprint(journal, disk, end) != fingerprint:
-        raise IndexUnusable("it was made of another journal")
+        raise IndexUnusable("it belongs to another journal")
     return run
 
 

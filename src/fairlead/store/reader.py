@@ -2,7 +2,9 @@
 
 1. `seq` rises by one. A gap or a repeat stops the reading.
 2. Every crc is that of all bytes before it. A whole line that fails it stops the reading.
+   So does a line without a crc behind one that has it.
 3. Only the tail may be unfinished: a torn last line, or a batch without its last line. It counts as not written.
+   (`unsynced_tail.py` has the tails whose pages came to disk out of order.)
 4. A whole line that cannot be understood stops the reading; an unreadable line is never skipped.
 """
 
@@ -14,7 +16,7 @@ import msgspec
 
 from fairlead.core.events import EVENT_TYPES
 from fairlead.core.fold import OutOfOrder, Unfit
-from fairlead.errors import Code, FairleadError, error
+from fairlead.errors import Code, InternalError
 from fairlead.kit.files import Disk
 from fairlead.store import lines
 from fairlead.store.lines import JournalLine
@@ -27,12 +29,38 @@ Take = Callable[[Iterable[JournalLine]], None]
 Decode = Callable[[memoryview], list[JournalLine]]
 
 
+class Decoding(msgspec.Struct, frozen=True, kw_only=True):
+    """How blocks of lines are decoded: before the first line with a crc, and behind it, where a line without a crc must
+    be refused."""
+
+    any_line: Decode
+    with_crc: Decode
+
+
+REPLAYING: Final = Decoding(
+    any_line=lines.replay_decoder.decode_lines, with_crc=lines.crc_requiring_replay_decoder.decode_lines
+)
+
+
 class Position(msgspec.Struct, frozen=True):
-    """A place between two lines: what has been read, and what the chain says about it."""
+    """A place between two lines: what has been read, and what the chain says about it. `has_crc`: a line before it
+    carries a crc, so every line behind it must."""
 
     offset: int = 0
     seq: int = 0
     chain: int = 0
+    has_crc: bool = False
+
+
+class DamagedLine(InternalError):  # noqa: N818 - says what the line is
+    """E_JOURNAL_BROKEN, and the place before the line that broke a rule: everything in front of it is sound.
+    `is_spoilt`: its bytes are not those that were written."""
+
+    def __init__(self, path: Path, before: Position, problem: str, *, is_spoilt: bool = False) -> None:
+        # Lines are numbered as they were written: line 1 has seq 1.
+        super().__init__(Code.E_JOURNAL_BROKEN, f"{path}, line {before.seq + 1}: {problem}")
+        self.before = before
+        self.is_spoilt = is_spoilt
 
 
 def blocks(disk: Disk, path: Path, start: int, end: int) -> Iterator[tuple[bytearray, int]]:
@@ -82,11 +110,12 @@ def read_lines(
     end: int,
     take: Take,
     *,
-    decode: Decode = lines.replay_decoder.decode_lines,
+    decoding: Decoding = REPLAYING,
 ) -> Position:
     """Give every line between `position` and `end` to `take`; the position after the last."""
     for buffer, length in blocks(disk, path, position.offset, end):
-        chain = _check_chain(buffer, length, position.chain)
+        check, decode = (_check_last_crc, decoding.with_crc) if position.has_crc else (check_chain, decoding.any_line)
+        chain = check(buffer, length, position)
         if chain is None:
             raise _culprit(path, buffer[:length], position)
         try:
@@ -94,17 +123,37 @@ def read_lines(
         except (*lines.UNREADABLE, OutOfOrder):
             raise _culprit(path, buffer[:length], position) from None
         except Unfit as unfit:
-            raise error(Code.E_JOURNAL_BROKEN, f"{path}, line {unfit.seq}: {unfit}.") from unfit.__cause__
-        position = Position(position.offset + length, seq, chain)
+            raise _unfit(path, buffer[:length], position, unfit) from unfit.__cause__
+        has_crc = lines.claimed_crc(_last_line(buffer, length)) is not None
+        position = Position(position.offset + length, seq, chain, has_crc)
     return position
 
 
-def decode_strictly(view: memoryview) -> list[JournalLine]:
-    """Decodes also what a replay skips: the payload of every event, and empty lines."""
-    found = lines.decoder.decode_lines(view)
-    if len(found) != bytes(view).count(b"\n"):
-        raise OutOfOrder
-    return found
+def check_some(disk: Disk, path: Path, before: Position, end: int) -> Position:
+    """Check the next block of lines in front of `end`, without decoding them; the position after it."""
+    for buffer, length in blocks(disk, path, before.offset, end):
+        chain = check_chain(buffer, length, before)
+        if chain is None:
+            raise _culprit(path, buffer[:length], before)
+        has_crc = lines.claimed_crc(_last_line(buffer, length)) is not None
+        return Position(before.offset + length, before.seq + buffer.count(b"\n", 0, length), chain, has_crc)
+    raise DamagedLine(path, before, "the journal ends before it.")
+
+
+def _decode_every_line(decoder: "msgspec.json.Decoder[JournalLine]") -> Decode:
+    def decode(view: memoryview) -> list[JournalLine]:
+        found = decoder.decode_lines(view)
+        if len(found) != bytes(view).count(b"\n"):
+            raise OutOfOrder
+        return found
+
+    return decode
+
+
+STRICT: Final = Decoding(
+    any_line=_decode_every_line(lines.decoder), with_crc=_decode_every_line(lines.crc_requiring_decoder)
+)
+"""Decodes also what a replay skips: the payload of every event, and empty lines."""
 
 
 def _take_block(buffer: bytearray, length: int, seq: int, take: Take, decode: Decode) -> int:
@@ -121,48 +170,85 @@ def _take_block(buffer: bytearray, length: int, seq: int, take: Take, decode: De
     return seq
 
 
-def _check_chain(buffer: bytearray, length: int, chain: int) -> int | None:
-    """The chain after these lines, or None if their last crc says that something in them is not what was written."""
-    last = buffer[buffer.rfind(b"\n", 0, length - 1) + 1 : length - 1]
-    claimed = lines.claimed_crc(last)
+def check_chain(buffer: bytearray, length: int, before: Position) -> int | None:
+    """The chain after these lines, or None if their last crc says that something in them is not what was written, or
+    one that must have a crc has none."""
+    # A line with a crc ends with `"}`, others with `}}`: counting is cheaper than looking at every line.
+    if buffer.count(b"\n", 0, length) != buffer.count(b'"}\n', 0, length):
+        return _chain_line_by_line(buffer[:length], before)
+    return _check_last_crc(buffer, length, before)
+
+
+def _check_last_crc(buffer: bytearray, length: int, before: Position) -> int | None:
+    """The chain after these lines, or None if the last one has no crc, or says that something in them is not what was
+    written."""
+    claimed = lines.claimed_crc(_last_line(buffer, length))
     if claimed is None:
-        # The last line carries no crc: check each line, so that a wrong crc in an earlier one is still found.
-        return _chain_line_by_line(buffer[:length], chain)
+        return None
     cut = length - 1 - lines.CRC_SUFFIX_LENGTH
     view = memoryview(buffer)
-    at_crc = lines.chain_over(view[:cut], chain)
+    at_crc = lines.chain_over(view[:cut], before.chain)
     return lines.chain_over(view[cut:length], at_crc) if at_crc == claimed else None
 
 
-def _chain_line_by_line(block: bytearray, chain: int) -> int | None:
+def _last_line(buffer: bytearray, length: int) -> bytearray:
+    return buffer[buffer.rfind(b"\n", 0, length - 1) + 1 : length - 1]
+
+
+def _chain_line_by_line(block: bytearray, before: Position) -> int | None:
     for raw in block[:-1].split(b"\n"):
         # The decoder skips an empty line and only the crc would show it; here there may be no crc.
-        if not raw.strip() or not lines.is_sound(raw, chain):
+        if not raw.strip() or _lacks_crc(raw, before) or not lines.is_sound(raw, before.chain):
             return None
-        chain = lines.chain_over(raw + b"\n", chain)
-    return chain
+        before = _after_line(before, raw)
+    return before.chain
 
 
-def _culprit(path: Path, block: bytearray, before: Position) -> FairleadError:
+def _lacks_crc(raw: bytearray, before: Position) -> bool:
+    return before.has_crc and lines.claimed_crc(raw) is None
+
+
+def _culprit(path: Path, block: bytearray, before: Position) -> DamagedLine:
     """Something in `block` breaks a rule: find the first line that does, and say which rule."""
-    seq, chain = before.seq, before.chain
     for raw in block[:-1].split(b"\n"):
-        problem = _problem(raw, seq, chain)
+        spoilt = _spoilt(raw, before)
+        problem = spoilt or _problem(raw, before.seq)
         if problem:
-            # Lines are numbered as they were written: line 1 has seq 1.
-            return error(Code.E_JOURNAL_BROKEN, f"{path}, line {seq + 1}: {problem}")
-        seq += 1
-        chain = lines.chain_over(raw + b"\n", chain)
-    return error(Code.E_JOURNAL_BROKEN, f"{path}, line {seq}: the checksums before it do not add up.")
+            return DamagedLine(path, before, problem, is_spoilt=bool(spoilt))
+        before = _after_line(before, raw)
+    return DamagedLine(path, before, "the checksums before it are wrong.")
 
 
-def _problem(raw: bytearray, seq: int, chain: int) -> str:
-    if not lines.is_sound(raw, chain):
+def _unfit(path: Path, block: bytearray, before: Position, unfit: Unfit) -> DamagedLine:
+    for raw in block[:-1].split(b"\n")[: unfit.seq - before.seq - 1]:
+        before = _after_line(before, raw)
+    return DamagedLine(path, before, f"{unfit}.")
+
+
+def _after_line(before: Position, raw: bytearray) -> Position:
+    return Position(
+        before.offset + len(raw) + 1,
+        before.seq + 1,
+        lines.chain_over(raw + b"\n", before.chain),
+        before.has_crc or lines.claimed_crc(raw) is not None,
+    )
+
+
+def _spoilt(raw: bytearray, before: Position) -> str:
+    """Why the bytes of a line cannot be those that were written; empty if they can."""
+    if not lines.is_sound(raw, before.chain):
         return "the checksum does not fit: a byte before or in this line was changed after it was written."
     try:
-        head = lines.head_decoder.decode(raw)
+        lines.head_decoder.decode(raw)
     except lines.UNREADABLE as fault:
-        return f"this is no journal line ({fault})."
+        return f"this is not a journal line ({fault})."
+    if _lacks_crc(raw, before):
+        return "it carries no checksum, though lines before it do: it was changed, or not written by Fairlead."
+    return ""
+
+
+def _problem(raw: bytearray, seq: int) -> str:
+    head = lines.head_decoder.decode(raw)
     if head.seq != seq + 1:
         kind = "a repeat" if head.seq <= seq else "a gap"
         return f"seq {head.seq} follows {seq}: {kind}."
@@ -171,5 +257,5 @@ def _problem(raw: bytearray, seq: int, chain: int) -> str:
     try:
         lines.decoder.decode(raw)
     except lines.UNREADABLE as fault:
-        return f"{head.type} cannot be understood ({fault}): another version of Fairlead may have written it."
+        return f"{head.type} cannot be read ({fault}): another version of Fairlead may have written it."
     return ""

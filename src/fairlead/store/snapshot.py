@@ -1,8 +1,9 @@
 """The state at a durable moment, so that a start reads only the tail of the journal. The journal alone is the source of
-facts: a snapshot can be thrown away.
+facts: a snapshot can be deleted.
 
-A snapshot names the last line it covers by seq, byte offset and crc, and ends with the crc of its own bytes: a
-snapshot that does not fit the journal, or was damaged, is set aside.
+A snapshot names the last line it covers by seq, byte offset and crc, and ends with the crc of its own bytes: one that
+was damaged, or made by another version, is set aside. It is written only when every line it covers is durable. So a
+journal that lacks the covered line has lost facts, and the code that opens it must stop.
 Its file keeps the names of the published format (`thread_id`, `project_name`, `discord_message_id`, `dedupe` …).
 """
 
@@ -32,7 +33,21 @@ _RESUME_FIELD: Final = {"codex": "thread_id"}
 
 
 class SnapshotUnusable(Exception):  # noqa: N818 - says what the snapshot is
-    """Why a snapshot cannot be used."""
+    """Why a snapshot cannot be used. `covered` is the last line that it proves to have been durable all the same."""
+
+    def __init__(self, why: str, *, covered: int = 0) -> None:
+        super().__init__(why)
+        self.covered = covered
+
+
+class JournalFellBehind(Exception):  # noqa: N818 - says what the journal is
+    """The journal does not hold the line that an undamaged snapshot covers. `covered` is the number of that line;
+    `is_shorter` is False where the journal has another line in its place."""
+
+    def __init__(self, covered: int, *, is_shorter: bool) -> None:
+        super().__init__(f"line {covered}, which the snapshot covers, is not in the journal")
+        self.covered = covered
+        self.is_shorter = is_shorter
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -67,41 +82,62 @@ def write_snapshot(path: Path, data: bytes, disk: Disk) -> None:
 
 
 def load_snapshot(path: Path, journal: Path, disk: Disk) -> Loaded | None:
-    """None if there is none; raises SnapshotUnusable with the reason if there is one that does not fit."""
+    """None if there is none; raises SnapshotUnusable with the reason if there is one that cannot be used, and
+    JournalFellBehind if there is one that proves a loss."""
     data = read_if_there(path, disk=disk)
     if data is None:
         return None
+    cover = _read_cover(data)
+    # Before the version of the fold is looked at: what another version covered was durable all the same.
+    chain = _chain_after_cover(cover, journal, disk)
+    return Loaded(_decode_state(data, cover), Position(cover.offset, cover.seq, chain, has_crc=True))
+
+
+def read_snapshot_state(path: Path, disk: Disk) -> State | None:
+    """The state of an undamaged snapshot, whatever the journal beside it holds; None if there is none to be had."""
+    data = read_if_there(path, disk=disk)
+    try:
+        return None if data is None else _decode_state(data, _read_cover(data))
+    except SnapshotUnusable:
+        return None
+
+
+def _read_cover(data: bytes) -> _Cover:
     try:
         cover = msgspec.json.decode(data, type=_Cover)
-        raw = msgspec.json.decode(data)
     except lines.UNREADABLE as fault:
         raise SnapshotUnusable(f"it cannot be read ({fault})") from None
-    if (cover.version, cover.fold) != (FORMAT_VERSION, FOLD_VERSION):
+    if cover.version != FORMAT_VERSION:
         raise SnapshotUnusable(f"it was made by another version (format {cover.version}, fold {cover.fold})")
     if not lines.is_sealed(data):
-        raise SnapshotUnusable("it is not what was written: its checksum does not fit")
-    chain = _chain_after_cover(cover, journal, disk)
+        raise SnapshotUnusable("its checksum is wrong")
+    return cover
+
+
+def _decode_state(data: bytes, cover: _Cover) -> State:
+    if cover.fold != FOLD_VERSION:
+        why = f"it was made by another version (format {cover.version}, fold {cover.fold})"
+        raise SnapshotUnusable(why, covered=cover.seq)
     try:
-        state = msgspec.convert(_from_published(raw), State)
+        return msgspec.convert(_from_published(msgspec.json.decode(data)), State)
     except (*lines.UNREADABLE, KeyError, AttributeError, TypeError) as fault:
-        raise SnapshotUnusable(f"its content cannot be understood ({fault})") from None
-    return Loaded(state, Position(cover.offset, cover.seq, chain))
+        raise SnapshotUnusable(f"its content cannot be read ({fault})", covered=cover.seq) from None
 
 
 def _chain_after_cover(cover: _Cover, journal: Path, disk: Disk) -> int:
     """The chain at the covered offset, once the journal has been seen to hold the very line that the snapshot names."""
     start = cover.offset - cover.line_length - 1
-    covered = disk.read(journal, max(start, 0), cover.line_length + 1) if disk.exists(journal) else b""
-    if len(covered) != cover.line_length + 1 or not covered.endswith(b"\n"):
-        raise SnapshotUnusable(f"it covers {cover.seq} lines, more than the journal has")
-    claimed = lines.claimed_crc(covered[:-1])
-    try:
-        head = lines.head_decoder.decode(covered)
-    except lines.UNREADABLE:
-        raise SnapshotUnusable("the journal holds no line where it says one is") from None
-    if claimed is None or f"{claimed:08x}" != cover.line_crc or head.seq != cover.seq:
-        raise SnapshotUnusable("the journal holds another line where it ends")
-    return lines.chain_over(covered[-1 - lines.CRC_SUFFIX_LENGTH :], claimed)
+    before = min(max(start, 0), lines.LINE_END_LENGTH)
+    read = disk.read(journal, max(start, 0) - before, before + cover.line_length + 1) if disk.exists(journal) else b""
+    covered = read[before:-1]
+    if len(covered) != cover.line_length:
+        raise JournalFellBehind(cover.seq, is_shorter=True)
+    chain_before = lines.chain_behind(read[:before]) if before else 0
+    is_sound = chain_before is None or lines.is_sound(covered, chain_before)
+    claimed, chain = lines.claimed_crc(covered), lines.chain_behind(read)
+    if claimed is None or chain is None or f"{claimed:08x}" != cover.line_crc or not is_sound:
+        raise JournalFellBehind(cover.seq, is_shorter=False)
+    return chain
 
 
 def _to_published(data: dict[str, Any], state: State) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""When a snapshot is due: after so many events or seconds, one at a time, and seldom enough to leave the disk free."""
+"""When a snapshot is due: after N events or seconds, one at a time, and seldom enough to leave the disk free."""
 
 import asyncio
 from typing import Final
