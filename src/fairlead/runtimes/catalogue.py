@@ -1,44 +1,126 @@
 """Which runtimes there are on this machine, the preferred one first. The built-in echo is always there, and last.
 
-A CLI counts as there when its program is found on PATH; whether it is logged in, `check` tells. Each adapter is
-imported when its program was found.
+Claude, Codex and Gemini are there when their program is found on PATH; whether they are logged in, `check` tells.
+Agents that speak the Agent Client Protocol (ACP) follow. Each adapter is imported when it is needed.
 """
 
-import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
+import msgspec
+
+from fairlead.core.agents import ConfiguredAgent
+from fairlead.kit.tasks import OwnedTasks, run_to_end
 from fairlead.observe import JobLogDirectory
 from fairlead.ports import Runtime
+from fairlead.runtimes.acp.available_agents import available_agents
+from fairlead.runtimes.acp.known_agents import AcpAgent
 from fairlead.runtimes.echo import EchoRuntime
+from fairlead.runtimes.pool import ProcessPool
+from fairlead.runtimes.separation import agents_environment
 from fairlead.settings import Settings
 
+PREFERRED: Final = ("claude", "codex-acp", "codex", "gemini")
+"""A new project begins with the first of these that is there. Codex over ACP can ask a person for permission, which
+`codex exec` cannot; Gemini's own runtime goes on with its session at once after a crash, where Gemini over ACP may have
+to wait until the minute is over."""
 
-def available_runtimes(settings: Settings, job_logs: JobLogDirectory) -> dict[str, Runtime]:
-    runtimes = [*_find_runtimes(settings, job_logs), EchoRuntime()]
-    return {runtime.name: runtime for runtime in runtimes}
+_LAST: Final = "echo"
+
+
+class RuntimeParts(msgspec.Struct, frozen=True):
+    """What runtimes are made of; the pool is one for all long-lived agents."""
+
+    settings: Settings
+    job_logs: JobLogDirectory
+    pool: ProcessPool
+
+
+class Catalogue:
+    """The runtimes by name, the preferred one first. `runtimes` is shared: it changes in place when agents are added or
+    removed."""
+
+    def __init__(self, settings: Settings, job_logs: JobLogDirectory) -> None:
+        self.runtimes: dict[str, Runtime] = {}
+        self._settings = settings
+        self._job_logs = job_logs
+        self._agents: dict[str, AcpAgent] = {}
+        self._pool = ProcessPool(
+            most=settings.multi_turn_max_processes, idle_sec=settings.multi_turn_idle_timeout_ms / 1000
+        )
+
+    def follow(self, configured: Mapping[str, ConfiguredAgent]) -> list[Runtime]:
+        """Make the runtimes fit the configured agents. Returns those that are no longer in use, for the caller to
+        close; the runtime of an agent that has not changed stays, with its processes."""
+        wanted = available_agents(self._settings, configured)
+        changed = [name for name, agent in self._agents.items() if wanted.get(name) != agent]
+        gone = [self.runtimes.pop(name) for name in changed]
+        there = self.runtimes | self._make_missing(wanted)
+        self._agents = wanted
+        self.runtimes.clear()
+        built_in = [name for name in _BUILT_IN if name in there]
+        self.runtimes.update({name: there[name] for name in in_preferred_order([*built_in, *wanted, _LAST])})
+        return gone
+
+    def _make_missing(self, wanted: Mapping[str, AcpAgent]) -> dict[str, Runtime]:
+        parts = RuntimeParts(self._settings, self._job_logs, self._pool)
+        makers: dict[str, Callable[[], Runtime]] = {
+            **{name: lambda name=name: _BUILT_IN[name](parts) for name in _find_built_in(self._settings)},
+            **{name: lambda agent=agent: make_acp_runtime(agent, parts) for name, agent in wanted.items()},
+            _LAST: EchoRuntime,
+        }
+        return {name: make() for name, make in makers.items() if name not in self.runtimes}
+
+    async def aclose(self) -> None:
+        """All at once, because a stop has little time. One that cannot be closed keeps no other open."""
+        tasks = OwnedTasks("runtimes")
+        closing = [tasks.start(runtime.aclose(), name=name) for name, runtime in self.runtimes.items()]
+        await run_to_end(tasks.join())
+        faults = [fault for task in closing if (fault := task.exception()) is not None]
+        if faults:
+            raise faults[0]
+
+
+def available_names(settings: Settings, configured: Mapping[str, ConfiguredAgent]) -> tuple[str, ...]:
+    """The names that a Catalogue would have, without making a runtime."""
+    return in_preferred_order([*_find_built_in(settings), *available_agents(settings, configured), _LAST])
+
+
+def in_preferred_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Those that are not PREFERRED stay in the order in which they are given, with echo behind them."""
+    given = dict.fromkeys(names)
+    ordered = dict.fromkeys([*PREFERRED, *(name for name in given if name != _LAST), _LAST])
+    return tuple(name for name in ordered if name in given)
 
 
 def missing_programs(settings: Settings) -> list[str]:
     """The CLIs that could be used and are not found here."""
-    wanted = (settings.claude_command, settings.codex_command, settings.gemini_command)
-    return [program for program in wanted if not shutil.which(program)]
+    return [program for program in _programs(settings).values() if not shutil.which(program)]
 
 
-def _find_runtimes(settings: Settings, job_logs: JobLogDirectory) -> Iterator[Runtime]:
-    for program, make in (
-        (settings.claude_command, _make_claude),
-        (settings.codex_command, _make_codex),
-        (settings.gemini_command, _make_gemini),
-    ):
-        if shutil.which(program):
-            yield make(settings, job_logs)
+def make_acp_runtime(agent: AcpAgent, parts: RuntimeParts) -> Runtime:
+    from fairlead.runtimes.acp.runtime import AcpRuntime, AcpSettings
+
+    settings = parts.settings
+    chosen = AcpSettings(tools=settings.runtime_tools, watchdog_sec=settings.agent_watchdog_sec)
+    environment = agents_environment(settings)
+    return AcpRuntime(agent, settings=chosen, environment=environment, job_logs=parts.job_logs.open, pool=parts.pool)
 
 
-def _make_claude(settings: Settings, job_logs: JobLogDirectory) -> Runtime:
+def _programs(settings: Settings) -> dict[str, str]:
+    return {"claude": settings.claude_command, "codex": settings.codex_command, "gemini": settings.gemini_command}
+
+
+def _find_built_in(settings: Settings) -> list[str]:
+    return [name for name, program in _programs(settings).items() if shutil.which(program)]
+
+
+def _make_claude(parts: RuntimeParts) -> Runtime:
     from fairlead.runtimes.claude.command_line import ClaudeSettings
     from fairlead.runtimes.claude.runtime import ClaudeRuntime
 
+    settings = parts.settings
     chosen = ClaudeSettings(
         command=settings.claude_command,
         model=settings.runtime_model,
@@ -59,12 +141,13 @@ def _make_claude(settings: Settings, job_logs: JobLogDirectory) -> Runtime:
         session_scanning=settings.session_scanning,
         extra_environment=settings.runtime_environment,
     )
-    return ClaudeRuntime(chosen, os.environ, job_logs.open)
+    return ClaudeRuntime(chosen, agents_environment(settings), parts.job_logs.open, parts.pool)
 
 
-def _make_codex(settings: Settings, job_logs: JobLogDirectory) -> Runtime:
+def _make_codex(parts: RuntimeParts) -> Runtime:
     from fairlead.runtimes.codex.runtime import CodexSettings, codex_runtime
 
+    settings = parts.settings
     chosen = CodexSettings(
         command=settings.codex_command,
         model=settings.codex_model,
@@ -72,12 +155,13 @@ def _make_codex(settings: Settings, job_logs: JobLogDirectory) -> Runtime:
         widest_sandbox=settings.codex_sandbox,
         extra_environment=settings.runtime_environment,
     )
-    return codex_runtime(chosen, os.environ, job_logs.open)
+    return codex_runtime(chosen, agents_environment(settings), parts.job_logs.open)
 
 
-def _make_gemini(settings: Settings, job_logs: JobLogDirectory) -> Runtime:
+def _make_gemini(parts: RuntimeParts) -> Runtime:
     from fairlead.runtimes.gemini.runtime import GeminiSettings, gemini_runtime
 
+    settings = parts.settings
     chosen = GeminiSettings(
         command=settings.gemini_command,
         model=settings.gemini_model,
@@ -85,4 +169,7 @@ def _make_gemini(settings: Settings, job_logs: JobLogDirectory) -> Runtime:
         output=settings.gemini_output,
         extra_environment=settings.runtime_environment,
     )
-    return gemini_runtime(chosen, os.environ, job_logs.open)
+    return gemini_runtime(chosen, agents_environment(settings), parts.job_logs.open)
+
+
+_BUILT_IN: Final = {"claude": _make_claude, "codex": _make_codex, "gemini": _make_gemini}

@@ -47,18 +47,40 @@ def judge_version(program: str, said: str, good: KnownGood, login_note: str) -> 
         )
     shown = _write_version(version)
     if version < good.first:
-        old = f"{program} {shown} is older than {_write_version(good.first)}, the oldest that works. Update it."
+        old = f"{program} {shown} is older than {_write_version(good.first)}, the oldest version that works. Update it."
         return RuntimeHealth(ok=False, program=program, version=shown, notes=(old, *notes))
     if version > good.last:
-        notes.insert(0, f"{program} {shown} is newer than {_write_version(good.last)}, the newest that was tried.")
-    return RuntimeHealth(ok=True, program=program, version=shown, notes=tuple(notes))
+        notes.insert(0, f"{program} {shown} is newer than {_write_version(good.last)}, the newest tested version.")
+    return RuntimeHealth(ok=True, program=program, version=shown, notes=tuple(notes), needs_login=bool(login_note))
+
+
+def describe_untried(said: str, good: KnownGood) -> str:
+    """That an agent which answers has a version that was never tried; empty for one that was, and for no version."""
+    version = version_in(said)
+    if version is None or good.first <= version <= good.last:
+        return ""
+    if version < good.first:
+        first = _write_version(good.first)
+        return f"{_write_version(version)} is older than {first}, the oldest tested version. Update it."
+    return f"{_write_version(version)} is newer than {_write_version(good.last)}, the newest tested version."
 
 
 def login_note(login: Login, env: Mapping[str, str]) -> str:
     home = Path(env.get("HOME", "/"))
-    if any(env.get(name) for name in login.variables) or any((home / name).exists() for name in login.files):
+    if any(env.get(name) for name in login.variables) or any(may_exist(home / name) for name in login.files):
         return ""
     return f"No login was found. {login.how}"
+
+
+def may_exist(path: Path) -> bool:
+    """False only where it is certain: the home of another user may be closed to us."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 async def check_program(

@@ -25,7 +25,8 @@ from fairlead.ports import JobLog
 from fairlead.runtimes.translator import Exit, Translator, is_end
 
 CANCEL_GRACE = Grace(interrupt=0.6, terminate=0.6)
-DONE_GRACE = Grace(terminate=2.0)
+# Nobody waits for a turn that is done: its process may leave by itself, and finish its own files.
+DONE_GRACE = Grace(end_of_input=1.0, terminate=2.0)
 EXIT_PATIENCE = 10.0
 STDERR_SHOWN = 16 * 1024
 
@@ -69,9 +70,7 @@ async def exit_of(process: OwnedProcess, *, is_interrupted: bool = False) -> Exi
 
 
 def hang_failure(seconds: float) -> TurnFailed:
-    return TurnFailed(
-        Code.E_RUNTIME_HUNG, f"The agent was busy and printed nothing for {seconds:g} s, so it was ended."
-    )
+    return TurnFailed(Code.E_RUNTIME_HUNG, f"The agent printed no output for {seconds:g} s, so it was ended.")
 
 
 class CliTurn:
@@ -102,37 +101,47 @@ class CliTurn:
             self._tasks.start(self._process.end(CANCEL_GRACE), name="end")
 
     async def events(self) -> AsyncGenerator[EngineEvent]:
-        """Ready comes first, before a process is there; the end of the turn last, when none of it is left. Closing
-        early ends the processes first."""
-        last: list[EngineEvent] = []
+        """Ready comes first, before a process is there. The end of the turn comes as soon as it is known, and the
+        stream ends when none of the processes is left; of a turn that was interrupted none is left before its end
+        comes. Closing early ends the processes first."""
+        has_ended = False
         try:
             child = self._prepare_child()
             yield Ready()
             if self._is_interrupted:  # while the start of the turn was on its way to the disk: no process is started
-                last = self._translator.finish(Exit(None, interrupted=True))
+                for event in self._translator.finish(Exit(None, interrupted=True)):
+                    yield event
             else:
                 async with child as process:
                     with self._attend(process):
-                        async for line in process.lines():
-                            for event in self._translate(line):
-                                if is_end(event):
-                                    last = [event]
-                                    break
-                                yield event
-                            if last:
-                                break
-                        else:
-                            last = self._translator.finish(await exit_of(process, is_interrupted=self._is_interrupted))
+                        async for event in self._read(process):
+                            has_ended = is_end(event)
+                            if has_ended and self._is_interrupted:
+                                await process.end(CANCEL_GRACE)
+                            yield event
                         await process.end(DONE_GRACE)
         except LineTooLong as fault:
-            last = [TurnFailed(Code.E_OUTPUT_TOO_LONG, f"The agent printed too long a line: {fault}.")]
+            yield TurnFailed(Code.E_OUTPUT_TOO_LONG, f"The agent printed too long a line: {fault}.")
         except START_FAULTS as fault:
-            last = [start_failure(fault)]
+            if has_ended:
+                raise
+            yield start_failure(fault)
         finally:
             await self._tasks.join()
             self._log.close()
-        for event in last:
-            yield hang_failure(self._hang_sec or 0.0) if self._is_hung and is_end(event) else event
+
+    async def _read(self, process: OwnedProcess) -> AsyncGenerator[EngineEvent]:
+        """What the process prints, as events, to the end of the turn; what it prints after that is not read."""
+        async for line in process.lines():
+            for event in self._translate(line):
+                yield self._name_hang(event)
+                if is_end(event):
+                    return
+        for event in self._translator.finish(await exit_of(process, is_interrupted=self._is_interrupted)):
+            yield self._name_hang(event)
+
+    def _name_hang(self, event: EngineEvent) -> EngineEvent:
+        return hang_failure(self._hang_sec or 0.0) if self._is_hung and is_end(event) else event
 
     @contextmanager
     def _attend(self, process: OwnedProcess) -> Generator[None]:

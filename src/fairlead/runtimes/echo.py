@@ -10,6 +10,7 @@ from typing import Final, Literal
 from uuid import NAMESPACE_URL, uuid5
 
 from fairlead.core.engine import (
+    INTERRUPTED,
     AgentInitiated,
     AgentInstruction,
     EngineEvent,
@@ -25,8 +26,8 @@ from fairlead.core.engine import (
     TurnFailed,
 )
 from fairlead.errors import Code, error
-from fairlead.ports import AgentInfo, RuntimeCapabilities, RuntimeHealth
-from fairlead.runtimes.echo_actions import AwaitAnswer, EchoTurn, Pause, perform
+from fairlead.ports import AgentInfo, AgentPreparation, RuntimeCapabilities, RuntimeHealth
+from fairlead.runtimes.echo_actions import AwaitResponse, EchoTurn, Pause, perform
 from fairlead.runtimes.echo_script import read_script
 
 MODELS: Final = ("echo-1", "echo-2")
@@ -40,7 +41,7 @@ class _StoppedEarly(Exception):  # noqa: N818 - how a turn learns that it is ove
 
 
 class _TurnInbox:
-    """What a turn waits for: the answer to its open request, or the word that it is over."""
+    """What a turn waits for: the response to its open request, or the word that it is over."""
 
     def __init__(self) -> None:
         self._awaited: tuple[str, asyncio.Future[Response]] | None = None
@@ -50,11 +51,11 @@ class _TurnInbox:
     async def pause(self, seconds: float | None) -> None:
         try:
             async with asyncio.timeout(seconds):
-                await self.answer_to("")
+                await self.wait_for_response("")
         except TimeoutError:
             return
 
-    async def answer_to(self, request_id: str) -> Response:
+    async def wait_for_response(self, request_id: str) -> Response:
         if self._stopped is not None:
             raise self._stopped
         if request_id in self._early:
@@ -66,11 +67,11 @@ class _TurnInbox:
         finally:
             self._awaited = None
 
-    def deliver(self, answer: Response) -> None:
-        if self._awaited is not None and self._awaited[0] == answer.request_id and not self._awaited[1].done():
-            self._awaited[1].set_result(answer)
+    def deliver(self, response: Response) -> None:
+        if self._awaited is not None and self._awaited[0] == response.request_id and not self._awaited[1].done():
+            self._awaited[1].set_result(response)
         else:
-            self._early[answer.request_id] = answer  # the answer came before the turn waits for it
+            self._early[response.request_id] = response  # the response came before the turn waits for it
 
     def stop(self, end: TurnEnded | TurnFailed) -> None:
         self._stopped = self._stopped or _StoppedEarly(end)
@@ -85,21 +86,22 @@ class EchoRuntime:
     capabilities = RuntimeCapabilities(
         permissions=True,
         questions=True,
+        refusal_words=True,
         interrupt=True,
         images=True,
         models=True,
         modes=True,
-        unasked=True,
+        agent_turns=True,
         second_attempt=True,
     )
 
     def __init__(self) -> None:
         self._running: dict[str, tuple[EchoTurn, _TurnInbox]] = {}
-        self._turns_of_talk: dict[str, int] = {}
+        self._turns_of_session: dict[str, int] = {}
         self._failed_once: set[str] = set()
         self._models: dict[str, str] = {}
         self._modes: dict[str, str] = {}
-        self._unasked: asyncio.Queue[AgentInitiated | None] = asyncio.Queue()
+        self._agent_turns: asyncio.Queue[AgentInitiated | None] = asyncio.Queue()
 
     async def invoke(self, invocation: Invocation) -> AsyncGenerator[EngineEvent]:
         turn = EchoTurn(invocation, has_failed_before=invocation.job_id in self._failed_once)
@@ -113,6 +115,12 @@ class EchoRuntime:
             if self._running.get(invocation.session_key) is here:
                 del self._running[invocation.session_key]
 
+    async def prepare(self, preparation: AgentPreparation) -> None:
+        """Nothing: the agent starts with its first turn."""
+
+    def adopt(self, ticket: str, session_key: str, generation: int) -> None:
+        """Nothing was prepared."""
+
     async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
         turn, inbox = self._running.get(session_key, (None, None))
         match instruction:
@@ -121,7 +129,7 @@ class EchoRuntime:
                     inbox.deliver(instruction)
             case Interrupt():
                 if turn is not None and inbox is not None and not turn.is_deaf:
-                    inbox.stop(TurnEnded(turn.text, "interrupted"))
+                    inbox.stop(TurnEnded(turn.text, INTERRUPTED))
             case SetModel():
                 self._models[session_key] = instruction.model
             case SetMode():
@@ -130,7 +138,7 @@ class EchoRuntime:
                 self._modes[session_key] = instruction.mode
 
     async def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
-        while (event := await self._unasked.get()) is not None:
+        while (event := await self._agent_turns.get()) is not None:
             yield event
 
     def describe(self, session_key: str) -> AgentInfo:
@@ -151,33 +159,33 @@ class EchoRuntime:
 
     async def check(self) -> RuntimeHealth:
         return RuntimeHealth(
-            ok=True, program="built in", notes=("say `//help` to it in `fairlead chat` to see what it can play",)
+            ok=True, program="built in", notes=("send `//help` to it in `fairlead chat` to see what it can do",)
         )
 
     async def aclose(self) -> None:
         for turn, inbox in self._running.values():
             inbox.stop(TurnFailed(Code.E_SHUTDOWN, "Fairlead is shutting down.", turn.text))
-        self._unasked.put_nowait(None)
+        self._agent_turns.put_nowait(None)
 
     async def _perform(self, turn: EchoTurn, inbox: _TurnInbox) -> AsyncGenerator[EngineEvent]:
         invocation = turn.invocation
-        talk = invocation.resume_key or resume_key_of(invocation.job_id)
+        key = invocation.resume_key or resume_key_of(invocation.job_id)
         # A session that is resumed had a turn before, even if this process has not seen it.
-        number = self._turns_of_talk.get(talk, 1) + 1 if invocation.resume_key else 1
-        self._turns_of_talk[talk] = number
-        yield ResumeKeyFound(talk)
+        number = self._turns_of_session.get(key, 1) + 1 if invocation.resume_key else 1
+        self._turns_of_session[key] = number
+        yield ResumeKeyFound(key)
         yield ModelsOffered(invocation.model or self._models.get(invocation.session_key, MODELS[0]), MODELS)
-        script = perform(turn, read_script(invocation.prompt), turn_number=number, talk=talk)
-        answer: Response | None = None
+        script = perform(turn, read_script(invocation.prompt), turn_number=number, resume_key=key)
+        response: Response | None = None
         while True:
-            action = script.send(answer)
-            answer = None
+            action = script.send(response)
+            response = None
             try:
                 match action:
                     case Pause():
                         await inbox.pause(action.seconds)
-                    case AwaitAnswer():
-                        answer = await inbox.answer_to(action.request_id)
+                    case AwaitResponse():
+                        response = await inbox.wait_for_response(action.request_id)
                     case TurnEnded() | TurnFailed():
                         self._conclude(turn, action)
                         yield action
@@ -197,8 +205,8 @@ class EchoRuntime:
         invocation = turn.invocation
         for number, text in enumerate(turn.afterwards, 1):
             for event in (TextDelta(text), TurnEnded(text)):
-                unasked = AgentInitiated(invocation.session_key, invocation.generation, f"{job_id}-{number}", event)
-                self._unasked.put_nowait(unasked)
+                initiated = AgentInitiated(invocation.session_key, invocation.generation, f"{job_id}-{number}", event)
+                self._agent_turns.put_nowait(initiated)
 
 
 def resume_key_of(job_id: str) -> str:

@@ -1,6 +1,6 @@
 """What the echo agent does for each order of its script: generators of events, and of what the turn must wait for.
 
-Pure: time passes and answers come only because `echo.py` lets them.
+Pure: time passes and responses come only because `echo.py` lets them.
 """
 
 import struct
@@ -23,6 +23,9 @@ from fairlead.core.engine import (
     Response,
     TextDelta,
     ThinkingDelta,
+    TitleFound,
+    TodoItem,
+    TodosChanged,
     ToolEnded,
     ToolStarted,
     TurnEnded,
@@ -44,11 +47,11 @@ class Pause(msgspec.Struct, frozen=True):
     seconds: float | None = None
 
 
-class AwaitAnswer(msgspec.Struct, frozen=True):
+class AwaitResponse(msgspec.Struct, frozen=True):
     request_id: str
 
 
-Action: TypeAlias = EngineEvent | Pause | AwaitAnswer
+Action: TypeAlias = EngineEvent | Pause | AwaitResponse
 Actions: TypeAlias = Generator[Action, Response | None, None]
 
 
@@ -106,6 +109,31 @@ def _tool(turn: EchoTurn, step: ScriptStep) -> Actions:
     yield ToolEnded(tool_id, summary=f"pretended {name} {what}".rstrip())
 
 
+def _todo(_stage: EchoTurn, step: ScriptStep) -> Actions:
+    yield TodosChanged(tuple(_todo_item(part.strip()) for part in step.rest.split("|") if part.strip()))
+
+
+def _todo_item(words: str) -> TodoItem:
+    if words.startswith("+"):
+        return TodoItem(words[1:].strip(), "completed")
+    return TodoItem(words[1:].strip(), "in_progress") if words.startswith(">") else TodoItem(words)
+
+
+def _task(turn: EchoTurn, step: ScriptStep) -> Actions:
+    """A sub-agent that uses one tool of its own."""
+    _, _, what = step.rest.partition(" ")
+    tool_id, inner_id = turn.new_tool_id(), turn.new_tool_id()
+    yield ToolStarted(tool_id, "Task", {"description": what or "a part of it"})
+    yield ToolStarted(inner_id, "Read", tool_input("Read", "README.md"), tool_id)
+    yield Pause(step.number(1))
+    yield ToolEnded(inner_id)
+    yield ToolEnded(tool_id, summary="the sub-agent is done")
+
+
+def _title(_stage: EchoTurn, step: ScriptStep) -> Actions:
+    yield TitleFound(step.rest or "A talk with the echo agent")
+
+
 def _ask(turn: EchoTurn, step: ScriptStep) -> Actions:
     """What a rule of this session allows is not asked again."""
     command = step.rest or "true"
@@ -117,10 +145,11 @@ def _ask(turn: EchoTurn, step: ScriptStep) -> Actions:
             title=f"Run {command}",
             detail=command,
             input=tool_input("Bash", command),
+            command=command,
         )
-        answer = yield AwaitAnswer(request_id)
-        if answer is None or answer.verdict == "deny":
-            why = f" ({answer.message})" if answer is not None and answer.message else ""
+        response = yield AwaitResponse(request_id)
+        if response is None or response.verdict == "deny":
+            why = f" ({response.message})" if response is not None and response.message else ""
             yield from turn.say(f"denied: {command}{why}")
             return
     yield from _tool(turn, ScriptStep("tool", f"Bash {command}"))
@@ -131,9 +160,9 @@ def _question(turn: EchoTurn, step: ScriptStep) -> Actions:
     questions = tuple(map(_question_of, (step.rest or "Shall I go on? | yes | no").split("||")))
     request_id = turn.new_request_id()
     yield QuestionRequested(request_id, questions)
-    answer = yield AwaitAnswer(request_id)
+    response = yield AwaitResponse(request_id)
     for each in questions:
-        chosen = "" if answer is None else answer.chosen.get(each.text, answer.message or answer.verdict)
+        chosen = "" if response is None else response.chosen.get(each.text, response.message or response.verdict)
         yield from turn.say(f"the answer to {each.text} is {chosen}")
 
 
@@ -145,10 +174,10 @@ def _question_of(words: str) -> AskedItem:
 def _plan(turn: EchoTurn, step: ScriptStep) -> Actions:
     request_id = turn.new_request_id()
     yield PlanProposed(request_id, step.rest or "1. Say hello.\n2. Go home.")
-    answer = yield AwaitAnswer(request_id)
-    is_approved = answer is not None and answer.verdict == "allow"
+    response = yield AwaitResponse(request_id)
+    is_approved = response is not None and response.verdict == "allow"
     words = "the plan was approved" if is_approved else "the plan was rejected"
-    yield from turn.say(f"{words}: {answer.message}" if answer is not None and answer.message else words)
+    yield from turn.say(f"{words}: {response.message}" if response is not None and response.message else words)
 
 
 def _image(_stage: EchoTurn, step: ScriptStep) -> Actions:
@@ -203,6 +232,9 @@ _ACTIONS: Final[dict[str, Callable[[EchoTurn, ScriptStep], Actions]]] = {
     "say": _say,
     "slow": _slow,
     "tool": _tool,
+    "todo": _todo,
+    "task": _task,
+    "title": _title,
     "think": _think,
     "ask": _ask,
     "question": _question,
@@ -219,12 +251,12 @@ _ACTIONS: Final[dict[str, Callable[[EchoTurn, ScriptStep], Actions]]] = {
 }
 
 
-def perform(turn: EchoTurn, steps: list[ScriptStep], *, turn_number: int, talk: str) -> Actions:
+def perform(turn: EchoTurn, steps: list[ScriptStep], *, turn_number: int, resume_key: str) -> Actions:
     """The whole turn, to its end: the session key first, then every step in order."""
     first = steps[0].rest if steps and steps[0].order == "say" else ""
     yield from turn.say(f"echo {turn.invocation.session_key}: {first}".rstrip())
     if turn_number > 1:
-        yield from turn.say(f"turn {turn_number} of talk {talk}")
+        yield from turn.say(f"turn {turn_number} of talk {resume_key}")
     for file in turn.invocation.files:
         yield from turn.say(f"with {file.name}")
     for step in steps[1:] if first else steps:

@@ -12,6 +12,9 @@ from fairlead.errors import Code
 ORDERS: Final[dict[str, str]] = {
     "slow": "/slow 3                            wait three seconds",
     "tool": "/tool Bash ls -la                  pretend to use a tool",
+    "todo": "/todo +look | >fix it | test it    keep a list: done, at work, to do",
+    "task": "/task 2 look at the docs           let a sub-agent work for two seconds",
+    "title": "/title Fix the parser              call the session so",
     "think": "/think about it                    think aloud",
     "ask": "/ask rm -rf build                  ask for permission to run a command",
     "question": "/question Which colour? | red | blue   ask you something (`||` between several questions)",

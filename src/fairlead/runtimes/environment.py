@@ -3,6 +3,11 @@
 import re
 from collections.abc import Iterable, Mapping
 
+from fairlead.settings import OWN_VARIABLES
+
+PASSED_ON = "FAIRLEAD_RUNTIME_ENVIRONMENT"
+"""The setting that names further variables for agents."""
+
 _EVERYONES = frozenset(
     {
         "PATH",
@@ -33,8 +38,6 @@ _EVERYONES = frozenset(
     }
 )
 _EVERYONES_PREFIXES = ("LC_", "XDG_")
-# Fairlead's own, withheld even if a setting names them: an agent that can read the bot's token can act as the bot.
-_NEVER_PREFIXES = ("DISCORD_", "FAIRLEAD_")
 # An agent started from within another agent must not take itself for that one's child.
 _NEVER = frozenset({"CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID"})
 
@@ -55,10 +58,15 @@ def child_environment(
     }
 
 
+def withheld_names(source: Mapping[str, str], passed: Mapping[str, str]) -> frozenset[str]:
+    """Variables that are set here, that the child does not get, and that the person could have it get."""
+    return frozenset(name for name in source if name not in passed and not _is_ours(name))
+
+
 def secret_values(source: Mapping[str, str]) -> list[str]:
-    """What must not be read in a log: the values of keys, tokens and passwords, whoever they belong to."""
+    """What must not be read in a log: the values of all keys, tokens and passwords."""
     return [value for name, value in source.items() if _SECRET_NAME.search(name) and not value.startswith("/")]
 
 
 def _is_ours(name: str) -> bool:
-    return name.startswith(_NEVER_PREFIXES) or name in _NEVER
+    return name.startswith(OWN_VARIABLES) or name in _NEVER

@@ -19,9 +19,11 @@ _RESUME_GONE = re.compile(
 )
 _LOGIN = re.compile(
     r"unauthori[sz]ed|unauthenticated|authentication[_ ](?:failed|error)|not logged in|please (?:run )?/?log ?in"
-    r"|invalid (?:x-)?api[- _]key|api key not valid|oauth token (?:has )?expired|set an auth method",
+    r"|invalid (?:x-)?api[- _]key|api key not valid|oauth token (?:has )?expired|set an auth method"
+    r"|missing environment variable: `",
     re.IGNORECASE,
 )
+_MISSING_VARIABLE = re.compile(r"missing environment variable: `(\w+)`", re.IGNORECASE)
 _MODEL = re.compile(
     r"issue with the selected model|model[^\n]{0,80}(?:does not exist|not found)|models/\S+ is not found"
     r"|unknown model|model_not_found",
@@ -31,11 +33,26 @@ _TRANSIENT = re.compile(
     r"rate[- _]?limit|too many requests|overloaded|quota|resource[_ ]exhausted|try again later"
     r"|econnreset|econnrefused|etimedout|eai_again|enetunreach|epipe|socket hang up|fetch failed"
     r"|stream disconnected|connection (?:reset|refused|closed|error|failed|aborted|timed out)"
-    r"|network error|request timed out|service unavailable|bad gateway|gateway timeout|internal server error",
+    r"|network error|request timed out|service unavailable|bad gateway|gateway timeout|internal server error"
+    r"|experiencing high demand|temporary errors|api error: terminated",
     re.IGNORECASE,
 )
+_CONTEXT_FULL = re.compile(
+    r"prompt is too long|input is too long for requested model|ran out of room in the model's context window"
+    r"|context[_ ]length[_ ]exceeded|exceeds the context window|maximum context length"
+    r"|exceeds the maximum number of tokens",
+    re.IGNORECASE,
+)
+_BUDGET_SPENT = re.compile(r"reached maximum budget", re.IGNORECASE)
 _STATUS = re.compile(r"(?:status(?: code)?|error|code\"?)[:\s(]*([45]\d\d)\b|\(([45]\d\d)\)", re.IGNORECASE)
 _DISK = re.compile(r"enospc|no space left on device|disk quota exceeded", re.IGNORECASE)
+_WHATEVER_THE_STATUS = (
+    (_RESUME_GONE, Code.E_RESUME_GONE),
+    (_DISK, Code.E_AGENT_ERROR),
+    (_CONTEXT_FULL, Code.E_CONTEXT_FULL),
+    (_BUDGET_SPENT, Code.E_BUDGET_SPENT),
+    (_MODEL, Code.E_MODEL_UNAVAILABLE),
+)
 
 
 class Classification(msgspec.Struct, frozen=True):
@@ -45,13 +62,10 @@ class Classification(msgspec.Struct, frozen=True):
 
 def classify(words: str, *, status: int | None = None, otherwise: Code = Code.E_AGENT_ERROR) -> Classification:
     """`words` are the agent's error message, never its answer: an answer may well speak of rate limits."""
+    for pattern, code in _WHATEVER_THE_STATUS:
+        if pattern.search(words):
+            return Classification(code)
     seen = status or status_in(words)
-    if _RESUME_GONE.search(words):
-        return Classification(Code.E_RESUME_GONE)
-    if _DISK.search(words):
-        return Classification(Code.E_AGENT_ERROR)
-    if _MODEL.search(words):
-        return Classification(Code.E_MODEL_UNAVAILABLE)
     if seen in _LOGIN_STATUS or (seen is None and _LOGIN.search(words)):
         return Classification(Code.E_CLI_NOT_LOGGED_IN)
     if seen in _TRANSIENT_STATUS or (seen is None and _TRANSIENT.search(words)):
@@ -69,6 +83,12 @@ def failure_from(
 ) -> TurnFailed:
     fault = classify(words, status=status, otherwise=otherwise)
     return TurnFailed(fault.code, in_plain_words(fault.code, words), text, fault.transient)
+
+
+def missing_variable(words: str) -> str:
+    """The name of the variable, an API key, that codex wants and does not have; empty if it wants none."""
+    found = _MISSING_VARIABLE.search(words)
+    return "" if found is None else found.group(1)
 
 
 def in_plain_words(code: Code, words: str) -> str:

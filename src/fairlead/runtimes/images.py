@@ -7,20 +7,14 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from fairlead.core.engine import ImageProduced, InputFile, Noticed
+from fairlead.kit.file_names import PICTURE_TYPES
 
 MAX_IMAGES: Final = 10
 MAX_IMAGE_BYTES: Final = 20 * 1024 * 1024
 MAX_TOTAL_BYTES: Final = 50 * 1024 * 1024
 MAX_BASE64_OUT: Final = 25 * 1024 * 1024
 
-_BY_EXTENSION: Final = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".webp": "image/webp",
-    ".gif": "image/gif",
-}
-MEDIA_TYPES: Final = frozenset(_BY_EXTENSION.values())
+MEDIA_TYPES: Final = frozenset(PICTURE_TYPES.values())
 
 
 def media_type_of(file: InputFile) -> str | None:
@@ -28,7 +22,7 @@ def media_type_of(file: InputFile) -> str | None:
     declared = file.media_type.partition(";")[0].strip().lower()
     if declared:
         return declared if declared in MEDIA_TYPES else None
-    return _BY_EXTENSION.get(Path(file.name).suffix.lower())
+    return PICTURE_TYPES.get(Path(file.name).suffix.lower())
 
 
 def split_images(files: tuple[InputFile, ...]) -> tuple[tuple[InputFile, ...], tuple[InputFile, ...]]:
@@ -56,7 +50,7 @@ class NewImages:
             return None
         if len(data) > MAX_BASE64_OUT:
             self._seen.add(key)
-            return Noticed(f"A picture ({media_type}) of {len(data) * 3 // 4} bytes is too large to be passed on.")
+            return Noticed(f"A picture ({media_type}) of {len(data) * 3 // 4} bytes is too large to be sent.")
         try:
             raw = base64.b64decode(data, validate=True)
         except (binascii.Error, ValueError):
@@ -64,7 +58,7 @@ class NewImages:
         self._seen.add(key)
         self._made += 1
         if self._made == MAX_IMAGES + 1:
-            return Noticed(f"The agent made more than {MAX_IMAGES} pictures; only the first ones are passed on.")
+            return Noticed(f"The agent made more than {MAX_IMAGES} images; only the first ones are sent.")
         return ImageProduced(media_type, raw) if self._made <= MAX_IMAGES else None
 
 

@@ -14,7 +14,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class Unread(msgspec.Struct, frozen=True):
-    """`noise` is no JSON object, `unknown` an event of a kind we do not know, `misshapen` a known one gone wrong."""
+    """`noise` is not a JSON object, `unknown` an event of a kind we do not know, `misshapen` a known one gone wrong."""
 
     why: Literal["noise", "unknown", "misshapen"]
     excerpt: str

@@ -1,7 +1,7 @@
 """A runtime whose agents live for one turn. What is particular to a CLI is in the adapter it is given."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
 from typing import Literal, Protocol
 
 import msgspec
@@ -17,7 +17,8 @@ from fairlead.core.engine import (
     TurnFailed,
 )
 from fairlead.errors import FairleadError
-from fairlead.ports import AgentInfo, JobLogs, RuntimeCapabilities, RuntimeHealth
+from fairlead.ports import AgentInfo, AgentPreparation, JobLogs, RuntimeCapabilities, RuntimeHealth
+from fairlead.runtimes.clean_ups import CleanUps
 from fairlead.runtimes.cli_turn import CliCommand, CliTurn
 from fairlead.runtimes.translator import Translator
 
@@ -34,6 +35,11 @@ class Adapter(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def capabilities(self) -> RuntimeCapabilities:
+        """What this CLI takes, such as a model; `PerTurnRuntime` adds what it can do with every CLI."""
+        ...
+
     def prepare(self, invocation: Invocation) -> AbstractAsyncContextManager[Prepared]:
         """Raises the FairleadError that forbids the turn. Leaving the block removes what was made for the turn."""
         ...
@@ -41,14 +47,15 @@ class Adapter(Protocol):
     async def check(self) -> RuntimeHealth: ...
 
 
-CAPABILITIES = RuntimeCapabilities(interrupt=True, images=True, models=True, second_attempt=True, gets_ready=True)
-
-
 class PerTurnRuntime:
     def __init__(self, adapter: Adapter, job_logs: JobLogs) -> None:
         self._adapter = adapter
+        self._capabilities = msgspec.structs.replace(
+            adapter.capabilities, interrupt=True, second_attempt=True, gets_ready=True
+        )
         self._job_logs = job_logs
         self._running: dict[str, CliTurn] = {}
+        self._clean_ups = CleanUps(adapter.name)
 
     @property
     def name(self) -> str:
@@ -56,26 +63,36 @@ class PerTurnRuntime:
 
     @property
     def capabilities(self) -> RuntimeCapabilities:
-        return CAPABILITIES
+        return self._capabilities
 
     async def invoke(self, invocation: Invocation) -> AsyncGenerator[EngineEvent]:
         session_key = invocation.session_key
+        await self._clean_ups.until_done(session_key)
         try:
-            async with self._adapter.prepare(invocation) as prepared:
-                turn = CliTurn(prepared.command, prepared.translator, self._job_logs(invocation.job_id))
-                self._running[session_key] = turn
-                try:
-                    async with aclosing(turn.events()) as events:
-                        async for event in events:
-                            yield event
-                            if type(event) is Ready:
-                                for note in prepared.notes:
-                                    yield Noticed(note)
-                finally:
-                    if self._running.get(session_key) is turn:
-                        del self._running[session_key]
+            # Left when the process is gone: it may still read what was made for the turn.
+            stack = AsyncExitStack()
+            prepared = await stack.enter_async_context(self._adapter.prepare(invocation))
         except FairleadError as refusal:
             yield TurnFailed(refusal.code, refusal.message)
+            return
+        turn = CliTurn(prepared.command, prepared.translator, self._job_logs(invocation.job_id))
+        self._running[session_key] = turn
+        try:
+            async with aclosing(self._clean_ups.pass_on(turn.events(), session_key, stack)) as events:
+                async for event in events:
+                    yield event
+                    if type(event) is Ready:
+                        for note in prepared.notes:
+                            yield Noticed(note)
+        finally:
+            if self._running.get(session_key) is turn:
+                del self._running[session_key]
+
+    async def prepare(self, preparation: AgentPreparation) -> None:
+        """Nothing: the agent starts with its first turn."""
+
+    def adopt(self, ticket: str, session_key: str, generation: int) -> None:
+        """Nothing was prepared."""
 
     async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
         """Nobody can be asked in the middle of such a turn, so only an interruption means anything."""
@@ -95,11 +112,14 @@ class PerTurnRuntime:
         turn = self._running.get(session_key)
         if turn is not None:
             turn.interrupt()
+        await self._clean_ups.until_done(session_key)
 
     async def check(self) -> RuntimeHealth:
         return await self._adapter.check()
 
     async def aclose(self) -> None:
-        """Each stream of `invoke` owns its process, and the turn that reads the stream closes it."""
+        """Each stream of `invoke` owns its process until the turn has ended, and the turn that reads the stream closes
+        it."""
         for turn in tuple(self._running.values()):
             turn.interrupt()
+        await self._clean_ups.join()

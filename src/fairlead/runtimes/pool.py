@@ -4,8 +4,9 @@ Knows no agent by name: the caller says which process fits a turn and how anothe
 """
 
 import asyncio
+import itertools
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, cast
 
 from fairlead.kit.tasks import OwnedTasks
 
@@ -32,80 +33,131 @@ P = TypeVar("P", bound=PooledProcess)
 OnRest = Callable[[], None]
 """A process calls it whenever it has come to rest or died."""
 
+PoolKey = tuple[int, str]
+"""The share of a runtime and the key of one of its sessions."""
 
-class ProcessPool(Generic[P]):
+
+class ProcessPool:
+    """The processes of all runtimes: the limit is for the machine, not for an agent."""
+
     def __init__(self, *, most: int, idle_sec: float) -> None:
         self._most = most
         self._idle_sec = idle_sec
         # In the order of their last use: the first was not needed for the longest time.
-        self._processes: dict[str, P] = {}
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._processes: dict[PoolKey, PooledProcess] = {}
+        self._timers: dict[PoolKey, asyncio.TimerHandle] = {}
         self._ending = OwnedTasks("pool")
         self._one_at_a_time = asyncio.Lock()
+        self._shares = itertools.count(1)
 
-    def get(self, session_key: str) -> P | None:
-        return self._processes.get(session_key)
+    def number_share(self) -> int:
+        """A share of its own for every runtime, also for two of the same name: one may replace the other."""
+        return next(self._shares)
 
     def __len__(self) -> int:
         return len(self._processes)
 
-    async def take(self, session_key: str, *, fits: Callable[[P], bool], start: Callable[[OnRest], P]) -> P | None:
-        """The session's process, a new one if it has none that fits; None if all are busy with other sessions."""
+    def get(self, key: PoolKey) -> PooledProcess | None:
+        return self._processes.get(key)
+
+    async def take(
+        self, key: PoolKey, *, fits: Callable[[PooledProcess], bool], start: Callable[[OnRest], PooledProcess]
+    ) -> PooledProcess | None:
         async with self._one_at_a_time:
-            process = self._processes.pop(session_key, None)
-            self._stop_timer(session_key)
+            process = self._processes.pop(key, None)
+            self._stop_timer(key)
             if process is not None and (process.is_dead or not fits(process)):
                 await process.end()
                 process = None
             if process is None:
                 if not await self._make_room():
                     return None
-                process = self._start(session_key, start)
-            self._processes[session_key] = process
+                process = self._start(key, start)
+            self._processes[key] = process
         return process
 
-    async def aclose(self) -> None:
-        for handle in self._timers.values():
-            handle.cancel()
-        for session_key, process in self._processes.items():
-            self._ending.start(process.end(), name=session_key)
+    def rename(self, key: PoolKey, new_key: PoolKey) -> None:
+        process = self._processes.get(key)
+        if process is None or new_key in self._processes:
+            return
+        self._stop_timer(key)
+        del self._processes[key]
+        self._processes[new_key] = process
+        self._look_at(new_key, process)
+
+    async def end_all_of(self, share: int) -> None:
+        for key in [key for key in self._processes if key[0] == share]:
+            self._stop_timer(key)
+            self._ending.start(self._processes.pop(key).end(), name=key[1])
         await self._ending.join()
 
-    def _start(self, session_key: str, start: Callable[[OnRest], P]) -> P:
+    def _start(self, key: PoolKey, start: Callable[[OnRest], PooledProcess]) -> PooledProcess:
         def on_rest() -> None:
-            self._look_at(session_key, process)
+            self._look_at(self._key_of(process, key), process)
 
         process = start(on_rest)
         return process
 
+    def _key_of(self, process: PooledProcess, first_key: PoolKey) -> PoolKey:
+        """The key under which the process stands now: it may have been renamed."""
+        if self._processes.get(first_key) is process:
+            return first_key
+        return next((key for key, one in self._processes.items() if one is process), first_key)
+
     async def _make_room(self) -> bool:
         if len(self._processes) < self._most:
             return True
-        for session_key, process in self._processes.items():
+        for key, process in self._processes.items():
             if process.is_idle:
-                self._stop_timer(session_key)
-                del self._processes[session_key]
+                self._stop_timer(key)
+                del self._processes[key]
                 await process.end()
                 return True
         return False
 
-    def _look_at(self, session_key: str, process: P) -> None:
-        self._stop_timer(session_key)
-        if self._processes.get(session_key) is not process:
+    def _look_at(self, key: PoolKey, process: PooledProcess) -> None:
+        self._stop_timer(key)
+        if self._processes.get(key) is not process:
             return
         if process.is_dead:
-            del self._processes[session_key]
+            del self._processes[key]
         elif not process.is_in_turn:
             loop = asyncio.get_running_loop()
-            self._timers[session_key] = loop.call_later(self._idle_sec, self._end_if_idle, session_key, process)
+            self._timers[key] = loop.call_later(self._idle_sec, self._end_if_idle, key, process)
 
-    def _end_if_idle(self, session_key: str, process: P) -> None:
+    def _end_if_idle(self, key: PoolKey, process: PooledProcess) -> None:
         if process.is_idle:
-            self._ending.start(process.end(), name=session_key)
+            self._ending.start(process.end(), name=key[1])
         else:
-            self._look_at(session_key, process)  # its background commands still run: it gets the same time again
+            self._look_at(key, process)  # its background commands still run: it gets the same time again
 
-    def _stop_timer(self, session_key: str) -> None:
-        handle = self._timers.pop(session_key, None)
+    def _stop_timer(self, key: PoolKey) -> None:
+        handle = self._timers.pop(key, None)
         if handle is not None:
             handle.cancel()
+
+
+class PoolShare(Generic[P]):
+    """The processes of one runtime, by session; the other runtimes' are out of its reach."""
+
+    def __init__(self, pool: ProcessPool) -> None:
+        self._pool = pool
+        self._number = pool.number_share()
+
+    def get(self, session_key: str) -> P | None:
+        return cast("P | None", self._pool.get((self._number, session_key)))
+
+    async def take(self, session_key: str, *, fits: Callable[[P], bool], start: Callable[[OnRest], P]) -> P | None:
+        """The session's process, a new one if it has none that fits; None if all are busy with other sessions."""
+        taken = await self._pool.take(
+            (self._number, session_key), fits=lambda process: fits(cast("P", process)), start=start
+        )
+        return cast("P | None", taken)
+
+    def rename(self, session_key: str, new_key: str) -> None:
+        """The process belongs to another session from now on, unless that one has a process already."""
+        self._pool.rename((self._number, session_key), (self._number, new_key))
+
+    async def aclose(self) -> None:
+        """Returns when none of this runtime's processes is left."""
+        await self._pool.end_all_of(self._number)

@@ -9,12 +9,14 @@ WORD_JOINER = "\u2060"
 # Claude and Gemini read the file after an @ into the prompt. Inside the project that is a convenience; a path that
 # leads out of it could be a stranger's words that somebody pasted.
 _MENTION_OUTSIDE = re.compile(r"@(?=[\"'\\]*(?:[/~]|\S*\.\.))")
+_QUOTED_LINE = re.compile(r"^>.*@.*$", re.MULTILINE)
 
 
 def compose(
     words: str, *, note: str = "", context: tuple[ContextFile, ...] = (), files: tuple[InputFile, ...] = ()
 ) -> str:
-    """The person's words come last, and alone when there is nothing to add."""
+    """The person's words come last, and alone when there is nothing to add. What they quote names no file."""
+    words = _QUOTED_LINE.sub(lambda line: line[0].replace("@", "@" + WORD_JOINER), words)
     parts = [f'<context file="{file.name}">\n{file.text.strip()}\n</context>' for file in context]
     if note.strip():
         parts.append(f"<workspace-note>\n{note.strip()}\n</workspace-note>")

@@ -4,10 +4,11 @@ Tools have Claude's names; the other runtimes map them. A file that cannot be un
 """
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
+from fairlead.kit.files import read_regular
 from fairlead.settings import ALL_TOOLS
 
 FILE_NAME = "PERMISSIONS.json"
@@ -18,6 +19,21 @@ STANDARD = ("Read", "Edit", "Glob", "Grep", "WebSearch", "WebFetch")
 FULL = ALL_TOOLS
 
 Tier = Literal["readonly", "standard", "full", "custom"]
+# What a call of these tools does, in the names that a tier lists.
+_NEEDS: Final = {
+    "Bash": ("Bash",),
+    "Edit": ("Edit", "Write"),
+    "MultiEdit": ("Edit", "Write"),
+    "NotebookEdit": ("Edit", "Write"),
+    "Write": ("Write", "Edit"),
+    "Delete": ("Write", "Bash"),
+    "Move": ("Write", "Bash"),
+    "Read": ("Read",),
+    "Grep": ("Grep", "Glob", "Read"),
+    "Glob": ("Glob", "Grep", "Read"),
+    "WebFetch": ("WebFetch", "WebSearch"),
+    "WebSearch": ("WebSearch", "WebFetch"),
+}
 _TOOLS_OF: dict[str, tuple[str, ...]] = {"readonly": READONLY, "standard": STANDARD, "full": FULL}
 
 
@@ -31,6 +47,14 @@ class ToolPolicy(msgspec.Struct, frozen=True):
 
     def has(self, *names: str) -> bool:
         return any(name in self.tools for name in names)
+
+    @property
+    def is_everything(self) -> bool:
+        return set(FULL) <= set(self.tools)
+
+    def allows(self, tool: str) -> bool:
+        """Whether a call of this tool is within the tier, where agents name their tools in more ways than tiers do."""
+        return self.is_everything or self.has(tool, *_NEEDS.get(tool, ()))
 
 
 class _PermissionsFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -55,7 +79,7 @@ def tool_policy_from(content: bytes | None, default_tools: tuple[str, ...]) -> T
         return _tightest("the tier custom needs `tools`")
     bad = [name for name in said.tools if not _is_tool_name(name)]
     if bad:
-        return _tightest(f"{bad[0]!r} is no name of a tool")
+        return _tightest(f"{bad[0]!r} is not the name of a tool")
     return ToolPolicy(tuple(dict.fromkeys(said.tools)), "custom", said.note)
 
 
@@ -73,11 +97,10 @@ def _tightest(reason: str) -> ToolPolicy:
 
 
 def read_tool_policy(workspace: Path, default_tools: tuple[str, ...] = FULL) -> ToolPolicy:
-    """Read anew for every turn, so that a change holds from the next message on."""
+    """Read again for every turn, so that a change holds from the next message on."""
     path = workspace / FILE_NAME
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
+        content = read_regular(path, LARGEST_FILE + 1)
     except FileNotFoundError:
         return tool_policy_from(None, default_tools)
     except OSError as fault:
@@ -85,3 +108,25 @@ def read_tool_policy(workspace: Path, default_tools: tuple[str, ...] = FULL) -> 
     if len(content) > LARGEST_FILE:
         return _tightest(f"it is larger than {LARGEST_FILE} bytes")
     return tool_policy_from(content, default_tools)
+
+
+def describe_tier(policy: ToolPolicy) -> str:
+    """The tier with its tools, for a person who must notice that it is another one."""
+    return f"{policy.tier or 'RUNTIME_TOOLS'} ({', '.join(policy.tools)})"
+
+
+class WorkspaceTiers:
+    """`flow.turns.approvals.Tiers`: read whenever somebody asks."""
+
+    def __init__(self, workspaces: Path, default_tools: tuple[str, ...]) -> None:
+        self._workspaces = workspaces
+        self._default_tools = default_tools
+
+    def describe(self, workspace: str) -> str:
+        return describe_tier(self._read(workspace))
+
+    def forbid(self, workspace: str, tool: str) -> bool:
+        return not self._read(workspace).allows(tool)
+
+    def _read(self, workspace: str) -> ToolPolicy:
+        return read_tool_policy(self._workspaces / workspace, self._default_tools)

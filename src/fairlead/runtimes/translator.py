@@ -9,7 +9,6 @@ from fairlead.errors import Code
 from fairlead.runtimes.faults import failure_from, shorten
 from fairlead.runtimes.lines import Unread
 
-INTERRUPTED = "interrupted"
 _ENDS = frozenset({TurnEnded, TurnFailed})
 
 
@@ -37,7 +36,7 @@ def is_end(event: EngineEvent) -> bool:
 
 
 def misshapen_failure(unread: Unread, text: str = "") -> TurnFailed:
-    what = f"The agent's {unread.kind!r} event has an unknown shape ({unread.reason})"
+    what = f"The agent's {unread.kind!r} event has an unknown format ({unread.reason})"
     return TurnFailed(Code.E_ADAPTER_PARSE, f"{what}: {unread.excerpt}", text)
 
 
@@ -46,7 +45,7 @@ def exit_failure(end: Exit, text: str = "", *, status: int | None = None) -> Tur
     said = end.stderr.strip()
     how = _how(end.returncode)
     if not said:
-        return TurnFailed(Code.E_CLI_EXIT_NONZERO, f"The agent's process {how} and said nothing.", text)
+        return TurnFailed(Code.E_CLI_EXIT_NONZERO, f"The agent's process {how} without output.", text)
     fault = failure_from(said, status=status, otherwise=Code.E_CLI_EXIT_NONZERO, text=text)
     if fault.code is Code.E_CLI_EXIT_NONZERO:
         return TurnFailed(fault.code, f"The agent's process {how}: {shorten(_last_lines(said))}", text)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import msgspec
 
+from fairlead.kit.files import read_regular
+
 CONTEXT_FILES = ("SOUL.md", "IDENTITY.md", "USER.md", "TOOLS.md", "BOOTSTRAP.md")
 BOOTSTRAP = "BOOTSTRAP.md"
 LARGEST_FILE = 64 * 1024
@@ -28,13 +30,13 @@ def read_context(workspace: Path, *, system_prompt_is_set: bool) -> Context:
     if BOOTSTRAP not in present:
         return Context()
     skipped = f"{workspace / BOOTSTRAP} is still there and is not read while CLAUDE_APPEND_SYSTEM_PROMPT is set."
-    return Context(warnings=(f"{skipped} Let it be consumed first: unset the variable, or remove the file.",))
+    return Context(warnings=(f"{skipped} Unset the variable so that it is read once, or remove the file.",))
 
 
 def _find_context_files(workspace: Path) -> list[str]:
     """The names, in the order they are read. The directory is listed once: every turn looks, and most find none."""
     try:
-        there = {entry.name for entry in os.scandir(workspace) if entry.name in CONTEXT_FILES and entry.is_file()}
+        there = {entry.name for entry in os.scandir(workspace) if entry.name in CONTEXT_FILES and not entry.is_dir()}
     except (FileNotFoundError, NotADirectoryError):
         return []  # the project has no workspace yet
     return [name for name in CONTEXT_FILES if name in there]
@@ -45,8 +47,7 @@ def _read_files(workspace: Path, names: list[str]) -> Context:
     warnings: list[str] = []
     for name in names:
         try:
-            with (workspace / name).open("rb") as file:
-                content = file.read(LARGEST_FILE + 1)
+            content = read_regular(workspace / name, LARGEST_FILE + 1)
         except OSError as fault:
             warnings.append(f"{workspace / name} could not be read: {fault.strerror}.")
             continue
@@ -54,5 +55,5 @@ def _read_files(workspace: Path, names: list[str]) -> Context:
             warnings.append(f"{workspace / name} is cut at {LARGEST_FILE} bytes.")
         files.append(ContextFile(name, content[:LARGEST_FILE].decode(errors="replace")))
     if BOOTSTRAP in names:
-        warnings.append(f"{workspace / BOOTSTRAP} goes into every new talk until it is removed.")
+        warnings.append(f"{workspace / BOOTSTRAP} is added to every new conversation until it is removed.")
     return Context(tuple(files), tuple(warnings))

@@ -1,7 +1,6 @@
-"""Claude's requests as a person gets to see them, and a person's answers in Claude's form. Pure."""
+"""Claude's requests as a person gets to see them, and a person's responses in Claude's form. Pure."""
 
 import difflib
-import hashlib
 from typing import Any, Final, cast
 
 import msgspec
@@ -16,9 +15,10 @@ from fairlead.core.engine import (
     Response,
     Suggestion,
 )
+from fairlead.core.rules import EDITING_TOOLS
+from fairlead.runtimes.ask_details import cut_if_long, shell_command, shell_directory
 from fairlead.runtimes.claude import wire
 
-DETAIL: Final = 20_000
 _PATH_KEYS: Final = ("file_path", "notebook_path", "path")
 # The one argument that a call of these tools is about. Their other arguments are shown as a diff, change nothing that a
 # person decides about, or are in _TELLING. Every other tool is shown with all of its input.
@@ -41,7 +41,7 @@ def ask_of(request_id: str, request: wire.ToolRequest, tool_input: dict[str, Any
         case "AskUserQuestion" if questions := _questions(tool_input):
             return QuestionRequested(request_id, questions)
         case "ExitPlanMode":
-            return PlanProposed(request_id, _text(tool_input.get("plan")) or "(The agent gave no plan in words.)")
+            return PlanProposed(request_id, _text(tool_input.get("plan")) or "(The agent sent no text for its plan.)")
         case _:
             return _permission(request_id, request, tool_input)
 
@@ -54,25 +54,25 @@ def _permission(request_id: str, request: wire.ToolRequest, tool_input: dict[str
         detail=detail_of(request.tool_name, tool_input),
         diff=diff_of(request.tool_name, tool_input),
         input=tool_input,
+        command=shell_command(tool_input) if request.tool_name == "Bash" else "",
+        directory=shell_directory(tool_input) if request.tool_name == "Bash" else "",
+        paths=_edited_paths(request.tool_name, tool_input),
         suggestions=_suggestions(request.permission_suggestions),
     )
+
+
+def _edited_paths(tool: str, tool_input: dict[str, Any]) -> tuple[str, ...]:
+    path = _text(tool_input.get(_ABOUT.get(tool, ""))) if tool in EDITING_TOOLS else ""
+    return (path,) if path else ()
 
 
 def detail_of(tool: str, tool_input: dict[str, Any]) -> str:
     """The whole command, or the path, or all of the input: a person decides about it, and a standing rule names it."""
     about = _text(tool_input.get(_ABOUT.get(tool, "")))
     if not about:
-        return _cut_if_long(_json(tool_input)) if tool_input else ""
+        return cut_if_long(_json(tool_input)) if tool_input else ""
     telling = [f"\n({key}: {_json(tool_input[key])})" for key in _TELLING if tool_input.get(key)]
-    return _cut_if_long(about + "".join(telling))
-
-
-def _cut_if_long(words: str) -> str:
-    """Words that are cut carry the hash of the whole: a rule for them must not cover others that begin like them."""
-    if len(words) <= DETAIL:
-        return words
-    digest = hashlib.sha256(words.encode(errors="replace")).hexdigest()
-    return f"{words[:DETAIL]}\n[cut here: {len(words)} characters in all, sha256 {digest}]"
+    return cut_if_long(about + "".join(telling))
 
 
 def diff_of(tool: str, tool_input: dict[str, Any]) -> str:
@@ -88,7 +88,7 @@ def diff_of(tool: str, tool_input: dict[str, Any]) -> str:
             pairs = [{"old_string": "", "new_string": new}]
         case _:
             return ""
-    return _cut_if_long("\n".join(_one_diff(path, pair) for pair in pairs))
+    return cut_if_long("\n".join(_one_diff(path, pair) for pair in pairs))
 
 
 def _one_diff(path: str, pair: dict[str, Any]) -> str:
@@ -139,14 +139,14 @@ def _rule_words(rule: dict[str, Any]) -> str:
     return f"{tool}({content})" if content else tool
 
 
-def response_to(ask: Ask, tool_input: dict[str, Any], answer: Response) -> dict[str, Any]:
+def response_to(ask: Ask, tool_input: dict[str, Any], response: Response) -> dict[str, Any]:
     """A standing permission is Fairlead's own narrow rule: Claude's would be written into the project's settings."""
-    if answer.verdict == "deny":
-        return {"behavior": "deny", "message": answer.message or _NO}
+    if response.verdict == "deny":
+        return {"behavior": "deny", "message": response.message or _NO}
     if isinstance(ask, QuestionRequested):
-        answers = dict(answer.chosen)
-        if answer.message:
-            answers.setdefault(ask.items[0].text, answer.message)
+        answers = dict(response.chosen)
+        if response.message:
+            answers.setdefault(ask.items[0].text, response.message)
         return {"behavior": "allow", "updatedInput": {**tool_input, "answers": answers}}
     return {"behavior": "allow", "updatedInput": tool_input}
 

@@ -8,6 +8,7 @@ import msgspec
 
 from fairlead.core.engine import InputFile, Invocation
 from fairlead.errors import Code, error
+from fairlead.kit.files import read_laid_out
 from fairlead.runtimes.images import MAX_IMAGE_BYTES, media_type_of, split_images
 from fairlead.runtimes.prompts import compose, without_outside_mentions, without_slash_command
 from fairlead.runtimes.workspace import ContextFile
@@ -18,10 +19,11 @@ LONGEST_ARGUMENT: Final = 100_000
 
 
 class Content(msgspec.Struct, frozen=True):
-    """`text` is all there is when `blocks` is empty."""
+    """`text` is all there is when `blocks` is empty. `named` are the files that it tells only the path of."""
 
     text: str
     blocks: tuple[dict[str, Any], ...] = ()
+    named: tuple[InputFile, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -52,17 +54,18 @@ def content_of(invocation: Invocation, *, note: str, context: tuple[ContextFile,
     text = without_slash_command(compose(words, note=note, context=context, files=others))
     if len(text.encode()) > MOST_INPUT:
         raise error(
-            Code.E_MESSAGE_TOO_LARGE, f"claude takes {MOST_INPUT} bytes and this prompt has {len(text.encode())}."
+            Code.E_MESSAGE_TOO_LARGE,
+            f"claude accepts at most {MOST_INPUT} bytes; this prompt has {len(text.encode())}.",
         )
-    return Content(text, tuple(blocks), tuple(notes))
+    return Content(text, tuple(blocks), others, tuple(notes))
 
 
 def _block(picture: InputFile, room: int) -> tuple[dict[str, Any] | None, str]:
     try:
         size = Path(picture.path).stat().st_size
         if size > MAX_IMAGE_BYTES or size * 4 // 3 + 4 > room:
-            return None, f"{picture.name} is too large to be sent as a picture ({size} bytes); it is named instead."
-        data = Path(picture.path).read_bytes()
+            return None, f"{picture.name} is too large to be sent as an image ({size} bytes); it is named instead."
+        data = read_laid_out(Path(picture.path), MAX_IMAGE_BYTES)
     except OSError as fault:
         return None, f"{picture.name} could not be read: {fault.strerror}."
     source = {"type": "base64", "media_type": media_type_of(picture), "data": base64.b64encode(data).decode()}

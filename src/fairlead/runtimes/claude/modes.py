@@ -12,7 +12,7 @@ _ALWAYS: Final = ("default", PLAN, ACCEPT_EDITS)
 
 
 class Modes:
-    """The choices outlive the processes, and hold until Fairlead is started anew: a person who chose to have plans only
+    """The choices outlive the processes, and hold until Fairlead is restarted: a person who chose to have plans only
     must not get edits because the agent's process was idle for too long and was ended."""
 
     def __init__(self, *, may_bypass: bool) -> None:
@@ -36,7 +36,7 @@ class Modes:
         if refusal is None:
             return mode, ""
         del self._chosen[session_key]
-        return "", f"The mode {mode} no longer holds: {refusal.message}"
+        return "", f"The mode {mode} is no longer active: {refusal.message}"
 
     def leave_plan(self, session_key: str) -> None:
         """Once a plan is approved, claude goes on in the mode it had before."""
@@ -50,5 +50,7 @@ class Modes:
             return error(Code.E_MODE_UNAVAILABLE, f"{mode[:60]!r} is not among {', '.join(self.offered)}.")
         if mode == ACCEPT_EDITS and not policy.has("Edit", "Write"):
             tier = f"The tier {policy.tier}" if policy.tier else "RUNTIME_TOOLS"
-            return error(Code.E_MODE_UNAVAILABLE, f"{tier} allows no edits, so none can be accepted unasked.")
+            return error(
+                Code.E_MODE_UNAVAILABLE, f"{tier} allows no edits, so edits cannot be accepted without asking."
+            )
         return None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from fairlead.core.engine import EngineEvent, Invocation, Noticed, ResumeKeyFound
+from fairlead.core.engine import EngineEvent, InputFile, Invocation, Noticed, ResumeKeyFound
 from fairlead.kit.processes import find_program
 from fairlead.runtimes.claude import command_line
 from fairlead.runtimes.claude.command_line import ClaudeSettings, SessionChoice
@@ -62,7 +62,7 @@ class Planner:
         content = content_of(invocation, note=policy.note, context=context.files if is_first else ())
         key = invocation.resume_key or str(uuid.uuid4())
         mode, mode_note = self._modes.get_allowed(invocation.session_key, policy)
-        add_dirs = self._choose_directories(invocation)
+        add_dirs = self._choose_directories(invocation, content.named)
         argv = command_line.conversation(settings, policy, add_dirs=add_dirs, args=invocation.args)
         # Warnings about the context are told where it would have been read: at the start of a session.
         notes = (policy.warning, mode_note, *(context.warnings if is_first else ()), *content.notes)
@@ -77,10 +77,11 @@ class Planner:
             notes=tuple(note for note in notes if note),
         )
 
-    def _choose_directories(self, invocation: Invocation) -> tuple[str, ...]:
-        """A directory that was given stays with the session: taking it away would need another process."""
+    def _choose_directories(self, invocation: Invocation, named: tuple[InputFile, ...]) -> tuple[str, ...]:
+        """The session's inbox only where claude must read a file there by itself: a picture in the prompt needs none.
+        A directory that was given stays with the session: taking it away would need another process."""
         given = self._add_dirs.get(invocation.session_key, self._settings.add_dirs)
-        inboxes = [str(Path(file.path).parent) for file in invocation.files]
+        inboxes = [str(Path(file.path).parent) for file in named]
         outside = [path for path in inboxes if not Path(path).is_relative_to(invocation.project_path)]
         self._add_dirs[invocation.session_key] = tuple(dict.fromkeys((*given, *outside)))
         return self._add_dirs[invocation.session_key]

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from fairlead.core.engine import (
+    INTERRUPTED,
     AgentInstruction,
     EngineEvent,
     Interrupt,
@@ -27,7 +28,7 @@ from fairlead.runtimes.claude import wire
 from fairlead.runtimes.claude.command_line import SessionChoice
 from fairlead.runtimes.claude.protocol import CONTEXT_USAGE, INITIALIZE, ClaudeProtocol, ends_the_process
 from fairlead.runtimes.cli_turn import CANCEL_GRACE, START_FAULTS, exit_of, hang_failure, start_failure
-from fairlead.runtimes.translator import INTERRUPTED, exit_failure, is_end
+from fairlead.runtimes.translator import exit_failure, is_end
 
 CONTEXT_DELAY: Final = 1.0
 DEFAULT_MODEL: Final = "default"  # claude's own word for the model it is started with
@@ -60,13 +61,13 @@ class Prompt(msgspec.Struct, frozen=True):
     allowed: tuple[str, ...] = ()
 
 
-OnUnasked = Callable[[str, EngineEvent], None]
+OnAgentTurn = Callable[[str, EngineEvent], None]
 """Gets the id and the events of a turn that Claude began by itself."""
 
 
 class ClaudeProcess:
-    """`start()`, then turns one after another, then `end()`, which anybody may call at any time. Without `on_unasked`
-    it serves one turn: nobody would hear what Claude does after it."""
+    """`start()`, then turns one after another, then `end()`, which anybody may call at any time. Without
+    `on_agent_turn` it serves one turn: nobody would hear what Claude does after it."""
 
     def __init__(
         self,
@@ -76,7 +77,7 @@ class ClaudeProcess:
         mark: str,
         model: str,
         mode: str = "",
-        on_unasked: OnUnasked | None = None,
+        on_agent_turn: OnAgentTurn | None = None,
         on_rest: Callable[[], None] | None = None,
     ) -> None:
         self.launch = launch
@@ -88,8 +89,8 @@ class ClaudeProcess:
         self.model = model
         self.mode = mode
         self._session = session
-        self._is_for_one_turn = on_unasked is None
-        self._on_unasked = on_unasked or _drop
+        self._is_for_one_turn = on_agent_turn is None
+        self._on_agent_turn = on_agent_turn or _drop
         self._on_rest = on_rest or (lambda: None)
         self._log: JobLog | None = None
         self._process: OwnedProcess | None = None
@@ -144,7 +145,8 @@ class ClaudeProcess:
                 await self.end(AFTER_INTERRUPT if self._is_interrupted else CANCEL_GRACE)
 
     async def _conclude(self, event: EngineEvent) -> None:
-        if self._is_for_one_turn or ends_the_process(event):
+        """A process for one turn is ended by its owner after the turn, unless somebody wanted the turn to stop."""
+        if ends_the_process(event) or (self._is_for_one_turn and self._is_interrupted):
             await self.end()
         self._rest()
 
@@ -173,7 +175,7 @@ class ClaudeProcess:
     async def instruct(self, instruction: AgentInstruction) -> None:
         match instruction:
             case Response():
-                line = self.protocol.answer(instruction)
+                line = self.protocol.write_response(instruction)
                 if line is not None:
                     await self._write(line)
                     # The hang limit, which did not count while the person thought, counts from now.
@@ -241,9 +243,9 @@ class ClaudeProcess:
         self._lost = ProcessLost(lost, is_wanted=was_ended)
         self._started.set()
         self._queue.put_nowait(self._lost)
-        if turn_id := self.protocol.unasked_turn:
-            self._on_unasked(turn_id, TurnEnded("", INTERRUPTED) if was_ended else lost)
-            self.protocol.end_own_turn()
+        if turn_id := self.protocol.agent_turn_id:
+            self._on_agent_turn(turn_id, TurnEnded("", INTERRUPTED) if was_ended else lost)
+            self.protocol.end_agent_turn()
         self._take_log(None)
         self._on_rest()
 
@@ -252,16 +254,16 @@ class ClaudeProcess:
         result = self.protocol.receive(line)
         for event in result.job:
             self._queue.put_nowait(event)
-        self._pass_on_unasked(result.unasked)
+        self._pass_on_agent_turn(result.agent_turn)
         for reply in result.reply:
             await self._write(reply)
 
-    def _pass_on_unasked(self, events: list[EngineEvent]) -> None:
-        turn_id = self.protocol.unasked_turn
+    def _pass_on_agent_turn(self, events: list[EngineEvent]) -> None:
+        turn_id = self.protocol.agent_turn_id
         for event in events:
-            self._on_unasked(turn_id, event)
+            self._on_agent_turn(turn_id, event)
             if is_end(event):
-                self.protocol.end_own_turn()
+                self.protocol.end_agent_turn()
                 self._on_rest()
 
     # --- writing ---------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The protocol of a long-lived Claude: what each line means, for which turn, and which lines answer it. Pure."""
+"""The protocol of a long-lived Claude: what each line means, for which turn, and which lines are written back. Pure."""
 
 from typing import Any, Final, Literal, cast
 
@@ -35,14 +35,16 @@ CONTEXT_USAGE: Final = "fairlead-context"
 # These events accompany a turn; none of them shows that a turn has begun.
 _BESIDE: Final = Diagnostic | ModelsOffered | ResumeKeyFound | UsageReported
 
-To = Literal["job", "unasked"]
+_ENDING: Final = frozenset({Code.E_ADAPTER_PARSE, Code.E_CLI_NOT_LOGGED_IN, Code.E_BUDGET_SPENT})
+
+To = Literal["job", "agent turn"]
 
 
 class LineResult(msgspec.Struct):
     """What follows from one line: events of the job, events of a turn that Claude began, lines to write back."""
 
     job: list[EngineEvent] = []
-    unasked: list[EngineEvent] = []
+    agent_turn: list[EngineEvent] = []
     reply: list[bytes] = []
 
 
@@ -63,15 +65,15 @@ class ClaudeProtocol:
         self.key = key
         self._spent = spent
         self._turn_prefix = turn_prefix
-        self._own_turns = 0
+        self._agent_turns = 0
         self.info = ProcessInfo()
         self.allowed: set[str] = set()
         self.has_used_tools = False
         self.has_been_granted = False
-        self.unasked_turn = ""
+        self.agent_turn_id = ""
         self._router = TurnRouter()
         self._job: ClaudeTranslator | None = None
-        self._own = ClaudeTranslator(key)
+        self._of_agent_turn = ClaudeTranslator(key)
         self._asks: dict[str, tuple[Ask, dict[str, Any]]] = {}
         self._tools: set[str] = set()
 
@@ -82,12 +84,12 @@ class ClaudeProtocol:
 
     @property
     def has_work_of_its_own(self) -> bool:
-        return bool(self.unasked_turn or self._router.background_tasks or self._asks)
+        return bool(self.agent_turn_id or self._router.background_tasks or self._asks)
 
     def begin(self, prompt_uuid: str, allowed: tuple[str, ...] = ()) -> None:
         self._job = ClaudeTranslator(self.key)
         self._router.expect(prompt_uuid)
-        self.allowed.update(allowed)
+        self.allowed = set(allowed)  # those of this prompt: one that quotes somebody else has none
         self.has_used_tools = self.has_been_granted = False
 
     def receive(self, line: bytes) -> LineResult:
@@ -95,7 +97,7 @@ class ClaudeProtocol:
             event = wire.decoder.decode(line)
         except UNREADABLE as fault:
             unread = why_unread(line, wire.KINDS, fault)
-            return self._address(self._job_or_own(), (self._job or self._own).translate_unread(unread))
+            return self._address(self._job_or_agent_turn(), (self._job or self._of_agent_turn).translate_unread(unread))
         belongs = self._router.route(event)
         if belongs == "process":
             return self._read_process_line(event)
@@ -115,21 +117,21 @@ class ClaudeProtocol:
                 pass
         return result
 
-    def answer(self, answer: Response) -> bytes | None:
-        """The line that carries a person's answer, None if nobody waits for it any more."""
-        waiting = self._asks.pop(answer.request_id, None)
+    def write_response(self, response: Response) -> bytes | None:
+        """The line that carries a person's response, None if nobody waits for it any more."""
+        waiting = self._asks.pop(response.request_id, None)
         if waiting is None:
             return None
         ask, tool_input = waiting
-        if answer.verdict == "allow":
+        if response.verdict == "allow":
             self.has_been_granted = True
-            if answer.remember and isinstance(ask, PermissionRequested):
+            if response.remember and isinstance(ask, PermissionRequested):
                 self.allowed.add(narrow_rule(ask))
-        return wire.answer_line(answer.request_id, response_to(ask, tool_input, answer))
+        return wire.response_line(response.request_id, response_to(ask, tool_input, response))
 
-    def approves_plan(self, answer: Response) -> bool:
-        ask, _ = self._asks.get(answer.request_id, (None, None))
-        return answer.verdict == "allow" and isinstance(ask, PlanProposed)
+    def approves_plan(self, response: Response) -> bool:
+        ask, _ = self._asks.get(response.request_id, (None, None))
+        return response.verdict == "allow" and isinstance(ask, PlanProposed)
 
     def forget_job(self) -> None:
         self._job = None
@@ -137,11 +139,11 @@ class ClaudeProtocol:
 
     # --- who gets it -----------------------------------------------------------------------------------------------
 
-    def _job_or_own(self) -> To:
-        return "job" if self._job is not None else "unasked"
+    def _job_or_agent_turn(self) -> To:
+        return "job" if self._job is not None else "agent turn"
 
     def _translator(self, to: To) -> ClaudeTranslator:
-        return self._job if to == "job" and self._job is not None else self._own
+        return self._job if to == "job" and self._job is not None else self._of_agent_turn
 
     def _address(self, to: To, events: list[EngineEvent]) -> LineResult:
         result = LineResult()
@@ -152,16 +154,16 @@ class ClaudeProtocol:
         if translator is self._job:
             result.job = kept
         else:
-            result.unasked = self._begin_own_turn(kept)
+            result.agent_turn = self._begin_agent_turn(kept)
         return result
 
-    def _begin_own_turn(self, events: list[EngineEvent]) -> list[EngineEvent]:
+    def _begin_agent_turn(self, events: list[EngineEvent]) -> list[EngineEvent]:
         """A turn that Claude begins by itself begins with the first thing that Claude says or does in it."""
-        if not self.unasked_turn:
+        if not self.agent_turn_id:
             if all(isinstance(event, _BESIDE) for event in events):
                 return []
-            self._own_turns += 1
-            self.unasked_turn = f"{self._turn_prefix}{self._own_turns}"
+            self._agent_turns += 1
+            self.agent_turn_id = f"{self._turn_prefix}{self._agent_turns}"
         return events
 
     def _follow(self, event: EngineEvent, translator: ClaudeTranslator, result: LineResult) -> bool:
@@ -195,7 +197,7 @@ class ClaudeProtocol:
 
     def _allow(self, ask: PermissionRequested) -> bytes:
         response = Response(request_id=ask.request_id, verdict="allow")
-        return wire.answer_line(ask.request_id, response_to(ask, ask.input, response))
+        return wire.response_line(ask.request_id, response_to(ask, ask.input, response))
 
     def _input_of(self, ask: Ask, translator: ClaudeTranslator) -> dict[str, Any]:
         return ask.input if isinstance(ask, PermissionRequested) else translator.input_of_request(ask.request_id)
@@ -208,12 +210,12 @@ class ClaudeProtocol:
             result.job.append(ended)
             self.forget_job()
             return
-        if self.unasked_turn or (isinstance(ended, TurnEnded) and ended.text):
-            result.unasked = [*self._begin_own_turn([*result.unasked, ended])]
-        self._own = ClaudeTranslator(self.key)
+        if self.agent_turn_id or (isinstance(ended, TurnEnded) and ended.text):
+            result.agent_turn = [*self._begin_agent_turn([*result.agent_turn, ended])]
+        self._of_agent_turn = ClaudeTranslator(self.key)
 
-    def end_own_turn(self) -> None:
-        self.unasked_turn = ""
+    def end_agent_turn(self) -> None:
+        self.agent_turn_id = ""
 
     # --- the process itself ----------------------------------------------------------------------------------------
 
@@ -238,8 +240,9 @@ class ClaudeProtocol:
 
 
 def ends_the_process(event: EngineEvent) -> bool:
-    """After these failures the process can't be trusted, or would go on without us: a new one must take over."""
-    return isinstance(event, TurnFailed) and event.code in {Code.E_ADAPTER_PARSE, Code.E_CLI_NOT_LOGGED_IN}
+    """After these failures the process can't be trusted, would go on without us, or would answer nothing more (its
+    budget is that of the process, not of a turn): a new one must take over."""
+    return isinstance(event, TurnFailed) and event.code in _ENDING
 
 
 def _model_names(said: Any) -> tuple[str, ...]:

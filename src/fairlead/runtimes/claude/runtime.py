@@ -4,13 +4,14 @@ import asyncio
 import itertools
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
 
 from fairlead.core.engine import (
+    INTERRUPTED,
     AgentInitiated,
     AgentInstruction,
     Diagnostic,
@@ -25,7 +26,7 @@ from fairlead.core.engine import (
 )
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.processes import AT_ONCE, Grace
-from fairlead.ports import AgentInfo, JobLogs, RuntimeCapabilities, RuntimeHealth
+from fairlead.ports import AgentInfo, AgentPreparation, JobLogs, RuntimeCapabilities, RuntimeHealth
 from fairlead.runtimes.checks import KnownGood, Login, check_program
 from fairlead.runtimes.claude import command_line
 from fairlead.runtimes.claude.command_line import ClaudeSettings, SessionChoice
@@ -34,11 +35,12 @@ from fairlead.runtimes.claude.plan import Plan, Planner
 from fairlead.runtimes.claude.process import ClaudeProcess, ProcessLost, Prompt
 from fairlead.runtimes.claude.session_log import SessionLogMerge, log_path
 from fairlead.runtimes.claude.translate import ClaudeTranslator, TextTranslator
+from fairlead.runtimes.clean_ups import CleanUps
 from fairlead.runtimes.cli_turn import START_FAULTS, CliCommand, CliTurn, start_failure
 from fairlead.runtimes.environment import child_environment
-from fairlead.runtimes.pool import OnRest, ProcessPool
+from fairlead.runtimes.pool import OnRest, PoolShare, ProcessPool
 from fairlead.runtimes.tool_policy import read_tool_policy
-from fairlead.runtimes.translator import INTERRUPTED, Translator
+from fairlead.runtimes.translator import Translator
 from fairlead.settings import MAX_APPENDED_PROMPT
 
 KNOWN_GOOD: Final = KnownGood((2, 1, 0), (2, 1, 325))
@@ -66,7 +68,13 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 class ClaudeRuntime:
-    def __init__(self, settings: ClaudeSettings, environment: Mapping[str, str], job_logs: JobLogs) -> None:
+    def __init__(
+        self,
+        settings: ClaudeSettings,
+        environment: Mapping[str, str],
+        job_logs: JobLogs,
+        pool: ProcessPool | None = None,
+    ) -> None:
         if len(settings.append_system_prompt) > MAX_APPENDED_PROMPT:
             raise error(
                 Code.E_CONFIG,
@@ -76,14 +84,15 @@ class ClaudeRuntime:
         self._settings = settings
         self._env = claude_environment(environment, settings.extra_environment)
         self._job_logs = job_logs
-        self._unasked: asyncio.Queue[AgentInitiated] = asyncio.Queue()
+        self._agent_turns: asyncio.Queue[AgentInitiated] = asyncio.Queue()
         self._modes = Modes(may_bypass=settings.dangerously_skip_permissions)
         self._planner = Planner(settings, self._env, self._modes)
-        self._pool: ProcessPool[ClaudeProcess] = ProcessPool(
-            most=settings.max_processes, idle_sec=settings.idle_timeout_sec
-        )
+        if pool is None:
+            pool = ProcessPool(most=settings.max_processes, idle_sec=settings.idle_timeout_sec)
+        self._pool: PoolShare[ClaudeProcess] = PoolShare(pool)
         self._alone: dict[str, ClaudeProcess] = {}
         self._one_shots: dict[str, CliTurn] = {}
+        self._clean_ups = CleanUps(self.name)
         self._prompts = itertools.count(1)
         self._prompt_names = uuid.uuid4()
 
@@ -93,16 +102,19 @@ class ClaudeRuntime:
 
     @property
     def capabilities(self) -> RuntimeCapabilities:
-        talks = self._settings.multi_turn
+        is_two_way = self._settings.multi_turn
         return RuntimeCapabilities(
-            permissions=talks,
-            questions=talks,
+            permissions=is_two_way,
+            questions=is_two_way,
+            refusal_words=is_two_way,
             interrupt=True,
             images=True,
             models=True,
-            modes=talks,
-            unasked=talks,
+            modes=is_two_way,
+            agent_turns=is_two_way,
             second_attempt=True,
+            steering=is_two_way,
+            forks=True,
         )
 
     # --- a turn: the plan, then which process, then its events ------------------------------------------------------
@@ -122,8 +134,8 @@ class ClaudeRuntime:
         attempt = await self._choose_process(invocation, plan)
         while attempt is not None:
             try:
-                async with attempt.stream as events, aclosing(session_log(events)) as merged:
-                    async for event in merged:
+                async with self._stream_of(attempt, session_log, invocation.session_key) as events:
+                    async for event in events:
                         yield self._note(event, plan, attempt)
             except ProcessLost as lost:
                 last_word, following = self._after_loss(invocation, plan, attempt, lost)
@@ -134,6 +146,7 @@ class ClaudeRuntime:
 
     async def _choose_process(self, invocation: Invocation, plan: Plan) -> Attempt:
         """The session's process in the pool; where the pool is full or switched off, one for this turn alone."""
+        await self._clean_ups.until_done(invocation.session_key)
         if self._settings.multi_turn:
             process = await self._pool.take(
                 invocation.session_key,
@@ -147,8 +160,22 @@ class ClaudeRuntime:
             return Attempt(self._one_shot(invocation, plan))
         return Attempt(self._own_process(invocation, plan))
 
+    @asynccontextmanager
+    async def _stream_of(
+        self, attempt: Attempt, session_log: MergeStreams, session_key: str
+    ) -> AsyncGenerator[AsyncGenerator[EngineEvent]]:
+        """A pooled process stays; one of the turn's own leaves while the answer is already on its way."""
+        if attempt.pooled is not None:
+            async with attempt.stream as events, aclosing(session_log(events)) as merged:
+                yield merged
+            return
+        stack = AsyncExitStack()
+        events = session_log(await stack.enter_async_context(attempt.stream))
+        async with aclosing(self._clean_ups.pass_on(events, session_key, stack)) as passed_on:
+            yield passed_on
+
     def _note(self, event: EngineEvent, plan: Plan, attempt: Attempt) -> EngineEvent:
-        """Every event passes here: `type` is asked, because `isinstance` would take longer."""
+        """Every event of a turn passes here, so it compares types: `isinstance` would take longer."""
         kind = type(event)
         if kind is ModelsOffered or kind is TurnEnded:
             self._planner.unconfirmed_ids.discard(plan.session.key)
@@ -157,7 +184,8 @@ class ClaudeRuntime:
     def _after_loss(
         self, invocation: Invocation, plan: Plan, attempt: Attempt, lost: ProcessLost
     ) -> tuple[EngineEvent, Attempt | None]:
-        """What is told, and the one further attempt, in a process of its own, if the lost one can have done nothing."""
+        """The event that tells of the loss, and the next attempt. There is one, in a process of its own, if the lost
+        process can have done nothing."""
         if lost.is_wanted:
             return TurnEnded("", INTERRUPTED), None
         protocol = attempt.pooled.protocol if attempt.pooled is not None else None
@@ -165,11 +193,11 @@ class ClaudeRuntime:
             return lost.failure, None
         if invocation.is_second_attempt or lost.failure.code not in _WORTH_ANOTHER_PROCESS:
             return lost.failure, None
-        instruction = Diagnostic(f"{lost.failure.message} The turn is run again, once, by a process of its own.")
+        explanation = Diagnostic(f"{lost.failure.message} The turn is run again, once, in a new process.")
         key = plan.session.key
         session = SessionChoice(key, is_new=plan.session.is_new and self._has_left_no_trace(invocation, key))
         again = msgspec.structs.replace(plan, session=session)
-        return instruction, Attempt(self._own_process(invocation, again), is_last=True)
+        return explanation, Attempt(self._own_process(invocation, again), is_last=True)
 
     def _has_left_no_trace(self, invocation: Invocation, key: str) -> bool:
         """Killed early enough, claude names its session and has not yet stored it: then nothing can be resumed."""
@@ -188,11 +216,11 @@ class ClaudeRuntime:
     # --- the three kinds of process ---------------------------------------------------------------------------------
 
     def _start_pooled(self, invocation: Invocation, plan: Plan, on_rest: OnRest) -> ClaudeProcess:
-        # Both stay true for as long as the process lives: a reset of the session ends it.
+        # A process keeps its session and generation for as long as it lives: a reset of the session ends it.
         session_key, generation = invocation.session_key, invocation.generation
 
-        def on_unasked(turn_id: str, event: EngineEvent) -> None:
-            self._unasked.put_nowait(AgentInitiated(session_key, generation, turn_id, event))
+        def on_agent_turn(turn_id: str, event: EngineEvent) -> None:
+            self._agent_turns.put_nowait(AgentInitiated(session_key, generation, turn_id, event))
 
         process = ClaudeProcess(
             plan.launch,
@@ -200,7 +228,7 @@ class ClaudeRuntime:
             mark=invocation.mark,
             model=plan.model,
             mode=plan.mode,
-            on_unasked=on_unasked,
+            on_agent_turn=on_agent_turn,
             on_rest=on_rest,
         )
         process.start()
@@ -256,6 +284,12 @@ class ClaudeRuntime:
 
     # --- beside a turn ---------------------------------------------------------------------------------------------
 
+    async def prepare(self, preparation: AgentPreparation) -> None:
+        """Nothing: the agent starts with its first turn."""
+
+    def adopt(self, ticket: str, session_key: str, generation: int) -> None:
+        """Nothing was prepared."""
+
     async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
         if isinstance(instruction, SetMode):
             policy = read_tool_policy(Path(instruction.workspace_path), self._settings.tools)
@@ -276,7 +310,7 @@ class ClaudeRuntime:
 
     async def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
         while True:
-            yield await self._unasked.get()
+            yield await self._agent_turns.get()
 
     def describe(self, session_key: str) -> AgentInfo:
         process = self._process_of(session_key)
@@ -305,6 +339,7 @@ class ClaudeRuntime:
         process = self._process_of(session_key)
         if process is not None:
             await process.end(STOP_GRACE if how == "stop" else AT_ONCE)
+        await self._clean_ups.until_done(session_key)
 
     async def check(self) -> RuntimeHealth:
         settings = self._settings
@@ -313,9 +348,8 @@ class ClaudeRuntime:
     async def aclose(self) -> None:
         for turn in tuple(self._one_shots.values()):
             turn.interrupt()
-        for process in tuple(self._alone.values()):
-            await process.end()
-        await self._pool.aclose()
+        alone = (process.end() for process in tuple(self._alone.values()))
+        await asyncio.gather(*alone, self._clean_ups.join(), self._pool.aclose())
 
 
 def _make_final(event: EngineEvent) -> EngineEvent:

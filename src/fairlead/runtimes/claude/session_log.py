@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from fairlead.core.engine import EngineEvent, ToolEnded, ToolStarted
+from fairlead.kit.files import open_regular
 from fairlead.kit.framing import LineFramer, LineTooLong
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.runtimes.claude import wire
@@ -26,7 +27,12 @@ def log_directory_name(project: str) -> str:
 
 
 def log_path(config: Path, project: Path, key: str) -> Path | None:
-    """Where the log of the session is or will be, None where that cannot be known."""
+    """Where the log of the session is or will be, None where that cannot be known: the home of another user, under
+    whom agents run, may be closed to us."""
+    try:
+        (config / "projects" / "any").exists()
+    except PermissionError:
+        return None
     name = log_directory_name(str(project))
     if len(name) <= LONGEST_NAME:
         return config / "projects" / name / f"{key}.jsonl"
@@ -56,7 +62,7 @@ class SessionLogTail:
         if self._path is None or self._size() <= self._offset:
             return []
         try:
-            with self._path.open("rb") as file:
+            with open_regular(self._path) as file:
                 file.seek(self._offset)
                 data = file.read(MOST_AT_ONCE)
         except OSError:

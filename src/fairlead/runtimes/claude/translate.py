@@ -3,6 +3,7 @@
 from typing import Any, Final, cast
 
 from fairlead.core.engine import (
+    INTERRUPTED,
     Diagnostic,
     EngineEvent,
     ModelsOffered,
@@ -19,10 +20,11 @@ from fairlead.core.engine import (
 from fairlead.errors import Code
 from fairlead.runtimes.claude import wire
 from fairlead.runtimes.claude.agent_requests import ask_of
+from fairlead.runtimes.claude.todos import ClaudeTodos
 from fairlead.runtimes.faults import failure_from
 from fairlead.runtimes.images import NewImages
 from fairlead.runtimes.lines import UNREADABLE, Unread, diagnostics, excerpt, why_unread
-from fairlead.runtimes.translator import INTERRUPTED, Exit, exit_failure, misshapen_failure
+from fairlead.runtimes.translator import Exit, exit_failure, misshapen_failure
 
 SUMMARY: Final = 500
 _QUIET: Final = frozenset({"init", "status", "thinking_tokens", "task_updated", "task_progress"})
@@ -48,6 +50,7 @@ class ClaudeTranslator:
         self._stop_reason = ""
         self._context_used = 0
         self._images = NewImages()
+        self._todos = ClaudeTodos()
 
     @property
     def text(self) -> str:
@@ -125,16 +128,19 @@ class ClaudeTranslator:
         is_sub_agent = event.parent_tool_use_id is not None
         if event.message.usage is not None and not is_sub_agent:
             self._context_used = _context_of(event.message.usage)
-        return [said for block in content for said in self._block(block, is_sub_agent=is_sub_agent)]
+        parent_id = event.parent_tool_use_id or ""
+        return [said for block in content for said in self._block(block, parent_id)]
 
-    def _block(self, block: wire.Block, *, is_sub_agent: bool) -> list[EngineEvent]:
+    def _block(self, block: wire.Block, parent_id: str) -> list[EngineEvent]:
+        """`parent_id` is the tool that started the sub-agent which speaks; empty for the agent itself."""
+        is_sub_agent = bool(parent_id)
         match block.type:
             case "text":
                 return [] if is_sub_agent else self._whole_text(block.text)
             case "thinking":
                 return [] if is_sub_agent else self._whole_thinking(block.thinking)
             case "tool_use":
-                return self._start_tool(block)
+                return self._start_tool(block, parent_id)
             case "image":
                 return self._pictures([{"type": "image", "source": block.source}])
             case "redacted_thinking" | "server_tool_use":
@@ -174,11 +180,12 @@ class ClaudeTranslator:
 
     # --- what is done ----------------------------------------------------------------------------------------------
 
-    def _start_tool(self, block: wire.Block) -> list[EngineEvent]:
+    def _start_tool(self, block: wire.Block, parent_id: str) -> list[EngineEvent]:
         tool_input = cast("dict[str, Any]", block.input) if isinstance(block.input, dict) else {}
         self._tools[block.id] = tool_input
         self._words.clear()
-        return [ToolStarted(block.id, block.name, tool_input)]
+        todos = [] if parent_id else self._todos.start_tool(block.id, block.name, tool_input)
+        return [ToolStarted(block.id, block.name, tool_input, parent_id), *todos]
 
     def _user(self, event: wire.User) -> list[EngineEvent]:
         content = event.message.content
@@ -191,7 +198,8 @@ class ClaudeTranslator:
         content: Any = block.content
         blocks = cast("list[Any]", content) if isinstance(content, list) else []
         words = content if isinstance(content, str) else _texts(blocks)
-        return [*self._pictures(blocks), ToolEnded(block.tool_use_id, not block.is_error, words[:SUMMARY])]
+        ended = ToolEnded(block.tool_use_id, not block.is_error, words[:SUMMARY])
+        return [*self._pictures(blocks), ended, *self._todos.end_tool(block.tool_use_id, words, ok=ended.ok)]
 
     def _pictures(self, blocks: list[Any]) -> list[EngineEvent]:
         return [image for block in blocks if (image := self._images.take(block)) is not None]
@@ -231,13 +239,13 @@ class ClaudeTranslator:
 
     def _result(self, event: wire.Result) -> list[EngineEvent]:
         self._stop_reason = event.stop_reason or event.subtype
-        instruction = self._result_text(event)
+        text = self._result_text(event)
         images = self._pictures(cast("list[Any]", event.result) if isinstance(event.result, list) else [])
         if event.is_error or event.subtype.startswith("error"):
-            self._record_failure(event, instruction)
+            self._record_failure(event, text)
         else:
             # An empty result counts too: the turn has ended, perhaps after a tool alone.
-            self._answers = [answer for answer in (*self._answers, instruction) if answer] or [""]
+            self._answers = [answer for answer in (*self._answers, text) if answer] or [""]
         usage = self._usage(event)
         return self._tell_key_unless_refused(event, [*images, usage])
 
@@ -254,12 +262,12 @@ class ClaudeTranslator:
             return _texts(cast("list[Any]", event.result)).strip()
         return ""
 
-    def _record_failure(self, event: wire.Result, instruction: str) -> None:
+    def _record_failure(self, event: wire.Result, text: str) -> None:
         if (event.terminal_reason or "").startswith("aborted"):
             self._was_aborted = True
             return
-        words = instruction or "; ".join(event.errors or ()) or f"claude's result is {event.subtype!r}."
-        self._failure = failure_from(words, status=event.api_error_status, text="\n\n".join(self._answers))
+        words = text or "; ".join(event.errors or ()) or f"claude's result is {event.subtype!r}."
+        self._failure = failure_from(words, status=event.api_error_status, text=self.text)
 
     def _usage(self, event: wire.Result) -> UsageReported:
         usage = event.usage or wire.MessageUsage()
@@ -309,5 +317,5 @@ class TextTranslator:
             # Claude writes its errors to either stream.
             return [exit_failure(Exit(end.returncode, end.stderr.strip() or text), text)]
         if not text:
-            return [TurnFailed(Code.E_ADAPTER_MISSING_RESULT, "claude ended without a word.")]
+            return [TurnFailed(Code.E_ADAPTER_MISSING_RESULT, "claude ended without output.")]
         return [TurnEnded(text)]

@@ -1,14 +1,14 @@
 """Which turn an event of a long-lived Claude belongs to: the job's, one that Claude began by itself, or none. Pure.
 
 A job's turn begins when Claude says that it took the prompt (by its uuid) and ends with the result that names it.
-Outside of that, Claude acts unasked: a background command ended, a sub-agent reported.
+Outside of that, Claude acts in turns of its own: a background command ended, a sub-agent reported.
 """
 
 from typing import Any, Literal, cast
 
 from fairlead.runtimes.claude import wire
 
-Belongs = Literal["job", "unasked", "process"]
+Belongs = Literal["job", "agent turn", "process"]
 
 
 class TurnRouter:
@@ -50,16 +50,16 @@ class TurnRouter:
         self._has_begun = self._has_begun or (bool(self._prompt) and it_is_ours)
 
     def _current_owner(self) -> Belongs:
-        return "job" if self._has_begun else "unasked"
+        return "job" if self._has_begun else "agent turn"
 
     def _owner_of_result(self, event: wire.Result) -> Belongs:
         if event.user_message_uuid:
             # A result that names another prompt is a late one, of a job that was given up.
             return "job" if event.user_message_uuid == self._prompt else "process"
         if event.origin is not None and event.origin.kind == "task-notification":
-            return "unasked"
+            return "agent turn"
         # Older versions name no prompt, and refusals at the start never do.
-        return "job" if self._prompt else "unasked"
+        return "job" if self._prompt else "agent turn"
 
 
 def _count(tasks: Any) -> int:

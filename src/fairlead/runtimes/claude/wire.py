@@ -180,14 +180,14 @@ def request_line(request_id: str, request: dict[str, Any]) -> bytes:
     return _line({"type": "control_request", "request_id": request_id, "request": request})
 
 
-def answer_line(request_id: str, response: dict[str, Any]) -> bytes:
-    answer = {"subtype": "success", "request_id": request_id, "response": response}
-    return _line({"type": "control_response", "response": answer})
+def response_line(request_id: str, response: dict[str, Any]) -> bytes:
+    body = {"subtype": "success", "request_id": request_id, "response": response}
+    return _line({"type": "control_response", "response": body})
 
 
 def refusal_line(request_id: str, words: str) -> bytes:
-    answer = {"subtype": "error", "request_id": request_id, "error": words}
-    return _line({"type": "control_response", "response": answer})
+    body = {"subtype": "error", "request_id": request_id, "error": words}
+    return _line({"type": "control_response", "response": body})
 
 
 def _line(message: dict[str, Any]) -> bytes:

@@ -10,12 +10,14 @@ import msgspec
 
 from fairlead.core.engine import Invocation
 from fairlead.errors import Code, error
-from fairlead.ports import JobLogs, RuntimeHealth
+from fairlead.kit.files import read_regular
+from fairlead.ports import JobLogs, RuntimeCapabilities, RuntimeHealth
 from fairlead.runtimes.checks import KnownGood, Login, check_program
 from fairlead.runtimes.cli_turn import CliCommand
 from fairlead.runtimes.codex import wire
 from fairlead.runtimes.codex.translate import CodexTranslator, total_in_rollout
-from fairlead.runtimes.environment import child_environment
+from fairlead.runtimes.comma_free import comma_free_files
+from fairlead.runtimes.environment import child_environment, withheld_names
 from fairlead.runtimes.images import split_images
 from fairlead.runtimes.per_turn import PerTurnRuntime, Prepared
 from fairlead.runtimes.prompts import compose
@@ -50,11 +52,11 @@ def sandbox_for(policy: ToolPolicy, widest: Sandbox = "workspace-write") -> Sand
     if policy.has("Edit", "Write", "NotebookEdit"):
         raise error(
             Code.E_PERMISSION_TIER,
-            f"codex cannot edit without its shell, which this tier withholds ({', '.join(policy.tools)}).",
-            next_step="Use the tier readonly or full in PERMISSIONS.json, or another tool.",
+            f"codex cannot edit files without its shell, which this tier does not allow ({', '.join(policy.tools)}).",
+            next_step="Use the tier readonly or full in PERMISSIONS.json, or another agent.",
         )
     if not policy.has("Read", "Glob", "Grep"):
-        raise error(Code.E_PERMISSION_TIER, "codex always reads files, and this tier forbids even that.")
+        raise error(Code.E_PERMISSION_TIER, "codex can always read files, and this tier does not allow that.")
     return "read-only"
 
 
@@ -84,11 +86,16 @@ class CodexAdapter:
     def __init__(self, settings: CodexSettings, environment: Mapping[str, str]) -> None:
         self._settings = settings
         self._env = child_environment(environment, own_prefixes=_OWN, extra=settings.extra_environment)
+        self._withheld = withheld_names(environment, self._env)
         self._totals: dict[str, wire.Usage] = {}
 
     @property
     def name(self) -> str:
         return "codex"
+
+    @property
+    def capabilities(self) -> RuntimeCapabilities:
+        return RuntimeCapabilities(images=True, models=True)
 
     @asynccontextmanager
     async def prepare(self, invocation: Invocation) -> AsyncGenerator[Prepared]:
@@ -99,20 +106,24 @@ class CodexAdapter:
         is_new = invocation.resume_key is None
         prompt = compose(invocation.prompt, note=policy.note, context=context.files if is_new else (), files=others)
         _check_prompt(prompt)
-        argv = arguments(invocation, self._settings, policy, tuple(image.path for image in images))
-        command = CliCommand(
+        before = await self._total_before(invocation.resume_key)
+        translator = CodexTranslator(invocation.resume_key, before, withheld=self._withheld)
+        notes = tuple(note for note in (policy.warning, *(context.warnings if is_new else ())) if note)
+        async with comma_free_files(images, self.name) as pictures:
+            argv = arguments(invocation, self._settings, policy, tuple(picture.path for picture in pictures))
+            try:
+                yield Prepared(self._command(invocation, argv, prompt), translator, notes)
+            finally:
+                self._remember(translator)
+
+    def _command(self, invocation: Invocation, argv: tuple[str, ...], prompt: str) -> CliCommand:
+        return CliCommand(
             argv=argv,
             cwd=invocation.project_path,
             env=self._env,
             mark=invocation.mark,
             stdin=prompt.encode(errors="replace"),
         )
-        translator = CodexTranslator(invocation.resume_key, await self._total_before(invocation.resume_key))
-        notes = tuple(note for note in (policy.warning, *(context.warnings if is_new else ())) if note)
-        try:
-            yield Prepared(command, translator, notes)
-        finally:
-            self._remember(translator)
 
     async def check(self) -> RuntimeHealth:
         settings = self._settings
@@ -139,7 +150,8 @@ def _check_prompt(prompt: str) -> None:
         raise error(Code.E_EMPTY_MESSAGE)
     if len(prompt) > MOST_CHARACTERS:
         raise error(
-            Code.E_MESSAGE_TOO_LARGE, f"codex takes {MOST_CHARACTERS} characters and this prompt has {len(prompt)}."
+            Code.E_MESSAGE_TOO_LARGE,
+            f"codex accepts at most {MOST_CHARACTERS} characters; this prompt has {len(prompt)}.",
         )
 
 
@@ -148,7 +160,7 @@ def _read_recorded_total(sessions: Path, thread_id: str) -> wire.Usage | None:
         return None  # the id becomes part of a file pattern
     try:
         for path in sessions.rglob(f"rollout-*-{thread_id}.jsonl"):
-            return total_in_rollout(path.read_bytes().splitlines())
+            return total_in_rollout(read_regular(path).splitlines())
     except OSError:
         pass  # without codex's record the usage of the turn stays unknown
     return None

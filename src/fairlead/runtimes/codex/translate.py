@@ -1,16 +1,19 @@
 """Codex's events to engine events. Pure: totals of earlier turns are brought by the caller."""
 
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
 import msgspec
 
 from fairlead.core import engine
 from fairlead.core.engine import (
+    INTERRUPTED,
     Diagnostic,
     EngineEvent,
     ResumeKeyFound,
     TextDelta,
     ThinkingDelta,
+    TodoItem,
+    TodosChanged,
     ToolEnded,
     ToolStarted,
     TurnEnded,
@@ -18,22 +21,32 @@ from fairlead.core.engine import (
 )
 from fairlead.errors import Code
 from fairlead.runtimes.codex import wire
-from fairlead.runtimes.faults import classify, failure_from
+from fairlead.runtimes.environment import PASSED_ON
+from fairlead.runtimes.faults import classify, failure_from, missing_variable
 from fairlead.runtimes.images import NewImages
 from fairlead.runtimes.lines import Unread, diagnostics, read_line
-from fairlead.runtimes.translator import INTERRUPTED, Exit, exit_failure, misshapen_failure
+from fairlead.runtimes.translator import Exit, exit_failure, misshapen_failure
 
 SUMMARY: Final = 500
-_NO_TOOL: Final = frozenset({"agent_message", "reasoning", "error", "todo_list", "plan", ""})
+_TODO_LISTS: Final = frozenset({"todo_list", "plan"})
+_NO_TOOL: Final = frozenset({"agent_message", "reasoning", "error", *_TODO_LISTS, ""})
 
 
 class CodexTranslator:
     """`resumed` is the thread that was asked for: another one that comes back is a refusal, never an answer.
-    `before` is what the thread had used when the turn began, None where nobody knows."""
+    `before` is what the thread had used when the turn began, None where nobody knows. `withheld` names variables that
+    are set where Fairlead runs and that codex did not get."""
 
-    def __init__(self, resumed: str | None = None, before: wire.Usage | None = None) -> None:
+    def __init__(
+        self,
+        resumed: str | None = None,
+        before: wire.Usage | None = None,
+        *,
+        withheld: frozenset[str] = frozenset(),
+    ) -> None:
         self._resumed = resumed
         self._before = before
+        self._withheld = withheld
         self.thread_id = ""
         self.total: wire.Usage | None = None
         self._texts: list[str] = []
@@ -59,6 +72,8 @@ class CodexTranslator:
                 return self._begin_thread(event.thread_id)
             case wire.TurnStarted():
                 return []
+            case wire.ItemStarted() | wire.ItemUpdated() if event.item.type in _TODO_LISTS:
+                return [_todos(event.item)]
             case wire.ItemStarted() | wire.ItemUpdated():
                 return self._start_tool(event.item)
             case wire.ItemCompleted():
@@ -78,7 +93,7 @@ class CodexTranslator:
             return [self._failure]
         if self._is_complete:
             if not self.thread_id:
-                return [_fail(Code.E_ADAPTER_SESSION_KEY_MISSING, "codex never named its thread.", self.text)]
+                return [_fail(Code.E_ADAPTER_SESSION_KEY_MISSING, "codex did not report a thread id.", self.text)]
             return [TurnEnded(self.text)]
         if end.interrupted:
             return [TurnEnded(self.text, INTERRUPTED)]
@@ -93,8 +108,8 @@ class CodexTranslator:
 
     def _begin_thread(self, thread_id: str) -> list[EngineEvent]:
         if self._resumed is not None and thread_id != self._resumed:
-            # Nothing ran yet: codex silently begins anew where it does not know the id.
-            gone = f"codex was asked to go on with {self._resumed} and began {thread_id} instead. It was stopped."
+            # Nothing ran yet: codex silently starts a new thread where it does not know the id.
+            gone = f"codex was asked to resume {self._resumed} and began {thread_id} instead. It was stopped."
             return [_fail(Code.E_RESUME_GONE, gone, "")]
         self.thread_id = thread_id
         return [ResumeKeyFound(thread_id)]
@@ -114,8 +129,8 @@ class CodexTranslator:
                 return [ThinkingDelta(item.text)] if item.text else []
             case "error":
                 return [Diagnostic(item.message)]
-            case kind if kind in _NO_TOOL:
-                return [Diagnostic(f"{kind}: {item.items}")]
+            case kind if kind in _TODO_LISTS:
+                return [_todos(item)]
             case _:
                 began = self._start_tool(item)
                 self._open.pop(item.id, None)
@@ -127,16 +142,27 @@ class CodexTranslator:
         return [image for block in blocks if (image := self._images.take(block)) is not None]
 
     def _complete_turn(self, usage: wire.Usage | None) -> list[EngineEvent]:
+        """The end comes with codex's own word for it: the process may take its time to leave. A thread that was never
+        named fails at the exit, which is the last chance to name it."""
         self._is_complete = True
+        end = [TurnEnded(self.text)] if self.thread_id else []
+        return [*self._tell_usage(usage), *end]
+
+    def _tell_usage(self, usage: wire.Usage | None) -> list[EngineEvent]:
         if usage is None:
             return []
         self.total = usage
         if self._before is None:
-            return [Diagnostic("The thread's earlier usage is unknown, so this turn's cannot be told.")]
+            return [Diagnostic("The thread's earlier usage is unknown, so the usage of this turn is unknown.")]
         return [usage_between(self._before, usage)]
 
     def _make_failure(self, words: str) -> engine.TurnFailed:
-        return failure_from(words or self._problem or "codex gave no reason.", text=self.text)
+        failure = failure_from(words or self._problem or "codex gave no reason.", text=self.text)
+        name = missing_variable(failure.message)
+        if name not in self._withheld:
+            return failure
+        remedy = f"{name} is set for Fairlead, but agents do not get it: add {name} to {PASSED_ON}."
+        return msgspec.structs.replace(failure, message=f"{failure.message} {remedy}")
 
 
 def usage_between(before: wire.Usage, after: wire.Usage) -> UsageReported:
@@ -149,6 +175,25 @@ def usage_between(before: wire.Usage, after: wire.Usage) -> UsageReported:
 
 def _fail(code: Code, message: str, text: str) -> engine.TurnFailed:
     return engine.TurnFailed(code, message, text)
+
+
+def _todos(item: wire.Item) -> TodosChanged:
+    """Codex says of each item whether it is completed; the plan of newer versions also says which is at work."""
+    listed = cast("list[Any]", item.items) if isinstance(item.items, list) else []
+    items = [cast("dict[str, Any]", one) for one in listed if isinstance(one, dict)]
+    return TodosChanged(tuple(TodoItem(text, _todo_status(one)) for one in items if (text := _todo_text(one))))
+
+
+def _todo_text(one: dict[str, Any]) -> str:
+    said = one.get("text") or one.get("step")
+    return said.strip() if isinstance(said, str) else ""
+
+
+def _todo_status(one: dict[str, Any]) -> Literal["pending", "in_progress", "completed"]:
+    status = one.get("status")
+    if one.get("completed") is True or status == "completed":
+        return "completed"
+    return "in_progress" if status in {"in_progress", "inProgress"} else "pending"
 
 
 def _name_tool(item: wire.Item) -> tuple[str, dict[str, Any]]:

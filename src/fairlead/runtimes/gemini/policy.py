@@ -16,6 +16,8 @@ _TOOLS: Final[dict[str, tuple[str, ...]]] = {
 }
 # These tools only help the model to think, and change nothing.
 _HARMLESS: Final = ("write_todos", "update_topic")
+# Without it gemini asks a person about every `>` of a shell that is allowed. Older versions know the second name alone.
+_REDIRECTION: Final = "allowRedirection = true\nallow_redirection = true\n"
 
 
 def is_everything(policy: ToolPolicy) -> bool:
@@ -27,5 +29,5 @@ def policy_for(policy: ToolPolicy) -> str:
     allowed = ", ".join(f'"{name}"' for name in dict.fromkeys([*names, *_HARMLESS]))
     return (
         '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 900\n\n'
-        f'[[rule]]\ntoolName = [{allowed}]\ndecision = "allow"\npriority = 950\n'
+        f'[[rule]]\ntoolName = [{allowed}]\ndecision = "allow"\npriority = 950\n{_REDIRECTION}'
     )

@@ -9,14 +9,16 @@ from typing import Final, Literal
 
 import msgspec
 
-from fairlead.core.engine import Invocation
+from fairlead.core.engine import InputFile, Invocation
 from fairlead.errors import Code, error
-from fairlead.ports import JobLogs, RuntimeHealth
+from fairlead.ports import JobLogs, RuntimeCapabilities, RuntimeHealth
 from fairlead.runtimes.checks import KnownGood, Login, check_program
 from fairlead.runtimes.cli_turn import CliCommand
+from fairlead.runtimes.comma_free import comma_free_files
 from fairlead.runtimes.environment import child_environment
 from fairlead.runtimes.gemini.policy import is_everything, policy_for
 from fairlead.runtimes.gemini.translate import JsonTranslator, StreamTranslator
+from fairlead.runtimes.gemini_defaults import keep_sessions
 from fairlead.runtimes.images import split_images
 from fairlead.runtimes.per_turn import PerTurnRuntime, Prepared
 from fairlead.runtimes.prompts import compose, without_outside_mentions
@@ -73,11 +75,15 @@ class GeminiAdapter:
         self._settings = settings
         own = child_environment(environment, own_prefixes=_OWN, extra=settings.extra_environment)
         # Otherwise gemini starts itself again as a child, which takes a second more and ignores signals.
-        self._env = {**own, "GEMINI_CLI_NO_RELAUNCH": "true"}
+        self._env = {**keep_sessions(), **own, "GEMINI_CLI_NO_RELAUNCH": "true"}
 
     @property
     def name(self) -> str:
         return "gemini"
+
+    @property
+    def capabilities(self) -> RuntimeCapabilities:
+        return RuntimeCapabilities(images=True, models=True)
 
     @asynccontextmanager
     async def prepare(self, invocation: Invocation) -> AsyncGenerator[Prepared]:
@@ -85,9 +91,9 @@ class GeminiAdapter:
         policy = read_tool_policy(workspace, self._settings.tools)
         context = read_context(workspace, system_prompt_is_set=False)
         is_new = invocation.resume_key is None
-        prompt = _prompt(invocation, policy, context.files if is_new else ())
-        directories = tuple(dict.fromkeys(str(Path(file.path).parent) for file in invocation.files))
-        async with _policy_file(policy) as policy_file:
+        async with _policy_file(policy) as policy_file, comma_free_files(invocation.files, self.name) as files:
+            prompt = _prompt(invocation.prompt, files, policy, context.files if is_new else ())
+            directories = tuple(dict.fromkeys(str(Path(file.path).parent) for file in files))
             argv = arguments(invocation, self._settings, policy, policy_file=policy_file, directories=directories)
             yield Prepared(
                 CliCommand(argv=argv, cwd=invocation.project_path, env=self._env, mark=invocation.mark, stdin=prompt),
@@ -117,22 +123,23 @@ async def _policy_file(policy: ToolPolicy) -> AsyncGenerator[str]:
         yield str(path)
 
 
-def _prompt(invocation: Invocation, policy: ToolPolicy, context: tuple[ContextFile, ...]) -> bytes:
+def _prompt(words: str, files: tuple[InputFile, ...], policy: ToolPolicy, context: tuple[ContextFile, ...]) -> bytes:
     """Pictures are mentioned with an @, which is how Gemini reads them; other files are only named."""
-    words = without_outside_mentions(invocation.prompt)
-    images, others = split_images(invocation.files)
-    composed = compose(words, note=policy.note, context=context, files=others)
+    images, others = split_images(files)
+    composed = compose(without_outside_mentions(words), note=policy.note, context=context, files=others)
     mentions = "".join(f"\n@{_escape(image.path)}" for image in images)
     if not (composed + mentions).strip():
         raise error(Code.E_EMPTY_MESSAGE)
     prompt = (composed + mentions).encode(errors="replace")
     if len(prompt) > MOST_STDIN:
-        raise error(Code.E_MESSAGE_TOO_LARGE, f"gemini takes {MOST_STDIN} bytes and this prompt has {len(prompt)}.")
+        raise error(
+            Code.E_MESSAGE_TOO_LARGE, f"gemini accepts at most {MOST_STDIN} bytes; this prompt has {len(prompt)}."
+        )
     return prompt
 
 
 def _escape(path: str) -> str:
-    return "".join(f"\\{c}" if c in " ()[]{}'\"&;,!?*" else c for c in path)
+    return "".join(f"\\{c}" if c in " ()[]{}'\"&;,!?*\\" else c for c in path)
 
 
 def gemini_runtime(settings: GeminiSettings, environment: Mapping[str, str], job_logs: JobLogs) -> PerTurnRuntime:

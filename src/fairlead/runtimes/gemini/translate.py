@@ -5,6 +5,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from fairlead.core.engine import (
+    INTERRUPTED,
     Diagnostic,
     EngineEvent,
     ModelsOffered,
@@ -20,7 +21,7 @@ from fairlead.errors import Code
 from fairlead.runtimes.faults import failure_from
 from fairlead.runtimes.gemini import wire
 from fairlead.runtimes.lines import Unread, diagnostics, excerpt, read_line
-from fairlead.runtimes.translator import INTERRUPTED, Exit, exit_failure, misshapen_failure
+from fairlead.runtimes.translator import Exit, exit_failure, misshapen_failure
 
 SUMMARY: Final = 500
 _NOT_LOGGED_IN: Final = 41
@@ -56,7 +57,7 @@ def classify_exit(end: Exit, text: str) -> TurnFailed:
 def check_resumed(resumed: str | None, session_id: str) -> TurnFailed | None:
     if resumed is None or session_id == resumed:
         return None
-    gone = f"gemini was asked to go on with {resumed} and began {session_id} instead. It was stopped."
+    gone = f"gemini was asked to resume {resumed} and began {session_id} instead. It was stopped."
     return TurnFailed(Code.E_RESUME_GONE, gone)
 
 
@@ -120,7 +121,7 @@ class StreamTranslator:
 
     def _init(self, event: wire.Init) -> list[EngineEvent]:
         if not event.session_id:
-            return [Diagnostic("gemini's init names no session.")]
+            return [Diagnostic("gemini's init event has no session id.")]
         other = check_resumed(self._resumed, event.session_id)
         if other is not None:
             return [other]
@@ -182,9 +183,9 @@ class JsonTranslator:
     def _failure(self, end: Exit) -> TurnFailed:
         """In json mode the error is an object on standard error, among other lines."""
         start = end.stderr.find("{\n")
-        instruction = _decode_whole([end.stderr[start:].encode()]) if start >= 0 else None
-        if isinstance(instruction, wire.Whole) and instruction.error is not None:
-            return failure_from(instruction.error.message, status=http_status_of(end.returncode))
+        whole = _decode_whole([end.stderr[start:].encode()]) if start >= 0 else None
+        if isinstance(whole, wire.Whole) and whole.error is not None:
+            return failure_from(whole.error.message, status=http_status_of(end.returncode))
         return classify_exit(end, "")
 
 
@@ -204,7 +205,7 @@ def _decode_whole(lines: list[bytes]) -> wire.Whole | Unread | None:
 
 
 def _no_key(text: str) -> TurnFailed:
-    return TurnFailed(Code.E_ADAPTER_SESSION_KEY_MISSING, "gemini never named its session.", text)
+    return TurnFailed(Code.E_ADAPTER_SESSION_KEY_MISSING, "gemini did not report a session id.", text)
 
 
 def _usage(stats: wire.Stats) -> UsageReported:

@@ -1,0 +1,180 @@
+"""The one session of an ACP agent: opened new, resumed or loaded; its model and its mode. Knows no process."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from fairlead.core.engine import EngineEvent, Noticed, ResumeKeyFound, TurnFailed
+from fairlead.errors import Code, error
+from fairlead.runtimes.acp import turn_ends, wire
+from fairlead.runtimes.acp.quirks import PLAIN
+from fairlead.runtimes.acp.translate import UpdateTranslator
+from fairlead.runtimes.acp.turn_ends import METHOD_NOT_FOUND, AgentGone, AgentRefused
+
+if TYPE_CHECKING:
+    from fairlead.runtimes.acp.connection import AcpConnection
+
+T = TypeVar("T")
+
+OPEN_SEC: Final = 180.0
+REPLAY_SEC: Final = 10.0
+_MINUTE: Final = "%Y-%m-%dT%H-%M"
+
+
+class AgentSession:
+    """`ConnectionError` passes through every method: the process knows why there is no agent any more."""
+
+    def __init__(
+        self,
+        argv: tuple[str, ...],
+        cwd: str,
+        env: Mapping[str, str],
+        *,
+        known_totals: turn_ends.KnownTotals | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.session_id = ""
+        self.translator = UpdateTranslator()
+        self.totals = turn_ends.Totals()
+        self._known_totals = known_totals or turn_ends.KnownTotals()
+        self.agent = wire.Initialized()
+        self.quirks = PLAIN
+        self.last_update_at = 0.0
+        self._has_updated = asyncio.Event()
+        self._offers: list[EngineEvent] = []
+        self._argv = argv
+        self._cwd = cwd
+        self._home = Path(env.get("HOME", "/"))
+        self._now = now
+
+    @property
+    def prompt_capabilities(self) -> wire.PromptCapabilities:
+        return self._can.prompt_capabilities or wire.PromptCapabilities()
+
+    @property
+    def _can(self) -> wire.AgentCapabilities:
+        return self.agent.agent_capabilities or wire.AgentCapabilities()
+
+    def note_update(self) -> None:
+        self.last_update_at = asyncio.get_running_loop().time()
+        self._has_updated.set()
+
+    # --- opening ---------------------------------------------------------------------------------------------------
+
+    async def open(self, connection: "AcpConnection", resume_key: str | None) -> None:
+        """Nothing happens if it is open. Raises AgentGone if it cannot be opened."""
+        if self.session_id:
+            return
+        try:
+            async with asyncio.timeout(OPEN_SEC):
+                opened = await (
+                    self._resume(connection, resume_key) if resume_key else connection.new_session(self._cwd)
+                )
+        except TimeoutError:
+            words = f"The agent did not open its session within {OPEN_SEC:.0f} s."
+            raise AgentGone(TurnFailed(Code.E_ACP_TIMEOUT, words)) from None
+        except AgentRefused as refusal:
+            raise AgentGone(turn_ends.refused_session(refusal, self.agent, self._argv, resume_key)) from None
+        self.session_id = opened.session_id or resume_key or ""
+        if not self.session_id:
+            raise AgentGone(TurnFailed(Code.E_ADAPTER_SESSION_KEY_MISSING, "The agent did not report a session id."))
+        known = self._known_totals
+        self.totals = known.resume(self.session_id, self.quirks) if resume_key else known.begin(self.session_id)
+        self._offers = [ResumeKeyFound(self.session_id), *self.translator.note_session(opened)]
+
+    def take_offers(self) -> list[EngineEvent]:
+        """The session's name and what the agent offers in it, for the first turn: the session may be opened before."""
+        offers, self._offers = self._offers, []
+        return offers
+
+    async def _resume(self, connection: "AcpConnection", key: str) -> wire.SessionOpened:
+        """By `resume` where the agent offers it, else by `load`, which repeats the history."""
+        capabilities = self._can.session_capabilities
+        if capabilities is not None and capabilities.resume is not None:
+            try:
+                return await connection.resume_session(self._cwd, key)
+            except AgentRefused as refusal:
+                if refusal.code != METHOD_NOT_FOUND or not self._can.load_session:
+                    raise
+        if not self._can.load_session:
+            raise AgentGone(TurnFailed(Code.E_RESUME_GONE, "This agent cannot resume an earlier session."))
+        await self._until_loadable(key)
+        self._has_updated.clear()
+        opened = await connection.load_session(self._cwd, key)
+        await self._until_silent()
+        return opened
+
+    async def _until_loadable(self, key: str) -> None:
+        """See `Quirks.session_of_this_minute`."""
+        while pattern := self.quirks.session_of_this_minute:
+            now = self._now()
+            name = pattern.format(minute=now.strftime(_MINUTE), id=key[:8])
+            if not await asyncio.to_thread(self._is_there, name):
+                return
+            await asyncio.sleep(60.0 - now.second - now.microsecond / 1e6)
+
+    def _is_there(self, pattern: str) -> bool:
+        return any(self._home.glob(pattern))
+
+    async def _until_silent(self) -> None:
+        """See `Quirks.settle_sec`: the history that an agent repeats must not become an answer."""
+        if self.quirks.replays_after_loading:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(REPLAY_SEC):
+                    await self._has_updated.wait()
+        self.note_update()
+        loop = asyncio.get_running_loop()
+        while (left := self.last_update_at + self.quirks.settle_sec - loop.time()) > 0:  # noqa: ASYNC110 - a pause
+            await asyncio.sleep(left)
+
+    # --- model and mode --------------------------------------------------------------------------------------------
+
+    async def choose(self, connection: "AcpConnection", model: str, mode: str) -> list[EngineEvent]:
+        """Raises E_MODEL_UNAVAILABLE; a mode that the agent does not have is told to the person instead."""
+        facts = self.translator.facts
+        events: list[EngineEvent] = []
+        if model and model != facts.model:
+            events += await self.set_model(connection, model)
+        if mode and mode != facts.mode:
+            if facts.modes and mode not in facts.modes:
+                return [*events, Noticed(f"The agent has no mode {mode!r}; it is in {facts.mode or 'its own'}.")]
+            events += await self.set_mode(connection, mode)
+        return events
+
+    async def set_model(self, connection: "AcpConnection", model: str) -> list[EngineEvent]:
+        facts = self.translator.facts
+        wanted = facts.ids.get(model, model)
+        if facts.model_option:
+            setting = connection.set_option(self.session_id, facts.model_option, wanted)
+            changed = await _ask(setting, Code.E_MODEL_UNAVAILABLE)
+            facts.model = model
+            return self.translator.note_options(changed.config_options)
+        await _ask(connection.set_model(self.session_id, wanted), Code.E_MODEL_UNAVAILABLE)
+        facts.model = model
+        return []
+
+    async def set_mode(self, connection: "AcpConnection", mode: str) -> list[EngineEvent]:
+        facts = self.translator.facts
+        wanted = facts.ids.get(mode, mode)
+        if facts.mode_option:
+            setting = connection.set_option(self.session_id, facts.mode_option, wanted)
+            changed = await _ask(setting, Code.E_MODE_UNAVAILABLE)
+            facts.mode = mode
+            return self.translator.note_options(changed.config_options)
+        await _ask(connection.set_mode(self.session_id, wanted), Code.E_MODE_UNAVAILABLE)
+        facts.mode = mode
+        return []
+
+
+async def _ask(request: Awaitable[T], code: Code) -> T:
+    try:
+        async with asyncio.timeout(OPEN_SEC):
+            return await request
+    except AgentRefused as refusal:
+        raise error(code, refusal.words) from None
+    except TimeoutError:
+        words = f"The agent did not apply a setting within {OPEN_SEC:.0f} s, so its session was ended."
+        raise AgentGone(TurnFailed(Code.E_ACP_TIMEOUT, words)) from None

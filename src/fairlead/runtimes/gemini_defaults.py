@@ -1,0 +1,33 @@
+"""What every Gemini that Fairlead starts begins with, below the person's own settings. Knows no runtime.
+
+Gemini's system defaults have the lowest precedence: the person's own settings win. Where the machine has system
+defaults of its own, they hold.
+"""
+
+from pathlib import Path
+from typing import Final
+
+_VARIABLE: Final = "GEMINI_CLI_SYSTEM_DEFAULTS_PATH"
+_MACHINE_DEFAULTS: Final = (
+    Path("/etc/gemini-cli/system-defaults.json"),
+    Path("/Library/Application Support/GeminiCli/system-defaults.json"),
+)
+
+
+def keep_sessions() -> dict[str, str]:
+    """The variable that turns off Gemini's tidying. A starting gemini deletes every session file of its project that
+    has no message yet, also one that another gemini has just begun, and two sessions of one project start at once
+    here."""
+    return _defaults_in("gemini-system-defaults.json")
+
+
+def check_quietly() -> dict[str, str]:
+    """For a self-check, which no person has asked for: it keeps sessions too, sends no usage statistics, and updates
+    nothing."""
+    return _defaults_in("gemini-check-defaults.json")
+
+
+def _defaults_in(name: str) -> dict[str, str]:
+    if any(path.exists() for path in _MACHINE_DEFAULTS):
+        return {}
+    return {_VARIABLE: str(Path(__file__).with_name(name))}
