@@ -1,15 +1,17 @@
 """The flow put together: the same parts in the same order, whether they run on a real machine or in the simulator."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from random import Random
+from typing import Any
 
 import msgspec
 
 from fairlead.core.limits import Limits
 from fairlead.core.state import Job, State
+from fairlead.flow.agent_runtimes import FIXED, AgentRuntimes, RuntimeCatalogue
 from fairlead.flow.bindings import Bindings
 from fairlead.flow.commands.handlers import BUILT_IN, CommandHandlers, Commands
-from fairlead.flow.commands.parts import CommandParts
+from fairlead.flow.commands.parts import NO_DEFAULT, CommandParts, DefaultAgent
 from fairlead.flow.gate import FlowGate
 from fairlead.flow.intake.messages import MessageIntake
 from fairlead.flow.ledger import Ledger
@@ -17,6 +19,7 @@ from fairlead.flow.outbox.channel_reconnects import ChannelReconnects
 from fairlead.flow.outbox.composer import Composer
 from fairlead.flow.outbox.outbox import Outbox
 from fairlead.flow.queries.job_history import JobHistory
+from fairlead.flow.queries.latencies import Latencies
 from fairlead.flow.queries.live_events import LiveEvents
 from fairlead.flow.queries.view import FlowView
 from fairlead.flow.turns.agent_turns import AgentTurns
@@ -25,45 +28,67 @@ from fairlead.flow.turns.queued_recheck import QueuedRecheck
 from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.flow.turns.turn import OpenStream, Turn, TurnSettings
 from fairlead.kit.tasks import TaskOwner
-from fairlead.ports import AttachmentFetcher, Blobs, Channel, Clock, Directories, Journal, MessageRechecker, Runtime
+from fairlead.ports import (
+    AttachmentFetcher,
+    Blobs,
+    Channel,
+    Clock,
+    Directories,
+    Journal,
+    MessageRechecker,
+    Runtime,
+    SessionInboxes,
+)
 
 
 class Adapters(msgspec.Struct, frozen=True, kw_only=True):
     """Everything the flow meets at its ports. A start fills `channels`, `fetchers` and `recheckers` before anything
-    runs."""
+    runs. `catalogue` changes `runtimes` in place when agents are configured or removed."""
 
     state: State
     journal: Journal
     blobs: Blobs
+    inboxes: SessionInboxes
     directories: Directories
     clock: Clock
     limits: Limits
     runtimes: Mapping[str, Runtime]
+    catalogue: RuntimeCatalogue = FIXED
     channels: dict[str, Channel]
     fetchers: dict[str, AttachmentFetcher]
     recheckers: dict[str, MessageRechecker] = {}
     random: Random
     turn_settings: TurnSettings
     language: str = "en"
+    redact: Callable[[str], str] = str
     commands: Commands = BUILT_IN
+    default_agent: DefaultAgent = NO_DEFAULT
 
 
 class Flow:
     def __init__(self, adapters: Adapters) -> None:
         self._adapters = adapters
         self.ledger = Ledger(adapters.state, adapters.journal, adapters.clock, adapters.limits)
+        self.agent_runtimes = AgentRuntimes(self.ledger, adapters.runtimes, adapters.catalogue)
         self.live_events = LiveEvents(adapters.state)
-        self.ledger.announce_to(self.live_events.announce)
+        self.ledger.announce_to(self.live_events)
         self.bindings = Bindings(self.ledger)
         self.queued_recheck = QueuedRecheck(self.ledger, adapters.recheckers)
         self.scheduler = Scheduler(self.ledger, adapters.runtimes, self._make_turn, self.queued_recheck)
-        self._approvals = Approvals(self.ledger)
+        self._approvals = Approvals(self.ledger, adapters.directories.real_path, adapters.turn_settings.tiers)
         job_history = JobHistory(self.ledger, adapters.journal, adapters.blobs)
-        self.ledger.announce_to(job_history.remember)
+        self.ledger.announce_to(job_history)
+        latencies = Latencies(adapters.state, self.ledger.now)
+        self.ledger.announce_to(latencies)
         self.view = FlowView(
-            self.ledger, self.live_events, job_history, adapters.runtimes, default_language=adapters.language
+            ledger=self.ledger,
+            live_events=self.live_events,
+            latencies=latencies,
+            job_history=job_history,
+            runtimes=adapters.runtimes,
+            default_language=adapters.language,
         )
-        composer = Composer(adapters.state, adapters.blobs, self.view.language_of)
+        composer = Composer(adapters.state, adapters.blobs, self.view.language_of, adapters.redact)
         reconnects = ChannelReconnects()
         self.outbox = Outbox(
             self.ledger,
@@ -73,18 +98,22 @@ class Flow:
             random=adapters.random,
             language_of=self.view.language_of,
         )
+        intake = MessageIntake(self.ledger, adapters.blobs)
         parts = CommandParts(
             ledger=self.ledger,
+            intake=intake,
             scheduler=self.scheduler,
             history=adapters.journal,
             job_history=job_history,
             channels=adapters.channels,
             directories=adapters.directories,
             runtimes=adapters.runtimes,
+            agent_runtimes=self.agent_runtimes,
             workspaces=adapters.turn_settings.workspaces,
+            default_agent=adapters.default_agent,
         )
         commands = CommandHandlers(parts, adapters.commands)
-        self.gate = FlowGate(self.ledger, MessageIntake(self.ledger, adapters.blobs), commands, reconnects)
+        self.gate = FlowGate(self.ledger, intake, commands, reconnects)
 
     async def run(self) -> None:
         """All workers, for ever. Cancelling it ends every turn and every delivery."""
@@ -92,10 +121,11 @@ class Flow:
             owner.start(self.ledger.run_announcements(), name="announcements")
             owner.start(self.scheduler.run(), name="scheduler")
             owner.start(self.outbox.run(), name="outbox")
-            for runtime in self._adapters.runtimes.values():
-                if runtime.capabilities.unasked:
-                    turns = AgentTurns(self.ledger, runtime, self._make_turn)
-                    owner.start(turns.run(self.scheduler.watch_over), name=f"unasked {runtime.name}")
+            owner.start(self.agent_runtimes.run(self._listen), name="agents")
+
+    def _listen(self, runtime: Runtime) -> Coroutine[Any, Any, None]:
+        """The turns that this runtime's agents begin by themselves, for ever."""
+        return AgentTurns(self.ledger, runtime, self._make_turn).run(self.scheduler.watch_over)
 
     def _make_turn(self, job: Job, runtime: Runtime, open_stream: OpenStream | None = None) -> Turn:
         adapters = self._adapters
@@ -107,6 +137,7 @@ class Flow:
             live_events=self.live_events,
             approvals=self._approvals,
             blobs=adapters.blobs,
+            inboxes=adapters.inboxes,
             directories=adapters.directories,
             settings=adapters.turn_settings,
             fetcher=adapters.fetchers.get(job.conversation.channel),

@@ -1,23 +1,28 @@
 """The way in: every message, command and response of a person passes here, and only allowed people pass."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import msgspec
 
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.delivery import Acknowledge
 from fairlead.core.decide.messages import is_allowed
-from fairlead.core.decide.sessions import SeePerson
-from fairlead.core.ids import JobId
+from fairlead.core.decide.questions import RefuseAgentRequest, RemindOfQuestion
+from fairlead.core.decide.sessions import SeePerson, TitleSession
+from fairlead.core.events import TitledBy
+from fairlead.core.ids import JobId, QuestionId, SessionKeyText
 from fairlead.core.inbound import Inbound, clean_text
 from fairlead.core.questions import RespondToQuestion
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
 from fairlead.core.state import answer_entry_id
-from fairlead.errors import Code, FairleadError
+from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.commands.handlers import CommandHandlers
 from fairlead.flow.intake.messages import MessageIntake
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.outbox.channel_reconnects import ChannelReconnects
-from fairlead.observe import log_failure
+from fairlead.observe import log, log_failure
 from fairlead.ports import Receipt
 
 
@@ -51,6 +56,7 @@ class FlowGate:
 
     async def command(self, request: Request, caller: Caller) -> Reply:
         try:
+            _refuse_nul(request)
             return await self._commands.run(request, caller)
         except FairleadError as refusal:
             log_failure("command refused", refusal, command=type(request).__name__)
@@ -68,11 +74,41 @@ class FlowGate:
         )
         return (await self._ledger.record_durably(clean)).job_id
 
+    async def report_agent_request(self, job_id: str, request: str, program: str) -> None:
+        log.warning("an agent asked as if it were a person", job_id=job_id, request=request, message=program)
+        if not self._ledger.is_stalled:
+            await self._ledger.record_durably(RefuseAgentRequest(JobId(job_id), request, program))
+
     async def acknowledge(self, job_id: str) -> None:
         await self._ledger.record_durably(Acknowledge(answer_entry_id(JobId(job_id))))
+
+    async def remind(self, question_id: str, conversation: ConversationRef, link: str) -> None:
+        await self._ledger.record_durably(RemindOfQuestion(QuestionId(question_id), conversation, link))
+
+    async def title_session(self, session_key: str, title: str, by: TitledBy) -> None:
+        await self._ledger.record_durably(TitleSession(SessionKeyText(session_key), title, by))
 
     async def see_person(self, person: str, locale: str) -> None:
         await self._ledger.record_durably(SeePerson(person, locale))
 
     def came_back(self, channel: str) -> None:
         self._reconnects.report_return(channel)
+
+
+def _refuse_nul(request: Request) -> None:
+    """No program takes an argument with a NUL, and no file has one in its name."""
+    if any("\0" in text for text in _texts_in(msgspec.to_builtins(request))):
+        raise error(Code.E_INVALID_ARGS, "An argument holds a NUL character.")
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            yield from _texts_in([*value.keys(), *value.values()])  # pyright: ignore[reportUnknownArgumentType]
+        case list() | tuple():
+            for part in value:  # pyright: ignore[reportUnknownVariableType]
+                yield from _texts_in(part)
+        case _:
+            return

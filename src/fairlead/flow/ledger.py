@@ -5,13 +5,15 @@
 2. Effects, replies and delivery wait until everything they were computed from is durable.
 3. A change is only a wake-up: workers look at the state, never at the notification's content. A follower is called in
    the same step, so that the facts which follow at once (a message is taken, its job starts) share one sync.
+4. An announcer is called twice with every batch, in the order of the journal: when it is applied, to note what it will
+   tell and in which place, and when it is durable, to tell it.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Protocol
 
 from fairlead.core.decide import NOTHING, Command, Decision, decide
 from fairlead.core.events import JournalEvent
@@ -21,11 +23,21 @@ from fairlead.core.state import State
 from fairlead.errors import Code, error
 from fairlead.ports import Clock, Log
 
-Announce = Callable[[JournalEvent], None]
-
 STEPS_BEFORE_WATCHERS: Final = 2
 """Once a fact is durable, watchers are told this many steps of the event loop later: the scheduler and the turn, which
 the same fact wakes, need two steps to start the agent's process, and watchers (edits of a status message) can wait."""
+
+
+class Announcer(Protocol):
+    """Tells watchers of facts."""
+
+    def note(self, events: Sequence[JournalEvent], /) -> None:
+        """This batch was just applied, and may be lost in a crash: nobody may hear of it yet."""
+        ...
+
+    def announce(self, events: Sequence[JournalEvent], /) -> None:
+        """This batch is durable. Every batch that was noted is announced, in the same order."""
+        ...
 
 
 class Ledger:
@@ -36,7 +48,7 @@ class Ledger:
         self._clock = clock
         self._sleepers: list[asyncio.Future[None]] = []
         self._unannounced: deque[tuple[int, tuple[JournalEvent, ...]]] = deque()
-        self._announcers: list[Announce] = []
+        self._announcers: list[Announcer] = []
         self._followers: list[Callable[[], None]] = []
 
     def now(self) -> str:
@@ -53,18 +65,20 @@ class Ledger:
         return decision
 
     def apply_now(self, command: Command) -> Decision:
-        """Decide, number and apply, without waiting for the disk. A caller that acts on them waits for it first."""
+        """Decide, number and apply, without waiting for the disk: a caller that acts on the facts waits for it first.
+        The followers are called before this returns, so the scheduler may have started a job by then."""
         now = self._clock.now()
         decision = decide(self.state, command, now, self.limits)
         if decision.events:
             first = self.state.seq + 1
-            self._journal.append(
-                now, first, decision.events
-            )  # first, because encoding may fail: then nothing is applied
+            # The journal comes before the state, because encoding may fail: then nothing is applied.
+            self._journal.append(now, first, decision.events)
             for index, event in enumerate(decision.events):
                 apply(self.state, first + index, now, event)
             self._unannounced.append((self.state.seq, decision.events))
-            self._wake()
+            for announcer in self._announcers:
+                announcer.note(decision.events)
+            self.wake()
         return decision
 
     async def until_durable(self, seq: int) -> None:
@@ -93,8 +107,13 @@ class Ledger:
         await sleeper
 
     def wake(self) -> None:
-        """Wake the workers that wait for a change: something outside of the state that they decide by has changed."""
-        self._wake()
+        """Call the followers, then wake the workers: the state has changed, or something else that they decide by."""
+        for follower in self._followers:
+            follower()
+        sleepers, self._sleepers = self._sleepers, []
+        for sleeper in sleepers:
+            if not sleeper.done():
+                sleeper.set_result(None)
 
     @contextmanager
     def call_on_change(self, follower: Callable[[], None]) -> Generator[None]:
@@ -106,27 +125,23 @@ class Ledger:
         finally:
             self._followers.remove(follower)
 
-    def announce_to(self, announce: Announce) -> None:
-        self._announcers.append(announce)
+    def announce_to(self, announcer: Announcer) -> None:
+        """Before the first fact: an announcer hears of every one."""
+        self._announcers.append(announcer)
 
     async def run_announcements(self) -> None:
         """Tell watchers of every fact that has become durable, in order, for ever."""
         while True:
             while self._unannounced:
-                seq, events = self._unannounced[0]
+                seq, _ = self._unannounced[0]
                 await self._journal.until_durable(seq)
                 for _ in range(STEPS_BEFORE_WATCHERS):
                     await asyncio.sleep(0)
-                self._unannounced.popleft()
-                for event in events:
-                    for announce in self._announcers:
-                        announce(event)
+                self._announce_durable()
             await self.until_changed(self.state.seq)
 
-    def _wake(self) -> None:
-        for follower in self._followers:
-            follower()
-        sleepers, self._sleepers = self._sleepers, []
-        for sleeper in sleepers:
-            if not sleeper.done():
-                sleeper.set_result(None)
+    def _announce_durable(self) -> None:
+        while self._unannounced and self._unannounced[0][0] <= self._journal.durable_seq:
+            _, events = self._unannounced.popleft()
+            for announcer in self._announcers:
+                announcer.announce(events)

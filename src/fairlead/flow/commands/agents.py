@@ -1,16 +1,19 @@
 """Commands about the process behind a session: what it is doing, its model, what it used, and its end."""
 
+from fairlead.core import message_ids, timestamps
 from fairlead.core import requests as ask
-from fairlead.core import timestamps
 from fairlead.core.decide.sessions import ChooseModel
 from fairlead.core.engine import SetMode, SetModel
-from fairlead.core.replies import AgentReport, AgentStopped, ModelSet, ModeSet, UsageReport
+from fairlead.core.inbound import Inbound
+from fairlead.core.replies import AgentReport, AgentStopped, CommandSent, ModelSet, ModeSet, UsageReport
 from fairlead.core.requests import Caller
 from fairlead.core.state import Session, State
 from fairlead.errors import Code, error
 from fairlead.flow.commands.parts import CommandParts, HandlerTable
+from fairlead.flow.queries.abilities import inabilities
 from fairlead.flow.queries.reports import session_of_caller
 from fairlead.flow.turns.cancellation import cancel_jobs
+from fairlead.flow.turns.invocation import workspace_path
 from fairlead.ports import AgentInfo
 
 
@@ -21,6 +24,7 @@ def agent_handlers(parts: CommandParts) -> HandlerTable:
         ask.AgentStop: commands.stop,
         ask.AgentModel: commands.model,
         ask.AgentMode: commands.mode,
+        ask.AgentSlashCommand: commands.command,
         ask.AgentUsage: commands.usage,
     }
 
@@ -28,6 +32,7 @@ def agent_handlers(parts: CommandParts) -> HandlerTable:
 class AgentCommands:
     def __init__(self, parts: CommandParts) -> None:
         self._ledger = parts.ledger
+        self._intake = parts.intake
         self._scheduler = parts.scheduler
         self._runtimes = parts.runtimes
         self._workspaces = parts.workspaces
@@ -51,6 +56,7 @@ class AgentCommands:
         info = self._info(session)
         project = self._state.projects.get(session.project)
         running = session.running_job_id is not None
+        cannot = inabilities(session.runtime, self._runtimes, () if project is None else project.enabled_runtimes)
         return AgentReport(
             session_id=session.session_id,
             project=session.project,
@@ -62,6 +68,10 @@ class AgentCommands:
             models=info.models,
             mode=info.mode,
             modes=info.modes,
+            options={option.name: option.current for option in info.options},
+            commands=tuple(command.name for command in info.commands),
+            can_ask=all(one.ability != "ask" for one in cannot),
+            cannot=cannot,
         )
 
     async def stop(self, request: ask.AgentStop, caller: Caller) -> AgentStopped:
@@ -71,19 +81,22 @@ class AgentCommands:
         info = self._info(session)
         if not live and info.state == "Closed":
             raise error(Code.E_NO_ACTIVE_SESSION, "No agent is running for this session.")
-        if runtime is not None and request.kill:
-            await runtime.end_session(session.session_key, "kill")
-        await cancel_jobs(self._ledger, self._scheduler, live, caller.person, "agent stopped")
-        if runtime is not None and not request.kill:
-            await runtime.end_session(session.session_key, "stop")
+        with self._scheduler.rest(session.session_key):
+            # The turn must know that a person ended it before its agent says that it was ended.
+            await cancel_jobs(self._ledger, self._scheduler, live, caller.person, "agent stopped")
+            if runtime is not None:
+                await runtime.end_session(session.session_key, "kill" if request.kill else "stop")
         return AgentStopped(session.session_id, request.kill)
 
     async def model(self, request: ask.AgentModel, caller: Caller) -> ModelSet:
         session = self._session(caller)
         runtime = self._runtimes.get(session.runtime)
         if runtime is None or not runtime.capabilities.models:
-            raise error(Code.E_MODEL_UNAVAILABLE, f"{session.runtime} has no choice of models.")
-        offered = self._info(session).models
+            raise error(Code.E_MODEL_UNAVAILABLE, f"{session.runtime} does not offer a choice of models.")
+        info = self._info(session)
+        offered = info.models
+        if not request.model:
+            return ModelSet(session.models.get(session.runtime) or info.model, offered)
         if offered and request.model not in offered:
             raise error(Code.E_MODEL_UNAVAILABLE, f"{request.model[:60]!r} is not among {', '.join(offered)}.")
         await self._ledger.record_durably(ChooseModel(session.session_key, session.runtime, request.model))
@@ -95,9 +108,43 @@ class AgentCommands:
         session = self._session(caller)
         runtime = self._runtimes.get(session.runtime)
         if runtime is None or not runtime.capabilities.modes:
-            raise error(Code.E_MODE_UNAVAILABLE, f"{session.runtime} has no modes: the project's permissions decide.")
-        await runtime.instruct(session.session_key, SetMode(request.mode, f"{self._workspaces}/{session.project}"))
+            raise error(Code.E_MODE_UNAVAILABLE, f"{session.runtime} has no modes; the project's permissions apply.")
+        if not request.mode:
+            info = self._info(session)
+            return ModeSet(info.mode, info.modes)
+        project = self._state.projects.get(session.project)
+        workspace = workspace_path(self._workspaces, project.workspace_name if project else session.project)
+        await runtime.instruct(session.session_key, SetMode(request.mode, workspace))
         return ModeSet(request.mode)
+
+    async def command(self, request: ask.AgentSlashCommand, caller: Caller) -> CommandSent:
+        """Goes the way of every message, so that it waits for its turn and is never run twice. From elsewhere, it goes
+        to the session's own conversation, where its answer is read."""
+        session = self._session(caller)
+        is_here = self._state.session_for(caller.conversation, caller.session_key, self._ledger.now()) is session
+        name = request.name.strip().removeprefix("/")
+        self._check_is_offered(session, name)
+        receipt = await self._intake.submit(
+            Inbound(
+                conversation=caller.conversation if is_here else session.conversation,
+                session_key=caller.session_key if is_here else session.key,
+                message_id=message_ids.command_id(request.asked_by),
+                person=caller.person,
+                text=f"/{name} {request.text}".rstrip(),
+                pre_authorised=caller.pre_authorised,
+            )
+        )
+        return CommandSent(receipt.job_id, name)
+
+    def _check_is_offered(self, session: Session, name: str) -> None:
+        """An agent that has not told of its commands yet, because it has not been started, decides by itself."""
+        runtime = self._runtimes.get(session.runtime)
+        offered = [command.name for command in self._info(session).commands]
+        is_told = bool(offered) or runtime is None or not runtime.capabilities.commands
+        if not name or (is_told and name not in offered):
+            words = f"{session.runtime} offers no command /{name[:60]}."
+            listed = f" It offers {', '.join(f'/{one}' for one in offered[:20])}." if offered else ""
+            raise error(Code.E_INVALID_ARGS, words + listed)
 
     async def usage(self, _request: ask.AgentUsage, caller: Caller) -> UsageReport:
         session = self._session(caller)

@@ -11,9 +11,11 @@ from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
 from fairlead.errors import Code, error
 from fairlead.flow.commands.agents import agent_handlers
+from fairlead.flow.commands.configured_agents import configured_agent_handlers
 from fairlead.flow.commands.jobs import job_handlers
 from fairlead.flow.commands.parts import CommandParts, Handler, MakeHandlers
 from fairlead.flow.commands.projects import project_handlers
+from fairlead.flow.commands.rules import rule_handlers
 from fairlead.flow.commands.sessions import session_handlers
 from fairlead.flow.commands.thread_start import thread_start_handlers
 
@@ -30,7 +32,15 @@ class Commands(msgspec.Struct, frozen=True, kw_only=True):
 
 BUILT_IN: Final = Commands(
     catalogue=COMMANDS,
-    make_handlers=(project_handlers, session_handlers, job_handlers, agent_handlers, thread_start_handlers),
+    make_handlers=(
+        project_handlers,
+        rule_handlers,
+        session_handlers,
+        job_handlers,
+        agent_handlers,
+        configured_agent_handlers,
+        thread_start_handlers,
+    ),
 )
 
 
@@ -59,6 +69,6 @@ class CommandHandlers:
             raise error(Code.E_OWNER_ONLY)
         if spec.who == "the owner" and not (caller.pre_authorised or caller.person == state.owner_id):
             raise error(Code.E_OWNER_ONLY, f"Only the owner may use /{spec.words}.")
-        if not spec.works_without_room:
+        if not spec.works_on_full_disk:
             # Every other command would wait for the disk without a word to the person.
             self._ledger.check_disk_space()

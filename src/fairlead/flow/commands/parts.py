@@ -1,7 +1,7 @@
 """The parts that handlers of commands share, and the look-ups that several of them need. Handles no command."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -9,10 +9,23 @@ from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
 from fairlead.core.state import Project, Session, State
 from fairlead.errors import Code, error
+from fairlead.flow.agent_runtimes import AgentRuntimes
+from fairlead.flow.intake.messages import MessageIntake
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.queries.job_history import JobHistory
 from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.ports import Channel, Directories, History, Runtime
+
+
+class DefaultAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """The agent that `agent start` begins with where nobody names one. Only one that a setting names `goes_first`,
+    before the project's own."""
+
+    name: str = ""
+    goes_first: bool = False
+
+
+NO_DEFAULT: Final = DefaultAgent()
 
 Handler = Callable[[Any, Caller], Awaitable[Reply]]
 """Carries out a request of its own type for a caller. Raises the FairleadError that refuses it."""
@@ -24,13 +37,16 @@ class CommandParts(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of the flow that a command may use. `workspaces` is the directory of the agents' own files."""
 
     ledger: Ledger
+    intake: MessageIntake
     scheduler: Scheduler
     history: History
     job_history: JobHistory
     channels: Mapping[str, Channel]
     directories: Directories
     runtimes: Mapping[str, Runtime]
+    agent_runtimes: AgentRuntimes
     workspaces: str
+    default_agent: DefaultAgent = NO_DEFAULT
 
     @property
     def state(self) -> State:
@@ -42,6 +58,12 @@ class CommandParts(msgspec.Struct, frozen=True, kw_only=True):
         if project is None:
             raise error(Code.E_PROJECT_NOT_FOUND, f"There is no project {name[:60]!r}.")
         return project
+
+    def runtimes_of(self, session: Session) -> tuple[str, ...]:
+        """The agents that can be chosen in the session's project now."""
+        project = self.state.projects.get(session.project)
+        available = self.ledger.limits.runtimes
+        return tuple(name for name in available if project is None or name in project.enabled_runtimes)
 
     def session_here(self, caller: Caller) -> Session | None:
         return self.state.session_for(caller.conversation, caller.session_key, self.ledger.now())

@@ -1,8 +1,22 @@
-"""Commands about projects: make, add, list, report, switch."""
+"""Commands about projects: make, add, list, report, rename, remove, switch."""
 
 from fairlead.core import requests as ask
-from fairlead.core.decide.projects import AddProject, CreateProject, SwitchProject
-from fairlead.core.replies import ProjectCatalogue, ProjectInfo, ProjectReport, ProjectSelected
+from fairlead.core.decide.projects import (
+    FROM_COMMAND,
+    AddProject,
+    CreateProject,
+    RemoveProject,
+    RenameProject,
+    SwitchProject,
+)
+from fairlead.core.replies import (
+    ProjectCatalogue,
+    ProjectInfo,
+    ProjectReport,
+    ProjectSelected,
+    RemovedProject,
+    RenamedProject,
+)
 from fairlead.core.requests import Caller
 from fairlead.core.state import Project
 from fairlead.flow.commands.parts import CommandParts, HandlerTable
@@ -16,6 +30,8 @@ def project_handlers(parts: CommandParts) -> HandlerTable:
         ask.ProjectAdd: commands.add,
         ask.ProjectList: commands.list,
         ask.ProjectStatus: commands.status,
+        ask.ProjectRename: commands.rename,
+        ask.ProjectRemove: commands.remove,
         ask.ProjectSwitch: commands.switch,
     }
 
@@ -44,15 +60,31 @@ class ProjectCommands:
         return self._info(parts.state.projects[decision.project], caller, created=not decision.duplicate)
 
     async def list(self, _request: ask.ProjectList, caller: Caller) -> ProjectCatalogue:
-        projects = sorted(self._parts.state.projects.values(), key=lambda p: p.number)
-        return ProjectCatalogue(tuple(self._info(p, caller) for p in projects))
+        return ProjectCatalogue(tuple(self._info(p, caller) for p in self._parts.state.listed_projects()))
 
     async def status(self, request: ask.ProjectStatus, _caller: Caller) -> ProjectReport:
         parts = self._parts
         return reports.project_report(parts.state, parts.project(request.project), parts.ledger.now())
 
+    async def rename(self, request: ask.ProjectRename, _caller: Caller) -> RenamedProject:
+        before = self._parts.project(request.project).name
+        decision = await self._parts.ledger.record_durably(RenameProject(before, request.new_name.strip()))
+        return RenamedProject(before, decision.project)
+
+    async def remove(self, request: ask.ProjectRemove, caller: Caller) -> RemovedProject:
+        """An agent that sits idle in the project is ended: it has nothing more to do there."""
+        parts = self._parts
+        project = parts.project(request.project)
+        await parts.ledger.record_durably(RemoveProject(project.name, caller.person))
+        for session in [s for s in parts.state.sessions.values() if s.project == project.name]:
+            runtime = parts.runtimes.get(session.runtime)
+            if runtime is not None:
+                await runtime.end_session(session.session_key, "stop")
+        return RemovedProject(project.name, project.path, "" if project.source == FROM_COMMAND else project.source)
+
     async def switch(self, request: ask.ProjectSwitch, caller: Caller) -> ProjectSelected:
         parts = self._parts
+        await parts.agent_runtimes.look_again()
         session = parts.session_here(caller)
         key = session.key if session is not None else caller.session_key
         await parts.ledger.record_durably(SwitchProject(request.project, key, caller.conversation, caller.person))

@@ -1,18 +1,16 @@
 """Commands about sessions: the one of this conversation, the list, and the way back to one."""
 
-from typing import Final
-
 from fairlead.core import requests as ask
 from fairlead.core.decide.sessions import ChangeRuntime, ResetSession
+from fairlead.core.pages import build_cursor_error, cut_page
 from fairlead.core.replies import SessionCatalogue, SessionFound, SessionWasReset, StatusReport, ToolSet
 from fairlead.core.requests import Caller
+from fairlead.core.state import Session
 from fairlead.core.visibility import may_see
 from fairlead.errors import Code, error
 from fairlead.flow.commands.parts import CommandParts, HandlerTable
 from fairlead.flow.queries import reports
 from fairlead.flow.turns.cancellation import cancel_jobs
-
-SESSION_LIST_LENGTH: Final = 20
 
 
 def session_handlers(parts: CommandParts) -> HandlerTable:
@@ -24,6 +22,19 @@ def session_handlers(parts: CommandParts) -> HandlerTable:
         ask.SessionOpen: commands.open,
         ask.Reset: commands.reset,
     }
+
+
+def _cut_page(sessions: list[Session], request: ask.SessionList) -> tuple[tuple[Session, ...], str]:
+    """Most recently active first. The cursor is a place in that order and no session: one that has become active since
+    stands before it, and takes nothing out of the pages to come."""
+    if request.after and "~" not in request.after:
+        raise build_cursor_error(request.after)
+    ahead = [s for s in sessions if not request.after or _place_of(s) < request.after]
+    return cut_page(sorted(ahead, key=_place_of, reverse=True), request.limit, _place_of)
+
+
+def _place_of(session: Session) -> str:
+    return f"{session.last_activity_at}~{session.session_id}"
 
 
 class SessionCommands:
@@ -38,7 +49,10 @@ class SessionCommands:
         )
 
     async def tool(self, request: ask.Tool, caller: Caller) -> ToolSet:
+        await self._parts.agent_runtimes.look_again()
         session = self._parts.managed_session(caller)
+        if not request.tool:
+            return ToolSet(session.runtime, choices=self._parts.runtimes_of(session))
         await self._parts.ledger.record_durably(ChangeRuntime(session.session_key, request.tool))
         return ToolSet(request.tool, from_next_job=session.running_job_id is not None)
 
@@ -47,8 +61,8 @@ class SessionCommands:
         project = self._parts.project(request.project) if request.project else None
         seen = [s for s in state.sessions.values() if may_see(state, s.session_key, caller)]
         chosen = [s for s in seen if project is None or s.project == project.name]
-        chosen.sort(key=lambda s: s.last_activity_at, reverse=True)
-        return SessionCatalogue(tuple(reports.session_row(state, s) for s in chosen[:SESSION_LIST_LENGTH]))
+        page, following = _cut_page(chosen, request)
+        return SessionCatalogue(tuple(reports.session_row(state, s) for s in page), following)
 
     async def open(self, request: ask.SessionOpen, caller: Caller) -> SessionFound:
         state = self._parts.state

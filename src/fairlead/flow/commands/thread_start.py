@@ -5,10 +5,12 @@ from typing import Final
 
 from fairlead.core.decide.thread_start import StartThread, thread_of
 from fairlead.core.events import DeliveryAbandoned
+from fairlead.core.ids import SessionKeyText
 from fairlead.core.replies import SessionStarted
 from fairlead.core.requests import Caller, Start
 from fairlead.core.state import OutboxEntry
 from fairlead.errors import Code, FairleadError, error
+from fairlead.flow.commands.agent_start import AgentStart
 from fairlead.flow.commands.parts import CommandParts, HandlerTable
 
 PATIENCE_SEC: Final = 60.0
@@ -24,9 +26,22 @@ class ThreadStart:
         self._ledger = parts.ledger
         self._history = parts.history
         self._channels = parts.channels
+        self._agent_start = AgentStart(parts)
 
     async def start(self, request: Start, caller: Caller) -> SessionStarted:
         """Returns when the thread is there. Raises the error that forbids it, or one that says it takes longer."""
+        if not request.agent_first:
+            return await self._start_thread(request, caller, request.tool or None)
+        if caller.session_key.kind == "user":
+            return await self._agent_start.start_here(request, caller)
+        chosen = self._agent_start.choose(request, caller)
+        async with self._agent_start.prepare(chosen, request.asked_by) as prepared:
+            started = await self._start_thread(request, caller, chosen.name)
+            if prepared is not None:
+                prepared.serve(self._ledger.state.sessions[SessionKeyText(started.session_key)])
+        return started
+
+    async def _start_thread(self, request: Start, caller: Caller, runtime: str | None) -> SessionStarted:
         decision = self._ledger.apply_now(
             StartThread(
                 asked_by=request.asked_by,
@@ -34,7 +49,7 @@ class ThreadStart:
                 session_key=caller.session_key,
                 person=caller.person,
                 project=request.project or None,
-                runtime=request.tool or None,
+                runtime=runtime,
             )
         )
         if decision.refusal is not None:
@@ -46,7 +61,7 @@ class ThreadStart:
                     await self._ledger.until_changed(self._ledger.state.seq)
         except TimeoutError:
             busy = self._channels[caller.conversation.channel].capabilities.busy_code
-            raise error(busy, "The thread is made as soon as it can be.") from None
+            raise error(busy, "The thread will be created as soon as possible.") from None
         return await self._outcome(entry)
 
     async def _outcome(self, entry: OutboxEntry) -> SessionStarted:

@@ -20,7 +20,7 @@ class ChannelReconnects:
                 sleeper.set_result(None)
 
     async def wait_for(self, channel: str, seconds: float, *, since: int) -> None:
-        """Returns as soon as the channel has come back more than `since` times, at the latest after so many seconds."""
+        """Returns as soon as the channel has come back more than `since` times, at the latest after `seconds`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self._times[channel] <= since:

@@ -1,45 +1,124 @@
 """The text of an outbox entry, in pieces that its channel can carry. `core/routing.py` decides where they go."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Final
 
+import msgspec
+
+from fairlead.core import timestamps
+from fairlead.core.attention import end_rings, question_rings
 from fairlead.core.events import FileRef, Piece, ThreadOpening
+from fairlead.core.ids import JobId
+from fairlead.core.job_states import RETRYABLE
 from fairlead.core.state import Job, OpenQuestion, OutboxEntry, State
 from fairlead.errors import FairleadError
 from fairlead.ports import Blobs, ChannelCapabilities
 from fairlead.render.errors import error_sentence
-from fairlead.render.job_end import ending_text
+from fairlead.render.job_end import ending_text, small_line
 from fairlead.render.pieces import ANSWER_FILE, plan_pieces
-from fairlead.render.questions import question_text
+from fairlead.render.questions import question_text, reminder_text
+from fairlead.render.replies import duration
 from fairlead.render.tables import readable_tables
 from fairlead.render.thread_start import opening_text, thread_name
+from fairlead.render.words import say
+
+NOBODY: Final = ()
+LEAST_TEXT: Final = 200
+
+
+class _Frame(msgspec.Struct, frozen=True):
+    """What stands around the text of a delivery: who is mentioned before its last piece, and a small line below it."""
+
+    mentions: tuple[str, ...] = NOBODY
+    head: str = ""
+    foot: str = ""
+
+    @property
+    def length(self) -> int:
+        return len(self.head) + len(self.foot) + 2
+
+    def around(self, text: str) -> str:
+        first = f"{self.head} {text}".rstrip() if self.head else text
+        return "\n".join(filter(None, (first, self.foot)))
+
+
+NO_FRAME: Final = _Frame()
 
 
 class Composer:
-    def __init__(self, state: State, blobs: Blobs, language_of: Callable[[str], str]) -> None:
+    """`redact` takes secrets out of what an agent's program printed."""
+
+    def __init__(
+        self,
+        state: State,
+        blobs: Blobs,
+        language_of: Callable[[str], str],
+        redact: Callable[[str], str] = str,
+    ) -> None:
         self._state = state
         self._blobs = blobs
         self._language_of = language_of
+        self._redact = redact
 
-    async def compose(self, entry: OutboxEntry, can: ChannelCapabilities) -> tuple[Piece, ...]:
+    async def compose(
+        self, entry: OutboxEntry, can: ChannelCapabilities, undelivered: Sequence[JobId] = ()
+    ) -> tuple[Piece, ...]:
+        """`undelivered` names jobs whose answers were given up where this entry goes: a line at its head says so."""
         if entry.opening is not None:
             return self._opening(entry, entry.opening)
         job = self._state.jobs.get(entry.job_id)
         language = self._language_of(job.person if job is not None else "")
+        head = _undelivered_line(undelivered, language)
         question = self._state.questions.get(entry.question_id)
+        if entry.kind == "reminder" and question is not None:
+            return self._reminder(entry, question, can)
         if entry.kind == "question" and question is not None:
-            return await self._question(question, can, language)
-        text = await self._answer(job, language) if job is not None else ""
-        return await self._pieces(text, job.files if job is not None else (), can, language)
+            return await self._question(question, job, can, language, head)
+        if job is None:
+            return await self._pieces(head, (), can, language)
+        return await self._end(job, can, language, head)
 
     def _opening(self, entry: OutboxEntry, opening: ThreadOpening) -> tuple[Piece, ...]:
         text = opening_text(self._state.projects[opening.project], opening.runtime)
         return (Piece(text), Piece("", thread=thread_name(opening.project, entry.owed_at)))
 
-    async def _answer(self, job: Job, language: str) -> str:
+    def _reminder(self, entry: OutboxEntry, question: OpenQuestion, can: ChannelCapabilities) -> tuple[Piece, ...]:
+        """For the owner, in the owner's language: who asked may be somebody else."""
+        owner = self._state.owner_id
+        accounts = can.mentions.accounts_of(owner) if can.mentions is not None else NOBODY
+        elapsed = duration(timestamps.seconds_between(question.asked_at, entry.owed_at))
+        text = reminder_text(question, elapsed, entry.link, self._language_of(owner))
+        mention = " ".join(map(can.mentions.text_of, accounts)) if can.mentions is not None else ""
+        return (Piece(f"{mention} {text}".strip(), mentions=accounts),)
+
+    async def _end(self, job: Job, can: ChannelCapabilities, language: str, head: str) -> tuple[Piece, ...]:
+        """A failure begins with the mention, so that its notification says what happened. Below an answer the mention
+        is small: the answer is what the person wants to read first."""
+        is_failure = job.state in RETRYABLE
+        has_button = can.buttons and is_failure and job.cause != "agent"
+        text = head + await self._answer(job, language, has_retry_button=has_button)
+        mentions, mention = (
+            self._mention(job, can) if can.mentions and end_rings(can.mentions.rule, job) else (NOBODY, "")
+        )
+        is_small = bool(can.small_print) and not is_failure
+        small = small_line(job, mention if is_small else "", language) if can.small_print else ""
+        frame = _Frame(mentions, "" if is_small else mention, f"{can.small_print}{small}" if small else "")
+        *before, last = await self._pieces(text, job.files, can, language, frame)
+        return (*before, msgspec.structs.replace(last, retries=job.job_id) if has_button else last)
+
+    def _mention(self, job: Job, can: ChannelCapabilities) -> tuple[tuple[str, ...], str]:
+        """The accounts of the person who asked, and nobody else's, with the text that mentions them."""
+        if can.mentions is None:
+            return NOBODY, ""
+        accounts = can.mentions.accounts_of(job.person)
+        return accounts, " ".join(map(can.mentions.text_of, accounts))
+
+    async def _answer(self, job: Job, language: str, *, has_retry_button: bool) -> str:
         answer = job.answer
         if job.answer_blob:
             answer = await self._long_answer(job, language)
-        return ending_text(job, answer, language)
+        text = ending_text(job, answer, language, has_retry_button=has_retry_button)
+        return self._redact(_without_project_path(text, job)) if job.state in RETRYABLE else text
 
     async def _long_answer(self, job: Job, language: str) -> str:
         """The whole long answer; if somebody removed its file, the excerpt that the state keeps, and why."""
@@ -48,23 +127,45 @@ class Composer:
         except FairleadError as gone:
             return f"{job.result_excerpt or ''}\n\n{error_sentence(gone, language)}".strip()
 
-    async def _question(self, question: OpenQuestion, can: ChannelCapabilities, language: str) -> tuple[Piece, ...]:
+    async def _question(
+        self, question: OpenQuestion, job: Job | None, can: ChannelCapabilities, language: str, head: str
+    ) -> tuple[Piece, ...]:
         """The buttons stand under the last piece, so that a person has read the whole question before them."""
-        pieces = await self._pieces(question_text(question, language), (), can, language)
-        last = pieces[-1]
-        return (*pieces[:-1], Piece(last.text, last.files, question.question_id))
+        frame = NO_FRAME
+        if job is not None and can.mentions is not None and question_rings(can.mentions.rule):
+            frame = _Frame(*self._mention(job, can))
+        text = head + question_text(question, language, job.project_path if job is not None else "")
+        pieces = await self._pieces(text, (), can, language, frame)
+        return (*pieces[:-1], msgspec.structs.replace(pieces[-1], question_id=question.question_id))
 
     async def _pieces(
-        self, text: str, files: tuple[FileRef, ...], can: ChannelCapabilities, language: str
+        self,
+        text: str,
+        files: tuple[FileRef, ...],
+        can: ChannelCapabilities,
+        language: str,
+        frame: _Frame = NO_FRAME,
     ) -> tuple[Piece, ...]:
         if not can.tables:
             text = readable_tables(text)
         if not can.text_limit:
-            return (Piece(text, files),)
-        planned = plan_pieces(text, can.text_limit, can.max_pieces, lang=language)
+            return (Piece(frame.around(text), files, mentions=frame.mentions),)
+        room = max(can.text_limit - frame.length, LEAST_TEXT) if frame.head or frame.foot else can.text_limit
+        planned = plan_pieces(text, room, can.max_pieces, lang=language)
         if planned.file is not None:
             files = (FileRef(ANSWER_FILE, await self._blobs.put(planned.file), "text/markdown"), *files)
         *first, last = planned.messages or ("",)
         at_once = can.max_files or len(files) or 1
         later = [files[start : start + at_once] for start in range(at_once, len(files), at_once)]
-        return (*(Piece(message) for message in first), Piece(last, files[:at_once]), *(Piece("", f) for f in later))
+        ringing = Piece(frame.around(last), files[:at_once], mentions=frame.mentions)
+        return (*(Piece(message) for message in first), ringing, *(Piece("", f) for f in later))
+
+
+def _without_project_path(text: str, job: Job) -> str:
+    """What a program printed names its files by their full paths, and everybody in the conversation reads it."""
+    path = job.project_path
+    return text.replace(f"{path}/", "").replace(path, job.project) if len(path) > 1 else text
+
+
+def _undelivered_line(jobs: Sequence[JobId], language: str) -> str:
+    return say(language, "status.undelivered", jobs=", ".join(jobs), job=jobs[-1]) + "\n" if jobs else ""

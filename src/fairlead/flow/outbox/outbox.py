@@ -12,21 +12,30 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Final
 
-from fairlead.core import timestamps
 from fairlead.core.decide.delivery import AbandonDelivery, DeferDelivery, MarkPieceSent, PlanDelivery
-from fairlead.core.ids import ConversationAddress, EntryId, MessageId
+from fairlead.core.ids import ConversationAddress, EntryId, JobId, MessageId
+from fairlead.core.message_ids import written_message
 from fairlead.core.read_models import question_view
 from fairlead.core.retention import is_rising
 from fairlead.core.routing import Destination, requester_destination, resolve_destination
 from fairlead.core.state import Job, OutboxEntry, State
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.ledger import Ledger
+from fairlead.flow.outbox.attempt_times import AttemptTimes
 from fairlead.flow.outbox.channel_reconnects import ChannelReconnects
 from fairlead.flow.outbox.composer import Composer
 from fairlead.kit.backoff import Backoff
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log, log_failure
-from fairlead.ports import Channel, ChannelAway, DeliveryImpossible, DeliveryLater, OutcomeUnknown, OutgoingMessage
+from fairlead.ports import (
+    Channel,
+    ChannelAway,
+    DeliveryForbidden,
+    DeliveryImpossible,
+    DeliveryLater,
+    OutcomeUnknown,
+    OutgoingMessage,
+)
 
 LOOK_AFTER_SECONDS: Final = 60.0
 """Channels recognise a repeated nonce for a few minutes only: after this long, the outbox looks before it sends."""
@@ -35,6 +44,10 @@ AWAY_SECONDS: Final = 15.0
 """How often the outbox tries a channel that is away and has not said that it is back."""
 
 AWAY_NOTED_SECONDS: Final = 3600.0
+
+LONGEST_PAUSE_SEC: Final = 900.0
+"""Between two attempts at an entry that its channel refuses for now. An entry is tried for days, and each attempt is a
+line in the journal; whatever may end the refusal sooner is reported as `Gate.came_back`."""
 
 
 def nonce_of(state_id: str, entry_id: EntryId, index: int) -> str:
@@ -58,12 +71,12 @@ class Outbox:
         self._channels = channels
         self._composer = composer
         self._reconnects = reconnects
-        self._backoff = Backoff(first=1.0, ceiling=300.0)
+        self._backoff = Backoff(first=1.0, ceiling=LONGEST_PAUSE_SEC)
         self._random = random
         self._language_of = language_of
         self._send_loops: set[ConversationAddress] = set()
         self._has_all_send_loops = True
-        self._begun_here: set[EntryId] = set()
+        self._times = AttemptTimes()
 
     async def run(self) -> None:
         """For ever: plan each new entry, and keep a send loop for every conversation that has entries."""
@@ -77,9 +90,9 @@ class Outbox:
                         owner.start(self._send_loop(address), name=address)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(None if all_planned else AWAY_SECONDS):
-                        await self._something_is_new(seen)
+                        await self._until_something_is_new(seen)
 
-    async def _something_is_new(self, seen: int) -> None:
+    async def _until_something_is_new(self, seen: int) -> None:
         """Returns when an entry has no plan or a send loop crashed. Most changes make no entry: the check is cheap."""
         await self._ledger.until_changed(seen)
         while self._has_all_send_loops and all(entry.plan is not None for entry in self._state.outbox.values()):
@@ -95,7 +108,7 @@ class Outbox:
     async def _plan_all(self) -> bool:
         """False if an entry could not be planned because its text could not be read: planning is tried again."""
         all_planned = True
-        for entry in [d for d in self._state.outbox.values() if d.plan is None]:
+        for entry in [entry for entry in self._state.outbox.values() if entry.plan is None]:
             if entry.requester.channel in self._channels:
                 all_planned = await self._plan(entry) and all_planned
         return all_planned
@@ -108,18 +121,23 @@ class Outbox:
         if to.mode in {"fallback", "nowhere"}:
             log.warning("delivery without a binding", entry_id=entry.entry_id, mode=to.mode, reason=to.reason)
         can = channel.capabilities if channel is not None else None
+        reports = self._list_undelivered(to)
         try:
-            pieces = await self._composer.compose(entry, can) if can is not None and can.push else ()
+            pieces = await self._composer.compose(entry, can, reports) if can is not None and can.push else ()
         except Exception as fault:  # one answer that cannot be put into words must not hold up all others
             log_failure("delivery not planned; it is tried again", fault, entry_id=entry.entry_id)
             return False
         if pieces:
-            self._begun_here.add(entry.entry_id)
-        await self._ledger.record_durably(PlanDelivery(entry.entry_id, to, pieces))
+            self._times.begin(entry.entry_id)
+        await self._ledger.record_durably(PlanDelivery(entry.entry_id, to, pieces, reports if pieces else ()))
         return True
 
+    def _list_undelivered(self, to: Destination) -> tuple[JobId, ...]:
+        """The jobs whose answers were given up there: the next delivery says so."""
+        return tuple(self._state.undelivered.get(to.conversation.address, ())) if to.conversation is not None else ()
+
     def _destination(self, entry: OutboxEntry) -> Destination:
-        if entry.opening is not None:
+        if entry.opening is not None or entry.kind == "reminder":
             return requester_destination(entry.requester)
         return resolve_destination(
             self._state,
@@ -136,10 +154,12 @@ class Outbox:
         return self._ledger.state
 
     def _addresses(self) -> list[ConversationAddress]:
-        plans = (d.plan for d in self._state.outbox.values() if d.plan is not None and d.plan.pieces)
-        places = (plan.destination for plan in plans if plan.destination is not None)
+        plans = (entry.plan for entry in self._state.outbox.values() if entry.plan is not None)
+        destinations = (plan.destination for plan in plans if plan.pieces and plan.destination is not None)
         # A channel that is off now was on when this was planned: the entry waits until it is on again.
-        return list(dict.fromkeys(place.address for place in places if place.channel in self._channels))
+        return list(
+            dict.fromkeys(destination.address for destination in destinations if destination.channel in self._channels)
+        )
 
     def _next_entry(self, address: ConversationAddress) -> OutboxEntry | None:
         for entry in self._state.outbox.values():
@@ -156,18 +176,17 @@ class Outbox:
             while (entry := self._next_entry(address)) is not None:
                 await self._ledger.until_all_durable()
                 await self._wait_until_due(entry, channel, seen)
-                seen = self._reconnects.count(
-                    channel
-                )  # counted before the attempt, so that a channel which comes back while it fails is noticed
+                # Counted before the attempt, so that a channel which comes back while the attempt fails is noticed.
+                seen = self._reconnects.count(channel)
                 if not await self._send_next(entry):
                     await self._wait_while_away(entry, channel, seen)
                 if entry.entry_id not in self._state.outbox:
-                    self._begun_here.discard(entry.entry_id)
+                    self._times.forget(entry.entry_id)
         finally:
             self._send_loops.discard(address)
 
     async def _wait_until_due(self, entry: OutboxEntry, channel: str, seen: int) -> None:
-        wait = timestamps.seconds_between(self._ledger.now(), entry.due) if entry.due else 0.0
+        wait = self._times.seconds_until_due(entry, self._ledger.now())
         if wait <= 0:
             return
         if entry.must_wait:
@@ -193,34 +212,39 @@ class Outbox:
         except DeliveryLater as later:
             await self._defer(entry, later)
         except DeliveryImpossible as never:
-            log.error("undeliverable", entry_id=entry.entry_id, error_code=never.code, message=never.reason)
-            await self._ledger.record_durably(AbandonDelivery(entry.entry_id, never.code, never.reason))
+            if isinstance(never, DeliveryForbidden) and entry.kind in {"answer", "question"}:
+                await self._defer(entry, DeliveryLater(never.code))
+            else:  # who starts a thread asks again when the right is there; nobody waits for a reminder
+                log.error("undeliverable", entry_id=entry.entry_id, error_code=never.code, message=never.reason)
+                await self._ledger.record_durably(AbandonDelivery(entry.entry_id, never.code, never.reason))
         except Exception as fault:  # whatever a channel does, its entries are tried again, and only its own
             log_failure("delivery failed", fault, entry_id=entry.entry_id)
             code = fault.code if isinstance(fault, FairleadError) else Code.E_INTERNAL
             await self._defer(entry, DeliveryLater(code))
         else:
-            self._begun_here.add(entry.entry_id)  # no other process has tried the pieces behind this one
+            self._times.begin(entry.entry_id)  # no other process has tried the pieces behind this one
             await self._ledger.record_durably(MarkPieceSent(entry.entry_id, outgoing.index, MessageId(message_id)))
         return True
 
     async def _wait_while_away(self, entry: OutboxEntry, channel: str, seen: int) -> None:
         """A channel may be away for days: the journal gets a line about it once an hour, not at every try."""
-        since_noted = timestamps.seconds_between(entry.due, self._ledger.now()) if entry.due else AWAY_NOTED_SECONDS
-        if since_noted >= AWAY_NOTED_SECONDS:
-            await self._ledger.record_durably(
-                DeferDelivery(entry_id=entry.entry_id, wait_sec=AWAY_SECONDS, counts=False)
+        since_noted = self._times.seconds_since_noted_away(entry.entry_id)
+        if since_noted is None or since_noted >= AWAY_NOTED_SECONDS:
+            self._times.note_away(entry.entry_id)
+            await self._record_deferral(
+                entry, DeferDelivery(entry_id=entry.entry_id, wait_sec=AWAY_SECONDS, counts=False)
             )
         else:
             await self._reconnects.wait_for(channel, AWAY_SECONDS, since=seen)
 
     def _is_moot(self, entry: OutboxEntry) -> bool:
-        return entry.kind == "question" and not self._state.takes_response(entry.question_id) and not entry.paid
+        is_about_question = entry.kind in {"question", "reminder"}
+        return is_about_question and not self._state.takes_response(entry.question_id) and not entry.paid
 
     async def _send_once(self, channel: Channel, outgoing: OutgoingMessage, entry: OutboxEntry) -> str:
         """A piece that may have gone out more than a minute ago, or before a crash, is looked for first."""
-        age = timestamps.seconds_between(entry.planned_at, self._ledger.now())
-        if age > LOOK_AFTER_SECONDS or entry.entry_id not in self._begun_here:
+        age = self._times.seconds_since_begin(entry.entry_id)
+        if age is None or age > LOOK_AFTER_SECONDS:
             found = await channel.find(outgoing)
             if found is not None:
                 return found
@@ -228,16 +252,21 @@ class Outbox:
 
     async def _defer(self, entry: OutboxEntry, later: DeliveryLater) -> None:
         wait = self._backoff.delay(entry.attempts + 1, self._random.random)
-        if (
-            later.wait_sec > 0
-        ):  # a little more than the channel asked for, so that not all entries are sent at one moment
+        if later.wait_sec > 0:
+            # A little more than the channel asked for, so that not all entries are sent at one moment.
             wait = max(wait, later.wait_sec + self._random.random())
         log.warning(
             "delivery deferred", entry_id=entry.entry_id, error_code=later.code, attempts=entry.attempts + 1, wait=wait
         )
-        await self._ledger.record_durably(
-            DeferDelivery(entry_id=entry.entry_id, wait_sec=wait, code=later.code, must_wait=later.must_wait)
+        await self._record_deferral(
+            entry, DeferDelivery(entry_id=entry.entry_id, wait_sec=wait, code=later.code, must_wait=later.must_wait)
         )
+
+    async def _record_deferral(self, entry: OutboxEntry, command: DeferDelivery) -> None:
+        decision = self._ledger.apply_now(command)
+        if decision.events:
+            self._times.defer(entry, command.wait_sec)
+            await self._ledger.until_all_durable()
 
     def _outgoing_message(self, entry: OutboxEntry) -> OutgoingMessage:
         assert entry.plan is not None
@@ -261,6 +290,9 @@ class Outbox:
             reply_to=_answered_message(entry, job),
             thread_name=piece.thread,
             thread_from=entry.paid.get(str(index - 1), "") if piece.thread else "",
+            mentions=piece.mentions,
+            retries=piece.retries,
+            reminds_of=entry.question_id if entry.kind == "reminder" else "",
         )
 
 
@@ -276,8 +308,9 @@ def _last_known(state: State, entry: OutboxEntry, address: ConversationAddress, 
 
 
 def _answered_message(entry: OutboxEntry, job: Job | None) -> str:
-    """The message that an answer's first piece belongs under, where it goes back to the place it came from."""
+    """The message that an answer's first piece belongs under, where it goes back to the conversation it came from."""
     assert entry.plan is not None
     is_first = entry.kind == "answer" and entry.next_index == 0
     there = entry.plan.destination is not None and job is not None and entry.plan.destination == job.conversation
-    return job.message_id if job is not None and is_first and there else ""
+    written = written_message(job.message_id) if job is not None and is_first and there else None
+    return written or ""

@@ -1,12 +1,15 @@
 """Jobs and messages as the journal tells them, also when the state has forgotten them."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from fairlead.core import events as e
+from fairlead.core.decide.messages import quotation_in, quotation_of
 from fairlead.core.fold import apply
 from fairlead.core.ids import NO_SESSION, BlobName, JobId, SessionKeyText
+from fairlead.core.job_names import find_job_id
 from fairlead.core.keys import parse_session_key
 from fairlead.core.replies import Step, Story
 from fairlead.core.requests import Caller
@@ -23,11 +26,12 @@ REMEMBERED_LENGTH: Final = 4096
 
 
 class PastJob(msgspec.Struct, frozen=True):
-    """A job with all its texts."""
+    """A job with all its texts. `quotation` is the part of the prompt that is not the person's own."""
 
     job: Job
     prompt: str
     answer: str
+    quotation: str = ""
 
 
 class JobHistory:
@@ -37,9 +41,16 @@ class JobHistory:
         self._blobs = blobs
         self._prompts: dict[str, str] = {}
 
-    def remember(self, event: e.JournalEvent) -> None:
-        """Called with every durable fact. The state drops a prompt when its job ends, and most clients fetch the job
-        right after that: with the prompt kept here, nothing has to be read back for them."""
+    def note(self, _events: Sequence[e.JournalEvent]) -> None:
+        pass  # a prompt that is not durable yet stands in the state
+
+    def announce(self, events: Sequence[e.JournalEvent]) -> None:
+        """The state drops a prompt when its job ends, and most clients fetch the job right after that: with the prompt
+        kept here, nothing has to be read back for them."""
+        for event in events:
+            self._remember_prompt(event)
+
+    def _remember_prompt(self, event: e.JournalEvent) -> None:
         if isinstance(event, e.JobEnqueued | e.JobAmended):
             self._prompts.pop(event.job_id, None)
             if len(event.prompt) <= REMEMBERED_LENGTH:
@@ -49,12 +60,12 @@ class JobHistory:
 
     async def job(self, name: str) -> PastJob:
         """Raises E_JOB_NOT_FOUND for a job that the journal does not know."""
-        if not name.startswith("job_"):
-            raise error(Code.E_JOB_NOT_FOUND, f"{name[:60]!r} is no job id.")
-        job_id = JobId(name)
+        job_id = find_job_id(self._ledger.state.jobs, name)
+        if not job_id.startswith("job_"):
+            raise error(Code.E_JOB_NOT_FOUND, f"There is no job {name[:60]!r}.")
         kept = self._ledger.state.jobs.get(job_id)
         if kept is not None and kept.is_live:
-            return PastJob(kept, await self._text(kept.prompt, kept.prompt_blob), "")
+            return PastJob(kept, await self._text(kept.prompt, kept.prompt_blob), "", quotation_of(kept))
         if kept is not None and job_id in self._prompts and answer_entry_id(job_id) in self._ledger.state.outbox:
             return await self._from_state(kept, self._prompts[job_id])
         return await self._from_journal(job_id)
@@ -63,7 +74,8 @@ class JobHistory:
         """The state has a job's answer as long as it is owed."""
         answer = job.answer
         await self._ledger.until_all_durable()  # nobody is told of an end that a crash could undo
-        return PastJob(job, await self._text(prompt, job.prompt_blob), await self._text(answer, job.answer_blob))
+        words, told = await self._text(prompt, job.prompt_blob), await self._text(answer, job.answer_blob)
+        return PastJob(job, words, told, quotation_in(prompt, job))
 
     async def _from_journal(self, job_id: JobId) -> PastJob:
         recorded = [r for r in await self._history.lines_about([job_id]) if _is_about(r.event, job_id)]
@@ -71,14 +83,17 @@ class JobHistory:
         if told is None:
             raise error(Code.E_JOB_NOT_FOUND, f"There is no job {job_id!r}.")
         prompts = [r.event.prompt for r in recorded if isinstance(r.event, e.JobEnqueued | e.JobAmended)]
+        prompt = prompts[-1] if prompts else ""
         return PastJob(
             self._ledger.state.jobs.get(job_id, told),
-            await self._text(prompts[-1] if prompts else "", told.prompt_blob),
+            await self._text(prompt, told.prompt_blob),
             await self._text(told.answer, told.answer_blob),
+            quotation_in(prompt, told),
         )
 
     async def story(self, subject: str, caller: Caller) -> Story:
         """Every step of a job, or of a message. Raises E_MESSAGE_NOT_FOUND, also for a caller who may not see it."""
+        subject = find_job_id(self._ledger.state.jobs, subject)
         recorded = await self._history.lines_about([subject, answer_entry_id(JobId(subject))])
         became = [r.event.job_id for r in recorded if isinstance(r.event, e.JobEnqueued)]
         if not subject.startswith("job_") and became:
@@ -90,7 +105,7 @@ class JobHistory:
         steps = {r.seq: Step(r.seq, r.ts, type(r.event).__name__, describe_event(r.event)) for r in recorded}
         sessions = {key for r in recorded if (key := self._session_of(r.event))}
         if not steps or not all(may_see(self._ledger.state, key, caller) for key in sessions):
-            raise error(Code.E_MESSAGE_NOT_FOUND, f"The journal has no line about {subject[:80]!r}.")
+            raise error(Code.E_MESSAGE_NOT_FOUND, f"The journal has no entry about {subject[:80]!r}.")
         return Story(subject, tuple(steps[seq] for seq in sorted(steps)))
 
     def _session_of(self, event: e.JournalEvent) -> SessionKeyText:

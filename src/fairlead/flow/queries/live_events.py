@@ -5,15 +5,23 @@ A slow watcher holds up nobody: deltas that wait for it are joined, so that its 
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator, MutableSequence, Sequence
 
 from fairlead.core import events as e
 from fairlead.core.engine import EngineEvent, TextDelta, ThinkingDelta
-from fairlead.core.ids import JobId, QuestionId
-from fairlead.core.job_states import JobState
-from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionOpened, QuestionSettled
+from fairlead.core.ids import EntryId, JobId, QuestionId
+from fairlead.core.job_states import LIVE, JobState
+from fairlead.core.live import (
+    AgentActed,
+    AnswerSettled,
+    JobMoved,
+    LiveEvent,
+    QuestionOpened,
+    QuestionSettled,
+    RuleApplied,
+)
 from fairlead.core.read_models import question_view
-from fairlead.core.state import State
+from fairlead.core.state import Job, OpenQuestion, State, answered_job
 
 
 class Watch:
@@ -31,11 +39,7 @@ class Watch:
         return session_fits and (self._job_id is None or event.job_id == self._job_id)
 
     def give(self, event: LiveEvent) -> None:
-        joined = _join_deltas(self._backlog[-1], event) if self._backlog else None
-        if joined is not None:
-            self._backlog[-1] = joined
-        else:
-            self._backlog.append(event)
+        _add_joined(self._backlog, event)
         if self._sleeper is not None and not self._sleeper.done():
             self._sleeper.set_result(None)
 
@@ -48,8 +52,22 @@ class Watch:
             await self._sleeper
         return self._backlog.popleft()
 
+    def take_waiting(self) -> list[LiveEvent]:
+        """Everything that waits for this watcher, without waiting for more."""
+        waiting = list(self._backlog)
+        self._backlog.clear()
+        return waiting
+
     async def aclose(self) -> None:
         self._live_events.leave(self)
+
+
+def _add_joined(waiting: MutableSequence[LiveEvent], event: LiveEvent) -> None:
+    joined = _join_deltas(waiting[-1], event) if waiting else None
+    if joined is not None:
+        waiting[-1] = joined
+    else:
+        waiting.append(event)
 
 
 def _join_deltas(last: LiveEvent, event: LiveEvent) -> LiveEvent | None:
@@ -65,9 +83,22 @@ def _join_deltas(last: LiveEvent, event: LiveEvent) -> LiveEvent | None:
 
 
 class LiveEvents:
+    """The one place from which watchers are told, so that each of them hears of a job in the order of what happened.
+
+    1. What a fact shows is read off the state in the step that applies it, and told when it is durable.
+    2. What an agent does is told at once, unless a fact about its job is not told yet: then right behind that fact.
+       So an agent waits for nobody, and its words wait for the sync of a fact of their own job at most.
+    """
+
     def __init__(self, state: State) -> None:
         self._state = state
         self._watches: set[Watch] = set()
+        self._untold: deque[list[LiveEvent]] = deque()
+        """For each batch of facts that is not durable yet: what it shows, and what agents did since."""
+        self._last_untold: dict[str, list[LiveEvent]] = {}
+        """For each job with facts among them, the last of those batches."""
+        self._moves: dict[str, JobMoved] = {job.job_id: self._move(job, job.state) for job in _live_jobs(state)}
+        self._questions = {q.question_id: self._make_opened(q) for q in state.open_questions()}
 
     def watch(self, *, session_key: str | None = None, job_id: str | None = None) -> Watch:
         watch = Watch(self, session_key, job_id)
@@ -77,60 +108,120 @@ class LiveEvents:
     def leave(self, watch: Watch) -> None:
         self._watches.discard(watch)
 
+    def told_so_far(self) -> list[LiveEvent]:
+        """Of every job that lives as far as watchers were told: its last move, then its open questions."""
+        return [*self._moves.values(), *self._questions.values()]
+
     def agent_acted(self, job_id: str, session_key: str, event: EngineEvent) -> None:
-        if self._watches:
+        behind = self._last_untold.get(job_id)
+        if behind is not None:
+            _add_joined(behind, AgentActed(job_id, session_key, event))
+        elif self._watches:
             self._publish(AgentActed(job_id, session_key, event))
 
-    def announce(self, event: e.JournalEvent) -> None:
-        """Called with each durable fact: publish its live event, if it has one."""
-        if not self._watches:
-            return
+    def note(self, events: Sequence[e.JournalEvent]) -> None:
+        shown = [live for event in events for live in self._describe(event)]
+        self._untold.append(shown)
+        for live in shown:
+            self._last_untold[live.job_id] = shown
+
+    def announce(self, _events: Sequence[e.JournalEvent]) -> None:
+        shown = self._untold.popleft()
+        for live in shown:
+            if self._last_untold.get(live.job_id) is shown:
+                del self._last_untold[live.job_id]
+            self._remember(live)
+            self._publish(live)
+
+    def _describe(self, event: e.JournalEvent) -> Iterator[LiveEvent]:
         match event:
             case e.JobEnqueued():
-                self._announce_move(event.job_id, "queued")
+                yield from self._show_move(event.job_id, "queued")
             case e.JobStarted() | e.JobContinued():
-                self._announce_move(event.job_id, "running")
+                yield from self._show_move(event.job_id, "running")
             case e.JobCompleted():
-                self._announce_move(event.job_id, "success")
+                yield from self._show_move(event.job_id, "success")
             case e.JobFailed():
-                self._announce_move(event.job_id, "failed")
+                yield from self._show_move(event.job_id, "failed")
             case e.JobCancelled():
-                self._announce_move(event.job_id, "cancelled")
+                yield from self._show_move(event.job_id, "cancelled")
             case e.JobWithdrawn():
-                self._announce_move(event.job_id, "withdrawn")
+                yield from self._show_move(event.job_id, "withdrawn")
             case e.JobMarkedUnknownAfterCrash():
-                self._announce_move(event.job_id, "unknown_after_crash")
+                yield from self._show_move(event.job_id, "unknown_after_crash")
             case e.QuestionAsked():
-                self._announce_move(event.job_id, "waiting")
-                self._announce_question(event.question_id, QuestionOpened)
+                yield from self._show_move(event.job_id, "waiting")
+                yield from self._show_question(event.question_id, self._make_opened)
             case e.QuestionAnswered() | e.QuestionClosed():
-                self._announce_question(event.question_id, QuestionSettled)
+                yield from self._show_question(event.question_id, self._make_settled)
+            case e.StandingRuleUsed():
+                yield from self._show_rule(event)
+            case e.PieceDelivered() | e.DeliveryAcknowledged():
+                yield from self._show_answer(event.entry_id, is_delivered=True)
+            case e.DeliveryAbandoned():
+                yield from self._show_answer(event.entry_id, is_delivered=False)
             case _:
                 pass
 
-    def _announce_move(self, job_id: JobId, state: JobState) -> None:
+    def _show_move(self, job_id: JobId, state: JobState) -> Iterator[LiveEvent]:
         job = self._state.jobs.get(job_id)
-        if job is None:
-            return
+        if job is not None:
+            yield self._move(job, state)
+
+    def _move(self, job: Job, state: JobState) -> JobMoved:
         queue = self._state.sessions[job.session_key].queue
-        self._publish(
-            JobMoved(
-                job_id=job_id,
-                session_key=job.session_key,
-                state=state,
-                position=queue.index(job_id) if job_id in queue else 0,
-                runtime=job.runtime or "",
-                error_code=job.error_code or "" if state in {"failed", "unknown_after_crash"} else "",
-                error_message=job.error_message or "" if state == "failed" else "",
-            )
+        return JobMoved(
+            job_id=job.job_id,
+            session_key=job.session_key,
+            state=state,
+            position=queue.index(job.job_id) if job.job_id in queue else 0,
+            runtime=job.runtime or "",
+            error_code=job.error_code or "" if state in {"failed", "unknown_after_crash"} else "",
+            error_message=job.error_message or "" if state == "failed" else "",
         )
 
-    def _announce_question(self, question_id: QuestionId, kind: type[QuestionOpened | QuestionSettled]) -> None:
+    def _show_question(
+        self, question_id: QuestionId, make: Callable[[OpenQuestion], QuestionOpened | QuestionSettled]
+    ) -> Iterator[LiveEvent]:
         question = self._state.questions.get(question_id)
         if question is not None:
-            self._publish(kind(question.job_id, question.session_key, question_view(self._state, question)))
+            yield make(question)
+
+    def _show_rule(self, used: e.StandingRuleUsed) -> Iterator[LiveEvent]:
+        job = self._state.jobs.get(used.job_id)
+        if job is not None:
+            yield RuleApplied(job.job_id, job.session_key, used.number, used.offer)
+
+    def _make_opened(self, question: OpenQuestion) -> QuestionOpened:
+        return QuestionOpened(question.job_id, question.session_key, question_view(self._state, question))
+
+    def _make_settled(self, question: OpenQuestion) -> QuestionSettled:
+        return QuestionSettled(question.job_id, question.session_key, question_view(self._state, question))
+
+    def _show_answer(self, entry_id: EntryId, *, is_delivered: bool) -> Iterator[LiveEvent]:
+        """An entry that is still in the outbox has more pieces to come."""
+        job = self._state.jobs.get(answered_job(entry_id))
+        if job is not None and entry_id not in self._state.outbox:
+            yield AnswerSettled(job.job_id, job.session_key, is_delivered)
+
+    def _remember(self, live: LiveEvent) -> None:
+        match live:
+            case JobMoved() if live.state in LIVE:
+                self._moves[live.job_id] = live
+            case JobMoved():
+                self._moves.pop(live.job_id, None)
+            case QuestionOpened():
+                self._questions[live.question.question_id] = live
+            case QuestionSettled():
+                self._questions.pop(live.question.question_id, None)
+            case AgentActed() | AnswerSettled() | RuleApplied():
+                pass
 
     def _publish(self, event: LiveEvent) -> None:
         for watch in self._watches:
             if watch.wants(event):
                 watch.give(event)
+
+
+def _live_jobs(state: State) -> Iterator[Job]:
+    return (job for job in state.jobs.values() if job.is_live)

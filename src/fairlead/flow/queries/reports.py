@@ -1,10 +1,16 @@
 """Reports on sessions and projects, drawn from the state, and the session that a caller's command is about."""
 
+from typing import Final
+
 from fairlead.core import timestamps
 from fairlead.core.ids import JobId
-from fairlead.core.replies import LastJob, ProjectReport, SessionRow, StatusReport
+from fairlead.core.job_names import job_number
+from fairlead.core.replies import JobRow, LastJob, ProjectReport, SessionRow, StatusReport
 from fairlead.core.requests import Caller
 from fairlead.core.state import RETRYABLE, Job, Project, Session, State, resume_slot, session_state
+from fairlead.render.safe_text import one_line
+
+ROW_LENGTH: Final = 80
 
 
 def session_of_caller(state: State, caller: Caller, now: str) -> Session | None:
@@ -24,6 +30,7 @@ def status_report(state: State, session: Session, *, can_ask: bool) -> StatusRep
     return StatusReport(
         session_id=session.session_id,
         session_key=session.session_key,
+        session_key_name=session.session_key,
         project=session.project,
         tool=session.runtime,
         resume_key=resume_key,
@@ -35,13 +42,34 @@ def status_report(state: State, session: Session, *, can_ask: bool) -> StatusRep
         retry_job_id=last.job_id if last is not None and last.state in RETRYABLE else None,
         can_ask=can_ask,
         cost_usd=session.cost_usd,
+        running_since=_running_since(state, session),
     )
+
+
+def _running_since(state: State, session: Session) -> str:
+    running = state.jobs.get(session.running_job_id or session.agent_job_id or JobId(""))
+    return "" if running is None else running.started_at or ""
 
 
 def _last_job(job: Job) -> LastJob:
     finished = job.finished_at or job.enqueued_at
     seconds = timestamps.seconds_between(job.started_at, finished) if job.started_at else 0.0
     return LastJob(job.job_id, job.state, seconds, finished)
+
+
+def job_row(job: Job, prompt: str, now: str) -> JobRow:
+    until = now if job.is_live else job.finished_at or now
+    return JobRow(
+        job_id=job.job_id,
+        number=job_number(job.job_id),
+        state=job.state,
+        prompt=one_line(prompt, ROW_LENGTH),
+        project=job.project,
+        tool=job.runtime or "",
+        enqueued_at=job.enqueued_at,
+        seconds=max(0.0, timestamps.seconds_between(job.started_at, until)) if job.started_at else 0.0,
+        error_code=job.error_code or "",
+    )
 
 
 def project_report(state: State, project: Project, now: str) -> ProjectReport:

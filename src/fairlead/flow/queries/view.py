@@ -1,12 +1,16 @@
 """The way to look, as `ports.View` describes it: everything is read from the state and given as a read model."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from fairlead.core import timestamps
 from fairlead.core.command_spec import Choice, ChoiceSource
 from fairlead.core.conversation import ConversationRef, SessionBindingRecord
 from fairlead.core.ids import BindingId, JobId, MessageId, QuestionId, SessionKeyText
+from fairlead.core.job_names import job_number, short_name
 from fairlead.core.job_states import RETRYABLE
+from fairlead.core.keys import SessionKey
+from fairlead.core.live import LiveEvent
 from fairlead.core.message_outcomes import MessageOutcome
 from fairlead.core.read_models import (
     counts,
@@ -15,6 +19,7 @@ from fairlead.core.read_models import (
     project_view,
     question_view,
     queued_jobs,
+    refused_lately,
     session_view,
 )
 from fairlead.core.requests import Caller
@@ -23,32 +28,41 @@ from fairlead.core.views import (
     ConversationView,
     Counts,
     JobView,
+    LatencyView,
     ProjectView,
     QuestionView,
+    RefusedMessage,
     SessionView,
 )
-from fairlead.core.visibility import may_see
+from fairlead.core.visibility import may_see, visible_rules
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.queries.job_history import JobHistory
+from fairlead.flow.queries.latencies import Latencies
 from fairlead.flow.queries.live_events import LiveEvents, Watch
 from fairlead.flow.queries.reports import session_of_caller
 from fairlead.ports import AgentInfo, Runtime
+from fairlead.render.rules import rule_words
+from fairlead.render.safe_text import one_line
 from fairlead.render.words import pick_language
+
+CHOICE_LENGTH: Final = 50
 
 
 class FlowView:
     def __init__(
         self,
+        *,
         ledger: Ledger,
         live_events: LiveEvents,
+        latencies: Latencies,
         job_history: JobHistory,
         runtimes: Mapping[str, Runtime],
-        *,
         default_language: str,
     ) -> None:
         self._ledger = ledger
         self._state = ledger.state
         self._live_events = live_events
+        self._latencies = latencies
         self._job_history = job_history
         self._runtimes = runtimes
         self._default_language = default_language
@@ -58,6 +72,10 @@ class FlowView:
         return self._state.state_id
 
     @property
+    def founding_time(self) -> str:
+        return self._state.founded_at
+
+    @property
     def seq(self) -> int:
         return self._state.seq
 
@@ -65,12 +83,12 @@ class FlowView:
 
     def choices(self, source: ChoiceSource, typed: str, caller: Caller) -> list[Choice]:
         wanted = typed.strip().lower()
-        return [c for c in self._all_choices(source, caller) if wanted in (c.label or c.value).lower()]
+        return [c for c in self._all_choices(source, caller) if wanted in f"{c.value} {c.label}".lower()]
 
     def _all_choices(self, source: ChoiceSource, caller: Caller) -> list[Choice]:
         state = self._state
         here = state.session_for(caller.conversation, caller.session_key, self._ledger.now())
-        projects = [p for p in sorted(state.projects.values(), key=lambda p: p.number) if not p.disabled]
+        projects = [p for p in state.listed_projects() if not p.disabled]
         match source:
             case "project":
                 return _choices(p.name for p in projects)
@@ -78,7 +96,8 @@ class FlowView:
                 return [Choice(str(p.number), f"{p.number}: {p.name}") for p in projects]
             case "tool":
                 project = state.projects.get(here.project) if here is not None else None
-                return _choices(project.enabled_runtimes if project is not None else self._ledger.limits.runtimes)
+                available = self._ledger.limits.runtimes
+                return _choices(available if project is None else _those_in(available, project.enabled_runtimes))
             case "any_tool":
                 return _choices(self._ledger.limits.runtimes)
             case "session":
@@ -89,11 +108,25 @@ class FlowView:
                     j for j in state.jobs.values() if j.state in RETRYABLE and may_see(state, j.session_key, caller)
                 ]
                 failed.sort(key=lambda j: (here is not None and j.session_key == here.session_key, j.finished_at or ""))
-                return _choices(j.job_id for j in reversed(failed))
+                return [_job_choice(j) for j in reversed(failed)]
+            case "rule":
+                rules = visible_rules(state, caller)
+                return [Choice(str(r.number), f"{r.number}: {rule_words(r.offer)} · {r.project}"[:100]) for r in rules]
+            case "job" | "live":
+                return [_job_choice(j) for j in self._jobs_here(caller) if source == "job" or j.is_live]
             case "model":
                 return _choices(self._agent(caller).models)
             case "mode":
                 return _choices(self._agent(caller).modes)
+            case "agent_command":
+                offered = self._agent(caller).commands
+                return [Choice(c.name, f"/{c.name}: {c.description or c.hint}"[:100].rstrip(": ")) for c in offered]
+
+    def _jobs_here(self, caller: Caller) -> list[Job]:
+        """The jobs of the caller's session, newest first."""
+        here = self._state.session_for(caller.conversation, caller.session_key, self._ledger.now())
+        jobs = [j for j in self._state.jobs.values() if here is not None and j.session_key == here.session_key]
+        return sorted(jobs, key=lambda j: job_number(j.job_id), reverse=True)
 
     def _agent(self, caller: Caller) -> AgentInfo:
         session = session_of_caller(self._state, caller, self._ledger.now())
@@ -118,20 +151,29 @@ class FlowView:
         address = conversation.address
         return self._views(j for j in queued_jobs(self._state) if j.conversation.address == address)
 
+    def has_room(self, conversation: ConversationRef, session_key: SessionKey) -> bool:
+        session = self._state.session_for(conversation, session_key, self._ledger.now())
+        return session is None or len(session.queue) < self._ledger.limits.max_queue_per_session
+
     def unsettled_jobs(self, channel: str) -> list[JobView]:
         outbox = self._state.outbox
         return self._views(j for j in self._jobs_of(channel) if j.is_live or answer_entry_id(j.job_id) in outbox)
 
-    def jobs_ended_last(self, channel: str, *, within_sec: float) -> list[JobView]:
-        ended = (j.finished_at for j in self._state.jobs.values() if j.state != "unknown_after_crash")
-        latest = max(filter(None, ended), default=None)
+    def jobs_ended_last(self, channel: str, *, within_sec: float, at_least: int = 0) -> list[JobView]:
+        ended = sorted((j for j in self._state.jobs.values() if j.finished_at), key=lambda j: j.ended_number)
+        latest = next((j.finished_at for j in reversed(ended) if j.state != "unknown_after_crash"), None)
         if latest is None:
             return []
+        here = [job for job in ended if job.conversation.channel == channel]
+        certain = len(here) - at_least
         return self._views(
             job
-            for job in self._jobs_of(channel)
-            if job.finished_at and timestamps.seconds_between(job.finished_at, latest) <= within_sec
+            for number, job in enumerate(here)
+            if number >= certain or timestamps.seconds_between(job.finished_at or "", latest) <= within_sec
         )
+
+    def refused_lately(self, channel: str, *, most: int) -> list[RefusedMessage]:
+        return refused_lately(self._state, channel, most)
 
     def _jobs_of(self, channel: str) -> Iterator[Job]:
         return (job for job in self._state.jobs.values() if job.conversation.channel == channel)
@@ -145,9 +187,9 @@ class FlowView:
 
     def unfetched_jobs(self, conversation: ConversationRef) -> list[str]:
         return [
-            d.job_id
-            for d in self._state.outbox.values()
-            if d.kind == "answer" and d.awaits_fetching and d.requester.address == conversation.address
+            entry.job_id
+            for entry in self._state.outbox.values()
+            if entry.kind == "answer" and entry.awaits_fetching and entry.requester.address == conversation.address
         ]
 
     # --- questions
@@ -184,7 +226,7 @@ class FlowView:
         return last_message_seen(self._state, conversation)
 
     def projects(self) -> list[ProjectView]:
-        return [project_view(p) for p in sorted(self._state.projects.values(), key=lambda p: p.number)]
+        return [project_view(p) for p in self._state.listed_projects()]
 
     def language_of(self, person: str) -> str:
         return pick_language(self.locale_of(person), self._default_language)
@@ -198,12 +240,31 @@ class FlowView:
     def watch(self, *, session_key: str | None = None, job_id: str | None = None) -> Watch:
         return self._live_events.watch(session_key=session_key, job_id=job_id)
 
+    def told_so_far(self) -> list[LiveEvent]:
+        return self._live_events.told_so_far()
+
     def counts(self) -> Counts:
         return counts(self._state)
+
+    def latencies(self) -> list[LatencyView]:
+        return self._latencies.views()
 
 
 def _choices(values: Iterable[str]) -> list[Choice]:
     return [Choice(value) for value in values]
+
+
+def _job_choice(job: Job) -> Choice:
+    said = one_line(job.prompt or job.result_excerpt or "", CHOICE_LENGTH)
+    words = " · ".join(filter(None, (short_name(job.job_id), job.state.replace("_", " "), job.error_code, said)))
+    return Choice(job.job_id, words)
+
+
+def _those_in(available: Iterable[str], enabled: Iterable[str]) -> list[str]:
+    """The agents of a project that are there; where none is, all of its agents, so that the list is not empty."""
+    listed = list(enabled)
+    there = frozenset(available)
+    return [name for name in listed if name in there] or listed
 
 
 def _conversation_view(binding: SessionBindingRecord) -> ConversationView:

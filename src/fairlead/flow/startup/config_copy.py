@@ -1,6 +1,7 @@
 """Keeps config.json, the readable copy, up to date with the journal. While a person edits it, the file is left alone:
 the next start takes the edits over."""
 
+from fairlead.core.agents import ConfiguredAgent
 from fairlead.core.state import State
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.startup.machine import ConfigCopy
@@ -25,6 +26,7 @@ async def update_config(ledger: Ledger, config: ConfigCopy) -> None:
         await config.write(shown)
 
 
-def _stamps(state: State) -> tuple[str, tuple[tuple[str, str], ...]]:
+def _stamps(state: State) -> tuple[str, tuple[tuple[str, str], ...], tuple[ConfiguredAgent, ...]]:
     """Changes whenever a part of the state changes that the copy shows."""
-    return state.owner_id, tuple((p.name, p.updated_at) for p in state.projects.values())
+    projects = tuple((p.name, p.updated_at) for p in state.listed_projects())
+    return state.owner_id, projects, tuple(state.agents.values())

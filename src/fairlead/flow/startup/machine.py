@@ -2,10 +2,11 @@
 
 from collections.abc import Coroutine, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
+from fairlead.core.decide.agents import ConfigureAgent, RemoveAgent
 from fairlead.core.decide.projects import CreateProject, UpdateProject
 from fairlead.core.state import State
 from fairlead.errors import FairleadError
@@ -32,17 +33,22 @@ class HandEdits(Protocol):
     def owner_id(self) -> str: ...
 
     @property
-    def commands(self) -> Sequence[CreateProject | UpdateProject]: ...
+    def agents(self) -> Sequence[ConfigureAgent | RemoveAgent]: ...
+
+    @property
+    def projects(self) -> Sequence[CreateProject | UpdateProject]: ...
 
 
 class ConfigCopy(Protocol):
-    """The readable copy of owner and projects, config.json."""
+    """The readable copy of owner, projects and agents, config.json."""
 
     def read_edits(self, state: State, directories: Directories) -> HandEdits:
         """Raises E_CONFIG for a file that cannot be understood."""
         ...
 
-    def explain_refusal(self, project: str, problem: FairleadError) -> FairleadError:
+    def explain_refusal(
+        self, section: Literal["projects", "agents"], name: str, problem: FairleadError
+    ) -> FairleadError:
         """The refusal of an edit, with the line of the file where it stands."""
         ...
 
@@ -105,7 +111,9 @@ class Machine(Protocol):
         """End every process that an agent of this state left behind; they are gone when this returns."""
         ...
 
-    def forget_unnamed_blobs(self, state: State) -> None: ...
+    def forget_unnamed_files(self, state: State) -> None:
+        """Remove the blobs, and the files in sessions' inboxes, that the state needs no more."""
+        ...
 
     def make_channels(self, flow: Flow, adapters: Adapters) -> Sequence[ChannelStart]:
         """Registers every channel in `adapters`, and returns those that take part in the start."""

@@ -1,9 +1,12 @@
 """The steps of a start that change the state: found it, begin the service, mark interrupted jobs, register projects."""
 
+from typing import Final
+
 import msgspec
 
+from fairlead.core.agents import ECHO
 from fairlead.core.decide.job_ends import MarkInterrupted
-from fairlead.core.decide.projects import AddProject, UpdateProject
+from fairlead.core.decide.projects import AddProject, FollowAgents, UpdateProject
 from fairlead.core.decide.sessions import BeginService, FoundState
 from fairlead.core.events import JobMarkedUnknownAfterCrash
 from fairlead.core.ids import JobId
@@ -11,6 +14,8 @@ from fairlead.core.state import Project
 from fairlead.flow.ledger import Ledger
 from fairlead.observe import log
 from fairlead.ports import Directories
+
+LISTED: Final = "PROJECTS"
 
 
 class ProjectSources(msgspec.Struct, frozen=True):
@@ -20,8 +25,12 @@ class ProjectSources(msgspec.Struct, frozen=True):
     root: str = ""
 
 
-async def found_state_and_begin(ledger: Ledger, *, state_id: str, version: str, pid: int, owner_id: str) -> None:
+async def found_state(ledger: Ledger, state_id: str, version: str) -> None:
     await ledger.record_durably(FoundState(state_id, version))
+
+
+async def found_state_and_begin(ledger: Ledger, *, state_id: str, version: str, pid: int, owner_id: str) -> None:
+    await found_state(ledger, state_id, version)
     await ledger.record_durably(BeginService(version, pid, owner_id))
 
 
@@ -30,7 +39,7 @@ async def mark_interrupted(ledger: Ledger) -> list[JobId]:
     decision = await ledger.record_durably(MarkInterrupted())
     jobs = [e.job_id for e in decision.events if isinstance(e, JobMarkedUnknownAfterCrash)]
     for job_id in jobs:
-        log.warning("interrupted by the last stop", job_id=job_id, error_code="E_UNKNOWN_AFTER_CRASH")
+        log.warning("interrupted by the last shutdown", job_id=job_id, error_code="E_UNKNOWN_AFTER_CRASH")
     return jobs
 
 
@@ -38,12 +47,23 @@ async def register_projects(ledger: Ledger, sources: ProjectSources, directories
     """Register the projects of the settings, and see which paths came or went. Returns notes for a person."""
     notes: list[str] = []
     for path in sources.listed:
-        notes += await _register(ledger, path, "PROJECTS", directories)
+        notes += await _register(ledger, path, LISTED, directories)
     for path in _below(sources.root, directories, notes):
         notes += await _register(ledger, path, "FAIRLEAD_PROJECT_ROOT", directories)
-    for project in list(ledger.state.projects.values()):
+    for project in ledger.state.listed_projects():
         notes += await _recheck(ledger, project, directories)
-    return notes
+    return [*notes, *await _follow_agents(ledger)]
+
+
+async def _follow_agents(ledger: Ledger) -> list[str]:
+    """Projects get the agents that were installed since the last start. Says which project left echo for one."""
+    before = {project.name: project.default_runtime for project in ledger.state.listed_projects()}
+    await ledger.record_durably(FollowAgents())
+    return [
+        f"{project.default_runtime} is installed now: project {project.name} uses it instead of {ECHO}."
+        for project in ledger.state.listed_projects()
+        if project.default_runtime != before[project.name]
+    ]
 
 
 def _below(root: str, directories: Directories, notes: list[str]) -> list[str]:
@@ -60,8 +80,10 @@ async def _register(ledger: Ledger, path: str, source: str, directories: Directo
     facts = directories.inspect(path)
     if facts.problem:
         log.warning("project not registered", source=source, path=path, message=facts.problem)
-        return [f"{source}: {facts.problem} It is left out."]
-    await ledger.record_durably(AddProject(facts, source))
+        return [f"{source}: {facts.problem} It is ignored."]
+    decision = await ledger.record_durably(AddProject(facts, source))
+    if source == LISTED and ledger.state.projects[decision.project].removed:
+        return [f"{source} names {path}, which was removed. /project add {path} registers it again."]
     return []
 
 
@@ -82,4 +104,4 @@ async def _recheck(ledger: Ledger, project: Project, directories: Directories) -
             args=project.default_args,
         )
     )
-    return still_gone or [f"Project {project.name} is there again."]
+    return still_gone or [f"Project {project.name} is available again."]

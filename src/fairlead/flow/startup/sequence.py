@@ -10,15 +10,18 @@ Until step 12 nobody but these steps changes the state: no worker runs, no chann
 the steps before it may wait for the disk as often as they like, and what they find stays as they found it.
 """
 
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Generator, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from typing import Literal
 
 import msgspec
 
+from fairlead.core.decide.agents import RemoveAgent
 from fairlead.errors import FairleadError
 from fairlead.flow.assembly import Adapters, Flow
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.startup import recovery
+from fairlead.flow.startup.config_copy import update_config
 from fairlead.flow.startup.machine import ChannelStart, ConfigCopy, HandEdits, Machine
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log
@@ -40,7 +43,7 @@ async def start(machine: Machine, stack: AsyncExitStack) -> Started:
     edits = machine.config.read_edits(adapters.state, adapters.directories)
     await begin_service(machine, flow.ledger, edits)
     notes = [*machine.reports(), *end_left_over_agents(machine, flow.ledger)]
-    await take_over_hand_edits(machine.config, flow.ledger, edits)
+    await take_over_hand_edits(machine.config, flow, edits)
     notes += await register_projects(machine, flow.ledger, adapters)
     notes += await mark_interrupted_jobs(flow.ledger)
     await tidy_files(machine, flow.ledger)
@@ -52,6 +55,17 @@ async def start(machine: Machine, stack: AsyncExitStack) -> Started:
     run_channels(channels, owner)
     await machine.serve(stack)
     return Started(flow=flow, adapters=adapters, notes=tuple(notes))
+
+
+async def open_alone(machine: Machine, stack: AsyncExitStack) -> Flow:
+    """Steps 1 and 2: for a command line that records a fact while no daemon runs. Nothing runs here: the next start
+    takes over hand edits and marks interrupted jobs. The readable copy is up to date when `stack` is left."""
+    take_lock(machine, stack)
+    flow = Flow(open_state(machine, stack))
+    facts = machine.start_facts()
+    await recovery.found_state(flow.ledger, flow.ledger.state.state_id or facts.new_state_id, facts.version)
+    stack.push_async_callback(update_config, flow.ledger, machine.config)
+    return flow
 
 
 def take_lock(machine: Machine, stack: AsyncExitStack) -> None:
@@ -83,16 +97,28 @@ def end_left_over_agents(machine: Machine, ledger: Ledger) -> list[str]:
     ended = machine.end_left_over_agents(ledger.state.state_id)
     for process in ended:
         log.warning("left over process ended", pid=process.pid, command=process.command[:200])
-    return [f"{len(ended)} agent process(es) of the last run were still there and have been ended."] if ended else []
+    return [f"{len(ended)} agent process(es) of the last run were still running and have been ended."] if ended else []
 
 
-async def take_over_hand_edits(config: ConfigCopy, ledger: Ledger, edits: HandEdits) -> None:
-    """Before the settings' projects: a project that a person renamed or moved by hand is then known to them."""
-    for command in edits.commands:
-        try:
-            await ledger.record_durably(command)
-        except FairleadError as problem:
-            raise config.explain_refusal(command.name, problem) from None
+async def take_over_hand_edits(config: ConfigCopy, flow: Flow, edits: HandEdits) -> None:
+    """Before the settings' projects: a project that a person renamed or moved by hand is then known to them. Agents
+    come before projects: a project may allow an agent that the same edit adds."""
+    for change in edits.agents:
+        name = change.name if isinstance(change, RemoveAgent) else change.agent.name
+        with _explain_refusal(config, "agents", name):
+            await flow.ledger.record_durably(change)
+        await flow.agent_runtimes.follow()
+    for command in edits.projects:
+        with _explain_refusal(config, "projects", command.name):
+            await flow.ledger.record_durably(command)
+
+
+@contextmanager
+def _explain_refusal(config: ConfigCopy, section: Literal["projects", "agents"], name: str) -> Generator[None]:
+    try:
+        yield
+    except FairleadError as problem:
+        raise config.explain_refusal(section, name, problem) from None
 
 
 async def register_projects(machine: Machine, ledger: Ledger, adapters: Adapters) -> list[str]:
@@ -106,12 +132,12 @@ async def mark_interrupted_jobs(ledger: Ledger) -> list[str]:
     interrupted = await recovery.mark_interrupted(ledger)
     if not interrupted:
         return []
-    return [f"Interrupted by the last stop: {', '.join(interrupted)}. `/retry JOB` runs one again."]
+    return [f"Interrupted by the last shutdown or crash: {', '.join(interrupted)}. `/retry JOB` runs one again."]
 
 
 async def tidy_files(machine: Machine, ledger: Ledger) -> None:
-    """Blobs that no live fact names go before anything can write new ones; the readable copy says what is so now."""
-    machine.forget_unnamed_blobs(ledger.state)
+    """Files that no live fact names go before anything can write new ones; the readable copy says what is so now."""
+    machine.forget_unnamed_files(ledger.state)
     await machine.config.write(machine.config.encode(ledger.state))
 
 

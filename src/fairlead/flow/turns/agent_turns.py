@@ -47,37 +47,39 @@ class AgentTurns:
 
     async def run(self, watch_over: WatchOver) -> None:
         """For ever: begin a job with the first event of each turn, and feed it the rest."""
-        async with TaskOwner(f"unasked {self._runtime.name}") as owner:
+        async with TaskOwner(f"agent turns {self._runtime.name}") as owner:
             while True:
-                async with aclosing(self._listen()) as unasked_events:
-                    async for unasked in unasked_events:
-                        self._pass_on(unasked, owner, watch_over)
+                async with aclosing(self._listen()) as initiated_events:
+                    async for initiated in initiated_events:
+                        self._pass_on(initiated, owner, watch_over)
                 await asyncio.sleep(LISTEN_AGAIN_SECONDS)
 
     async def _listen(self) -> AsyncGenerator[AgentInitiated]:
         try:
-            async for unasked in self._runtime.watch_agent_turns():
-                yield unasked
+            async for initiated in self._runtime.watch_agent_turns():
+                yield initiated
         except Exception as fault:  # a runtime that breaks here loses its own turns for a while, and nobody else's
             log_failure("a runtime broke while it was listened to", fault, runtime=self._runtime.name)
 
-    def _pass_on(self, unasked: AgentInitiated, owner: TaskOwner, watch_over: WatchOver) -> None:
-        stream = self._streams.get(unasked.turn_id) or self._begin(unasked, owner, watch_over)
+    def _pass_on(self, initiated: AgentInitiated, owner: TaskOwner, watch_over: WatchOver) -> None:
+        stream = self._streams.get(initiated.turn_id) or self._begin(initiated, owner, watch_over)
         if stream is None:
             return
-        stream.put(unasked.event)
-        if isinstance(unasked.event, TurnEnded | TurnFailed):
-            del self._streams[unasked.turn_id]
+        stream.put(initiated.event)
+        if isinstance(initiated.event, TurnEnded | TurnFailed):
+            del self._streams[initiated.turn_id]
 
-    def _begin(self, unasked: AgentInitiated, owner: TaskOwner, watch_over: WatchOver) -> AgentStream | None:
-        decision = self._ledger.apply_now(BeginAgentTurn(unasked.session_key, unasked.generation, unasked.turn_id))
+    def _begin(self, initiated: AgentInitiated, owner: TaskOwner, watch_over: WatchOver) -> AgentStream | None:
+        decision = self._ledger.apply_now(
+            BeginAgentTurn(initiated.session_key, initiated.generation, initiated.turn_id, self._runtime.name)
+        )
         if decision.refusal is not None:
-            log_failure("an agent spoke unasked, and nobody is there to hear it", decision.refusal)
+            log_failure("an agent began a turn by itself, and its session is gone", decision.refusal)
             return None
         if decision.duplicate:
             return None
         stream = AgentStream()
-        self._streams[unasked.turn_id] = stream
+        self._streams[initiated.turn_id] = stream
         turn = self._make_turn(self._ledger.state.jobs[decision.job_id], self._runtime, stream.open)
         owner.start(watch_over(turn), name=decision.job_id)
         return stream

@@ -1,12 +1,13 @@
 """The invocation of a job's agent: its prompt, directory, files and permissions. Starts no agent."""
 
-from fairlead.core.decide.messages import StoreAttachments
+from fairlead.core.decide.messages import StoreAttachments, has_foreign_text
 from fairlead.core.engine import InputFile, Invocation
 from fairlead.core.read_models import job_view
 from fairlead.core.state import Job, Project
 from fairlead.errors import Code, error
 from fairlead.flow.ledger import Ledger
-from fairlead.ports import AttachmentFetcher, Blobs, Directories
+from fairlead.kit.file_names import clean_name
+from fairlead.ports import AttachmentFetcher, Blobs, Directories, SessionInboxes
 
 
 class InvocationMaker:
@@ -15,14 +16,16 @@ class InvocationMaker:
     def __init__(
         self,
         ledger: Ledger,
+        *,
         blobs: Blobs,
+        inboxes: SessionInboxes,
         directories: Directories,
         fetcher: AttachmentFetcher | None,
-        *,
         workspaces: str,
     ) -> None:
         self._ledger = ledger
         self._blobs = blobs
+        self._inboxes = inboxes
         self._directories = directories
         self._fetcher = fetcher
         self._workspaces = workspaces
@@ -34,11 +37,14 @@ class InvocationMaker:
             raise error(Code.E_INVALID_PATH, f"Project {job.project}: {problem}")
         prompt = (await self._blobs.get(job.prompt_blob)).decode() if job.prompt_blob else job.prompt
         await self._fetch_attachments(job, started_seq)
+        files = await self._inboxes.lay_out(job.session_key, job.job_id, job.attachments)
         # The project is looked at last: an administrator may have changed it while the files were fetched.
         project = self._ledger.state.projects.get(job.project)
+        if project is not None and project.removed:
+            raise error(Code.E_PROJECT_NOT_FOUND, f"Project {job.project} was removed.")
         if project is not None and job.runtime not in project.enabled_runtimes:
             raise error(Code.E_TOOL_NOT_ENABLED, f"{job.runtime} is no longer enabled in project {job.project}.")
-        return self._fill_in(job, project, prompt + _list_unfetched(job))
+        return self._fill_in(job, project, prompt + _list_unfetched(job), files)
 
     async def _fetch_attachments(self, job: Job, started_seq: int) -> None:
         if self._fetcher is None or all(a.blob or a.path for a in job.attachments):
@@ -47,7 +53,7 @@ class InvocationMaker:
         fetched = await self._fetcher.fetch(job_view(self._ledger.state, job))
         await self._ledger.record_durably(StoreAttachments(job.job_id, fetched))
 
-    def _fill_in(self, job: Job, project: Project | None, prompt: str) -> Invocation:
+    def _fill_in(self, job: Job, project: Project | None, prompt: str, files: tuple[InputFile, ...]) -> Invocation:
         state = self._ledger.state
         session = state.sessions[job.session_key]
         return Invocation(
@@ -56,23 +62,24 @@ class InvocationMaker:
             generation=job.generation,
             project_name=job.project,
             project_path=job.project_path,
-            workspace_path=f"{self._workspaces}/{job.project}",
+            workspace_path=workspace_path(self._workspaces, project.workspace_name if project else job.project),
             prompt=prompt,
             mark=f"{state.state_id}:{job.job_id}",
             attempt=job.attempt,
             resume_key=job.resume_key or None,
             model=session.models.get(job.runtime or ""),
             args=project.default_args.get(job.runtime or "", ()) if project is not None else (),
-            files=tuple(
-                InputFile(a.path or self._blobs.path_of(a.blob), a.name, a.media_type)
-                for a in job.attachments
-                if a.blob or a.path
-            ),
-            allowed=tuple(session.rules),
+            files=files,
+            allowed=() if has_foreign_text(job) else tuple(session.rules),
         )
+
+
+def workspace_path(workspaces: str, project: str) -> str:
+    """The directory of a project's PERMISSIONS.json and context files: outside of the project itself."""
+    return f"{workspaces}/{project}"
 
 
 def _list_unfetched(job: Job) -> str:
     """For files that were refused, the agent is given their addresses instead."""
-    left = [f"- {a.name}: {a.url}" for a in job.attachments if a.url and not (a.blob or a.path)]
+    left = [f"- {clean_name(a.name)}: {a.url}" for a in job.attachments if a.url and not (a.blob or a.path)]
     return "\n".join(["\n\nAttached, but not fetched:", *left]) if left else ""

@@ -5,7 +5,7 @@ from typing import Literal
 
 from fairlead.core.engine import AgentInitiated, AgentInstruction, EngineEvent, Invocation, TurnFailed
 from fairlead.errors import Code
-from fairlead.ports import AgentInfo, RuntimeCapabilities, RuntimeHealth
+from fairlead.ports import AgentInfo, AgentPreparation, RuntimeCapabilities, RuntimeHealth
 
 
 class MissingRuntime:
@@ -20,8 +20,14 @@ class MissingRuntime:
         yield TurnFailed(
             Code.E_CLI_NOT_FOUND,
             f"The agent {self.name!r} of {invocation.job_id} is not available here; available: {available}. "
-            f"Install it, or switch with `tool`.",
+            "Install it, or choose another agent with /tool.",
         )
+
+    async def prepare(self, preparation: AgentPreparation) -> None:
+        """Nothing: no agent can be started."""
+
+    def adopt(self, ticket: str, session_key: str, generation: int) -> None:
+        """Nothing was prepared."""
 
     async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
         """There is no agent to be told."""

@@ -14,7 +14,8 @@ from fairlead.observe import log, log_failure
 from fairlead.ports import MessageRechecker
 
 PATIENCE_SEC: Final = 10.0
-"""A channel that is away for longer holds nobody up: what it has to say of edits then comes with its catching up."""
+"""A start holds a queued job back at most so long. After that the job runs with the words it has: a channel that is
+away for longer reports edits when it catches up."""
 
 
 class QueuedRecheck:

@@ -19,12 +19,12 @@ from fairlead.core.state import Job, resume_slot
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.queries.live_events import LiveEvents
-from fairlead.flow.turns.approvals import Approvals
+from fairlead.flow.turns.approvals import Approvals, NoTiers, Tiers
 from fairlead.flow.turns.invocation import InvocationMaker
 from fairlead.flow.turns.turn_results import TurnResults
 from fairlead.kit.tasks import PausableTimeout, TaskOwner
 from fairlead.observe import log, log_failure
-from fairlead.ports import AttachmentFetcher, Blobs, Directories, Runtime
+from fairlead.ports import AttachmentFetcher, Blobs, Directories, Runtime, SessionInboxes
 
 PROGRESS_SECONDS: Final = 30.0
 
@@ -36,6 +36,7 @@ class TurnSettings(msgspec.Struct, frozen=True, kw_only=True):
     time_limit_sec: float = 900.0
     interrupt_grace_sec: float = 1.0  # agents that heed an interruption do so in a tenth of it
     workspaces: str = ""
+    tiers: Tiers = NoTiers()
 
 
 class Turn:
@@ -49,6 +50,7 @@ class Turn:
         live_events: LiveEvents,
         approvals: Approvals,
         blobs: Blobs,
+        inboxes: SessionInboxes,
         directories: Directories,
         settings: TurnSettings,
         fetcher: AttachmentFetcher | None = None,
@@ -60,7 +62,14 @@ class Turn:
         self._ledger = ledger
         self._live_events = live_events
         self._approvals = approvals
-        self._invocations = InvocationMaker(ledger, blobs, directories, fetcher, workspaces=settings.workspaces)
+        self._invocations = InvocationMaker(
+            ledger,
+            blobs=blobs,
+            inboxes=inboxes,
+            directories=directories,
+            fetcher=fetcher,
+            workspaces=settings.workspaces,
+        )
         self._settings = settings
         self._stopped: Outcome | None = None
         self._owner: TaskOwner | None = None
@@ -80,6 +89,7 @@ class Turn:
                     await self._listen(invocation, owner)
                     if await self._may_try_again():
                         await self._listen(await self._begin_second_attempt(invocation), owner)
+                    self._note_refused_requests()
                     outcome = await self._results.decide_outcome()
             except Exception as fault:  # a runtime that breaks, in whatever way, ends no more than its own job
                 outcome = self._failure_of(fault)
@@ -146,7 +156,7 @@ class Turn:
         match fault:
             case TimeoutError():
                 limit = self._settings.time_limit_sec
-                return self._results.fail(Code.E_CLI_TIMEOUT, f"The agent was ended after {limit:.0f} s.")
+                return self._results.fail(Code.E_CLI_TIMEOUT, f"The agent timed out after {limit:.0f} s and was ended.")
             case FairleadError():
                 return self._results.fail(fault.code, fault.message)
             case _:
@@ -165,7 +175,7 @@ class Turn:
     # --- what the agent says ---------------------------------------------------------------------------------------
 
     async def _until_start_is_durable(self) -> None:
-        """The agent does nothing before that."""
+        """The agent does nothing before its start is on disk: a crash would leave work that no fact tells of."""
         await self._ledger.until_durable(self._started_seq)
 
     async def _handle(self, event: EngineEvent, owner: TaskOwner) -> None:
@@ -181,6 +191,7 @@ class Turn:
                 await self._ledger.record_durably(LearnResumeKey(self.job.job_id, ResumeKey(event.key)))
             case engine.PermissionRequested() | engine.QuestionRequested() | engine.PlanProposed():
                 owner.start(self._ask(event), name=f"ask {event.request_id}")
+                await asyncio.sleep(0)  # the question is applied, so that the agent's next words are shown behind it
                 return  # channels show the question when it is durable
             case engine.RequestWithdrawn() if self._stopped is not None:
                 pass  # the end of the turn says what becomes of its questions
@@ -201,10 +212,11 @@ class Turn:
 
     async def _ask(self, ask: engine.Ask) -> None:
         with self._timer.pause():
-            answer = await self._approvals.ask(self.job.job_id, ask)
-        if answer.verdict == "allow" and isinstance(ask, engine.PermissionRequested):
+            takes_words = self._runtime.capabilities.refusal_words
+            response = await self._approvals.ask(self.job.job_id, ask, takes_words=takes_words)
+        if response.verdict == "allow" and isinstance(ask, engine.PermissionRequested):
             self._results.permission_granted = True
-        await self._runtime.instruct(self.job.session_key, answer)
+        await self._runtime.instruct(self.job.session_key, response)
 
     def _report_progress(self) -> None:
         now = asyncio.get_running_loop().time()
@@ -215,6 +227,13 @@ class Turn:
     def _note(self, text: str) -> None:
         if self._results.add_notice(text):
             log.warning("notice", job_id=self.job.job_id, session_key=self.job.session_key, message=text)
+
+    def _note_refused_requests(self) -> None:
+        if self.job.refused_requests:
+            self._note(
+                f"A process of this agent sent a request to Fairlead in your name "
+                f"({self.job.refused_requests} time(s)), and was refused. /why {self.job.job_id} shows the request."
+            )
 
     def _log_end(self, outcome: Outcome, seconds: float) -> None:
         """The one line per turn."""

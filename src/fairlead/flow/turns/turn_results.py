@@ -58,7 +58,10 @@ class TurnResults:
             self._files.append(FileRef(f"image-{len(self._files) + 1}.{extension}", blob, image.media_type))
 
     async def decide_outcome(self) -> Completed | Failure:
+        """The outcome of a turn that nobody has stopped: where somebody has, that stop is the outcome."""
         match self.ended:
+            case engine.TurnEnded(text=text, stop_reason=engine.INTERRUPTED):
+                return self.fail(Code.E_AGENT_INTERRUPTED, "", text)
             case engine.TurnEnded(text=text):
                 text = clean_text(self._add_notices_to(text))
                 return Completed(text, await self._store_if_long(text), tuple(self._files), self.spent)
@@ -82,9 +85,7 @@ class TurnResults:
         except FairleadError as full:
             if full.code is not Code.E_DISK_FULL:
                 raise
-            return BlobName(
-                ""
-            )  # the journal then holds a long line until there is room: better than to lose the answer
+            return BlobName("")  # a long line in the journal is better than an answer that is lost
 
     def _add_notices_to(self, text: str) -> str:
         """Notices stand at the foot of the answer: every channel shows the answer, whenever it is fetched."""
