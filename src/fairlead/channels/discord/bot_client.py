@@ -5,6 +5,7 @@ import msgspec
 from fairlead.channels.discord.commands.runner import CommandRunner
 from fairlead.channels.discord.commands.tree import Tree
 from fairlead.channels.discord.gateway.client import GatewayClient, GatewayListener, IdentifyPace
+from fairlead.channels.discord.outbound.api_ban import ApiBan
 from fairlead.core.command_spec import CommandCatalogue
 from fairlead.settings import Settings
 
@@ -20,12 +21,14 @@ class BotClient(GatewayClient):
         command_runner: CommandRunner,
         settings: Settings,
         commands: CommandCatalogue,
+        ban: ApiBan,
     ) -> None:
         super().__init__(
             listener,
             pace,
             settings.discord_app_id,
             heartbeat_timeout_sec=settings.discord_heartbeat_timeout_sec,
+            http_trace=ban.trace(),
         )
         self.command_runner = command_runner
         self.tree = Tree(self, commands)
@@ -37,6 +40,7 @@ class BotClientFactory(msgspec.Struct, frozen=True, kw_only=True):
     command_runner: CommandRunner
     settings: Settings
     commands: CommandCatalogue
+    ban: ApiBan
 
     def make(self) -> GatewayClient:
         return BotClient(
@@ -45,4 +49,5 @@ class BotClientFactory(msgspec.Struct, frozen=True, kw_only=True):
             command_runner=self.command_runner,
             settings=self.settings,
             commands=self.commands,
+            ban=self.ban,
         )

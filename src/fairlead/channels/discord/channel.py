@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final
 
 from fairlead.channels.discord.bot_client import BotClientFactory
 from fairlead.channels.discord.commands.runner import CommandRunner
@@ -10,7 +9,9 @@ from fairlead.channels.discord.gateway import client as clients
 from fairlead.channels.discord.gateway.connection import Connection
 from fairlead.channels.discord.gateway.registration import Registration
 from fairlead.channels.discord.gateway_events import GatewayEvents
-from fairlead.channels.discord.inbound.places import CHANNEL
+from fairlead.channels.discord.inbound.conversations import CHANNEL
+from fairlead.channels.discord.outbound.api_ban import ApiBan
+from fairlead.channels.discord.outbound.mentions import mention_text
 from fairlead.channels.discord.outbound.messages import MAX_FILES, TEXT_LIMIT
 from fairlead.channels.discord.parts import Outside, build_inbound, build_live, build_outbound
 from fairlead.channels.discord.session_setup import SessionSetup
@@ -22,11 +23,8 @@ from fairlead.core.views import JobView
 from fairlead.errors import Code
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log_failure
-from fairlead.ports import Blobs, ChannelCapabilities, DeliveryImpossible, Gate, OutgoingMessage, View
+from fairlead.ports import Blobs, ChannelCapabilities, DeliveryImpossible, Gate, Mentions, OutgoingMessage, View
 from fairlead.settings import Settings
-
-RECHECK_PATIENCE_SEC: Final = 20.0
-"""A start holds a queued job back so long for the gateway; after that the job runs with the words it has."""
 
 
 class DiscordChannel:
@@ -47,7 +45,7 @@ class DiscordChannel:
     ) -> None:
         clients.point_at(settings.discord_api_base, settings.discord_gateway_url)
         clients.send_discord_log_to_ours()
-        self.capabilities = _capabilities(settings)
+        self.capabilities = _capabilities(settings, identities)
         self._view = view
         self._owner = TaskOwner("discord", on_crash=_report_crash)
         outside = Outside(
@@ -61,6 +59,7 @@ class DiscordChannel:
             current=self._outbound.current_client,
             make_client=self._make_client_factory(outside, commands).make,
             came_back=partial(gate.came_back, CHANNEL),
+            others=self._outbound.others,
         )
 
     def _make_client_factory(self, outside: Outside, commands: CommandCatalogue) -> BotClientFactory:
@@ -69,10 +68,12 @@ class DiscordChannel:
             identity=inbound.identity,
             callers=inbound.callers,
             messages=inbound.messages,
-            button_clicks=live.button_clicks,
+            component_handlers=(live.button_clicks, live.retry_clicks, live.project_choices),
+            access=outbound.access,
+            others=outbound.others,
             session_setup=SessionSetup(
-                outside.view,
                 marks=live.marks,
+                untold_refusals=inbound.untold_refusals,
                 direct_messages=inbound.direct_messages,
                 registration=Registration(outbound.rest, outside.state_dir, settings.discord_guild_id),
                 left_over=live.left_over,
@@ -83,20 +84,30 @@ class DiscordChannel:
         return BotClientFactory(
             listener=events,
             pace=clients.IdentifyPace(),
-            command_runner=CommandRunner(outside.gate, outside.view, inbound.callers, outbound.rest),
+            command_runner=CommandRunner(
+                gate=outside.gate,
+                view=outside.view,
+                callers=inbound.callers,
+                rest=outbound.rest,
+                others=outbound.others,
+            ),
             settings=settings,
             commands=commands,
+            ban=ApiBan(outside.state_dir),
         )
 
     # --- ports.Channel, ports.AttachmentFetcher and ports.MessageRechecker
 
     async def send(self, outgoing: OutgoingMessage) -> str:
         question = outgoing.question
+        if outgoing.reminds_of:
+            return await self._send_reminder(outgoing)
         if question is None:
             return await self._outbound.sender.send(outgoing)
         current = self._view.question(question.question_id)
         if current is None or current.status != "open":
             raise DeliveryImpossible(Code.E_QUESTION_CLOSED, "settled while Discord was away")
+        await self._live.live_view.until_posted(outgoing.job_id)
         message_id = await self._outbound.sender.send(outgoing)
         self._live.button_clicks.remember(
             question.question_id,
@@ -107,6 +118,12 @@ class DiscordChannel:
         )
         return message_id
 
+    async def _send_reminder(self, outgoing: OutgoingMessage) -> str:
+        message_id = await self._outbound.sender.send(outgoing)
+        channel_id = int(outgoing.destination.conversation_id)
+        self._live.reminders.note_sent(outgoing.reminds_of, channel_id, int(message_id))
+        return message_id
+
     async def find(self, outgoing: OutgoingMessage) -> str | None:
         return await self._outbound.sender.find(outgoing)
 
@@ -114,23 +131,26 @@ class DiscordChannel:
         return await self._inbound.attachments.fetch(job)
 
     async def recheck(self, job: JobView) -> None:
-        if await self._connection.until_connected(RECHECK_PATIENCE_SEC):
-            await self._inbound.missed.recheck(job)
+        await self._connection.until_connected()
+        await self._inbound.missed.recheck(job)
 
     # --- life
 
     def prepare(self) -> None:
         """In a start, before any job of this process starts: later, its own jobs would be among those left over."""
         self._live.left_over.note()
+        self._live.marks.note_ends()
+        self._inbound.untold_refusals.note()
 
     async def run(self) -> None:
         """For ever; cancelling it ends all parts. Nothing that Discord does ends it."""
         async with self._owner as owner:
+            self._live.reminders.restore()
             owner.start(self._live.live_view.run(), name="live view")
             owner.start(self._connection.run(), name="connection")
 
 
-def _capabilities(settings: Settings) -> ChannelCapabilities:
+def _capabilities(settings: Settings, identities: Identities) -> ChannelCapabilities:
     return ChannelCapabilities(
         text_limit=TEXT_LIMIT,
         max_pieces=settings.max_pieces,
@@ -140,6 +160,11 @@ def _capabilities(settings: Settings) -> ChannelCapabilities:
         threads=True,
         push=True,
         tables=False,
+        buttons=True,
+        small_print="-# ",
+        mentions=Mentions(
+            rule=settings.ping_rule(), accounts_of=partial(identities.accounts_of, CHANNEL), text_of=mention_text
+        ),
         busy_code=Code.E_DISCORD_RATE_LIMIT,
     )
 

@@ -1,6 +1,7 @@
 """Events of the gateway, each handed to the part that handles it. Implements `gateway.client.GatewayListener`."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import discord
 
@@ -8,8 +9,13 @@ from fairlead.channels.discord.inbound.bot_identity import BotIdentity
 from fairlead.channels.discord.inbound.callers import Callers
 from fairlead.channels.discord.inbound.events import MessageReaction
 from fairlead.channels.discord.inbound.messages import InboundMessages
-from fairlead.channels.discord.live.button_clicks import ButtonClicks
+from fairlead.channels.discord.outbound.access_watch import AccessWatch
+from fairlead.channels.discord.outbound.other_daemons import OtherDaemons
 from fairlead.channels.discord.session_setup import SessionSetup
+
+
+class ComponentHandler(Protocol):
+    async def handle(self, interaction: discord.Interaction[Any]) -> None: ...
 
 
 class GatewayEvents:
@@ -19,19 +25,24 @@ class GatewayEvents:
         identity: BotIdentity,
         callers: Callers,
         messages: InboundMessages,
-        button_clicks: ButtonClicks,
+        component_handlers: Sequence[ComponentHandler],
+        access: AccessWatch,
+        others: OtherDaemons,
         session_setup: SessionSetup,
         reaction_emoji: str,
     ) -> None:
         self._identity = identity
         self._callers = callers
         self._messages = messages
-        self._button_clicks = button_clicks
+        self._component_handlers = component_handlers
+        self._access = access
+        self._others = others
         self._session_setup = session_setup
         self._reaction_emoji = reaction_emoji
 
     def on_new_session(self, client: discord.Client) -> None:
         self._identity.learn(client)
+        self._others.begin()
         self._messages.catch_up()
         self._session_setup.start(client)
 
@@ -53,5 +64,11 @@ class GatewayEvents:
             pointed = MessageReaction(reaction.message_id, reaction.user_id, reaction.guild_id)
             self._messages.take_reaction(reaction.channel_id, pointed)
 
+    def on_access_change(self) -> None:
+        self._access.note_change()
+
     async def on_click(self, interaction: discord.Interaction[Any]) -> None:
-        await self._button_clicks.handle(interaction)
+        """Each handler knows its own custom ids, and leaves the others alone."""
+        if await self._others.may_serve():
+            for handler in self._component_handlers:
+                await handler.handle(interaction)

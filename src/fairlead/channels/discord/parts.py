@@ -1,8 +1,8 @@
 """The parts of the Discord channel, put together from the lowest to the highest: outbound, inbound, live."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
@@ -10,30 +10,36 @@ from fairlead.channels.discord.inbound.attachments import DiscordAttachments
 from fairlead.channels.discord.inbound.bot_identity import BotIdentity
 from fairlead.channels.discord.inbound.callers import Callers
 from fairlead.channels.discord.inbound.catch_up import CatchUp, CatchUpBounds
+from fairlead.channels.discord.inbound.conversations import CHANNEL, DiscordConversations
 from fairlead.channels.discord.inbound.direct_messages import DirectMessages
 from fairlead.channels.discord.inbound.message_handler import MessageHandler
 from fairlead.channels.discord.inbound.message_reader import MessageReader
 from fairlead.channels.discord.inbound.messages import InboundMessages
 from fairlead.channels.discord.inbound.missed_messages import MissedMessages
-from fairlead.channels.discord.inbound.places import CHANNEL, Places
 from fairlead.channels.discord.inbound.stranger_log import StrangerLog
+from fairlead.channels.discord.inbound.untold_refusals import UntoldRefusals
 from fairlead.channels.discord.live.button_clicks import ButtonClicks
-from fairlead.channels.discord.live.job_marks import JobMarks
 from fairlead.channels.discord.live.left_over_statuses import LeftOverStatuses
 from fairlead.channels.discord.live.live_view import DiscordLiveView
+from fairlead.channels.discord.live.project_choices import ProjectChoices
+from fairlead.channels.discord.live.question_reminders import NEVER, QuestionReminders
+from fairlead.channels.discord.live.queue_notes import QueueNotes
+from fairlead.channels.discord.live.retry_clicks import RetryClicks
+from fairlead.channels.discord.live.thread_titles import ThreadTitles
+from fairlead.channels.discord.outbound.access_watch import AccessWatch
 from fairlead.channels.discord.outbound.message_marks import MessageMarks
 from fairlead.channels.discord.outbound.messages import MessageSender
+from fairlead.channels.discord.outbound.other_daemons import OtherDaemons
 from fairlead.channels.discord.outbound.remarks import Remarks
 from fairlead.channels.discord.outbound.rest import CALLS_PER_SECOND, CurrentClient, RestCalls
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.discord.outbound.webhooks import Webhooks
+from fairlead.channels.push.job_marks import JobMarks
 from fairlead.channels.push.rate_limit import RateLimit
 from fairlead.core.identity import Identities
 from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import Blobs, Gate, View
 from fairlead.settings import Settings
-
-INBOX_NAME: Final = "inbox"
 
 
 class Outside(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,19 +64,27 @@ class OutboundParts(msgspec.Struct, frozen=True, kw_only=True):
     sender: MessageSender
     marks: MessageMarks
     remarks: Remarks
+    access: AccessWatch
+    others: OtherDaemons
 
 
 class InboundParts(msgspec.Struct, frozen=True, kw_only=True):
     identity: BotIdentity
+    conversations: DiscordConversations
     callers: Callers
     attachments: DiscordAttachments
+    handler: MessageHandler
     messages: InboundMessages
     missed: MissedMessages
     direct_messages: DirectMessages
+    untold_refusals: UntoldRefusals
 
 
 class LiveParts(msgspec.Struct, frozen=True, kw_only=True):
     button_clicks: ButtonClicks
+    retry_clicks: RetryClicks
+    project_choices: ProjectChoices
+    reminders: QuestionReminders
     marks: JobMarks
     left_over: LeftOverStatuses
     live_view: DiscordLiveView
@@ -79,7 +93,9 @@ class LiveParts(msgspec.Struct, frozen=True, kw_only=True):
 def build_outbound(outside: Outside) -> OutboundParts:
     view = outside.view
     current_client = CurrentClient()
-    rest = RestCalls(RateLimit(CALLS_PER_SECOND), current_client, partial(outside.gate.came_back, CHANNEL))
+    came_back = partial(outside.gate.came_back, CHANNEL)
+    rest = RestCalls(RateLimit(CALLS_PER_SECOND), current_client, came_back)
+    access = AccessWatch(came_back)
     sent_nonces = SentNonces(view.state_id)
     marks = MessageMarks(rest, outside.owner)
     webhooks = Webhooks(rest, view) if outside.settings.webhook_identity else None
@@ -87,20 +103,49 @@ def build_outbound(outside: Outside) -> OutboundParts:
         current_client=current_client,
         rest=rest,
         sent_nonces=sent_nonces,
-        sender=MessageSender(rest, outside.blobs, sent_nonces, state_id=view.state_id, webhooks=webhooks),
+        sender=MessageSender(
+            rest, outside.blobs, sent_nonces, state_id=view.state_id, webhooks=webhooks, access=access
+        ),
         marks=marks,
-        remarks=Remarks(rest, sent_nonces, view, marks),
+        remarks=Remarks(rest, sent_nonces, view, marks, owner=outside.owner, accounts_of=_ringing_accounts(outside)),
+        access=access,
+        others=OtherDaemons(
+            rest,
+            view,
+            outside.owner,
+            owner_id=outside.settings.discord_owner_id,
+            language=outside.settings.lang,
+        ),
     )
+
+
+def _ringing_accounts(outside: Outside) -> Callable[[str], tuple[str, ...]]:
+    if outside.settings.ping == "never":
+        return lambda _person: ()
+    return partial(outside.identities.accounts_of, CHANNEL)
 
 
 def build_inbound(outside: Outside, outbound: OutboundParts) -> InboundParts:
     gate, view, settings, rest = outside.gate, outside.view, outside.settings, outbound.rest
     identity, stranger_log = BotIdentity(), StrangerLog()
-    places = Places(settings.agent_id, outside.identities, settings.discord_guild_id)
+    conversations = DiscordConversations(settings.agent_id, outside.identities, settings.discord_guild_id)
     catch_up = CatchUp(rest, view, CatchUpBounds(settings.catch_up_hours, settings.catch_up_messages))
-    reader = MessageReader(gate, view, places=places, rest=rest, stranger_log=stranger_log, identity=identity)
-    handler = MessageHandler(gate, view, places=places, rest=rest, reader=reader, remarks=outbound.remarks)
-    missed = MissedMessages(gate, view, places=places, rest=rest, reader=reader, handler=handler, catch_up=catch_up)
+    reader = MessageReader(
+        gate, view, conversations=conversations, rest=rest, stranger_log=stranger_log, identity=identity
+    )
+    handler = MessageHandler(
+        gate, view, conversations=conversations, rest=rest, reader=reader, remarks=outbound.remarks
+    )
+    missed = MissedMessages(
+        gate,
+        view,
+        conversations=conversations,
+        rest=rest,
+        reader=reader,
+        handler=handler,
+        catch_up=catch_up,
+        identity=identity,
+    )
     messages = InboundMessages(
         identity=identity,
         sent_nonces=outbound.sent_nonces,
@@ -108,23 +153,30 @@ def build_inbound(outside: Outside, outbound: OutboundParts) -> InboundParts:
         missed=missed,
         catch_up=catch_up,
         owner=outside.owner,
+        view=view,
+        others=outbound.others,
     )
     return InboundParts(
         identity=identity,
-        callers=_build_callers(outside, places, stranger_log),
+        conversations=conversations,
+        callers=_build_callers(outside, conversations, stranger_log),
         attachments=_build_attachments(outside, outbound),
+        handler=handler,
         messages=messages,
         missed=missed,
-        direct_messages=_build_direct_messages(outside, outbound, places, messages),
+        direct_messages=_build_direct_messages(outside, outbound, conversations, messages),
+        untold_refusals=UntoldRefusals(
+            view, conversations=conversations, catch_up=catch_up, identity=identity, remarks=outbound.remarks
+        ),
     )
 
 
-def _build_callers(outside: Outside, places: Places, stranger_log: StrangerLog) -> Callers:
+def _build_callers(outside: Outside, conversations: DiscordConversations, stranger_log: StrangerLog) -> Callers:
     settings = outside.settings
     return Callers(
         outside.gate,
         outside.view,
-        places,
+        conversations,
         stranger_log,
         silent=settings.strangers == "silent",
         default_language=settings.lang,
@@ -136,19 +188,18 @@ def _build_attachments(outside: Outside, outbound: OutboundParts) -> DiscordAtta
         outbound.rest,
         outside.blobs,
         hosts=outside.settings.discord_cdn_hosts,
-        inbox=outside.state_dir / INBOX_NAME,
         remarks=outbound.remarks,
     )
 
 
 def _build_direct_messages(
-    outside: Outside, outbound: OutboundParts, places: Places, messages: InboundMessages
+    outside: Outside, outbound: OutboundParts, conversations: DiscordConversations, messages: InboundMessages
 ) -> DirectMessages:
     settings = outside.settings
     return DirectMessages(
         outside.view,
         rest=outbound.rest,
-        places=places,
+        conversations=conversations,
         messages=messages,
         user_ids=(settings.discord_owner_id, *settings.allowed_user_ids),
     )
@@ -157,16 +208,42 @@ def _build_direct_messages(
 def build_live(outside: Outside, outbound: OutboundParts, inbound: InboundParts) -> LiveParts:
     view, rest = outside.view, outbound.rest
     button_clicks = ButtonClicks(outside.gate, view, rest, inbound.callers)
-    marks = JobMarks(outbound.marks)
+    marks = JobMarks(CHANNEL, view, outbound.marks.want_in)
+    reminders = _build_reminders(outside, outbound, inbound, button_clicks)
     live_view = DiscordLiveView(
         view,
         rest=rest,
         sent_nonces=outbound.sent_nonces,
         button_clicks=button_clicks,
         marks=marks,
+        queue_notes=QueueNotes(view, rest, outbound.sent_nonces, outside.owner),
+        titles=ThreadTitles(outside.gate, view, rest=rest, identity=inbound.identity, owner=outside.owner),
+        reminders=reminders,
         settings=outside.settings,
         owner=outside.owner,
     )
     return LiveParts(
-        button_clicks=button_clicks, marks=marks, left_over=LeftOverStatuses(view, rest), live_view=live_view
+        button_clicks=button_clicks,
+        retry_clicks=RetryClicks(outside.gate, view, rest, inbound.callers),
+        project_choices=ProjectChoices(outside.gate, view, rest=rest, callers=inbound.callers, handler=inbound.handler),
+        reminders=reminders,
+        marks=marks,
+        left_over=LeftOverStatuses(view, rest),
+        live_view=live_view,
+    )
+
+
+def _build_reminders(
+    outside: Outside, outbound: OutboundParts, inbound: InboundParts, button_clicks: ButtonClicks
+) -> QuestionReminders:
+    settings = outside.settings
+    return QuestionReminders(
+        outside.gate,
+        outside.view,
+        rest=outbound.rest,
+        conversations=inbound.conversations,
+        button_clicks=button_clicks,
+        owner_id=settings.discord_owner_id,
+        after_sec=NEVER if settings.ping == "never" else settings.remind_after_sec,
+        tasks=outside.owner,
     )

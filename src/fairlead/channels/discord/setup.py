@@ -35,7 +35,7 @@ class GuildReport(msgspec.Struct, frozen=True):
     missing: tuple[str, ...] = ()
 
 
-class ApplicationSeen(msgspec.Struct, frozen=True):
+class ApplicationSeen(msgspec.Struct, frozen=True, kw_only=True):
     """The application that a token belongs to, as Discord describes it."""
 
     application_id: str
@@ -89,11 +89,11 @@ async def look(token: str, *, api_base: str = "", webhook_identity: bool = False
         raise error(
             Code.E_CONFIG,
             "Discord refuses this token.",
-            next_step=f"Copy it anew from {APPLICATIONS}, under Bot, Reset Token.",
+            next_step=f"Reset and copy it again at {APPLICATIONS}, under Bot, Reset Token.",
         ) from None
     except (discord.DiscordException, aiohttp.ClientError, OSError, TimeoutError) as fault:
         raise error(
-            Code.E_CONFIG, f"Discord cannot be asked: {fault}", next_step="Check the network, then try again."
+            Code.E_CONFIG, f"Discord cannot be reached: {fault}", next_step="Check the network, then try again."
         ) from fault
     finally:
         await client.close()
@@ -133,10 +133,10 @@ def findings(
 ) -> list[Finding]:
     """Each check with its outcome, and the next step where it failed."""
     link = invite_link(seen.application_id, webhook_identity=webhook_identity, guild_id=guild_id)
-    found = [Finding(ok=True, text=f"The token is {seen.bot_name}'s (application {seen.application_id}).")]
+    found = [Finding(ok=True, text=f"The token belongs to {seen.bot_name} (application {seen.application_id}).")]
     if application_id not in {"", seen.application_id}:
-        told = f"DISCORD_APP_ID is {application_id}, and the token is application {seen.application_id}'s."
-        found.append(Finding(ok=False, text=told, next_step="Take DISCORD_APP_ID out: it is found by the token."))
+        told = f"DISCORD_APP_ID is {application_id}, but the token belongs to application {seen.application_id}."
+        found.append(Finding(ok=False, text=told, next_step="Remove DISCORD_APP_ID: Fairlead finds it by the token."))
     found.append(_intent(seen))
     if owner_id and owner_id != seen.owner_id:
         note = f"DISCORD_OWNER_ID is {owner_id}; the application belongs to {seen.owner_name} ({seen.owner_id})."
@@ -150,7 +150,8 @@ def findings(
         found.append(
             Finding(
                 ok=not missing,
-                text=f"In {guild.name} ({guild.guild_id}) " + (f"it may not: {missing}." if missing else "it may all."),
+                text=f"In {guild.name} ({guild.guild_id}) "
+                + (f"it lacks permissions: {missing}." if missing else "it has all permissions that it needs."),
                 next_step=f"Invite it again: {link}" if missing else "",
             )
         )
@@ -162,6 +163,6 @@ def _intent(seen: ApplicationSeen) -> Finding:
         return Finding(ok=True, text="The intent MESSAGE CONTENT is on.")
     return Finding(
         ok=False,
-        text="The intent MESSAGE CONTENT is off: the bot would read nothing.",
+        text="The intent MESSAGE CONTENT is off, so the bot cannot read messages.",
         next_step=f"Turn it on at {APPLICATIONS}/{seen.application_id}/bot, under Privileged Gateway Intents.",
     )

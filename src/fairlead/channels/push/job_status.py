@@ -16,9 +16,13 @@ from fairlead.channels.push.rate_limit import AGENT_FIRST_SEC
 from fairlead.channels.push.retry import RETRY_BACKOFF
 from fairlead.core import engine
 from fairlead.core.job_states import JobState
+from fairlead.core.live import RuleApplied
 from fairlead.core.views import JobView
 from fairlead.render.live_text import LiveText, LiveTextView
-from fairlead.render.tools import tool_label
+from fairlead.render.rules import rule_words
+from fairlead.render.safe_text import quote_inline
+from fairlead.render.tools import is_sub_agent_tool, is_todo_tool, tool_label
+from fairlead.render.words import say
 
 TYPING_EVERY_SEC: Final = 8.0
 FIRST_AFTER_SEC: Final = 0.8
@@ -39,11 +43,14 @@ def edit_interval(statuses: int, least_sec: float) -> float:
 
 
 class StatusContent(msgspec.Struct, frozen=True):
-    """All that a status shows, apart from how long the job has been running."""
+    """All that a status shows, apart from how long the job has been running. Its times are seconds since the start of
+    the job."""
 
     job_id: str
     state: JobState
     live_text: LiveTextView = LiveTextView()
+    allowed_by: str = ""
+    """The standing rule that allowed the agent's last request, in words."""
 
 
 class StatusDisplay(Protocol):
@@ -63,7 +70,8 @@ class StatusDisplay(Protocol):
         ...
 
     async def draw_last(self, content: StatusContent, seconds: float) -> bool:
-        """As `draw`, for the last status: True only if nothing older is shown beside it."""
+        """The job has ended, and its answer says how: one attempt to remove the status, or to show the end where a
+        channel cannot remove it. True only if no older status is left."""
         ...
 
     async def show_typing(self, is_wanted: Callable[[], bool]) -> None:
@@ -84,6 +92,7 @@ class JobStatus:
         self._live_text = LiveText(tool_aware=tool_aware, lang=lang)
         self._began = _now()
         self._state: JobState = "running"
+        self._allowed_by = ""
         self._news = asyncio.Event()
         self._ended = asyncio.Event()
 
@@ -96,22 +105,38 @@ class JobStatus:
         self._news.set()
 
     def add_event(self, event: engine.EngineEvent) -> None:
-        now = _now()
+        now = self._seconds
         match event:
             case engine.TextDelta(text=text):
                 self._live_text.add_text(text, now)
-            case engine.ToolStarted(tool_id=tool_id, name=name, input=given):
-                self._live_text.tool_started(tool_id, name, tool_label(name, given, lang=self._lang), now)
-            case engine.ToolEnded(tool_id=tool_id):
-                self._live_text.tool_ended(tool_id, now)
+            case engine.ToolStarted():
+                self._start_tool(event, now)
+            case engine.ToolEnded(tool_id=tool_id, ok=ok):
+                self._live_text.tool_ended(tool_id, now, ok=ok)
+            case engine.TodosChanged(items=items):
+                self._live_text.set_todos(items)
             case _:
                 return
         self._news.set()
 
+    def allow_by_rule(self, applied: RuleApplied) -> None:
+        rule = quote_inline(rule_words(applied.offer), 100)
+        self._allowed_by = say(self._lang, "status.allowed_by_rule", number=applied.number, rule=rule)
+        self._news.set()
+
+    def _start_tool(self, tool: engine.ToolStarted, now: float) -> None:
+        label = tool_label(tool.name, tool.input, lang=self._lang)
+        if tool.parent_id:
+            self._live_text.sub_agent_used_tool(tool.tool_id, tool.parent_id)
+        elif is_sub_agent_tool(tool.name):
+            self._live_text.sub_agent_started(tool.tool_id, tool.name, label, now)
+        elif not is_todo_tool(tool.name):  # the list itself says what such a tool changed
+            self._live_text.tool_started(tool.tool_id, tool.name, label, now)
+
     # --- what people see of it
 
     async def show(self) -> None:
-        """Returns when the job has ended and its last status is shown."""
+        """Returns when the job has ended and no status says any more that it runs."""
         if await self._ends_within(FIRST_AFTER_SEC):
             return
         drawn: StatusContent | None = None
@@ -120,7 +145,7 @@ class JobStatus:
             self._news.clear()
             content = self._content()
             is_due = content != drawn or _now() - drawn_at >= TICK_SEC
-            if is_due and await self._display.draw(content, _now() - self._began):
+            if is_due and await self._display.draw(content, self._seconds):
                 drawn, drawn_at = content, _now()
             if content == self._content():
                 await self._wait_for_news(content.live_text.changes_at)
@@ -140,7 +165,7 @@ class JobStatus:
         if not self._display.is_showing():
             return
         content = StatusContent(self._job_id, self._state)
-        seconds = _now() - self._began
+        seconds = self._seconds
         for attempt in count(1):
             await asyncio.sleep(max(0.0, self._seconds_to_next_edit()))
             if await self._display.draw_last(content, seconds):
@@ -148,7 +173,11 @@ class JobStatus:
             await asyncio.sleep(RETRY_BACKOFF.delay(attempt, random))
 
     def _content(self) -> StatusContent:
-        return StatusContent(self._job_id, self._state, self._live_text.view(_now()))
+        return StatusContent(self._job_id, self._state, self._live_text.view(self._seconds), self._allowed_by)
+
+    @property
+    def _seconds(self) -> float:
+        return _now() - self._began
 
     def _seconds_to_next_edit(self) -> float:
         return self._display.last_edit_at + self._interval() - _now()
@@ -167,7 +196,7 @@ class JobStatus:
         """At most until the tick, or until the live text changes by itself."""
         due = _now() + TICK_SEC
         if changes_at is not None:
-            due = min(due, changes_at)
+            due = min(due, self._began + changes_at)
         try:
             async with asyncio.timeout_at(due):
                 await self._news.wait()

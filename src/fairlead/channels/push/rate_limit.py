@@ -39,17 +39,17 @@ class RateLimit:
 
     async def acquire(self, urgency: Urgency) -> None:
         """Returns when it is the caller's turn to make one call."""
-        place = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._waiting, (urgency, next(self._numbers), place))
+        admission = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (urgency, next(self._numbers), admission))
         self._let_in()
-        await place
+        await admission
 
     def _let_in(self) -> None:
         loop = asyncio.get_running_loop()
         while self._waiting and self._due - self._slack <= loop.time() + _TINY:
-            _, _, place = heapq.heappop(self._waiting)
-            if not place.done():  # a caller that gave up waiting uses nothing up
-                place.set_result(None)
+            _, _, admission = heapq.heappop(self._waiting)
+            if not admission.done():  # a caller that gave up waiting uses nothing up
+                admission.set_result(None)
                 self._due = max(self._due, loop.time()) + self._gap
         if self._waiting and self._timer is None:
             self._timer = loop.call_at(self._due - self._slack, self._tick)

@@ -1,12 +1,17 @@
 """Replies to commands as Discord lays them out: plain text, code blocks, embeds and links. Words no sentence."""
 
+import re
+from collections.abc import Iterable
 from typing import Final
 
 import discord
 import msgspec
+from discord.utils import escape_markdown
 
-from fairlead.channels.discord.inbound.places import CHANNEL, link_to
+from fairlead.channels.discord.inbound.conversations import CHANNEL, link_to
+from fairlead.channels.discord.outbound.messages import TEXT_LIMIT
 from fairlead.core import replies as r
+from fairlead.core import timestamps
 from fairlead.core.keys import parse_session_key
 from fairlead.render.pieces import plan_pieces
 from fairlead.render.replies import RenderedReply, render_reply
@@ -15,6 +20,7 @@ from fairlead.render.words import say
 
 _DESCRIPTION: Final = 4000
 _PATH: Final = 1000
+_THREAD_KEY: Final = re.compile(r"agent:[^\s:]+:thread:\d+:(\d+)")
 _IN_EMBEDS: Final = (r.AgentReport, r.UsageReport)
 
 
@@ -27,12 +33,32 @@ class FormattedReply(msgspec.Struct, frozen=True):
 
 
 def format_reply(reply: r.Reply, lang: str) -> FormattedReply:
+    if isinstance(reply, r.JobCatalogue):
+        rows = render_reply(reply, lang, when=relative_time).sentences
+        return _lines(map(escape_markdown, rows), lang)
+    if isinstance(reply, r.StatusReport):
+        status = render_reply(reply, lang, when=relative_time)
+        return _lines((*status.sentences, f"**{status.title}**", *map(_escape_value, status.rows)), lang)
     rendered = render_reply(reply, lang, _quote_path)
     if isinstance(reply, _IN_EMBEDS):
         return _embed("\n".join(rendered.rows), lang, rendered.title)
+    if isinstance(reply, r.Story):
+        return FormattedReply("\n".join([f"**{quote_inline(rendered.title, _PATH)}**", *map(_story_line, reply.steps)]))
     if isinstance(reply, r.SessionCatalogue) and reply.sessions:
         return FormattedReply("\n".join(map(_session_row, reply.sessions)))
     return FormattedReply(_plain_content(rendered))
+
+
+def _lines(lines: Iterable[str], lang: str) -> FormattedReply:
+    """Not as a code block, in which Discord shows no times."""
+    planned = plan_pieces("\n".join(lines), TEXT_LIMIT, 1, lang=lang)
+    return FormattedReply(planned.messages[0], file=planned.file)
+
+
+def _escape_value(row: str) -> str:
+    """Only what is somebody else's text: the other fields have our own words."""
+    name, _, value = row.partition(": ")
+    return f"{name}: {escape_markdown(value)}" if name in {"project", "session_key"} else row
 
 
 def _plain_content(rendered: RenderedReply) -> str:
@@ -59,13 +85,29 @@ def added_project(reply: r.Reply, lang: str) -> FormattedReply:
 
 
 def _session_row(row: r.SessionRow) -> str:
-    return f"`{row.session_id}` {row.project} · {row.state} · {row.last_activity_at} · {where(row)}"
+    """A thread is named by its link; only another conversation needs its id, by which `/session open` finds it."""
+    is_thread = row.conversation.channel == CHANNEL and row.conversation.parent_conversation_id is not None
+    name = where(row) if is_thread else f"{where(row)} · `{row.session_id}`"
+    return f"{name} · {row.project} · {row.state} · {relative_time(row.last_activity_at)}"
+
+
+def _story_line(step: r.Step) -> str:
+    """When, and what happened; the number of the journal's line is for `fairlead journal show`."""
+    words = _THREAD_KEY.sub(r"<#\1>", escape_markdown(step.words) or step.type)
+    return f"{relative_time(step.ts)} {words} · #{step.seq}"
+
+
+def relative_time(ts: str) -> str:
+    """As Discord shows it on every screen, in the reader's own language and time zone: `3 minutes ago`."""
+    return f"<t:{int(timestamps.to_epoch(ts))}:R>"
 
 
 def where(row: r.SessionRow) -> str:
     """A link to where the session is talked to; for another channel, its name."""
     if row.conversation.channel != CHANNEL:
         return row.conversation.channel
+    if row.conversation.parent_conversation_id is not None:
+        return f"<#{row.conversation.conversation_id}>"
     key = parse_session_key(row.session_key)
     guild_id = int(key.space_id) if key is not None and key.space_id else None
     return link_to(guild_id, row.conversation.conversation_id)

@@ -1,8 +1,10 @@
 """Runs slash commands: acknowledges them at once, asks the gate, shows the reply. Knows no single command."""
 
+import asyncio
 import io
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, cast
 
 import discord
 import msgspec
@@ -15,10 +17,12 @@ from fairlead.channels.discord.commands.reply_format import (
     numbered_projects,
 )
 from fairlead.channels.discord.inbound.callers import Callers
-from fairlead.channels.discord.inbound.places import CHANNEL, link_to, message_named
+from fairlead.channels.discord.inbound.conversations import CHANNEL, link_to, message_named
 from fairlead.channels.discord.outbound.acknowledge import acknowledge
+from fairlead.channels.discord.outbound.messages import TEXT_LIMIT
+from fairlead.channels.discord.outbound.other_daemons import OtherDaemons
 from fairlead.channels.discord.outbound.refusal_line import refusal_line
-from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, REST_FAULTS, RestCalls
+from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
 from fairlead.channels.discord.outbound.threads import edit_reopening, unarchive
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.command_spec import Argument, CommandSpec, choices_for, request_from, sentence_gaps
@@ -34,6 +38,12 @@ from fairlead.render.words import say
 _CHOICES: Final = 25
 CHOICE_LENGTH: Final = 100
 _PIECES: Final = 5
+_ORIGINAL: Final = cast("int", "@original")
+"""Discord's name for the first reply to an interaction; discord.py expects the id of a message there."""
+
+_REPLY_LIFE_SEC: Final = 14.5 * 60
+"""Discord takes replies to a command for fifteen minutes."""
+
 Draw = Callable[[Reply, str], FormattedReply]
 Typed = Mapping[str, str | int]
 Interaction = discord.Interaction[Any]
@@ -47,6 +57,7 @@ class CommandRunner(msgspec.Struct, frozen=True):
     view: View
     callers: Callers
     rest: RestCalls
+    others: OtherDaemons
 
     async def run(self, interaction: Interaction, spec: CommandSpec, typed: Typed) -> None:
         """Ask the gate and draw the reply. The typed values also fill the gaps of a refusal's sentence."""
@@ -60,9 +71,8 @@ class CommandRunner(msgspec.Struct, frozen=True):
     def _make_request(self, interaction: Interaction, spec: CommandSpec, typed: Typed) -> Request:
         links = {a.field for a in spec.arguments if a.kind == "message"}
         read = {f: _message_id_in(str(value)) if f in links else value for f, value in typed.items()}
-        if spec.request is not Start:
-            return request_from(spec, read)
-        if self.callers.place(interaction).kind != "channel" or not _takes_threads(interaction):
+        is_in_channel = self.callers.conversation(interaction).kind == "channel" and _takes_threads(interaction)
+        if spec.request is Start and not is_in_channel:
             raise error(Code.E_NOT_IN_TEXT_CHANNEL)
         return request_from(spec, read, asked_by=str(interaction.id))
 
@@ -102,23 +112,32 @@ class CommandRunner(msgspec.Struct, frozen=True):
         await self._show(interaction, formatted, lang)
 
     async def _show(self, interaction: Interaction, formatted: FormattedReply, lang: str) -> None:
-        planned = plan_pieces(formatted.content, max_pieces=_PIECES, lang=lang)
+        """Repeated while Discord takes replies to this command: the command has taken effect, and the person waits."""
+        planned = plan_pieces(formatted.content, TEXT_LIMIT, _PIECES, lang=lang)
         first, *more = planned.messages or ("",)
         whole = formatted.file or planned.file
 
         def files(*, here: bool) -> list[discord.File]:
             return [discord.File(io.BytesIO(whole), filename=ANSWER_FILE)] if here and whole is not None else []
 
-        async def begin() -> None:
-            await interaction.edit_original_response(
-                content=first or None, embed=formatted.embed, attachments=files(here=not more)
+        async def begin(client: discord.Client) -> None:
+            replies = _webhook_of(interaction, client)
+            edit: dict[str, Any] = {"content": first or None, "embed": formatted.embed}
+            await edit_reopening(
+                self.rest,
+                interaction.channel_id or 0,
+                lambda: replies.edit_message(_ORIGINAL, **edit, attachments=files(here=not more)),
             )
 
+        async def go_on(client: discord.Client, piece: str) -> None:
+            await _webhook_of(interaction, client).send(piece, ephemeral=True, files=files(here=piece is more[-1]))
+
         try:
-            await edit_reopening(self.rest, interaction.channel_id or 0, begin)
-            for piece in more:
-                await interaction.followup.send(piece, ephemeral=True, files=files(here=piece is more[-1]))
-        except (*REST_FAULTS, *DELIVERY_ERRORS) as fault:
+            async with asyncio.timeout(_REPLY_LIFE_SEC):
+                await self.rest.until_done(Urgency.ANSWER, begin)
+                for piece in more:
+                    await self.rest.until_done(Urgency.ANSWER, partial(go_on, piece=piece))
+        except (*DELIVERY_ERRORS, TimeoutError) as fault:
             log.warning("a reply was not shown", message=repr(fault))
 
     def choices(self, interaction: Interaction, argument: Argument, typed: str) -> list[app_commands.Choice[Any]]:
@@ -132,14 +151,16 @@ class CommandRunner(msgspec.Struct, frozen=True):
         ]
 
     async def _reopen_and_link(self, row: SessionRow) -> str:
-        """A link to the session's own place, which is open when this returns. A session never moves."""
-        place = row.conversation
-        if place.channel != CHANNEL or not place.conversation_id.isdecimal():
-            return f"{place.channel} ({row.session_id})"
+        """A link to the session's own conversation, which is open when this returns. A session never moves."""
+        conversation = row.conversation
+        if conversation.channel != CHANNEL or not conversation.conversation_id.isdecimal():
+            return f"{conversation.channel} ({row.session_id})"
         key = parse_session_key(row.session_key)
-        if place.parent_conversation_id is None:
-            return link_to(int(key.space_id) if key is not None and key.space_id else None, place.conversation_id)
-        thread_id = int(place.conversation_id)
+        if conversation.parent_conversation_id is None:
+            return link_to(
+                int(key.space_id) if key is not None and key.space_id else None, conversation.conversation_id
+            )
+        thread_id = int(conversation.conversation_id)
         try:
             thread: Any = await self.rest.once(Urgency.ANSWER, lambda client: client.http.get_channel(thread_id))
             state: dict[str, Any] = thread.get("thread_metadata") or {}
@@ -150,6 +171,14 @@ class CommandRunner(msgspec.Struct, frozen=True):
         except DELIVERY_ERRORS as failure:
             raise error(Code.E_THREAD_ACCESS_FAILED, str(failure.__cause__ or failure)) from failure
         return f"<#{thread_id}> {link_to(int(thread.get('guild_id') or 0) or None, thread_id)}"
+
+
+def _webhook_of(interaction: Interaction, client: discord.Client) -> discord.Webhook:
+    """The replies to an interaction are a webhook. It belongs to the client of the day, since the client that brought
+    the interaction may be closed by now."""
+    webhook = discord.Webhook.partial(interaction.application_id, interaction.token, client=client)
+    webhook.type = discord.WebhookType.application  # only such a webhook may answer one person alone
+    return webhook
 
 
 def _takes_threads(interaction: Interaction) -> bool:

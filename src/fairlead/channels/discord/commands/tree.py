@@ -85,7 +85,8 @@ class Tree(app_commands.CommandTree[Any]):
             self.add_command(command)
 
     async def interaction_check(self, interaction: Interaction, /) -> bool:
-        return await runner_of(interaction).callers.may_pass(interaction, "a command")
+        runner = runner_of(interaction)
+        return await runner.others.may_serve() and await runner.callers.may_pass(interaction, "a command")
 
     async def on_error(self, interaction: Interaction, error_: app_commands.AppCommandError, /) -> None:
         if isinstance(error_, app_commands.CheckFailure):

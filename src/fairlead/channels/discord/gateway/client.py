@@ -1,19 +1,19 @@
 """Our discord.py client: hands the gateway's events on in order, before anything is awaited. Decides nothing."""
 
 import asyncio
-import logging
 import sys
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
+import aiohttp
 import discord
 import discord.http
 import yarl
 from discord import app_commands
 from discord.gateway import DiscordWebSocket
 
-from fairlead.observe import log, log_failure
+from fairlead.observe import log_failure, take_over_log
 
 INTENTS: Final = discord.Intents(
     guilds=True,
@@ -46,7 +46,23 @@ class GatewayListener(Protocol):
 
     def on_reaction(self, reaction: discord.RawReactionActionEvent) -> None: ...
 
+    def on_access_change(self) -> None:
+        """What the bot may see or do somewhere may have changed."""
+        ...
+
     async def on_click(self, interaction: discord.Interaction[Any]) -> None: ...
+
+
+_ACCESS_CHANGES: Final = (
+    "guild_join",
+    "guild_available",
+    "guild_role_update",
+    "guild_channel_create",
+    "guild_channel_update",
+    "member_update",
+    "thread_join",
+    "raw_thread_update",
+)
 
 
 class IdentifyPace:
@@ -77,8 +93,11 @@ class GatewayClient(discord.Client):
         application_id: str = "",
         *,
         heartbeat_timeout_sec: float = 60.0,
+        http_trace: aiohttp.TraceConfig | None = None,
     ) -> None:
         known: dict[str, Any] = {"application_id": int(application_id)} if application_id.isdecimal() else {}
+        if http_trace is not None:
+            known["http_trace"] = http_trace
         super().__init__(
             intents=INTENTS,
             max_messages=None,  # nothing is read from a cache that a restart would empty
@@ -102,6 +121,7 @@ class GatewayClient(discord.Client):
             "raw_message_delete": self._pass_on_delete,
             "raw_bulk_message_delete": self._pass_on_bulk_delete,
             "raw_reaction_add": listener.on_reaction,
+            **dict.fromkeys(_ACCESS_CHANGES, lambda *_: listener.on_access_change()),
         }
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:  # noqa: ARG002 - theirs
@@ -150,19 +170,10 @@ class GatewayClient(discord.Client):
             log_failure("a Discord event was not handled", fault, event_name=event_method)
 
 
-class _OurLogHandler(logging.Handler):
-    def emit(self, record: logging.LogRecord) -> None:
-        log.warning("discord.py", message=record.getMessage(), logger=record.name)
-
-
 def send_discord_log_to_ours() -> None:
-    """discord.py's warnings go into our log, redacted, instead of to standard error. Its warning that the libraries for
-    voice are missing is turned off: Fairlead uses no voice."""
+    """Also turns off discord.py's warning that the libraries for voice are missing: Fairlead uses no voice."""
     discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
-    theirs = logging.getLogger("discord")
-    if not any(isinstance(handler, _OurLogHandler) for handler in theirs.handlers):
-        theirs.addHandler(_OurLogHandler(logging.WARNING))
-        theirs.propagate = False
+    take_over_log("discord")
 
 
 def point_at(api_base: str, gateway_url: str) -> None:

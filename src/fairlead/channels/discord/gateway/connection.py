@@ -3,7 +3,7 @@
 resting ──token──▶ logging in ──ok──▶ connected ⇄ resuming (discord.py's own)
    ▲                   │  refused: wait, longer each time           │
    │                   ▼                                            │
-   └── token or intents refused: say so, look again, no IDENTIFY ◀──┴── lost for a minute: begin anew
+   └── token or intents refused: say so, look again, no IDENTIFY ◀──┴── lost for a minute: start again
 """
 
 import asyncio
@@ -16,6 +16,8 @@ import aiohttp
 import discord
 
 from fairlead.channels.discord.gateway.client import GatewayClient
+from fairlead.channels.discord.outbound.api_ban import BannedByDiscord
+from fairlead.channels.discord.outbound.other_daemons import OtherDaemons
 from fairlead.channels.discord.outbound.rest import CurrentClient
 from fairlead.kit.backoff import Backoff
 from fairlead.kit.tasks import TaskOwner
@@ -29,6 +31,14 @@ LOST_AFTER_SEC: Final = 45.0
 """discord.py waits up to seventeen minutes between its own attempts; past this we start a new client."""
 
 
+OTHER_SERVES_SEC: Final = 600.0
+"""How long a daemon stays away while another one serves with the same token. After that it asks again."""
+
+
+class _OtherDaemonServesError(Exception):
+    pass
+
+
 class Connection:
     """`current` gets the client as soon as it is logged in, whether its gateway is connected or not: REST works without
     one. `came_back` is called whenever the gateway is connected."""
@@ -40,26 +50,22 @@ class Connection:
         current: CurrentClient,
         make_client: Callable[[], GatewayClient],
         came_back: Callable[[], None],
+        others: OtherDaemons | None = None,
         random: Random | None = None,
     ) -> None:
         self._token = token
         self._current = current
         self._make_client = make_client
         self._came_back = came_back
+        self._others = others
         self._backoff = Backoff(first=1.0, ceiling=30.0)
         self._random = random or Random()
         self._tried_token = ""
         self.trouble = ""
         self._connected = asyncio.Event()
 
-    async def until_connected(self, seconds: float) -> bool:
-        """True as soon as the gateway is there; False if it is not within so many seconds."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._connected.wait()
-        except TimeoutError:
-            return False
-        return True
+    async def until_connected(self) -> None:
+        await self._connected.wait()
 
     async def run(self) -> None:
         """For ever. Nothing that Discord does ends it."""
@@ -80,6 +86,14 @@ class Connection:
                     await self._until_token_changes()
                     continue
                 self._complain(f"Discord closed the gateway with {closed.code}")
+            except _OtherDaemonServesError:
+                self._complain("Another Fairlead uses this bot's token; stop one of them")
+                await asyncio.sleep(OTHER_SERVES_SEC)
+                continue
+            except BannedByDiscord as ban:
+                self._complain("Discord has temporarily banned this machine")
+                await asyncio.sleep(ban.wait_sec)
+                continue
             except Exception as fault:  # discord.py dies in many ways when the first connect fails; each is a retry
                 self._complain(f"Discord cannot be reached: {type(fault).__name__}: {fault}")
             failures = 1 if asyncio.get_running_loop().time() - began > 300 else failures + 1
@@ -93,6 +107,8 @@ class Connection:
             self._current.client = client
             async with TaskOwner("gateway") as owner:
                 owner.start(self._watch_gateway(client), name="watch")
+                if self._others is not None:
+                    owner.start(self._watch_others(self._others), name="others")
                 await client.connect()
                 owner.cancel()
         finally:
@@ -115,18 +131,24 @@ class Connection:
             await client.has_no_gateway.wait()
             self._connected.clear()
 
+    async def _watch_others(self, others: OtherDaemons) -> None:
+        """Ends the client when another daemon has the earlier right to serve."""
+        await others.must_leave.wait()
+        others.leave()
+        raise _OtherDaemonServesError
+
     def _complain(self, trouble: str) -> None:
         if trouble != self.trouble:
             self.trouble = trouble
-            log.error("discord", message=f"{trouble}. It is tried again; everything else goes on.")
+            log.error("discord", message=f"{trouble}. Fairlead tries again; everything else keeps working.")
 
     async def _until_token_changes(self) -> None:
         """Compares with the token that was tried, since the settings may have another one by now."""
         if self._token() != self._tried_token:
             return
         self._complain(
-            "Discord refuses DISCORD_TOKEN (it was reset, or mistyped). Put the new one into .env: no restart is "
-            "needed, unless the environment sets it"
+            "Discord refuses DISCORD_TOKEN (it was reset, or mistyped). Put the new one into the settings "
+            "file: no restart is needed, unless the environment sets it"
         )
         while self._token() == self._tried_token:  # noqa: ASYNC110 - a file that somebody edits announces nothing
             await asyncio.sleep(LOOK_AGAIN_SEC)
@@ -140,7 +162,7 @@ class Connection:
             await asyncio.sleep(INTENT_LOOK_SEC)
 
     async def _has_message_content(self) -> bool:
-        """Asked by REST, which costs no IDENTIFY."""
+        """Whether Discord grants the intent now. REST tells, and Discord counts no IDENTIFY for it."""
         client = self._make_client()
         try:
             await client.login(self._token())

@@ -11,7 +11,7 @@ from discord.app_commands import TranslationContextTypes, locale_str
 
 from fairlead.channels.discord.outbound.rest import RestCalls
 from fairlead.channels.push.rate_limit import Urgency
-from fairlead.kit.files import replace_durably
+from fairlead.kit.files import read_regular, replace_durably
 from fairlead.observe import log
 from fairlead.render.words import en, say
 
@@ -76,7 +76,7 @@ class Registration:
 
     def _read_registered(self) -> RegisteredCommands | None:
         try:
-            return msgspec.json.decode(self._file.read_bytes(), type=RegisteredCommands)
+            return msgspec.json.decode(read_regular(self._file), type=RegisteredCommands)
         except (OSError, msgspec.DecodeError):
             return None  # registering once more does no harm
 

@@ -1,1 +1,1 @@
-"""From what Discord sends to what the gate takes: places, messages, attachments, catching up."""
+"""From what Discord sends to what the gate takes: conversations, messages, attachments, catching up."""

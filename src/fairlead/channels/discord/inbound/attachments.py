@@ -1,13 +1,11 @@
 """Fetches the files of a message under every control: host, TLS, redirects, sizes, time, names.
 
-Pictures become blobs. Other files are laid into the session's inbox directory under their own, cleaned names.
+Each becomes a blob: where its agent finds it is the turn's business.
 """
 
 import asyncio
-import hashlib
-import re
-import unicodedata
-from pathlib import Path
+from pathlib import PurePosixPath
+from random import random
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -15,6 +13,7 @@ import aiohttp
 import msgspec
 
 from fairlead.channels.discord.inbound.inbound_message import discord_message_id
+from fairlead.channels.discord.outbound.api_ban import retry_after
 from fairlead.channels.discord.outbound.message_marks import MessageAddress
 from fairlead.channels.discord.outbound.messages import megabytes
 from fairlead.channels.discord.outbound.remarks import Remarks
@@ -23,7 +22,8 @@ from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.inbound import Attachment
 from fairlead.core.views import JobView
 from fairlead.errors import Code, error
-from fairlead.kit.files import make_private_directory
+from fairlead.kit.backoff import Backoff
+from fairlead.kit.file_names import PICTURE_TYPES, clean_name
 from fairlead.observe import log
 from fairlead.ports import Blobs
 
@@ -31,19 +31,11 @@ MAX_FILE_BYTES: Final = 20 * 1024 * 1024
 MAX_TOTAL_BYTES: Final = 50 * 1024 * 1024
 MAX_IMAGES: Final = 10
 TIME_LIMIT_SEC: Final = 10.0
-_MAX_NAME: Final = 100
-_MAX_NAME_BYTES: Final = 200
-"""A disk takes 255 bytes, and the job's id stands before the name; most scripts need three for a character."""
+PATIENCE_SEC: Final = 60.0
+"""So long a file is asked for again after a failure that passes: a cut connection, a 429, a 5xx. A job waits for it."""
+_BACKOFF: Final = Backoff(first=1.0, ceiling=15.0)
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
-_TYPES: Final = {
-    "png": "image/png",
-    "jpg": "image/jpeg",
-    "jpeg": "image/jpeg",
-    "webp": "image/webp",
-    "gif": "image/gif",
-}
-_TOGETHER: Final = f"all files of one message together may have {megabytes(MAX_TOTAL_BYTES)}"
-_UNSAFE: Final = re.compile(r"[^\w.\-+ ()]+")
+_TOGETHER: Final = f"the limit for all files of one message is {megabytes(MAX_TOTAL_BYTES)}"
 
 
 class AttachmentRefused(Exception):  # noqa: N818 - a finding about one file, not a mistake
@@ -54,12 +46,19 @@ class AttachmentRefused(Exception):  # noqa: N818 - a finding about one file, no
         self.size = size
 
 
+class _PassingFault(Exception):  # noqa: N818 - a condition of the world, not a mistake
+    """The file may come if it is asked for again, after `wait_sec`."""
+
+    def __init__(self, reason: str, wait_sec: float = 0.0) -> None:
+        super().__init__(reason)
+        self.wait_sec = wait_sec
+
+
 class DiscordAttachments:
-    def __init__(self, rest: RestCalls, blobs: Blobs, *, hosts: tuple[str, ...], inbox: Path, remarks: Remarks) -> None:
+    def __init__(self, rest: RestCalls, blobs: Blobs, *, hosts: tuple[str, ...], remarks: Remarks) -> None:
         self._rest = rest
         self._blobs = blobs
         self._hosts = frozenset(hosts)
-        self._inbox = inbox
         self._remarks = remarks
 
     async def fetch(self, job: JobView) -> tuple[Attachment, ...]:
@@ -67,7 +66,7 @@ class DiscordAttachments:
         fetched: list[Attachment] = []
         budget = _MessageBudget()
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=TIME_LIMIT_SEC)) as web:
-            for number, attachment in enumerate(job.attachments, 1):
+            for attachment in job.attachments:
                 if attachment.blob or attachment.path:
                     fetched.append(attachment)
                     continue
@@ -78,7 +77,7 @@ class DiscordAttachments:
                     fetched.append(msgspec.structs.replace(attachment, name=clean_name(attachment.name)))
                     await self._tell_refused(job, clean_name(attachment.name), refused)
                 else:
-                    fetched.append(await self._keep(f"{job.job_id}-{number}", job, attachment, data))
+                    fetched.append(await self._keep(attachment, data))
         return tuple(fetched)
 
     async def _fetch_one(
@@ -92,7 +91,7 @@ class DiscordAttachments:
             url = budget.fresh_urls.get(_address(attachment.url), "")
             data = await self._download(web, url, attachment.size, room)
         if data is None:
-            raise error(Code.E_ATTACHMENT_GONE, f"{clean_name(attachment.name)} is no longer there.")
+            raise error(Code.E_ATTACHMENT_GONE, f"{clean_name(attachment.name)} no longer exists.")
         budget.bytes_fetched += len(data)
         return data
 
@@ -104,9 +103,9 @@ class DiscordAttachments:
         message = MessageAddress(int(job.conversation.conversation_id), message_id)
         if refused.size:
             size, limit = megabytes(refused.size), megabytes(MAX_FILE_BYTES)
-            await self._remarks.tell(message, job.person, "reply.file.too_large", name=name, size=size, limit=limit)
+            self._remarks.tell(message, job.person, "reply.file.too_large", name=name, size=size, limit=limit)
         else:
-            await self._remarks.tell(message, job.person, "reply.file.refused", name=name, reason=str(refused))
+            self._remarks.tell(message, job.person, "reply.file.refused", name=name, reason=str(refused))
 
     async def _download(self, web: aiohttp.ClientSession, url: str, claimed: int, room: int) -> bytes | None:
         """The bytes; None if they are no longer there. Raises AttachmentRefused for a file that must not be fetched."""
@@ -114,24 +113,42 @@ class DiscordAttachments:
             return None
         self._check(url)
         if claimed > MAX_FILE_BYTES:
-            raise AttachmentRefused(f"{claimed} bytes are more than the {MAX_FILE_BYTES} that are taken", claimed)
+            raise AttachmentRefused(f"{claimed} bytes are more than the limit of {MAX_FILE_BYTES}", claimed)
         if claimed > room:
             raise AttachmentRefused(f"it has {megabytes(claimed)}, and {_TOGETHER}")
+        loop = asyncio.get_running_loop()
+        attempt, deadline = 0, loop.time() + PATIENCE_SEC
+        while True:
+            attempt += 1
+            try:
+                return await self._download_once(web, url, room)
+            except _PassingFault as fault:
+                wait = max(_BACKOFF.delay(attempt, random), fault.wait_sec)
+                if loop.time() + wait > deadline:
+                    raise error(Code.E_ATTACHMENT_GONE, f"It cannot be fetched: {fault}.") from fault
+                await asyncio.sleep(wait)
+
+    async def _download_once(self, web: aiohttp.ClientSession, url: str, room: int) -> bytes | None:
         try:
             async with web.get(url, allow_redirects=False) as response:
                 if 300 <= response.status < 400:
                     raise AttachmentRefused("a redirect is not followed")
                 if response.status in {403, 404, 410}:
                     return None
+                if response.status == 429 or response.status >= 500:
+                    wait = retry_after(response.headers, default=0.0)
+                    raise _PassingFault(f"the server answered {response.status}", wait)
                 if response.status != 200:
                     raise error(Code.E_ATTACHMENT_GONE, f"the server answered {response.status}")
                 data = bytearray()
                 while len(data) <= room and (more := await response.content.read(room + 1 - len(data))):
                     data += more
-        except (aiohttp.ClientError, TimeoutError, OSError) as fault:
-            raise error(Code.E_ATTACHMENT_GONE, f"{type(fault).__name__} while fetching") from fault
+        except TimeoutError as fault:
+            raise error(Code.E_ATTACHMENT_GONE, f"The download timed out after {TIME_LIMIT_SEC:g} s.") from fault
+        except (aiohttp.ClientError, OSError) as fault:
+            raise _PassingFault(type(fault).__name__) from fault
         if len(data) > room:
-            raise AttachmentRefused(f"it has more than {megabytes(room)}, which is not what it said of itself")
+            raise AttachmentRefused(f"it has more than {megabytes(room)}, which is more than announced")
         return bytes(data)
 
     def _check(self, url: str) -> None:
@@ -152,24 +169,21 @@ class DiscordAttachments:
             return {}
         channel_id = int(job.conversation.conversation_id)
         try:
-            message = await self._rest.once(
-                Urgency.ANSWER, lambda c: c.get_partial_messageable(channel_id).fetch_message(message_id)
-            )
-        except DELIVERY_ERRORS:
+            async with asyncio.timeout(PATIENCE_SEC):
+                message = await self._rest.until_done(
+                    Urgency.ANSWER, lambda c: c.get_partial_messageable(channel_id).fetch_message(message_id)
+                )
+        except (*DELIVERY_ERRORS, TimeoutError):
             return {}
         return {_address(a.url): a.url for a in message.attachments}
 
-    async def _keep(self, mark: str, job: JobView, attachment: Attachment, data: bytes) -> Attachment:
-        """`mark` tells two files of one name apart."""
-        name, kind = clean_name(attachment.name), media_type(attachment)
-        if kind:
-            blob = await self._blobs.put(data)
-            return Attachment(name=name, media_type=kind, size=len(data), url=attachment.url, blob=blob)
-        path = await asyncio.to_thread(
-            _write_private_file, self._inbox / inbox_name(job.session_key), f"{mark}-{name}", data
-        )
+    async def _keep(self, attachment: Attachment, data: bytes) -> Attachment:
         return Attachment(
-            name=name, media_type=attachment.media_type, size=len(data), url=attachment.url, path=str(path)
+            name=clean_name(attachment.name),
+            media_type=media_type(attachment) or attachment.media_type,
+            size=len(data),
+            url=attachment.url,
+            blob=await self._blobs.put(data),
         )
 
 
@@ -185,7 +199,7 @@ class _MessageBudget:
         """The bytes that this file may have."""
         self._pictures += bool(media_type(attachment))
         if media_type(attachment) and self._pictures > MAX_IMAGES:
-            raise AttachmentRefused(f"only {MAX_IMAGES} pictures go with one message")
+            raise AttachmentRefused(f"a message may have at most {MAX_IMAGES} images")
         return min(MAX_FILE_BYTES, MAX_TOTAL_BYTES - self.bytes_fetched)
 
 
@@ -193,34 +207,8 @@ def media_type(attachment: Attachment) -> str:
     """The picture's type by its content type, else by its extension; empty for other files."""
     claimed = attachment.media_type.lower().partition(";")[0].strip()
     if claimed:
-        return claimed if claimed in _TYPES.values() else ""
-    return _TYPES.get(attachment.name.rpartition(".")[2].lower(), "")
-
-
-def clean_name(name: str) -> str:
-    """A name that can neither leave its directory, nor hide, nor be read as an option."""
-    flat = name.replace("\\", "/").rpartition("/")[2]
-    visible = unicodedata.normalize("NFC", "".join(char for char in flat if char.isprintable()))
-    stem = _UNSAFE.sub("_", visible).strip(" .-")
-    _, dot, extension = stem.rpartition(".")
-    keep = f"{dot}{extension}" if dot and len(extension) <= 10 else ""
-    room = _MAX_NAME_BYTES - len(keep.encode())
-    short = stem.removesuffix(keep)[: _MAX_NAME - len(keep)].encode()[:room].decode(errors="ignore")
-    return f"{short}{keep}".strip(" .-") or "file"
-
-
-def inbox_name(session_key: str) -> str:
-    """A directory per session: readable, and never two sessions in one."""
-    digest = hashlib.blake2b(session_key.encode(), digest_size=4).hexdigest()
-    return f"{re.sub(r'[^A-Za-z0-9_-]+', '-', session_key)[:80]}-{digest}"
-
-
-def _write_private_file(directory: Path, name: str, data: bytes) -> Path:
-    make_private_directory(directory)
-    path = directory / name
-    path.write_bytes(data)
-    path.chmod(0o600)
-    return path
+        return claimed if claimed in PICTURE_TYPES.values() else ""
+    return PICTURE_TYPES.get(PurePosixPath(attachment.name).suffix.lower(), "")
 
 
 def _address(url: str) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 import discord
 
-from fairlead.channels.discord.inbound.places import Place, Places
+from fairlead.channels.discord.inbound.conversations import DiscordConversation, DiscordConversations
 from fairlead.channels.discord.inbound.stranger_log import StrangerLog
 from fairlead.core.requests import Caller
 from fairlead.errors import Code, FairleadError
@@ -15,17 +15,24 @@ from fairlead.render.words import error_line, pick_language
 
 class Callers:
     def __init__(
-        self, gate: Gate, view: View, places: Places, stranger_log: StrangerLog, *, silent: bool, default_language: str
+        self,
+        gate: Gate,
+        view: View,
+        conversations: DiscordConversations,
+        stranger_log: StrangerLog,
+        *,
+        silent: bool,
+        default_language: str,
     ) -> None:
         self._gate = gate
         self._view = view
-        self._places = places
+        self._conversations = conversations
         self._stranger_log = stranger_log
         self._silent = silent
         self._default_language = default_language
 
     def person(self, user_id: int) -> str:
-        return self._places.person(user_id)
+        return self._conversations.person(user_id)
 
     def language(self, interaction: discord.Interaction[Any]) -> str:
         """The person's own locale, else the server's, else the setting FAIRLEAD_LANG."""
@@ -33,25 +40,25 @@ class Callers:
         default = pick_language(guild, self._default_language)
         return pick_language(interaction.locale.value, default)
 
-    def place(self, interaction: discord.Interaction[Any]) -> Place:
+    def conversation(self, interaction: discord.Interaction[Any]) -> DiscordConversation:
         channel_id = interaction.channel_id or 0
-        place = self._places.of(
+        conversation = self._conversations.of(
             interaction.channel, guild_id=interaction.guild_id, channel_id=channel_id, user_id=interaction.user.id
         )
-        return place or self._places.channel(interaction.guild_id or 0, channel_id)
+        return conversation or self._conversations.channel(interaction.guild_id or 0, channel_id)
 
     def caller(self, interaction: discord.Interaction[Any]) -> Caller:
-        place = self.place(interaction)
+        conversation = self.conversation(interaction)
         person = self.person(interaction.user.id)
         return Caller(
             person=person,
-            conversation=place.conversation,
-            session_key=place.session_key,
+            conversation=conversation.ref,
+            session_key=conversation.session_key,
             locale=interaction.locale.value,
         )
 
     def is_served(self, user_id: int, guild_id: int | None) -> bool:
-        return self._places.serves(guild_id) and self._gate.allows(self.person(user_id))
+        return self._conversations.serves(guild_id) and self._gate.allows(self.person(user_id))
 
     async def may_pass(self, interaction: discord.Interaction[Any], what: str) -> bool:
         """Only allowed people, and only in the server that is served; a stranger is told so once, or not at all."""

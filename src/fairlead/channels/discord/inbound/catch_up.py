@@ -9,8 +9,8 @@ import discord
 import msgspec
 from discord.utils import time_snowflake, utcnow
 
+from fairlead.channels.discord.inbound.conversations import CHANNEL
 from fairlead.channels.discord.inbound.inbound_message import said_message_id
-from fairlead.channels.discord.inbound.places import CHANNEL
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.keys import parse_session_key
@@ -20,6 +20,9 @@ from fairlead.ports import DeliveryImpossible, View
 
 BEYOND: Final = 200
 """So many messages more than are wanted are still read, so that each leaves its fact; the reading has an end."""
+
+
+PAGE: Final = 50
 
 
 class CatchUpBounds(msgspec.Struct, frozen=True):
@@ -52,11 +55,11 @@ class CatchUp:
         later."""
         found: dict[int, int] = {}
         for bound in self._view.bound_conversations(CHANNEL):
-            place = bound.conversation
-            if place.conversation_id.isdecimal():
-                began = int(place.conversation_id)  # a conversation's id is older than everything said in it
-                seen = self._view.last_message_seen(place)
-                queued = filter(None, map(said_message_id, self._view.queued_jobs(place)))
+            conversation = bound.conversation
+            if conversation.conversation_id.isdecimal():
+                began = int(conversation.conversation_id)  # a conversation's id is older than everything said in it
+                seen = self._view.last_message_seen(conversation)
+                queued = filter(None, map(said_message_id, self._view.queued_jobs(conversation)))
                 found[began] = min([began if seen is None else seen, *(message_id - 1 for message_id in queued)])
         return found
 
@@ -108,6 +111,16 @@ class CatchUp:
         beyond = max(0, len(found) - self._bounds.messages)
         return MissedHistory(found[:beyond], found[beyond:])
 
+    async def fetch_next(self, channel_id: int, since: int) -> list[discord.Message]:
+        """The oldest messages after `since`, at most PAGE of them."""
+        try:
+            return await self._rest.until_done(
+                Urgency.CATCH_UP, lambda client: _oldest_after(client, channel_id, since, PAGE)
+            )
+        except DELIVERY_ERRORS as failure:
+            log.warning("could not catch up", conversation=str(channel_id), message=repr(failure))
+            return []
+
 
 def _threads_among(conversations: Iterable[ConversationView]) -> dict[int, int]:
     """The threads that have sessions of their own, each with its server."""
@@ -116,6 +129,11 @@ def _threads_among(conversations: Iterable[ConversationView]) -> dict[int, int]:
         if key is not None and key.kind == "thread" and key.space_id and key.target_id.isdecimal():
             found[int(key.target_id)] = int(key.space_id)
     return found
+
+
+async def _oldest_after(client: discord.Client, channel_id: int, since: int, limit: int) -> list[discord.Message]:
+    history = client.get_partial_messageable(channel_id).history(limit=limit, after=discord.Object(since))
+    return [message async for message in history]
 
 
 async def _newest(client: discord.Client, channel_id: int, since: int, limit: int) -> list[discord.Message]:

@@ -2,10 +2,13 @@
 connected, and Discord lists no direct messages."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
+from discord.utils import time_snowflake
+
+from fairlead.channels.discord.inbound.conversations import DiscordConversations
 from fairlead.channels.discord.inbound.messages import InboundMessages
-from fairlead.channels.discord.inbound.places import Places
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.observe import log
@@ -14,11 +17,17 @@ from fairlead.ports import View
 
 class DirectMessages:
     def __init__(
-        self, view: View, *, rest: RestCalls, places: Places, messages: InboundMessages, user_ids: Iterable[str]
+        self,
+        view: View,
+        *,
+        rest: RestCalls,
+        conversations: DiscordConversations,
+        messages: InboundMessages,
+        user_ids: Iterable[str],
     ) -> None:
         self._view = view
         self._rest = rest
-        self._places = places
+        self._conversations = conversations
         self._messages = messages
         self._user_ids = [int(user_id) for user_id in dict.fromkeys(user_ids) if user_id.isdecimal()]
 
@@ -35,6 +44,14 @@ class DirectMessages:
 
     def _catch_up_in(self, channel_id: int) -> None:
         """A conversation that is bound already is among those that every new session catches up on."""
-        conversation = self._places.ref(channel_id)
+        conversation = self._conversations.ref(channel_id)
         if self._view.conversation(conversation) is None:
-            self._messages.catch_up_in(channel_id, self._view.last_message_seen(conversation) or 0)
+            self._messages.catch_up_in(
+                channel_id, max(self._view.last_message_seen(conversation) or 0, self._founding())
+            )
+
+    def _founding(self) -> int:
+        """The id that a message from the founding of this state directory would have. Older ones were said to another
+        Fairlead, or to another program that had this bot, and are no prompts."""
+        founded_at = self._view.founding_time
+        return time_snowflake(datetime.fromisoformat(founded_at)) if founded_at else 0

@@ -26,10 +26,12 @@ class MessageReaction(msgspec.Struct, frozen=True):
 
 
 class CatchUpRequest(msgspec.Struct, frozen=True):
-    """Read the messages after `since`. Those before `oldest` are too old to be answered."""
+    """Read the messages after `since`. Those before `oldest` are too old to be answered. One that `goes_on` reads what
+    an earlier request left because the session's queue was full."""
 
     since: int
     oldest: int
+    goes_on: bool = False
 
 
 InboundEvent: TypeAlias = ReceivedMessage | MessageEdit | MessageDeletion | MessageReaction | CatchUpRequest
@@ -38,6 +40,6 @@ InboundEvent: TypeAlias = ReceivedMessage | MessageEdit | MessageDeletion | Mess
 def is_covered(event: InboundEvent, waiting: Sequence[InboundEvent]) -> bool:
     """During an outage gateway sessions come and go, and each asks to catch up: one request that still waits reads
     everything that a later one would."""
-    if not isinstance(event, CatchUpRequest):
+    if not isinstance(event, CatchUpRequest) or event.goes_on:
         return False
     return any(isinstance(each, CatchUpRequest) and each.since <= event.since for each in waiting)

@@ -1,32 +1,33 @@
 """A Discord message as an `Inbound`: its words, what it quotes, its files. Fetches nothing."""
 
+import re
 from collections.abc import Callable
 
 import discord
 
-from fairlead.channels.discord.inbound.places import Place, without_mention
+from fairlead.channels.discord.inbound.conversations import DiscordConversation, without_mention
 from fairlead.core.ids import MessageId
 from fairlead.core.inbound import Attachment, Inbound
 from fairlead.core.message_ids import reaction_id, written_message
 from fairlead.core.views import JobView
 
-LEFT_OUT = "(The quoted message is by somebody who may not talk to you; it was left out.)"
+LEFT_OUT = "(The quoted message was left out, because its author may not talk to you.)"
 
 
 def inbound_of(
     message: discord.Message,
-    place: Place,
+    conversation: DiscordConversation,
     *,
     person: str,
-    bot_id: int,
+    mention: re.Pattern[str],
     may_be_quoted: Callable[[discord.Message], bool],
 ) -> Inbound:
     return Inbound(
-        conversation=place.conversation,
-        session_key=place.session_key,
+        conversation=conversation.ref,
+        session_key=conversation.session_key,
         message_id=MessageId(str(message.id)),
         person=person,
-        text=without_mention(message.content, bot_id),
+        text=without_mention(message.content, mention),
         attachments=attachments_of(message),
         quote=quote_in(message, may_be_quoted),
     )
@@ -49,20 +50,21 @@ def quote_in(message: discord.Message, may_be_quoted: Callable[[discord.Message]
     return quoted.content
 
 
-def reacted_inbound(message: discord.Message, place: Place, *, person: str, is_own: bool) -> Inbound:
-    """A message that a person reacted to. Words of another author are marked as such: they are data, not an order."""
-    text = message.content
-    if not is_own:
-        quoted = "\n".join(f"> {line}" for line in text.splitlines())
-        text = f"Look at this message by {message.author.display_name}:\n{quoted}"
+def reacted_inbound(
+    message: discord.Message, conversation: DiscordConversation, *, person: str, is_own: bool
+) -> Inbound:
+    """A message that a person reacted to. Words of another author are a quotation, with the author's name, which that
+    author chose too: they are data, not an order."""
     return Inbound(
-        conversation=place.conversation,
-        session_key=place.session_key,
+        conversation=conversation.ref,
+        session_key=conversation.session_key,
         message_id=reaction_id(MessageId(str(message.id))),
         person=person,
-        text=text,
+        text=message.content if is_own else "Look at this message.",
+        quote="" if is_own else f"{message.author.display_name}:\n{message.content}",
         attachments=attachments_of(message),
         cause="reaction",
+        foreign=not is_own,
     )
 
 

@@ -10,19 +10,20 @@ import msgspec
 from fairlead.channels.discord.inbound.callers import Callers
 from fairlead.channels.discord.outbound import question_buttons
 from fairlead.channels.discord.outbound.acknowledge import acknowledge
-from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, REST_FAULTS, RestCalls
-from fairlead.channels.discord.outbound.threads import edit_reopening
-from fairlead.channels.push.rate_limit import Urgency
+from fairlead.channels.discord.outbound.messages import TEXT_LIMIT, without_countdown
+from fairlead.channels.discord.outbound.redraw import edit_message, redraw
+from fairlead.channels.discord.outbound.rest import RestCalls
 from fairlead.core.engine import Verdict
 from fairlead.core.questions import RespondToQuestion
 from fairlead.core.views import QuestionView
 from fairlead.errors import Code, FairleadError, error
-from fairlead.observe import log, log_failure
+from fairlead.observe import log_failure
 from fairlead.ports import Gate, View
 from fairlead.render.safe_text import one_line
 from fairlead.render.words import error_line, say
 
-_TEXT_LIMIT: Final = 2000
+_OPENS_FORM: Final = frozenset({"other", "because"})
+_IS_FORM: Final = frozenset({"form", "reason"})
 
 
 class _QuestionMessage(msgspec.Struct, frozen=True):
@@ -40,10 +41,15 @@ class ButtonClicks:
         self._view = view
         self._rest = rest
         self._callers = callers
-        self._standing: dict[str, _QuestionMessage] = {}
+        self._question_messages: dict[str, _QuestionMessage] = {}
 
     def remember(self, question_id: str, *, channel_id: int, message_id: int, text: str, lang: str) -> None:
-        self._standing[question_id] = _QuestionMessage(channel_id, message_id, text, lang)
+        self._question_messages[question_id] = _QuestionMessage(channel_id, message_id, text, lang)
+
+    def find_message(self, question_id: str) -> int | None:
+        """The message that shows this question, if this process sent it."""
+        shown = self._question_messages.get(question_id)
+        return None if shown is None else shown.message_id
 
     async def handle(self, interaction: discord.Interaction[Any]) -> None:
         data: Any = interaction.data or {}
@@ -57,31 +63,34 @@ class ButtonClicks:
         question = self._view.question(button.question_id)
         if question is None or not self._view.state_id.startswith(button.state_id):
             await interaction.response.send_message(error_line(lang, Code.E_QUESTION_CLOSED), ephemeral=True)
-        elif button.verb == "other" and not question.takes_responses:
+        elif button.verb in _OPENS_FORM and not question.takes_responses:
             line = _refusal_text(error(Code.E_QUESTION_CLOSED), question, lang)
             await interaction.response.send_message(line, ephemeral=True)
-        elif button.verb == "other":
+        elif button.verb in _OPENS_FORM:
             form = question_buttons.response_form(question, self._view.state_id, lang)
             await interaction.response.send_modal(form)
-        elif button.verb == "form" and not any(
+        elif button.verb in _IS_FORM and not any(
             question_buttons.read_form(question, question_buttons.form_fields(data))
         ):
             await interaction.response.send_message(error_line(lang, Code.E_EMPTY_MESSAGE), ephemeral=True)
         else:
-            await self._respond(interaction, question, self._response(interaction, question, button.verb, data), lang)
+            response = self._read_response(interaction, question, button.verb, data)
+            await self._respond(interaction, question, response, lang)
             await self._callers.see(interaction)
 
     async def _respond(
         self, interaction: discord.Interaction[Any], question: QuestionView, response: RespondToQuestion, lang: str
     ) -> None:
-        standing = self._standing.pop(question.question_id, None)
-        # Both at once: Discord does not wait for our disk, and of two choices from one list the later one must win.
+        # Taken out while the response is written: this click edits the message, so `close` must not edit it too.
+        shown = self._question_messages.pop(question.question_id, None)
+        # The response and its acknowledgement run at once: Discord does not wait for our disk, and of two choices from
+        # one list the later one must win.
         outcome, acknowledged = await asyncio.gather(
             self._gate.respond(response), acknowledge(interaction), return_exceptions=True
         )
         settled = self._view.question(question.question_id) or question
-        if standing is not None and (isinstance(outcome, BaseException) or settled.status == "open"):
-            self._standing[question.question_id] = standing
+        if shown is not None and (isinstance(outcome, BaseException) or settled.status == "open"):
+            self._question_messages[question.question_id] = shown
         if isinstance(acknowledged, BaseException):
             raise acknowledged
         if isinstance(outcome, FairleadError):
@@ -91,37 +100,24 @@ class ButtonClicks:
         elif isinstance(outcome, BaseException):
             raise outcome
         elif settled.status == "open":
-            view = question_buttons.question_view(settled, self._view.state_id, lang)
-            await self._redraw(interaction, {"view": view}, is_acknowledged=acknowledged)
+            view = question_buttons.build_buttons(settled, self._view.state_id, lang)
+            await redraw(self._rest, interaction, {"view": view}, is_acknowledged=acknowledged)
         else:
             all_chosen = msgspec.structs.replace(response, chosen=settled.chosen)  # together with the earlier choices
-            edit = _response_edit(interaction, all_chosen, lang, was_gone=not question.job_is_live)
-            await self._redraw(interaction, edit, is_acknowledged=acknowledged)
+            outcome = outcome_line(lang, all_chosen, f"<@{interaction.user.id}>", settled)
+            edit = _response_edit(interaction, outcome, lang, was_gone=not question.job_is_live)
+            await redraw(self._rest, interaction, edit, is_acknowledged=acknowledged)
 
-    async def _redraw(
-        self, interaction: discord.Interaction[Any], edit: dict[str, Any], *, is_acknowledged: bool
-    ) -> None:
-        """Edit the message through the interaction, else as any message of ours: the click counted, so the buttons must
-        not stay."""
-        try:
-            if is_acknowledged:
-                await edit_reopening(
-                    self._rest, interaction.channel_id or 0, lambda: interaction.edit_original_response(**edit)
-                )
-                return
-        except (*REST_FAULTS, *DELIVERY_ERRORS) as fault:
-            log.info("an interaction no longer edits its message", message=repr(fault))
-        if interaction.message is not None and interaction.channel_id is not None:
-            await self._edit(interaction.channel_id, interaction.message.id, edit)
-
-    def _response(
+    def _read_response(
         self, interaction: discord.Interaction[Any], question: QuestionView, verb: str, data: Any
     ) -> RespondToQuestion:
         person = self._callers.person(interaction.user.id)
-        verdict: Verdict = "deny" if verb == "deny" else "allow"
+        verdict: Verdict = "deny" if verb in {"deny", "reason"} else "allow"
         chosen: dict[str, str] = {}
         message = ""
-        if verb == "form":
+        if verb == "reason":
+            _, message = question_buttons.read_form(question, question_buttons.form_fields(data))
+        elif verb == "form":
             chosen, message = question_buttons.read_form(question, question_buttons.form_fields(data))
             verdict = "deny" if question.kind == "plan" else "allow"  # words about a plan ask for another one
         elif verb.startswith("opt") and verb[3:].isdecimal():
@@ -135,45 +131,45 @@ class ButtonClicks:
             chosen=chosen,
             message=message,
             for_session=verb == "session",
+            always=_offer_number(verb),
             partial=verb.startswith("pick") or verb == "form",
+            via=f"discord/{interaction.guild_id or 'direct'}/{interaction.channel_id} by {interaction.type.name}",
         )
 
     async def close(self, question: QuestionView) -> None:
         """For a question that was settled elsewhere, expired or is gone: remove the buttons and say why."""
-        standing = self._standing.pop(question.question_id, None)
-        if standing is None:
+        shown = self._question_messages.pop(question.question_id, None)
+        if shown is None:
             return
-        edit = closing_edit(standing.text, _settlement_line(question, standing.lang))
-        await self._edit(standing.channel_id, standing.message_id, edit)
-
-    async def _edit(self, channel_id: int, message_id: int, edit: dict[str, Any]) -> None:
-        try:
-            await self._rest.until_done(
-                Urgency.FINAL_STATUS,
-                lambda client: client.get_partial_messageable(channel_id).get_partial_message(message_id).edit(**edit),
-            )
-        except DELIVERY_ERRORS as failure:
-            log.info("a settled question kept its buttons", message_id=str(message_id), message=repr(failure))
+        edit = closing_edit(shown.text, _settlement_line(question, shown.lang))
+        await edit_message(self._rest, shown.channel_id, shown.message_id, edit)
 
 
-def _response_edit(
-    interaction: discord.Interaction[Any], response: RespondToQuestion, lang: str, *, was_gone: bool
-) -> dict[str, Any]:
+def _offer_number(verb: str) -> int:
+    number = verb.removeprefix(question_buttons.ALWAYS)
+    return int(number) if number != verb and number.isdecimal() else 0
+
+
+def _response_edit(interaction: discord.Interaction[Any], outcome: str, lang: str, *, was_gone: bool) -> dict[str, Any]:
     line = say(lang, "question.carried_over") if was_gone else ""
-    outcome = outcome_line(lang, response, f"<@{interaction.user.id}>")
     content = interaction.message.content if interaction.message is not None else ""
     return closing_edit(content, "\n".join(filter(None, (outcome, line))))
 
 
 def closing_edit(content: str, line: str) -> dict[str, Any]:
-    """The edit that leaves the question without buttons, with a line on what became of it."""
+    """The edit that leaves the question without buttons and countdown, with a line on what became of it."""
+    content = without_countdown(content)
     text = f"{content}\n-# {line}" if content else f"-# {line}"
-    if len(text) <= _TEXT_LIMIT:
+    if len(text) <= TEXT_LIMIT:
         return {"content": text, "view": None}
     return {"embed": discord.Embed(description=line), "view": None}
 
 
-def outcome_line(lang: str, response: RespondToQuestion, who: str) -> str:
+def outcome_line(lang: str, response: RespondToQuestion, who: str, question: QuestionView) -> str:
+    if question.kind == "permission" and response.verdict == "deny" and response.message:
+        return _refusal_line(lang, question, who, response.message)
+    if response.always and question.rule_made:
+        return say(lang, "question.allowed_always_by", person=who, number=question.rule_made)
     if response.chosen or response.message:
         answer = one_line("; ".join(response.chosen.values()) or response.message, 300)
         return say(lang, "question.answered_by", person=who, answer=answer)
@@ -182,7 +178,14 @@ def outcome_line(lang: str, response: RespondToQuestion, who: str) -> str:
     return say(lang, "question.allowed_session_by" if response.for_session else "question.allowed_once_by", person=who)
 
 
+def _refusal_line(lang: str, question: QuestionView, who: str, reason: str) -> str:
+    words = say(lang, "question.denied_because", person=who, reason=one_line(reason, 300))
+    return f"{words}\n-# {say(lang, 'question.words_go_next')}" if question.words_go_next else words
+
+
 def _settlement_line(question: QuestionView, lang: str) -> str:
+    if question.kind == "permission" and question.outcome == "deny" and question.message:
+        return _refusal_line(lang, question, _shown_person(question.answered_by), question.message)
     if question.answered_by:
         return say(lang, "question.already", person=_shown_person(question.answered_by))
     if question.outcome == "expired":

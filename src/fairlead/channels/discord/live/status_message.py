@@ -1,4 +1,5 @@
-"""One job's status as a Discord message: posted, edited in place, posted again before it is too old to be edited."""
+"""One job's status as a Discord message: posted without a notification, edited in place, posted again before it is too
+old to be edited, deleted when the job has ended. Never posted below a question that is open."""
 
 import asyncio
 from collections.abc import Callable
@@ -33,12 +34,22 @@ left at its end and not at its beginning: the next edit is timed from there."""
 class StatusMessage:
     """Implements `push.job_status.StatusDisplay`."""
 
-    def __init__(self, job: JobView, rest: RestCalls, sent_nonces: SentNonces, *, lang: str) -> None:
+    def __init__(
+        self,
+        job: JobView,
+        rest: RestCalls,
+        sent_nonces: SentNonces,
+        *,
+        lang: str,
+        is_asking: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._job_id = job.job_id
         self._channel_id = int(job.conversation.conversation_id)
         self._rest = rest
         self._sent_nonces = sent_nonces
         self._lang = lang
+        self._is_asking = is_asking
+        self._posting = asyncio.Lock()
         self._last_edit_at = 0.0
         self._message_id: int | None = None
         self._posted_at = 0.0
@@ -58,9 +69,27 @@ class StatusMessage:
     async def draw(self, content: StatusContent, seconds: float) -> bool:
         return await self._draw(status_text(content, seconds, self._lang), Urgency.STATUS)
 
-    async def draw_last(self, content: StatusContent, seconds: float) -> bool:
-        is_drawn = await self._draw(status_text(content, seconds, self._lang), Urgency.FINAL_STATUS)
-        return is_drawn and self._outdated is None
+    async def draw_last(self, content: StatusContent, seconds: float) -> bool:  # noqa: ARG002 - the answer says it
+        """The answer says how the job ended: the status goes."""
+        await self._delete_outdated()
+        self._adopt_echo()
+        message_id = self._message_id
+        if message_id is None or self._is_gone:
+            return self._outdated is None
+        try:
+            await self._rest.once(
+                Urgency.FINAL_STATUS,
+                lambda client: client.http.delete_message(self._channel_id, message_id, reason=None),
+            )
+        except DELIVERY_ERRORS as failure:
+            return await self._handle_failure(failure)
+        self._message_id = None
+        return self._outdated is None
+
+    async def until_posted(self) -> None:
+        """Returns when no post is under way: a question that is sent now comes below the status."""
+        async with self._posting:
+            return
 
     async def show_typing(self, is_wanted: Callable[[], bool]) -> None:
         async def send_typing(client: discord.Client) -> None:
@@ -83,7 +112,10 @@ class StatusMessage:
             return True
         try:
             if self._message_id is None or is_old:
-                await self._post(text, urgency)
+                async with self._posting:
+                    if self._is_asking():
+                        return True  # the question is what the person has to see
+                    await self._post(text, urgency)
             else:
                 await self._edit(self._message_id, text, urgency)
         except DELIVERY_ERRORS as failure:
@@ -96,7 +128,7 @@ class StatusMessage:
 
         async def post(client: discord.Client) -> discord.Message:
             self._last_edit_at = _now()
-            return await client.get_partial_messageable(self._channel_id).send(text, nonce=nonce)
+            return await client.get_partial_messageable(self._channel_id).send(text, nonce=nonce, silent=True)
 
         message = await self._rest.once(urgency, post)
         self._replace_message(message.id, _now())
@@ -106,8 +138,8 @@ class StatusMessage:
     async def _edit(self, message_id: int, text: str, urgency: Urgency) -> None:
         async def edit(client: discord.Client) -> None:
             self._last_edit_at = _now()
-            place = client.get_partial_messageable(self._channel_id)
-            await place.get_partial_message(message_id).edit(content=text)
+            channel = client.get_partial_messageable(self._channel_id)
+            await channel.get_partial_message(message_id).edit(content=text)
 
         await self._rest.once(urgency, edit)
         self._note_held_back_call()

@@ -15,15 +15,23 @@ _LIMITS_SEC: Final = (2.0, 10.0)
 whether the first one arrived."""
 
 
+_OWN_RETRY_SEC: Final = 1.0
+"""discord.py tries again by itself after a 5xx, and never sooner than this."""
+
+
 async def acknowledge(interaction: discord.Interaction[Any], **how: bool) -> bool:
-    """True if Discord has the acknowledgement; it refuses a second one only if the first one arrived."""
+    """True if Discord has our acknowledgement. It refuses a second one: that is our own only if an earlier attempt of
+    ours may have arrived, else another daemon on the same token was quicker, and answers."""
     problem: Exception | None = None
-    for limit in _LIMITS_SEC:
+    loop = asyncio.get_running_loop()
+    for attempt, limit in enumerate(_LIMITS_SEC):
+        began = loop.time()
         try:
             async with asyncio.timeout(limit):
                 await interaction.response.defer(**how)
         except discord.HTTPException as refused:
-            if refused.code == ALREADY_ACKNOWLEDGED:
+            may_have_arrived = attempt > 0 or loop.time() - began >= _OWN_RETRY_SEC
+            if refused.code == ALREADY_ACKNOWLEDGED and may_have_arrived:
                 return True
             problem = refused
             break

@@ -1,12 +1,16 @@
 """Pieces of a delivery, as Discord messages: sent once however often they are tried, and found again. Plans nothing."""
 
 import io
+import re
 from typing import Any, Final
 
 import discord
 
-from fairlead.channels.discord.outbound.question_buttons import question_view
+from fairlead.channels.discord.outbound.access_watch import AccessWatch
+from fairlead.channels.discord.outbound.mentions import ringing
+from fairlead.channels.discord.outbound.question_buttons import build_buttons
 from fairlead.channels.discord.outbound.rest import RestCalls
+from fairlead.channels.discord.outbound.retry_button import build_retry_button
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.discord.outbound.threads import open_thread
 from fairlead.channels.discord.outbound.webhooks import Webhooks
@@ -14,28 +18,44 @@ from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core import timestamps
 from fairlead.core.events import FileRef
 from fairlead.errors import Code, FairleadError
-from fairlead.ports import Blobs, DeliveryImpossible, OutcomeUnknown, OutgoingMessage
+from fairlead.ports import Blobs, DeliveryForbidden, DeliveryImpossible, OutcomeUnknown, OutgoingMessage
 from fairlead.render.words import say
 
 TEXT_LIMIT: Final = 2000
 MAX_FILES: Final = 10
 MAX_FILE_BYTES: Final = 10 * 1024 * 1024
+_COUNTDOWN: Final = re.compile(r"\n-# ⏳ <t:\d+:R>")
 _LOOKED_AT: Final = 1000
 """So many messages that people wrote after a piece do not hide it from `find`."""
 
 
 class MessageSender:
     def __init__(
-        self, rest: RestCalls, blobs: Blobs, sent_nonces: SentNonces, *, state_id: str, webhooks: Webhooks | None
+        self,
+        rest: RestCalls,
+        blobs: Blobs,
+        sent_nonces: SentNonces,
+        *,
+        state_id: str,
+        webhooks: Webhooks | None,
+        access: AccessWatch,
     ) -> None:
         self._rest = rest
         self._blobs = blobs
         self._sent_nonces = sent_nonces
         self._state_id = state_id
         self._webhooks = webhooks
+        self._access = access
         self._doubtful: set[str] = set()
 
     async def send(self, outgoing: OutgoingMessage) -> str:
+        try:
+            return await self._send(outgoing)
+        except DeliveryForbidden:
+            self._access.note_refusal()
+            raise
+
+    async def _send(self, outgoing: OutgoingMessage) -> str:
         channel_id = channel_id_of(outgoing)
         if outgoing.thread_name:
             return await open_thread(self._rest, channel_id, outgoing)
@@ -50,6 +70,7 @@ class MessageSender:
             message = await self._rest.once(
                 Urgency.ANSWER,
                 lambda client: client.get_partial_messageable(channel_id).send(**_without_empty(content)),
+                route=sending_route(channel_id),
             )
         except OutcomeUnknown:
             echoed = self._sent_nonces.message_with(outgoing.nonce)
@@ -97,21 +118,20 @@ class MessageSender:
 
     async def _make_content(self, outgoing: OutgoingMessage) -> dict[str, Any]:
         text = outgoing.text
-        files, notes = await self._files(outgoing.files, outgoing.language)
+        files, notes = await self._read_files(outgoing.files, outgoing.language)
         embeds = [discord.Embed(description="\n".join(notes))] if notes else []
-        view = (
-            question_view(outgoing.question, self._state_id, outgoing.language)
-            if outgoing.question is not None
-            else None
-        )
+        view: discord.ui.View | None = None
         if outgoing.question is not None:
-            until = f"\n-# ⏳ <t:{int(timestamps.to_epoch(outgoing.question.deadline))}:R>"
+            view = build_buttons(outgoing.question, self._state_id, outgoing.language)
+            until = countdown_line(outgoing.question.deadline)
             text += until if len(text) + len(until) <= TEXT_LIMIT else ""
+        elif outgoing.retries:
+            view = build_retry_button(outgoing.retries, self._state_id, outgoing.language)
         if not text.strip() and not files and not embeds:
             text = "…"  # Discord takes no empty message, and the outbox owes this piece
-        return {"content": text, "files": files, "embeds": embeds, "view": view}
+        return {"content": text, "files": files, "embeds": embeds, "view": view, **ringing(outgoing.mentions)}
 
-    async def _files(self, refs: tuple[FileRef, ...], lang: str) -> tuple[list[discord.File], list[str]]:
+    async def _read_files(self, refs: tuple[FileRef, ...], lang: str) -> tuple[list[discord.File], list[str]]:
         """The files to attach, and a line on each file that cannot be: the answer goes out without it."""
         files: list[discord.File] = []
         notes: list[str] = []
@@ -127,6 +147,21 @@ class MessageSender:
             else:
                 files.append(discord.File(io.BytesIO(data), filename=ref.name))
         return files, notes
+
+
+def countdown_line(deadline: str) -> str:
+    """How long a question takes responses, as Discord counts it down on every screen."""
+    return f"\n-# ⏳ <t:{int(timestamps.to_epoch(deadline))}:R>"
+
+
+def without_countdown(content: str) -> str:
+    return _COUNTDOWN.sub("", content)
+
+
+def sending_route(channel_id: int | str) -> str:
+    """The name under which an outage of sending is counted: each conversation by itself, since a part of Discord may be
+    down while another works."""
+    return f"send to {channel_id}"
 
 
 def channel_id_of(outgoing: OutgoingMessage) -> int:

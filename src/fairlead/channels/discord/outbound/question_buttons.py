@@ -11,10 +11,12 @@ import msgspec
 
 from fairlead.core.engine import AskedItem
 from fairlead.core.views import QuestionView
+from fairlead.render.rules import rule_words
 from fairlead.render.safe_text import one_line
 from fairlead.render.words import say
 
 PREFIX: Final = "fl"
+ALWAYS: Final = "always"
 _SEPARATOR: Final = "|"
 _BUTTON_OPTIONS: Final = 4
 _MAX_OPTIONS: Final = 25
@@ -54,11 +56,11 @@ def parse_custom_id(text: str) -> ButtonId | None:
             return None
 
 
-def question_view(question: QuestionView, state_id: str, lang: str) -> discord.ui.View:
+def build_buttons(question: QuestionView, state_id: str, lang: str) -> discord.ui.View:
     view = discord.ui.View(timeout=None)
     match question.kind:
         case "permission":
-            words = (("allow", "allow_once"), ("session", "allow_session"), ("deny", "deny"))
+            words = (("allow", "allow_once"), ("session", "allow_session"), ("deny", "deny"), ("because", "because"))
         case "plan":
             words = (("allow", "approve"), ("deny", "keep_planning"))
         case "question":
@@ -68,6 +70,10 @@ def question_view(question: QuestionView, state_id: str, lang: str) -> discord.u
         view.add_item(_button(state_id, question, verb, say(lang, f"question.{word}")))
     if question.kind != "permission":
         view.add_item(_button(state_id, question, "other", say(lang, "question.other")))
+    for number, offer in enumerate(question.offers, 1):
+        always = _button(state_id, question, f"{ALWAYS}{number}", say(lang, "question.always", rule=rule_words(offer)))
+        always.row = 1  # a rule is long: below the short answers, where a phone has room for it
+        view.add_item(always)
     view.stop()  # clicks come by their custom ids, also to a later process: discord.py need not keep the view
     return view
 
@@ -111,9 +117,11 @@ def _add_choices(view: discord.ui.View, question: QuestionView, state_id: str) -
 
 
 def response_form(question: QuestionView, state_id: str, lang: str) -> discord.ui.Modal:
-    """A field for each question, for a response that is none of the choices."""
-    title = one_line(say(lang, "question.your_answer"), _MODAL_TITLE)
-    form = discord.ui.Modal(title=title, timeout=None, custom_id=custom_id(state_id, question.question_id, "form"))
+    """A field for each question, for a response that is none of the choices; for a permission, why it is refused."""
+    is_permission = question.kind == "permission"
+    title = one_line(say(lang, "question.why_not" if is_permission else "question.your_answer"), _MODAL_TITLE)
+    verb = "reason" if is_permission else "form"
+    form = discord.ui.Modal(title=title, timeout=None, custom_id=custom_id(state_id, question.question_id, verb))
     texts = [item.header or item.text for item in question.items[:_MODAL_FIELDS]] or [title]
     for number, text in enumerate(texts):
         form.add_item(

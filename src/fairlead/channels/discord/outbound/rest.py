@@ -7,10 +7,11 @@ from typing import Final, TypeVar
 import aiohttp
 import discord
 
+from fairlead.channels.discord.outbound.api_ban import BannedByDiscord, retry_after
 from fairlead.channels.push.rate_limit import RateLimit, Urgency
-from fairlead.channels.push.retry import OutageDetector, until_done
+from fairlead.channels.push.retry import RouteOutages, until_done
 from fairlead.errors import Code
-from fairlead.ports import ChannelAway, DeliveryImpossible, DeliveryLater, OutcomeUnknown
+from fairlead.ports import ChannelAway, DeliveryForbidden, DeliveryImpossible, DeliveryLater, OutcomeUnknown
 
 T = TypeVar("T")
 
@@ -27,7 +28,10 @@ UNKNOWN_CHANNEL: Final = 10003
 ALREADY_ACKNOWLEDGED: Final = 40060
 THREAD_ARCHIVED: Final = 50083
 THREAD_EXISTS: Final = 160004
-_OUT_OF_REACH: Final = frozenset({UNKNOWN_CHANNEL, 10004, 50001, 50007, 50013, THREAD_ARCHIVED, 160005, 40067})
+_GONE: Final = frozenset({UNKNOWN_CHANNEL, 40067})
+_FORBIDDEN: Final = frozenset({10004, 50001, 50007, 50013, THREAD_ARCHIVED, 160005})
+"""No access or no right, a person who takes no direct messages, a thread that is archived or locked: people can change
+each of these."""
 
 DELIVERY_ERRORS: Final = (ChannelAway, OutcomeUnknown, DeliveryLater, DeliveryImpossible)
 REST_FAULTS: Final = (discord.DiscordException, aiohttp.ClientError, OSError, RuntimeError)
@@ -41,7 +45,7 @@ class CurrentClient:
 
 
 class RestCalls:
-    """`came_back` is called when a call works after so many failed that Discord counted as away."""
+    """`came_back` is called when a call works after Discord counted as away, because several failed."""
 
     def __init__(
         self, rate_limit: RateLimit, current: CurrentClient, came_back: Callable[[], None] = lambda: None
@@ -49,12 +53,13 @@ class RestCalls:
         self._rate_limit = rate_limit
         self._current = current
         self._came_back = came_back
-        self._outage = OutageDetector()
+        self._outages = RouteOutages()
         self._refused: discord.Client | None = None
         self._token_retry_at = 0.0
 
-    async def once(self, urgency: Urgency, work: Callable[[discord.Client], Awaitable[T]]) -> T:
-        """The result of `work`. Raises one of DELIVERY_ERRORS, with discord.py's own exception as its cause."""
+    async def once(self, urgency: Urgency, work: Callable[[discord.Client], Awaitable[T]], *, route: str = "") -> T:
+        """The result of `work`. Raises one of DELIVERY_ERRORS, with discord.py's own exception as its cause. An outage
+        of the `route` is noticed although calls without it succeed."""
         self._require_client()
         await self._rate_limit.acquire(urgency)
         client = self._require_client()  # another one may have logged in meanwhile
@@ -65,13 +70,13 @@ class RestCalls:
                 result = await work(client)
         except TimeoutError as late:
             unknown = OutcomeUnknown(f"no reply within {CALL_LIMIT_SEC:.0f} s")
-            raise self._outage.count_failure(unknown) from late
+            raise self._outages.count_failure(unknown, route) from late
         except REST_FAULTS as fault:
             if _is_our_token_refused(fault):
                 self._refused = client
                 self._token_retry_at = asyncio.get_running_loop().time() + TOKEN_RETRY_SEC
-            raise self._outage.count_failure(delivery_error_of(fault)) from fault
-        self._count_success()
+            raise self._outages.count_failure(delivery_error_of(fault), route) from fault
+        self._count_success(route)
         return result
 
     async def until_done(self, urgency: Urgency, work: Callable[[discord.Client], Awaitable[T]]) -> T:
@@ -83,9 +88,8 @@ class RestCalls:
             raise ChannelAway
         return self._current.client
 
-    def _count_success(self) -> None:
-        was_away = self._outage.is_away or self._refused is not None
-        self._outage.count_success()
+    def _count_success(self, route: str) -> None:
+        was_away = self._outages.count_success(route) or self._refused is not None
         self._refused = None
         if was_away:
             self._came_back()
@@ -104,6 +108,8 @@ class RestCalls:
 def delivery_error_of(fault: BaseException) -> Exception:
     """What a failed call means for a delivery, as the outbox understands it."""
     match fault:
+        case BannedByDiscord():
+            return DeliveryLater(Code.E_DISCORD_RATE_LIMIT, fault.wait_sec, must_wait=True)
         case discord.RateLimited():
             return DeliveryLater(Code.E_DISCORD_RATE_LIMIT, fault.retry_after, must_wait=True)
         case discord.HTTPException():
@@ -123,11 +129,14 @@ def _http_delivery_error(fault: discord.HTTPException) -> Exception:
     if _is_our_token_refused(fault):
         return ChannelAway()
     if fault.status == 429:
-        return DeliveryLater(Code.E_DISCORD_RATE_LIMIT, RATE_LIMIT_WAIT_SEC, must_wait=True)
+        wait = retry_after(fault.response.headers, default=RATE_LIMIT_WAIT_SEC)
+        return DeliveryLater(Code.E_DISCORD_RATE_LIMIT, wait, must_wait=True)
     if fault.status >= 500:
         return OutcomeUnknown(str(fault))
-    is_out_of_reach = fault.code in _OUT_OF_REACH or fault.status in {403, 404}
-    return DeliveryImpossible(Code.E_THREAD_ACCESS_FAILED if is_out_of_reach else Code.E_UNDELIVERABLE, str(fault))
+    if fault.code in _FORBIDDEN or fault.status == 403:
+        return DeliveryForbidden(Code.E_THREAD_ACCESS_FAILED, str(fault))
+    is_gone = fault.code in _GONE or fault.status == 404
+    return DeliveryImpossible(Code.E_THREAD_ACCESS_FAILED if is_gone else Code.E_UNDELIVERABLE, str(fault))
 
 
 def discord_code(failure: BaseException) -> int:

@@ -72,7 +72,7 @@ class Webhooks:
                 webhook = await self._webhook(client, parent)
                 return await webhook.send(**given, thread=thread, username=name, wait=True)
 
-        message = await self._rest.once(Urgency.ANSWER, send_by_webhook)
+        message = await self._rest.once(Urgency.ANSWER, send_by_webhook, route=f"send to {thread.id}")
         return str(message.id)
 
     def _sender_name(self, outgoing: OutgoingMessage) -> str:

@@ -1,4 +1,4 @@
-"""Which conversation and which session a place on Discord is, and whether a message is meant for us. Sends nothing."""
+"""Which conversation and session a channel, thread or DM of Discord is; whether a message is for us. Sends nothing."""
 
 import re
 from typing import Final, Literal
@@ -18,15 +18,15 @@ _THREADS: Final = frozenset(
 Kind = Literal["dm", "channel", "thread"]
 
 
-class Place(msgspec.Struct, frozen=True):
+class DiscordConversation(msgspec.Struct, frozen=True):
     kind: Kind
-    conversation: ConversationRef
+    ref: ConversationRef
     session_key: SessionKey
     guild_id: int | None = None
 
 
-class Places:
-    """Names places after the agent that is talked to. With a guild id, no other guild is known."""
+class DiscordConversations:
+    """Names conversations after the agent that is talked to. With a guild id, no other guild is known."""
 
     def __init__(self, agent_id: str, identities: Identities, guild_id: str = "") -> None:
         self._agent_id = agent_id
@@ -43,20 +43,20 @@ class Places:
         parent = None if parent_id is None else str(parent_id)
         return ConversationRef(CHANNEL, self._agent_id, str(channel_id), parent)
 
-    def dm(self, channel_id: int, user_id: int) -> Place:
+    def dm(self, channel_id: int, user_id: int) -> DiscordConversation:
         key = user_key(agent_id=self._agent_id, user_id=self.person(user_id))
-        return Place("dm", self.ref(channel_id), key)
+        return DiscordConversation("dm", self.ref(channel_id), key)
 
-    def thread(self, guild_id: int, thread_id: int, parent_id: int | None) -> Place:
+    def thread(self, guild_id: int, thread_id: int, parent_id: int | None) -> DiscordConversation:
         key = thread_key(agent_id=self._agent_id, space_id=str(guild_id), thread_id=str(thread_id))
-        return Place("thread", self.ref(thread_id, parent_id), key, guild_id)
+        return DiscordConversation("thread", self.ref(thread_id, parent_id), key, guild_id)
 
-    def channel(self, guild_id: int, channel_id: int) -> Place:
+    def channel(self, guild_id: int, channel_id: int) -> DiscordConversation:
         key = channel_key(agent_id=self._agent_id, space_id=str(guild_id), channel_id=str(channel_id))
-        return Place("channel", self.ref(channel_id), key, guild_id)
+        return DiscordConversation("channel", self.ref(channel_id), key, guild_id)
 
-    def of(self, channel: object, *, guild_id: int | None, channel_id: int, user_id: int) -> Place | None:
-        """The place that discord.py's `channel` is; None where it only knows the id."""
+    def of(self, channel: object, *, guild_id: int | None, channel_id: int, user_id: int) -> DiscordConversation | None:
+        """The conversation that discord.py's `channel` is; None where it only knows the id."""
         if guild_id is None:
             return self.dm(channel_id, user_id)
         kind = getattr(channel, "type", None)
@@ -67,19 +67,23 @@ class Places:
         return self.channel(guild_id, channel_id)
 
 
-def mention_of(bot_id: int) -> re.Pattern[str]:
-    return re.compile(rf"<@!?{bot_id}>")
-
-
-def without_mention(text: str, bot_id: int) -> str:
+def without_mention(text: str, mention: re.Pattern[str]) -> str:
     """The text for the agent: at the ends the mention is an address and goes, in the middle it is a word and stays."""
-    mention = mention_of(bot_id).pattern
-    return re.sub(rf"^\s*(?:{mention}\s*)+|(?:\s*{mention})+\s*$", "", text)
+    ours = f"(?:{mention.pattern})"
+    return re.sub(rf"^\s*(?:{ours}\s*)+|(?:\s*{ours})+\s*$", "", text)
 
 
-def names_us(message: discord.Message, bot_id: int) -> bool:
+def names_us(message: discord.Message, bot_id: int, mention: re.Pattern[str]) -> bool:
     """A mention in the text; the silent one of a reply to us counts too."""
-    return bool(mention_of(bot_id).search(message.content)) or any(user.id == bot_id for user in message.mentions)
+    return bool(mention.search(message.content)) or any(user.id == bot_id for user in message.mentions)
+
+
+def guild_id_of(message: discord.Message) -> int | None:
+    """None for a direct message. A server that discord.py does not know yet leaves its id in the channel: a message
+    from there is no direct message."""
+    if message.guild is not None:
+        return message.guild.id
+    return getattr(message.channel, "guild_id", None)
 
 
 def link_to(guild_id: int | None, channel_id: str | int, message_id: str | int | None = None) -> str:
