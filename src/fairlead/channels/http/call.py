@@ -1,17 +1,21 @@
 """The parts that handlers share: the service, the caller, and a job as a client sees it. Knows no route."""
 
-from typing import Any, TypeVar
+import re
+import uuid
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 import msgspec
 from aiohttp import web
 
-from fairlead.api.wire import CHANNEL_HEADER, FileInfo, JobInfo
+from fairlead.api.wire import CHANNEL_HEADER, KEY_HEADER, FileInfo, JobInfo
 from fairlead.channels.http.errors import fault_of_job
 from fairlead.channels.http.job_stream import JobStreams
+from fairlead.core import message_ids
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.identity import LOCAL_USER, Identities
-from fairlead.core.keys import user_key
+from fairlead.core.ids import MessageId
+from fairlead.core.keys import normalise_id, user_key
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
 from fairlead.core.views import JobFields, JobView
@@ -22,9 +26,10 @@ from fairlead.ports import Blobs, Durability, Gate, View
 R = TypeVar("R")
 
 PULL_CHANNELS = ("http", "terminal")
+_KEY_FORM: Final = re.compile(r"[A-Za-z0-9._~+/=-]{1,128}")
 
 
-class Service(msgspec.Struct, frozen=True):
+class Service(msgspec.Struct, frozen=True, kw_only=True):
     gate: Gate
     view: View
     blobs: Blobs
@@ -54,7 +59,7 @@ class Service(msgspec.Struct, frozen=True):
             await run_to_end(self.gate.acknowledge(job_id))
 
 
-class Call(msgspec.Struct, frozen=True):
+class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One request, understood: its body and query are decoded, its channel is known."""
 
     service: Service
@@ -66,6 +71,10 @@ class Call(msgspec.Struct, frozen=True):
     def part(self, name: str) -> str:
         return self.http.match_info[name]
 
+    def way_in(self, user_id: str | None) -> str:
+        """By which way a request came, for the journal: channel, conversation, and the other end of the connection."""
+        return f"{self.caller(user_id).conversation.address} over HTTP from {peer_text(self.http)}"
+
     def caller(self, user_id: str | None) -> Caller:
         """The person for whom the client speaks; without a user id, the owner of the token."""
         if user_id is None:
@@ -73,11 +82,27 @@ class Call(msgspec.Struct, frozen=True):
         return caller_at(self.service, self.channel, user_id)
 
 
+def request_id(call: Call) -> MessageId:
+    """The client's Idempotency-Key; without one, an id that no other request has."""
+    key = call.http.headers.get(KEY_HEADER)
+    if key is None:
+        return message_ids.idempotency_id(uuid.uuid4().hex)
+    bare = key.strip().strip('"')
+    if not _KEY_FORM.fullmatch(bare):
+        raise error(Code.E_INVALID_ARGS, f"{KEY_HEADER} takes 1 to 128 letters, digits and . _ ~ + / = -")
+    return message_ids.idempotency_id(bare)
+
+
 def caller_at(service: Service, channel: str, user_id: str) -> Caller:
     person = service.identities.person_of(channel, user_id)
-    conversation = ConversationRef(channel, service.agent_id, user_id)
+    conversation = ConversationRef(channel, service.agent_id, normalise_id(user_id))
     key = user_key(agent_id=service.agent_id, user_id=person)
     return Caller(person=person, conversation=conversation, session_key=key, pre_authorised=True)
+
+
+def peer_text(http: web.Request) -> str:
+    peer = None if http.transport is None else http.transport.get_extra_info("peername")
+    return f"{peer[0]}:{peer[1]}" if peer else "a closed connection"
 
 
 def channel_of(http: web.Request) -> str:
@@ -96,5 +121,9 @@ def job_info(job: JobView) -> JobInfo:
     )
 
 
+def job_url(job_id: str) -> str:
+    return f"/v1/jobs/{quote(job_id)}"
+
+
 def file_url(job_id: str, number: int) -> str:
-    return f"/v1/jobs/{quote(job_id)}/files/{number}"
+    return f"{job_url(job_id)}/files/{number}"

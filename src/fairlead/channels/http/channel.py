@@ -1,30 +1,57 @@
 """The HTTP server: from bytes to a Call, from a struct or an error to bytes. The handlers make the replies."""
 
+import asyncio
+import errno
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final, NoReturn
 
-import msgspec
 from aiohttp import web
 
+from fairlead.api.wire import MAX_FILES_BYTES
+from fairlead.channels.http.agent_peers import AgentPeers
 from fairlead.channels.http.call import PULL_CHANNELS, Call, Service, channel_of
 from fairlead.channels.http.errors import HttpRefusal, json_reply, refusal
-from fairlead.channels.http.guard import RequestGuard
+from fairlead.channels.http.guard import Access, RequestGuard
 from fairlead.channels.http.job_stream import JobStreams
 from fairlead.channels.http.openapi import openapi_document
+from fairlead.channels.http.request_fields import decode_body, decode_query
 from fairlead.channels.http.routes import PUBLIC_PATHS, Endpoint, endpoints
 from fairlead.core.command_spec import CommandCatalogue
 from fairlead.core.commands import COMMANDS
 from fairlead.core.identity import Identities
-from fairlead.core.inbound import clean_text
 from fairlead.errors import Code, FairleadError, error
-from fairlead.kit.tasks import TaskOwner
-from fairlead.observe import log_failure
+from fairlead.kit.tasks import TaskOwner, run_to_end
+from fairlead.observe import log_failure, take_over_log
 from fairlead.ports import Blobs, ChannelCapabilities, Durability, Gate, OutgoingMessage, View
 
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
+_FILES_ROOM: Final = MAX_FILES_BYTES * 4 // 3 + 64 * 1024
+"""What the files of a message add to its body: base64 makes four bytes of three."""
+REQUEST_SEC: Final = 30.0
 _SHUTDOWN_SEC: Final = 2.0
-_PUBLIC: Final = PUBLIC_PATHS | {"/openapi.json"}
+_LINGERING_SEC: Final = 5.0
+"""How long a body is read and dropped after its request was refused, so that the client reads the refusal."""
+_ACCESS: Final[dict[str, Access]] = {**dict.fromkeys((*PUBLIC_PATHS, "/openapi.json"), "public"), "/": "page"}
+
+_LISTEN_FAULTS: Final = {
+    errno.EADDRINUSE: (
+        "another program is listening there",
+        "Set FAIRLEAD_HTTP_PORT to a free port (0 chooses one), or stop that program.",
+    ),
+    errno.EACCES: (
+        "this user account is not allowed to use that port",
+        "Set FAIRLEAD_HTTP_PORT to 1024 or more; a reverse proxy can serve lower ports.",
+    ),
+    errno.EADDRNOTAVAIL: (
+        "this machine has no such address",
+        "Set FAIRLEAD_HTTP_HOST to 127.0.0.1, or to an address of this machine.",
+    ),
+}
+_OTHER_FAULT: Final = (
+    "the address is not known, or the system refuses it",
+    "Set FAIRLEAD_HTTP_HOST to 127.0.0.1 and FAIRLEAD_HTTP_PORT to a free port (0 chooses one).",
+)
 
 _Next = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -60,7 +87,9 @@ class HttpChannel(PullChannel):
         agent_id: str,
         blobs: Blobs,
         vitals: Durability,
+        allowed_hosts: tuple[str, ...] = (),
         max_body_bytes: int = MAX_BODY_BYTES,
+        request_sec: float = REQUEST_SEC,
         commands: CommandCatalogue = COMMANDS,
     ) -> None:
         super().__init__("http")
@@ -73,9 +102,19 @@ class HttpChannel(PullChannel):
             agent_id=agent_id,
             streams=JobStreams(view),
         )
+        self._agent_peers = AgentPeers(lambda: f"{view.state_id}:")
         self._endpoints = endpoints(commands)
         self._token = token
+        self._allowed_hosts = allowed_hosts
         self._max_body_bytes = max_body_bytes
+        self._request_sec = request_sec
+        self._runner: web.AppRunner | None = None
+
+    @property
+    def connections(self) -> int:
+        """How many connections clients have open now."""
+        server = None if self._runner is None else self._runner.server
+        return 0 if server is None else len(server.connections)
 
     @property
     def channels(self) -> tuple[PullChannel, ...]:
@@ -84,17 +123,23 @@ class HttpChannel(PullChannel):
 
     @asynccontextmanager
     async def serve(self, host: str, port: int) -> AsyncGenerator[tuple[str, int]]:
+        take_over_log("aiohttp")  # it tells of broken requests, with their headers: the token may be among them
         runner = web.AppRunner(
-            self._application(RequestGuard(self._token, host)),
+            self._application(RequestGuard(self._token, host, self._allowed_hosts)),
             handler_cancellation=True,  # a handler ends when its client disconnects; the job goes on
             shutdown_timeout=_SHUTDOWN_SEC,
             access_log=None,
+            # Of a connection that is open and sends no whole head, and of one that waits for its next request.
+            keepalive_timeout=self._request_sec,
+            lingering_time=min(_LINGERING_SEC, self._request_sec),
+            auto_decompress=False,  # aiohttp would inflate a body while it comes in, before anybody is authorised
         )
         await runner.setup()
+        self._runner = runner
         streams = self._service.streams
         try:
             async with TaskOwner("http") as owner:
-                owner.start(streams.run(), name="feeds")
+                owner.start(streams.run(), name="streams")
                 try:
                     yield await _listen(runner, host, port)
                 finally:
@@ -105,52 +150,88 @@ class HttpChannel(PullChannel):
 
     def _application(self, guard: RequestGuard) -> web.Application:
         application = web.Application(
-            middlewares=[_guard_middleware(guard)],  # every request passes here, also one for an unknown path
+            middlewares=[
+                _guard_middleware(guard, self._refuse_agents)
+            ],  # every request passes here, also one for an unknown path
             client_max_size=self._max_body_bytes,
         )
         for endpoint in self._endpoints:
-            application.router.add_route(endpoint.method, endpoint.path, self._route(endpoint))
-        application.router.add_route("GET", "/openapi.json", self._get_document)
+            _add_route(application, endpoint.method, endpoint.path, self._route(endpoint))
+        _add_route(application, "GET", "/openapi.json", self._get_document)
         return application
+
+    async def _refuse_agents(self, request: web.Request) -> None:
+        """An agent can read the token, and is nevertheless no person."""
+        agent = await self._agent_peers.find(request)
+        if agent is None:
+            return
+        asked = f"{request.method} {request.path[:200]}"
+        await run_to_end(self._service.gate.report_agent_request(agent.job_id, asked, agent.program))
+        raise error(Code.E_AGENT_CALLER, f"This request comes from a process of an agent: {agent.program!r}.")
 
     async def _get_document(self, _request: web.Request) -> web.StreamResponse:
         return json_reply(openapi_document(self._endpoints))
 
     def _route(self, endpoint: Endpoint) -> _Next:
         async def respond(request: web.Request) -> web.StreamResponse:
-            call = await _parse_call(endpoint, self._service, request)
+            call = await self._parse_call(endpoint, request)
             reply = await endpoint.handler(call)
             return reply if isinstance(reply, web.StreamResponse) else json_reply(reply)
 
         return respond
 
+    async def _parse_call(self, endpoint: Endpoint, request: web.Request) -> Call:
+        try:
+            largest = self._max_body_bytes + (_FILES_ROOM if endpoint.takes_files else 0)
+            async with asyncio.timeout(self._request_sec):
+                body = await decode_body(endpoint, request.clone(client_max_size=largest), largest)
+        except TimeoutError:
+            sentence = f"The body was not received completely within {self._request_sec:g} s (timed out)."
+            raise HttpRefusal(408, error(Code.E_INVALID_ARGS, sentence), {"Connection": "close"}) from None
+        return Call(
+            service=self._service,
+            http=request,
+            channel=channel_of(request),
+            body=body,
+            query=decode_query(endpoint, request),
+        )
 
-def _guard_middleware(guard: RequestGuard) -> Any:
+
+def _add_route(application: web.Application, method: str, path: str, handler: _Next) -> None:
+    """What can be fetched can be asked for without its body: monitors send HEAD."""
+    for each in ("GET", "HEAD") if method == "GET" else (method,):
+        application.router.add_route(each, path, handler)
+
+
+def _guard_middleware(guard: RequestGuard, refuse_agents: Callable[[web.Request], Awaitable[None]]) -> Any:
     @web.middleware
     async def middleware(request: web.Request, handler: _Next) -> web.StreamResponse:
         try:
-            guard.admit(request.headers, public=request.path in _PUBLIC)
+            access = _ACCESS.get(request.path, "token")
+            guard.admit(request.headers, access=access)
+            if access == "token":
+                await refuse_agents(request)
             return await handler(request)
         except HttpRefusal as refused:
-            _tell(refused.problem, request)
+            _log_refusal(refused.problem, request)
             response = refusal(refused.problem, status=refused.status)
             response.headers.update(refused.headers)
             return response
         except FairleadError as problem:
-            _tell(problem, request)
+            _log_refusal(problem, request)
             return refusal(problem)
         except web.HTTPException as foreign:
             return _convert_refusal(foreign, request)
         except ConnectionError:
             raise
         except Exception as bug:  # a bug in one request must not end the connection without a response
-            _tell(bug, request)
+            _log_refusal(bug, request)
             return refusal(error(Code.E_INTERNAL))
 
     return middleware
 
 
-def _tell(problem: Exception, request: web.Request) -> None:
+def _log_refusal(problem: Exception, request: web.Request) -> None:
     log_failure("http request refused", problem, request=f"{request.method} {request.path[:200]}")
 
 
@@ -158,53 +239,10 @@ async def _listen(runner: web.AppRunner, host: str, port: int) -> tuple[str, int
     try:
         await web.TCPSite(runner, host, port).start()
     except OSError as fault:
-        raise error(
-            Code.E_CONFIG,
-            f"HTTP cannot listen on {host}:{port}: {fault.strerror or fault}.",
-            next_step="Set FAIRLEAD_HTTP_PORT to a free port (0 chooses one), or stop what uses it.",
-        ) from fault
+        why, next_step = _LISTEN_FAULTS.get(fault.errno or 0, _OTHER_FAULT)
+        raise error(Code.E_CONFIG, f"HTTP cannot listen on {host}:{port}: {why}.", next_step=next_step) from fault
     bound: tuple[Any, ...] = runner.addresses[0]
     return str(bound[0]), int(bound[1])
-
-
-async def _parse_call(endpoint: Endpoint, service: Service, request: web.Request) -> Call:
-    return Call(
-        service=service,
-        http=request,
-        channel=channel_of(request),
-        body=await _body(endpoint, request),
-        query=_query(endpoint, request),
-    )
-
-
-async def _body(endpoint: Endpoint, request: web.Request) -> msgspec.Struct | None:
-    if endpoint.body is None:
-        return None
-    if endpoint.body_is_optional and not request.body_exists:
-        return endpoint.body()
-    if request.content_type != "application/json":
-        sentence = f"The body must be application/json, not {request.content_type[:80]!r}."
-        raise HttpRefusal(415, error(Code.E_INVALID_ARGS, sentence))
-    data = await request.read()
-    try:
-        return msgspec.json.decode(data, type=endpoint.body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as fault:
-        raise _parse_error(str(fault), "The body") from fault
-
-
-def _query(endpoint: Endpoint, request: web.Request) -> msgspec.Struct | None:
-    if endpoint.query is None:
-        return None
-    given = {clean_text(name): clean_text(value) for name, value in request.query.items()}
-    try:
-        return msgspec.convert(given, endpoint.query, strict=False)
-    except msgspec.ValidationError as fault:
-        raise _parse_error(str(fault), "The query") from fault
-
-
-def _parse_error(fault: str, what: str) -> FairleadError:
-    code = Code.E_INVALID_USER if "userId" in fault else Code.E_INVALID_ARGS
-    return error(code, f"{what} cannot be understood: {fault}.")
 
 
 def _convert_refusal(foreign: web.HTTPException, request: web.Request) -> web.Response:
@@ -213,10 +251,10 @@ def _convert_refusal(foreign: web.HTTPException, request: web.Request) -> web.Re
         case web.HTTPRequestEntityTooLarge():
             return refusal(error(Code.E_MESSAGE_TOO_LARGE, "The request's body is too large."))
         case web.HTTPMethodNotAllowed():
-            sentence = f"{request.path[:100]} does not take {request.method[:20]}."
+            sentence = f"{request.path[:100]} does not support {request.method[:20]}."
         case _:
-            sentence = f"There is no {request.path[:100]!r} here."
-    problem = error(Code.E_INVALID_ARGS, sentence, next_step="/openapi.json describes everything there is.")
+            sentence = f"There is no route {request.path[:100]!r}."
+    problem = error(Code.E_INVALID_ARGS, sentence, next_step="/openapi.json lists all routes.")
     response = refusal(problem, status=foreign.status)
     if "Allow" in foreign.headers:
         response.headers["Allow"] = foreign.headers["Allow"]

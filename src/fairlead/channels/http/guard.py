@@ -1,22 +1,26 @@
 """Which requests are let in: Host, Origin and token, checked before the body is read. Knows no route and no body.
 
 A web page on another site can make a browser send requests here. What stops it:
-1. `Host` must name this machine's loopback or the address we were told to listen on, so that a name that was
-   re-bound to 127.0.0.1 reaches nothing.
-2. `Origin`, where there is one, must be our own; `Sec-Fetch-Site` must not tell of another site. No CORS header
-   is ever sent.
+1. `Host` must name this machine's loopback, the address we were told to listen on, or a name that the owner allowed
+   (FAIRLEAD_HTTP_ALLOWED_HOSTS), so that a name that was re-bound to 127.0.0.1 reaches nothing.
+2. `Origin`, where there is one, must be our own or an allowed name's; `Sec-Fetch-Site` must not tell of another site,
+   except for a page that a person opens by a link. No CORS header is ever sent.
 3. Everything but the public paths needs the bearer token, which no page knows.
 """
 
-import ipaddress
+import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
 from fairlead.channels.http.errors import HttpRefusal
 from fairlead.channels.http.token import is_bearer
 from fairlead.errors import Code, error
+from fairlead.kit.addresses import parse_address
+
+Access = Literal["token", "public", "page"]
+"""What a path needs: the token; nothing; or nothing, and a link on another site may lead there."""
 
 _OWN_SITES: Final = frozenset({"same-origin", "none"})
 
@@ -26,45 +30,51 @@ class RequestGuard(msgspec.Struct, frozen=True):
 
     token: str
     bound_host: str = "127.0.0.1"
+    allowed_hosts: tuple[str, ...] = ()
 
-    def admit(self, headers: Mapping[str, str], *, public: bool) -> None:
+    def admit(self, headers: Mapping[str, str], *, access: Access) -> None:
         host = headers.get("Host", "")
         if not self._is_ours(_name_in(host)):
             raise _build_refusal(f"The Host {host[:80]!r} is not an address of this server.")
         origin = headers.get("Origin")
-        if origin is not None and origin.lower() != f"http://{host.lower()}":
-            raise _build_refusal(f"Requests from the site {origin[:80]!r} are not taken.")
-        if headers.get("Sec-Fetch-Site", "none") not in _OWN_SITES:
-            raise _build_refusal("Requests from other sites are not taken.")
-        if not public and not is_bearer(headers.get("Authorization", ""), self.token):
+        if origin is not None and not self._is_own_origin(origin.lower(), host.lower()):
+            raise _build_refusal(f"Requests from the site {origin[:80]!r} are not allowed.")
+        is_opened = access == "page" and headers.get("Sec-Fetch-Mode") == "navigate"
+        if headers.get("Sec-Fetch-Site", "none") not in _OWN_SITES and not is_opened:
+            raise _build_refusal("Requests from other sites are not allowed.")
+        if access == "token" and not is_bearer(headers.get("Authorization", ""), self.token):
             raise HttpRefusal(401, error(Code.E_UNAUTHORIZED), {"WWW-Authenticate": 'Bearer realm="fairlead"'})
 
+    def _is_own_origin(self, origin: str, host: str) -> bool:
+        """The site at this `Host`; or one at an allowed name, also with TLS: a proxy may add it, and change `Host`."""
+        scheme, _, site = origin.partition("://")
+        is_allowed = scheme in {"http", "https"} and _name_in(site).rstrip(".") in self.allowed_hosts
+        return is_allowed or origin == f"http://{host}"
+
     def _is_ours(self, name: str) -> bool:
-        if name.lower() in {"localhost", self.bound_host.lower()}:
+        if name and name.lower().rstrip(".") in {"localhost", self.bound_host.lower(), *self.allowed_hosts}:
             return True
-        address = _address(name)
+        address = parse_address(name)
         if address is None:
             return False
-        bound = _address(self.bound_host)
+        bound = parse_address(self.bound_host)
         return address.is_loopback or (bound is not None and bound.is_unspecified)
 
 
 def _build_refusal(sentence: str) -> HttpRefusal:
     problem = error(
-        Code.E_UNAUTHORIZED, sentence, next_step="Use the address that `fairlead up` prints, not from a web page."
+        Code.E_UNAUTHORIZED,
+        sentence,
+        next_step="Use the address that `fairlead up` prints, and do not send requests from web pages of other sites. "
+        "Another name of this machine is allowed with FAIRLEAD_HTTP_ALLOWED_HOSTS.",
     )
     return HttpRefusal(403, problem)
 
 
+_HOST_FORM: Final = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<name>[^\[\]:]+))(?::\d*)?")
+
+
 def _name_in(host: str) -> str:
-    """The name of `name:port`, `[v6]:port` or `name`."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.rpartition(":")[0] if host.count(":") == 1 else host
-
-
-def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(name)
-    except ValueError:
-        return None
+    """The name of `name:port`, `[v6]:port` or `name`; empty for anything else, such as `[::1]evil.example`."""
+    found = _HOST_FORM.fullmatch(host)
+    return "" if found is None else found["v6"] or found["name"]

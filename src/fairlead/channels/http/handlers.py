@@ -9,11 +9,14 @@ from fairlead import __version__
 from fairlead.api.wire import (
     Acknowledged,
     Answered,
+    AnswerPage,
+    AnswersQuery,
     Health,
+    HealthStatus,
+    HistoryQuery,
     JobInfo,
     JobList,
     OfAnyUser,
-    OfUser,
     QuestionAnswer,
     QuestionList,
     SessionInfo,
@@ -22,10 +25,16 @@ from fairlead.api.wire import (
 from fairlead.channels.http.call import Call, job_info
 from fairlead.core import replies, requests
 from fairlead.core.ids import QuestionId
+from fairlead.core.pages import build_cursor_error, cut_page
 from fairlead.core.questions import RespondToQuestion
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import run_to_end
+from fairlead.ports import Durability
+from fairlead.render.front_page import CONTENT_SECURITY_POLICY, build_front_page, pick_page_language
 
+_PAGE_CHARS: Final = 2 * 1024 * 1024
+"""A page of answers ends behind the one that makes it longer than this."""
+_MOST_DIGITS: Final = 18
 _MEDIA_TYPE: Final = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+-]{0,60}")
 
 # --- sessions and jobs -------------------------------------------------------------------------------------------
@@ -44,8 +53,15 @@ async def get_session(call: Call) -> SessionInfo:
 
 
 async def get_history(call: Call) -> JobList:
+    query: HistoryQuery = call.query
     history = call.service.view.history((await _find_session(call)).session_key)
-    return JobList(tuple(map(job_info, history)))
+    history.sort(key=lambda job: _job_number(job.job_id), reverse=query.order == "newest_first")
+    if query.after:
+        behind = _job_number(query.after)
+        history = [job for job in history if (_job_number(job.job_id) > behind) == (query.order == "oldest_first")]
+        history = [job for job in history if _job_number(job.job_id) != behind]
+    page, following = cut_page(history, query.limit, lambda job: job.job_id)
+    return JobList(tuple(map(job_info, page)), following)
 
 
 async def get_job(call: Call) -> JobInfo:
@@ -82,10 +98,29 @@ async def post_ack(call: Call) -> Acknowledged:
     return Acknowledged(job.job_id)
 
 
-async def get_answers(call: Call) -> JobList:
-    query: OfUser = call.query
-    waiting = call.service.view.unfetched_jobs(call.caller(query.userId).conversation)
-    return JobList(tuple([job_info(await call.service.job(job_id)) for job_id in waiting]))
+async def get_answers(call: Call) -> AnswerPage:
+    """One page: a client that was away for long gets what waits in pieces, each within its own time limit."""
+    query: AnswersQuery = call.query
+    after = _job_number(query.after) if query.after else 0
+    waiting = sorted(call.service.view.unfetched_jobs(call.caller(query.userId).conversation), key=_job_number)
+    ahead = [job_id for job_id in waiting if _job_number(job_id) > after]
+    jobs: list[JobInfo] = []
+    size = 0
+    for job_id in ahead[: query.limit]:
+        jobs.append(job_info(await call.service.job(job_id)))
+        size += len(jobs[-1].answer)
+        if size >= _PAGE_CHARS:
+            break
+    is_last = len(jobs) == len(ahead)
+    return AnswerPage(tuple(jobs), "" if is_last else jobs[-1].job_id)
+
+
+def _job_number(job_id: str) -> int:
+    """Jobs are numbered in the order in which they came; the day in their ids is for people."""
+    number = job_id.rpartition("_")[2]
+    if not number.isdecimal() or len(number) > _MOST_DIGITS:
+        raise build_cursor_error(job_id)
+    return int(number)
 
 
 # --- questions -----------------------------------------------------------------------------------------------------
@@ -106,7 +141,9 @@ async def post_response(call: Call) -> Answered:
         chosen=body.chosen,
         message=body.message,
         for_session=body.for_session,
+        always=body.always,
         pre_authorised=True,
+        via=call.way_in(body.userId),
     )
     return Answered(await run_to_end(call.service.gate.respond(response)))
 
@@ -115,4 +152,32 @@ async def post_response(call: Call) -> Answered:
 
 
 async def get_health(call: Call) -> Health:
-    return Health("disk_full" if call.service.vitals.is_stalled else "ok", __version__)
+    vitals = call.service.vitals
+    return Health(_find_status(vitals), __version__, vitals.damage)
+
+
+def _find_status(vitals: Durability) -> HealthStatus:
+    return "disk_full" if vitals.is_stalled else "journal_damaged" if vitals.damage else "ok"
+
+
+async def get_front_page(call: Call) -> web.Response:
+    """For a browser. Everybody may see it, so it says whether Fairlead is well and not what is wrong."""
+    headers = call.http.headers
+    scheme = "https" if headers.get("X-Forwarded-Proto", "").lower() == "https" else "http"
+    text = build_front_page(
+        _find_status(call.service.vitals),
+        __version__,
+        origin=f"{scheme}://{headers.get('Host', '')}",
+        lang=pick_page_language(headers.get("Accept-Language", ""), call.service.view.language_of("")),
+    )
+    return web.Response(
+        body=text.encode(),
+        headers={
+            "Content-Type": "text/html; charset=utf-8",
+            "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+            "Cache-Control": "no-store",
+            "Vary": "Accept-Language",
+        },
+    )

@@ -1,11 +1,13 @@
-"""The event streams of live jobs, for clients that listen now or connect again: numbered frames, one feed per job.
+"""The event streams of live jobs, for clients that listen now or connect again: numbered frames, one stream per job.
 
-1. One watcher hears everything; a job's feed begins with its first event or its first listener.
-2. A frame's id is `<feed>-<n>`. A listener that lost its connection names the last id it had and goes on behind it;
-   one that names another feed (the server was restarted) gets the whole feed.
-3. A feed forgets its oldest frames past a limit. That loses only live frames: `done` has the whole answer.
-4. When its job ends, a feed ends. The end itself is not a frame: every listener reads the job, once it is durable.
-   The last few ended feeds are kept, for listeners whose connection broke just before the end.
+1. One watcher gets every live event, and with its start what was told of the jobs that live by then. So a stream holds
+   what happened in its job in the one order of `LiveEvents`, and nothing that is not durable: a listener that comes
+   later reads the stream, never the state, which may be ahead of it.
+2. A frame's id is `<stream>-<n>`. A listener that lost its connection names the last id it had and goes on behind it;
+   one that names another stream (the server was restarted) gets the whole stream.
+3. A stream forgets its oldest frames past a limit. That loses only live frames: `done` has the whole answer.
+4. When its job ends, a stream ends. The end itself is not a frame: every listener reads the job, once it is durable.
+   The last few ended streams are kept, for listeners whose connection broke just before the end.
 """
 
 import asyncio
@@ -17,14 +19,21 @@ from typing import Final
 
 import msgspec
 
-from fairlead.api.wire import EVENT_NAMES, Delta, Image, Moved, StreamEvent, ToolUse, question_info
-from fairlead.core.engine import ImageProduced, TextDelta, ToolEnded, ToolStarted
-from fairlead.core.job_states import LIVE
-from fairlead.core.live import AgentActed, JobMoved, LiveEvent, QuestionOpened, QuestionSettled
-from fairlead.core.views import JobView, QuestionView
-from fairlead.ports import View
+from fairlead.api.wire import EVENT_NAMES, Delta, Image, Moved, RuleUse, StreamEvent, ToolUse, Usage, question_info
+from fairlead.core.engine import ImageProduced, TextDelta, ToolEnded, ToolStarted, UsageReported
+from fairlead.core.job_states import LIVE, JobState
+from fairlead.core.live import (
+    AgentActed,
+    AnswerSettled,
+    JobMoved,
+    LiveEvent,
+    QuestionOpened,
+    QuestionSettled,
+    RuleApplied,
+)
+from fairlead.ports import View, Watching
 
-MAX_FEED_BYTES: Final = 1024 * 1024
+MAX_STREAM_BYTES: Final = 1024 * 1024
 KEPT_ENDED: Final = 16
 HEARTBEAT_SEC: Final = 15.0
 _ENCODER: Final = msgspec.json.Encoder()
@@ -36,6 +45,8 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     id: str
     name: str
     data: bytes
+    state: JobState | None = None
+    """The job's state from this frame on, if the frame changes it."""
 
     def as_bytes(self) -> bytes:
         return b"id: %s\nevent: %s\ndata: %s\n\n" % (self.id.encode(), self.name.encode(), self.data)
@@ -45,7 +56,8 @@ HEARTBEAT: Final = Frame("", "", b"")
 
 
 def frame_of(event: StreamEvent, frame_id: str) -> Frame:
-    return Frame(frame_id, EVENT_NAMES[type(event)], _ENCODER.encode(event))
+    state = event.state if isinstance(event, Moved) else None
+    return Frame(frame_id, EVENT_NAMES[type(event)], _ENCODER.encode(event), state)
 
 
 class JobStream:
@@ -55,6 +67,8 @@ class JobStream:
         self._name = secrets.token_hex(4)
         self._frames: deque[Frame] = deque()
         self._first = 1
+        self.first_state: JobState = "queued"
+        """The job's state before the oldest frame that is kept: where a listener begins that hears all of them."""
         self._bytes = 0
         self._news = asyncio.Event()
 
@@ -70,12 +84,19 @@ class JobStream:
     def end_id(self) -> str:
         return self.id_of(self._first + len(self._frames))
 
+    @property
+    def is_over(self) -> bool:
+        """Nothing is heard here but the end."""
+        return self.ended and not self._frames
+
     def publish(self, event: StreamEvent) -> None:
         frame = frame_of(event, self.end_id)
         self._frames.append(frame)
         self._bytes += len(frame.data)
-        while self._bytes > MAX_FEED_BYTES and len(self._frames) > 1:
-            self._bytes -= len(self._frames.popleft().data)
+        while self._bytes > MAX_STREAM_BYTES and len(self._frames) > 1:
+            forgotten = self._frames.popleft()
+            self.first_state = forgotten.state or self.first_state
+            self._bytes -= len(forgotten.data)
             self._first += 1
         self._wake()
 
@@ -84,7 +105,7 @@ class JobStream:
         self._wake()
 
     def number_after(self, last_id: str) -> int | None:
-        """Where a listener that last had `last_id` goes on; None if that was another feed's."""
+        """Where a listener that last had `last_id` goes on; None if that was another stream's."""
         name, _, number = last_id.rpartition("-")
         return int(number) + 1 if name == self._name and number.isascii() and number.isdecimal() else None
 
@@ -114,68 +135,67 @@ class JobStream:
 
 
 class JobStreams:
-    """All feeds. `run` is the watcher; its owner is the server."""
+    """The streams of all jobs. `run` is the watcher; its owner is the server."""
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._feeds: dict[str, JobStream] = {}
+        self._watch: Watching | None = None
+        self._live: dict[str, JobStream] = {}
         self._ended: dict[str, JobStream] = {}
         self.closed = False
 
     async def run(self) -> None:
-        async with aclosing(self._view.watch()) as happening:
-            async for event in happening:
-                self._hear(event)
+        async with aclosing(self._view.watch()) as self._watch:
+            for event in self._view.told_so_far():
+                self._publish(event)
+            async for event in self._watch:
+                self._publish(event)
 
     def follow(self, job_id: str) -> JobStream:
-        """The feed of a job that lives; for a job that has ended, an ended feed without frames."""
-        stream = self._feeds.get(job_id) or self._ended.get(job_id)
+        """The stream of a job that lives; for a job that has ended, an ended stream without frames."""
+        self._read_waiting()
+        stream = self._live.get(job_id) or self._ended.get(job_id)
         if stream is None:
             stream = JobStream(job_id)
             job = self._view.recent_job(job_id)
             if self.closed or job is None or not job.is_live:
                 stream.end()
             else:
-                self._feeds[job_id] = stream
-                _catch_up(stream, job, self._view.open_questions(job_id=job_id))
+                self._live[job_id] = stream  # watchers will be told that it was queued: nobody was told yet
         return stream
+
+    def _read_waiting(self) -> None:
+        """The watcher's task may not have come to read what it was told in this step of the event loop."""
+        for event in () if self._watch is None else self._watch.take_waiting():
+            self._publish(event)
 
     def close(self) -> None:
         self.closed = True
-        for stream in self._feeds.values():
+        for stream in self._live.values():
             stream.end()
-        self._feeds.clear()
+        self._live.clear()
 
-    def _hear(self, event: LiveEvent) -> None:
+    def _publish(self, event: LiveEvent) -> None:
         if isinstance(event, JobMoved) and event.state not in LIVE:
             self._end(event.job_id)
             return
         shown = stream_event_of(event)
         if shown is None:
             return
-        stream = self._feeds.get(event.job_id)
-        if stream is None:
-            job = self._view.recent_job(event.job_id)
-            if job is None or not job.is_live:
-                return  # a question may be settled after its job is over: a feed begun now would never end
-            stream = self._feeds[event.job_id] = JobStream(event.job_id)
-        stream.publish(shown)
+        if isinstance(event, JobMoved) and event.job_id not in self._live:
+            self._live[event.job_id] = JobStream(event.job_id)
+        stream = self._live.get(event.job_id)
+        if stream is not None:  # a question may be settled after its job is over: a stream begun then would never end
+            stream.publish(shown)
 
     def _end(self, job_id: str) -> None:
-        stream = self._feeds.pop(job_id, None)
+        stream = self._live.pop(job_id, None)
         if stream is None:
             return
         stream.end()
         self._ended[job_id] = stream
         while len(self._ended) > KEPT_ENDED:
             del self._ended[next(iter(self._ended))]
-
-
-def _catch_up(stream: JobStream, job: JobView, open_questions: list[QuestionView]) -> None:
-    if job.state != "queued":
-        stream.publish(Moved(job.job_id, job.state, tool=job.runtime))
-    for question in open_questions:
-        stream.publish(question_info(question))
 
 
 def stream_event_of(event: LiveEvent) -> StreamEvent | None:
@@ -187,6 +207,10 @@ def stream_event_of(event: LiveEvent) -> StreamEvent | None:
             return question_info(event.question)
         case AgentActed():
             return _stream_event_of_agent(event)
+        case RuleApplied():
+            return RuleUse(event.number, event.offer)
+        case AnswerSettled():
+            return None  # a client that fetches knows by itself
 
 
 def _stream_event_of_agent(event: AgentActed) -> StreamEvent | None:
@@ -199,5 +223,14 @@ def _stream_event_of_agent(event: AgentActed) -> StreamEvent | None:
             return ToolUse(ended.tool_id, "ended", ok=ended.ok, summary=ended.summary)
         case ImageProduced() as image:
             return Image(image.media_type, len(image.data))
+        case UsageReported() as used:
+            return Usage(
+                input_tokens=used.input_tokens,
+                output_tokens=used.output_tokens,
+                cached_tokens=used.cached_tokens,
+                cost_usd=used.cost_usd,
+                context_used=used.context_used,
+                context_size=used.context_size,
+            )
         case _:
             return None

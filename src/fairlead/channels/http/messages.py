@@ -1,43 +1,56 @@
 """Taking a message over HTTP: once per Idempotency-Key, answered at once, later, or as a stream."""
 
 import hashlib
-import re
-import uuid
 from typing import Final
 
 import msgspec
 from aiohttp import web
 
-from fairlead.api.wire import KEY_HEADER, Accepted, Done, Failed, FaultBody, MessageQuery, NewMessage
-from fairlead.channels.http.call import Call, Service
+from fairlead.api.wire import (
+    KEY_HEADER,
+    MAX_FILES_BYTES,
+    Accepted,
+    Done,
+    Failed,
+    FaultBody,
+    MessageQuery,
+    NewFile,
+    NewMessage,
+)
+from fairlead.channels.http.call import Call, Service, job_url, request_id
 from fairlead.channels.http.errors import json_reply, status_of
 from fairlead.channels.http.sse import acknowledge_if_wanted, send_events, until_over
 from fairlead.core import message_ids
-from fairlead.core.ids import MessageId
-from fairlead.core.inbound import Inbound, clean_text
+from fairlead.core.inbound import Attachment, Inbound, clean_text
 from fairlead.core.job_states import JobState
+from fairlead.core.limits import Limits
 from fairlead.core.message_outcomes import Refused
+from fairlead.core.requests import Caller
 from fairlead.errors import Code, error
+from fairlead.kit.file_names import clean_media_type, clean_name
 from fairlead.kit.tasks import run_to_end
-from fairlead.ports import Receipt
+from fairlead.ports import Blobs, Receipt
 
-_KEY_FORM: Final = re.compile(r"[A-Za-z0-9._~+/=-]{1,128}")
+MAX_FILES: Final = Limits().max_attachments
 _MAX_REFUSED: Final = 50
-"""After so many refusals under one key, the client gets the last of them instead of a new try."""
+"""How many refusals one key may have; after that the client gets the last of them instead of a new try."""
 
 
 async def post_message(call: Call) -> web.StreamResponse:
     body: NewMessage = call.body
-    inbound = _inbound(call, body)
+    caller = call.caller(body.userId)  # refused, if the id is wrong, before a file of it is kept
+    inbound = _build_inbound(call, caller, body, await _keep_files(call.service.blobs, body.files))
     receipt = await run_to_end(call.service.gate.submit(inbound))
     job = await call.service.view.job(receipt.job_id)
     if receipt.duplicate and job.body_digest != inbound.body_digest:
-        raise error(Code.E_IDEMPOTENCY_MISMATCH, f"This {KEY_HEADER} already stands for {receipt.job_id}.")
+        raise error(Code.E_IDEMPOTENCY_MISMATCH, f"This {KEY_HEADER} already belongs to {receipt.job_id}.")
     accepted = _build_accepted(receipt, job.state, job.session_key)
     if body.stream or "text/event-stream" in call.http.headers.get("Accept", ""):
         return await send_events(call, accepted)
     if _wants_no_waiting(call):
-        return json_reply(accepted, status=202)
+        response = json_reply(accepted, status=202)
+        response.headers["Location"] = job_url(receipt.job_id)
+        return response
     return await _respond_when_over(call, receipt.job_id)
 
 
@@ -47,34 +60,46 @@ def _build_accepted(receipt: Receipt, state: JobState, session_key: str) -> Acce
     )
 
 
-def _inbound(call: Call, body: NewMessage) -> Inbound:
-    caller = call.caller(body.userId)
-    wanted = (body.userId, body.message, body.project, body.tool)
+async def _keep_files(blobs: Blobs, files: tuple[NewFile, ...]) -> tuple[Attachment, ...]:
+    """Durable before the message is: a message that was taken has its files."""
+    if sum(len(file.data) for file in files) > MAX_FILES_BYTES:
+        raise error(Code.E_MESSAGE_TOO_LARGE, f"The files are larger than {MAX_FILES_BYTES >> 20} MiB together.")
+    if len(files) > MAX_FILES:
+        raise error(Code.E_INVALID_ARGS, f"At most {MAX_FILES} files go with one message.")
+    return tuple(
+        [
+            Attachment(
+                name=clean_name(file.name),
+                media_type=clean_media_type(file.media_type),
+                size=len(file.data),
+                blob=await blobs.put(file.data),
+            )
+            for file in files
+        ]
+    )
+
+
+def _build_inbound(call: Call, caller: Caller, body: NewMessage, files: tuple[Attachment, ...]) -> Inbound:
+    wanted = (caller.conversation.conversation_id, body.message, body.project, body.tool)
+    contents = tuple((file.name, file.media_type, file.blob) for file in files)
     inbound = Inbound(
         conversation=caller.conversation,
         session_key=caller.session_key,
-        message_id=_message_id(call.http.headers.get(KEY_HEADER)),
+        message_id=request_id(call),
         person=caller.person,
         text=clean_text(body.message),
         pre_authorised=True,
         project=body.project or None,
         runtime=body.tool or None,
-        body_digest=hashlib.sha256(msgspec.json.encode(wanted)).hexdigest(),
+        attachments=files,
+        body_digest=hashlib.sha256(msgspec.json.encode((*wanted, contents) if files else wanted)).hexdigest(),
     )
-    return _behind_refusals(call.service, inbound)
+    return _skip_refused_ids(call.service, inbound)
 
 
-def _message_id(key: str | None) -> MessageId:
-    if key is None:
-        return MessageId(uuid.uuid4().hex)
-    bare = key.strip().strip('"')
-    if not _KEY_FORM.fullmatch(bare):
-        raise error(Code.E_INVALID_ARGS, f"{KEY_HEADER} takes 1 to 128 letters, digits and . _ ~ + / = -")
-    return message_ids.idempotency_id(bare)
-
-
-def _behind_refusals(service: Service, inbound: Inbound) -> Inbound:
-    """The same key after a refusal is a new try: the first made no job, and clients repeat a request after a 429."""
+def _skip_refused_ids(service: Service, inbound: Inbound) -> Inbound:
+    """The same key after a refusal is a new try, under an id of its own: the first try made no job, and clients repeat
+    a request after a 429."""
     first_id = inbound.message_id
     for number in range(2, _MAX_REFUSED):
         outcome = service.view.message_outcome(inbound.conversation, inbound.message_id)

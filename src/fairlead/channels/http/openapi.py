@@ -16,9 +16,40 @@ _KEY_PARAMETER: Final = {
     "name": w.KEY_HEADER,
     "in": "header",
     "required": False,
-    "description": "The message's id: the same key with the same body is the same job, also after a restart.",
+    "description": "The message's id. The same key with the same body returns the same job, also after a restart.",
     "schema": {"type": "string", "pattern": r"^[A-Za-z0-9._~+/=-]{1,128}$"},
 }
+
+
+_TAGS: Final = {
+    "messages": "Send messages to an agent, and fetch its answers.",
+    "jobs": "What happens to a message.",
+    "questions": "What agents ask people.",
+    "sessions": "Conversations with agents.",
+    "projects": "Directories that agents may work in.",
+    "agents": "The agent of a session, and the agents that were added.",
+    "service": "Fairlead itself.",
+}
+_TAG_OF_SEGMENT: Final = {
+    "messages": "messages",
+    "answers": "messages",
+    "jobs": "jobs",
+    "why": "jobs",
+    "questions": "questions",
+    "sessions": "sessions",
+    "status": "sessions",
+    "tool": "sessions",
+    "cancel": "sessions",
+    "reset": "sessions",
+    "projects": "projects",
+    "agent": "agents",
+    "agents": "agents",
+}
+
+
+def _tag_of(path: str) -> str:
+    """By the first part behind the version; a command of another program belongs to the service."""
+    return _TAG_OF_SEGMENT.get(path.removeprefix("/v1/").partition("/")[0], "service")
 
 
 def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
@@ -31,8 +62,10 @@ def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
         "info": {
             "title": "Fairlead",
             "version": __version__,
-            "description": "Leads every conversation to its own coding-agent session on your own machine.",
+            "description": "Runs coding agents on your own machine: talk to one, follow its job, answer its questions.",
         },
+        "servers": [{"url": "/", "description": "The server that this document comes from."}],
+        "tags": [{"name": name, "description": words} for name, words in _TAGS.items()],
         "security": [{"bearer": []}],
         "paths": paths,
         "components": {
@@ -55,6 +88,7 @@ def _operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": endpoint.operation_id,
         "summary": endpoint.summary,
+        "tags": [_tag_of(endpoint.path)],
         "parameters": [*_parameters(endpoint, schemas)],
         "responses": _responses(endpoint),
     }
@@ -94,7 +128,11 @@ def _responses(endpoint: Endpoint) -> dict[str, Any]:
     responses: dict[str, Any] = {"200": {"description": "Done.", "content": content}, "default": refused}
     if endpoint.streams:
         content["text/event-stream"] = {"schema": {"type": "string", "description": _events()}}
-        responses["202"] = {"description": "Written, and on its way.", "content": _json(w.Accepted)}
+        responses["202"] = {
+            "description": "Accepted and saved; the job is queued or running.",
+            "content": _json(w.Accepted),
+            "headers": {"Location": {"description": "The address of the job.", "schema": {"type": "string"}}},
+        }
     return responses
 
 

@@ -14,6 +14,7 @@ from fairlead.channels.http.call import Call
 from fairlead.channels.http.commands import choices_handler, command_handler
 from fairlead.channels.http.messages import post_message
 from fairlead.channels.http.metrics import CONTENT_TYPE, metrics_text
+from fairlead.channels.http.session_stream import get_session_events
 from fairlead.channels.http.sse import get_events
 from fairlead.core.command_spec import ApiRoute, CommandCatalogue, CommandSpec
 from fairlead.render.words import say
@@ -22,7 +23,7 @@ Handler = Callable[[Call], Awaitable[Any]]
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """`reply` is the struct that a success returns, or, with `media_type`, a body that is no JSON."""
+    """`reply` is the struct that a success returns, or, with `media_type`, a body that is not JSON."""
 
     method: str
     path: str
@@ -34,6 +35,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     media_type: str = "application/json"
     public: bool = False
     streams: bool = False
+    takes_files: bool = False
     operation: str = ""
 
     @property
@@ -61,24 +63,38 @@ _FIXED: Final[tuple[Endpoint, ...]] = (
     _post(
         "/v1/messages",
         post_message,
-        "Say something to the agent of this person's session.",
+        "Send a message to the agent of this person's session.",
         body=w.NewMessage,
         query=w.MessageQuery,
         reply=w.JobInfo,
         streams=True,
+        takes_files=True,
     ),
-    _get("/v1/answers", h.get_answers, "Answers that wait to be fetched.", query=w.OfUser, reply=w.JobList),
+    _get("/v1/answers", h.get_answers, "Answers that wait to be fetched.", query=w.AnswersQuery, reply=w.AnswerPage),
     _get("/v1/jobs/{job_id}", h.get_job, "A job, its answer included.", reply=w.JobInfo),
     _get("/v1/jobs/{job_id}/events", get_events, "What happens in a job.", media_type="text/event-stream"),
+    _get(
+        "/v1/events",
+        get_session_events,
+        "What happens in a person's session from now on: jobs that move, and questions.",
+        query=w.OfUser,
+        media_type="text/event-stream",
+    ),
     _get(
         "/v1/jobs/{job_id}/files/{number}",
         h.get_file,
         "A file of an answer.",
         media_type="application/octet-stream",
     ),
-    _post("/v1/jobs/{job_id}/ack", h.post_ack, "Say that an answer has arrived.", reply=w.Acknowledged),
+    _post("/v1/jobs/{job_id}/ack", h.post_ack, "Acknowledge that an answer has arrived.", reply=w.Acknowledged),
     _get("/v1/sessions/{session}", h.get_session, "One session, by key or id.", reply=w.SessionInfo),
-    _get("/v1/sessions/{session}/history", h.get_history, "Its jobs, oldest first, no texts.", reply=w.JobList),
+    _get(
+        "/v1/sessions/{session}/history",
+        h.get_history,
+        "Its recent jobs, without their texts.",
+        query=w.HistoryQuery,
+        reply=w.JobList,
+    ),
     _get("/v1/questions", h.get_questions, "Open questions of agents.", query=w.OfAnyUser, reply=w.QuestionList),
     _post(
         "/v1/questions/{question_id}",
@@ -88,8 +104,9 @@ _FIXED: Final[tuple[Endpoint, ...]] = (
         reply=w.Answered,
         operation="post_answer",  # published under this name
     ),
-    _get("/v1/health", h.get_health, "Is it there? Needs no token.", reply=w.Health, public=True),
-    _get("/v1/metrics", get_metrics, "Numbers for Prometheus.", media_type="text/plain"),
+    _get("/", h.get_front_page, "A page for people who open this address.", media_type="text/html", public=True),
+    _get("/v1/health", h.get_health, "Whether Fairlead is running. Needs no token.", reply=w.Health, public=True),
+    _get("/v1/metrics", get_metrics, "Metrics for Prometheus.", media_type="text/plain"),
 )
 
 
@@ -103,7 +120,7 @@ def endpoints(catalogue: CommandCatalogue) -> tuple[Endpoint, ...]:
         _get(
             "/v1/choices",
             choices_handler(catalogue),
-            "What may be meant by a half-typed argument of a command.",
+            "Completions for a partly typed argument of a command.",
             query=w.ChoicesQuery,
             reply=w.ChoiceList,
         ),

@@ -1,5 +1,8 @@
 """Following a job to its end: as server-sent events, or by just waiting. A client that hangs up cancels nothing."""
 
+from typing import Final
+
+import msgspec
 from aiohttp import web
 
 from fairlead.api.wire import ACK_HEADER, MANUAL, Accepted, Done, Failed
@@ -8,22 +11,33 @@ from fairlead.channels.http.errors import fault_of
 from fairlead.channels.http.job_stream import HEARTBEAT, JobStream, frame_of
 from fairlead.errors import Code, error
 
-_HEADERS = {
+EVENT_STREAM_HEADERS = {
     "Content-Type": "text/event-stream; charset=utf-8",
     "Cache-Control": "no-store",
     "X-Accel-Buffering": "no",
 }
 
+_RETRY: Final = b"retry: 2000\n\n"
+"""How many milliseconds a client waits before it connects again after its stream broke off."""
+
 
 async def get_events(call: Call) -> web.StreamResponse:
     job = await call.service.view.job(call.part("job_id"))
+    if call.http.method == "HEAD":
+        return web.Response(
+            headers=EVENT_STREAM_HEADERS
+        )  # nothing is read, so nothing may be waited for or acknowledged
     return await send_events(call, Accepted(job.job_id, job.session_key, job.state))
 
 
 async def send_events(call: Call, accepted: Accepted) -> web.StreamResponse:
+    """`accepted` says what a client begins with: the frames that follow it tell what happened since."""
     stream = call.service.streams.follow(accepted.job_id)
-    response = web.StreamResponse(headers=_HEADERS)
+    if not stream.is_over:
+        accepted = msgspec.structs.replace(accepted, state=stream.first_state)
+    response = web.StreamResponse(headers=EVENT_STREAM_HEADERS)
     await response.prepare(call.http)
+    await response.write(_RETRY)
     number = stream.number_after(call.http.headers.get("Last-Event-ID", ""))
     try:
         if number is None:
@@ -56,7 +70,7 @@ async def until_over(service: Service, job_id: str) -> Done | Failed:
     if service.streams.closed:
         raise error(
             Code.E_SHUTDOWN,
-            f"Fairlead is shutting down; {job_id} is written and is not lost.",
+            f"Fairlead is shutting down; {job_id} is saved and not lost.",
             next_step=f"Ask for /v1/jobs/{job_id} after the next start.",
         )
     return await _end_of(service, job_id)

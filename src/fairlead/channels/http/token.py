@@ -16,7 +16,7 @@ _FORM: Final = re.compile(r"[A-Za-z0-9_-]{20,}")
 def read_or_make_token(state_directory: Path) -> str:
     """The token of this state directory. Only for the one process that holds it: two makers would disagree."""
     path = state_directory / FILE_NAME
-    kept = read_if_there(path)
+    kept = _read(path)
     if kept is None:
         token = secrets.token_urlsafe(32)
         replace_durably(path, f"{token}\n".encode())
@@ -29,10 +29,17 @@ def read_or_make_token(state_directory: Path) -> str:
 def read_token(state_directory: Path) -> str:
     """The token that a daemon made here, for its clients."""
     path = state_directory / FILE_NAME
-    kept = read_if_there(path)
+    kept = _read(path)
     if kept is None:
         raise error(Code.E_UNAUTHORIZED, f"There is no {path}.", next_step="`fairlead up` makes it at its first start.")
     return _parse_token(path, kept)
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return read_if_there(path)
+    except OSError as fault:
+        raise error(Code.E_CONFIG, f"{path} cannot be read: {fault.strerror or fault}.") from fault
 
 
 def _parse_token(path: Path, kept: bytes) -> str:

@@ -17,7 +17,7 @@ async def run_chat(
     stderr: TextIO = sys.stderr,
 ) -> int:
     """Talk until the person leaves, or, without a terminal, exchange one message. The exit code."""
-    if not (stdin.isatty() and stdout.isatty()):
+    if options.print_only or not (stdin.isatty() and stdout.isatty()):
         return await run_piped(client, options, stdin, stdout, stderr)
     return await _run_in_terminal(client, options, stdin, stdout)
 

@@ -1,15 +1,14 @@
 """Talking in the terminal: read a line, run a command or a turn, again until the person leaves."""
 
 import asyncio
-import shlex
 import signal
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO, TypeVar
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion
-from prompt_toolkit.document import Document
+from prompt_toolkit.application import in_terminal
+from prompt_toolkit.completion import Completer
 from prompt_toolkit.formatted_text import FormattedText
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input import Input, create_input
@@ -20,15 +19,24 @@ from rich.console import Console
 from fairlead.api import Client, ServerAway, error_in
 from fairlead.api import wire as w
 from fairlead.channels.terminal.away import describe_away
-from fairlead.channels.terminal.commands import CommandLine, HalfTyped, Local, message_in
+from fairlead.channels.terminal.commands import CommandLine, Local, message_in, spell_out
+from fairlead.channels.terminal.completion import CommandCompleter, look_up_choices
 from fairlead.channels.terminal.keyboard import Keyboard
-from fairlead.channels.terminal.live_view import Ending, TerminalLiveView
+from fairlead.channels.terminal.live_view import Ending, TerminalLiveView, show_files
+from fairlead.channels.terminal.local_time import local_time
+from fairlead.channels.terminal.news import SessionNews
 from fairlead.channels.terminal.options import ChatOptions
-from fairlead.channels.terminal.project_choice import ChosenProject, choose_project
-from fairlead.channels.terminal.screen import Screen
+from fairlead.channels.terminal.project_choice import (
+    ChosenProject,
+    choose_project,
+    project_reference,
+    short_path,
+)
+from fairlead.channels.terminal.screen import PROMPT, Screen
+from fairlead.channels.terminal.working_directory import CAUTION_WORDS, WorkingDirectory
 from fairlead.core import replies, requests
-from fairlead.core.command_spec import Choice
 from fairlead.core.inbound import clean_text
+from fairlead.core.job_names import job_number, short_name
 from fairlead.core.job_states import LIVE
 from fairlead.errors import Code, FairleadError
 from fairlead.kit.tasks import OwnedTasks
@@ -36,49 +44,21 @@ from fairlead.render.errors import error_sentence
 from fairlead.render.replies import reply_lines
 from fairlead.render.words import say
 
-PROMPT = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
-
-
 T = TypeVar("T")
+Queue = Callable[[str, int], None]
+"""Remembers a job, with the number of jobs before it, to be followed later."""
 
 
 class Interrupted(Exception):  # noqa: N818 - says what happened
     """Ctrl-C outside of a turn."""
 
 
-LookUpChoices = Callable[[HalfTyped], Coroutine[Any, Any, tuple[Choice, ...]]]
+class _TakenUp(Exception):  # noqa: N818 - says what happened
+    """A job of this session asks something, and the line editor gives the screen away."""
 
-
-def look_up_choices(client: Client, user: str) -> LookUpChoices:
-    async def look_up(half_typed: HalfTyped) -> tuple[Choice, ...]:
-        return await client.choices(half_typed.command, half_typed.argument.field, half_typed.word, user)
-
-    return look_up
-
-
-class CommandCompleter(Completer):
-    """Commands by themselves, their arguments by asking the server."""
-
-    def __init__(self, commands: CommandLine, look_up: LookUpChoices) -> None:
-        self._commands = commands
-        self._look_up = look_up
-
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:  # noqa: ARG002 - the interface's
-        typed = document.text_before_cursor
-        return (Completion(line, start_position=-len(typed)) for line in self._commands.completions(typed))
-
-    async def get_completions_async(
-        self, document: Document, complete_event: CompleteEvent
-    ) -> AsyncGenerator[Completion]:
-        for completion in self.get_completions(document, complete_event):
-            yield completion
-        half_typed = self._commands.half_typed(document.text_before_cursor)
-        if half_typed is None:
-            return
-        with suppress(FairleadError, ServerAway):  # without a server there are no choices to offer
-            for choice in await self._look_up(half_typed):
-                if choice.value != half_typed.word:
-                    yield Completion(shlex.quote(choice.value), start_position=-len(half_typed.word))
+    def __init__(self, job_id: str) -> None:
+        super().__init__(job_id)
+        self.job_id = job_id
 
 
 def line_editor(options: ChatOptions, source: Input, sink: Output, completer: Completer) -> PromptSession[str]:
@@ -95,6 +75,7 @@ def line_editor(options: ChatOptions, source: Input, sink: Output, completer: Co
         complete_while_typing=True,
         reserve_space_for_menu=5,
         key_bindings=keys,
+        enable_suspend=not options.hosts_server,
         input=source,
         output=sink,
     )
@@ -103,23 +84,27 @@ def line_editor(options: ChatOptions, source: Input, sink: Output, completer: Co
 def _history(options: ChatOptions) -> History:
     if options.history is None:
         return InMemoryHistory()
-    options.history.touch(
-        mode=0o600, exist_ok=True
-    )  # other users of the machine must not read what a person wrote to agents
+    # Other users of the machine must not read what a person wrote to agents.
+    options.history.touch(mode=0o600, exist_ok=True)
     return FileHistory(options.history)
 
 
 class Chat:
     def __init__(self, client: Client, options: ChatOptions, screen: Screen, editor: PromptSession[str]) -> None:
         self._client = client
-        self._commands = CommandLine(client.commands, options.lang)
+        self._commands = CommandLine(client.commands, options.lang, options.directory)
         self._options = options
         self._lang = options.lang
         self._screen = screen
         self._editor = editor
         self._keyboard = Keyboard(editor.input)
         self._tool = options.tool
-        self._typed_ahead = ""
+        self._project: str | None = None
+        self._news = SessionNews(client, screen, options)
+        self._entered: list[str] = []
+        self._typed = ""
+        self._to_follow: list[str] = []
+        self.project_path = ""
         self._interrupted = False
         self._current: asyncio.Task[object] | None = None
 
@@ -133,50 +118,101 @@ class Chat:
             self._screen.fault(f"{Code.E_SHUTDOWN}: {describe_away(away, self._lang)}")
             return 1
         with on_interrupt(self._interrupt):
-            await self._talk()
+            async with OwnedTasks("news") as tasks:
+                tasks.start(self._news.hear(), name="news")
+                await self._talk()
         return 0
 
     # --- arriving ---------------------------------------------------------------------------------------------------
 
     async def _arrive(self) -> None:
-        self._screen.say(self._greeting(await choose_project(self._client, self._options)))
+        chosen = await choose_project(self._client, self._options, self._confirm_project)
+        self._screen.say(self._greeting(chosen))
+        if chosen is not None:
+            self._work_in(chosen.reference, chosen.name, chosen.path)
+            self._screen.lines(filter(None, (chosen.remark,)))
+        if self._options.is_new:
+            await self._start_new_conversation()
         for job in await self._client.unfetched_jobs(self._options.user):
             await self._show_unread(job)
         for question in await self._client.questions(self._options.user):
             if (await self._client.job(question.job_id)).state in LIVE:
-                self._screen.say(say(self._lang, "terminal.waits_for_answer", job=question.job_id), "yellow")
+                waits = say(self._lang, "terminal.waits_for_answer", job=short_name(question.job_id))
+                self._screen.say(waits, "yellow")
                 await self._follow(question.job_id)
             else:
                 await self._ask_late(question)
+        await self._find_running()
+
+    async def _find_running(self) -> None:
+        """What was left running is followed again: that is what brings a person back."""
+        try:
+            status = await self._client.command(requests.Status(), self._options.user)
+        except FairleadError:
+            return  # there is no session yet
+        assert isinstance(status, replies.StatusReport)
+        if status.running_job_id and status.running_job_id not in self._news.own:
+            running = say(self._lang, "terminal.still_running", job=short_name(status.running_job_id))
+            self._screen.say(running, "yellow")
+            self._to_follow.append(status.running_job_id)
+
+    async def _start_new_conversation(self) -> None:
+        with suppress(FairleadError):  # there is no conversation yet
+            reset = await self._client.command(requests.Reset(), self._options.user)
+            self._screen.lines(reply_lines(reset, self._lang, local_time))
+
+    def _work_in(self, reference: str, name: str, path: str) -> None:
+        self._project, self.project_path, self._news.project = reference, path, name
 
     def _greeting(self, chosen: ChosenProject | None) -> str:
-        project, tool = ("", "") if chosen is None else chosen
+        project, tool = ("", "") if chosen is None else (chosen.name, chosen.tool)
         return say(self._lang, "terminal.greeting", user=self._options.user, project=project, tool=tool)
 
+    async def _confirm_project(self, here: WorkingDirectory) -> bool:
+        path = short_path(here.root, self._options.home)
+        if here.caution:
+            self._screen.say(say(self._lang, CAUTION_WORDS[here.caution]), "yellow")
+        offer = say(self._lang, "terminal.offer_with_caution" if here.caution else "terminal.offer", path=path)
+        try:
+            typed = await PromptSession[str](input=self._editor.input, output=self._editor.output).prompt_async(
+                f"{offer} "
+            )
+        except (EOFError, KeyboardInterrupt):
+            return False
+        answer = typed.strip().lower()
+        return answer in {"y", "yes"} or (not answer and not here.caution)
+
     async def _ask_late(self, question: w.QuestionInfo) -> None:
-        self._screen.say(say(self._lang, "terminal.asked_before_restart", job=question.job_id), "yellow")
+        asked = say(self._lang, "terminal.asked_before_restart", job=short_name(question.job_id))
+        self._screen.say(asked, "yellow")
         turn = TerminalLiveView(self._client, self._screen, self._options)
         begun = await turn.ask_late(question, self._keyboard)
-        self._typed_ahead += turn.typed_ahead
+        self._keep_typed(turn)
         if begun is not None:
             await self._follow(begun)
 
     async def _show_unread(self, job: w.JobInfo) -> None:
-        self._screen.rule(say(self._lang, "terminal.while_away", job=job.job_id))
+        self._news.own.add(job.job_id)
+        self._screen.rule(say(self._lang, "terminal.while_away", job=short_name(job.job_id)))
         self._screen.answer(job.answer)
+        await show_files(self._client, self._screen, self._options, job)
         if job.error is not None:
             self._screen.fault(error_sentence(error_in(job.error), self._lang))
-            self._screen.say(say(self._lang, "status.retry_hint", job=job.job_id))
+            self._screen.say(say(self._lang, "status.retry_hint", job=job_number(job.job_id)))
         await self._client.acknowledge(job.job_id)
 
     # --- talking ----------------------------------------------------------------------------------------------------
 
     async def _talk(self) -> None:
         warned = False
+        if self._options.message:
+            self._entered.append(self._options.message)
         while True:
             try:
+                if await self._interruptible(self._follow_the_rest()) == "left":
+                    return
                 line = await self._interruptible(self._next_line())
-                warned = False
+                warned = warned and not line
                 if line.strip() and await self._interruptible(self._take(clean_text(line.strip()))) == "left":
                     return
             except EOFError:
@@ -211,31 +247,60 @@ class Chat:
             self._current.cancel()
 
     async def _next_line(self) -> str:
-        """What was typed and entered during the last turn, else what is typed now."""
-        typed, self._typed_ahead = self._typed_ahead, ""
-        line, entered, rest = typed.partition("\n")
-        if not entered:
-            return await self._edit(line)
-        self._typed_ahead = rest
-        if line.strip():
-            self._screen.say(f"{PROMPT}{line}", "bold")
-        return line
+        """What is to be followed first, then what was entered while the last turn ended, else what is typed now."""
+        if self._entered:
+            line = self._entered.pop(0)
+            self._screen.say(f"{PROMPT}{line.strip()}", "bold")
+            return line
+        typed, self._typed = self._typed, ""
+        try:
+            return await self._edit(typed)
+        except _TakenUp as taken:
+            self._typed = self._editor.default_buffer.text
+            self._to_follow.append(taken.job_id)
+            return ""
 
     async def _edit(self, begun: str) -> str:
-        try:
-            # prompt_toolkit's own handler of SIGINT would remove ours for good.
-            return await self._editor.prompt_async(default=begun, handle_sigint=False)
-        except KeyboardInterrupt:
-            raise Interrupted from None
+        async with OwnedTasks("editor") as tasks:
+            tasks.start(self._show_news(), name="news")
+            try:
+                # prompt_toolkit's own handler of SIGINT would remove ours for good.
+                return await self._editor.prompt_async(default=begun, handle_sigint=False)
+            except KeyboardInterrupt:
+                raise Interrupted from None
 
-    async def _take(self, line: str) -> Ending:
+    async def _show_news(self) -> None:
+        job_id = await self._news.show(self._print_above)
+        self._editor.app.exit(exception=_TakenUp(job_id))
+
+    async def _print_above(self, print_it: Callable[[], Awaitable[None]]) -> None:
+        async with in_terminal():
+            await print_it()
+
+    async def _follow_the_rest(self) -> Ending:
+        """The jobs that were queued during the last turn, one after the other."""
+        while self._to_follow:
+            if await self._follow(self._to_follow.pop(0)) == "left":
+                return "left"
+        return "over"
+
+    async def _take_in_turn(self, line: str) -> Ending:
+        """A line that was entered while a turn runs: done at once, and followed when the turn is over."""
+        return await self._take(clean_text(line.strip()), self._queue)
+
+    def _queue(self, job_id: str, position: int) -> None:
+        self._to_follow.append(job_id)
+        self._screen.say(say(self._lang, "terminal.queued", job=short_name(job_id), position=position or ""))
+
+    async def _take(self, line: str, queue: Queue | None = None) -> Ending:
+        line = spell_out(line)
         try:
             if not self._commands.is_command(line):
-                return await self._send(message_in(line))
+                return await self._send(message_in(line), queue)
             parsed = self._commands.parse(line)
             if isinstance(parsed, Local):
                 return self._do(parsed)
-            return await self._command(parsed)
+            return await self._command(parsed, queue)
         except FairleadError as problem:
             self._screen.fault(error_sentence(problem, self._lang))
         except ServerAway as away:
@@ -248,29 +313,46 @@ class Chat:
         self._screen.lines(self._commands.help_lines())
         return "over"
 
-    async def _command(self, request: requests.Request) -> Ending:
+    async def _command(self, request: requests.Request, queue: Queue | None) -> Ending:
         reply = await self._client.command(request, self._options.user)
-        self._screen.lines(reply_lines(reply, self._lang))
+        self._screen.lines(reply_lines(reply, self._lang, local_time))
         if isinstance(request, requests.Tool):
             self._tool = None  # the later word counts
-        if isinstance(reply, replies.JobQueued):
-            return await self._follow(reply.job_id)
+        if isinstance(reply, replies.ProjectSelected):
+            self._work_in(project_reference(reply.number), reply.name, reply.path)
+        if isinstance(reply, replies.JobQueued | replies.CommandSent):
+            return await self._follow_or_queue(reply.job_id, 0, queue)
         return "over"
 
-    async def _send(self, message: str) -> Ending:
-        accepted = await self._client.submit(self._options.user, message, tool=self._tool, on_away=self._away)
+    async def _send(self, message: str, queue: Queue | None) -> Ending:
+        accepted = await self._client.submit(
+            self._options.user, message, project=self._project, tool=self._tool, on_away=self._away
+        )
         self._tool = None
-        return await self._follow(accepted.job_id)
+        return await self._follow_or_queue(accepted.job_id, accepted.position, queue)
+
+    async def _follow_or_queue(self, job_id: str, position: int, queue: Queue | None) -> Ending:
+        self._news.own.add(job_id)
+        if queue is None:
+            return await self._follow(job_id)
+        queue(job_id, position)
+        return "over"
 
     def _away(self, attempt: int, _why: Exception) -> None:
         if attempt == 1:
             self._screen.say(say(self._lang, "terminal.trying_again"), "yellow")
 
     async def _follow(self, job_id: str) -> Ending:
-        turn = TerminalLiveView(self._client, self._screen, self._options)
+        self._news.own.add(job_id)
+        turn = TerminalLiveView(self._client, self._screen, self._options, self._take_in_turn)
+        turn.typed, self._typed = self._typed, ""
         ending = await turn.follow(job_id, self._keyboard)
-        self._typed_ahead += turn.typed_ahead
+        self._keep_typed(turn)
         return ending
+
+    def _keep_typed(self, turn: TerminalLiveView) -> None:
+        self._entered += turn.entered
+        self._typed += turn.typed
 
 
 @contextmanager
@@ -285,6 +367,12 @@ def on_interrupt(heard: Callable[[], None]) -> Generator[None]:
 
 
 async def talk_in_terminal(client: Client, options: ChatOptions, stdin: TextIO, stdout: TextIO) -> int:
-    completer = CommandCompleter(CommandLine(client.commands, options.lang), look_up_choices(client, options.user))
+    chats: list[Chat] = []  # the completer is made before the chat, and asks it where it works
+    completer = CommandCompleter(
+        CommandLine(client.commands, options.lang),
+        look_up_choices(client, options.user),
+        lambda: chats[0].project_path if chats else "",
+    )
     editor = line_editor(options, create_input(stdin), create_output(stdout), completer)
-    return await Chat(client, options, Screen(Console(file=stdout)), editor).run()
+    chats.append(Chat(client, options, Screen(Console(file=stdout)), editor))
+    return await chats[0].run()

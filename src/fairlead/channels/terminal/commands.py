@@ -3,6 +3,7 @@ screen."""
 
 import difflib
 import shlex
+from posixpath import join, normpath
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -22,13 +23,10 @@ class Local(msgspec.Struct, frozen=True):
 
 Parsed: TypeAlias = Request | Local
 
-_LOCAL: Final = {"/help": Local("help"), "/quit": Local("quit")}
-_LOCAL_WORDS: Final = {"/help": "terminal.help", "/quit": "terminal.quit"}
-
-_ELSEWHERE: Final = {
-    "/agent start": "terminal.agent_start_instead",
-}
-"""Commands of other channels that a terminal has no need of, and the words that say what to do instead."""
+_LOCAL: Final = {"/help": Local("help"), "/quit": Local("quit"), "/exit": Local("quit")}
+_LOCAL_WORDS: Final = {"/help": "terminal.help", "/quit": "terminal.quit", "/exit": "terminal.quit"}
+_BARE_WORDS: Final = {"exit": "/exit", "quit": "/quit", "?": "/help"}
+"""Whole lines without a slash that everybody types in every program; nobody says them to an agent."""
 
 
 class HalfTyped(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,10 +40,12 @@ class HalfTyped(msgspec.Struct, frozen=True, kw_only=True):
 class CommandLine:
     """The commands of a catalogue as somebody types them."""
 
-    def __init__(self, catalogue: CommandCatalogue = COMMANDS, lang: str = "en") -> None:
+    def __init__(self, catalogue: CommandCatalogue = COMMANDS, lang: str = "en", directory: str | None = None) -> None:
         self._lang = lang
+        self._directory = directory
         self._specs = {f"/{spec.words}": spec for spec in catalogue.specs_for("line")}
         self.names = (*self._specs, *_LOCAL)
+        self._groups = {f"/{spec.group}" for spec in self._specs.values() if spec.group}
         self._first_words = tuple(dict.fromkeys(name.split()[0] for name in self.names))
 
     # --- understanding a line
@@ -65,7 +65,7 @@ class CommandLine:
         except ValueError as fault:
             raise error(Code.E_INVALID_ARGS, self._say("quotation")) from fault
         name = next((n for n in (" ".join(words[:2]), " ".join(words[:1])) if n in self.names), None)
-        if name is None:
+        if name is None or (name in self._groups and len(words) > 1):
             raise self._unknown_command(words)
         given = words[len(name.split()) :]
         arguments = self._arguments(name)
@@ -74,16 +74,20 @@ class CommandLine:
             raise error(Code.E_INVALID_ARGS, usage, next_step=self._say("see_help"))
         if name in _LOCAL:
             return _LOCAL[name]
-        return request_from(self._specs[name], {a.field: word for a, word in zip(arguments, given, strict=False)})
+        typed = {a.field: self._whole(a, word) for a, word in zip(arguments, given, strict=False)}
+        return request_from(self._specs[name], typed)
+
+    def _whole(self, argument: Argument, word: str) -> str:
+        """A path begins where the person stands: the daemon stands elsewhere."""
+        if argument.kind != "path" or self._directory is None or word.startswith("~"):
+            return word
+        return normpath(join(self._directory, word))
 
     def _arguments(self, name: str) -> tuple[Argument, ...]:
         return self._specs[name].arguments_for("line") if name in self._specs else ()
 
     def _unknown_command(self, words: list[str]) -> FairleadError:
         typed = " ".join(words[:2])
-        if typed in _ELSEWHERE:
-            instead = say(self._lang, _ELSEWHERE[typed])
-            return error(Code.E_INVALID_ARGS, self._say("not_needed", typed=typed), next_step=instead)
         near = difflib.get_close_matches(typed, self.names, 1) or self._near(words[0])
         meant = self._say("did_you_mean", near=near[0] if near else "")
         return error(Code.E_INVALID_ARGS, self._say("unknown_command", typed=typed[:40]), next_step=meant)
@@ -115,12 +119,24 @@ class CommandLine:
         """The argument at the end of the line, if there are choices for it."""
         name = max((n for n in self._specs if typed.startswith(f"{n} ")), key=len, default=None)
         if name is None:
-            return None
+            return self._command_of_the_agent(typed)
         *before, word = typed[len(name) + 1 :].split(" ")
         rest = self._arguments(name)[len([w for w in before if w]) :]
         if not rest or not rest[0].choices:
             return None
         return HalfTyped(command=self._specs[name].words, argument=rest[0], word=word)
+
+    def _command_of_the_agent(self, typed: str) -> HalfTyped | None:
+        """A slash command that Fairlead does not have goes to the agent, so the agent's own are offered too."""
+        spec = self._specs.get("/agent command")
+        if spec is None or not typed.startswith("/") or typed.startswith("//") or len(typed.split()) != 1:
+            return None
+        return HalfTyped(command=spec.words, argument=spec.arguments_for("line")[0], word=typed[1:])
+
+
+def spell_out(line: str) -> str:
+    """`exit` as `/exit`; any other line as it is."""
+    return _BARE_WORDS.get(line.strip().lower(), line)
 
 
 def message_in(line: str) -> str:

@@ -1,5 +1,7 @@
 """Single keys while a turn runs: no echo, no Enter needed, Ctrl-C is a key like any other. Knows no key's meaning."""
 
+import os
+import signal
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Final
@@ -10,6 +12,8 @@ from prompt_toolkit.keys import Keys
 _NAMED: Final[dict[str, str]] = {
     Keys.ControlC: "ctrl-c",
     Keys.ControlD: "ctrl-d",
+    Keys.ControlZ: "ctrl-z",
+    Keys.ControlU: "ctrl-u",
     Keys.ControlM: "enter",
     Keys.ControlJ: "enter",
     Keys.ControlH: "backspace",
@@ -32,10 +36,15 @@ class Keyboard:
         with self.source.raw_mode(), self.source.attach(read):
             yield
 
+    def suspend(self) -> None:
+        """Give the terminal back to the shell, as Ctrl-Z does in every program; returns when the shell goes on."""
+        with self.source.cooked_mode():
+            os.kill(os.getpid(), signal.SIGTSTP)
+
 
 def _keys_in(key: str, data: str) -> list[str]:
     if key in _NAMED:
         return [_NAMED[key]]
     if key == Keys.BracketedPaste:
-        return [char for char in data if char.isprintable()]
+        return [char for char in data.replace("\r\n", "\n").replace("\r", "\n") if char == "\n" or char.isprintable()]
     return [data] if len(data) == 1 and data.isprintable() else []

@@ -1,22 +1,26 @@
 """One turn in the terminal: events come in, keys come in, and both are handled one after the other."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final, Literal, NamedTuple, assert_never
 
 from fairlead.api import Client, ServerAway, error_in
 from fairlead.api import wire as w
-from fairlead.channels.terminal.away import describe_away
+from fairlead.channels.terminal.answer_files import save_files
+from fairlead.channels.terminal.away import describe_away, describe_server
 from fairlead.channels.terminal.keyboard import Keyboard
 from fairlead.channels.terminal.markdown_stream import MarkdownStream
 from fairlead.channels.terminal.options import ChatOptions
 from fairlead.channels.terminal.questions import PromptResult, QuestionPrompt, describe_outcome, describe_response
-from fairlead.channels.terminal.screen import Screen
+from fairlead.channels.terminal.screen import PROMPT, Screen
+from fairlead.channels.terminal.turn_end import TurnUsage, describe_turn_end, seconds_of
+from fairlead.core.job_names import job_number, short_name
 from fairlead.core.requests import Cancel
 from fairlead.errors import FairleadError
 from fairlead.kit.tasks import TaskOwner
 from fairlead.render.errors import error_sentence
+from fairlead.render.rules import rule_words
 from fairlead.render.tools import tool_label
 from fairlead.render.words import say
 
@@ -31,31 +35,56 @@ class Away(NamedTuple):
 
 
 DRAWN_EVERY_SEC: Final = 0.1
+LONG_TURN_SEC: Final = 10.0
+"""After so long, a person may have looked away: the bell says that it is done."""
+LAST_LINES_SEC: Final = 5.0
 
 Happening = w.StreamEvent | Key | Away | FairleadError | ServerAway
 Ending = Literal["over", "left", "lost"]
+TakeLine = Callable[[str], Awaitable[Ending]]
+"""Does at once what a line says that was entered during a turn; `left` if the person wants to leave."""
+
+
+async def _take_nothing(_line: str) -> Ending:
+    return "over"
 
 
 class TerminalLiveView:
-    """`typed_ahead` is the text that the person typed during the turn: whole lines are sent next, the rest is put into
-    the prompt line."""
+    """`typed` is the unfinished line that the person typed during the turn. Lines that were entered are taken at once,
+    one after the other: what a person said is written down before the turn is over. Those that were entered while the
+    turn was ending are in `entered`."""
 
-    def __init__(self, client: Client, screen: Screen, options: ChatOptions) -> None:
-        self.typed_ahead = ""
+    def __init__(
+        self, client: Client, screen: Screen, options: ChatOptions, take_line: TakeLine = _take_nothing
+    ) -> None:
+        self.typed = ""
+        self.entered: list[str] = []
         self._client = client
         self._screen = screen
+        self._options = options
         self._user = options.user
         self._lang = options.lang
+        self._take_line = take_line
+        self._lines: asyncio.Queue[str] = asyncio.Queue()
+        self._keyboard: Keyboard | None = None
+        self._usage = TurnUsage()
+        self._following = ""
         self._flowing = MarkdownStream()
         self._asking: QuestionPrompt | None = None
         self._cancelling = False
-        self._away = False
+        self._away = ""
         self._inbox: asyncio.Queue[Happening] = asyncio.Queue()
 
     async def follow(self, job_id: str, keyboard: Keyboard) -> Ending:
+        self._following = job_id
         async with self._on_screen(keyboard, say(self._lang, "status.thinking")) as owner:
             owner.start(self._hear(job_id), name="events")
-            return await self._until_over(job_id)
+            owner.start(self._take_lines(), name="lines")
+            ending = await self._until_over(job_id)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LAST_LINES_SEC):
+                    await self._lines.join()
+            return ending
 
     async def ask_late(self, question: w.QuestionInfo, keyboard: Keyboard) -> str | None:
         """A question whose job a restart has ended: the job that the response began, None if there was none."""
@@ -65,15 +94,18 @@ class TerminalLiveView:
 
     @asynccontextmanager
     async def _on_screen(self, keyboard: Keyboard, note: str) -> AsyncGenerator[TaskOwner]:
-        self._screen.begin(note)
-        try:
-            with keyboard.listening(lambda name: self._inbox.put_nowait(Key(name))):
+        self._keyboard = keyboard
+        # The keys first: a person who reads that Ctrl-C cancels may press it at once.
+        with keyboard.listening(lambda name: self._inbox.put_nowait(Key(name))):
+            self._screen.begin(note, say(self._lang, "terminal.keys_in_turn") if note else "")
+            try:
                 async with TaskOwner("turn") as owner:
                     owner.start(self._keep_drawing(), name="drawing")
                     yield owner
                     owner.cancel()
-        finally:
-            self._screen.end()
+            finally:
+                self._screen.show_typed("")
+                self._screen.end()
         self._keep_late_keys()
 
     async def _hear(self, job_id: str) -> None:
@@ -87,6 +119,15 @@ class TerminalLiveView:
         while True:
             self._screen.draw()
             await asyncio.sleep(DRAWN_EVERY_SEC)
+
+    async def _take_lines(self) -> None:
+        while True:
+            line = await self._lines.get()
+            try:
+                if await self._take_line(line) == "left":
+                    self._inbox.put_nowait(Key("ctrl-d"))
+            finally:
+                self._lines.task_done()
 
     def _on_away(self, attempt: int, why: Exception) -> None:
         self._inbox.put_nowait(Away(attempt, str(why)))
@@ -104,7 +145,7 @@ class TerminalLiveView:
                     self._screen.fault(error_sentence(happening, self._lang))
                     ending = "over"
                 case ServerAway():
-                    self._screen.fault(describe_away(happening, self._lang, "job_goes_on"))
+                    self._screen.fault(self._describe_loss(happening))
                     ending = "lost"
                 case _:
                     ending = await self._see(happening)
@@ -114,7 +155,7 @@ class TerminalLiveView:
         asking = self._asking
         while asking is not None:
             happening = await self._inbox.get()
-            if happening == Key("ctrl-c"):
+            if happening in {Key("ctrl-c"), Key("ctrl-d")}:
                 self._screen.say(say(self._lang, "terminal.question_stays_open"), "yellow")
                 return None
             if isinstance(happening, Key) and (begun := await self._press_in_question(asking, happening.name)):
@@ -123,15 +164,25 @@ class TerminalLiveView:
         return None
 
     def _report_lost_connection(self) -> None:
-        if not self._away:
-            self._away = True
-            self._screen.say(say(self._lang, "terminal.connection_lost"), "yellow")
+        """Each time that the server is in another state than before: stopping, then gone."""
+        look = self._options.look_at_server
+        sentence = describe_server("up" if look is None else look(), self._lang)
+        if sentence != self._away:
+            self._away = sentence
+            self._screen.note(say(self._lang, "terminal.waits_for_server"))
+            self._screen.say(sentence, "yellow")
+
+    def _describe_loss(self, away: ServerAway) -> str:
+        look = self._options.look_at_server
+        if look is not None and look() == "gone":
+            return say(self._lang, "terminal.stopped")
+        return describe_away(away, self._lang, "job_goes_on")
 
     # --- events -----------------------------------------------------------------------------------------------------
 
     async def _see(self, event: w.StreamEvent) -> Ending | None:
         if self._away:
-            self._away = False
+            self._away = ""
             self._screen.say(say(self._lang, "terminal.connection_back"), "yellow")
         match event:
             case w.Accepted():
@@ -145,9 +196,14 @@ class TerminalLiveView:
                 self._tool(event)
             case w.QuestionInfo():
                 self._question(event)
+            case w.RuleUse():
+                rule = rule_words(event.rule)
+                self._screen.say(f"  ✓ {say(self._lang, 'status.allowed_by_rule', number=event.number, rule=rule)}")
             case w.Image():
                 image = say(self._lang, "terminal.image", media_type=event.media_type, size=f"{event.size:,}")
                 self._screen.say(f"  🖼 {image}")
+            case w.Usage():
+                self._usage.add(event)
             case w.Done(job) | w.Failed(_, job):
                 await self._over(event, job)
                 return "over"
@@ -173,21 +229,23 @@ class TerminalLiveView:
             self._screen.tool_ended(event.tool_id, ok=event.ok, summary=event.summary)
 
     async def _over(self, event: w.Done | w.Failed, job: w.JobInfo) -> None:
+        self._screen.note("")
         self._flush()
         missing = self._flowing.missing_from(job.answer)
         if missing and missing == job.answer.strip() and self._flowing.shown.strip():
             self._screen.rule(say(self._lang, "terminal.answer"))
         self._screen.answer(missing)
-        for file in job.files:
-            self._screen.say(f"  📎 {file.name}  {self._client.base_url}{file.url}")
+        await show_files(self._client, self._screen, self._options, job)
         if isinstance(event, w.Failed):
             self._screen.fault(error_sentence(error_in(event.error), self._lang))
-            self._screen.say(say(self._lang, "status.retry_hint", job=job.job_id))
+            self._screen.say(say(self._lang, "status.retry_hint", job=job_number(job.job_id)))
         elif job.state != "success":
-            self._screen.say(f"{job.job_id}: {say(self._lang, f'status.{job.state}')}")
-        with suppress(
-            FairleadError, ServerAway
-        ):  # then the answer is shown again at the next start, which does no harm
+            self._screen.say(f"{short_name(job.job_id)}: {say(self._lang, f'status.{job.state}')}")
+        self._screen.say(describe_turn_end(job, self._usage, self._lang))
+        if self._options.bell == "always" or (self._options.bell == "needed" and seconds_of(job) >= LONG_TURN_SEC):
+            self._screen.ring_bell()
+        # An answer that could not be acknowledged is shown again at the next start, which does no harm.
+        with suppress(FairleadError, ServerAway):
             await self._client.acknowledge(job.job_id)
 
     # --- questions and keys -----------------------------------------------------------------------------------------
@@ -200,6 +258,8 @@ class TerminalLiveView:
             self._asking = QuestionPrompt(question, self._lang)
             self._screen.question(question, self._lang)
             self._screen.asking(self._asking)
+            if self._options.bell != "never":
+                self._screen.ring_bell()
 
     def _show_settled(self, question: w.QuestionInfo) -> None:
         if self._asking is not None and self._asking.question.question_id == question.question_id:
@@ -215,24 +275,59 @@ class TerminalLiveView:
     async def _press(self, job_id: str, key: str) -> Ending | None:
         if key == "ctrl-c":
             return await self._cancel_or_leave(job_id)
-        if self._asking is not None:
+        if key == "ctrl-d" and not self.typed:
+            return self._leave_running(job_id)
+        if key == "ctrl-z":
+            self._suspend()
+        elif self._asking is not None:
             await self._press_in_question(self._asking, key)
         else:
             self._type_ahead(key)
         return None
 
+    def _leave_running(self, job_id: str) -> Ending:
+        """Leaving is not cancelling."""
+        self._flush()
+        self._screen.say(say(self._lang, "terminal.goes_on", job=short_name(job_id)), "yellow")
+        return "left"
+
+    def _suspend(self) -> None:
+        if self._options.hosts_server or self._keyboard is None:
+            self._screen.say(say(self._lang, "terminal.no_suspend"), "yellow")
+            return
+        self._screen.end()
+        self._keyboard.suspend()
+        self._screen.resume()
+
     def _type_ahead(self, key: str) -> None:
-        if key == "backspace":
-            self.typed_ahead = self.typed_ahead[:-1]
-        elif key == "enter" or len(key) == 1:
-            self.typed_ahead += "\n" if key == "enter" else key
+        match key:
+            case "backspace":
+                self.typed = self.typed[:-1]
+            case "ctrl-u":
+                self.typed = ""
+            case "enter":
+                if self.typed.strip():
+                    self._screen.say(f"{PROMPT}{self.typed.strip()}", "bold")
+                    self._lines.put_nowait(self.typed)
+                self.typed = ""
+            case _ if len(key) == 1:
+                self.typed += key
+            case _:
+                pass
+        self._screen.show_typed(self.typed)
 
     def _keep_late_keys(self) -> None:
         """What was pressed while the turn was ending belongs to the next line as well."""
         while not self._inbox.empty():
             late = self._inbox.get_nowait()
-            if isinstance(late, Key):
-                self._type_ahead(late.name)
+            match late:
+                case Key("enter") if self.typed.strip():
+                    self.entered.append(self.typed)
+                    self.typed = ""
+                case Key(name) if len(name) == 1:
+                    self.typed += name
+                case _:
+                    pass
 
     async def _press_in_question(self, asking: QuestionPrompt, key: str) -> str | None:
         """The id of the job that goes on, or begins, once this key has made the response complete."""
@@ -253,8 +348,12 @@ class TerminalLiveView:
                 user=self._user,
                 chosen=decided.chosen,
                 for_session=decided.for_session,
+                always=decided.always,
+                message=decided.message,
             )
-            self._screen.say(f"  → {describe_response(decided, question.kind, self._lang)}", "yellow")
+            self._screen.say(f"  → {describe_response(decided, question, self._lang)}", "yellow")
+            if decided.message and question.words_go_next:
+                self._screen.say(f"  {say(self._lang, 'question.words_go_next')}", "yellow")
         except FairleadError as problem:
             self._screen.fault(error_sentence(problem, self._lang))
         except ServerAway as away:
@@ -278,6 +377,21 @@ class TerminalLiveView:
         except ServerAway as away:
             self._screen.fault(describe_away(away, self._lang, "not_cancelled"))
         return None
+
+
+async def show_files(client: Client, screen: Screen, options: ChatOptions, job: w.JobInfo) -> None:
+    """As paths on this machine; where there is no directory for them, as addresses of the API."""
+    if options.files is None:
+        for file in job.files:
+            screen.say(f"  📎 {file.name}  {client.base_url}{file.url}")
+        return
+    try:
+        for name, path in await save_files(client, job, options.files):
+            screen.file(name, path)
+    except FairleadError as problem:
+        screen.fault(error_sentence(problem, options.lang))
+    except (ServerAway, OSError) as fault:
+        screen.fault(str(fault))
 
 
 def _describe_state(moved: w.Moved, lang: str) -> str:

@@ -4,7 +4,7 @@ import msgspec
 
 from fairlead.api.wire import QuestionInfo
 from fairlead.core.engine import Verdict
-from fairlead.core.questions import QuestionKind
+from fairlead.render.questions import offered_rules
 from fairlead.render.words import say
 
 
@@ -12,16 +12,21 @@ class PromptResult(msgspec.Struct, frozen=True):
     verdict: Verdict
     chosen: dict[str, str] = {}
     for_session: bool = False
+    always: int = 0
+    message: str = ""
 
 
-def describe_response(response: PromptResult, kind: QuestionKind, lang: str) -> str:
+def describe_response(response: PromptResult, question: QuestionInfo, lang: str) -> str:
     """The person's response, in the words of the buttons that other channels have."""
     if response.chosen:
         return "; ".join(response.chosen.values())
-    if kind == "plan":
+    if question.kind == "plan":
         return say(lang, "question.keep_planning" if response.verdict == "deny" else "question.approve")
     if response.verdict == "deny":
-        return say(lang, "question.deny")
+        denied = say(lang, "question.deny")
+        return f"{denied}: {response.message}" if response.message else denied
+    if response.always:
+        return offered_rules(question, lang)[response.always - 1]
     return say(lang, "question.allow_session" if response.for_session else "question.allow_once")
 
 
@@ -29,11 +34,11 @@ def describe_outcome(question: QuestionInfo, lang: str) -> str:
     """How a question ended that got no response from this terminal."""
     match question.outcome:
         case "allow" | "deny" as verdict:
-            return describe_response(PromptResult(verdict), question.kind, lang)
+            return describe_response(PromptResult(verdict, message=question.message), question, lang)
         case "expired":
             return say(lang, "question.expired")
         case _:
-            return question.outcome
+            return question.outcome.replace("_", " ")
 
 
 def question_heading(question: QuestionInfo, lang: str) -> str:
@@ -53,14 +58,19 @@ class QuestionPrompt:
         self.question = question
         self._lang = lang
         self.typed = ""
+        self._is_giving_reason = False
         self._chosen: dict[str, str] = {}
 
     @property
     def hint(self) -> str:
         """What can be pressed now."""
         match self.question.kind:
+            case "permission" if self._is_giving_reason:
+                return say(self._lang, "terminal.type_reason")
             case "permission":
-                return self._key_hint(y="allow_once", s="allow_session", n="deny")
+                rules = [f"[{key}] {line}" for key, line in enumerate(offered_rules(self.question, self._lang), 1)]
+                short = self._key_hint(y="allow_once", s="allow_session", n="deny", b="because")
+                return "\n  ".join((short, *rules))
             case "plan":
                 return self._key_hint(y="approve", n="keep_planning")
             case "question":
@@ -72,7 +82,15 @@ class QuestionPrompt:
     def press(self, key: str) -> PromptResult | None:
         if self.question.kind == "question":
             return self._press_in_item(key)
+        if self._is_giving_reason:
+            return self._press_in_reason(key)
+        offers = len(self.question.offers)
         match key.lower():
+            case number if number.isascii() and number.isdecimal() and 1 <= int(number) <= offers:
+                return PromptResult("allow", always=int(number))
+            case "b" if self.question.kind == "permission":
+                self._is_giving_reason = True
+                return None
             case "y":
                 return PromptResult("allow")
             case "s" if self.question.kind == "permission":
@@ -81,6 +99,18 @@ class QuestionPrompt:
                 return PromptResult("deny")
             case _:
                 return None
+
+    def _press_in_reason(self, key: str) -> PromptResult | None:
+        """Enter sends the words; without words, or with Escape, the keys are back."""
+        if key == "enter" and self.typed.strip():
+            return PromptResult("deny", message=self.typed.strip())
+        if key in {"enter", "escape"} or (key == "backspace" and not self.typed):
+            self._is_giving_reason, self.typed = False, ""
+        elif key == "backspace":
+            self.typed = self.typed[:-1]
+        elif len(key) == 1 and key.isprintable():
+            self.typed += key
+        return None
 
     @property
     def item_number(self) -> int:
