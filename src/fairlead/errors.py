@@ -1,11 +1,11 @@
 """Every error code of Fairlead, as one documented tree. Knows no channel, no language and no log.
 
     FairleadError
-    ├── StrangerError   somebody who is not allowed                  logged WARNING, answered as little as possible
-    ├── InputError      what was asked for cannot be                 logged INFO, answered with the concrete mistake
-    ├── StateError      it can be, but not now or not here           logged WARNING, answered with the way there
+    ├── StrangerError   the caller is not allowed                    logged WARNING, answered as little as possible
+    ├── InputError      the request is not valid                     logged INFO, answered with the concrete mistake
+    ├── StateError      it is not possible now or here               logged WARNING, answered with what to do first
     ├── AgentError      the agent, its process or its output         logged ERROR, ends one job
-    ├── ChannelError    the way to the person                        logged ERROR, delays or ends one delivery
+    ├── ChannelError    the connection to the person                 logged ERROR, delays or ends one delivery
     └── InternalError   Fairlead itself: disk, shutdown, a bug       logged ERROR with a stack
 
 Which class a code belongs to is written once, in `CODES`; `error(code, …)` builds the right class.
@@ -22,6 +22,7 @@ class Code(StrEnum):
     E_NOT_IN_MANAGED_THREAD = "E_NOT_IN_MANAGED_THREAD"
     E_PROJECT_NOT_FOUND = "E_PROJECT_NOT_FOUND"
     E_PROJECT_EXISTS = "E_PROJECT_EXISTS"
+    E_PROJECT_IN_USE = "E_PROJECT_IN_USE"
     E_INVALID_PATH = "E_INVALID_PATH"
     E_INVALID_TOOLSET = "E_INVALID_TOOLSET"
     E_TOOL_NOT_ENABLED = "E_TOOL_NOT_ENABLED"
@@ -51,11 +52,19 @@ class Code(StrEnum):
     E_NO_ACTIVE_SESSION = "E_NO_ACTIVE_SESSION"
     E_MODEL_UNAVAILABLE = "E_MODEL_UNAVAILABLE"
     E_MODE_UNAVAILABLE = "E_MODE_UNAVAILABLE"
+    E_AGENT_NOT_FOUND = "E_AGENT_NOT_FOUND"
+    E_RULE_NOT_FOUND = "E_RULE_NOT_FOUND"
+    E_AGENT_IN_USE = "E_AGENT_IN_USE"
+    E_AGENT_INSTALL = "E_AGENT_INSTALL"
+    E_AGENT_DIGEST = "E_AGENT_DIGEST"
     E_CLI_NOT_FOUND = "E_CLI_NOT_FOUND"
     E_CLI_NOT_LOGGED_IN = "E_CLI_NOT_LOGGED_IN"
     E_RESUME_GONE = "E_RESUME_GONE"
     E_OUTPUT_TOO_LONG = "E_OUTPUT_TOO_LONG"
     E_AGENT_ERROR = "E_AGENT_ERROR"
+    E_AGENT_INTERRUPTED = "E_AGENT_INTERRUPTED"
+    E_CONTEXT_FULL = "E_CONTEXT_FULL"
+    E_BUDGET_SPENT = "E_BUDGET_SPENT"
     E_PERMISSION_TIER = "E_PERMISSION_TIER"
     E_ACP_CONNECTION = "E_ACP_CONNECTION"
     E_ACP_TIMEOUT = "E_ACP_TIMEOUT"
@@ -69,6 +78,7 @@ class Code(StrEnum):
     E_STATE_LOCKED = "E_STATE_LOCKED"
     E_CONFIG = "E_CONFIG"
     E_UNAUTHORIZED = "E_UNAUTHORIZED"
+    E_AGENT_CALLER = "E_AGENT_CALLER"
     E_INTERNAL = "E_INTERNAL"
 
 
@@ -84,9 +94,11 @@ class Kind(StrEnum):
 CODES: Final[dict[Code, Kind]] = {
     Code.E_OWNER_ONLY: Kind.STRANGER,
     Code.E_UNAUTHORIZED: Kind.STRANGER,
+    Code.E_AGENT_CALLER: Kind.STRANGER,
     Code.E_NOT_IN_MANAGED_THREAD: Kind.STATE,
     Code.E_PROJECT_NOT_FOUND: Kind.INPUT,
     Code.E_PROJECT_EXISTS: Kind.INPUT,
+    Code.E_PROJECT_IN_USE: Kind.STATE,
     Code.E_INVALID_PATH: Kind.INPUT,
     Code.E_INVALID_TOOLSET: Kind.INPUT,
     Code.E_TOOL_NOT_ENABLED: Kind.INPUT,
@@ -104,12 +116,20 @@ CODES: Final[dict[Code, Kind]] = {
     Code.E_RESUME_GONE: Kind.AGENT,
     Code.E_OUTPUT_TOO_LONG: Kind.AGENT,
     Code.E_AGENT_ERROR: Kind.AGENT,
+    Code.E_AGENT_INTERRUPTED: Kind.AGENT,
+    Code.E_CONTEXT_FULL: Kind.AGENT,
+    Code.E_BUDGET_SPENT: Kind.AGENT,
     Code.E_PERMISSION_TIER: Kind.AGENT,
     Code.E_RUNTIME_HUNG: Kind.AGENT,
     Code.E_ACP_CONNECTION: Kind.AGENT,
     Code.E_ACP_TIMEOUT: Kind.AGENT,
     Code.E_MODEL_UNAVAILABLE: Kind.INPUT,
     Code.E_MODE_UNAVAILABLE: Kind.INPUT,
+    Code.E_AGENT_NOT_FOUND: Kind.INPUT,
+    Code.E_RULE_NOT_FOUND: Kind.INPUT,
+    Code.E_AGENT_IN_USE: Kind.STATE,
+    Code.E_AGENT_INSTALL: Kind.STATE,
+    Code.E_AGENT_DIGEST: Kind.STATE,
     Code.E_ATTACHMENT_GONE: Kind.AGENT,
     Code.E_UNKNOWN_AFTER_CRASH: Kind.AGENT,
     Code.E_DISCORD_RATE_LIMIT: Kind.CHANNEL,

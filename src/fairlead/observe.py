@@ -5,7 +5,9 @@ written is no reason for a job to fail.
 """
 
 import json
+import logging
 import os
+import re
 import sys
 import time
 import traceback
@@ -17,9 +19,10 @@ from typing import Any, Final, Literal
 import msgspec
 
 from fairlead.errors import FairleadError, Kind
-from fairlead.kit.files import make_private_directory
+from fairlead.kit.files import make_private_directory, open_log
 from fairlead.kit.imports import as_if_absent
 from fairlead.render.errors import error_text
+from fairlead.render.safe_text import visible_lines
 
 with as_if_absent("rich"):  # to draw tracebacks in colour, structlog loads 4 MiB into a daemon that draws none
     import structlog
@@ -43,6 +46,10 @@ _LEVEL_OF: Final[dict[Kind, Level]] = {
 log: Final[structlog.stdlib.BoundLogger] = structlog.get_logger("fairlead")
 
 
+_TOKEN_IN_ADDRESS: Final = re.compile(r"(/(?:webhooks|interactions)/[^/\s]+/)[^/\s?\"']{16,}")
+"""Anyone who has such an address of Discord's may write there as the bot: an error of a library may name one."""
+
+
 class Redactor:
     """Replaces known secret values, in text and in bytes, longest first."""
 
@@ -62,7 +69,7 @@ class Redactor:
     def text(self, text: str) -> str:
         for secret in self._texts:
             text = text.replace(secret, REDACTED)
-        return text
+        return _TOKEN_IN_ADDRESS.sub(rf"\1{REDACTED}", text)
 
     def safe_length(self, data: bytes) -> int:
         """How many bytes of `data` may be written now: a secret at their end that may not be complete is held back."""
@@ -111,7 +118,7 @@ class RotatingFile:
             os.close(self._fd)
 
     def _open(self) -> int:
-        return os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        return open_log(self._path)
 
     def _rotate(self) -> None:
         with suppress(OSError):  # a person may have moved or removed the file
@@ -137,7 +144,9 @@ def start_logging(log_directory: Path, redactor: Redactor, *, echo_warnings: boo
         line = redactor.text(_as_json(event))
         file.write(line.encode() + b"\n")
         if echo_warnings and event.get("level") in {"warning", "error"}:
-            sys.stderr.write(redactor.text(f"fairlead: {event.get('event')}: {event.get('message', '')}\n"))
+            line = redactor.text(f"fairlead: {event.get('event')}: {event.get('message', '')}\n")
+            # A warning may quote an agent, and a terminal would obey what the agent wrote.
+            sys.stderr.write(visible_lines(line) if sys.stderr.isatty() else line)
         raise structlog.DropEvent
 
     structlog.configure(
@@ -158,12 +167,24 @@ def _as_json(event: MutableMapping[str, Any]) -> str:
     """Encodes any value: a log call that raised would end the work that it only reports."""
     try:
         return msgspec.json.encode(event, enc_hook=str).decode()
-    except (
-        ValueError,
-        TypeError,
-        msgspec.MsgspecError,
-    ):  # an event may hold text that is no Unicode, or keys that are no text
+    except (ValueError, TypeError, msgspec.MsgspecError):
+        # An event may hold text that is no Unicode, or keys that are no text.
         return json.dumps({str(name): repr(value) for name, value in event.items()})
+
+
+class _OurLogHandler(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        fault = record.exc_info[1] if record.exc_info else None
+        message = record.getMessage() if fault is None else f"{record.getMessage()}: {fault!r}"
+        log.warning("a library's log", message=message, logger=record.name)
+
+
+def take_over_log(library: str) -> None:
+    """The library's warnings go into our log, redacted, instead of to standard error."""
+    theirs = logging.getLogger(library)
+    if not any(isinstance(handler, _OurLogHandler) for handler in theirs.handlers):
+        theirs.addHandler(_OurLogHandler(logging.WARNING))
+        theirs.propagate = False
 
 
 def silence_logging() -> None:
@@ -223,7 +244,7 @@ class JobLogFile:
     def _open(self) -> int:
         """The file is opened at the first write, or at the close, so that no agent's start waits for it."""
         if self._fd is None:
-            self._fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            self._fd = open_log(self._path)
             self._written = os.fstat(self._fd).st_size
         return self._fd
 
@@ -241,19 +262,20 @@ class JobLogFile:
 
 
 class JobLogDirectory:
-    """One log per job; logs that are too old are removed at the start."""
+    """One log per job; logs that are too old are removed at the start, and whenever `forget_old` is called."""
 
     def __init__(self, log_directory: Path, redactor: Redactor, *, kept_days: int = 30) -> None:
         self._directory = log_directory / "job"
         self._redactor = redactor
+        self._kept_days = kept_days
         make_private_directory(self._directory)
-        self._forget_older_than(kept_days)
+        self.forget_old()
 
     def open(self, job_id: str) -> JobLogFile:
         return JobLogFile(self._directory / f"{job_id}.log", self._redactor)
 
-    def _forget_older_than(self, days: int) -> None:
-        cutoff = time.time() - days * 86400
+    def forget_old(self) -> None:
+        cutoff = time.time() - self._kept_days * 86400
         for path in self._directory.glob("job_*.log"):
             with suppress(OSError):
                 if path.stat().st_mtime < cutoff:

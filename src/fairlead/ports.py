@@ -1,18 +1,33 @@
 """The interfaces between the flow and everything around it. Driven ports are what the flow calls (Journal, Runtime,
-Channel, Blobs, Directories, Clock); driving ports are what channels call (Gate, View). Nothing is implemented here."""
+Channel, Blobs, Directories, Clock); driving ports are what channels call (Gate, View). Nothing is implemented here.
+Those of agents stand in `runtime_ports.py`, those of channels in `channel_ports.py`; all are imported from here."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Final, Literal, Protocol, TypeAlias
+from collections.abc import AsyncIterator, Sequence
+from typing import Final, Protocol
 
 import msgspec
 
+from fairlead.channel_ports import (
+    AttachmentFetcher,
+    Channel,
+    ChannelAway,
+    ChannelCapabilities,
+    DeliveryForbidden,
+    DeliveryImpossible,
+    DeliveryLater,
+    Mentions,
+    MessageRechecker,
+    OutcomeUnknown,
+    OutgoingMessage,
+)
 from fairlead.core.command_spec import Choice, ChoiceSource
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import DirectoryFacts
-from fairlead.core.engine import AgentInitiated, AgentInstruction, EngineEvent, Invocation
-from fairlead.core.events import FileRef, JournalEvent
-from fairlead.core.ids import BlobName, EntryId, JobId, SessionKeyText
+from fairlead.core.engine import InputFile
+from fairlead.core.events import JournalEvent, TitledBy
+from fairlead.core.ids import BlobName, JobId, SessionKeyText
 from fairlead.core.inbound import Attachment, Inbound
+from fairlead.core.keys import SessionKey
 from fairlead.core.live import LiveEvent
 from fairlead.core.message_outcomes import MessageOutcome
 from fairlead.core.questions import RespondToQuestion
@@ -23,11 +38,59 @@ from fairlead.core.views import (
     ConversationView,
     Counts,
     JobView,
+    LatencyView,
     ProjectView,
     QuestionView,
+    RefusedMessage,
     SessionView,
 )
-from fairlead.errors import Code
+from fairlead.runtime_ports import (
+    AgentInfo,
+    AgentPreparation,
+    AgentState,
+    JobLog,
+    JobLogs,
+    Runtime,
+    RuntimeCapabilities,
+    RuntimeHealth,
+)
+
+__all__ = [
+    "NAMING_FIELDS",
+    "AgentInfo",
+    "AgentPreparation",
+    "AgentState",
+    "AttachmentFetcher",
+    "Blobs",
+    "Channel",
+    "ChannelAway",
+    "ChannelCapabilities",
+    "Clock",
+    "DeliveryForbidden",
+    "DeliveryImpossible",
+    "DeliveryLater",
+    "Directories",
+    "Durability",
+    "Gate",
+    "History",
+    "JobLog",
+    "JobLogs",
+    "Journal",
+    "Log",
+    "Mentions",
+    "MessageRechecker",
+    "OutcomeUnknown",
+    "OutgoingMessage",
+    "Receipt",
+    "Recorded",
+    "Runtime",
+    "RuntimeCapabilities",
+    "RuntimeHealth",
+    "SessionInboxes",
+    "Snapshots",
+    "View",
+    "Watching",
+]
 
 # --- driven: time, files, the journal ------------------------------------------------------------------------------
 
@@ -50,6 +113,10 @@ class Directories(Protocol):
 
     def subdirectories(self, path: str) -> list[str]: ...
 
+    def real_path(self, path: str) -> str:
+        """Absolute, with links and `..` resolved as far as there is something; also for what is not there yet."""
+        ...
+
 
 class Blobs(Protocol):
     """Bytes that outlive the process. A name is given out only when the bytes are durable."""
@@ -58,7 +125,17 @@ class Blobs(Protocol):
 
     async def get(self, name: BlobName) -> bytes: ...
 
-    def path_of(self, name: BlobName) -> str: ...
+
+class SessionInboxes(Protocol):
+    """A directory for each session, with the files that people sent: its agent may be let into this one, and into no
+    other session's."""
+
+    async def lay_out(
+        self, session_key: SessionKeyText, job_id: JobId, attachments: Sequence[Attachment]
+    ) -> tuple[InputFile, ...]:
+        """The files in the session's directory, each a copy of its own under a safe name with its extension. Raises
+        E_ATTACHMENT_GONE for a file that is no longer kept."""
+        ...
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -82,6 +159,16 @@ class Durability(Protocol):
     @property
     def is_stalled(self) -> bool:
         """True while the disk takes no more bytes. Appended lines wait in memory and are not lost."""
+        ...
+
+    @property
+    def damage(self) -> str:
+        """The first damaged line that the check in the background found; empty while none was."""
+        ...
+
+    @property
+    def checked_bytes(self) -> int:
+        """How far the check in the background is."""
         ...
 
     async def until_durable(self, seq: int) -> None:
@@ -123,196 +210,12 @@ class Snapshots(Protocol):
 class Journal(Log, History, Snapshots, Protocol):
     """The one store of facts, as the daemon holds it."""
 
+    async def keep_checking(self) -> None:
+        """For ever: read again, slowly, the lines that no start reads, and say if one is damaged."""
+        ...
+
     async def aclose(self) -> None:
         """Everything appended is durable when this returns, unless the disk is full."""
-        ...
-
-
-# --- driven: agents ------------------------------------------------------------------------------------------------
-
-
-class RuntimeCapabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What a runtime can do beyond running a turn. Everything defaults to no."""
-
-    permissions: bool = False
-    questions: bool = False
-    interrupt: bool = False
-    images: bool = False
-    models: bool = False
-    modes: bool = False
-    unasked: bool = False
-    second_attempt: bool = False
-    bounded_turns: bool = True
-    gets_ready: bool = False
-    """A turn's stream begins with Ready, and until then the runtime changes nothing that anybody could see: so the turn
-    may ask for Ready while its start is still being written to disk."""
-
-
-class JobLog(Protocol):
-    """Takes the raw output of an agent as it comes; the log itself redacts secrets and keeps to its size limit."""
-
-    def write(self, stream: Literal["stdout", "stderr"], data: bytes) -> None: ...
-
-    def close(self) -> None: ...
-
-
-JobLogs: TypeAlias = Callable[[str], JobLog]
-"""The log of a job, by its id."""
-
-
-AgentState = Literal["Created", "Active", "Prompting", "Closed"]
-
-
-class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """The process behind a session, as its runtime describes it."""
-
-    state: AgentState = "Closed"
-    model: str = ""
-    models: tuple[str, ...] = ()
-    mode: str = ""
-    modes: tuple[str, ...] = ()
-    context_used: int = 0
-    context_size: int = 0
-
-
-class RuntimeHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """A runtime's self-check, made without a request to any model."""
-
-    ok: bool
-    program: str = ""
-    version: str = ""
-    notes: tuple[str, ...] = ()
-
-
-class Runtime(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def capabilities(self) -> RuntimeCapabilities: ...
-
-    def invoke(self, invocation: Invocation) -> AsyncIterator[EngineEvent]:
-        """One turn: a stream that ends with exactly one TurnEnded or TurnFailed. Closing it early ends the turn, and
-        returns only when nothing of it is left running."""
-        ...
-
-    async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
-        """Pass a response, an interruption or a setting to the agent of this session; ignored when no agent runs,
-        except for a mode, which the session's next agent gets too. Raises E_MODE_UNAVAILABLE."""
-        ...
-
-    def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
-        """The events of turns that agents begin by themselves, for ever; ends at once where agents never do that."""
-        ...
-
-    def describe(self, session_key: str) -> AgentInfo: ...
-
-    async def end_session(self, session_key: str, how: Literal["stop", "kill"]) -> None: ...
-
-    async def check(self) -> RuntimeHealth: ...
-
-    async def aclose(self) -> None:
-        """End every process; nothing is left behind."""
-        ...
-
-
-# --- driven: channels ----------------------------------------------------------------------------------------------
-
-
-class ChannelCapabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What a channel can do. A limit of 0 is none; without `push` the client fetches for itself. `busy_code` is what a
-    person is told while the channel takes nothing more."""
-
-    text_limit: int = 0
-    max_pieces: int = 0
-    max_files: int = 0
-    edits: bool = False
-    files: bool = False
-    threads: bool = False
-    push: bool = False
-    tables: bool = True
-    busy_code: Code = Code.E_UNDELIVERABLE
-
-
-class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """One piece on its way out. The same `nonce` on every attempt makes a second arrival recognisable.
-
-    With a `thread_name` the piece is a thread, to be made from the message `thread_from`, whose id it bears. A thread
-    that is there already counts as made; if it can never be made, the channel removes its opening message too."""
-
-    entry_id: EntryId
-    index: int
-    nonce: str
-    destination: ConversationRef
-    text: str
-    job_id: JobId = JobId("")
-    session_key: SessionKeyText = SessionKeyText("")
-    language: str = "en"
-    files: tuple[FileRef, ...] = ()
-    question: QuestionView | None = None
-    after_message_id: str = ""
-    reply_to: str = ""
-    thread_name: str = ""
-    thread_from: str = ""
-
-
-class ChannelAway(Exception):  # noqa: N818 - a condition of the world, not a mistake
-    """The whole channel is out of reach: its outbox entries wait, and no attempt counts."""
-
-
-class OutcomeUnknown(Exception):  # noqa: N818 - see above
-    """The piece may or may not have arrived: the outbox looks for it before it sends it again."""
-
-
-class DeliveryLater(Exception):  # noqa: N818 - see above
-    """The piece did not arrive; trying again may help. With `must_wait` the channel itself asked for `wait_sec`, as a
-    rate limit does: nothing makes that shorter, not even a channel that comes back meanwhile."""
-
-    def __init__(self, code: Code, wait_sec: float = 0.0, *, must_wait: bool = False) -> None:
-        super().__init__(code)
-        self.code = code
-        self.wait_sec = wait_sec
-        self.must_wait = must_wait
-
-
-class DeliveryImpossible(Exception):  # noqa: N818 - see above
-    """This conversation will never take the piece."""
-
-    def __init__(self, code: Code, reason: str) -> None:
-        super().__init__(f"{code}: {reason}")
-        self.code = code
-        self.reason = reason
-
-
-class AttachmentFetcher(Protocol):
-    """Fetches the files of a message, once, before its job begins."""
-
-    async def fetch(self, job: JobView) -> tuple[Attachment, ...]:
-        """The job's attachments as blobs. Raises E_ATTACHMENT_GONE for a file that is gone."""
-        ...
-
-
-class MessageRechecker(Protocol):
-    """Looks once more at the message of a job that waited while nobody listened."""
-
-    async def recheck(self, job: JobView) -> None:
-        """Tells the gate if the message was edited or deleted; returns when that is written or cannot be known."""
-        ...
-
-
-class Channel(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def capabilities(self) -> ChannelCapabilities: ...
-
-    async def send(self, outgoing: OutgoingMessage) -> str:
-        """The id of the message that was made. Raises one of the four conditions above."""
-        ...
-
-    async def find(self, outgoing: OutgoingMessage) -> str | None:
-        """The id of the message that an earlier attempt at this piece made; None if no attempt arrived."""
         ...
 
 
@@ -351,12 +254,26 @@ class Gate(Protocol):
         """The id of the job that goes on, or that the response began."""
         ...
 
+    async def report_agent_request(self, job_id: str, request: str, program: str) -> None:
+        """A process that was started for the agent of this job asked something as if it were a person, and was refused.
+        The fact is written, and the job's answer says so."""
+        ...
+
     async def acknowledge(self, job_id: str) -> None: ...
+
+    async def remind(self, question_id: str, conversation: ConversationRef, link: str) -> None:
+        """The owner is owed a reminder of this question in this conversation: once, while it can be answered."""
+        ...
+
+    async def title_session(self, session_key: str, title: str, by: TitledBy) -> None:
+        """People see the session called so. A person's title stands."""
+        ...
 
     async def see_person(self, person: str, locale: str) -> None: ...
 
     def came_back(self, channel: str) -> None:
-        """A channel that was away is there again: its outbox entries are sent now, not at the next try."""
+        """A channel that was away is there again, or a right that was missing may be back: its outbox entries are sent
+        now, not at the next try."""
         ...
 
 
@@ -364,6 +281,10 @@ class Watching(Protocol):
     """Events to iterate over; a watcher that stops earlier than the daemon must close it, or it goes on collecting."""
 
     def __aiter__(self) -> AsyncIterator[LiveEvent]: ...
+
+    def take_waiting(self) -> list[LiveEvent]:
+        """What the watcher was told and has not read yet, without waiting for more."""
+        ...
 
     async def aclose(self) -> None: ...
 
@@ -375,6 +296,11 @@ class View(Protocol):
     @property
     def state_id(self) -> str:
         """Which state directory this is: a button or a nonce of another one is ignored."""
+        ...
+
+    @property
+    def founding_time(self) -> str:
+        """When this state directory began: whatever people said before was not said to it."""
         ...
 
     @property
@@ -398,13 +324,22 @@ class View(Protocol):
 
     def queued_jobs(self, conversation: ConversationRef) -> list[JobView]: ...
 
+    def has_room(self, conversation: ConversationRef, session_key: SessionKey) -> bool:
+        """Whether the queue of the session that is talked to here takes one more message."""
+        ...
+
     def unsettled_jobs(self, channel: str) -> list[JobView]:
         """Jobs of this channel that are live, or whose end the person has not been told yet."""
         ...
 
-    def jobs_ended_last(self, channel: str, *, within_sec: float) -> list[JobView]:
-        """Jobs of this channel that ended at most so long before the latest end of all. An interruption by a crash is
+    def jobs_ended_last(self, channel: str, *, within_sec: float, at_least: int = 0) -> list[JobView]:
+        """Jobs of this channel that ended at most so long before the latest end of all, in the order of their ends; so
+        many of the last ones in any case, since a clock may have jumped between two ends. An interruption by a crash is
         not counted as an end: it is noted when the daemon starts again."""
+        ...
+
+    def refused_lately(self, channel: str, *, most: int) -> list[RefusedMessage]:
+        """The refused messages of this channel with the highest numbers, oldest first."""
         ...
 
     def answer_owed_to(self, job_id: str) -> ConversationRef | None:
@@ -459,4 +394,13 @@ class View(Protocol):
         """What happens from now on: subscribed when this returns, before anything is awaited."""
         ...
 
+    def told_so_far(self) -> list[LiveEvent]:
+        """What a watch that begins now has missed: of every job that lives, its last move, then its open questions.
+        The state itself may be ahead of this, by facts that are not durable yet and that no watch has told."""
+        ...
+
     def counts(self) -> Counts: ...
+
+    def latencies(self) -> list[LatencyView]:
+        """Since this process began."""
+        ...

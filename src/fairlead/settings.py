@@ -1,382 +1,440 @@
-"""Settings from the environment and `.env`. Every mistake is reported at once; no secret is ever shown."""
+"""Settings from the environment and the settings file. Every mistake is reported at once; no secret is ever shown."""
 
+import dataclasses
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
-
-from fairlead.core.identity import LOCAL_USER, Identities, IdentityDefaults, link_identities
-from fairlead.core.keys import is_valid_part
+from fairlead.core.attention import LONG_TURN_SEC, Ping, PingRule
+from fairlead.core.identity import Identities, link_identities
 from fairlead.core.limits import Limits
-from fairlead.errors import Code, FairleadError, error
+from fairlead.errors import Code, error
+from fairlead.settings_checks import (
+    IDENTITY_DEFAULTS,
+    LEAST_HEARTBEAT_TIMEOUT_SEC,
+    check_absolute,
+    check_command,
+    check_heartbeat_timeout,
+    check_host_names,
+    check_id,
+    check_identities,
+    check_key_part,
+    check_owner,
+    make_absolute,
+)
+from fairlead.settings_file import advise_correction, find_settings_file, read_sources
+from fairlead.settings_values import Secret, SettingRules, default_of, read_values, rules_of, setting
 
 MAX_APPENDED_PROMPT: Final = 4000
 ALL_TOOLS: Final = ("Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebSearch", "WebFetch")
 """The tools of an agent from which nothing is withheld: the default of RUNTIME_TOOLS, and the tier `full`."""
-LEAST_HEARTBEAT_TIMEOUT_SEC: Final = 45.0
-IDENTITY_DEFAULTS: Final = IdentityDefaults(numeric_channel="discord", owner_place=f"terminal:{LOCAL_USER}")
-"""Discord gives out ids of digits alone, and the owner's known place is the terminal."""
-
-
-def _alias_names(name: str, *aliases: str) -> AliasChoices:
-    return AliasChoices(name, *aliases)
+OWN_VARIABLES: Final = ("DISCORD_", "FAIRLEAD_")
+"""Prefixes of Fairlead's own variables. No agent sees them: an agent that has the bot's token can act as the bot."""
+OPEN_HTTP_ADVICE: Final = (
+    "Without TLS, anyone who can read the network traffic can get the token and act as you. Use a private network or a "
+    "reverse proxy with TLS in front of FAIRLEAD_HTTP_HOST=127.0.0.1 (docs/security.md)."
+)
+_DEFAULT_LIMITS: Final = Limits()
 
 
 def _default_home() -> Path:
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "fairlead"
 
 
-class Settings(BaseSettings):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Settings:
     """Every setting of Fairlead. The reference prints each description."""
 
-    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore", frozen=True)
-
     # --- where things are
-    state_dir: Path = Field(
+    state_dir: Path = setting(
         default_factory=lambda: _default_home() / "state",
-        validation_alias="STATE_DIR",
+        name="STATE_DIR",
         description="Where the journal, its snapshot, config.json, blobs and workspaces are kept.",
+        check=make_absolute,
+        shown_default="~/.local/state/fairlead/state",
     )
-    log_dir: Path = Field(
+    log_dir: Path = setting(
         default_factory=lambda: _default_home() / "logs",
-        validation_alias="LOG_DIR",
+        name="LOG_DIR",
         description="Where app.ndjson and the logs of the jobs are kept.",
+        check=make_absolute,
+        shown_default="~/.local/state/fairlead/logs",
     )
 
     # --- who is served
-    agent_id: str = Field(
-        "fairlead", validation_alias="FAIRLEAD_AGENT_ID", description="The agent's name in every session key."
+    agent_id: str = setting(
+        "fairlead",
+        name="FAIRLEAD_AGENT_ID",
+        description="The name of this Fairlead in every session key.",
+        check=check_key_part,
     )
-    discord_owner_id: str = Field(
+    discord_owner_id: str = setting(
         "",
-        validation_alias=_alias_names("DISCORD_OWNER_ID", "DISCORD_ALLOWED_USER_ID"),
+        name="DISCORD_OWNER_ID",
+        aliases=("DISCORD_ALLOWED_USER_ID",),
         description="The Discord user id of the owner. Required with DISCORD_TOKEN.",
     )
-    allowed_user_ids: Annotated[tuple[str, ...], NoDecode] = Field(
+    allowed_user_ids: tuple[str, ...] = setting(
         (),
-        validation_alias="FAIRLEAD_ALLOWED_USER_IDS",
-        description="Further people who are served: ids, separated by commas.",
+        name="FAIRLEAD_ALLOWED_USER_IDS",
+        description="Other people who may use Fairlead: their ids, separated by commas.",
+        form="commas",
     )
-    identities: Annotated[dict[str, tuple[str, ...]], NoDecode] = Field(
+    identities: dict[str, tuple[str, ...]] = setting(
         default_factory=dict,
-        validation_alias="FAIRLEAD_IDENTITIES",
-        description='Who is the same person: a JSON object such as {"1234": ["terminal:local", "http:alice"]}.',
+        name="FAIRLEAD_IDENTITIES",
+        description='Accounts of the same person, a JSON object such as {"1234": ["terminal:local", "http:alice"]}.',
+        form="json",
+        example='{"1234": ["http:alice"]}',
+        check=check_identities,
     )
-    strangers: Literal["answer", "silent"] = Field(
+    strangers: Literal["answer", "silent"] = setting(
         "answer",
-        validation_alias="FAIRLEAD_STRANGERS",
-        description="Whether a stranger's slash command is answered with E_OWNER_ONLY, or not at all.",
+        name="FAIRLEAD_STRANGERS",
+        description="Whether slash commands of other people are answered with E_OWNER_ONLY, or ignored.",
     )
-    lang: Literal["en", "ja", "zh-TW", "zh-CN"] = Field(
+    lang: Literal["en", "ja", "zh-TW", "zh-CN"] = setting(
         "en",
-        validation_alias="FAIRLEAD_LANG",
-        description="The language for people whose own is not known; the terminal's too, before its locale.",
+        name="FAIRLEAD_LANG",
+        description="The language for people whose language is unknown. In the terminal it overrides the locale.",
     )
 
     # --- projects
-    projects: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), validation_alias="PROJECTS", description="Project directories: a JSON list of absolute paths."
+    projects: tuple[str, ...] = setting(
+        (),
+        name="PROJECTS",
+        description="Project directories: a JSON list of absolute paths.",
+        form="json",
+        example='["/home/me/app"]',
+        check=check_absolute,
     )
-    project_root: str = Field(
-        "", validation_alias="FAIRLEAD_PROJECT_ROOT", description="Every directory directly below it is a project."
+    project_root: str = setting(
+        "", name="FAIRLEAD_PROJECT_ROOT", description="A directory whose direct subdirectories are all projects."
     )
 
     # --- limits
-    max_queue_per_session: int = Field(
-        20,
-        ge=1,
-        validation_alias="FAIRLEAD_MAX_QUEUE_PER_SESSION",
-        description="How many messages may wait in one session.",
+    max_queue_per_session: int = setting(
+        _DEFAULT_LIMITS.max_queue_per_session,
+        at_least=1,
+        name="FAIRLEAD_MAX_QUEUE_PER_SESSION",
+        description="The maximum number of queued messages per session.",
     )
-    global_max_running: int = Field(
-        2, ge=1, validation_alias="FAIRLEAD_GLOBAL_MAX_RUNNING", description="How many jobs run at once, over all."
+    global_max_running: int = setting(
+        _DEFAULT_LIMITS.global_max_running,
+        at_least=1,
+        name="FAIRLEAD_GLOBAL_MAX_RUNNING",
+        description="The maximum number of jobs that run at the same time, over all sessions.",
     )
-    cli_timeout_sec: float = Field(
-        900, gt=0, validation_alias="FAIRLEAD_CLI_TIMEOUT_SEC", description="How long one turn may take."
+    cli_timeout_sec: float = setting(
+        900, above=0, name="FAIRLEAD_CLI_TIMEOUT_SEC", description="Timeout of one turn, in seconds."
     )
-    question_timeout_sec: float = Field(
-        600,
-        gt=0,
-        validation_alias="FAIRLEAD_QUESTION_TIMEOUT_SEC",
-        description="How long a question waits for a person; then it counts as no.",
+    question_timeout_sec: float = setting(
+        _DEFAULT_LIMITS.question_timeout_sec,
+        above=0,
+        name="FAIRLEAD_QUESTION_TIMEOUT_SEC",
+        description="Timeout of a question or permission, in seconds; after that the answer is no.",
     )
-    drain_sec: float = Field(
-        30, ge=0, validation_alias="FAIRLEAD_DRAIN_SEC", description="How long running jobs may finish at shutdown."
+    drain_sec: float = setting(
+        30, at_least=0, name="FAIRLEAD_DRAIN_SEC", description="Seconds for running jobs to finish at shutdown."
     )
-    max_message_bytes: int = Field(
-        4 * 1024 * 1024,
-        ge=1024,
-        validation_alias="FAIRLEAD_MAX_MESSAGE_BYTES",
-        description="The longest message that is taken.",
+    max_message_bytes: int = setting(
+        _DEFAULT_LIMITS.max_message_bytes,
+        at_least=1024,
+        name="FAIRLEAD_MAX_MESSAGE_BYTES",
+        description="The maximum size of a message, in bytes.",
     )
-    max_result_excerpt_chars: int = Field(
-        400,
-        ge=0,
-        validation_alias="FAIRLEAD_MAX_RESULT_EXCERPT_CHARS",
-        description="How much of an answer the job's record keeps.",
+    max_result_excerpt_chars: int = setting(
+        _DEFAULT_LIMITS.max_result_excerpt_chars,
+        at_least=0,
+        name="FAIRLEAD_MAX_RESULT_EXCERPT_CHARS",
+        description="The maximum length of the answer's excerpt in the job's record, in characters.",
     )
-    snapshot_every_events: int = Field(
-        50, ge=1, validation_alias="FAIRLEAD_SNAPSHOT_EVERY_EVENTS", description="A snapshot after so many events …"
+    snapshot_every_events: int = setting(
+        50, at_least=1, name="FAIRLEAD_SNAPSHOT_EVERY_EVENTS", description="Write a snapshot every N events."
     )
-    snapshot_every_seconds: float = Field(
-        5, gt=0, validation_alias="FAIRLEAD_SNAPSHOT_EVERY_SECONDS", description="… or after so many seconds."
+    snapshot_every_seconds: float = setting(
+        5, above=0, name="FAIRLEAD_SNAPSHOT_EVERY_SECONDS", description="Write a snapshot every N seconds."
     )
 
     # --- agents
-    runtime_tools: Annotated[tuple[str, ...], NoDecode] = Field(
-        ALL_TOOLS,
-        validation_alias="RUNTIME_TOOLS",
-        description="The tools an agent has where its workspace holds no PERMISSIONS.json: names, with commas.",
-    )
-    runtime_model: str = Field("", validation_alias="RUNTIME_MODEL", description="The model to ask Claude for.")
-    runtime_fallback_model: str = Field(
-        "", validation_alias="RUNTIME_FALLBACK_MODEL", description="The model when the first is overloaded (Claude)."
-    )
-    runtime_max_budget_usd: float | None = Field(
-        None,
-        gt=0,
-        validation_alias="RUNTIME_MAX_BUDGET_USD",
-        description="The most one agent process may spend (Claude).",
-    )
-    runtime_environment: Annotated[tuple[str, ...], NoDecode] = Field(
+    agent_command: tuple[str, ...] = setting(
         (),
-        validation_alias="FAIRLEAD_RUNTIME_ENVIRONMENT",
-        description="Names of further variables that agents may see, with commas. Fairlead's own never reach them.",
+        name="AGENT_COMMAND",
+        description="The default agent of the Agent Client Protocol (ACP): a JSON list such as "
+        '["goose", "acp"]. Empty: the first of claude-agent-acp, claude-code-acp on PATH.',
+        form="json",
+        example='["goose", "acp"]',
+        check=check_command,
     )
-    claude_command: str = Field("claude", validation_alias="CLAUDE_COMMAND", description="The Claude Code program.")
-    claude_output_format: Literal["stream-json", "text"] = Field(
-        "stream-json",
-        validation_alias="CLAUDE_OUTPUT_FORMAT",
-        description="`text` only where the program is too old for stream-json.",
+    agent_watchdog_sec: float = setting(
+        1800,
+        above=0,
+        name="FAIRLEAD_AGENT_WATCHDOG_SEC",
+        description="Seconds until an ACP agent that sends no update during a turn is ended.",
     )
-    claude_append_system_prompt: str = Field(
+    agent_registry: str = setting(
         "",
-        max_length=MAX_APPENDED_PROMPT,
-        validation_alias="CLAUDE_APPEND_SYSTEM_PROMPT",
+        name="FAIRLEAD_AGENT_REGISTRY",
+        description="The index of an ACP registry, for `fairlead agent`: a URL or a file. "
+        "Empty: only agents that Fairlead knows by name are found, in npm and PyPI.",
+    )
+    runtime_tools: tuple[str, ...] = setting(
+        ALL_TOOLS,
+        name="RUNTIME_TOOLS",
+        description="The tools of an agent whose workspace has no PERMISSIONS.json: names, separated by commas.",
+        form="commas",
+    )
+    runtime_model: str = setting("", name="RUNTIME_MODEL", description="The model to ask Claude for.")
+    runtime_fallback_model: str = setting(
+        "", name="RUNTIME_FALLBACK_MODEL", description="The model when the first is overloaded (Claude)."
+    )
+    runtime_max_budget_usd: float | None = setting(
+        None,
+        above=0,
+        name="RUNTIME_MAX_BUDGET_USD",
+        description="The most that one Claude process may spend, in US dollars.",
+    )
+    runtime_environment: tuple[str, ...] = setting(
+        (),
+        name="FAIRLEAD_RUNTIME_ENVIRONMENT",
+        description="Names of other environment variables that agents get, separated by commas. Never Fairlead's own.",
+        form="commas",
+    )
+    agent_user: str = setting(
+        "",
+        name="FAIRLEAD_AGENT_USER",
+        description="Run agents as this user of the machine, with its own login and home. Needs a sudo rule, "
+        "which `fairlead doctor` names, or a Fairlead that runs as root.",
+    )
+    agent_sandbox: Literal["", "bwrap"] = setting(
+        "",
+        name="FAIRLEAD_AGENT_SANDBOX",
+        description="`bwrap`: run agents in a bubblewrap sandbox that shows them their project, the files they "
+        "were sent and their own login, and neither Fairlead's state nor the rest of the home directory.",
+    )
+    agent_sandbox_paths: tuple[str, ...] = setting(
+        (),
+        name="FAIRLEAD_AGENT_SANDBOX_PATHS",
+        description="Other paths that agents in the sandbox may read and write, separated by commas.",
+        form="commas",
+    )
+    claude_command: str = setting("claude", name="CLAUDE_COMMAND", description="The Claude Code program.")
+    claude_output_format: Literal["stream-json", "text"] = setting(
+        "stream-json",
+        name="CLAUDE_OUTPUT_FORMAT",
+        description="Use `text` only if the program is too old for stream-json.",
+    )
+    claude_append_system_prompt: str = setting(
+        "",
+        longest=MAX_APPENDED_PROMPT,
+        name="CLAUDE_APPEND_SYSTEM_PROMPT",
         description=f"Appended to Claude's system prompt; at most {MAX_APPENDED_PROMPT} characters.",
     )
-    claude_dangerously_skip_permissions: bool = Field(
+    claude_dangerously_skip_permissions: bool = setting(
         False,
-        validation_alias="CLAUDE_DANGEROUSLY_SKIP_PERMISSIONS",
-        description="Claude asks for no permission at all. Only for machines that can be thrown away.",
+        name="CLAUDE_DANGEROUSLY_SKIP_PERMISSIONS",
+        description="Skip all of Claude's permission prompts. Use only on disposable machines.",
     )
-    claude_strict_mcp_config: bool = Field(
-        False, validation_alias="CLAUDE_STRICT_MCP_CONFIG", description="Claude uses no MCP servers but those named."
+    claude_strict_mcp_config: bool = setting(
+        False, name="CLAUDE_STRICT_MCP_CONFIG", description="Claude uses only the MCP servers of CLAUDE_MCP_CONFIG."
     )
-    claude_mcp_config: str = Field(
-        "", validation_alias="CLAUDE_MCP_CONFIG", description="A file that names MCP servers for Claude."
+    claude_mcp_config: str = setting(
+        "", name="CLAUDE_MCP_CONFIG", description="A configuration file with MCP servers for Claude."
     )
-    claude_debug_file: str = Field(
-        "", validation_alias="CLAUDE_DEBUG_FILE", description="Where Claude writes its debug log."
+    claude_debug_file: str = setting("", name="CLAUDE_DEBUG_FILE", description="Where Claude writes its debug log.")
+    claude_add_dirs: tuple[str, ...] = setting(
+        (),
+        name="CLAUDE_ADD_DIRS",
+        description="Other directories that Claude may work in: a JSON list.",
+        form="json",
+        example='["/home/me/docs"]',
     )
-    claude_add_dirs: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), validation_alias="CLAUDE_ADD_DIRS", description="Further directories Claude may work in: a JSON list."
+    multi_turn: bool = setting(
+        True, name="FAIRLEAD_MULTI_TURN", description="Keep one Claude process per session alive."
     )
-    multi_turn: bool = Field(
-        True, validation_alias="FAIRLEAD_MULTI_TURN", description="Keep one Claude process per session alive."
-    )
-    multi_turn_hang_timeout_ms: int = Field(
+    multi_turn_hang_timeout_ms: int = setting(
         60000,
-        ge=1,
-        validation_alias="FAIRLEAD_MULTI_TURN_HANG_TIMEOUT_MS",
-        description="A busy Claude process that is silent for so long is ended.",
+        at_least=1,
+        name="FAIRLEAD_MULTI_TURN_HANG_TIMEOUT_MS",
+        description="Milliseconds until a busy Claude process that prints nothing is ended.",
     )
-    multi_turn_idle_timeout_ms: int = Field(
+    multi_turn_idle_timeout_ms: int = setting(
         300000,
-        ge=1,
-        validation_alias="FAIRLEAD_MULTI_TURN_IDLE_TIMEOUT_MS",
-        description="An idle Claude process is ended after so long.",
+        at_least=1,
+        name="FAIRLEAD_MULTI_TURN_IDLE_TIMEOUT_MS",
+        description="Milliseconds until an idle process of a long-lived agent (Claude, ACP agents) is ended.",
     )
-    multi_turn_max_processes: int = Field(
-        5, ge=1, validation_alias="FAIRLEAD_MULTI_TURN_MAX_PROCESSES", description="How many Claude processes may live."
+    multi_turn_max_processes: int = setting(
+        5,
+        at_least=1,
+        name="FAIRLEAD_MULTI_TURN_MAX_PROCESSES",
+        description="The maximum number of processes of long-lived agents (Claude, ACP agents). "
+        "If more are needed, the one that was idle for longest is ended.",
     )
-    session_scanning: bool = Field(
+    session_scanning: bool = setting(
         False,
-        validation_alias="FAIRLEAD_SESSION_SCANNING",
+        name="FAIRLEAD_SESSION_SCANNING",
         description="Also read tool activity from Claude's own session log.",
     )
-    codex_command: str = Field("codex", validation_alias="CODEX_COMMAND", description="The Codex program.")
-    codex_model: str = Field("", validation_alias="CODEX_MODEL", description="The model to ask Codex for.")
-    codex_sandbox: Literal["workspace-write", "danger-full-access"] = Field(
+    codex_command: str = setting("codex", name="CODEX_COMMAND", description="The Codex program.")
+    codex_model: str = setting("", name="CODEX_MODEL", description="The model to ask Codex for.")
+    codex_sandbox: Literal["workspace-write", "danger-full-access"] = setting(
         "workspace-write",
-        validation_alias="CODEX_SANDBOX",
-        description="The sandbox of Codex in a tier that has the shell.",
+        name="CODEX_SANDBOX",
+        description="The sandbox of Codex in a permission tier with a shell.",
     )
-    gemini_command: str = Field("gemini", validation_alias="GEMINI_COMMAND", description="The Gemini CLI program.")
-    gemini_model: str = Field("", validation_alias="GEMINI_CLI_MODEL", description="The model to ask Gemini for.")
-    gemini_output: Literal["stream-json", "json"] = Field(
+    gemini_command: str = setting("gemini", name="GEMINI_COMMAND", description="The Gemini CLI program.")
+    gemini_model: str = setting("", name="GEMINI_CLI_MODEL", description="The model to ask Gemini for.")
+    gemini_output: Literal["stream-json", "json"] = setting(
         "stream-json",
-        validation_alias="GEMINI_OUTPUT",
-        description="How Gemini prints: as it goes, or once at the end.",
+        name="GEMINI_OUTPUT",
+        description="How Gemini prints its output: as it works (stream-json), or once at the end (json).",
     )
 
     # --- HTTP and the terminal
-    http: bool = Field(True, validation_alias="FAIRLEAD_HTTP", description="Whether HTTP is served.")
-    http_host: str = Field(
-        "127.0.0.1", validation_alias="FAIRLEAD_HTTP_HOST", description="The address that HTTP listens on."
+    http: bool = setting(True, name="FAIRLEAD_HTTP", description="Whether the HTTP server is on.")
+    http_host: str = setting("127.0.0.1", name="FAIRLEAD_HTTP_HOST", description="The address that HTTP listens on.")
+    http_port: int = setting(
+        8466, at_least=0, at_most=65535, name="FAIRLEAD_HTTP_PORT", description="The HTTP port; 0: a free one."
     )
-    http_port: int = Field(
-        8466, ge=0, le=65535, validation_alias="FAIRLEAD_HTTP_PORT", description="Its port; 0 takes a free one."
+    http_allowed_hosts: tuple[str, ...] = setting(
+        (),
+        name="FAIRLEAD_HTTP_ALLOWED_HOSTS",
+        description="Other host names that HTTP requests may use, separated by commas: the name in a private network "
+        "or of a reverse proxy, such as fairlead.example.org.",
+        form="commas",
+        check=check_host_names,
     )
-    terminal_user: str = Field(
-        "local", validation_alias="FAIRLEAD_USER", description="Who you are in `fairlead chat`; --user overrides it."
+    http_timeout_sec: float = setting(
+        30,
+        above=0,
+        name="FAIRLEAD_HTTP_TIMEOUT_SEC",
+        description="Timeout for receiving a complete request, in seconds. Answers may take longer.",
+    )
+    terminal_user: str = setting(
+        "local",
+        name="FAIRLEAD_USER",
+        description="Your user id in `fairlead chat`; --user overrides it.",
+        check=check_key_part,
+    )
+    bell: Literal["needed", "always", "never"] = setting(
+        "needed",
+        name="FAIRLEAD_BELL",
+        description="When `fairlead chat` rings the terminal's bell: `needed`, when an agent asks something and at the "
+        "end of a turn of ten seconds or more; `always`, also at the end of every other turn; `never`.",
     )
 
     # --- Discord
-    discord_token: SecretStr | None = Field(
+    discord_token: Secret | None = setting(
         None,
-        validation_alias=_alias_names("DISCORD_TOKEN", "DISCORD_BOT_TOKEN"),
+        name="DISCORD_TOKEN",
+        aliases=("DISCORD_BOT_TOKEN",),
         description="The bot's token. Without it Discord is off.",
+        check=check_owner,
     )
-    discord_app_id: str = Field(
-        "", validation_alias="DISCORD_APP_ID", description="The application's id. Empty: Fairlead asks Discord for it."
-    )
-    discord_guild_id: str = Field(
+    discord_app_id: str = setting(
         "",
-        validation_alias="DISCORD_GUILD_ID",
-        description="Serve this server only, and register the commands there. Empty: all, and direct messages.",
+        name="DISCORD_APP_ID",
+        description="The application's id. Empty: Fairlead asks Discord for it.",
+        check=check_id,
     )
-    discord_api_base: str = Field(
-        "", validation_alias="DISCORD_API_BASE", description="Another address of Discord's REST API, for tests."
+    discord_guild_id: str = setting(
+        "",
+        name="DISCORD_GUILD_ID",
+        description="Use this server only, and register the commands there. Empty: all servers, and direct messages.",
+        check=check_id,
     )
-    discord_gateway_url: str = Field(
-        "", validation_alias="DISCORD_GATEWAY_URL", description="Another address of Discord's gateway, for tests."
+    discord_api_base: str = setting(
+        "", name="DISCORD_API_BASE", description="The address of Discord's REST API. Only tests change it."
     )
-    discord_heartbeat_timeout_sec: float = Field(
+    discord_gateway_url: str = setting(
+        "", name="DISCORD_GATEWAY_URL", description="The address of Discord's gateway. Only tests change it."
+    )
+    discord_heartbeat_timeout_sec: float = setting(
         60,
-        validation_alias="DISCORD_HEARTBEAT_TIMEOUT_SEC",
-        description="A gateway that is silent for so long counts as gone, and Fairlead connects again. "
+        name="DISCORD_HEARTBEAT_TIMEOUT_SEC",
+        description="Timeout for a silent gateway connection, in seconds. Fairlead then reconnects. "
         f"At least {LEAST_HEARTBEAT_TIMEOUT_SEC:.0f}, because Discord's heartbeat comes every 41 s.",
+        check=check_heartbeat_timeout,
     )
-    discord_cdn_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+    discord_cdn_hosts: tuple[str, ...] = setting(
         ("cdn.discordapp.com", "media.discordapp.net"),
-        validation_alias="DISCORD_CDN_HOSTS",
+        name="DISCORD_CDN_HOSTS",
         description="Hosts that attachments may be fetched from. A loopback address is also allowed without TLS.",
+        form="commas",
     )
-    max_pieces: int = Field(
+    ping: Ping = setting(
+        "done",
+        name="FAIRLEAD_PING",
+        description="When Discord mentions the person who asked. `needed`: a question or a failure. `done`: also the "
+        "end of a long turn. `never`: no mentions.",
+    )
+    ping_after_sec: float = setting(
+        LONG_TURN_SEC,
+        at_least=0,
+        name="FAIRLEAD_PING_AFTER_SEC",
+        description="A turn that takes longer than N seconds is a long turn (see FAIRLEAD_PING).",
+    )
+    remind_after_sec: float = setting(
+        120,
+        at_least=0,
+        name="FAIRLEAD_REMIND_AFTER_SEC",
+        description="A question on Discord that is still open after N seconds is also sent to the owner as a direct "
+        "message. 0: never.",
+    )
+    max_pieces: int = setting(
         5,
-        ge=0,
-        validation_alias="FAIRLEAD_MAX_PIECES",
-        description="Answers longer than so many messages become head, tail and a file. 0: always split.",
+        at_least=0,
+        name="FAIRLEAD_MAX_PIECES",
+        description="Answers longer than N messages are sent as beginning, end and a file. 0: always split.",
     )
-    status_edit_min_interval_ms: int = Field(
+    status_edit_min_interval_ms: int = setting(
         1200,
-        ge=100,
-        validation_alias="FAIRLEAD_STATUS_EDIT_MIN_INTERVAL_MS",
-        description="The least time between two edits of a status message.",
+        at_least=100,
+        name="FAIRLEAD_STATUS_EDIT_MIN_INTERVAL_MS",
+        description="The minimum time between two edits of a status message, in milliseconds.",
     )
-    tool_aware_streaming: bool = Field(
+    tool_aware_streaming: bool = setting(
         True,
-        validation_alias="FAIRLEAD_TOOL_AWARE_STREAMING",
+        name="FAIRLEAD_TOOL_AWARE_STREAMING",
         description="Show what tools do while they run, then the clean answer. 0: show all text as it comes.",
     )
-    catch_up_hours: float = Field(
+    catch_up_hours: float = setting(
         72,
-        ge=0,
-        validation_alias="FAIRLEAD_CATCH_UP_HOURS",
-        description="Messages sent while nobody listened are answered if they are not older than this.",
+        at_least=0,
+        name="FAIRLEAD_CATCH_UP_HOURS",
+        description="Messages sent while Fairlead was offline are answered if they are not older than N hours.",
     )
-    catch_up_messages: int = Field(
+    catch_up_messages: int = setting(
         200,
-        ge=0,
-        validation_alias="FAIRLEAD_CATCH_UP_MESSAGES",
-        description="At most so many of the newest messages are answered per conversation when catching up.",
+        at_least=0,
+        name="FAIRLEAD_CATCH_UP_MESSAGES",
+        description="After Fairlead was offline, at most the newest N messages per conversation are answered.",
     )
-    reaction_emoji: str = Field(
+    reaction_emoji: str = setting(
         "🤖",
-        validation_alias="FAIRLEAD_REACTION_EMOJI",
+        name="FAIRLEAD_REACTION_EMOJI",
         description="This reaction on any message sends it to the agent. Empty: off.",
     )
-    webhook_identity: bool = Field(
+    webhook_identity: bool = setting(
         False,
-        validation_alias="FAIRLEAD_WEBHOOK_IDENTITY",
-        description="Post answers in servers through a webhook, under the name of project and tool.",
+        name="FAIRLEAD_WEBHOOK_IDENTITY",
+        description="Post answers in servers through a webhook, under the name of project and agent.",
     )
 
-    @field_validator("allowed_user_ids", "discord_cdn_hosts", "runtime_tools", "runtime_environment", mode="before")
-    @classmethod
-    def _split_at_commas(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return tuple(part.strip() for part in value.split(",") if part.strip())
-        return value
+    given: frozenset[str] = dataclasses.field(default=frozenset(), compare=False)
+    """The fields that somebody set; the others have their defaults."""
 
-    @field_validator("state_dir", "log_dir")
-    @classmethod
-    def _make_absolute(cls, value: Path) -> Path:
-        """No shell expands `~` in `.env`; and a later change of directory must not move the state."""
-        return value.expanduser().absolute()
-
-    @field_validator("identities")
-    @classmethod
-    def _check_identities(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-        try:
-            link_identities(value, IDENTITY_DEFAULTS)
-        except FairleadError as mistake:
-            raise ValueError(mistake.message.removeprefix("FAIRLEAD_IDENTITIES: ").rstrip(".")) from None
-        return value
-
-    @field_validator("agent_id", "terminal_user")
-    @classmethod
-    def _check_key_part(cls, value: str) -> str:
-        if not is_valid_part(value):
-            raise ValueError("must have 1 to 128 visible characters and no ':'")
-        return value
-
-    @field_validator("projects", "identities", "claude_add_dirs", mode="before")
-    @classmethod
-    def _decode_json(cls, value: Any, field: ValidationInfo) -> Any:
-        """Decoded here and not by pydantic-settings, which would report only the first mistake."""
-        if not isinstance(value, str):
-            return value
-        try:
-            return json.loads(value.strip() or ("{}" if field.field_name == "identities" else "[]"))
-        except ValueError as fault:
-            raise ValueError(f"is no JSON ({fault})") from None
-
-    @field_validator("projects")
-    @classmethod
-    def _check_absolute(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        relative = [p for p in value if not p.startswith(("/", "~"))]
-        if relative:
-            raise ValueError(f"not absolute: {', '.join(relative)}")
-        return value
-
-    @field_validator("discord_token")
-    @classmethod
-    def _check_owner(cls, value: SecretStr | None, others: ValidationInfo) -> SecretStr | None:
-        if value is None or not value.get_secret_value():
-            return None
-        if not others.data.get("discord_owner_id"):
-            raise ValueError("is set, so DISCORD_OWNER_ID is needed too: it names whom the bot obeys")
-        if not others.data["discord_owner_id"].isdecimal():
-            raise ValueError("is set, so DISCORD_OWNER_ID must be a Discord user id, a number: nobody else is obeyed")
-        return value
-
-    @field_validator("discord_guild_id", "discord_app_id")
-    @classmethod
-    def _check_id(cls, value: str) -> str:
-        if value and not value.isdecimal():
-            raise ValueError("must be an id of Discord's, a number: with developer mode on, it is copied from the menu")
-        return value
-
-    @field_validator("discord_heartbeat_timeout_sec")
-    @classmethod
-    def _check_heartbeat_timeout(cls, value: float, others: ValidationInfo) -> float:
-        """A quiet gateway says nothing between two heartbeats: with a shorter timeout every pause
-        would end a healthy connection and use up the day's IDENTIFYs. Only the gateway of the tests beats faster."""
-        least = 0.1 if others.data.get("discord_gateway_url") else LEAST_HEARTBEAT_TIMEOUT_SEC
-        if not value >= least:
-            raise ValueError(
-                f"is {value:g} and must be at least {least:g}: Discord's heartbeat comes every 41 s, and a connection "
-                "that is quiet in between would be given up again and again"
-            )
-        return value
+    def replace(self, **changes: Any) -> "Settings":
+        return dataclasses.replace(self, **changes)
 
     def people(self) -> Identities:
         return link_identities(self.identities, IDENTITY_DEFAULTS, owner_id=self.discord_owner_id)
+
+    def ping_rule(self) -> PingRule:
+        return PingRule(self.ping, self.ping_after_sec)
 
     def person_with(self, discord_id: str) -> str:
         """The person with this Discord id, after FAIRLEAD_IDENTITIES; settings name people by Discord id."""
@@ -387,6 +445,7 @@ class Settings(BaseSettings):
             agent_id=self.agent_id,
             allowed_people=tuple(map(self.person_with, self.allowed_user_ids)),
             runtimes=runtimes,
+            own_variables=OWN_VARIABLES,
             max_queue_per_session=self.max_queue_per_session,
             global_max_running=self.global_max_running,
             max_message_bytes=self.max_message_bytes,
@@ -397,50 +456,43 @@ class Settings(BaseSettings):
     def secrets(self) -> list[str]:
         """Values that must never reach a log, a message or a child process."""
         token = self.discord_token
-        return [token.get_secret_value()] if token is not None else []
+        return [token.reveal()] if token is not None else []
 
 
-def load_settings(**overrides: Any) -> Settings:
-    """The settings, or one error that names every mistake. Values are not repeated: one may be a secret."""
-    try:
-        return Settings(**overrides)
-    except ValidationError as mistakes:
-        listed = "\n".join(f"  {_name_of(m['loc'])}: {_strip_prefix(m['msg'])}." for m in mistakes.errors())
-        raise error(
-            Code.E_CONFIG,
-            f"The settings are wrong:\n{listed}\n",
-            next_step="Correct them in the environment or in .env; .env.example explains each.",
-        ) from None
-    except Exception as mistake:  # pydantic raises many kinds for values and files that it cannot read
-        raise error(
-            Code.E_CONFIG,
-            f"The settings cannot be read: {mistake}.",
-            next_step=f"Correct them in the environment or in {Path('.env').absolute()}; .env.example explains each.",
-        ) from None
+def load_settings(**overrides: str) -> Settings:
+    """The settings, or one error that names every mistake. `overrides` are texts by the settings' names; an empty one
+    hides what the environment and the file say."""
+    return read_settings(find_settings_file().path, overrides)
 
 
-def _name_of(location: tuple[int | str, ...]) -> str:
-    return ".".join(map(str, location)) or "settings"
+def read_settings(file: Path | None, overrides: Mapping[str, str] | None = None) -> Settings:
+    """As `load_settings`, from this file or none. Values are not repeated in mistakes: one may be a secret."""
+    hidden = {name for name, text in (overrides or {}).items() if not text}
+    sources = [overrides or {}, *({n: t for n, t in s.items() if n not in hidden} for s in read_sources(file))]
+    values, mistakes = read_values(Settings, sources)
+    if mistakes:
+        listed = "\n".join(f"  {mistake}" for mistake in mistakes)
+        raise error(Code.E_CONFIG, f"The settings are wrong:\n{listed}\n", next_step=advise_correction(file))
+    return Settings(**values, given=frozenset(values))
 
 
-def _strip_prefix(message: str) -> str:
-    return message.removeprefix("Value error, ").rstrip(".")
+def all_setting_names() -> list[str]:
+    """Every name that is read, aliases included."""
+    return [each for rules in rules_of(Settings).values() for each in rules.names]
 
 
 def setting_names() -> dict[str, tuple[str, str, str]]:
     """Every setting's name with its aliases, default and description, for the reference and `.env.example`."""
-    listed: dict[str, tuple[str, str, str]] = {}
-    for field in Settings.model_fields.values():
-        alias = field.validation_alias
-        names = [str(c) for c in alias.choices] if isinstance(alias, AliasChoices) else [str(alias)]
-        listed[names[0]] = (", ".join(names[1:]), _describe_default(field), field.description or "")
-    return listed
+    return {
+        rules.name: (", ".join(rules.aliases), _describe_default(field_name, rules), rules.description)
+        for field_name, rules in rules_of(Settings).items()
+    }
 
 
-def _describe_default(field: Any) -> str:
-    if field.default_factory is not None and field.validation_alias in {"STATE_DIR", "LOG_DIR"}:
-        return f"~/.local/state/fairlead/{'state' if field.validation_alias == 'STATE_DIR' else 'logs'}"
-    value = field.get_default(call_default_factory=True)
+def _describe_default(field_name: str, rules: SettingRules) -> str:
+    if rules.shown_default is not None:
+        return rules.shown_default
+    value = default_of(Settings, field_name)
     if value is None or value in ((), {}, ""):
         return ""
     if isinstance(value, bool):

@@ -6,10 +6,12 @@
 """
 
 import asyncio
+import errno
 import io
+import math
 import random
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
@@ -39,7 +41,7 @@ OnAway = Callable[[int, Exception], None]
 
 
 class ServerAway(Exception):  # noqa: N818 - a condition of the world, not a mistake
-    """No server responds at this address now."""
+    """No server responds at this address now. `why` is for people."""
 
     def __init__(self, base_url: str, why: str) -> None:
         super().__init__(f"Fairlead does not answer at {base_url}: {why}")
@@ -56,7 +58,10 @@ class Client:
         channel: str = "http",
         patience_sec: float = 60.0,
         commands: CommandCatalogue = COMMANDS,
+        find_server: Callable[[], str | None] | None = None,
     ) -> None:
+        """`find_server` is asked where the server is now, whenever it does not respond: it may have been restarted at
+        another address."""
         self.base_url = base_url.rstrip("/")
         self.commands = commands
         self._headers = {
@@ -65,6 +70,7 @@ class Client:
             w.ACK_HEADER: w.MANUAL,
         }
         self._patience_sec = patience_sec
+        self._find_server = find_server
         self._http: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -92,10 +98,11 @@ class Client:
         project: str | None = None,
         tool: str | None = None,
         key: str | None = None,
+        files: Sequence[w.NewFile] = (),
         on_away: OnAway | None = None,
     ) -> w.Accepted:
         """Returns when the message is written; sends it again, as the same message, while no server responds."""
-        body = w.NewMessage(user, message, project, tool)
+        body = w.NewMessage(user, message, project, tool, files=tuple(files))
         headers = {w.KEY_HEADER: key or uuid.uuid4().hex}
         deadline = asyncio.get_running_loop().time() + self._patience_sec
         attempt = 0
@@ -115,7 +122,10 @@ class Client:
         deadline = asyncio.get_running_loop().time() + self._patience_sec
         while True:
             try:
-                async for heard in self._listen(job_id, last_id):
+                path = f"/v1/jobs/{quote(job_id, safe='')}/events"
+                async for heard in self._listen(path, last_id):
+                    if heard is None:
+                        continue
                     attempt, deadline = 0, asyncio.get_running_loop().time() + self._patience_sec
                     last_id = heard.id or last_id
                     if heard.event is not None:
@@ -123,10 +133,41 @@ class Client:
                     if isinstance(heard.event, w.Done | w.Failed):
                         return
                 away = ServerAway(self.base_url, "the stream ended before its job did")
-            except (ServerAway, aiohttp.ClientError, TimeoutError, OSError) as fault:
+            except ServerAway as fault:
                 away = fault
+            except (aiohttp.ClientError, TimeoutError, OSError) as fault:
+                away = ServerAway(self.base_url, describe_fault(fault))
             attempt += 1
             await self._wait(attempt, away, deadline, on_away)
+
+    async def session_events(self, user: str, *, on_away: OnAway | None = None) -> AsyncIterator[w.StreamEvent | None]:
+        """What happens in this person's session, for ever, across broken connections. None stands for a connection that
+        was made: what happened before it was not heard."""
+        attempt = 0
+        while True:
+            try:
+                async for heard in self._listen("/v1/events", query={"userId": user}):
+                    attempt = 0
+                    if heard is None or heard.event is not None:
+                        yield None if heard is None else heard.event
+                away = ServerAway(self.base_url, "the stream ended")
+            except ServerAway as fault:
+                away = fault
+            except (aiohttp.ClientError, TimeoutError, OSError) as fault:
+                away = ServerAway(self.base_url, describe_fault(fault))
+            attempt += 1
+            await self._wait(attempt, away, math.inf, on_away)
+
+    async def file(self, url: str) -> bytes:
+        """A file of an answer, by the `url` that the answer has for it."""
+        try:
+            async with self._request("GET", url) as response:
+                content = await response.read()
+        except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, TimeoutError, OSError) as fault:
+            raise ServerAway(self.base_url, describe_fault(fault)) from fault
+        if response.status >= 400:
+            raise _fault_in(content, response.status)
+        return content
 
     async def job(self, job_id: str) -> w.JobInfo:
         return await self._ask("GET", f"/v1/jobs/{quote(job_id, safe='')}", w.JobInfo)
@@ -135,10 +176,24 @@ class Client:
         await self._ask("POST", f"/v1/jobs/{quote(job_id, safe='')}/ack", w.Acknowledged)
 
     async def unfetched_jobs(self, user: str) -> tuple[w.JobInfo, ...]:
-        return (await self._ask("GET", "/v1/answers", w.JobList, query={"userId": user})).jobs
+        """All of them, page by page."""
+        return await self._all_jobs("/v1/answers", w.AnswerPage, {w.USER: user})
 
     async def history(self, session: str) -> tuple[w.JobInfo, ...]:
-        return (await self._ask("GET", f"/v1/sessions/{quote(session, safe='')}/history", w.JobList)).jobs
+        """All of its recent jobs, page by page."""
+        return await self._all_jobs(f"/v1/sessions/{quote(session, safe='')}/history", w.JobList, {})
+
+    async def _all_jobs(
+        self, path: str, kind: type[w.JobList | w.AnswerPage], query: dict[str, str]
+    ) -> tuple[w.JobInfo, ...]:
+        jobs: list[w.JobInfo] = []
+        after: dict[str, str] = {}
+        while True:
+            page = await self._ask("GET", path, kind, query=query | after)
+            jobs += page.jobs
+            if not page.next:
+                return tuple(jobs)
+            after = {"after": page.next}
 
     # --- commands and questions -------------------------------------------------------------------------------------
 
@@ -164,10 +219,16 @@ class Client:
         chosen: dict[str, str] | None = None,
         message: str = "",
         for_session: bool = False,
+        always: int = 0,
     ) -> str:
         """The id of the job that goes on, or that the response began."""
         body = w.QuestionAnswer(
-            verdict=verdict, chosen=chosen or {}, message=message, for_session=for_session, userId=user
+            verdict=verdict,
+            chosen=chosen or {},
+            message=message,
+            for_session=for_session,
+            always=always,
+            userId=user,
         )
         path = f"/v1/questions/{quote(question_id, safe='')}"
         return (await self._ask("POST", path, w.Answered, body=body)).job_id
@@ -196,7 +257,7 @@ class Client:
             async with self._request(method, path, data=data, params=query, headers=more) as response:
                 content = await response.read()
         except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, TimeoutError, OSError) as fault:
-            raise ServerAway(self.base_url, str(fault) or type(fault).__name__) from fault
+            raise ServerAway(self.base_url, describe_fault(fault)) from fault
         if response.status >= 400:
             raise _fault_in(content, response.status)
         return msgspec.json.decode(content, type=reply)
@@ -205,23 +266,43 @@ class Client:
         assert self._http is not None, "use the client as a context manager"
         return self._http.request(method, f"{self.base_url}{path}", **more)
 
-    async def _listen(self, job_id: str, last_id: str) -> AsyncIterator[ServerSentEvent]:
+    async def _listen(
+        self, path: str, last_id: str = "", *, query: dict[str, str] | None = None
+    ) -> AsyncIterator[ServerSentEvent | None]:
+        """None first, once the server listens."""
         headers = {"Last-Event-ID": last_id} if last_id else {}
         reader = EventReader()
-        path = f"/v1/jobs/{quote(job_id, safe='')}/events"
-        async with self._request("GET", path, headers=headers) as response:
+        async with self._request("GET", path, headers=headers, params=query) as response:
             if response.status >= 400:
                 raise _fault_in(await response.read(), response.status)
+            yield None
             async for chunk in response.content.iter_any():
                 for heard in reader.feed(chunk):
                     yield heard
 
-    async def _wait(self, attempt: int, away: Exception, deadline: float, on_away: OnAway | None) -> None:
+    async def _wait(self, attempt: int, away: ServerAway, deadline: float, on_away: OnAway | None) -> None:
         if asyncio.get_running_loop().time() > deadline:
-            raise away if isinstance(away, ServerAway) else ServerAway(self.base_url, str(away))
+            raise away
         if on_away is not None:
             on_away(attempt, away)
+        place = None if self._find_server is None else self._find_server()
+        self.base_url = place or self.base_url
         await asyncio.sleep(_BACKOFF.delay(attempt, random.random))
+
+
+def describe_fault(fault: Exception) -> str:
+    """Why a server cannot be reached, in words: a library's own are about sockets."""
+    match fault:
+        case aiohttp.ClientConnectorDNSError():
+            return "the host name is unknown"
+        case aiohttp.ClientConnectorError() if fault.os_error.errno == errno.ECONNREFUSED:
+            return "no server is listening there"
+        case TimeoutError():
+            return "the request timed out"
+        case aiohttp.ClientConnectorError():
+            return "the connection failed"
+        case _:
+            return "the connection was lost"
 
 
 def error_in(fault: w.Fault) -> FairleadError:
@@ -237,4 +318,4 @@ def _fault_in(content: bytes, status: int) -> FairleadError:
     try:
         return error_in(msgspec.json.decode(content, type=w.FaultBody).error)
     except msgspec.DecodeError:
-        return error(Code.E_INTERNAL, f"The server answered {status} in words that Fairlead does not use.")
+        return error(Code.E_INTERNAL, f"The server answered {status} with a body that Fairlead does not send.")

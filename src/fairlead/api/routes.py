@@ -7,7 +7,7 @@ from urllib.parse import quote
 import msgspec
 
 from fairlead.api import wire as w
-from fairlead.core.command_spec import ApiRoute, CommandCatalogue, CommandSpec, field_types
+from fairlead.core.command_spec import PAGE_FIELDS, ApiRoute, CommandCatalogue, CommandSpec, field_types
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Request
 from fairlead.errors import Code, error
@@ -49,16 +49,20 @@ def _make_sent_struct(spec: CommandSpec, route: ApiRoute, request: Request, user
     struct = sent_struct_type(spec, route)
     if struct is None:
         return None
-    values = {argument.field: getattr(request, argument.field) for argument in spec.sent_arguments}
+    values = {field: getattr(request, field) for field in _sent_fields(spec, route)}
     return struct(**values) if route.user == "absent" else struct(userId=user, **values)
 
 
 def sent_struct_type(spec: CommandSpec, route: ApiRoute) -> type[msgspec.Struct] | None:
     """What a route takes as its query (GET) or body (POST); None if that is nothing."""
-    fields = tuple(argument.field for argument in spec.sent_arguments)
+    fields = _sent_fields(spec, route)
     if fields:
         return _make_struct(spec.request, fields, route)
     return {"required": w.OfUser, "optional": w.OfAnyUser, "absent": None}[route.user]
+
+
+def _sent_fields(spec: CommandSpec, route: ApiRoute) -> tuple[str, ...]:
+    return (*(argument.field for argument in spec.sent_arguments), *(PAGE_FIELDS if route.pages else ()))
 
 
 @cache

@@ -1,6 +1,7 @@
 """What crosses the wire between the HTTP server and its clients, as structs. Knows neither side.
 
-Names are in snake_case like everywhere in Fairlead; `userId` alone is written as its users know it.
+Names are in snake_case like everywhere in Fairlead. `userId` alone is written as its users know it; the server takes
+`user_id` as well, wherever it takes that.
 """
 
 from typing import Annotated, Any, Final, Literal, TypeAlias
@@ -10,21 +11,27 @@ import msgspec
 from fairlead.core.command_spec import Choice
 from fairlead.core.engine import Verdict
 from fairlead.core.job_states import JobState
+from fairlead.core.pages import MAX_PAGE, After, Limit
 from fairlead.core.questions import QuestionFields
 from fairlead.core.replies import SessionRow
+from fairlead.core.rules import RuleOffer
 from fairlead.core.views import JobFields, QuestionStatus, QuestionView
 
 CHANNEL_HEADER: Final = "Fairlead-Channel"
 ACK_HEADER: Final = "Fairlead-Ack"
 MANUAL: Final = "manual"
 KEY_HEADER: Final = "Idempotency-Key"
+USER: Final = "userId"
+USER_ALIAS: Final = "user_id"
+DEFAULT_ANSWERS: Final = 20
 
 UserId = Annotated[
     str,
     msgspec.Meta(
         min_length=1,
         max_length=128,
-        description="Your id for the person: 1 to 128 visible characters, no ':', not all digits unless linked.",
+        description="Your id for the person: 1 to 128 visible characters, no ':', not all digits unless linked. "
+        "`user_id` is accepted too.",
         examples=["alice"],
     ),
 ]
@@ -37,16 +44,49 @@ class _Asked(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 # --- asked ---------------------------------------------------------------------------------------------------------
 
 
+MAX_FILES_BYTES: Final = 20 * 1024 * 1024
+
+
+class NewFile(_Asked, frozen=True):
+    """A file that goes with a message: a picture is shown to the agent, any other file is laid down for it."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=255, examples=["screen.png"])]
+    data: Annotated[bytes, msgspec.Meta(description="The bytes, in base64.")]
+    media_type: Annotated[
+        str, msgspec.Meta(max_length=255, description="Such as `image/png`; else the name's ending says it.")
+    ] = ""
+
+
 class NewMessage(_Asked, frozen=True):
     userId: UserId  # noqa: N815 - the name that C5 gives it
-    message: Annotated[str, msgspec.Meta(description="What to say to the agent.")]
+    message: Annotated[str, msgspec.Meta(description="The message for the agent.")]
     project: str | None = None
     tool: str | None = None
     stream: bool = False
+    files: Annotated[
+        tuple[NewFile, ...], msgspec.Meta(description="At most 10, and 20 MiB together, before base64.")
+    ] = ()
 
 
 class OfUser(_Asked, frozen=True):
     userId: UserId  # noqa: N815
+
+
+class AnswersQuery(OfUser, frozen=True):
+    """One page: the answers to at most `limit` jobs, in the order of the jobs, behind the job `after`."""
+
+    limit: Limit = DEFAULT_ANSWERS
+    after: After = ""
+
+
+class HistoryQuery(_Asked, frozen=True):
+    """One page: at most `limit` jobs, behind the job `after` in the order that is asked for."""
+
+    limit: Limit = MAX_PAGE
+    after: After = ""
+    order: Annotated[Literal["oldest_first", "newest_first"], msgspec.Meta(description="The order of the jobs.")] = (
+        "oldest_first"
+    )
 
 
 class OfAnyUser(_Asked, frozen=True):
@@ -60,17 +100,25 @@ class MessageQuery(_Asked, frozen=True):
 
 
 class ChoicesQuery(_Asked, frozen=True):
-    command: Annotated[str, msgspec.Meta(description="A command's words.", examples=["project status"])]
+    command: Annotated[str, msgspec.Meta(description="The words of a command.", examples=["project status"])]
     argument: Annotated[str, msgspec.Meta(description="The name of one of its arguments.", examples=["project"])]
-    typed: Annotated[str, msgspec.Meta(description="What is typed of it so far.")] = ""
+    typed: Annotated[str, msgspec.Meta(description="The text typed so far.")] = ""
     userId: UserId | None = None  # noqa: N815
 
 
 class QuestionAnswer(_Asked, frozen=True):
     verdict: Verdict
     chosen: Annotated[dict[str, str], msgspec.Meta(description="For each question's text, the chosen answer.")] = {}
-    message: str = ""
+    message: Annotated[
+        str, msgspec.Meta(description="Your own answer in words. With `deny`: the reason, which the agent can read.")
+    ] = ""
     for_session: bool = False
+    always: Annotated[
+        int,
+        msgspec.Meta(
+            ge=0, description="With `allow`: make the offer with this number in `offers` (from 1) a standing rule."
+        ),
+    ] = 0
     userId: UserId | None = None  # noqa: N815
 
 
@@ -103,8 +151,18 @@ class FaultBody(msgspec.Struct, frozen=True, omit_defaults=True):
     job: JobInfo | None = None
 
 
-class JobList(msgspec.Struct, frozen=True):
+class JobList(msgspec.Struct, frozen=True, omit_defaults=True):
+    """With `next`, more jobs follow: it is what `after` of the next request must be."""
+
     jobs: tuple[JobInfo, ...]
+    next: str = ""
+
+
+class AnswerPage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """With `next`, more answers wait: it is what `after` of the next request must be."""
+
+    jobs: tuple[JobInfo, ...]
+    next: str = ""
 
 
 class SessionInfo(msgspec.Struct, frozen=True):
@@ -120,6 +178,8 @@ class QuestionInfo(QuestionFields, frozen=True, kw_only=True):
     status: QuestionStatus
     outcome: str = ""
     answered_by: str = ""
+    message: str = ""
+    rule_made: int = 0
 
 
 class QuestionList(msgspec.Struct, frozen=True):
@@ -141,9 +201,15 @@ class Acknowledged(msgspec.Struct, frozen=True):
     acknowledged: bool = True
 
 
+HealthStatus: TypeAlias = Literal["ok", "disk_full", "journal_damaged"]
+
+
 class Health(msgspec.Struct, frozen=True):
-    status: Literal["ok", "disk_full"]
+    """`damage` names the damaged line of the journal."""
+
+    status: HealthStatus
     version: str
+    damage: str = ""
 
 
 # --- events --------------------------------------------------------------------------------------------------------
@@ -192,6 +258,24 @@ class Image(_Event, frozen=True):
     size: int
 
 
+class RuleUse(_Event, frozen=True):
+    """A standing rule allowed what the agent asked for; nobody was asked."""
+
+    number: int
+    rule: RuleOffer
+
+
+class Usage(_Event, frozen=True, kw_only=True):
+    """What the agent reports to have used in this turn; several reports add up, but for the context."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float = 0.0
+    context_used: int = 0
+    context_size: int = 0
+
+
 class Done(_Event, frozen=True):
     job: JobInfo
 
@@ -201,7 +285,7 @@ class Failed(_Event, frozen=True):
     job: JobInfo
 
 
-StreamEvent: TypeAlias = Accepted | Moved | Delta | ToolUse | QuestionInfo | Image | Done | Failed
+StreamEvent: TypeAlias = Accepted | Moved | Delta | ToolUse | QuestionInfo | RuleUse | Image | Usage | Done | Failed
 
 EVENT_NAMES: Final[dict[type[StreamEvent], str]] = {
     Accepted: "accepted",
@@ -209,7 +293,9 @@ EVENT_NAMES: Final[dict[type[StreamEvent], str]] = {
     Delta: "delta",
     ToolUse: "tool",
     QuestionInfo: "question",
+    RuleUse: "rule",
     Image: "image",
+    Usage: "usage",
     Done: "done",
     Failed: "error",
 }

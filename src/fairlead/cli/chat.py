@@ -1,4 +1,4 @@
-"""`fairlead chat`: always over HTTP, to the daemon that holds this state directory, or to one hosted for the while."""
+"""`fairlead chat`: always over HTTP, to the daemon that holds this state directory, or to one started for chats."""
 
 import asyncio
 import os
@@ -7,70 +7,126 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import click
+import msgspec
 
-from fairlead.api import Client
-from fairlead.app import ADDRESS_NAME, run_daemon
-from fairlead.channels.http.token import read_token
+from fairlead.api import Client, ServerAway
 from fairlead.channels.terminal import run_chat
 from fairlead.channels.terminal.options import ChatOptions
-from fairlead.errors import Code, FairleadError, error
-from fairlead.kit.files import read_if_there
+from fairlead.cli.background import LOOK_SEC, address_in, find_or_start, look_at_server
+from fairlead.cli.output import tell
+from fairlead.cli.settings_report import load_and_report
+from fairlead.kit.process_hiding import hide_process
 from fairlead.render.words import pick_language
-from fairlead.settings import Settings, load_settings
+from fairlead.settings import Settings
 
 
 @click.command()
-@click.option("--user", help="Who you are (default: FAIRLEAD_USER, else local).")
+@click.argument("message", required=False, default="")
+@click.option(
+    "-p", "--print", "print_only", is_flag=True, help="Print the answer to MESSAGE (or to standard input) and exit."
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="With -p or piped input: print the job, its answer included, as JSON."
+)
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="TOOL",
+    help="With -p or piped input: allow this tool once, each time the agent asks for it; or one command alone, as "
+    "'Bash(npm test)'. May be repeated. It never allows more than the project's permissions.",
+)
+@click.option(
+    "--continue/--new", "go_on", default=True, help="Continue the conversation (default), or start a new one."
+)
+@click.option("--user", help="Your user id (default: FAIRLEAD_USER, else local).")
 @click.option("--project", help="The project to work in: its name or number.")
 @click.option("--tool", help="The agent to talk to.")
-def command(*, user: str | None, project: str | None, tool: str | None) -> None:
-    """Talk to an agent in this terminal. Piped input is one message: echo hi | fairlead chat"""
-    settings = load_settings()
-    options = ChatOptions(
+def command(
+    *,
+    message: str,
+    print_only: bool,
+    as_json: bool,
+    allow: tuple[str, ...],
+    go_on: bool,
+    user: str | None,
+    project: str | None,
+    tool: str | None,
+) -> None:
+    """Talk to an agent in this terminal, starting with MESSAGE. Piped input is one message: echo hi | fairlead chat"""
+    hide_process()  # it has the token
+    settings = load_and_report()
+    options = msgspec.structs.replace(
+        chat_options(settings, user=user, project=project, tool=tool),
+        message=message,
+        print_only=print_only or as_json,
+        as_json=as_json,
+        allow=allow,
+        is_new=not go_on,
+    )
+    sys.exit(asyncio.run(join_running(settings, options)))
+
+
+def chat_options(
+    settings: Settings,
+    *,
+    user: str | None = None,
+    project: str | None = None,
+    tool: str | None = None,
+    example: str = "",
+) -> ChatOptions:
+    return ChatOptions(
         user=user or settings.terminal_user,
         project=project,
         tool=tool,
         directory=str(Path.cwd()),
+        home=str(Path.home()),
+        example=example,
         history=settings.state_dir / "chat-history",
+        files=_cache_directory() / "files",
         lang=terminal_language(settings, os.environ),
+        bell=settings.bell,
+        look_at_server=lambda: look_at_server(settings.state_dir),
     )
-    sys.exit(asyncio.run(_chat(settings, options)))
+
+
+def _cache_directory() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairlead"
 
 
 def terminal_language(settings: Settings, environment: Mapping[str, str]) -> str:
     """FAIRLEAD_LANG where somebody set it, else the language of the terminal's locale."""
-    if "lang" in settings.model_fields_set:
+    if "lang" in settings.given:
         return settings.lang
     named = (environment.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
     return pick_language(next(filter(None, named), None))
 
 
-async def _chat(settings: Settings, options: ChatOptions) -> int:
+async def join_running(settings: Settings, options: ChatOptions) -> int:
+    """Chat with the daemon that holds the state directory, or with one that is started for chats. Raises E_CONFIG if it
+    serves no HTTP."""
+    while True:
+        address = await find_or_start(settings)
+        for note in address.notes:
+            tell(f"note: {note}", err=True)
+        async with _client(address.url, address.token, settings.state_dir) as client:
+            if await _responds(client):
+                return await run_chat(client, options)
+        await asyncio.sleep(LOOK_SEC)  # it was just stopping
+
+
+async def _responds(client: Client) -> bool:
+    """The connection stays open, so that a daemon for chats knows from now on that it is needed."""
     try:
-        async with run_daemon(_private(settings)) as daemon:
-            return await chat_with(daemon.http_url, daemon.token, options)
-    except FairleadError as fault:
-        if fault.code is not Code.E_STATE_LOCKED:
-            raise
-    return await chat_with(_running_address(settings), read_token(settings.state_dir), options)
+        await client.health()
+    except ServerAway:
+        return False
+    return True
 
 
-def _private(settings: Settings) -> Settings:
-    """A daemon for this chat alone: any free port, and no other channel."""
-    return settings.model_copy(update={"http": True, "http_host": "127.0.0.1", "http_port": 0, "discord_token": None})
-
-
-def _running_address(settings: Settings) -> str:
-    address = read_if_there(settings.state_dir / ADDRESS_NAME)
-    if address is None:
-        raise error(
-            Code.E_CONFIG,
-            f"The Fairlead that holds {settings.state_dir} serves no HTTP.",
-            next_step="Start it with FAIRLEAD_HTTP=1.",
-        )
-    return address.decode().strip()
-
-
-async def chat_with(url: str, token: str, options: ChatOptions) -> int:
-    async with Client(url, token, channel="terminal") as client:
+async def chat_with(url: str, token: str, options: ChatOptions, state_dir: Path) -> int:
+    async with _client(url, token, state_dir) as client:
         return await run_chat(client, options)
+
+
+def _client(url: str, token: str, state_dir: Path) -> Client:
+    return Client(url, token, channel="terminal", find_server=lambda: address_in(state_dir))

@@ -4,24 +4,35 @@ import asyncio
 import os
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import click
 
 from fairlead.app import take_lock
-from fairlead.cli.env_file import ENV_FILE
+from fairlead.cli.agent import read_agents
 from fairlead.cli.health import check_all, describe_health
+from fairlead.cli.output import tell
+from fairlead.cli.settings_report import strange_settings
+from fairlead.core.agents import ConfiguredAgent
 from fairlead.errors import FairleadError
+from fairlead.kit.addresses import leaves_loopback
+from fairlead.kit.confinement import Confinement, confine_children
 from fairlead.kit.files import REAL_DISK
 from fairlead.observe import JobLogDirectory, Redactor, silence_logging
 from fairlead.render.errors import error_sentence, error_text
-from fairlead.runtimes.catalogue import available_runtimes, missing_programs
-from fairlead.settings import Settings, load_settings
-from fairlead.store.config_file import CONFIG_NAME, read_config
+from fairlead.runtimes.catalogue import Catalogue, missing_programs
+from fairlead.runtimes.codex.sandbox import describe_exposed_state
+from fairlead.runtimes.install.agent_files import AgentFiles
+from fairlead.runtimes.separation import check_separation, make_confinements
+from fairlead.settings import OPEN_HTTP_ADVICE, Settings, load_settings
+from fairlead.settings_file import describe_file, find_settings_file
+from fairlead.store.config_file import CONFIG_NAME, configured_agents, read_config
 from fairlead.store.directories import RealDirectories
 from fairlead.store.verification import verify
 
-_TO_HAVE_IT: Final = "To have this agent, install it, or add its directory to PATH."
+_NO_CONFIG: Final = "does not exist yet; the first start writes it"
+_TO_HAVE_IT: Final = "To use this agent, install it, or add its directory to PATH."
 
 
 @click.command()
@@ -29,21 +40,24 @@ def command() -> None:
     """Check settings, files and agents, and say what to do."""
     silence_logging()
     settings = load_settings()
-    click.echo("settings   ok")
+    _tell("settings", describe_file(find_settings_file()), ok=True)
+    for sentence in strange_settings():
+        tell(f"{'settings':<10} WARN {sentence}")
     results = [_check_state(settings), _check_projects(settings), asyncio.run(_check_agents(settings))]
+    results.append(_check_separation(settings))
     results.append(_check_channels(settings))
     sys.exit(0 if all(results) else 1)
 
 
 def _tell(name: str, sentence: str, *, ok: bool) -> bool:
-    click.echo(f"{name:<10} {'ok  ' if ok else 'FAIL'} {sentence}")
+    tell(f"{name:<10} {'ok  ' if ok else 'FAIL'} {sentence}")
     return ok
 
 
 def _check_state(settings: Settings) -> bool:
     try:
         take_lock(settings.state_dir).release()
-        _tell("state", f"{settings.state_dir} can be written and nobody else holds it.", ok=True)
+        _tell("state", f"{settings.state_dir} is writable and not in use.", ok=True)
     except FairleadError as held:
         if held.code != "E_STATE_LOCKED":
             return _tell("state", error_sentence(held), ok=False)
@@ -59,40 +73,101 @@ def _check_config(settings: Settings) -> bool:
         config = read_config(settings.state_dir / CONFIG_NAME, REAL_DISK)
     except FairleadError as mistake:
         return _tell("config", error_sentence(mistake), ok=False)
-    found = "not there yet; the first start writes it" if config is None else f"{len(config.projects)} project(s)"
+    agents = 0 if config is None else len(configured_agents(config))
+    found = f"{len(config.projects)} project(s), {agents} agent(s)" if config is not None else _NO_CONFIG
     return _tell("config", f"{settings.state_dir / CONFIG_NAME}: {found}.", ok=True)
 
 
 def _check_projects(settings: Settings) -> bool:
-    directories = RealDirectories()
+    directories = RealDirectories(settings.state_dir)
     named = [*settings.projects, *([settings.project_root] if settings.project_root else [])]
     if not named:
-        return _tell("projects", "none named in the settings; `fairlead chat` registers its own directory.", ok=True)
+        return _tell("projects", "none in the settings; `fairlead chat` offers the current directory.", ok=True)
     problems = [facts.problem for facts in map(directories.inspect, named) if facts.problem]
     for problem in problems:
-        _tell("projects", f"{problem} Make it, or correct PROJECTS or FAIRLEAD_PROJECT_ROOT.", ok=False)
-    return not problems and _tell("projects", f"{len(named)} named in the settings, all there.", ok=True)
+        _tell("projects", f"{problem} Create it, or correct PROJECTS or FAIRLEAD_PROJECT_ROOT.", ok=False)
+    return not problems and _tell("projects", f"{len(named)} in the settings; all directories exist.", ok=True)
 
 
 async def _check_agents(settings: Settings) -> bool:
-    runtimes = available_runtimes(settings, JobLogDirectory(settings.log_dir, Redactor([])))
+    with TemporaryDirectory(prefix="fairlead-doctor-") as spare:
+        return await _check_each_agent(settings, _open_job_logs(settings, Path(spare)))
+
+
+def _open_job_logs(settings: Settings, spare: Path) -> JobLogDirectory:
+    """Where logs cannot be written, the agents are checked all the same."""
+    try:
+        return JobLogDirectory(settings.log_dir, Redactor([]))
+    except OSError as fault:
+        _tell("logs", f"LOG_DIR {settings.log_dir} cannot be written: {fault.strerror or fault}.", ok=False)
+        return JobLogDirectory(spare, Redactor([]))
+
+
+async def _check_each_agent(settings: Settings, job_logs: JobLogDirectory) -> bool:
+    agents = _read_agents(settings)
+    are_whole = [_check_files(settings, agent) for agent in agents.values()]
+    catalogue = Catalogue(settings, job_logs)
+    catalogue.follow(agents)
     healthy = False
-    async for name, health in check_all(runtimes.values()):
-        _tell(f"  {name}", describe_health(health), ok=health.ok)
-        healthy = healthy or health.ok
-    for runtime in runtimes.values():
-        await runtime.aclose()
+    exposed = describe_exposed_state(settings.state_dir, catalogue.runtimes)
+    if exposed:
+        tell(f"{'state':<10} warn {exposed}")
+    with confine_children(_separate_if_possible(settings)):
+        async for name, health in check_all(catalogue.runtimes.values()):
+            if health.ok and health.needs_login:
+                tell(f"{f'  {name}':<10} WARN {describe_health(health)}")
+            else:
+                _tell(f"  {name}", describe_health(health), ok=health.ok)
+            healthy = healthy or health.ok
+        await catalogue.aclose()
     for program in missing_programs(settings):
-        click.echo(f"  {program:<8} -    not found on PATH ({os.environ.get('PATH', '')}). {_TO_HAVE_IT}")
-    return healthy
+        tell(f"  {program:<8} -    not found on PATH ({os.environ.get('PATH', '')}). {_TO_HAVE_IT}")
+    return healthy and all(are_whole)
+
+
+def _separate_if_possible(settings: Settings) -> list[Confinement]:
+    """Agents are asked as they will run: as their own user, in their sandbox."""
+    try:
+        return make_confinements(settings)
+    except FairleadError:
+        return []  # the check of the separation tells of it
+
+
+def _check_files(settings: Settings, agent: ConfiguredAgent) -> bool:
+    """An agent that Fairlead installed: is it still what was installed?"""
+    files = AgentFiles(settings.state_dir)
+    if files.place_of(agent) is None:
+        return True
+    damage = files.find_damage(agent)
+    what = f"{agent.name} {agent.version} ({agent.source})"
+    again = f"`fairlead agent update {agent.name}` installs it again."
+    return _tell("installed", f"{what}: {damage}. {again}" if damage else f"{what}, unchanged.", ok=not damage)
+
+
+def _check_separation(settings: Settings) -> bool:
+    what, problem = check_separation(settings)
+    if what == "none":
+        return _tell(
+            "separation", "none: an agent can do everything that this user can do (docs/security.md).", ok=True
+        )
+    return _tell("separation", problem or f"{what}: agents cannot reach Fairlead's own files.", ok=not problem)
+
+
+def _read_agents(settings: Settings) -> dict[str, ConfiguredAgent]:
+    try:
+        return read_agents(settings)
+    except FairleadError:
+        return {}  # the check of the file has told of the mistake
 
 
 def _check_channels(settings: Settings) -> bool:
     where = f"{settings.http_host}:{settings.http_port}" if settings.http else "off; FAIRLEAD_HTTP=1 turns it on"
     _tell("HTTP", where, ok=True)
+    if settings.http and leaves_loopback(settings.http_host):
+        tell(f"{'HTTP':<10} warn Other machines can reach it at {settings.http_host}. {OPEN_HTTP_ADVICE}")
     if settings.discord_token is None:
         return _tell("Discord", "off; `fairlead init` turns it on.", ok=True)
-    return asyncio.run(_check_discord(settings, settings.discord_token.get_secret_value()))
+    return asyncio.run(_check_discord(settings, settings.discord_token.reveal()))
 
 
 async def _check_discord(settings: Settings, token: str) -> bool:
@@ -111,11 +186,11 @@ async def _check_discord(settings: Settings, token: str) -> bool:
     )
     for finding in found:
         _tell("Discord", f"{finding.text} {finding.next_step}".rstrip(), ok=finding.ok)
-    return _check_env_file(ENV_FILE.absolute()) and all(finding.ok for finding in found)
+    return _check_env_file(find_settings_file().path) and all(finding.ok for finding in found)
 
 
 def _check_env_file(path: Path) -> bool:
     """A token that other users can read lets them act as the bot."""
     if not path.exists() or not path.stat().st_mode & 0o077:
         return True
-    return _tell("Discord", f"{path} can be read by others, and tokens stand in it. Run: chmod 600 {path}", ok=False)
+    return _tell("Discord", f"{path} contains tokens and can be read by other users. Run: chmod 600 {path}", ok=False)

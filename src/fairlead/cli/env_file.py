@@ -1,4 +1,4 @@
-"""Edits `.env` line by line: only the given settings change, and all other lines stay as they are."""
+"""Edits the settings file line by line: only the given settings change, and all other lines stay as they are."""
 
 import re
 from collections.abc import Mapping
@@ -7,7 +7,6 @@ from pathlib import Path
 from fairlead.errors import Code, error
 from fairlead.kit.files import read_if_there, replace_durably
 
-ENV_FILE = Path(".env")
 _ASSIGNMENT = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=")
 
 
@@ -27,11 +26,12 @@ def with_values(text: str, values: Mapping[str, str]) -> str:
 def write_env(path: Path, values: Mapping[str, str]) -> None:
     """Readable by nobody else: a token stands in it. Raises E_CONFIG, and what was there stays."""
     try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         before = (read_if_there(path) or b"").decode()
         replace_durably(path.resolve(), with_values(before, values).encode())  # a link stays a link
     except (OSError, UnicodeDecodeError) as fault:
         raise error(
             Code.E_CONFIG,
             f"{path.absolute()} cannot be written: {fault}.",
-            next_step="Nothing was changed. Put that right, then run `fairlead init` again.",
+            next_step="Nothing was changed. Fix that, then run `fairlead init` again.",
         ) from fault

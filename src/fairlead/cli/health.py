@@ -20,7 +20,7 @@ async def _check(runtime: Runtime) -> tuple[str, RuntimeHealth]:
     try:
         health = await runtime.check()
     except Exception as fault:  # a check that raises is itself a finding, and the other checks go on
-        health = RuntimeHealth(ok=False, notes=(f"The check itself broke: {type(fault).__name__}: {fault}.",))
+        health = RuntimeHealth(ok=False, notes=(f"The check itself failed: {type(fault).__name__}: {fault}.",))
     log.info(
         "agent checked", runtime=runtime.name, ok=health.ok, version=health.version, message=describe_health(health)
     )

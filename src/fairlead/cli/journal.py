@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from fairlead.cli.output import tell
 from fairlead.core.events import JobCompleted, JobFailed
 from fairlead.core.ids import JobId
 from fairlead.core.state import answer_entry_id
@@ -24,16 +25,16 @@ from fairlead.store.verification import verify
 
 @click.group()
 def command() -> None:
-    """Look into the journal: verify, tail, show."""
+    """Inspect the journal: verify, tail, show."""
 
 
 @command.command("verify")
 def verify_command() -> None:
-    """Check every rule of the journal, its snapshot and the account."""
+    """Check the journal, its snapshot and the totals."""
     directory = load_settings().state_dir
     report = verify(directory, REAL_DISK)
     for line in report.lines:
-        click.echo(line)
+        tell(line)
     sys.exit(0 if report.ok else 1)
 
 
@@ -41,7 +42,7 @@ def verify_command() -> None:
 @click.option(
     "-n", "--lines", "count", type=click.IntRange(min=1), default=20, show_default=True, help="How many lines."
 )
-@click.option("--raw", is_flag=True, help="The lines as they are written.")
+@click.option("--raw", is_flag=True, help="Print the lines as they are stored (JSON).")
 def tail_command(*, count: int, raw: bool) -> None:
     """Print the last lines of the journal."""
     path = _journal_path()
@@ -52,32 +53,32 @@ def tail_command(*, count: int, raw: bool) -> None:
         last.extend(bytes(buffer[:length]).splitlines()[-count:])
     for line in last:
         if raw:
-            click.echo(line)
+            tell(line)
             continue
         try:
             fields: dict[str, Any] = json.loads(line)
         except ValueError:
-            click.echo("         (this line cannot be read; `fairlead journal verify` says why)")
+            tell("         (this line cannot be read; `fairlead journal verify` says why)")
             continue
         payload = json.dumps(fields["payload"], ensure_ascii=False)
         shown = payload if len(payload) <= 160 else f"{payload[:160]}…"
-        click.echo(f"{fields['seq']:>7}  {fields['ts']}  {fields['type']:<18}  {shown}")
+        tell(f"{fields['seq']:>7}  {fields['ts']}  {fields['type']:<18}  {shown}")
 
 
 @command.command("show")
 @click.argument("job")
 def show_command(*, job: str) -> None:
-    """Tell the story of one JOB, and print its answer."""
+    """Show what happened to one JOB, and print its answer."""
     path = _journal_path()
     recorded = read_lines_about(path, [job, answer_entry_id(JobId(job))], REAL_DISK)
     if not recorded:
-        raise error(Code.E_JOB_NOT_FOUND, f"{path} has no line about {job!r}.")
+        raise error(Code.E_JOB_NOT_FOUND, f"{path} has no entry about {job!r}.")
     for line in recorded:
-        click.echo(f"{line.seq:>7}  {line.ts}  {describe_event(line.event)}")
+        tell(f"{line.seq:>7}  {line.ts}  {describe_event(line.event)}")
     answers = [line.event for line in recorded if isinstance(line.event, JobCompleted | JobFailed)]
     text = _text_of(answers[-1]) if answers else ""
     if text:
-        click.echo(f"\n{text}")
+        tell(f"\n{text}")
 
 
 def _text_of(end: JobCompleted | JobFailed) -> str:
@@ -90,5 +91,5 @@ def _text_of(end: JobCompleted | JobFailed) -> str:
 def _journal_path() -> Path:
     path = load_settings().state_dir / JOURNAL_NAME
     if not path.exists():
-        raise error(Code.E_CONFIG, f"There is no journal at {path}.", next_step="`fairlead up` begins one.")
+        raise error(Code.E_CONFIG, f"There is no journal at {path}.", next_step="`fairlead up` creates one.")
     return path

@@ -1,5 +1,6 @@
 """`fairlead`: the table of commands, and the one place that prints errors and chooses the exit code."""
 
+import os
 import sys
 from importlib import import_module
 from typing import Any, Final
@@ -14,11 +15,17 @@ EXIT_LOCKED: Final = 75
 """systemd does not restart on these two: `RestartPreventExitStatus=75 78`."""
 
 _COMMANDS: Final = {
-    "up": ("fairlead.cli.up", "Start Fairlead: serve every channel that is turned on."),
+    "up": ("fairlead.cli.up", "Start Fairlead with every channel that is turned on."),
     "chat": ("fairlead.cli.chat", "Talk to an agent in this terminal."),
-    "init": ("fairlead.cli.init", "Turn on Discord: ask for the token, find out the rest, write .env."),
+    "init": (
+        "fairlead.cli.init",
+        "Set up Discord: ask for the bot's token, look up the rest, write the settings file.",
+    ),
     "doctor": ("fairlead.cli.doctor", "Check settings, files and agents, and say what to do."),
-    "journal": ("fairlead.cli.journal", "Look into the journal: verify, tail, show."),
+    "agent": ("fairlead.cli.agent", "Add, update and remove agents that speak the Agent Client Protocol."),
+    "journal": ("fairlead.cli.journal", "Inspect the journal: verify, tail, show."),
+    "restore": ("fairlead.cli.restore", "Restore an older copy of the journal."),
+    "completion": ("fairlead.cli.completion", "Install completion for bash, zsh or fish."),
 }
 
 
@@ -39,18 +46,26 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
+        from fairlead.cli.output import tell
         from fairlead.errors import Code, FairleadError
         from fairlead.render.errors import error_sentence
 
         try:
             return super().invoke(ctx)
         except FairleadError as fault:
-            click.echo(f"fairlead: {error_sentence(fault)}", err=True)
+            tell(f"fairlead: {error_sentence(fault)}", err=True)
             codes = {Code.E_STATE_LOCKED: EXIT_LOCKED, Code.E_CONFIG: EXIT_CONFIG, Code.E_JOURNAL_BROKEN: EXIT_CONFIG}
             sys.exit(codes.get(fault.code, EXIT_FAILED))
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="fairlead")
-def main() -> None:
-    """Fairlead leads every chat conversation to its own coding-agent session on your own machine."""
+@click.option(
+    "--env-file",
+    type=click.Path(dir_okay=False),
+    help="Read the settings from this file (default: FAIRLEAD_ENV_FILE, else ~/.config/fairlead/.env).",
+)
+def main(*, env_file: str | None) -> None:
+    """Run coding agents on your own machine from Discord, the terminal or HTTP."""
+    if env_file is not None:
+        os.environ["FAIRLEAD_ENV_FILE"] = os.path.abspath(env_file)  # noqa: PTH100 - a link stays a link

@@ -4,15 +4,30 @@ import asyncio
 import contextlib
 import signal
 import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import click
+import msgspec
 
 from fairlead.app import Daemon, run_daemon
+from fairlead.channels.terminal.options import ChatOptions
+from fairlead.cli.background import ask_to_make_way, serve_while_needed, unfinished_jobs
+from fairlead.cli.chat import chat_options, chat_with, join_running
+from fairlead.cli.example_project import make_example
 from fairlead.cli.health import check_all, describe_health
+from fairlead.cli.output import tell
+from fairlead.cli.settings_report import load_and_report
+from fairlead.errors import Code, FairleadError
+from fairlead.kit.addresses import leaves_loopback
+from fairlead.kit.process_hiding import hide_process
 from fairlead.kit.tasks import OwnedTasks
-from fairlead.settings import load_settings
+from fairlead.render.errors import error_sentence
+from fairlead.settings import OPEN_HTTP_ADVICE, Settings, load_settings
 
+NO_ROOM_RETRY_SEC = 5.0
+LOOK_SEC = 0.25
+MAKES_WAY = "Another Fairlead runs here, for chats. This one replaces it when its jobs are done; Ctrl-C stops waiting."
 CHECKS_BEFORE_CHAT_SEC = 1.0
 """How long the chat waits for the agents' self-checks before it takes the screen; channels are served meanwhile."""
 
@@ -20,27 +35,49 @@ _STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
 @click.command()
-@click.option("--no-chat", is_flag=True, help="Only serve, even with a terminal.")
-def command(*, no_chat: bool) -> None:
-    """Start Fairlead: serve every channel that is turned on, until it is told to stop."""
+@click.option("--no-chat", is_flag=True, help="Do not open a chat in this terminal.")
+@click.option("--example", is_flag=True, help="Chat in a small example project if there is no project yet.")
+@click.option("--while-needed", type=int, hidden=True, help="Internal: run for chats only; the pipe to report to.")
+def command(*, no_chat: bool, example: bool, while_needed: int | None) -> None:
+    """Start Fairlead with every channel that is turned on, until it is stopped."""
+    hide_process()  # an agent of the same user finds neither keys nor open files of this process
+    if while_needed is not None:
+        sys.exit(asyncio.run(serve_while_needed(load_settings(), while_needed)))
     interactive = sys.stdin.isatty() and sys.stdout.isatty() and not no_chat
-    sys.exit(asyncio.run(_up(interactive=interactive)))
+    settings = load_and_report()
+    options = chat_options(settings, example=str(make_example()) if example and interactive else "")
+    try:
+        sys.exit(asyncio.run(_up(settings, options if interactive else None)))
+    except FairleadError as fault:
+        if fault.code is not Code.E_STATE_LOCKED or not interactive:
+            raise
+    tell("Fairlead is already running; this chat connects to it. Leaving the chat does not stop it.")
+    sys.exit(asyncio.run(join_running(settings, options)))
 
 
-async def _up(*, interactive: bool) -> int:
-    settings = load_settings()
+async def _up(settings: Settings, chat: ChatOptions | None) -> int:
+    """Without options there is no chat."""
+    interactive = chat is not None
     stop = _stop_on_signals()
-    async with run_daemon(settings, echo_warnings=not interactive) as daemon, OwnedTasks("up") as tasks:
+    async with AsyncExitStack() as stack:
+        daemon = await _start_when_there_is_room(settings, stack, stop, echo_warnings=not interactive)
+        if daemon is None:
+            return 0
+        tasks = await stack.enter_async_context(OwnedTasks("up"))
         for line in welcome(daemon):
-            click.echo(line)
+            tell(line)
         checks = tasks.start(_tell_of_agents(daemon), name="checks")
         if interactive:
             await asyncio.wait({checks}, timeout=CHECKS_BEFORE_CHAT_SEC)
             checks.cancel()
-        chat = tasks.start(_chat(daemon), name="chat") if interactive and daemon.http_url else None
-        ends: set[asyncio.Future[object]] = {stop, daemon.broken, *((chat,) if chat is not None else ())}  # pyright: ignore[reportAssignmentType]
+        talk = None
+        if chat is not None and daemon.http_url:
+            talk = tasks.start(_chat_here(daemon, chat), name="chat")
+        ends: set[asyncio.Future[object]] = {stop, daemon.broken, *((talk,) if talk is not None else ())}  # pyright: ignore[reportAssignmentType]
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-        for task in (checks, chat):
+        if not stop.done() and not daemon.broken.done():
+            await _wait_for_others(daemon, stop)
+        for task in (checks, talk):
             if task is not None:
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
@@ -48,8 +85,49 @@ async def _up(*, interactive: bool) -> int:
         if daemon.broken.done():
             raise daemon.broken.result()
         _tell_what_is_waited_for(daemon)
-    click.echo("Stopped. Everything that was accepted is written.")
+    tell("Stopped. All accepted messages are saved.")
     return 0
+
+
+async def _start_when_there_is_room(
+    settings: Settings, stack: AsyncExitStack, stop: "asyncio.Future[None]", *, echo_warnings: bool
+) -> Daemon | None:
+    """While the disk is full, a start is tried again and again: a service that ended instead would stay down after
+    somebody made room. The same while a daemon for chats makes way. None if it was told to stop meanwhile."""
+    has_told = False
+    while not stop.done():
+        try:
+            return await stack.enter_async_context(run_daemon(settings, echo_warnings=echo_warnings))
+        except FairleadError as fault:
+            makes_way = fault.code is Code.E_STATE_LOCKED and ask_to_make_way(settings.state_dir)
+            if fault.code is not Code.E_DISK_FULL and not makes_way:
+                raise
+            if not has_told:
+                tell(MAKES_WAY if makes_way else f"fairlead: {error_sentence(fault)}", err=True)
+                has_told = True
+        await asyncio.wait({stop}, timeout=LOOK_SEC if makes_way else NO_ROOM_RETRY_SEC)
+    return None
+
+
+async def _chat_here(daemon: Daemon, chat: ChatOptions) -> int:
+    options = msgspec.structs.replace(chat, hosts_server=True)
+    return await chat_with(daemon.http_url, daemon.token, options, daemon.settings.state_dir)
+
+
+async def _wait_for_others(daemon: Daemon, stop: "asyncio.Future[None]") -> None:
+    """The chat here was left: leaving ends no job and no other chat. Ctrl-C does that."""
+    told = False
+    while not stop.done() and not daemon.broken.done():
+        jobs, chats = unfinished_jobs(daemon), daemon.count_clients()
+        if not jobs and not chats:
+            return
+        if not told:
+            told = True
+            tell(
+                f"Fairlead keeps running for now: {jobs} unfinished job(s), {chats} other connection(s). "
+                "It stops when they are done; Ctrl-C stops it immediately."
+            )
+        await asyncio.wait({stop, daemon.broken}, timeout=LOOK_SEC)
 
 
 def _tell_what_is_waited_for(daemon: Daemon) -> None:
@@ -59,15 +137,16 @@ def _tell_what_is_waited_for(daemon: Daemon) -> None:
     state = daemon.flow.ledger.state
     unfinished = len(state.running) + len(state.waiting)
     if unfinished:
-        time = f"{daemon.settings.drain_sec:.0f} s to finish; queued ones stay queued"
-        click.echo(f"Stopping: {unfinished} running job(s) have {time}. Ctrl-C ends them at once.")
+        time = f"{daemon.settings.drain_sec:.0f} s to finish; queued jobs stay queued"
+        tell(f"Stopping: {unfinished} running job(s) have {time}. Ctrl-C ends them immediately.")
 
 
 async def _tell_of_agents(daemon: Daemon) -> None:
     """Which agents are there and fit to work, as far as that can be told without a request to a model."""
     real = [runtime for name, runtime in daemon.runtimes.items() if name != "echo"]
     async for name, health in check_all(real):
-        click.echo(f"  {name:<9} {'ok' if health.ok else 'NO':<4} {describe_health(health)}")
+        state = "NO" if not health.ok else "warn" if health.needs_login else "ok"
+        tell(f"  {name:<9} {state:<4} {describe_health(health)}")
 
 
 def _stop_on_signals() -> "asyncio.Future[None]":
@@ -81,12 +160,14 @@ def _stop_on_signals() -> "asyncio.Future[None]":
 def welcome(daemon: Daemon) -> list[str]:
     """What is on, what is off, and how to turn it on."""
     settings, state = daemon.settings, daemon.flow.ledger.state
-    projects = [p for p in state.projects.values() if not p.disabled]
+    projects = [p for p in state.listed_projects() if not p.disabled]
     lines = [f"Fairlead is up. State in {_short(settings.state_dir)}."]
     real = [name for name in daemon.runtimes if name != "echo"]
     lines.append(f"  agents    on   {', '.join(real) or 'echo, which only repeats; install claude, codex or gemini'}")
     if daemon.http_url:
         lines.append(f"  HTTP      on   {daemon.http_url} (token in {_short(settings.state_dir / 'http-token')})")
+        if leaves_loopback(settings.http_host):
+            lines.append(f"  HTTP      warn Other machines can reach it at {settings.http_host}. {OPEN_HTTP_ADVICE}")
     else:
         lines.append("  HTTP      off  set FAIRLEAD_HTTP=1 to turn it on")
     lines.append("  terminal  on   `fairlead chat` in a project directory")
@@ -97,21 +178,10 @@ def welcome(daemon: Daemon) -> list[str]:
     if projects:
         lines.append(f"  projects  {len(projects):<4} {', '.join(p.name for p in projects[:8])}")
     else:
-        lines.append("  projects  0    set PROJECTS or FAIRLEAD_PROJECT_ROOT, or say /project add PATH")
+        lines.append("  projects  0    set PROJECTS or FAIRLEAD_PROJECT_ROOT, or use /project add PATH")
     return [*lines, *(f"  note: {note}" for note in daemon.notes)]
 
 
 def _short(path: Path) -> str:
     """With ~ for the home directory, as people write it."""
     return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
-
-
-async def _chat(daemon: Daemon) -> int:
-    from fairlead.channels.terminal.options import ChatOptions
-    from fairlead.cli.chat import chat_with
-
-    settings = daemon.settings
-    here = ChatOptions(
-        user=settings.terminal_user, directory=str(Path.cwd()), history=settings.state_dir / "chat-history"
-    )
-    return await chat_with(daemon.http_url, daemon.token, here)

@@ -1,0 +1,135 @@
+"""The interface between the flow and the runtimes of agents: what the flow calls, and what it is told. Part of `ports`,
+where everybody imports it from. Nothing is implemented here."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+from fairlead.core.engine import (
+    AgentInitiated,
+    AgentInstruction,
+    AgentOption,
+    EngineEvent,
+    Invocation,
+    SlashCommand,
+)
+from fairlead.core.ids import ResumeKey
+
+
+class RuntimeCapabilities(msgspec.Struct, frozen=True, kw_only=True):
+    """What a runtime can do beyond running a turn. Everything defaults to no."""
+
+    permissions: bool = False
+    questions: bool = False
+    refusal_words: bool = False
+    """An agent that is refused hears why, and goes on with that."""
+    interrupt: bool = False
+    images: bool = False
+    models: bool = False
+    modes: bool = False
+    agent_turns: bool = False
+    second_attempt: bool = False
+    bounded_turns: bool = True
+    steering: bool = False
+    """The agent takes further words into a turn that runs."""
+    forks: bool = False
+    """The agent can begin another session with all that was said in this one."""
+    prepares: bool = False
+    """An agent can be started before its first prompt."""
+    commands: bool = False
+    """The agent may have slash commands of its own; `AgentInfo` lists those that it has told of so far."""
+    gets_ready: bool = False
+    """A turn's stream begins with Ready, and until then the runtime changes nothing that anybody could see: so the turn
+    may ask for Ready while its start is still being written to disk."""
+
+
+class JobLog(Protocol):
+    """Takes the raw output of an agent as it comes; the log itself redacts secrets and keeps to its size limit."""
+
+    def write(self, stream: Literal["stdout", "stderr"], data: bytes) -> None: ...
+
+    def close(self) -> None: ...
+
+
+JobLogs: TypeAlias = Callable[[str], JobLog]
+"""The log of a job, by its id."""
+
+
+AgentState = Literal["Created", "Active", "Prompting", "Closed"]
+
+
+class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """The process behind a session, as its runtime describes it."""
+
+    state: AgentState = "Closed"
+    model: str = ""
+    models: tuple[str, ...] = ()
+    mode: str = ""
+    modes: tuple[str, ...] = ()
+    context_used: int = 0
+    context_size: int = 0
+    options: tuple[AgentOption, ...] = ()
+    commands: tuple[SlashCommand, ...] = ()
+
+
+class AgentPreparation(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent that is started for a session which it does not belong to yet; `ticket` stands for that session's key
+    until then. With a `resume_key` the agent goes on with what it knows of the session."""
+
+    ticket: str
+    project_path: str
+    mark: str
+    args: tuple[str, ...] = ()
+    resume_key: ResumeKey | None = None
+
+
+class RuntimeHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """A runtime's self-check, made without a request to any model."""
+
+    ok: bool
+    program: str = ""
+    version: str = ""
+    notes: tuple[str, ...] = ()
+    needs_login: bool = False
+
+
+class Runtime(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def capabilities(self) -> RuntimeCapabilities: ...
+
+    def invoke(self, invocation: Invocation) -> AsyncIterator[EngineEvent]:
+        """One turn: a stream that ends with exactly one TurnEnded or TurnFailed. Closing it early ends the turn, and
+        returns only when nothing of it is left running."""
+        ...
+
+    async def prepare(self, preparation: AgentPreparation) -> None:
+        """Start an agent and its session, without a prompt; nothing where agents live for one turn. Raises the
+        FairleadError that the first turn would have failed with. `end_session(ticket, …)` ends it unused."""
+        ...
+
+    def adopt(self, ticket: str, session_key: str, generation: int) -> None:
+        """The prepared agent belongs to this session from now on; ignored if it is gone."""
+        ...
+
+    async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
+        """Pass a response, an interruption or a setting to the agent of this session; ignored when no agent runs,
+        except for a mode, which the session's next agent gets too. Raises E_MODE_UNAVAILABLE."""
+        ...
+
+    def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
+        """The events of turns that agents begin by themselves, for ever; ends at once where agents never do that."""
+        ...
+
+    def describe(self, session_key: str) -> AgentInfo: ...
+
+    async def end_session(self, session_key: str, how: Literal["stop", "kill"]) -> None: ...
+
+    async def check(self) -> RuntimeHealth: ...
+
+    async def aclose(self) -> None:
+        """End every process; nothing is left behind."""
+        ...
