@@ -53,6 +53,11 @@ class Fault(msgspec.Struct, eq=False):
         return cls("rate_limit", retry_after=retry_after, is_global=is_global)
 
     @classmethod
+    def ban(cls, retry_after: float) -> "Fault":
+        """Cloudflare before Discord: 429 with a page for people, and the wait in the header alone."""
+        return cls("ban", retry_after=retry_after)
+
+    @classmethod
     def redirect(cls, location: str) -> "Fault":
         return cls("redirect", location=location)
 

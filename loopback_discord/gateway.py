@@ -110,6 +110,7 @@ class Gateway:
         self.acks = True
         self.refuse_sockets = False
         self.buffer = 1000
+        self.late_guilds: set[int] = set()
         self.session_life_s = 180.0
         self.check: Callable[[Event], None] = lambda _event: None
         self.identifies: list[Identify] = []
@@ -246,6 +247,8 @@ class Gateway:
             "application": {"id": str(world.application.id), "flags": world.application.flags},
         })  # fmt: skip
         for guild in world.guilds.values():
+            if guild.id in self.late_guilds:
+                continue  # as in an outage: Discord sends it later, and messages from there may come before
             session.dispatch("GUILD_CREATE", world.guild_event(guild))
 
     def _resume(self, line: Line, data: dict[str, Any]) -> None:

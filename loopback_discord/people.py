@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import modals, posting, slash, threads, wire
 from .asked import Asked
+from .conversations import Conversation
 from .model import Allow, Attachment, Channel, Interaction, Message, Upload, User, walk_components
-from .places import Place
 from .routes_interactions import AUTOCOMPLETION, COMMAND, COMPONENT, SUBMISSION, metadata
 from .world import DM_TYPING, GUILD_TYPING, Event
 
@@ -37,24 +37,29 @@ class Person:
         return f"<@{self.id}>"
 
     @property
-    def dm(self) -> Place:
+    def dm(self) -> Conversation:
         """The direct messages between this person and the bot."""
-        return Place(self.server, self.server.world.open_dm(self.user))
+        return Conversation(self.server, self.server.world.open_dm(self.user))
 
     # messages
 
     def say(
-        self, place: Place, text: str = "", *, files: Sequence[Upload] = (), reply_to: Message | None = None
+        self,
+        conversation: Conversation,
+        text: str = "",
+        *,
+        files: Sequence[Upload] = (),
+        reply_to: Message | None = None,
     ) -> Message:
-        self._check_may_speak(place)
+        self._check_may_speak(conversation)
         body: dict[str, Any] = {"content": text, "nonce": str(self.server.world.snowflakes.next())}
         if reply_to:
             body["message_reference"] = {"channel_id": reply_to.channel_id, "message_id": reply_to.id}
-        return posting.post(self.server.world, place.channel, self.user, body, files)
+        return posting.post(self.server.world, conversation.channel, self.user, body, files)
 
-    def tell_bot(self, place: Place, text: str, **how: Any) -> Message:
+    def tell_bot(self, conversation: Conversation, text: str, **how: Any) -> Message:
         """`say` with a mention of the bot in front."""
-        return self.say(place, f"<@{self.server.world.bot.id}> {text}", **how)
+        return self.say(conversation, f"<@{self.server.world.bot.id}> {text}", **how)
 
     def edit(self, message: Message, text: str) -> None:
         assert message.author is self.user, f"{self} did not write that message"
@@ -75,37 +80,39 @@ class Person:
     def unreact(self, message: Message, emoji: str) -> None:
         posting.unreact(self.server.world, message, self.user, emoji)
 
-    def type(self, place: Place) -> None:
+    def type(self, conversation: Conversation) -> None:
         now = int(self.server.clock.now())
-        data = {"channel_id": str(place.id), "user_id": str(self.id), "timestamp": now}
-        self.server.world.publish_in(place.channel, "TYPING_START", data, (GUILD_TYPING, DM_TYPING))
+        data = {"channel_id": str(conversation.id), "user_id": str(self.id), "timestamp": now}
+        self.server.world.publish_in(conversation.channel, "TYPING_START", data, (GUILD_TYPING, DM_TYPING))
 
-    def begin_thread(self, place: Place, name: str, *, message: Message | None = None) -> Place:
-        thread = threads.begin(self.server.world, place.channel, self.user, name, message=message)
-        return Place(self.server, thread)
+    def begin_thread(self, conversation: Conversation, name: str, *, message: Message | None = None) -> Conversation:
+        thread = threads.begin(self.server.world, conversation.channel, self.user, name, message=message)
+        return Conversation(self.server, thread)
 
-    def _check_may_speak(self, place: Place) -> None:
-        channel = place.channel
-        assert not channel.deleted, f"{place} is deleted"
+    def _check_may_speak(self, conversation: Conversation) -> None:
+        channel = conversation.channel
+        assert not channel.deleted, f"{conversation} is deleted"
         assert channel.guild is None or self.id in channel.guild.members, f"{self} is not in that guild"
         locked = channel.thread is not None and channel.thread.locked
-        assert not locked or self.user is self.server.world.application.owner, f"{place} is locked"
+        assert not locked or self.user is self.server.world.application.owner, f"{conversation} is locked"
 
     # interactions
 
-    def slash(self, place: Place, path: str, /, **typed: Any) -> Asked:
-        """`person.slash(place, "project create", name="api")`; people, places and uploads may be values."""
-        command, chain = slash.offered(self.server.world.commands, place.channel, path)
-        values = {name: self._value(place, value) for name, value in typed.items()}
+    def slash(self, conversation: Conversation, path: str, /, **typed: Any) -> Asked:
+        """`person.slash(channel, "project create", name="api")`; people, conversations and uploads may be values."""
+        command, chain = slash.offered(self.server.world.commands, conversation.channel, path)
+        values = {name: self._value(conversation, value) for name, value in typed.items()}
         data = slash.interaction_data(command, chain, values)
-        resolved = self._resolved(place.channel, list(values.values()))
-        return self._ask(place.channel, COMMAND, data | ({"resolved": resolved} if resolved else {}))
+        resolved = self._resolved(conversation.channel, list(values.values()))
+        return self._ask(conversation.channel, COMMAND, data | ({"resolved": resolved} if resolved else {}))
 
-    def autocomplete(self, place: Place, path: str, focused: str, typed: str = "", /, **others: Any) -> Asked:
+    def autocomplete(
+        self, conversation: Conversation, path: str, focused: str, typed: str = "", /, **others: Any
+    ) -> Asked:
         """`typed` is what stands so far in the option `focused`."""
-        command, chain = slash.offered(self.server.world.commands, place.channel, path)
+        command, chain = slash.offered(self.server.world.commands, conversation.channel, path)
         data = slash.interaction_data(command, chain, {**others, focused: typed}, focused=focused)
-        return self._ask(place.channel, AUTOCOMPLETION, data)
+        return self._ask(conversation.channel, AUTOCOMPLETION, data)
 
     def click(self, message: Message, button: str) -> Asked:
         """`button` is a custom id or a label."""
@@ -143,14 +150,14 @@ class Person:
     def _touch(self, message: Message, data: dict[str, Any]) -> Asked:
         return self._ask(self.server.world.channels[message.channel_id], COMPONENT, data, message)
 
-    def _value(self, place: Place, value: Any) -> Any:
+    def _value(self, conversation: Conversation, value: Any) -> Any:
         """What the model knows for what the test has in hand."""
         if isinstance(value, Person):
             return value.user
-        if isinstance(value, Place):
+        if isinstance(value, Conversation):
             return value.channel
         if isinstance(value, Upload):
-            draft = Message(0, place.id, self.user, 0.0)
+            draft = Message(0, conversation.id, self.user, 0.0)
             return posting.keep(self.server.world, draft, value, {})
         return value
 

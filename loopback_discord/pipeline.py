@@ -107,6 +107,8 @@ class Pipeline:
             case "rate_limit":
                 scope = "global" if fault.is_global else "user"
                 return limited(Limited(fault.retry_after, scope=scope, headers={}))
+            case "ban":
+                return banned(fault.retry_after)
             case "redirect":
                 return web.Response(status=302, headers={"Location": fault.location})
             case "reset":
@@ -199,6 +201,13 @@ def rendered(reply: Reply, headers: dict[str, str]) -> web.Response:
         response = web.Response(status=reply.status, body=json.dumps(reply.body).encode(), headers=headers)
     response[BODY] = reply.body
     return response
+
+
+def banned(retry_after: float) -> web.Response:
+    """As Cloudflare answers: no `Via`, no JSON, and a server that says who it is."""
+    headers = {"Retry-After": str(int(retry_after)), "Server": "cloudflare"}
+    page = "<!doctype html><html><title>Access denied | discord.com used Cloudflare</title>Error 1015</html>"
+    return web.Response(status=429, text=page, content_type="text/html", headers=headers)
 
 
 def limit_body(limit: Limited) -> dict[str, Any]:

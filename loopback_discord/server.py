@@ -23,12 +23,12 @@ from . import (
 )
 from .board import Board
 from .clock import Clock
+from .conversations import Conversation
 from .faults import Faults
 from .gateway import Gateway
 from .model import Guild
 from .people import Person
 from .pipeline import PREFIX, Pipeline, Record, rendered
-from .places import Place
 from .ratelimits import RateLimits
 from .routing import Reply
 from .sockets import abort, abort_transport
@@ -95,7 +95,7 @@ class LoopbackDiscord:
     def token(self) -> str:
         return self.world.token
 
-    # people and places
+    # people and conversations
 
     @property
     def owner(self) -> Person:
@@ -111,13 +111,13 @@ class LoopbackDiscord:
     def guild(self, name: str = "harbour", *, locale: str = "en-US") -> Guild:
         return self.world.add_guild(name, locale=locale)
 
-    def text_channel(self, guild: Guild, name: str = "general", *, deny: int = 0) -> Place:
+    def text_channel(self, guild: Guild, name: str = "general", *, deny: int = 0) -> Conversation:
         channel = self.world.add_text_channel(guild, name)
         channel.denied = deny
-        return Place(self, channel)
+        return Conversation(self, channel)
 
-    def place(self, channel_id: int) -> Place:
-        return Place(self, self.world.channels[channel_id])
+    def conversation(self, channel_id: int) -> Conversation:
+        return Conversation(self, self.world.channels[channel_id])
 
     # what was seen
 

@@ -1,6 +1,7 @@
 """Structs of the model as Discord's JSON. Pure: whoever calls brings clock, base address and viewpoint."""
 
 import hashlib
+import re
 import struct
 from typing import Any
 from urllib.parse import quote
@@ -70,6 +71,7 @@ def features(guild: Guild) -> list[str]:
 
 
 def guild_json(guild: Guild) -> dict[str, Any]:
+    bot_id = next((member.user.id for member in guild.members.values() if member.user.bot), 0)
     return {
         "id": str(guild.id), "name": guild.name, "icon": None, "description": None, "home_header": None,
         "splash": None, "discovery_splash": None, "features": features(guild), "banner": None,
@@ -88,7 +90,8 @@ def guild_json(guild: Guild) -> dict[str, Any]:
         "emojis": [], "stickers": [], "incidents_data": None,
         "roles": [
             role_json(guild.id, "@everyone", Allow.PERSON, position=0, managed=False),
-            role_json(guild.bot_role_id, "bot", guild.bot_permissions, position=1, managed=True),
+            role_json(guild.bot_role_id, "bot", guild.bot_permissions, position=1, managed=True)
+            | {"tags": {"bot_id": str(bot_id)}},
         ],
     }  # fmt: skip
 
@@ -184,7 +187,8 @@ def message_json(message: Message, *, bot: User, cdn: str, clock: Clock) -> dict
         "content": message.content, "author": user_json(message.author),
         "attachments": [attachment_json(item, cdn, clock) for item in message.attachments],
         "embeds": [embed_json(embed) for embed in message.embeds], "components": message.components,
-        "mentions": [user_json(user) for user in message.mentions], "mention_roles": [],
+        "mentions": [user_json(user) for user in message.mentions],
+        "mention_roles": re.findall(r"<@&(\d+)>", str(message.content)),
         "mention_everyone": message.mention_everyone, "pinned": False, "tts": message.tts,
         "flags": message.flags,
         "timestamp": clock.iso(message.created_at),

@@ -66,7 +66,7 @@ class World:
     def bot(self) -> User:
         return self.application.bot
 
-    # people and places
+    # people and conversations
 
     def add_user(self, username: str, *, bot: bool = False, locale: str = "en-US") -> User:
         user = User(self.snowflakes.next(), username, global_name=username.title(), bot=bot, locale=locale)

@@ -34,10 +34,11 @@ class Weather(StrEnum):
     HANGS = "hangs, and arrives"
     HANGS_AND_IS_LOST = "hangs, and is lost"
     REFUSED_FOR_NOW = "refused for now"
+    BANNED = "banned until a time that the channel names"
     AWAY = "away"
 
 
-class Post(msgspec.Struct, frozen=True):
+class Post(msgspec.Struct, frozen=True, kw_only=True):
     """A message that people see."""
 
     message_id: str
@@ -51,6 +52,33 @@ class Post(msgspec.Struct, frozen=True):
     nonce: str = ""
 
 
+class SaidMessage(msgspec.Struct, frozen=True):
+    """A message that somebody wrote, whether or not a daemon listened."""
+
+    message_id: str
+    address: str
+    person: str
+    text: str
+
+
+class Marked(msgspec.Struct, frozen=True):
+    """A mark that was set on somebody's message."""
+
+    address: str
+    message_id: str
+    mark: str
+    at: float
+
+
+class NamedTime(msgspec.Struct, frozen=True):
+    """The channel said at `named_at` that it takes nothing before `until`."""
+
+    entry_id: str
+    named_at: float
+    until: float
+    life: int
+
+
 class ChannelHistory:
     """Everything that was ever posted. Message ids rise, those of people's own messages among them."""
 
@@ -58,7 +86,12 @@ class ChannelHistory:
         self.posts: list[Post] = []
         self.closed: set[str] = set()
         self.threads: dict[str, str] = {}
+        self.said: list[SaidMessage] = []
+        self.marks: list[Marked] = []
+        self.life = 0
+        self.named_times: dict[str, NamedTime] = {}
         self.on_post: Callable[[Post], None] | None = None
+        self.on_impatience: Callable[[OutgoingMessage], None] | None = None
         self._last_id = 1000
 
     def new_message_id(self) -> str:
@@ -85,6 +118,30 @@ class ChannelHistory:
         if self.on_post is not None:
             self.on_post(post)
         return post
+
+    def say(self, address: str, person: str, text: str) -> SaidMessage:
+        self.said.append(SaidMessage(self.new_message_id(), address, person, text))
+        return self.said[-1]
+
+    def next_said(self, address: str, since: int) -> SaidMessage | None:
+        return next((s for s in self.said if s.address == address and int(s.message_id) > since), None)
+
+    def last_said(self, address: str) -> int:
+        return max((int(s.message_id) for s in self.said if s.address == address), default=0)
+
+    def mark(self, address: str, message_id: str, mark: str, now: float) -> None:
+        self.marks.append(Marked(address, message_id, mark, now))
+
+    def name_time(self, outgoing: OutgoingMessage, now: float, until: float) -> None:
+        """A caller that tries again before this time violates the wait, in this life or a later one."""
+        self.named_times[outgoing.nonce] = NamedTime(outgoing.entry_id, now, until, self.life)
+
+    def is_named_time_over(self, nonce: str, now: float) -> bool:
+        return nonce not in self.named_times or now >= self.named_times[nonce].until
+
+    def keep_times(self, is_known: Callable[[NamedTime], bool]) -> None:
+        """Those that a process cannot know any more are forgotten."""
+        self.named_times = {nonce: named for nonce, named in self.named_times.items() if is_known(named)}
 
     def grow(self, outgoing: OutgoingMessage) -> str:
         """A thread bears the id of the message it grew from; asked for again, it is there."""
@@ -118,12 +175,14 @@ class RecordingChannel:
         text_limit: int = 200,
         weather: Callable[[], Weather] | None = None,
         latency: Callable[[], float] | None = None,
+        ban_left: Callable[[], float] | None = None,
     ) -> None:
         self.history = history
         self._name = name
         self._text_limit = text_limit
         self._weather = weather or (lambda: Weather.FAIR)
         self._latency = latency or (lambda: 0.05)
+        self._ban_left = ban_left or (lambda: 3600.0)
         self._is_unplugged = False
 
     @property
@@ -151,6 +210,7 @@ class RecordingChannel:
         if weather is Weather.AWAY:
             raise ChannelAway(self.name)
         await asyncio.sleep(self._latency())
+        self._check_named_time(outgoing)
         self._refuse(outgoing, weather)
         made = "" if weather in {Weather.LOST_ON_THE_WAY, Weather.HANGS_AND_IS_LOST} else self._make_post(outgoing)
         if weather in {Weather.HANGS, Weather.HANGS_AND_IS_LOST}:
@@ -166,6 +226,21 @@ class RecordingChannel:
             raise DeliveryImpossible(Code.E_THREAD_ACCESS_FAILED, "the conversation is gone")
         if weather is Weather.REFUSED_FOR_NOW:
             raise DeliveryLater(Code.E_DISCORD_RATE_LIMIT, 2.0, must_wait=True)
+        if weather is Weather.BANNED:
+            self._ban(outgoing)
+
+    def _ban(self, outgoing: OutgoingMessage) -> None:
+        """Names the time until which nothing is taken."""
+        left = self._ban_left()
+        now = asyncio.get_running_loop().time()
+        self.history.name_time(outgoing, now, now + left)
+        raise DeliveryLater(Code.E_DISCORD_RATE_LIMIT, left, must_wait=True)
+
+    def _check_named_time(self, outgoing: OutgoingMessage) -> None:
+        """Reports an attempt that does not wait for the time which was named to it."""
+        is_over = self.history.is_named_time_over(outgoing.nonce, asyncio.get_running_loop().time())
+        if not is_over and not self._is_unplugged and self.history.on_impatience is not None:
+            self.history.on_impatience(outgoing)
 
     def _make_post(self, outgoing: OutgoingMessage) -> str:
         if self._is_unplugged:
@@ -179,6 +254,9 @@ class RecordingChannel:
         await asyncio.sleep(self._latency())
         if self._is_unplugged or weather is Weather.AWAY:
             raise ChannelAway(self.name)
+        self._check_named_time(outgoing)
+        if weather is Weather.BANNED:
+            self._ban(outgoing)
         if weather is not Weather.FAIR:
             raise DeliveryLater(Code.E_DISCORD_RATE_LIMIT, 2.0, must_wait=True)
         if outgoing.thread_name:

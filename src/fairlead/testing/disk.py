@@ -2,7 +2,8 @@
 
 Implements kit's Disk in memory. It fills up, takes less than it was given, and fails to sync, when told to.
 
-1. A file's bytes are durable after `sync`; before that, a crash keeps any beginning of what was done to it.
+1. A file's bytes are durable after `sync`; before that, a crash keeps any beginning of what was done to it, or, since
+   pages reach the disk in any order, all of its length with some of the new sectors zeros.
 2. A name is durable after `sync_directory`; before that, a crash keeps any beginning of what was done to the names.
    Each name appears, moves or goes whole.
 3. Rules 1 and 2 know nothing of each other: a name may survive without its bytes.
@@ -24,6 +25,11 @@ from fairlead.kit.files import PRIVATE_DIRECTORY, PRIVATE_FILE, Handle
 
 _ZERO_TAILS: Final = 0.1
 """How often a file grows before its bytes arrive, so that a crash leaves zeros: file systems do that."""
+
+_OUT_OF_ORDER: Final = 0.5
+"""How often the sectors of unsynced bytes come to disk in any order."""
+
+_SECTOR: Final = 512
 
 
 class _Append(msgspec.Struct, frozen=True):
@@ -55,6 +61,10 @@ class _File:
         self.pending = [_Append(bytes(len(c.data))) if isinstance(c, _Append) else c for c in self.pending]
 
     def after_power_loss(self, rng: Random) -> "_File":
+        if self.pending and rng.random() < _OUT_OF_ORDER:
+            kept = bytearray(self.content)
+            _lose_sectors(kept, self._count_untouched(), rng)
+            return _File(bytes(kept), mode=self.mode)
         kept = bytearray(self.durable)
         done = rng.randint(0, len(self.pending))
         for change in self.pending[:done]:
@@ -66,11 +76,24 @@ class _File:
             kept += last.data[:whole] + bytes(zeros)
         return _File(bytes(kept), mode=self.mode)
 
+    def _count_untouched(self) -> int:
+        """How many of the durable bytes no pending change has cut off."""
+        return min([len(self.durable), *(change.size for change in self.pending if isinstance(change, _Cut))])
+
     def after_death(self) -> "_File":
         copy = _File(bytes(self.durable), mode=self.mode)
         for change in self.pending:
             copy.do(change)
         return copy
+
+
+def _lose_sectors(kept: bytearray, durable: int, rng: Random) -> None:
+    """Some of the sectors behind the durable bytes never arrived: they are zeros. The sector that holds the last
+    durable byte keeps what it held."""
+    for sector in range(durable // _SECTOR, -(-len(kept) // _SECTOR)):
+        if rng.random() < 0.5:
+            begin, end = max(durable, sector * _SECTOR), min(len(kept), (sector + 1) * _SECTOR)
+            kept[begin:end] = bytes(end - begin)
 
 
 def _change(content: bytearray, change: _Append | _Cut) -> None:
@@ -153,7 +176,7 @@ class SimulatedDisk:
     # --- faults ------------------------------------------------------------------------------------------------
 
     def fail_sync(self, *, after: int = 0) -> None:
-        """After so many more that work, one sync of a file fails."""
+        """One sync of a file fails, after `after` more that work."""
         self._failing_sync = self.syncs + after
 
     def crash(self, rng: Random, *, power_lost: bool = True) -> "SimulatedDisk":
@@ -167,6 +190,12 @@ class SimulatedDisk:
         """The bytes of this file that are certain to survive the next crash; for the judge, not for the store."""
         node = self._durable_node(path)
         return bytes(node.durable) if isinstance(node, _File) else b""
+
+    def flip_bit(self, path: Path, at: int, bit: int) -> None:
+        """Rot: a durable byte is another one from now on."""
+        file = self._file_at(path)
+        file.durable[at] ^= 1 << bit
+        file.content[at] ^= 1 << bit
 
     @property
     def used_bytes(self) -> int:
@@ -245,6 +274,11 @@ class SimulatedDisk:
         self._operate()
         if isinstance(self._node(path), _Directory):
             raise _fault(errno.EISDIR, path)
+        self._directory(path.parent).do(_Named(path.name, None))
+
+    def remove_tree(self, path: Path) -> None:
+        self._operate()
+        self._node(path)
         self._directory(path.parent).do(_Named(path.name, None))
 
     def mkdir(self, path: Path, mode: int = PRIVATE_DIRECTORY) -> None:

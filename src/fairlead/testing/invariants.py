@@ -12,7 +12,7 @@ from fairlead.core import events as e
 from fairlead.core.fold import apply
 from fairlead.core.ids import ConversationAddress, EntryId, MessageId
 from fairlead.core.state import State
-from fairlead.errors import FairleadError
+from fairlead.errors import Code, FairleadError
 from fairlead.kit.files import read_if_there
 from fairlead.store import lines
 from fairlead.store.history import find_named_lines, read_lines_about
@@ -21,6 +21,8 @@ from fairlead.store.name_index import Unindexable, names_in
 from fairlead.store.reader import find_finished_end
 from fairlead.store.verification import Verdict, verify
 from fairlead.testing.disk import SimulatedDisk
+from fairlead.testing.mark_invariants import judge_marks, judge_said
+from fairlead.testing.time_invariants import judge_patience, judge_repeats, judge_retention, judge_unfetched
 from fairlead.testing.world import JOURNAL, STATE, World
 
 _ENDS = (e.JobCompleted, e.JobFailed, e.JobCancelled, e.JobMarkedUnknownAfterCrash)
@@ -37,7 +39,13 @@ def judge(world: World) -> None:
     _every_job_ends_once_and_owes(world, facts)
     _starts_are_first_in_first_out(world, facts)
     _deliveries_are_once_and_in_order(world, facts)
+    judge_patience(world, facts)
+    judge_repeats(world, facts)
+    judge_marks(world, facts)
+    judge_said(world, facts)
     _hand_edits_are_taken_over(world, facts)
+    _started_agents_belong_to_somebody(world, facts)
+    _only_bounded_turns_run_out_of_time(world, facts)
     judge_index(world, world.disk)
     _state_is_the_fold(world, facts)
 
@@ -53,7 +61,12 @@ def _facts(world: World) -> list[lines.JournalLine] | None:
         world.accuse(f"the journal does not pass: {' '.join(verdict.lines)}")
         return None
     durable = world.disk.durable_bytes(JOURNAL)
-    return [lines.decoder.decode(raw) for raw in durable[: durable.rfind(b"\n") + 1].splitlines()]
+    try:
+        return [lines.decoder.decode(raw) for raw in durable[: durable.rfind(b"\n") + 1].splitlines()]
+    except lines.UNREADABLE as torn:
+        # Only a world that ended early, and was accused for it, may have a torn tail.
+        world.accuse(f"the journal holds bytes that are no line: {torn}")
+        return None
 
 
 def judge_snapshot(world: World, found: SimulatedDisk) -> None:
@@ -69,13 +82,14 @@ def judge_index(world: World, found: SimulatedDisk) -> None:
     """After a crash: whatever is left of the index, it finds the lines that the journal has, and no others."""
     try:
         _compare_index(world, found)
-    except (Unindexable, *lines.UNREADABLE) as broken:
+    except (Unindexable, FairleadError, *lines.UNREADABLE) as broken:
         world.accuse(f"the journal does not pass: {broken}")
 
 
 def _compare_index(world: World, found: SimulatedDisk) -> None:
     if not found.exists(JOURNAL):
         return
+    found = _without_torn_tail(found)
     durable = found.durable_bytes(JOURNAL)
     end = find_finished_end(found, JOURNAL, found.size_of(JOURNAL))
     for name in sorted(names_in(durable[: durable.rfind(b"\n") + 1])):
@@ -83,6 +97,16 @@ def _compare_index(world: World, found: SimulatedDisk) -> None:
         searched = find_named_lines(found, JOURNAL, frozenset({name}), (), [(0, end)])
         if through_index[: len(searched)] != [line.seq for line in searched]:
             world.accuse(f"the index finds other lines about {name} than the journal has")
+
+
+def _without_torn_tail(found: SimulatedDisk) -> SimulatedDisk:
+    copy = found.crash(Random(0), power_lost=False)
+    copy.capacity = None
+    try:
+        open_state(STATE, copy)
+    except FairleadError:
+        return found  # the next start will say why
+    return copy
 
 
 class _Cover(msgspec.Struct):
@@ -168,7 +192,7 @@ def _deliveries_are_once_and_in_order(world: World, facts: list[lines.JournalLin
             world.accuse(f"{address} saw answers twice or out of order: {_describe_pieces(wrong, order)}")
     for entry_id, plan in plans.items():
         shown = [p.text for p in world.history.posts if p.entry_id == entry_id]
-        whole = [piece.text for piece in plan.pieces]
+        whole = [piece.text for piece in plan.pieces if not piece.thread]
         if entry_id in given_up:
             whole = whole[: len(shown)]
         if sorted(set(shown)) != sorted(set(whole)):
@@ -189,8 +213,30 @@ def _hand_edits_are_taken_over(world: World, facts: list[lines.JournalLine]) -> 
         world.accuse(f"project {name}, which was added by hand, was not taken over")
 
 
+def _started_agents_belong_to_somebody(world: World, facts: list[lines.JournalLine]) -> None:
+    """An agent that was started before its thread serves its session or is ended; one that could not be started has
+    no thread."""
+    owed = (f.payload for f in facts if isinstance(f.payload, e.DeliveryOwed))
+    opened = {fact.opening.asked_by for fact in owed if fact.opening is not None}
+    for ticket in sorted(world.started_agents.failed):
+        if any(ticket.endswith(f"-{asked_by}") for asked_by in opened):
+            world.accuse(f"the agent of {ticket} could not be started, and a thread was made for it")
+    for agent in world.started_agents.alive_in(world.lives):
+        if agent.state == "ready":
+            world.accuse(f"the agent of {agent.ticket} was started, and belongs to nobody")
+
+
+def _only_bounded_turns_run_out_of_time(world: World, facts: list[lines.JournalLine]) -> None:
+    runtimes = {f.payload.job_id: f.payload.runtime for f in facts if isinstance(f.payload, e.JobStarted)}
+    configured = {f.payload.name for f in facts if isinstance(f.payload, e.AgentConfigured)}
+    for fact in facts:
+        timed_out = isinstance(fact.payload, e.JobFailed) and fact.payload.error_code == Code.E_CLI_TIMEOUT
+        if timed_out and runtimes.get(fact.payload.job_id) in configured:
+            world.accuse(f"{fact.payload.job_id} has no time limit, and one ended it")
+
+
 def _state_is_the_fold(world: World, facts: list[lines.JournalLine]) -> None:
-    """With the snapshot, without it, and folded by hand: three ways, one state. And the account adds up."""
+    """With the snapshot, without it, and folded by hand: three ways, one state. And the totals match."""
     folded = State()
     for fact in facts:
         apply(folded, fact.seq, fact.ts, fact.payload)
@@ -202,6 +248,8 @@ def _state_is_the_fold(world: World, facts: list[lines.JournalLine]) -> None:
     for how, found in opened.items():
         if msgspec.to_builtins(found.state) != msgspec.to_builtins(folded):
             world.accuse(f"a start {how} snapshot gives another state than the journal")
+    judge_unfetched(world, facts, folded)
+    judge_retention(world, facts, folded)
     account, live = folded.account, sum(folded.live_counts().values())
     if account.received != account.settled_total + live:
-        world.accuse(f"the account does not add up: {account}, {live} live")
+        world.accuse(f"the totals do not match: {account}, {live} live")

@@ -1,4 +1,4 @@
-"""The people, clients and mishaps of the simulator. Each does what its own seed says, life after life."""
+"""The people and clients of the simulator. Each does what its own seed says, life after life."""
 
 import asyncio
 from random import Random
@@ -9,8 +9,9 @@ from fairlead.core.inbound import Inbound
 from fairlead.core.job_states import RETRYABLE
 from fairlead.core.questions import RespondToQuestion
 from fairlead.core.requests import Caller, Cancel, Request, Reset, Retry
-from fairlead.errors import Code, FairleadError
-from fairlead.testing.world import Actor, Life, Promise, SimulatedPlace, World
+from fairlead.errors import FairleadError
+from fairlead.testing.mishaps import Mishaps
+from fairlead.testing.world import LEAVES_NOTHING, Actor, Life, Participant, Promise, World
 
 _ORDERS: Final = (
     "/slow 1",
@@ -27,51 +28,61 @@ _ORDERS: Final = (
     "/usage 10 5 0.01",
     "/hang",
 )
-_LEAVES_NOTHING: Final = frozenset({Code.E_DISK_FULL, Code.E_SHUTDOWN, Code.E_JOURNAL_BROKEN})
 
 
 class Talker:
-    """Sends messages in one place. What was under way when the power went is sent again, as a channel's catch-up
+    """Sends messages in one conversation. What was under way when the power went is sent again, as a channel's catch-up
     does; now and then a message comes twice, or twice at once."""
 
     has_plans = True
 
-    def __init__(self, world: World, place: SimulatedPlace, *, messages: int) -> None:
-        self._random = Random(f"{world.seed}/{place.conversation.address}/{place.person}")
-        self._place = place
-        self._left = [self._message(world, number) for number in range(messages)]
+    def __init__(self, world: World, participant: Participant, *, messages: int, pause: float = 20.0) -> None:
+        self._random = Random(f"{world.seed}/{participant.conversation.address}/{participant.person}")
+        self._participant = participant
+        self._pause = pause
+        self._left = [self._message(number) for number in range(messages)]
+        self._message_id = ""
 
-    def _message(self, world: World, number: int) -> tuple[float, str, str]:
+    def _message(self, number: int) -> tuple[float, str]:
         orders = self._random.sample(_ORDERS, k=self._random.choice((0, 0, 1, 1, 2)))
-        words = self._random.choice(("ok", f"word {number} of {self._place.person}"))
-        return self._random.expovariate(1 / 20), world.history.new_message_id(), "\n".join((words, *orders))
+        words = self._random.choice(("ok", f"word {number} of {self._participant.person}"))
+        return self._random.expovariate(1 / self._pause), "\n".join((words, *orders))
 
     async def act(self, world: World, life: Life) -> None:
         while self._left:
-            wait, message_id, text = self._left[0]
+            wait, text = self._left[0]
             await asyncio.sleep(wait)
+            self._message_id = self._message_id or self._new_message_id(world)
             copies = self._random.choice((1, 1, 1, 2))
-            together = [self._send(world, life, message_id, text) for _ in range(copies)]
+            together = [self._send(world, life, self._message_id, text) for _ in range(copies)]
             was_taken = all(await asyncio.gather(*together))
             if was_taken:
                 self._left.pop(0)
+                self._message_id = ""
+
+    def _new_message_id(self, world: World) -> str:
+        """A client that fetches names its messages by keys of its own, which do not rise."""
+        number = world.history.new_message_id()
+        return number if self._participant.conversation.channel == "chat" else f"key-{number}"
 
     async def _send(self, world: World, life: Life, message_id: str, text: str) -> bool:
         inbound = Inbound(
-            conversation=self._place.conversation,
-            session_key=self._place.session_key,
+            conversation=self._participant.conversation,
+            session_key=self._participant.session_key,
             message_id=MessageId(message_id),
-            person=self._place.person,
+            person=self._participant.person,
             text=text,
         )
         try:
             receipt = await life.gate.submit(inbound)
         except FairleadError as refusal:
-            if refusal.code in _LEAVES_NOTHING:
+            if refusal.code in LEAVES_NOTHING:
                 return False
-            world.promise(Promise(self._place.conversation.address, message_id, refusal=refusal.code))
+            life.mark_refused(inbound.conversation, inbound.message_id)
+            world.promise(Promise(self._participant.conversation.address, message_id, refusal=refusal.code))
             return True
-        world.promise(Promise(self._place.conversation.address, message_id, receipt.job_id))
+        world.sent.append((world.loop.time(), inbound))
+        world.promise(Promise(self._participant.conversation.address, message_id, receipt.job_id))
         return True
 
 
@@ -80,13 +91,14 @@ class Clicker:
 
     has_plans = False
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, pause: float = 15.0) -> None:
         self._random = Random(f"{world.seed}/clicker")
+        self._pause = pause
         self._seen = 0
 
     async def act(self, world: World, life: Life) -> None:
         while True:
-            await asyncio.sleep(self._random.expovariate(1 / 15))
+            await asyncio.sleep(self._random.expovariate(1 / self._pause))
             asked = [p.question_id for p in world.history.posts[self._seen :] if p.question_id]
             self._seen = len(world.history.posts)
             for question_id in asked:
@@ -98,7 +110,7 @@ class Clicker:
         verdict = self._random.choice(("allow", "deny"))
         response = RespondToQuestion(
             question_id=question_id,
-            person=world.random.choice(world.places).person,
+            person=world.random.choice(world.participants).person,
             verdict=verdict,
             chosen={"Which?": "red"},
         )
@@ -123,10 +135,10 @@ class Meddler:
         while self._left > 0:
             await asyncio.sleep(self._random.expovariate(1 / 40))
             self._left -= 1
-            place = self._random.choice(world.places)
+            participant = self._random.choice(world.participants)
             request = self._request(life)
             copies = self._random.choice((1, 1, 2))
-            await asyncio.gather(*(self._ask(world, life, place, request) for _ in range(copies)))
+            await asyncio.gather(*(self._ask(world, life, participant, request) for _ in range(copies)))
 
     def _request(self, life: Life) -> Request:
         jobs = life.state.jobs.values()
@@ -139,14 +151,16 @@ class Meddler:
             return Cancel(self._random.choice((*alive, "")))
         return Reset()
 
-    async def _ask(self, world: World, life: Life, place: SimulatedPlace, request: Request) -> None:
+    async def _ask(self, world: World, life: Life, participant: Participant, request: Request) -> None:
         try:
-            caller = Caller(person=place.person, conversation=place.conversation, session_key=place.session_key)
+            caller = Caller(
+                person=participant.person, conversation=participant.conversation, session_key=participant.session_key
+            )
             reply = await life.gate.command(request, caller)
         except FairleadError as refusal:
-            world.tell(f"{place.person} asked for {request}: {refusal.code}")
+            world.tell(f"{participant.person} asked for {request}: {refusal.code}")
         else:
-            world.tell(f"{place.person} asked for {request}: {reply}")
+            world.tell(f"{participant.person} asked for {request}: {reply}")
 
 
 class Fetcher:
@@ -154,56 +168,21 @@ class Fetcher:
 
     has_plans = False
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, pause: float = 30.0) -> None:
         self._random = Random(f"{world.seed}/fetcher")
-        self._place = world.places[-1]
+        self._pause = pause
+        self._participant = world.participants[-1]
 
     async def act(self, world: World, life: Life) -> None:
         while True:
-            await asyncio.sleep(self._random.expovariate(1 / 30))
-            for job_id in life.view.unfetched_jobs(self._place.conversation):
+            await asyncio.sleep(min(self._random.expovariate(1 / self._pause), 3 * self._pause))
+            for job_id in life.view.unfetched_jobs(self._participant.conversation):
                 view = await life.view.job(job_id)
-                world.tell(f"{self._place.person} fetched {job_id}: {view.state}")
+                world.tell(f"{self._participant.person} fetched {job_id}: {view.state}")
                 await life.gate.acknowledge(job_id)
-
-
-class Mishaps:
-    """Rough weather, a channel that goes away, a disk that fills up, a wall clock that is set back. It all passes."""
-
-    has_plans = True
-
-    def __init__(self, world: World) -> None:
-        self._random = Random(f"{world.seed}/mishaps")
-        self._left = self._random.choice((0, 1, 3))
-
-    async def act(self, world: World, life: Life) -> None:
-        while self._left > 0:
-            self._left -= 1
-            await asyncio.sleep(self._random.expovariate(1 / 30))
-            await self._random.choice((self._rough, self._away, self._full))(world, life)
-
-    async def _rough(self, world: World, _life: Life) -> None:
-        world.tell("the network is rough")
-        world.roughness = 0.4
-        await asyncio.sleep(self._random.uniform(5, 300))
-        world.roughness = 0.0
-
-    async def _away(self, world: World, life: Life) -> None:
-        world.tell("the channel is away")
-        world.is_away = True
-        await asyncio.sleep(self._random.uniform(5, 900))
-        world.is_away = False
-        life.gate.came_back("chat")
-
-    async def _full(self, world: World, _life: Life) -> None:
-        world.tell("the disk is nearly full")
-        world.disk.capacity = world.disk.used_bytes + self._random.randint(0, 2000)
-        await asyncio.sleep(self._random.uniform(1, 60))
-        world.disk.capacity = None
-        world.tell("the disk has space again")
 
 
 def everybody(world: World) -> list[Actor]:
     """The usual company. Their number and zeal come from the world's seed."""
-    talkers = [Talker(world, place, messages=world.random.randint(0, 6)) for place in world.places]
+    talkers = [Talker(world, participant, messages=world.random.randint(0, 6)) for participant in world.participants]
     return [*talkers, Clicker(world), Meddler(world, deeds=world.random.randint(0, 6)), Fetcher(world), Mishaps(world)]

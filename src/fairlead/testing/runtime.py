@@ -23,14 +23,14 @@ from fairlead.core.engine import (
     TurnEnded,
     TurnFailed,
 )
-from fairlead.ports import AgentInfo, RuntimeCapabilities, RuntimeHealth
+from fairlead.ports import AgentInfo, AgentPreparation, RuntimeCapabilities, RuntimeHealth
 from fairlead.runtimes.echo import EchoRuntime
 
 Script = Callable[[Invocation, int], str]
 """What to play for this invocation, which is the n-th of its job: a prompt in the language of the echo agent."""
 
 
-class Invoked(msgspec.Struct):
+class Invoked(msgspec.Struct, kw_only=True):
     """One invocation, as the agent saw it. `ended` stays empty if the stream was closed or the power went."""
 
     job_id: str
@@ -164,6 +164,12 @@ class ScriptedRuntime:
                 self._log.end(invoked)
             case _:
                 pass
+
+    async def prepare(self, preparation: AgentPreparation) -> None:
+        """Nothing: the agent starts with its first turn."""
+
+    def adopt(self, ticket: str, session_key: str, generation: int) -> None:
+        """Nothing was prepared."""
 
     async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
         if isinstance(instruction, Response) and not self._is_unplugged and session_key in self._job_of:

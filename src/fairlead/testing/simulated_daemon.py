@@ -3,6 +3,10 @@
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
+from fairlead.core.agents import ConfiguredAgent
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.decide.agents import ConfigureAgent
+from fairlead.core.ids import MessageId
 from fairlead.core.state import State
 from fairlead.errors import FairleadError
 from fairlead.flow.assembly import Flow
@@ -43,6 +47,20 @@ class SimulatedDaemon:
     @property
     def state(self) -> State:
         return self.flow.ledger.state
+
+    @property
+    def is_chat_busy(self) -> bool:
+        return self._machine.chat.is_busy
+
+    def mark_refused(self, conversation: ConversationRef, message_id: MessageId) -> None:
+        self._machine.chat.refuse(conversation, message_id)
+
+    def hear(self) -> None:
+        self._machine.chat.hear()
+
+    async def configure_agent(self, agent: ConfiguredAgent) -> None:
+        await self.flow.ledger.record_durably(ConfigureAgent(agent))
+        await self.flow.agent_runtimes.follow()
 
     def unplug(self) -> None:
         self._machine.unplug()

@@ -6,13 +6,16 @@ It accuses a start that does things in the wrong order; it does not keep it from
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
+from posixpath import normpath
 from random import Random
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
 
+import msgspec
+
+from fairlead.core.agents import ConfiguredAgent
 from fairlead.core.decide.projects import DirectoryFacts
 from fairlead.core.state import State
-from fairlead.core.views import JobView
 from fairlead.errors import FairleadError
 from fairlead.flow.assembly import Adapters, Flow
 from fairlead.flow.startup.config_copy import keep_config
@@ -22,17 +25,22 @@ from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.files import make_private_directory
 from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import ChannelCapabilities, OutgoingMessage
-from fairlead.store.blobs import FileBlobs, named_blobs
+from fairlead.store.blobs import BLOBS_NAME, FileBlobs, named_blobs
 from fairlead.store.config_copy import ConfigFile
+from fairlead.store.inboxes import FileInboxes
 from fairlead.store.journal import FileJournal, open_state
-from fairlead.store.name_index import IndexSizes
+from fairlead.store.name_index import INDEX_NAME, IndexSizes
 from fairlead.store.snapshot_schedule import SnapshotPace, keep_snapshots
-from fairlead.testing.channel import RecordingChannel
-from fairlead.testing.clock import VirtualClock
+from fairlead.store.tidying import Tidying
+from fairlead.testing.chat import SimulatedChat
+from fairlead.testing.long_lived_runtime import LongLivedRuntime, SimulatedCatalogue
 from fairlead.testing.processes import SimulatedProcess
 from fairlead.testing.runtime import ScriptedRuntime
 from fairlead.testing.stepped_writer import SteppedWriter
+from fairlead.testing.wall_clock import ClockOfALife
 from fairlead.testing.world import OWNER, STATE, STATE_ID, World
+
+TORN: Final = ".torn-at-"
 
 
 class OneDirectory:
@@ -43,6 +51,9 @@ class OneDirectory:
 
     def problem_at(self, real_path: str) -> str:
         return self.inspect(real_path).problem
+
+    def real_path(self, path: str) -> str:
+        return normpath(path)
 
     def subdirectories(self, path: str) -> list[str]:
         return [f"{path}/api"]
@@ -59,37 +70,6 @@ class SimulatedPullChannel:
 
     async def find(self, outgoing: OutgoingMessage) -> str | None:
         raise AssertionError(f"{outgoing.entry_id} was looked for in a pull channel")
-
-
-class SimulatedChat(RecordingChannel):
-    """The push channel of one life, with its part in a start. What people said meanwhile they say again themselves."""
-
-    def __init__(self, world: World) -> None:
-        super().__init__(world.history, weather=world.weather, latency=world.latency)
-        self._world = world
-        self._state: State | None = None
-
-    def show(self, state: State) -> None:
-        self._state = state
-
-    def prepare(self) -> None:
-        world, state = self._world, self._state
-        assert state is not None
-        if state.running or state.waiting:
-            world.accuse(f"{[*state.running, *state.waiting]} were still called running when the channel was prepared")
-        if any(invoked.life == world.lives for invoked in world.agents.invoked):
-            world.accuse("the channel was prepared when jobs of its own life had begun")
-
-    async def run(self) -> None:
-        await asyncio.get_running_loop().create_future()
-
-    async def recheck(self, job: JobView) -> None:
-        try:
-            while self._world.is_away:  # noqa: ASYNC110 - a world that a test may change at any time has no event for it
-                await asyncio.sleep(1.0)
-            await asyncio.sleep(self._latency())
-        finally:
-            self._world.unchecked.discard(job.job_id)
 
 
 class SimulatedLock:
@@ -120,13 +100,20 @@ class SimulatedMachine:
         self._on_broken = on_broken
         self._random = Random(f"{world.seed}/house/{world.lives}")
         self._reports: tuple[str, ...] = ()
-        self._chat = SimulatedChat(world)
+        self.chat = SimulatedChat(world)
         self._agent = ScriptedRuntime(world.agents, life=world.lives)
+        self._catalogue = SimulatedCatalogue({"echo": self._agent}, self._make_runtime)
         self.config = ConfigFile(STATE, disk=world.disk, offload=self._offload)
+        self._tidying = Tidying((STATE, STATE / BLOBS_NAME, STATE / INDEX_NAME), disk=world.disk, offload=self._offload)
 
     def unplug(self) -> None:
-        self._chat.unplug()
+        self.chat.unplug()
         self._agent.unplug()
+        self._catalogue.unplug()
+
+    def _make_runtime(self, agent: ConfiguredAgent) -> LongLivedRuntime:
+        world = self._world
+        return LongLivedRuntime(agent, world.agents, world.started_agents, life=world.lives)
 
     async def _offload(self, work: Callable[[], Any]) -> Any:
         await asyncio.sleep(self._world.latency())
@@ -144,7 +131,9 @@ class SimulatedMachine:
         make_private_directory(STATE, disk=self._disk)
         opened = open_state(STATE, self._disk)
         self._reports = opened.reports
+        self._count_torn_tails()
         world.expect_recheck(opened.state)
+        self._catalogue.follow(opened.state.agents)
         unit = self._random.choice((2_000, 8_000))
         journal = FileJournal(
             STATE,
@@ -156,20 +145,31 @@ class SimulatedMachine:
             index_sizes=IndexSizes(block=500, unit=unit, fan_out=2),
         )
         self._blobs = FileBlobs(STATE, disk=self._disk, offload=self._offload)
+        self._inboxes = FileInboxes(STATE, self._blobs, disk=self._disk, offload=self._offload)
         return Adapters(
             state=opened.state,
             journal=journal,
             blobs=self._blobs,
+            inboxes=self._inboxes,
             directories=OneDirectory(),
-            clock=VirtualClock(asyncio.get_running_loop()),
-            limits=world.limits,
-            runtimes={"echo": self._agent},
+            clock=ClockOfALife(world.wall),
+            limits=msgspec.structs.replace(world.limits, runtimes=tuple(self._catalogue.runtimes)),
+            runtimes=self._catalogue.runtimes,
+            catalogue=self._catalogue,
             channels={},
             fetchers={},
             recheckers={},
             random=self._random,
             turn_settings=TurnSettings(workspaces="/work"),
         )
+
+    def _count_torn_tails(self) -> None:
+        """What was cut off is kept: zeros with other bytes behind them are pages that came to disk out of order."""
+        for name in self._disk.listdir(STATE):
+            if TORN in name and any(name in report for report in self._reports):
+                tail = self._disk.read(STATE / name).rstrip(b"\0")
+                self._world.happened["torn tails"] += 1
+                self._world.happened["torn tails out of order"] += b"\0" in tail
 
     def reports(self) -> tuple[str, ...]:
         return self._reports
@@ -182,20 +182,24 @@ class SimulatedMachine:
     def end_left_over_agents(self, state_id: str) -> list[SimulatedProcess]:
         return self._world.processes.end(f"{state_id}:")
 
-    def forget_unnamed_blobs(self, state: State) -> None:
+    def forget_unnamed_files(self, state: State) -> None:
+        self._tidying.remove_leftovers()
         self._blobs.forget_unnamed(named_blobs(state))
+        self._inboxes.forget_unneeded(state)
 
     def make_channels(self, flow: Flow, adapters: Adapters) -> list[ChannelStart]:
-        self._chat.show(flow.ledger.state)
-        adapters.channels.update({self._chat.name: self._chat, SimulatedPullChannel.name: SimulatedPullChannel()})
-        adapters.recheckers[self._chat.name] = self._chat
-        return [self._chat]
+        self.chat.join(flow)
+        adapters.channels.update({self.chat.name: self.chat, SimulatedPullChannel.name: SimulatedPullChannel()})
+        adapters.recheckers[self.chat.name] = self.chat
+        return [self.chat]
 
     def background_work(self, flow: Flow, adapters: Adapters) -> dict[str, Coroutine[Any, Any, None]]:
         pace = SnapshotPace(self._random.choice((5, 50)), self._random.choice((1.0, 5.0)))
         return {
             "snapshots": keep_snapshots(adapters.journal, adapters.state, pace),
             "index": adapters.journal.keep_index(),
+            "check": adapters.journal.keep_checking(),
+            "tidying": self._tidying.keep_tidy(adapters.state, adapters.journal, self._blobs, self._inboxes),
             "config": keep_config(flow.ledger, self.config),
         }
 

@@ -17,17 +17,17 @@ from structlog.testing import capture_logs
 from fairlead.errors import FairleadError
 from fairlead.kit.tasks import TaskOwner
 from fairlead.testing.clock import PowerLost, VirtualLoop
+from fairlead.testing.damage import probe_lost_lines, probe_rot
 from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.invariants import judge, judge_index, judge_snapshot
 from fairlead.testing.people import everybody
 from fairlead.testing.simulated_daemon import SimulatedDaemon
 from fairlead.testing.world import ActorMaker, World
 
-MOST_VIRTUAL_SECONDS = 3 * 86400.0
 STORY_LENGTH = 80
 
 
-class Report(msgspec.Struct, frozen=True):
+class Report(msgspec.Struct, frozen=True, kw_only=True):
     """What a simulation came to. No violations is the only good outcome."""
 
     seed: int
@@ -36,6 +36,7 @@ class Report(msgspec.Struct, frozen=True):
     accepted: int
     invoked: int
     posts: int
+    happened: dict[str, int]
     violations: tuple[str, ...]
     story: tuple[str, ...]
 
@@ -57,14 +58,16 @@ def simulate(seed: int, *, actors: ActorMaker = everybody, crashes: int | None =
     left = world.random.choice((0, 1, 1, 2, 4)) if crashes is None else crashes
     with capture_logs():
         while True:
-            world.lives += 1
+            world.begin_life()
             is_last = left <= 0
             world.tell("a life begins" + (", the last" if is_last else ""))
             ended_well = _Life(world, crash=not is_last).live()
             if ended_well or world.violations:
                 break
             left -= 1
-    judge(world)
+        judge(world)
+        if not world.violations:
+            probe_rot(world, Random(f"{seed}/rot"))
     return Report(
         seed=seed,
         lives=world.lives,
@@ -72,6 +75,7 @@ def simulate(seed: int, *, actors: ActorMaker = everybody, crashes: int | None =
         accepted=sum(1 for p in world.promises if p.job_id),
         invoked=len(world.agents.invoked),
         posts=len(world.history.posts),
+        happened=dict(world.happened),
         violations=tuple(world.violations),
         story=tuple(world.story),
     )
@@ -119,7 +123,7 @@ class _Life:
         except PowerLost as lost:
             world.tell(f"the {'power' if self._power_lost else 'process'} is gone, {lost}")
         except _Broken as broken:
-            self._power_lost = True  # what could not be synced is not there when it is read again
+            self._power_lost = True  # bytes that could not be synced are gone, as after a power cut
             world.tell(f"the daemon ends itself: {broken}")
         except OSError as fault:
             if fault.errno not in {errno.ENOSPC, errno.EIO}:
@@ -145,17 +149,22 @@ class _Life:
     def _bury(self) -> None:
         world = self._world
         world.lock_holder = 0
-        world.processes.left.clear()  # those that nobody ended had their accusation, or end with the power
+        # A start that swept too little was accused when it began its first turn; a power cut ends the processes anyway.
+        world.processes.left.clear()
         if not self._power_lost:
             world.leave_agents_over(self._random)
         if self._daemon is not None:
             self._daemon.unplug()
         found = self._found or world.disk.crash(self._random, power_lost=self._power_lost)
+        world.keep_recorded_times(found)
         judge_snapshot(world, found)
         judge_index(world, found)
+        probe_lost_lines(world, found, Random(f"{world.seed}/damage/{world.lives}"))
         if self._random.random() < 0.3:
             world.edit_config(found)
-        pause = self._random.choice((0.5, 30.0, 600.0))
+        pause = self._random.choice(world.pauses)
+        for happens in world.while_nobody_runs:
+            happens(world)
         old = world.loop
         world.steps += old.steps
         world.loop = VirtualLoop(start=old.time() + pause)
@@ -188,9 +197,15 @@ class _Life:
             owner.cancel()
 
     async def _quiet(self, daemon: SimulatedDaemon, acting: list[asyncio.Task[None]]) -> None:
-        deadline = asyncio.get_running_loop().time() + MOST_VIRTUAL_SECONDS
-        while not self._is_quiet(daemon, acting):
+        """Those with plans end by themselves; what they caused may take a while longer."""
+        deadline = asyncio.get_running_loop().time() + self._world.longest_life
+        planning = [task for actor, task in zip(self._world.actors, acting, strict=True) if actor.has_plans]
+        if planning:
+            await asyncio.wait(planning, timeout=self._world.longest_life)
+        times_quiet = 0
+        while times_quiet < 2:  # the channel hears of the last facts a moment after they were made
             await asyncio.sleep(7)
+            times_quiet = times_quiet + 1 if self._is_quiet(daemon, acting) else 0
             if asyncio.get_running_loop().time() > deadline:
                 self._world.accuse(f"still not quiet after days: {_what_is_left(daemon)}")
                 return
@@ -198,7 +213,7 @@ class _Life:
     def _is_quiet(self, daemon: SimulatedDaemon, acting: list[asyncio.Task[None]]) -> bool:
         """Actors that only react never end; those with plans have carried them out."""
         busy = [a for a, task in zip(self._world.actors, acting, strict=True) if a.has_plans and not task.done()]
-        return not busy and not _what_is_left(daemon)
+        return not busy and not daemon.is_chat_busy and not _what_is_left(daemon)
 
 
 def _what_is_left(daemon: SimulatedDaemon) -> list[str]:

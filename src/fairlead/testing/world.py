@@ -4,6 +4,7 @@ Knows what was promised to whom. Knows nothing of how the daemon keeps its promi
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -11,19 +12,24 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from fairlead.core.agents import ConfiguredAgent
 from fairlead.core.conversation import ConversationRef
+from fairlead.core.ids import MessageId
+from fairlead.core.inbound import Inbound
 from fairlead.core.keys import SessionKey, thread_key, user_key
 from fairlead.core.limits import Limits
 from fairlead.core.state import State
 from fairlead.errors import Code
 from fairlead.kit.files import read_if_there, replace_durably
-from fairlead.ports import Gate, View
+from fairlead.ports import Gate, OutgoingMessage, View
 from fairlead.store.config_file import CONFIG_NAME
 from fairlead.testing.channel import ChannelHistory, Post, Weather
 from fairlead.testing.clock import VirtualLoop
 from fairlead.testing.disk import SimulatedDisk
+from fairlead.testing.long_lived_runtime import AgentsOfTheWorld
 from fairlead.testing.processes import SimulatedProcesses
 from fairlead.testing.runtime import AgentLog, Invoked
+from fairlead.testing.wall_clock import WallClock
 
 STATE: Final = Path("/state")
 STATE_ID: Final = "simu"
@@ -31,10 +37,13 @@ JOURNAL: Final = STATE / "events.ndjson"
 OWNER: Final = "ada"
 PEOPLE: Final = (OWNER, "ben", "cleo")
 
-_BAD_WEATHER: Final = tuple(w for w in Weather if w not in {Weather.FAIR, Weather.AWAY})
+LEAVES_NOTHING: Final = frozenset({Code.E_DISK_FULL, Code.E_SHUTDOWN, Code.E_JOURNAL_BROKEN})
+"""Refusals after which the journal says nothing of the message: its sender sends it again."""
+
+_BAD_WEATHER: Final = tuple(w for w in Weather if w not in {Weather.FAIR, Weather.AWAY, Weather.BANNED})
 
 
-class SimulatedPlace(msgspec.Struct, frozen=True):
+class Participant(msgspec.Struct, frozen=True):
     """A conversation of a person, and the session that it leads to."""
 
     person: str
@@ -67,6 +76,18 @@ class Life(Protocol):
         """For those who choose at random among all that there is: no channel sees that much."""
         ...
 
+    def mark_refused(self, conversation: ConversationRef, message_id: MessageId) -> None:
+        """The channel marks a message that was refused, as it marks those that became jobs."""
+        ...
+
+    def hear(self) -> None:
+        """Somebody said something in a conversation that the channel reads."""
+        ...
+
+    async def configure_agent(self, agent: ConfiguredAgent) -> None:
+        """As `fairlead agent add` does it, while the daemon runs."""
+        ...
+
 
 class Actor(Protocol):
     """A person, a client or a fault outside of the daemon. `act` is called once in every life; an actor with
@@ -78,6 +99,8 @@ class Actor(Protocol):
 
 
 class World:
+    longest_life = 3 * 86400.0
+
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.random = Random(seed)
@@ -85,6 +108,7 @@ class World:
         self.disk = SimulatedDisk()
         self.history = ChannelHistory()
         self.history.on_post = self._check_post
+        self.history.on_impatience = self._accuse_impatience
         self.limits = Limits(
             allowed_people=PEOPLE,
             max_queue_per_session=self.random.choice((2, 5, 20)),
@@ -94,10 +118,18 @@ class World:
         self.agents = AgentLog(slots=self.limits.global_max_running)
         self.agents.on_begin = self._check_begin
         self.processes = SimulatedProcesses()
+        chance = Random(f"{seed}/prepared agents")
+        self.started_agents = AgentsOfTheWorld(latency=self.latency, fails=lambda: chance.random() < 0.2)
         self.lock_holder = 0
         self.unchecked: set[str] = set()
         self.added_by_hand: set[str] = set()
-        self.places = self._places()
+        self.participants = self._participants()
+        self.read_conversations: list[Participant] = []
+        self.sent: list[tuple[float, Inbound]] = []
+        self.while_nobody_runs: list[Callable[[World], None]] = []
+        self.happened: Counter[str] = Counter()
+        self.wall = WallClock()
+        self.pauses = (0.5, 30.0, 600.0)
         self.actors: list[Actor] = []
         self.promises: list[Promise] = []
         self.violations: list[str] = []
@@ -106,11 +138,15 @@ class World:
         self.steps = 0
         self.is_away = False
         self.roughness = 0.0
+        self.banned_until = 0.0
+        self.is_sending_down = False
+        self.places_without_sending: set[str] = set()
+        self.forbidden: set[str] = set()
         self._heard_of: set[str] = set()
 
-    def _places(self) -> list[SimulatedPlace]:
-        places = [
-            SimulatedPlace(
+    def _participants(self) -> list[Participant]:
+        participants = [
+            Participant(
                 person,
                 ConversationRef("chat", "home", f"{10 + number}"),
                 user_key(agent_id="fairlead", user_id=person),
@@ -121,7 +157,7 @@ class World:
         thread = ConversationRef("chat", "home", "77", "7")
         pulled = ConversationRef("pull", "home", OWNER)
         web = user_key(agent_id="fairlead", user_id="web")
-        return [*places, *(SimulatedPlace(p, thread, shared) for p in PEOPLE[:2]), SimulatedPlace(OWNER, pulled, web)]
+        return [*participants, *(Participant(p, thread, shared) for p in PEOPLE[:2]), Participant(OWNER, pulled, web)]
 
     # --- what happens outside ------------------------------------------------------------------------------------
 
@@ -139,11 +175,45 @@ class World:
     def weather(self) -> Weather:
         if self.is_away:
             return Weather.AWAY
+        if self.ban_left() > 0:
+            return Weather.BANNED
         return self.random.choice(_BAD_WEATHER) if self.random.random() < self.roughness else Weather.FAIR
 
+    def ban_left(self) -> float:
+        return max(0.0, self.banned_until - self.loop.time())
+
+    def is_sending_down_at(self, address: str) -> bool:
+        return self.is_sending_down or address in self.places_without_sending
+
+    def jump_clock(self, seconds: float) -> None:
+        self.wall.jump(seconds, self.loop.time())
+        self.happened["jumps of the clock"] += 1
+        # A process knows the times that an earlier one was told by the wall clock alone, and that was set.
+        self.history.keep_times(lambda named: named.life == self.history.life)
+        self.tell(f"the clock jumps by {seconds / 86400:.1f} days")
+
+    def keep_recorded_times(self, found: SimulatedDisk) -> None:
+        """After a crash: the next process knows the times that the journal has, if the last one got to write them down
+        and the wall clock was not set since."""
+        recorded: dict[str, float] = {}
+        for raw in (read_if_there(JOURNAL, disk=found) or b"").splitlines():
+            if b'"type":"DeliveryDeferred"' in raw and b"\0" not in raw and raw.endswith(b"}"):
+                line = msgspec.json.decode(raw)
+                recorded[line["payload"]["debt_id"]] = self.wall.last_time_of(line["ts"])
+        self.history.keep_times(
+            lambda named: recorded.get(named.entry_id, -1.0) >= named.named_at > self.wall.last_jump
+        )
+
+    def begin_life(self) -> None:
+        self.lives += 1
+        self.history.life = self.lives
+
     def clear_up(self) -> None:
-        """Whatever went wrong around the daemon is over."""
+        """Whatever went wrong around the daemon is over. A ban ends at its own time, a wrong clock stays."""
         self.is_away = False
+        self.is_sending_down = False
+        self.places_without_sending.clear()
+        self.forbidden.clear()
         self.roughness = 0.0
         self.disk.capacity = None
 
@@ -153,6 +223,9 @@ class World:
             if rng.random() < 0.8:
                 process = self.processes.leave(f"{STATE_ID}:{invoked.session_key}")
                 self.tell(f"process {process.pid} of {invoked.job_id} is left over")
+        for agent in self.started_agents.alive_in(self.lives):
+            process = self.processes.leave(agent.mark)
+            self.tell(f"process {process.pid} of {agent.ticket} is left over")
 
     def edit_config(self, disk: SimulatedDisk) -> None:
         """A person adds a project to config.json by hand while no daemon runs."""
@@ -188,6 +261,9 @@ class World:
         self.tell(f"{promise.address} message {promise.message_id} is {what}")
         if f'"{promise.message_id}"'.encode() not in self.disk.durable_bytes(JOURNAL):
             self.accuse(f"message {promise.message_id} was acknowledged as {what} before it was durable")
+
+    def _accuse_impatience(self, outgoing: OutgoingMessage) -> None:
+        self.accuse(f"{outgoing.entry_id} was tried again before the time that the channel had named")
 
     def _check_post(self, post: Post) -> None:
         self.tell(f"{post.address} sees {post.entry_id}[{post.index}]: {post.text[:40]!r}")

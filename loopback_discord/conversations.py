@@ -17,13 +17,13 @@ def anything(_message: Message) -> bool:
     return True
 
 
-class Place:
+class Conversation:
     def __init__(self, server: "LoopbackDiscord", channel: Channel) -> None:
         self.server = server
         self.channel = channel
 
     def __repr__(self) -> str:
-        return f"<Place {self.channel.name or 'DM'} {self.id}>"
+        return f"<Conversation {self.channel.name or 'DM'} {self.id}>"
 
     @property
     def id(self) -> int:
@@ -49,9 +49,9 @@ class Place:
     def texts(self) -> list[str]:
         return [each.content for each in self.messages]
 
-    def threads(self) -> list["Place"]:
+    def threads(self) -> list["Conversation"]:
         found = [each for each in self.server.world.channels.values() if each.parent_id == self.id]
-        return [Place(self.server, each) for each in found]
+        return [Conversation(self.server, each) for each in found]
 
     # waiting
 
@@ -66,7 +66,7 @@ class Place:
         since = after.id if after else 0
         return await self._wait(lambda: [each for each in self.from_bot if each.id > since], test, timeout)
 
-    async def wait_for_thread(self, *, timeout: float = 10.0) -> "Place":
+    async def wait_for_thread(self, *, timeout: float = 10.0) -> "Conversation":
         found = await self.server.wait_for(self.threads, timeout=timeout, what=f"a thread in {self}")
         return found[-1]
 
@@ -103,9 +103,11 @@ class Place:
         threads.remove(self.server.world, self.channel)
 
     def deny(self, bits: int) -> None:
-        """Takes permissions (see `Allow`) from the bot here; `deny(0)` gives them all back."""
+        """Takes permissions (see `Allow`) from the bot here and in the threads of this channel, which have none of
+        their own; `deny(0)` gives them all back."""
         world = self.server.world
-        self.channel.denied = bits
+        for each in (self, *self.threads()):
+            each.channel.denied = bits
         if self.channel.guild and not self.channel.thread:
             world.publish(Event("CHANNEL_UPDATE", world.channel_body(self.channel), GUILDS))
         world.board.changed()
