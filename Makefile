@@ -4,16 +4,50 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN_READY := $(VENV)/.run-ready
 DEV_READY := $(VENV)/.dev-ready
-# uv where it is there, pip otherwise; both check every hash of the lock file.
-INSTALL = $(if $(shell command -v uv),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check)
+UV := $(shell command -v uv)
 
-.PHONY: run test check bench torture test-agents docs lock clean
+# An environment that does not work is in the way of a new one: half made, made without pip, or its Python is gone.
+ifneq ($(wildcard $(VENV)),)
+ifneq ($(shell $(BIN)/python -c 'import pip' 2>/dev/null && echo works),works)
+$(shell rm -rf $(VENV))
+endif
+endif
+
+# uv where it is there, pip otherwise; both check every hash of the lock file. pip takes a minute: its packages are
+# listed as they come, and its exit status goes through a file, because a pipe has only the last one.
+ifneq ($(UV),)
+MAKE_ENVIRONMENT = uv venv --quiet --seed --python $(PYTHON) $(VENV)
+INSTALL = uv pip install --quiet --python $(BIN)/python $(1) && echo " done"
+else
+MAKE_ENVIRONMENT = $(PYTHON) -m venv $(VENV)
+INSTALL = { $(BIN)/python -m pip install --disable-pip-version-check $(1); echo $$? >$(VENV)/.status; } | awk '$(SHOW_PACKAGES)' && test "$$(cat $(VENV)/.status)" = 0
+endif
+SHOW_PACKAGES = /^Collecting/ { sub(/==.*/, "", $$2); printf " %s", $$2; fflush() } \
+	/^Installing collected/ { printf "\n  installing them ..."; fflush() } END { print "" }
+
+.PHONY: help run test test-long check bench torture test-agents docs lock clean
+
+help:
+	@echo "make run          start Fairlead and talk to an agent at once"
+	@echo "make test         format, lint, types, layers and tests"
+	@echo "make test-long    the tests that take longer: Discord's, and the simulator's"
+	@echo "make check        the same without the tests"
+	@echo "make docs         write the parts of the documents that are made from the code"
+	@echo "make bench        measure"
+	@echo "make torture      kill a real daemon again and again, for a long time"
+	@echo "make test-agents  run the real agent programs against a model server on loopback (needs npm)"
+	@echo "make lock         write the lock files again after a dependency changed (needs uv)"
+	@echo "make clean        remove the environment and everything that was built"
+	@echo "Another Python:   make PYTHON=python3.12 run"
 
 run: $(RUN_READY)
-	@$(BIN)/fairlead up
+	@$(BIN)/fairlead up --example
 
 test: check
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not agents and not torture"
+	@$(BIN)/python -m pytest -n 3 --dist worksteal -m "not long and not agents and not torture"
+
+test-long: $(DEV_READY)
+	@$(BIN)/python -m pytest -n 3 --dist loadfile -m "long and not torture"
 
 check: $(DEV_READY)
 	@$(BIN)/ruff format --check --quiet .
@@ -37,18 +71,25 @@ docs: $(DEV_READY)
 	@$(BIN)/python docs/generate.py
 	@$(BIN)/python tests/traceability.py
 
-$(VENV)/bin/python:
-	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Fairlead needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 " + "run")'
-	@echo "Making the environment in $(VENV) (once) ..."
-	@$(if $(shell command -v uv),uv venv --quiet --python $(PYTHON) $(VENV),$(PYTHON) -m venv $(VENV))
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Fairlead needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 run")'
+ifeq ($(UV),)
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { $(PYTHON) -c 'import sys; print("%s cannot make an environment: a part of Python is missing.\nOn Debian and Ubuntu: sudo apt install python%d.%d-venv\nThen run make again. Installing uv instead works too." % (sys.executable, *sys.version_info[:2]))'; exit 1; }
+	@echo "Making the environment in $(VENV). This happens once and takes about a minute; with uv installed, some seconds."
+else
+	@echo "Making the environment in $(VENV) with uv. This happens once."
+endif
+	@$(MAKE_ENVIRONMENT) || { rm -rf $(VENV); exit 1; }
 
-$(RUN_READY): requirements/run.lock pyproject.toml | $(VENV)/bin/python
-	@$(INSTALL) --require-hashes -r requirements/run.lock
-	@$(INSTALL) --no-deps --no-build-isolation -e .
+$(RUN_READY): requirements/run.lock pyproject.toml | $(BIN)/python
+	@printf "Installing what Fairlead needs:"
+	@$(call INSTALL,--require-hashes -r requirements/run.lock)
+	@( $(call INSTALL,--no-deps --no-build-isolation -e .) ) >$(VENV)/install.log || { cat $(VENV)/install.log; exit 1; }
 	@touch $@
 
 $(DEV_READY): requirements/dev.lock $(RUN_READY)
-	@$(INSTALL) --require-hashes -r requirements/dev.lock
+	@printf "Installing what the tests need:"
+	@$(call INSTALL,--require-hashes -r requirements/dev.lock)
 	@touch $@
 
 # Only for people who change a dependency; needs uv.

@@ -8,9 +8,20 @@ import hypothesis
 import pytest
 import structlog
 
-# A test may not depend on how busy the machine is.
-hypothesis.settings.register_profile("fairlead", deadline=None)
+# A test may not depend on how busy the machine is: not on how long an example takes, nor on how long making it takes.
+hypothesis.settings.register_profile("fairlead", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("fairlead")
+
+
+TESTS = Path(__file__).parent
+LONG = (TESTS / "channels" / "discord", TESTS / "simulator")
+"""Whole daemons on a loopback Discord, and simulated worlds: `make test-long` runs them, and `make test` ends soon."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if any(item.path.is_relative_to(folder) for folder in LONG):
+            item.add_marker(pytest.mark.long)
 
 
 @pytest.fixture

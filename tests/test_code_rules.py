@@ -1,4 +1,4 @@
-"""Rules of the house that no linter knows: broad excepts give their reason, and every task has an owner."""
+"""Rules that no linter knows: broad excepts give their reason, and every task has an owner."""
 
 import ast
 import re

@@ -59,6 +59,21 @@ def test_a_secret_is_redacted_however_the_chunks_fall(data, tmp_path_factory):
     assert path.read_bytes() == redactor.bytes(whole)
 
 
+def test_the_token_in_an_address_of_a_webhook_or_an_interaction_is_redacted():
+    token = "aW50ZXJhY3Rpb246MTIzNDU2Nzg5"
+    said = (
+        f"404 for https://discord.com/api/v10/webhooks/157229/{token}/messages/@original?wait=true,"
+        f" '/interactions/157230/{token}'"
+    )
+    assert Redactor([]).text(said) == (
+        "404 for https://discord.com/api/v10/webhooks/157229/[redacted]/messages/@original?wait=true,"
+        " '/interactions/157230/[redacted]'"
+    )
+    assert Redactor([]).text("/channels/1/webhooks and /webhooks/157229 alone") == (
+        "/channels/1/webhooks and /webhooks/157229 alone"
+    )
+
+
 def test_what_cannot_be_part_of_a_secret_is_not_held_back(tmp_path: Path):
     job_log = JobLogFile(tmp_path / "job_1.log", Redactor([SECRET]))
     job_log.write("stdout", b"compiling\nstill at it ...")
@@ -101,7 +116,7 @@ def test_old_job_logs_are_forgotten_and_everything_is_private(tmp_path: Path):
     assert (tmp_path / "job").stat().st_mode & 0o777 == 0o700
 
 
-def test_the_app_log_starts_anew_past_its_limit_and_keeps_a_few(tmp_path: Path):
+def test_the_app_log_starts_again_past_its_limit_and_keeps_a_few(tmp_path: Path):
     file = RotatingFile(tmp_path / "app.ndjson", limit=100)
     for number in range(30):
         file.write(f"line {number:02d} of the log, forty bytes long ...\n".encode())
@@ -198,7 +213,7 @@ def test_commands_that_only_look_write_nothing(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.req("A19", "B8")
-def test_a_refusal_that_passes_several_rooms_is_told_once(tmp_path: Path):
+def test_a_refusal_that_passes_several_layers_is_logged_once(tmp_path: Path):
     file = start_logging(tmp_path, Redactor([]))
     refusal = error(Code.E_QUEUE_FULL)
     log_failure("message refused", refusal)

@@ -1,5 +1,6 @@
 """Settings: every mistake at once, no secret repeated, and nothing needed at all."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from fairlead.core.limits import Limits
 from fairlead.errors import Code, FairleadError
 from fairlead.settings import Settings, load_settings, setting_names
+from fairlead.settings_checks import LEAST_HEARTBEAT_TIMEOUT_SEC
+from fairlead.settings_values import rules_of
 
 pytestmark = pytest.mark.req("A17")
 
@@ -18,10 +21,17 @@ def empty_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for name, (aliases, _, _) in setting_names().items():
         for each in (name, *aliases.split(", ")):
             monkeypatch.delenv(each, raising=False)
-    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "FAIRLEAD_ENV_FILE"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def settings_file(home: Path) -> Path:
+    path = home / ".config" / "fairlead" / ".env"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def mistakes() -> FairleadError:
@@ -38,7 +48,11 @@ def test_nothing_needs_to_be_set(tmp_path: Path):
     assert settings.log_dir == tmp_path / ".local/state/fairlead/logs"
     assert settings.discord_token is None
     assert settings.limits(("echo",)) == Limits(
-        max_queue_per_session=20, global_max_running=2, max_result_excerpt_chars=400, question_timeout_sec=600
+        own_variables=("DISCORD_", "FAIRLEAD_"),
+        max_queue_per_session=20,
+        global_max_running=2,
+        max_result_excerpt_chars=400,
+        question_timeout_sec=600,
     )
     assert (settings.cli_timeout_sec, settings.drain_sec) == (900, 30)
     assert (settings.snapshot_every_events, settings.snapshot_every_seconds) == (50, 5)
@@ -46,7 +60,7 @@ def test_nothing_needs_to_be_set(tmp_path: Path):
 
 
 def test_the_environment_wins_over_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    (tmp_path / ".env").write_text('FAIRLEAD_LANG=ja\nFAIRLEAD_DRAIN_SEC=5\nPROJECTS=["/srv/a"]\nUNRELATED=1\n')
+    settings_file(tmp_path).write_text('FAIRLEAD_LANG=ja\nFAIRLEAD_DRAIN_SEC=5\nPROJECTS=["/srv/a"]\nUNRELATED=1\n')
     monkeypatch.setenv("FAIRLEAD_DRAIN_SEC", "7")
     settings = load_settings()
     assert (settings.lang, settings.drain_sec, settings.projects) == ("ja", 7, ("/srv/a",))
@@ -59,7 +73,7 @@ def test_a_heartbeat_timeout_that_would_end_healthy_connections_is_refused(
     monkeypatch.setenv("DISCORD_HEARTBEAT_TIMEOUT_SEC", too_low)
     refused = mistakes().message
     assert "DISCORD_HEARTBEAT_TIMEOUT_SEC" in refused
-    assert "must be at least 45: Discord's heartbeat comes every 41 s" in refused
+    assert f"must be at least {LEAST_HEARTBEAT_TIMEOUT_SEC:g}: Discord's heartbeat comes every 41 s" in refused
 
 
 def test_a_heartbeat_timeout_of_any_length_is_fine_where_another_gateway_beats(monkeypatch: pytest.MonkeyPatch):
@@ -71,7 +85,9 @@ def test_a_heartbeat_timeout_of_any_length_is_fine_where_another_gateway_beats(m
 
 
 def test_a_setting_that_is_left_empty_is_not_set(tmp_path: Path):
-    (tmp_path / ".env").write_text("DISCORD_TOKEN=\nDISCORD_OWNER_ID=\nFAIRLEAD_HTTP_PORT=\nPROJECTS=\nSTATE_DIR=\n")
+    settings_file(tmp_path).write_text(
+        "DISCORD_TOKEN=\nDISCORD_OWNER_ID=\nFAIRLEAD_HTTP_PORT=\nPROJECTS=\nSTATE_DIR=\n"
+    )
     settings = load_settings()
     assert settings.discord_token is None
     assert settings.http_port == 8466
@@ -86,7 +102,7 @@ def test_the_other_names_work_too(name: str, alias: str, monkeypatch: pytest.Mon
     monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(alias, "4242")
     settings = load_settings()
-    token = settings.discord_token.get_secret_value() if settings.discord_token else ""
+    token = settings.discord_token.reveal() if settings.discord_token else ""
     assert "4242" in {settings.discord_owner_id, token}
 
 
@@ -120,7 +136,7 @@ def test_a_token_without_an_owner_is_refused(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize("name", ["DISCORD_GUILD_ID", "DISCORD_APP_ID"])
 def test_a_name_where_discord_has_numbers_is_refused(monkeypatch: pytest.MonkeyPatch, name: str):
     monkeypatch.setenv(name, "harbour")
-    assert f"{name}: must be an id of Discord's" in mistakes().message
+    assert f"{name}: must be a Discord id" in mistakes().message
 
 
 def test_an_owner_who_is_no_discord_user_is_refused_before_nobody_is_obeyed(monkeypatch: pytest.MonkeyPatch):
@@ -153,6 +169,20 @@ def test_projects_are_a_list_of_absolute_paths(value: str, monkeypatch: pytest.M
     assert "PROJECTS" in mistakes().message
 
 
+@pytest.mark.req("B4")
+@pytest.mark.parametrize("value", ["goose acp", '"goose"', '{"a": 1}', "[1]", '[""]', '["  ", "acp"]', '["a\\u0000b"]'])
+def test_agent_command_is_a_list_that_begins_with_a_program(value: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AGENT_COMMAND", value)
+    assert "AGENT_COMMAND" in mistakes().message
+
+
+@pytest.mark.req("B4", "B6")
+def test_agent_command_and_the_watchdog_of_agents(monkeypatch: pytest.MonkeyPatch):
+    assert (load_settings().agent_command, load_settings().agent_watchdog_sec) == ((), 1800)
+    monkeypatch.setenv("AGENT_COMMAND", '["goose", "acp", ""]')
+    assert load_settings().agent_command == ("goose", "acp", "")
+
+
 @pytest.mark.req("A13")
 def test_allowed_people_are_separated_by_commas(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("FAIRLEAD_ALLOWED_USER_IDS", "1, 2,,3 ")
@@ -170,7 +200,7 @@ def test_identities_are_checked_at_once(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.req("A21")
 def test_every_setting_has_a_name_a_default_and_a_sentence():
     names = setting_names()
-    assert len(names) == len(Settings.model_fields)
+    assert len(names) == len(rules_of(Settings))
     for name, (_, _, description) in names.items():
         assert name.isupper()
         assert description.endswith((".", "…", "}.")), name
@@ -187,3 +217,32 @@ def test_an_owner_whom_a_link_calls_by_another_name_is_still_the_owner(monkeypat
     assert settings.person_with("42") == "alice"
     assert settings.people().person_of("terminal", "local") == "alice"
     assert settings.limits(("echo",)).allowed_people == ("bob", "8")
+
+
+@pytest.mark.req("B14")
+def test_a_named_pipe_in_the_place_of_the_file_is_refused_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "fairlead").mkdir()
+    os.mkfifo(tmp_path / "fairlead" / ".env")
+    with pytest.raises(FairleadError, match="not a regular file") as caught:
+        load_settings()
+    assert caught.value.code == Code.E_CONFIG
+
+
+def test_names_in_small_letters_are_read_too_and_capitals_win(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("fairlead_lang", "ja")
+    monkeypatch.setenv("fairlead_user", "small")
+    monkeypatch.setenv("FAIRLEAD_USER", "capital")
+    settings = load_settings()
+    assert (settings.lang, settings.terminal_user, settings.given) == ("ja", "capital", {"lang", "terminal_user"})
+
+
+def test_an_alias_in_the_environment_wins_over_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    settings_file(tmp_path).write_text("DISCORD_OWNER_ID=1\n")
+    monkeypatch.setenv("DISCORD_ALLOWED_USER_ID", "2")
+    assert load_settings().discord_owner_id == "2"
+
+
+def test_an_empty_override_hides_what_is_set(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("DISCORD_TOKEN", TOKEN)
+    assert load_settings(DISCORD_TOKEN="").discord_token is None

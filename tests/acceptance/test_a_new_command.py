@@ -12,7 +12,7 @@ import discord
 import discord.gateway
 import generate
 import pytest
-from loopback_discord import LoopbackDiscord, Place
+from loopback_discord import Conversation, LoopbackDiscord
 
 from fairlead.api import Client
 from fairlead.app import Daemon, run_daemon
@@ -25,7 +25,7 @@ from fairlead.errors import Code, FairleadError
 from fairlead.flow.commands.handlers import BUILT_IN
 from fairlead.flow.commands.parts import CommandParts, HandlerTable
 from fairlead.render.words import CATALOGUES
-from fairlead.settings import Settings
+from tests.support.settings import make_settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A12", "B1", "C5", "C6")]
 
@@ -48,7 +48,7 @@ SPEC = CommandSpec(
     request=SessionCount,
     reply=SessionsCounted,
     arguments=(Argument(field="project", choices="project", gap="project"),),
-    works_without_room=True,
+    works_on_full_disk=True,
     routes=(ApiRoute(method="GET", path="/v1/sessions/count", user="absent"),),
 )
 
@@ -101,7 +101,7 @@ def words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 class Running(NamedTuple):
     discord: LoopbackDiscord
-    place: Place
+    conversation: Conversation
     daemon: Daemon
     client: Client
 
@@ -115,8 +115,7 @@ async def running(home: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
         loopback.limits.enabled = False
         guild = loopback.guild()
         loopback.world.join(guild, loopback.owner.user)
-        settings = Settings(
-            _env_file=None,
+        settings = make_settings(
             STATE_DIR=home / "state",
             LOG_DIR=home / "logs",
             PROJECTS=(str(home / "api"),),
@@ -137,7 +136,7 @@ async def running(home: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
 
 async def test_it_is_registered_completed_and_answered_at_discord(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     async with running(tmp_path, monkeypatch) as run:
-        owner, place = run.discord.owner, run.place
+        owner, conversation = run.discord.owner, run.conversation
         [group] = [c for c in run.discord.world.commands[None] if c["name"] == "session"]
         [command] = [o for o in group["options"] if o["name"] == "count"]
         assert command["description"] == "Count the sessions of a project"
@@ -147,14 +146,14 @@ async def test_it_is_registered_completed_and_answered_at_discord(tmp_path: Path
             "zh-CN": "统计项目的会话数",
         }
         assert [(o["name"], o["required"], o["autocomplete"]) for o in command["options"]] == [("project", True, True)]
-        offered = await owner.autocomplete(place, "session count", "project", "ap").choices()
+        offered = await owner.autocomplete(conversation, "session count", "project", "ap").choices()
         assert offered == [{"name": "api", "value": "api"}]
-        reply = await owner.slash(place, "session count", project="1").reply()
+        reply = await owner.slash(conversation, "session count", project="1").reply()
         assert "api has 0 sessions" in reply.content
-        refused = await owner.slash(place, "session count", project="nosuch").reply()
+        refused = await owner.slash(conversation, "session count", project="nosuch").reply()
         assert refused.content.startswith("E_PROJECT_NOT_FOUND: The project nosuch was not found.")
         owner.user.locale = "ja"
-        reply = await owner.slash(place, "session count", project="api").reply()
+        reply = await owner.slash(conversation, "session count", project="api").reply()
         assert "api のセッションは 0 件です" in reply.content
 
 

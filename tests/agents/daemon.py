@@ -15,6 +15,7 @@ from fairlead.api.wire import Done, Failed, JobInfo, QuestionInfo
 from .environment import AgentName, agent_environment, prepare_home
 from .model_server import ModelServer
 
+PATIENCE = 180  # seconds: a test that waits longer has failed
 BOT_TOKEN = "a-discord-token-nobody-may-see"
 
 
@@ -22,20 +23,22 @@ class Daemon:
     """`fairlead up` as a user runs it, in front of one CLI and the model server."""
 
     def __init__(self, name: AgentName, home: Path, server: ModelServer, **settings: str) -> None:
+        prepare_home(name, home, server)
+        own = {"FAIRLEAD_RUNTIME_ENVIRONMENT": "LOOPBACK_API_KEY", "GEMINI_CLI_MODEL": "gemini-2.5-flash"}
+        self._surround(name, home, agent_environment(name, home, server) | own | settings)
+
+    def _surround(self, name: str, home: Path, settings: dict[str, str]) -> None:
+        """`name` is the agent's, as people choose it."""
         self.name = name
         self.home = home
         self.project = home / "project"
         self.project.mkdir(parents=True, exist_ok=True)
-        prepare_home(name, home, server)
         self.environment = {
-            **agent_environment(name, home, server),
             "STATE_DIR": str(home / "state"),
             "LOG_DIR": str(home / "logs"),
             "PROJECTS": json.dumps([str(self.project)]),
             "FAIRLEAD_HTTP_PORT": "0",
-            "FAIRLEAD_RUNTIME_ENVIRONMENT": "LOOPBACK_API_KEY",
             "FAIRLEAD_IDENTITIES": json.dumps({"alice": ["http:alice", "terminal:alice"]}),
-            "GEMINI_CLI_MODEL": "gemini-2.5-flash",
             **settings,
         }
         self._process: asyncio.subprocess.Process | None = None
@@ -79,7 +82,7 @@ class Daemon:
     async def until(self, holds: Callable[[], bool]) -> None:
         """Looks again whenever something was written."""
         journal = self.home / "state" / "events.ndjson"
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 size = journal.stat().st_size
                 if holds():
@@ -89,7 +92,7 @@ class Daemon:
     async def question(self, client: Client, user: str = "alice") -> QuestionInfo:
         """The first question that is open: asked for again whenever something happened in the journal."""
         journal = self.home / "state" / "events.ndjson"
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 size = journal.stat().st_size
                 open_now = await client.questions(user)

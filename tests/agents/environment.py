@@ -15,18 +15,33 @@ GEMINI_MODEL = "gemini-2.5-flash"  # a fixed model spares the call that chooses 
 
 def agent_environment(name: AgentName, home: Path, server: ModelServer) -> dict[str, str]:
     """The whole environment of the child: nothing of ours leaks in."""
-    agents = installed_agents()
+    return isolated_environment(name, home, server) | _own_settings(name, server)
+
+
+def isolated_environment(program: str, home: Path, server: ModelServer) -> dict[str, str]:
+    """A home of its own and no way out. On PATH is this one agent: a daemon starts every agent that it finds there for
+    its self-check, and the others know nothing of the model server."""
     scratch = home / "tmp"
     scratch.mkdir(parents=True, exist_ok=True)
     return {
-        "PATH": f"{agents.bin_dir}:{agents.node.parent}:/usr/local/bin:/usr/bin:/bin",
+        "PATH": f"{bin_with(home, program)}:/usr/local/bin:/usr/bin:/bin",
         "HOME": str(home),
         "TMPDIR": str(scratch),
         "TERM": "dumb",
         "HTTPS_PROXY": server.url,  # whoever tries to leave loopback is caught in server.strays
         "NO_PROXY": "127.0.0.1",
-        **_own_settings(name, server),
     }
+
+
+def bin_with(home: Path, *programs: str) -> Path:
+    """A directory with these programs and Node."""
+    agents = installed_agents()
+    directory = home / "bin"
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, target in [*((program, agents.bin_dir / program) for program in programs), ("node", agents.node)]:
+        if not (directory / name).is_symlink():
+            (directory / name).symlink_to(target)
+    return directory
 
 
 def _own_settings(name: AgentName, server: ModelServer) -> dict[str, str]:
@@ -54,12 +69,12 @@ def prepare_home(name: AgentName, home: Path, server: ModelServer) -> None:
         case "claude":
             home.mkdir(parents=True, exist_ok=True)
         case "codex":
-            _write(home / ".codex" / "config.toml", _codex_config(server))
+            write_file(home / ".codex" / "config.toml", _codex_config(server))
         case "gemini":
-            _write(home / ".gemini" / "settings.json", json.dumps(GEMINI_SETTINGS, indent=2))
+            write_file(home / ".gemini" / "settings.json", json.dumps(GEMINI_SETTINGS, indent=2))
 
 
-def _write(path: Path, text: str) -> None:
+def write_file(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
 

@@ -1,4 +1,4 @@
-"""Installs the pinned agent CLIs from npm into a cache that all clones share. Knows no registry: npm does."""
+"""Installs the pinned agents from npm into a cache that all clones share. Knows no registry: npm does."""
 
 import fcntl
 import os
@@ -18,15 +18,25 @@ CLIS = {
     "@anthropic-ai/claude-code": "2.1.325",
     "@openai/codex": "0.166.0",
     "@google/gemini-cli": "0.61.0",
+    "@agentclientprotocol/claude-agent-acp": "0.99.1",
+    "@agentclientprotocol/codex-acp": "2.6.0",
+    "opencode-ai": "1.18.33",
+    "@qwen-code/qwen-code": "0.24.4",
+    "@github/copilot": "1.0.102",
 }
 NODE = "24.21.0"  # taken from the npm package `node` where the machine has none that is new enough
 OLDEST_NODE = 22
 
 
-class Agents(msgspec.Struct, frozen=True):
+class Agents(msgspec.Struct, frozen=True, kw_only=True):
     claude: Path
     codex: Path
     gemini: Path
+    claude_agent_acp: Path
+    codex_acp: Path
+    opencode: Path
+    qwen: Path
+    copilot: Path
     node: Path
     bin_dir: Path
 
@@ -35,12 +45,12 @@ def installed_agents() -> Agents:
     """Where the CLIs are; the first call on a machine installs them."""
     own_node = machine_node()
     packages = CLIS if own_node else CLIS | {"node": NODE}
-    place = cache_root() / directory_name(packages)
-    if not place.exists():
-        with _one_installer(place):
-            if not place.exists():
-                _install(packages, place)
-    return _agents_in(place, own_node)
+    directory = cache_root() / directory_name(packages)
+    if not directory.exists():
+        with _one_installer(directory):
+            if not directory.exists():
+                _install(packages, directory)
+    return _agents_in(directory, own_node)
 
 
 def cache_root() -> Path:
@@ -67,54 +77,59 @@ def major_version(said: str) -> int:
     return int(found.group(1)) if found else 0
 
 
-def _agents_in(place: Path, own_node: Path | None) -> Agents:
-    bin_dir = place / "node_modules" / ".bin"
+def _agents_in(directory: Path, own_node: Path | None) -> Agents:
+    bin_dir = directory / "node_modules" / ".bin"
     return Agents(
         claude=bin_dir / "claude",
         codex=bin_dir / "codex",
         gemini=bin_dir / "gemini",
+        claude_agent_acp=bin_dir / "claude-agent-acp",
+        codex_acp=bin_dir / "codex-acp",
+        opencode=bin_dir / "opencode",
+        qwen=bin_dir / "qwen",
+        copilot=bin_dir / "copilot",
         node=own_node or bin_dir / "node",
         bin_dir=bin_dir,
     )
 
 
 @contextmanager
-def _one_installer(place: Path) -> Iterator[None]:
+def _one_installer(directory: Path) -> Iterator[None]:
     """Test workers start together; all but the first wait here and then find the work done."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with (place.parent / ".lock").open("w") as lock:
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with (directory.parent / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def _install(packages: dict[str, str], place: Path) -> None:
+def _install(packages: dict[str, str], directory: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise SystemExit(
-            "The agent tests need npm to fetch the CLIs, and it is not on PATH. Install Node, then run again."
+            "The agent tests need npm to fetch the agents, and it is not on PATH. Install Node, then run again."
         )
     wanted = [f"{name}@{version}" for name, version in packages.items()]
-    print(f"Installing {', '.join(wanted)} into {place} (once, about 900 MB) ...", file=sys.stderr, flush=True)
+    print(f"Installing {', '.join(wanted)} into {directory} (once, about 2 GB) ...", file=sys.stderr, flush=True)
     began = time.monotonic()
-    building = Path(tempfile.mkdtemp(prefix=".building-", dir=place.parent))
+    building = Path(tempfile.mkdtemp(prefix=".building-", dir=directory.parent))
     try:
         _npm_install(npm, wanted, building)
-        building.rename(place)  # only a whole installation ever carries the name
+        building.rename(directory)  # only a whole installation ever carries the name
     finally:
         shutil.rmtree(building, ignore_errors=True)
     print(f"Installed in {time.monotonic() - began:.0f} s.", file=sys.stderr, flush=True)
 
 
 def _npm_install(npm: str, wanted: list[str], building: Path) -> None:
-    # Install scripts must run: claude's links its native binary, node's fetches the one for this machine.
+    # Install scripts must run: claude's and opencode's link a native binary, node's fetches the one for this machine.
     command = [npm, "install", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"]
     (building / "package.json").write_text('{"private": true}')
     done = subprocess.run([*command, *wanted], cwd=building, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip()
-        raise SystemExit(f"npm could not install the agent CLIs (exit {done.returncode}):\n{said}")
+        raise SystemExit(f"npm could not install the agents (exit {done.returncode}):\n{said}")
 
 
 if __name__ == "__main__":
     agents = installed_agents()
-    print(f"claude, codex, gemini and {agents.node} are ready in {agents.bin_dir}")
+    print(f"{len(CLIS)} agents and {agents.node} are ready in {agents.bin_dir}")

@@ -35,7 +35,7 @@ from fairlead.kit.process_table import system_table
 from fairlead.ports import Runtime
 from tests.support.runtime_contract import closing, invocation, key_in, only, processes_of, run
 
-from .model_server import Hang, ModelServer, Reply, Say
+from .model_server import Hang, ModelServer, Refuse, Reply, Say
 from .pictures import png
 from .real_stage import RealStage
 
@@ -107,11 +107,12 @@ async def test_for_this_session_covers_this_very_command_and_no_other(stage: Rea
         grant = {"verdict": "allow", "remember": True}
         first = await agent_session(runtime, turn_of(stage, "run: touch a"), (PermissionRequested, grant))
         key = key_in(first)
-        await agent_session(runtime, turn_of(stage, "run: touch a", resume_key=key, job_id="job_2"))
-        other = turn_of(stage, "run: touch b", resume_key=key, job_id="job_3")
+        # The flow brings all the rules that were granted with every turn.
+        granted = ("Bash(touch a)",)
+        await agent_session(runtime, turn_of(stage, "run: touch a", resume_key=key, job_id="job_2", allowed=granted))
+        other = turn_of(stage, "run: touch b", resume_key=key, job_id="job_3", allowed=granted)
         await agent_session(runtime, other, (PermissionRequested, {"verdict": "deny"}))
     async with closing(stage.runtime()) as later:
-        # After a restart the flow brings the rules that were granted.
         rules = ("Bash(touch c)",)
         events = await agent_session(later, turn_of(stage, "run: touch c", resume_key=key, allowed=rules))
 
@@ -314,7 +315,7 @@ async def test_a_hang_before_any_tool_is_tried_once_more_by_a_process_of_its_own
     async with closing(stage.runtime(hang_timeout_sec=6.0)) as runtime:
         events = await run(runtime, turn_of(stage, "hello"))
 
-    assert any("once, by a process of its own" in note.text for note in only(Diagnostic, events))
+    assert any("once, in a new process" in note.text for note in only(Diagnostic, events))
     assert end_of(events).text == "You said: hello"
 
 
@@ -440,3 +441,32 @@ async def test_the_self_check_of_the_real_one(stage: RealStage):
     async with closing(stage.runtime()) as runtime:
         health = await runtime.check()
     assert (health.ok, health.version, health.notes) == (True, "2.1.325", ())
+
+
+# --- dead ends ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("E6", "A18")
+async def test_a_process_that_has_spent_its_budget_gives_way_to_one_with_a_new_budget(
+    stage: RealStage, server: ModelServer
+):
+    async with closing(stage.runtime(max_budget_usd=0.03)) as runtime:
+        first = await run(runtime, turn_of(stage, "my name is Alice"))
+        key = key_in(first)
+        dear = await run(runtime, turn_of(stage, "usage: 9000 500", resume_key=key, job_id="job_2"))
+        later = await run(runtime, turn_of(stage, "what is my name?", resume_key=key, job_id="job_3"))
+
+    assert isinstance(dear[-1], TurnFailed)
+    assert (dear[-1].code, dear[-1].text) == (Code.E_BUDGET_SPENT, "usage input=9000 output=500 cached=0")
+    assert end_of(later).text == "Your name is Alice."
+
+
+@pytest.mark.req("A18")
+async def test_a_conversation_that_no_longer_fits_says_that_only_a_reset_helps(stage: RealStage, server: ModelServer):
+    async with closing(stage.runtime()) as runtime:
+        key = key_in(await run(runtime, turn_of(stage, "hello")))
+        server.script(*[Refuse(400, message="prompt is too long: 200001 tokens > 200000 maximum")] * 40)
+        full = await run(runtime, turn_of(stage, "go on", resume_key=key, job_id="job_2"))
+
+    assert isinstance(full[-1], TurnFailed), full[-1]
+    assert full[-1].code is Code.E_CONTEXT_FULL

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from .install import CLIS, cache_root, directory_name, installed_agents, major_version
@@ -25,6 +26,6 @@ def test_the_cache_is_the_users_own(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 @pytest.mark.agents
-def test_every_cli_is_there_to_be_run():
-    agents = installed_agents()
-    assert all(path.exists() for path in (agents.claude, agents.codex, agents.gemini, agents.node))
+def test_every_agent_is_there_to_be_run():
+    paths = msgspec.structs.asdict(installed_agents())
+    assert [name for name, path in paths.items() if not path.exists()] == []

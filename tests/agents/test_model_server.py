@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from .model_server import (
     Ask,
     Conversation,
+    Image,
     Message,
     ModelServer,
     Refuse,
@@ -27,6 +28,7 @@ from .model_server import (
     brain,
     gemini,
     openai,
+    openai_chat,
 )
 from .model_server.hands import within_reach
 
@@ -151,6 +153,59 @@ def test_gemini_streams_parts_and_stops():
     assert chunks[-1]["candidates"][0]["finishReason"] == "STOP"
 
 
+def test_openai_chat_streams_deltas_numbers_the_calls_and_ends_with_the_usage():
+    two_calls = Reply((*REPLY.steps, Use("Bash", {"command": "pwd"})))
+    chunks = chat_chunks(b"".join(openai_chat.stream(two_calls, said("hi"), USAGE)))
+    deltas = [choice["delta"] for chunk in chunks for choice in chunk["choices"]]
+    calls = [call for delta in deltas for call in delta.get("tool_calls", [])]
+    assert "".join(delta.get("content", "") for delta in deltas) == "one two"
+    assert [(call["index"], call["function"]["arguments"]) for call in calls] == [
+        (0, '{"command": "ls"}'),
+        (1, '{"command": "pwd"}'),
+    ]
+    assert chunks[-2]["choices"][0]["finish_reason"] == "tool_calls"
+    assert (chunks[-1]["choices"], chunks[-1]["usage"]["total_tokens"]) == ([], 15)
+
+
+def chat_chunks(stream: bytes) -> list[dict[str, Any]]:
+    assert stream.endswith(b"data: [DONE]\n\n")
+    return events_in(stream.removesuffix(openai_chat.DONE))
+
+
+def test_openai_chat_without_a_stream_says_the_same():
+    choice = openai_chat.whole(REPLY, said("hi"), USAGE)["choices"][0]
+    assert (choice["message"]["content"], choice["finish_reason"]) == ("one two", "tool_calls")
+
+
+def test_openai_chat_reads_a_conversation_with_a_picture_and_a_tool():
+    call = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
+    given = [
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "content": [{"type": "text", "text": "image?"}, picture]},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "a file"},
+    ]
+    tools = [{"type": "function", "function": {"name": "bash"}}]
+    conversation = openai_chat.conversation_of({"model": "a-model", "messages": given, "tools": tools})
+    assert conversation == Conversation(
+        model="a-model",
+        messages=(
+            Message("user", (Words("image?"), Image.of("image/png", "aGk="))),
+            Message("assistant", (ToolCall("c1", "bash", {"command": "ls"}),)),
+            Message("user", (ToolResult("c1", "a file"),)),
+        ),
+        tools=frozenset({"bash"}),
+        system="be brief",
+    )
+
+
+def test_the_time_that_copilot_puts_before_the_words_is_not_spoken():
+    words = "<current_datetime>2026-01-01T00:00:00Z</current_datetime>\n\nhello"
+    given = {"model": "a-model", "messages": [{"role": "user", "content": words}]}
+    assert told(brain.answer(openai_chat.conversation_of(given))) == "You said: hello"
+
+
 def asked(text: str) -> dict[str, Any]:
     return {"model": "a-model", "stream": True, "messages": [{"role": "user", "content": text}]}
 
@@ -191,3 +246,22 @@ async def test_telemetry_gets_a_quiet_404_and_is_kept(server: ModelServer):
     ):
         assert response.status == 404
     assert [(seen.path, seen.conversation) for seen in server.requests] == [("/api/event_logging", None)]
+
+
+@pytest.mark.anyio
+async def test_a_refused_chat_has_the_status_and_says_when_to_come_back(server: ModelServer):
+    url = f"{server.url}/v1/chat/completions"
+    async with aiohttp.ClientSession() as http, http.post(url, json=asked("status: 429 after=0")) as response:
+        body = await response.json()
+        assert (response.status, response.headers["retry-after"]) == (429, "0")
+    assert body["error"]["code"] == "rate_limit_exceeded"
+
+
+@pytest.mark.anyio
+async def test_a_host_that_an_agent_tries_to_reach_through_the_proxy_is_kept_by_name(server: ModelServer):
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(b"CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n")
+    assert b"404" in await reader.readline()
+    writer.close()
+    assert server.strays == ["example.org:443"]
+    server.strays.clear()

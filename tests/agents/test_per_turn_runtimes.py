@@ -8,7 +8,7 @@ from fairlead.core.engine import EngineEvent, InputFile, ToolStarted, TurnEnded,
 from fairlead.errors import Code
 from tests.support.runtime_contract import closing, invocation, key_in, only, processes_of, run
 
-from .model_server import ModelServer
+from .model_server import ModelServer, Refuse
 from .pictures import png
 from .real_stage import Cast, RealStage
 
@@ -69,6 +69,16 @@ async def test_the_standard_tier_of_gemini_edits_but_creates_and_runs_nothing(ge
     offered = set(conversation.tools)
     assert "replace" in offered
     assert offered & {"write_file", "run_shell_command", "invoke_agent"} == set()
+
+
+@pytest.mark.req("E3")
+@pytest.mark.parametrize("tools", ['["Bash", "Read"]', '["Bash", "Read", "Write", "Edit", "Glob", "Grep"]'])
+async def test_a_tier_with_the_shell_may_write_its_output_to_a_file(gemini: RealStage, tools: str):
+    permit(gemini, f'{{"tier": "custom", "tools": {tools}}}')
+    async with closing(gemini.runtime()) as runtime:
+        end_of(await run(runtime, invocation(gemini.root, "run: echo words > made && cat made >> made2; true")))
+    assert (gemini.root / "project" / "made").read_text() == "words\n"
+    assert (gemini.root / "project" / "made2").exists()
 
 
 @pytest.mark.req("A10")
@@ -154,9 +164,57 @@ async def test_a_refused_login_is_said_as_such(stage: RealStage):
     assert events[-1].code is Code.E_CLI_NOT_LOGGED_IN
 
 
+@pytest.mark.req("A18")
+async def test_a_key_that_codex_misses_is_a_login_and_the_setting_that_passes_it_on_is_named(codex: RealStage):
+    async with closing(codex.runtime(extra_environment=())) as runtime:
+        events = await run(runtime, invocation(codex.root, "hello"))
+    assert isinstance(events[-1], TurnFailed)
+    assert events[-1].code is Code.E_CLI_NOT_LOGGED_IN
+    assert "LOOPBACK_API_KEY to FAIRLEAD_RUNTIME_ENVIRONMENT" in events[-1].message
+
+
+@pytest.mark.req("A11")
+@pytest.mark.parametrize("trouble", ["status: 500 times=9", "status: 529 times=9", "drop"])
+async def test_what_passes_by_itself_is_worth_a_second_attempt(stage: RealStage, trouble: str):
+    async with closing(stage.runtime()) as runtime:
+        events = await run(runtime, invocation(stage.root, trouble))
+    assert isinstance(events[-1], TurnFailed), events[-1]
+    assert (events[-1].code, events[-1].transient) == (Code.E_AGENT_ERROR, True), events[-1].message
+
+
+CONTEXT_FULL = {
+    "codex": "Your input exceeds the context window of this model. Please adjust your input and try again.",
+    "gemini": "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).",
+}
+
+
+@pytest.mark.req("A18")
+async def test_a_conversation_that_no_longer_fits_is_told_as_such(stage: RealStage, server: ModelServer):
+    server.script(*[Refuse(400, message=CONTEXT_FULL[stage.program])] * 9)
+    async with closing(stage.runtime()) as runtime:
+        events = await run(runtime, invocation(stage.root, "hello"))
+    assert isinstance(events[-1], TurnFailed)
+    assert events[-1].code is Code.E_CONTEXT_FULL
+
+
 @pytest.mark.req("A21")
 async def test_the_self_check_of_the_real_ones(stage: RealStage):
     async with closing(stage.runtime()) as runtime:
         health = await runtime.check()
     assert health.ok
     assert health.version in {"0.166.0", "0.61.0"}
+
+
+@pytest.mark.req("C9", "C3")
+async def test_a_session_that_another_gemini_has_just_begun_is_not_deleted(gemini: RealStage):
+    """Gemini writes the head of a session's file before its first message; a second one starts in between."""
+    async with closing(gemini.runtime()) as runtime:
+        await run(runtime, invocation(gemini.root, "my name is Alice"))
+        [chats] = {path.parent for path in gemini.root.rglob("session-*.jsonl")}
+        [alices] = chats.iterdir()
+        begun = chats / "session-2026-01-01T00-00-0badcafe.jsonl"
+        head = alices.read_text().splitlines()[0].replace(alices.stem.rsplit("-", 1)[1], "0badcafe")
+        begun.write_text(f"{head}\n")
+        await run(runtime, invocation(gemini.root, "my name is Bob"))
+
+    assert begun.exists()

@@ -128,6 +128,18 @@ async def test_a_cancelled_turn_leaves_the_talk_in_order(with_claude: Daemon, se
     assert (await with_claude.say("what is my name?")).answer == "Your name is Alice."
 
 
+@pytest.mark.req("B5", "A16")
+async def test_the_job_of_a_killed_agent_is_cancelled_and_the_next_message_is_answered(
+    daemon: Daemon, server: ModelServer
+):
+    async with daemon.client() as client:
+        accepted = await client.submit("alice", "hold", tool=daemon.name)
+        await server.until_held()
+        await client.command(ask.AgentStop(kill=True), "alice")
+        assert (await ended(client, accepted.job_id)).state == "cancelled"
+    assert (await daemon.say("say: here again")).answer == "here again"
+
+
 @pytest.mark.req("E7", "A18")
 async def test_a_model_that_falls_silent_ends_the_job_and_not_the_talk(with_claude: Daemon):
     await with_claude.say("my name is Alice")

@@ -21,7 +21,10 @@ USER = {"userId": "alice"}
         (requests.Retry("job/1"), "POST /v1/jobs/job%2F1/retry", {}, USER),
         (requests.Cancel(), "POST /v1/cancel", {}, USER),
         (requests.Cancel("job_1"), "POST /v1/jobs/job_1/cancel", {}, USER),
-        (requests.Why("job_1"), "GET /v1/why", {"subject": "job_1"}, None),
+        (requests.Why("job_1"), "GET /v1/why", {"userId": "alice", "subject": "job_1"}, None),
+        (requests.Why(), "GET /v1/why", {"userId": "alice"}, None),
+        (requests.Retry(), "POST /v1/retry", {}, {"userId": "alice"}),
+        (requests.LatestJobs(), "GET /v1/jobs", {"userId": "alice"}, None),
         (requests.SessionList(), "GET /v1/sessions", {}, None),
         (requests.SessionList("api"), "GET /v1/sessions", {"project": "api"}, None),
         (requests.ProjectList(), "GET /v1/projects", USER, None),
@@ -58,7 +61,7 @@ def test_what_the_api_does_not_serve_is_refused(request_: requests.Request):
     assert caught.value.code is Code.E_INVALID_ARGS
 
 
-def test_a_status_report_keeps_its_names_on_the_wire():
+def test_a_status_report_calls_each_key_by_its_name_on_the_wire():
     report = replies.StatusReport(
         session_id="1",
         session_key="agent:fairlead:user:alice",
@@ -73,5 +76,5 @@ def test_a_status_report_keeps_its_names_on_the_wire():
         retry_job_id=None,
     )
     sent = msgspec.to_builtins(report)
-    assert (sent["session_key"], sent["session_key_name"]) == ("resume-1", "agent:fairlead:user:alice")
+    assert (sent["session_key"], sent["resume_key"]) == ("agent:fairlead:user:alice", "resume-1")
     assert msgspec.convert(sent, replies.StatusReport) == report

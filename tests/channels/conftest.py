@@ -1,4 +1,4 @@
-"""Async tests of the channels run on asyncio alone: that is what the house runs on."""
+"""Async tests of the channels run on asyncio alone: that is what the daemon runs on."""
 
 import pytest
 

@@ -15,6 +15,7 @@ from fairlead.api import wire as w
 from fairlead.app import Daemon, run_daemon
 from fairlead.kit.files import REAL_DISK, Disk
 from fairlead.settings import Settings
+from tests.support.settings import make_settings
 
 PATIENCE_SEC = 20.0
 
@@ -25,11 +26,15 @@ class Heard(NamedTuple):
     data: dict[str, Any]
 
 
-class Home:
+class DaemonHarness:
+    """A daemon that runs in the test's own process, and a client of its HTTP API that has its token."""
+
     def __init__(self, daemon: Daemon, http: aiohttp.ClientSession) -> None:
-        self.daemon = daemon
-        self.http = http
+        self.flow = daemon.flow
+        self.runtimes = daemon.runtimes
+        self.token = daemon.token
         self.url = daemon.http_url
+        self.http = http
 
     async def ask(
         self,
@@ -59,10 +64,11 @@ class Home:
         headers = {w.KEY_HEADER: key} if key else {}
         return await self.post("/v1/messages", {"userId": user, "message": message, **more}, headers=headers)
 
-    async def begin(self, user: str, message: str, key: str | None = None) -> str:
+    async def begin(self, user: str, message: str, key: str | None = None, **more: Any) -> str:
         """Say something without waiting for the answer; the job's id."""
         headers = {w.KEY_HEADER: key} if key else {}
-        status, accepted = await self.post("/v1/messages?wait=0", {"userId": user, "message": message}, headers=headers)
+        body = {"userId": user, "message": message, **more}
+        status, accepted = await self.post("/v1/messages?wait=0", body, headers=headers)
         assert status == 202, accepted
         return accepted["job_id"]
 
@@ -103,18 +109,20 @@ def settings_in(directory: Path, **more: Any) -> Settings:
         "FAIRLEAD_HTTP_PORT": 0,
         "FAIRLEAD_DRAIN_SEC": 0,
     }
-    return Settings(_env_file=None, **{**given, **more})
+    return make_settings(**{**given, **more})
 
 
 @asynccontextmanager
-async def at_home(directory: Path, *, disk: Disk = REAL_DISK, **more: Any) -> AsyncGenerator[Home]:
+async def run_daemon_in(
+    directory: Path, *, disk: Disk = REAL_DISK, patience_sec: float = PATIENCE_SEC, **more: Any
+) -> AsyncGenerator[DaemonHarness]:
     async with run_daemon(settings_in(directory, **more), disk=disk) as daemon:
         headers = {"Authorization": f"Bearer {daemon.token}"}
-        async with aiohttp.ClientSession(headers=headers) as http, asyncio.timeout(PATIENCE_SEC):
-            yield Home(daemon, http)
+        async with aiohttp.ClientSession(headers=headers) as http, asyncio.timeout(patience_sec):
+            yield DaemonHarness(daemon, http)
 
 
 @asynccontextmanager
-async def a_client(home: Home, *, channel: str = "terminal", url: str = "") -> AsyncGenerator[Client]:
-    async with Client(url or home.url, home.daemon.token, channel=channel) as client:
+async def a_client(daemon: DaemonHarness, *, channel: str = "terminal", url: str = "") -> AsyncGenerator[Client]:
+    async with Client(url or daemon.url, daemon.token, channel=channel) as client:
         yield client

@@ -3,7 +3,7 @@
 import pytest
 
 from fairlead.cli.chat import terminal_language
-from fairlead.settings import Settings
+from fairlead.settings import read_settings
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ from fairlead.settings import Settings
 )
 def test_the_setting_decides_the_language_and_else_the_locale(environment: dict[str, str], lang: str):
     given = {name: value for name, value in environment.items() if name == "FAIRLEAD_LANG"}
-    assert terminal_language(Settings(_env_file=None, **given), environment) == lang
+    assert terminal_language(read_settings(None, given), environment) == lang

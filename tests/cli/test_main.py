@@ -116,7 +116,7 @@ def test_a_broken_journal_stops_the_start_with_its_line_and_a_code_that_is_not_r
     for command in (("up",), ("chat",)):
         done = run(tmp_path, *command)
         assert done.returncode == 78
-        assert f"{state / 'events.ndjson'}, line 2: this is no journal line" in done.stderr
+        assert f"{state / 'events.ndjson'}, line 2: this is not a journal line" in done.stderr
         assert "Traceback" not in done.stderr
     tail = run(tmp_path, "journal", "tail")
     assert tail.returncode == 0

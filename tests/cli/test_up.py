@@ -54,7 +54,7 @@ def test_it_says_which_agents_are_fit_to_work_without_waiting_for_them(tmp_path:
         while not all(any(f"  {name}  " in line for line in daemon.said) for name in ("claude", "codex")):
             daemon.wait_for("No login was found.")
         said = "\n".join(daemon.said)
-        assert "  claude    ok   claude 2.1.300; No login was found." in said
+        assert "  claude    warn claude 2.1.300; No login was found." in said
         assert "  codex     NO   codex 0.1.0; codex 0.1.0 is older than 0.150.0" in said
         assert "gemini  " not in said
         assert daemon.stop() == 0
@@ -133,7 +133,7 @@ def test_after_kill_nine_the_next_start_says_what_was_interrupted(tmp_path: Path
         daemon.process.kill()
         daemon.process.wait(60)
     with Daemon(tmp_path, PROJECTS=project) as daemon:
-        line = daemon.wait_for("Interrupted by the last stop")
+        line = daemon.wait_for("Interrupted by the last shutdown or crash")
         assert "job_" in line
         assert "retry" in line
 
@@ -182,7 +182,7 @@ def test_the_journal_can_be_looked_into_while_a_daemon_runs_and_after(tmp_path: 
         verified = run(tmp_path, "journal", "verify")
         assert verified.returncode == 0, verified.stdout
         assert "numbered without a gap" in verified.stdout
-        assert "The account adds up: 1 received = 1 answered" in verified.stdout
+        assert "The totals match: 1 received = 1 answered" in verified.stdout
         daemon.stop()
     journal = state_of(tmp_path) / "events.ndjson"
     tail = run(tmp_path, "journal", "tail", "-n", "3")
@@ -195,7 +195,7 @@ def test_the_journal_can_be_looked_into_while_a_daemon_runs_and_after(tmp_path: 
     assert len(shown.stdout) > 300_000, "the whole answer, also a long one"
     unknown = run(tmp_path, "journal", "show", "job_0")
     assert unknown.returncode == 1
-    assert "no line about 'job_0'" in unknown.stderr
+    assert "no entry about 'job_0'" in unknown.stderr
     whole = journal.read_bytes()
     journal.write_bytes(whole + b'{"seq":99,"ts')
     torn = run(tmp_path, "journal", "tail", "--raw")
@@ -222,7 +222,7 @@ def test_a_torn_last_line_is_cut_kept_and_told(tmp_path: Path):
     with journal.open("ab") as file:
         file.write(b'{"seq":7,"ts":"2026')
     with Daemon(tmp_path) as daemon:
-        daemon.wait_for("were not written to their end")
+        daemon.wait_for("were not completely written")
         daemon.stop()
     assert list(state_of(tmp_path).glob("events.ndjson.torn-at-*"))
 

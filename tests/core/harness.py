@@ -1,4 +1,4 @@
-"""A whole house in memory: decide, number, apply, and a clock that the story moves. No disk, no task, no channel."""
+"""The whole core in memory: decide, number, apply, and a clock that the story moves. No disk, no task, no channel."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from fairlead.core.decide.messages import RetryJob, Submit
 from fairlead.core.decide.projects import AddProject, CreateProject, DirectoryFacts
 from fairlead.core.decide.questions import AskPerson
 from fairlead.core.decide.scheduling import StartNext
-from fairlead.core.decide.sessions import BeginService, FoundState, StartSession
+from fairlead.core.decide.sessions import BeginService, FoundState, SeePerson, StartSession
 from fairlead.core.engine import Ask, AskedItem, Option, PermissionRequested, QuestionRequested
 from fairlead.core.events import JournalEvent, Piece
 from fairlead.core.fold import apply
@@ -43,7 +43,7 @@ def directory(path: str, problem: str = "") -> DirectoryFacts:
     return DirectoryFacts(path, path, problem)
 
 
-def place(name: str = "den", channel: str = "toy") -> ConversationRef:
+def conversation_ref(name: str = "den", channel: str = "toy") -> ConversationRef:
     return ConversationRef(channel, "fairlead", name)
 
 
@@ -101,14 +101,21 @@ class CoreHarness:
         return decision.refusal.code
 
     def later(self, *, days: float = 0, seconds: float = 0) -> None:
+        """The clock goes on, or is set. Nothing happens meanwhile, so no day is lived through."""
         self.now = timestamps.plus(self.now, days * 86400 + seconds)
+
+    def live(self, days: int) -> None:
+        """Days pass, with an event on each."""
+        for _ in range(days):
+            self.later(days=1)
+            self.do(SeePerson("somebody", f"x{self.state.seq}"))
 
     # --- what people do
 
     def inbound(self, text: str = "hello", **more: Any) -> Inbound:
         self.messages += 1
         given = {
-            "conversation": place(),
+            "conversation": conversation_ref(),
             "session_key": key_of(),
             "message_id": str(1000 + self.messages),
             "person": OWNER,
@@ -126,7 +133,7 @@ class CoreHarness:
 
     def say_in(self, name: str, text: str = "hello", **more: Any) -> str:
         """In a thread of its own."""
-        return self.say(text, conversation=place(name), session_key=thread(name), **more)
+        return self.say(text, conversation=conversation_ref(name), session_key=thread(name), **more)
 
     def create(self, name: str, *, runtimes: tuple[str, ...] = ("echo",), default: str = "echo") -> Decision:
         return self.do(
@@ -134,12 +141,14 @@ class CoreHarness:
         )
 
     def start_thread(self, name: str, **more: Any) -> Decision:
-        return self.do(StartSession(session_key=thread(name), conversation=place(name), person=OWNER, **more))
+        return self.do(
+            StartSession(session_key=thread(name), conversation=conversation_ref(name), person=OWNER, **more)
+        )
 
     def retry(self, job_id: str) -> Decision:
         return self.do(RetryJob(self.job(job_id), "the same again", OWNER))
 
-    # --- what the agent and the house do
+    # --- what the agent and the daemon do
 
     def start(self) -> str:
         return self.do(StartNext()).job_id
@@ -166,9 +175,9 @@ class CoreHarness:
         return self.do(AskPerson(job_id, ask or permission())).question_id
 
     def deliver(self, job_id: str) -> None:
-        self.pay_in_full(answer_entry_id(job_id))
+        self.deliver_in_full(answer_entry_id(job_id))
 
-    def pay_in_full(self, entry_id: str, pieces: int = 1) -> None:
+    def deliver_in_full(self, entry_id: str, pieces: int = 1) -> None:
         self.plan(entry_id, pieces)
         for index in range(pieces):
             self.do(MarkPieceSent(entry_id, index, f"m{index}"))
@@ -185,7 +194,7 @@ class CoreHarness:
         return self.do(PlanDelivery(entry_id, to, tuple(Piece(f"piece {n}") for n in range(pieces))))
 
     def turn(self, text: str = "hello", **more: Any) -> str:
-        """One message from its arrival to its paid answer."""
+        """One message from its arrival to its delivered answer."""
         job_id = self.say(text, **more)
         assert self.start() == job_id
         self.complete(job_id, f"answer to {text}")

@@ -8,12 +8,13 @@ import pytest
 import fairlead
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.state import answer_entry_id
-from tests.core.harness import CoreHarness, key_of, place
+from tests.core.harness import CoreHarness, conversation_ref, key_of
 
 pytestmark = pytest.mark.req("D7")
 
 PACKAGE = Path(fairlead.__file__).parent
-SOURCES = sorted([*(PACKAGE / "core").rglob("*.py"), *(PACKAGE / "flow").rglob("*.py"), PACKAGE / "ports.py"])
+PORTS = [PACKAGE / name for name in ("ports.py", "runtime_ports.py", "channel_ports.py")]
+SOURCES = sorted([*(PACKAGE / "core").rglob("*.py"), *(PACKAGE / "flow").rglob("*.py"), *PORTS])
 CHANNELS = re.compile(r"discord|\bhttp\b|terminal|telegram|slack|webhook|snowflake|guild|gateway", re.IGNORECASE)
 
 
@@ -39,7 +40,7 @@ def test_a_message_by_pigeon_is_answered_by_pigeon(core: CoreHarness):
 
 
 @pytest.mark.req("D1")
-def test_a_place_is_named_by_channel_account_and_id_and_not_by_its_parent():
-    assert place("den").address == "toy/fairlead/den"
-    assert ConversationRef("toy", "fairlead", "den", "elsewhere").address == place("den").address
-    assert place("den", "radio").address != place("den").address
+def test_a_conversation_is_named_by_channel_account_and_id_and_not_by_its_parent():
+    assert conversation_ref("den").address == "toy/fairlead/den"
+    assert ConversationRef("toy", "fairlead", "den", "elsewhere").address == conversation_ref("den").address
+    assert conversation_ref("den", "radio").address != conversation_ref("den").address

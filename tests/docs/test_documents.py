@@ -7,14 +7,19 @@ import sys
 import typing
 from pathlib import Path
 
+import click
 import pytest
 
+from fairlead.cli import main as cli
 from fairlead.core.events import EVENT_TYPES
 from fairlead.core.job_states import JobState
+from fairlead.settings import setting_names
 
 ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "fairlead"
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PICTURES = ("discord.svg", "terminal.svg")
 WITHOUT_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
 
@@ -25,7 +30,8 @@ def anchors(path: Path) -> set[str]:
 
 
 def links(path: Path) -> list[str]:
-    found = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"(?s)```.*?```", "", path.read_text()))
+    text = re.sub(r"(?s)```.*?```", "", path.read_text())
+    found = [*re.findall(r"\]\(([^)\s]+)\)", text), *re.findall(r'\bsrc="([^"]+)"', text)]
     return [link for link in found if not link.startswith(("http://", "https://"))]
 
 
@@ -44,15 +50,18 @@ def test_there_are_links_to_check():
     assert sum(len(links(document)) for document in DOCUMENTS) > 30
 
 
-def test_the_readme_shows_both_commands_and_the_picture():
+def test_the_readme_shows_both_commands_and_the_pictures():
     readme = (ROOT / "README.md").read_text()
     assert re.search(r"(?m)^make run\b", readme)
     assert re.search(r"(?m)^make test\b", readme)
-    assert (ROOT / "docs/pictures/terminal.svg").read_text().startswith("<svg")
+    for picture in PICTURES:
+        assert f"docs/pictures/{picture}" in readme
+        assert (ROOT / "docs/pictures" / picture).read_text().startswith("<svg")
 
 
-def test_the_picture_fetches_nothing_from_anywhere():
-    picture = (ROOT / "docs/pictures/terminal.svg").read_text()
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_fetches_nothing_from_anywhere(name: str):
+    picture = (ROOT / "docs/pictures" / name).read_text()
     assert set(re.findall(r"https?://[\w.]+", picture)) <= {"http://www.w3.org", "http://127.0.0.1"}
 
 
@@ -86,6 +95,16 @@ def test_the_packages_of_the_contributing_guide_are_those_that_are_there():
     assert named == there
 
 
+def test_every_file_that_the_contributing_guide_names_is_there():
+    """A path is given from the root of the repository, or from src/fairlead; NAME stands for something new."""
+    prose = "".join((ROOT / "CONTRIBUTING.md").read_text().split("```")[::2])
+    marked = re.findall(r"`([^`]+)`", prose)
+    words = {word for each in marked for word in each.split() if re.fullmatch(r"\w+/[\w/]*(?:\.\w+)?", word)}
+    paths = {word for word in words if "NAME" not in word}
+    assert len(paths) > 20
+    assert [path for path in sorted(paths) if not any((top / path).exists() for top in (ROOT, SOURCE))] == []
+
+
 def documented_selections() -> list[str]:
     text = (ROOT / "CONTRIBUTING.md").read_text()
     return [arguments.strip() for arguments in re.findall(r"(?m)^\.venv/bin/pytest ([^#\n]+)", text)]
@@ -101,3 +120,46 @@ def test_the_contributing_guide_selects_tests_that_are_there(arguments: str):
     found = subprocess.run(collect, cwd=ROOT, text=True, capture_output=True, check=False)
     assert found.returncode == pytest.ExitCode.OK, found.stdout
     assert "test_" in found.stdout
+
+
+def shell_lines(document: Path) -> list[list[str]]:
+    """The words of each `fairlead …` that a person would type, without what stands around a pipe."""
+    blocks = re.findall(r"(?s)```(?:sh|console)\n(.*?)```", document.read_text())
+    pieces = [piece.strip() for block in blocks for piece in re.split(r"[|\n]|&&", block.replace("\n$ ", "\n"))]
+    typed = [piece.removeprefix("$ ") for piece in pieces]
+    return [shlex.split(piece, comments=True) for piece in typed if re.match(r"(\.venv/bin/)?fairlead ", piece)]
+
+
+def unknown_words(typed: list[str]) -> list[str]:
+    """Subcommands and options that the program does not have."""
+    command, words = cli.main, typed[1:]
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        context = click.Context(command)
+        inner = command.get_command(context, words[0])
+        if inner is None:
+            return [words[0]]
+        command, words = inner, words[1:]
+    words = words[: words.index("--")] if "--" in words else words
+    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    return [word for word in words if word.startswith("-") and word not in known]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_what_the_documents_tell_people_to_type_is_there(document: Path):
+    assert [(typed, unknown) for typed in shell_lines(document) if (unknown := unknown_words(typed))] == []
+
+
+def test_there_are_commands_to_check():
+    assert len(shell_lines(ROOT / "README.md")) >= 3
+    assert sum(len(shell_lines(document)) for document in DOCUMENTS) > 20
+
+
+NO_SETTINGS = {"FAIRLEAD_ENV_FILE", "FAIRLEAD_DISCORD_OPENAPI"}
+"""Read from the environment before there are settings."""
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_no_document_names_a_setting_that_does_not_exist(document: Path):
+    aliases = {alias for each in setting_names().values() for alias in each[0].split(", ")}
+    named = set(re.findall(r"\b(?:FAIRLEAD|DISCORD|CLAUDE|CODEX|GEMINI)_[A-Z_]+[A-Z]\b", document.read_text()))
+    assert named - set(setting_names()) - aliases - NO_SETTINGS == set()

@@ -87,6 +87,19 @@ def test_open_questions_are_listed(home: Home):
     assert json.loads(home.run(SCRIPTS["questions"]).stdout) == {"questions": []}
 
 
+@needs_curl
+@pytest.mark.req("C5")
+def test_a_permission_is_answered_by_curl(home: Home):
+    asking = SCRIPTS["message"].replace("/v1/messages", "/v1/messages?wait=0").replace("hello", "/ask rm -rf build")
+    job_id = json.loads(home.run(asking).stdout)["job_id"]
+    until_asked = f'curl -sSN {DEFAULT_ADDRESS}/v1/jobs/{job_id}/events -H "Authorization: Bearer $TOKEN"'
+    token = "TOKEN=$(cat ~/.local/state/fairlead/state/http-token)\n"
+    home.run(f"{token}{until_asked} | grep -m 1 'event: question'")
+    assert json.loads(home.run(SCRIPTS["permission"]).stdout) == {"job_id": job_id}
+    told = home.run(f"{token}{until_asked}").stdout
+    assert "Not in this directory." in json.loads(re.findall(r"event: done\ndata: (.*)", told)[-1])["job"]["answer"]
+
+
 @pytest.mark.req("C6")
 def test_piped_input_is_one_message(home: Home):
     answered = home.run("echo hi | fairlead chat")
@@ -106,8 +119,10 @@ def test_what_the_guide_shows_of_a_start_is_what_a_start_prints(home: Home):
     """Line for line, but for the address, the token's place and the project that this home has."""
     shown = [line.split()[0] for line in re.findall(r"(?m)^  (\w+ +(?:on|off|0) .*)$", GUIDE)]
     told = home.run(
-        "STATE_DIR=$HOME/other LOG_DIR=$HOME/logs FAIRLEAD_HTTP_PORT=0 timeout -s INT 5 fairlead up </dev/null"
+        "STATE_DIR=$HOME/other LOG_DIR=$HOME/logs FAIRLEAD_HTTP_PORT=0 fairlead up </dev/null >$HOME/said & "
+        'pid=$!; until grep -q "^  projects" $HOME/said || ! kill -0 $pid; do sleep 0.1; done; '
+        "kill -TERM $pid; wait $pid; cat $HOME/said"
     )
     printed = [line.split()[0] for line in told.stdout.splitlines() if re.match(r"  \w+ +(on|off|0) ", line)]
     assert printed == shown
-    assert told.stdout.endswith("Stopped. Everything that was accepted is written.\n")
+    assert told.stdout.endswith("Stopped. All accepted messages are saved.\n")

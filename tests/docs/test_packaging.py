@@ -11,7 +11,7 @@ from shutil import which
 import pytest
 
 from fairlead.cli.main import EXIT_CONFIG, EXIT_LOCKED
-from fairlead.settings import load_settings
+from fairlead.settings import read_settings
 
 ROOT = Path(__file__).parents[2]
 UNIT = ROOT / "packaging" / "fairlead.service"
@@ -37,7 +37,7 @@ def test_the_unit_restarts_after_a_crash_but_not_where_a_person_is_needed(servic
 
 def test_the_unit_leaves_running_jobs_their_time_and_nothing_behind(service: configparser.SectionProxy):
     assert service["KillMode"] == "control-group"
-    assert float(service["TimeoutStopSec"]) > load_settings(_env_file=None).drain_sec + TIME_TO_CLOSE_SEC
+    assert float(service["TimeoutStopSec"]) > read_settings(None).drain_sec + TIME_TO_CLOSE_SEC
 
 
 def test_the_unit_only_serves_and_names_a_path(service: configparser.SectionProxy):

@@ -5,6 +5,7 @@ import functools
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
+from posixpath import normpath
 from random import Random
 from typing import Any
 
@@ -25,6 +26,7 @@ from fairlead.core.questions import RespondToQuestion
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller
 from fairlead.core.state import Job
+from fairlead.flow.agent_runtimes import FIXED, RuntimeCatalogue
 from fairlead.flow.assembly import Adapters, Flow
 from fairlead.flow.commands.handlers import BUILT_IN, Commands
 from fairlead.flow.startup import recovery
@@ -33,6 +35,7 @@ from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import AgentInfo, Channel, Receipt, Recorded, Runtime, RuntimeCapabilities, RuntimeHealth
 from fairlead.store.blobs import FileBlobs
 from fairlead.store.history import find_lines
+from fairlead.store.inboxes import FileInboxes
 from fairlead.store.journal import JOURNAL_NAME, FileJournal, open_state
 from fairlead.store.writer import RETRY_SECONDS, AppendFile, Batch, DiskFull, Progress
 from fairlead.testing.channel import ChannelHistory, Post, RecordingChannel
@@ -54,7 +57,7 @@ def virtually(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., N
     return run
 
 
-def place(name: str = "dm", channel: str = "chat") -> ConversationRef:
+def conversation_ref(name: str = "dm", channel: str = "chat") -> ConversationRef:
     return ConversationRef(channel, "acc", name)
 
 
@@ -120,6 +123,9 @@ class PretendedDirectories:
 
     def subdirectories(self, path: str) -> list[str]:
         return self.below.get(path, [])
+
+    def real_path(self, path: str) -> str:
+        return normpath(path)
 
 
 class Agent:
@@ -188,7 +194,7 @@ class FlowHarness:
         message_id = more.pop("message_id", None) or self.history.new_message_id()
         key = more.pop("session_key", user_key(agent_id="fairlead", user_id=user))
         return Inbound(
-            conversation=at or place(user),
+            conversation=at or conversation_ref(user),
             session_key=key,
             message_id=message_id,
             person=user,
@@ -206,7 +212,7 @@ class FlowHarness:
     def caller(self, user: str = OWNER, at: ConversationRef | None = None, *, pre_authorised: bool = True) -> Caller:
         return Caller(
             person=user,
-            conversation=at or place(user),
+            conversation=at or conversation_ref(user),
             session_key=user_key(agent_id="fairlead", user_id=user),
             pre_authorised=pre_authorised,
         )
@@ -268,7 +274,7 @@ class FlowHarness:
 
 
 @asynccontextmanager
-async def flow_house(
+async def run_flow(
     *,
     disk: SimulatedDisk | None = None,
     runtimes: list[Runtime] | None = None,
@@ -283,6 +289,7 @@ async def flow_house(
     recheckers: dict[str, Any] | None = None,
     life: int = 0,
     commands: Commands = BUILT_IN,
+    make_catalogue: Callable[[dict[str, Any]], RuntimeCatalogue] | None = None,
 ) -> AsyncIterator[FlowHarness]:
     """From an open journal to running workers. Leaving it is the end of the process: nothing drains."""
     disk = disk or SimulatedDisk()
@@ -301,14 +308,17 @@ async def flow_house(
     broken: list[Exception] = []
     journal = FileJournal(STATE, opened, disk=disk, writer=writer, offload=_at_once, on_broken=broken.append)
     blobs = FileBlobs(STATE, disk=disk, offload=_at_once)
+    shared = {r.name: r for r in playing}
     world = Adapters(
         state=opened.state,
         journal=journal,
         blobs=blobs,
+        inboxes=FileInboxes(STATE, blobs, disk=disk, offload=_at_once),
         directories=directories or PretendedDirectories(),
         clock=VirtualClock(asyncio.get_running_loop()),
         limits=limits or Limits(runtimes=tuple(r.name for r in playing)),
-        runtimes={r.name: r for r in playing},
+        runtimes=shared,
+        catalogue=make_catalogue(shared) if make_catalogue is not None else FIXED,
         channels={c.name: c for c in open_channels},
         fetchers=fetchers or {},
         recheckers=recheckers or {},

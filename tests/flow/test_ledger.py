@@ -6,8 +6,9 @@ import pytest
 
 from fairlead.core import events as e
 from fairlead.core.live import JobMoved
+from fairlead.core.state import as_data
 from fairlead.errors import Code, FairleadError
-from tests.flow.harness import OWNER, flow_house, place, virtually
+from tests.flow.harness import OWNER, conversation_ref, run_flow, virtually
 
 pytestmark = pytest.mark.req("A7")
 
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.req("A7")
 @pytest.mark.req("A8")
 @virtually
 async def test_the_same_message_twice_at_once_is_accepted_once():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         for number in range(20):
             inbound = flow.inbound(f"hello {number}")
             receipts = await asyncio.gather(*(flow.gate.submit(inbound) for _ in range(5)))
@@ -27,8 +28,29 @@ async def test_the_same_message_twice_at_once_is_accepted_once():
 
 
 @virtually
+async def test_a_fact_that_the_journal_does_not_take_changes_nothing():
+    """The journal comes before the state: otherwise the state would hold a fact that no start could read back."""
+    async with run_flow() as flow:
+        await flow.say("before")
+        await flow.quiet()
+        state = flow.state
+        known, append = as_data(state), flow.journal.append
+
+        def refuse(*_given: object) -> None:
+            raise ValueError("this cannot be encoded")
+
+        flow.journal.append = refuse
+        with pytest.raises(ValueError, match="cannot be encoded"):
+            await flow.say("hello")
+        assert as_data(state) == known
+        flow.journal.append = append
+        assert (await flow.say("hello again")).job_id
+        await flow.quiet()
+
+
+@virtually
 async def test_nothing_is_acknowledged_before_it_is_durable():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         flow.writer.held = True
         waiting = asyncio.ensure_future(flow.say("hello"))
         again = asyncio.ensure_future(flow.gate.submit(flow.inbound("hello", message_id="77")))
@@ -44,7 +66,7 @@ async def test_nothing_is_acknowledged_before_it_is_durable():
 @pytest.mark.req("A8")
 @virtually
 async def test_a_duplicate_is_answered_only_when_the_original_is_durable():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         flow.writer.held = True
         inbound = flow.inbound("hello")
         first = asyncio.ensure_future(flow.gate.submit(inbound))
@@ -58,7 +80,7 @@ async def test_a_duplicate_is_answered_only_when_the_original_is_durable():
 
 @virtually
 async def test_a_refusal_too_is_said_only_when_it_is_written():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         flow.writer.held = True
         waiting = asyncio.ensure_future(flow.say("   "))
         await asyncio.sleep(60)
@@ -72,7 +94,7 @@ async def test_a_refusal_too_is_said_only_when_it_is_written():
 
 @virtually
 async def test_watchers_see_only_what_is_durable_and_in_order():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         watch = flow.view.watch()
         seen: list[str] = []
 
@@ -95,8 +117,8 @@ async def test_watchers_see_only_what_is_durable_and_in_order():
 
 @pytest.mark.req("A8", "D3")
 @virtually
-async def test_the_end_of_a_job_and_the_debt_for_it_are_one_batch():
-    async with flow_house() as flow:
+async def test_the_end_of_a_job_and_its_outbox_entry_are_one_batch():
+    async with run_flow() as flow:
         await flow.answered("hello")
         raw = flow.disk.read(flow.journal._path).splitlines()
         ended = next(line for line in raw if b'"JobCompleted"' in line)
@@ -107,7 +129,7 @@ async def test_the_end_of_a_job_and_the_debt_for_it_are_one_batch():
 @virtually
 async def test_a_journal_that_breaks_ends_the_flow_and_names_the_file():
     async def story() -> None:
-        async with flow_house() as flow:
+        async with run_flow() as flow:
             await flow.answered("before")
             flow.disk.fail_sync()
             await flow.say("after")
@@ -120,11 +142,11 @@ async def test_a_journal_that_breaks_ends_the_flow_and_names_the_file():
 
 @virtually
 async def test_facts_nobody_waits_for_are_written_all_the_same():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         await flow.gate.see_person(OWNER, "ja")
         seq = flow.state.seq
         await flow.gate.see_person(OWNER, "ja")
         assert flow.state.seq == seq, "what is known needs no second line"
         assert flow.view.language_of(OWNER) == "ja"
         assert flow.view.language_of("somebody else") == "en"
-        assert place().address == "chat/acc/dm"
+        assert conversation_ref().address == "chat/acc/dm"

@@ -11,13 +11,17 @@ from pathlib import Path
 import pytest
 
 from fairlead.kit.files import (
+    REAL_DISK,
     AlreadyLocked,
     Handle,
     RealDisk,
     lock_file,
     make_private_directory,
+    open_log,
     open_private_append,
     read_if_there,
+    read_laid_out,
+    read_regular,
     remove_leftovers,
     replace_durably,
     write_all,
@@ -199,3 +203,60 @@ def test_the_lock_of_a_killed_process_is_free_even_if_its_child_lives(tmp_path: 
         lock_file(path).release()
         os.kill(child, 9)
     assert (caught.value.pid, caught.value.note) == (locker.pid, "the locker")
+
+
+def test_a_tree_is_removed_and_a_link_in_it_is_not_followed(tmp_path: Path):
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").write_bytes(b"")
+    tree = tmp_path / "tree"
+    (tree / "below").mkdir(parents=True)
+    (tree / "link").symlink_to(kept)
+    (tmp_path / "another link").symlink_to(kept)
+    for path in (tree, tmp_path / "another link"):
+        RealDisk().remove_tree(path)
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    assert (kept / "file").exists()
+
+
+def test_what_is_no_ordinary_file_is_refused_at_once_and_never_waited_for(tmp_path: Path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    (tmp_path / "link").symlink_to(pipe)
+    for path in (pipe, tmp_path / "link", Path("/dev/zero")):
+        for read in (read_regular, REAL_DISK.read, read_if_there):
+            with pytest.raises(OSError, match="not an ordinary file"):
+                read(path)
+        with pytest.raises(OSError):
+            open_log(path)
+    with pytest.raises(IsADirectoryError):
+        read_regular(tmp_path)
+
+
+def test_an_ordinary_file_is_read_up_to_a_limit(tmp_path: Path):
+    file = tmp_path / "file"
+    file.write_bytes(b"0123456789")
+    assert [read_regular(file), read_regular(file, 4), read_regular(file, 40)] == [
+        b"0123456789",
+        b"0123",
+        b"0123456789",
+    ]
+
+
+@pytest.mark.req("B14")
+def test_what_an_agent_put_in_the_place_of_a_file_that_we_laid_down_is_not_read(tmp_path: Path):
+    secret, laid, other = tmp_path / "http-token", tmp_path / "picture.png", tmp_path / "other.png"
+    secret.write_bytes(b"the token")
+    laid.write_bytes(b"a picture")
+    assert read_laid_out(laid) == b"a picture"
+    assert read_laid_out(laid, 3) == b"a p"
+    laid.unlink()
+    laid.symlink_to(secret)
+    other.hardlink_to(secret)
+    for link in (laid, other):
+        with pytest.raises(OSError):
+            read_laid_out(link)
+    other.unlink()
+    os.mkfifo(other)
+    with pytest.raises(OSError):
+        read_laid_out(other)

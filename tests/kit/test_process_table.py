@@ -20,7 +20,9 @@ FIELDS = b" 10 20 30 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4711 12345 67 1844674
 
 
 def test_a_program_name_full_of_brackets_and_spaces_does_not_shift_the_fields():
-    assert parse_proc_stat(b"42 (a) b (c) S" + FIELDS) == ProcessEntry(42, 10, 20, "4711", "a) b (c")
+    assert parse_proc_stat(b"42 (a) b (c) S" + FIELDS) == ProcessEntry(
+        pid=42, parent=10, group=20, started="4711", command="a) b (c"
+    )
 
 
 @pytest.mark.parametrize("state", [b"Z", b"X"])
@@ -45,12 +47,17 @@ def test_what_vanishes_or_cannot_be_read_is_left_out(tmp_path: Path):
         (tmp_path / name).mkdir()
     (tmp_path / "2" / "stat").write_bytes(b"2 (name) S" + FIELDS)
     (tmp_path / "2" / "environ").mkdir()  # opens, and cannot be read
-    assert list(ProcTable(tmp_path).scan()) == [ProcessEntry(2, 10, 20, "4711", "name")]
+    assert list(ProcTable(tmp_path).scan()) == [
+        ProcessEntry(pid=2, parent=10, group=20, started="4711", command="name")
+    ]
     assert ProcTable(tmp_path).start_time(1) is None
 
 
 def test_descendants_are_found_through_any_number_of_generations_and_loops_end():
-    family = [ProcessEntry(pid, parent, 1, "0", "") for pid, parent in ((2, 1), (3, 2), (4, 3), (5, 9), (8, 8))]
+    family = [
+        ProcessEntry(pid=pid, parent=parent, group=1, started="0", command="")
+        for pid, parent in ((2, 1), (3, 2), (4, 3), (5, 9), (8, 8))
+    ]
     assert descendants([1], family) == {2, 3, 4}
     assert descendants([8], family) == {8}
 
@@ -60,7 +67,11 @@ def test_ps_of_macos_is_understood():
         "  501     1   501 Ss   Mon Sep  1 09:08:07 2025     /usr/bin/agent --flag  two\n"
         "  502   501   501 Z    Mon Sep  1 09:08:08 2025     <defunct>\n"
     )
-    assert list(parse_ps(text)) == [ProcessEntry(501, 1, 501, "Mon Sep 1 09:08:07 2025", "/usr/bin/agent --flag  two")]
+    assert list(parse_ps(text)) == [
+        ProcessEntry(
+            pid=501, parent=1, group=501, started="Mon Sep 1 09:08:07 2025", command="/usr/bin/agent --flag  two"
+        )
+    ]
     marks = "  501 /usr/bin/agent --flag HOME=/Users/a FAIRLEAD_RUN=state:job PATH=/bin\n  503 sh A=1\n"
     assert parse_ps_marks(marks) == {501: "state:job"}
 

@@ -176,9 +176,9 @@ def test_a_program_that_cannot_be_started_is_named_with_its_reason(tmp_path: Pat
         f"missing was not found; searched: {here}",
         "missing was not found; searched: nothing, PATH is empty",
         f"./missing was not found; searched: {here}",
-        f"{here}/plain cannot be executed: it is no executable file",
-        f"{here}/plain cannot be executed: it is no executable file",
+        f"{here}/plain cannot be executed: it is not an executable file",
+        f"{here}/plain cannot be executed: it is not an executable file",
         f"{here}/orphan cannot be executed: the interpreter named in its first line was not found",
         f"{here}/noise cannot be executed: Exec format error",
-        f"{here}/gone is no directory that can be entered, so nothing was started there",
+        f"{here}/gone is not an accessible directory, so nothing was started",
     ]

@@ -41,9 +41,9 @@ def no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("how", ["op 7", "op 9 true", "drop", "close 4000"])
 async def test_a_resumed_session_gets_what_it_missed(server: LoopbackDiscord, how: str) -> None:
-    place, ada = server.text_channel(server.guild()), server.person("ada")
+    conversation, ada = server.text_channel(server.guild()), server.person("ada")
     async with connected(server) as client:
-        ada.say(place, "before")
+        ada.say(conversation, "before")
         await client.hears("message")
         match how:
             case "op 7":
@@ -55,25 +55,25 @@ async def test_a_resumed_session_gets_what_it_missed(server: LoopbackDiscord, ho
             case _:
                 server.gateway.close(4000)
         await server.gateway.disconnected()
-        ada.say(place, "meanwhile")
+        ada.say(conversation, "meanwhile")
         await server.gateway.resumed()
-        ada.say(place, "after")
+        ada.say(conversation, "after")
         await client.hears("message", times=3)
         assert [each.content for each in client.of("message")] == ["before", "meanwhile", "after"]
         assert len(server.gateway.identifies) == 1
 
 
-async def test_an_invalid_session_is_begun_anew_and_misses_what_was_said(server: LoopbackDiscord) -> None:
-    place, ada = server.text_channel(server.guild()), server.person("ada")
+async def test_an_invalid_session_is_begun_again_and_misses_what_was_said(server: LoopbackDiscord) -> None:
+    conversation, ada = server.text_channel(server.guild()), server.person("ada")
     async with connected(server) as client:
         server.gateway.invalidate(resumable=False)
         await server.gateway.disconnected()
-        missed = ada.say(place, "meanwhile")
+        missed = ada.say(conversation, "meanwhile")
         await server.gateway.ready(identifies=2)
-        ada.say(place, "after")
+        ada.say(conversation, "after")
         await client.hears("message")
         assert [each.content for each in client.of("message")] == ["after"]
-        assert missed.id in [each.id async for each in client.get_channel(place.id).history()]
+        assert missed.id in [each.id async for each in client.get_channel(conversation.id).history()]
 
 
 async def test_a_forgotten_session_is_not_resumed(server: LoopbackDiscord) -> None:
@@ -115,26 +115,26 @@ async def test_a_wrong_token_and_forbidden_intents_end_the_connection(server: Lo
 
 
 async def test_a_bucket_is_announced_so_that_the_client_never_meets_a_429(server: LoopbackDiscord) -> None:
-    place = server.text_channel(server.guild())
+    conversation = server.text_channel(server.guild())
     server.limits.rules["POST /channels/{channel_id}/messages"] = Rule(2, 0.3)
     async with connected(server) as client:
-        channel = client.get_channel(place.id)
+        channel = client.get_channel(conversation.id)
         await asyncio.gather(*(channel.send(str(number)) for number in range(6)))
-        assert (len(place.messages), server.count(429)) == (6, 0)
+        assert (len(conversation.messages), server.count(429)) == (6, 0)
 
 
 async def test_a_429_is_waited_out_and_counted(server: LoopbackDiscord) -> None:
-    place = server.text_channel(server.guild())
+    conversation = server.text_channel(server.guild())
     async with connected(server) as client:
         server.faults.next("POST", "/channels/*/messages", Fault.rate_limit(0.05), for_times=2)
         server.faults.next("POST", "/channels/*/messages", Fault.rate_limit(0.05, is_global=True))
-        await client.get_channel(place.id).send("patience")
-        assert (place.texts, server.count(429), server.invalid_requests) == (["patience"], 3, 3)
+        await client.get_channel(conversation.id).send("patience")
+        assert (conversation.texts, server.count(429), server.invalid_requests) == (["patience"], 3, 3)
 
 
 async def test_the_global_limit_and_the_rename_limit_answer_429(server: LoopbackDiscord) -> None:
-    place = server.text_channel(server.guild())
-    thread = server.owner.begin_thread(place, "work")
+    conversation = server.text_channel(server.guild())
+    thread = server.owner.begin_thread(conversation, "work")
     thread.thread.owner_id = server.world.bot.id
     headers = {"Authorization": f"Bot {server.token}"}
     async with aiohttp.ClientSession(headers=headers) as session:
@@ -153,18 +153,18 @@ async def test_the_global_limit_and_the_rename_limit_answer_429(server: Loopback
 
 
 async def test_work_done_before_a_500_is_not_doubled_by_the_retry(server: LoopbackDiscord) -> None:
-    place = server.text_channel(server.guild())
+    conversation = server.text_channel(server.guild())
     async with connected(server) as client:
         server.faults.next("POST", "/channels/*/messages", Fault.after_work(500))
-        await client.get_channel(place.id).send("once", nonce="n")
-        assert place.texts == ["once"]
+        await client.get_channel(conversation.id).send("once", nonce="n")
+        assert conversation.texts == ["once"]
         assert [each.status for each in server.calls("POST", "/channels/*/messages")] == [500, 200]
 
 
 async def test_a_503_and_a_reset_are_raised_at_once(server: LoopbackDiscord) -> None:
-    place = server.text_channel(server.guild())
+    conversation = server.text_channel(server.guild())
     async with connected(server) as client:
-        channel = client.get_channel(place.id)
+        channel = client.get_channel(conversation.id)
         server.faults.next("POST", "/channels/*/messages", Fault.status(503))
         with pytest.raises(discord.DiscordServerError):
             await channel.send("one")
@@ -174,28 +174,28 @@ async def test_a_503_and_a_reset_are_raised_at_once(server: LoopbackDiscord) -> 
         server.faults.next("POST", "/channels/*/messages", Fault.reset_after_work())
         with pytest.raises(OSError):
             await channel.send("three")
-        assert place.texts == ["three"]
+        assert conversation.texts == ["three"]
 
 
 async def test_a_hung_request_goes_on_when_released(server: LoopbackDiscord) -> None:
-    place = server.text_channel(server.guild())
+    conversation = server.text_channel(server.guild())
     async with connected(server) as client:
         order = server.faults.next("POST", "*/messages", Fault.hang(), when=lambda body: body["content"] == "slow")
-        sending = asyncio.create_task(client.get_channel(place.id).send("slow"))
+        sending = asyncio.create_task(client.get_channel(conversation.id).send("slow"))
         await server.wait_for_call("POST", "*/messages")
-        assert place.texts == []
+        assert conversation.texts == []
         order.fault.release()
         await sending
-        assert place.texts == ["slow"]
+        assert conversation.texts == ["slow"]
 
 
 async def test_the_server_goes_down_and_comes_back_on_its_port(server: LoopbackDiscord) -> None:
-    place, ada = server.text_channel(server.guild()), server.person("ada")
+    conversation, ada = server.text_channel(server.guild()), server.person("ada")
     async with connected(server) as client:
         await server.go_down()
-        ada.say(place, "anybody there?")
+        ada.say(conversation, "anybody there?")
         with pytest.raises(OSError):
-            await client.get_channel(place.id).send("no")
+            await client.get_channel(conversation.id).send("no")
         await server.come_back()
         await server.gateway.resumed()
         assert (await client.hears("message")).content == "anybody there?"
@@ -203,14 +203,14 @@ async def test_the_server_goes_down_and_comes_back_on_its_port(server: LoopbackD
 
 @pytest.mark.skipif(NO_DOCUMENT, reason="FAIRLEAD_DISCORD_OPENAPI names no document")
 async def test_a_wrong_shape_is_caught_on_either_side(server: LoopbackDiscord) -> None:
-    place = server.text_channel(server.guild())
+    conversation = server.text_channel(server.guild())
     async with connected(server) as client:
-        route = discord.http.Route("POST", "/channels/{channel_id}/messages", channel_id=place.id)
+        route = discord.http.Route("POST", "/channels/{channel_id}/messages", channel_id=conversation.id)
         with pytest.raises(discord.HTTPException) as refused:
             await client.http.request(route, json={"content": 5})
         assert refused.value.code == 50035
-        server.person("ada").say(place, "fine").content = 7  # type: ignore[assignment]
-        await client.http.logs_from(place.id, 10)
+        server.person("ada").say(conversation, "fine").content = 7  # type: ignore[assignment]
+        await client.http.logs_from(conversation.id, 10)
         found = taken_out(server)
         assert [each.side for each in found] == ["request", "response"]
         assert found[0].problem.startswith("at /content: 5 is not of types")
@@ -228,9 +228,9 @@ async def test_a_wrong_shape_is_caught_on_either_side(server: LoopbackDiscord) -
 async def test_what_stands_in_the_address_is_checked_like_a_body(
     server: LoopbackDiscord, query: dict[str, int | str], problem: str
 ) -> None:
-    place = server.text_channel(server.guild())
+    conversation = server.text_channel(server.guild())
     async with connected(server) as client:
-        route = discord.http.Route("GET", "/channels/{channel_id}/messages", channel_id=place.id)
+        route = discord.http.Route("GET", "/channels/{channel_id}/messages", channel_id=conversation.id)
         with pytest.raises(discord.HTTPException, match="Invalid Form Body"):
             await client.http.request(route, params=query)
         (found,) = taken_out(server)
@@ -265,10 +265,10 @@ def button(custom_id: str) -> dict[str, object]:
 async def test_limits_that_the_document_does_not_state_are_violations_too(
     server: LoopbackDiscord, body: dict[str, object]
 ) -> None:
-    place = server.text_channel(server.guild())
+    conversation = server.text_channel(server.guild())
     headers = {"Authorization": f"Bot {server.token}"}
     async with aiohttp.ClientSession(headers=headers) as session:
-        async with session.post(f"{server.api}/channels/{place.id}/messages", json=body) as response:
+        async with session.post(f"{server.api}/channels/{conversation.id}/messages", json=body) as response:
             assert (response.status, (await response.json())["code"]) == (400, 50035)
     assert len(taken_out(server)) == 1
 
@@ -280,10 +280,10 @@ async def test_a_route_that_is_not_there_is_a_violation(server: LoopbackDiscord)
 
 
 async def test_waiting_in_vain_says_what_was_there(server: LoopbackDiscord) -> None:
-    place = server.text_channel(server.guild())
-    server.person("ada").say(place, "something else")
+    conversation = server.text_channel(server.guild())
+    server.person("ada").say(conversation, "something else")
     with pytest.raises(AssertionError, match="something else"):
-        await place.wait_for_message(lambda message: message.content == "this", timeout=0.01)
+        await conversation.wait_for_message(lambda message: message.content == "this", timeout=0.01)
     with pytest.raises(WaitedInVain, match="0 gateway sessions"):
         await server.gateway.ready(timeout=0.01)
 
@@ -333,11 +333,11 @@ async def test_a_gateway_that_refuses_sockets_leaves_rest_alone(server: Loopback
 
 
 async def test_a_bug_of_the_loopback_itself_is_a_violation(server: LoopbackDiscord) -> None:
-    place = server.text_channel(server.guild())
+    conversation = server.text_channel(server.guild())
     headers = {"Authorization": f"Bot {server.token}"}
     async with aiohttp.ClientSession(headers=headers) as session:
-        place.channel.messages = None  # type: ignore[assignment]
-        async with session.get(f"{server.api}/channels/{place.id}/messages") as response:
+        conversation.channel.messages = None  # type: ignore[assignment]
+        async with session.get(f"{server.api}/channels/{conversation.id}/messages") as response:
             assert response.status == 500
     assert [each.side for each in taken_out(server)] == ["loopback"]
 

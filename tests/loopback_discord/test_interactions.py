@@ -6,7 +6,7 @@ from typing import Any
 import discord
 import pytest
 from discord import app_commands
-from loopback_discord import CannotType, LoopbackDiscord, Place, Upload
+from loopback_discord import CannotType, Conversation, LoopbackDiscord, Upload
 from loopback_discord.bare_client import BareClient, connected
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +25,7 @@ async def server() -> AsyncIterator[LoopbackDiscord]:
 
 
 @pytest.fixture
-def place(server: LoopbackDiscord) -> Place:
+def conversation(server: LoopbackDiscord) -> Conversation:
     return server.text_channel(server.guild())
 
 
@@ -100,18 +100,20 @@ async def swallow(interaction: discord.Interaction, error: app_commands.AppComma
     interaction.client.server.board.changed()  # type: ignore[attr-defined]
 
 
-async def test_a_command_is_deferred_edited_and_followed_up(server: LoopbackDiscord, place: Place) -> None:
+async def test_a_command_is_deferred_edited_and_followed_up(
+    server: LoopbackDiscord, conversation: Conversation
+) -> None:
     ada = server.person("ada", locale="ja")
     async with connected(server, bot_with_commands(server), commands=True):
         upload = Upload("note.txt", b"text")
-        asked = ada.slash(place, "project create", name="api", tool="claude", who=ada, file=upload)
+        asked = ada.slash(conversation, "project create", name="api", tool="claude", who=ada, file=upload)
         assert await asked.acknowledged() == 5
         reply = await asked.reply()
         assert (reply.content, reply.ephemeral, reply.reader_id) == ("api claude ada text ja", True, ada.id)
         assert (await asked.followup()).content == "and more"
 
 
-async def test_what_a_person_could_not_type_is_refused(server: LoopbackDiscord, place: Place) -> None:
+async def test_what_a_person_could_not_type_is_refused(server: LoopbackDiscord, conversation: Conversation) -> None:
     ada = server.person("ada")
     async with connected(server, bot_with_commands(server), commands=True):
         wrong: list[tuple[str, dict[str, Any]]] = [
@@ -125,20 +127,20 @@ async def test_what_a_person_could_not_type_is_refused(server: LoopbackDiscord, 
         ]
         for path, options in wrong:
             with pytest.raises(CannotType):
-                ada.slash(place, path, **options)
+                ada.slash(conversation, path, **options)
 
 
-async def test_autocomplete_gives_choices(server: LoopbackDiscord, place: Place) -> None:
+async def test_autocomplete_gives_choices(server: LoopbackDiscord, conversation: Conversation) -> None:
     ada = server.person("ada")
     async with connected(server, bot_with_commands(server), commands=True):
-        asked = ada.autocomplete(place, "project create", "name", "w")
+        asked = ada.autocomplete(conversation, "project create", "name", "w")
         assert await asked.choices() == [{"name": "web", "value": "web"}]
 
 
-async def test_a_click_updates_its_message(server: LoopbackDiscord, place: Place) -> None:
+async def test_a_click_updates_its_message(server: LoopbackDiscord, conversation: Conversation) -> None:
     ada = server.person("ada")
     async with connected(server, bot_with_commands(server), commands=True):
-        question = await ada.slash(place, "ask").reply()
+        question = await ada.slash(conversation, "ask").reply()
         assert question.custom_ids() == ["allow", "think", "deny", "pick"]
         thought = await ada.click(question, "think").reply()
         assert (thought is question, question.content) == (True, "thought about")
@@ -146,10 +148,10 @@ async def test_a_click_updates_its_message(server: LoopbackDiscord, place: Place
         assert (question.content, question.components) == ("allowed", [])
 
 
-async def test_a_select_and_a_modal_are_answered(server: LoopbackDiscord, place: Place) -> None:
+async def test_a_select_and_a_modal_are_answered(server: LoopbackDiscord, conversation: Conversation) -> None:
     ada = server.person("ada")
     async with connected(server, bot_with_commands(server), commands=True):
-        question = await ada.slash(place, "ask").reply()
+        question = await ada.slash(conversation, "ask").reply()
         assert (await ada.select(question, "pick", "b").reply()).content == "picked b"
         clicked = ada.click(question, "Deny")
         assert (await clicked.modal())["title"] == "Why?"
@@ -159,20 +161,22 @@ async def test_a_select_and_a_modal_are_answered(server: LoopbackDiscord, place:
         assert reply.content == "because no"
 
 
-async def test_after_three_seconds_the_interaction_is_unknown(server: LoopbackDiscord, place: Place) -> None:
+async def test_after_three_seconds_the_interaction_is_unknown(
+    server: LoopbackDiscord, conversation: Conversation
+) -> None:
     ada = server.person("ada")
     async with connected(server, bot_with_commands(server), commands=True) as client:
-        asked = ada.slash(place, "late")
+        asked = ada.slash(conversation, "late")
         assert (await client.hears("refused")).code == 10062
         assert asked.failed
 
 
 async def test_a_second_callback_and_a_token_of_sixteen_minutes_are_refused(
-    server: LoopbackDiscord, place: Place
+    server: LoopbackDiscord, conversation: Conversation
 ) -> None:
     ada = server.person("ada")
     async with connected(server, bot_with_commands(server), commands=True) as client:
-        asked = ada.slash(place, "ask")
+        asked = ada.slash(conversation, "ask")
         await asked.reply()
         path = f"/interactions/{asked.interaction.id}/{asked.interaction.token}/callback"
         codes = [await code_of(client, "POST", path, {"type": 4, "data": {"content": "again"}})]
@@ -188,9 +192,11 @@ async def code_of(client: discord.Client, method: str, path: str, body: dict[str
     return refused.value.code
 
 
-async def test_commands_of_a_guild_keep_their_ids_when_set_again(server: LoopbackDiscord, place: Place) -> None:
-    assert place.channel.guild
-    guild = discord.Object(place.channel.guild.id)
+async def test_commands_of_a_guild_keep_their_ids_when_set_again(
+    server: LoopbackDiscord, conversation: Conversation
+) -> None:
+    assert conversation.channel.guild
+    guild = discord.Object(conversation.channel.guild.id)
     async with connected(server, bot_with_commands(server)) as client:
         client.tree.copy_global_to(guild=guild)
         first = await client.tree.sync(guild=guild)
@@ -206,10 +212,10 @@ async def test_commands_of_a_guild_keep_their_ids_when_set_again(server: Loopbac
         assert await client.tree.sync(guild=guild) == []
 
 
-async def test_a_stranger_cannot_tap_an_ephemeral_message(server: LoopbackDiscord, place: Place) -> None:
+async def test_a_stranger_cannot_tap_an_ephemeral_message(server: LoopbackDiscord, conversation: Conversation) -> None:
     ada, eve = server.person("ada"), server.person("eve")
     async with connected(server, bot_with_commands(server), commands=True):
-        question = await ada.slash(place, "ask").reply()
+        question = await ada.slash(conversation, "ask").reply()
         question.reader_id = ada.id
         with pytest.raises(AssertionError, match="ephemeral"):
             eve.click(question, "allow")

@@ -4,8 +4,10 @@ import msgspec
 import pytest
 
 from fairlead.core import replies as r
+from fairlead.core.agents import ConfiguredAgent
 from fairlead.core.commands import COMMANDS
 from fairlead.core.conversation import ConversationRef
+from fairlead.core.rules import RuleOffer
 from fairlead.render.replies import duration, render_reply, reply_lines, reply_text
 from fairlead.render.words import CATALOGUES, MISSING, en
 
@@ -17,23 +19,35 @@ STATUS = r.StatusReport(
     resume_key="gmn_session_abc",
     state="running",
     pending=2,
-    running_job_id="job_20260226_0001",
-    last_job=r.LastJob("job_20260226_0000", "success", 18.4, "2026-02-26T14:20:05.000Z"),
+    running_job_id="job_20260226_0002",
+    last_job=r.LastJob("job_20260226_0001", "success", 18.4, "2026-02-26T14:20:05.000Z"),
     resume_ready=True,
     retry_job_id=None,
+    running_since="2026-02-26T14:21:00.000Z",
+)
+
+RULE = r.RuleRow(
+    number=3,
+    project="api",
+    rule=RuleOffer("Bash", "exact", "make test"),
+    person="42",
+    made_at="2026-02-26T14:20:05.000Z",
+    uses=12,
+    used_at="2026-02-27T14:20:05.000Z",
 )
 
 
 @pytest.mark.req("A12")
 def test_status_reads_as_specified():
-    assert reply_text(STATUS, "en") == (
+    assert reply_text(STATUS, "en", lambda ts: ts[11:16]) == (
+        "Working on #2, started 14:21; 2 more waiting.\n"
         "Session Status\n"
         "project: my-app\n"
         "tool: gemini\n"
         "session_key: gmn_session_abc\n"
         "state: running\n"
-        "queue: pending=2, running=job_20260226_0001\n"
-        "last_job: success, 18s, 2026-02-26T14:20:05.000Z\n"
+        "queue: pending=2, running=job_20260226_0002\n"
+        "last_job: success, 18s, 14:20, #1\n"
         "resume_ready: yes\n"
         "retry_hint: n/a"
     )
@@ -56,7 +70,8 @@ def test_status_of_a_failed_session_hints_at_retry_and_says_who_decides():
         can_ask=False,
     )
     lines = reply_lines(report, "en")
-    assert lines[3:9] == [
+    assert lines[0] == "Idle. Nothing has run here yet."
+    assert lines[4:10] == [
         "session_key: n/a",
         "state: failed",
         "queue: pending=0, running=none",
@@ -64,7 +79,25 @@ def test_status_of_a_failed_session_hints_at_retry_and_says_who_decides():
         "resume_ready: no",
         "retry_hint: /retry job_1",
     ]
-    assert lines[9:] == ["permissions: codex cannot ask; the project's tier decides"]
+    assert lines[10:] == ["permissions: codex cannot ask; the project's permission tier decides"]
+
+
+@pytest.mark.req("B1")
+def test_agent_status_says_what_the_agent_cannot_do_and_who_can():
+    report = r.AgentReport(
+        session_id="s",
+        project="p",
+        project_number=1,
+        tool="codex",
+        model="m",
+        state="Active",
+        seconds_since_activity=3.0,
+        cannot=(r.Inability("ask", ("codex-acp", "claude")), r.Inability("steer", ("claude",)), r.Inability("fork")),
+    )
+    assert (
+        "cannot: ask for permission: the project's permission tier decides (codex-acp, claude can ask); "
+        "accept messages while it works (claude can); fork a session"
+    ) in reply_lines(report, "en")
 
 
 @pytest.mark.req("A12")
@@ -111,6 +144,17 @@ def test_a_project_list_shows_names_numbers_tools_and_paths():
 
 
 @pytest.mark.req("A12")
+def test_rules_are_listed_with_what_they_cover_and_how_often_they_were_used():
+    unused = r.RuleRow(
+        number=4, project="web", rule=RuleOffer("Edit", "directory", "src"), person="42", made_at="2026-02-26T14:20:05Z"
+    )
+    assert reply_lines(r.RuleCatalogue((RULE, unused)), "en") == [
+        "Allowed without asking (/rules remove NUMBER removes one):",
+        "3. make test (project: api, used: 12, last: 2026-02-27)",
+        "4. Edit src/… (project: web, used: 0)",
+    ]
+
+
 def test_a_session_list_shows_at_most_twenty():
     row = r.SessionRow(
         session_id="1359",
@@ -118,14 +162,14 @@ def test_a_session_list_shows_at_most_twenty():
         project="api",
         state="idle",
         last_activity_at="2026-02-26T14:20:05.000Z",
-        conversation=_place(),
+        conversation=_conversation(),
     )
     lines = reply_lines(r.SessionCatalogue((row,) * 30), "en")
     assert len(lines) == 20
     assert lines[0] == "1359  api  idle  2026-02-26T14:20:05.000Z  discord:1359"
 
 
-def _place() -> ConversationRef:
+def _conversation() -> ConversationRef:
     return ConversationRef("discord", "1", "1359")
 
 
@@ -134,8 +178,44 @@ def test_durations_are_short(seconds: float, words: str):
     assert duration(seconds) == words
 
 
+JOBS = r.JobCatalogue(
+    (
+        r.JobRow(
+            job_id="job_20260226_0014",
+            number=14,
+            state="running",
+            prompt="fix the tests",
+            seconds=125.0,
+            enqueued_at="2026-02-26T14:20:05.000Z",
+        ),
+        r.JobRow(
+            job_id="job_20260226_0002", number=2, state="success", prompt="hi", enqueued_at="2026-02-26T14:19:05.000Z"
+        ),
+    )
+)
+
+
+@pytest.mark.req("A12")
+def test_jobs_are_listed_by_number_state_time_and_words():
+    assert reply_lines(JOBS, "en", lambda ts: ts[11:16]) == [
+        "#14   Running   2m05s  14:20  fix the tests",
+        "#2    Done          -  14:19  hi",
+    ]
+    assert reply_lines(r.JobCatalogue(()), "en") == ["There are no jobs yet. Your first message starts one."]
+
+
+def test_a_choice_that_was_not_made_shows_what_is_chosen_and_what_else_there_is():
+    assert reply_text(r.ToolSet("claude", choices=("claude", "codex")), "en") == (
+        "Agent: claude. Others: codex. /tool NAME switches"
+    )
+    assert reply_text(r.ToolSet("echo", choices=("echo",)), "en") == "Agent: echo"
+    assert reply_text(r.ModelSet("opus", ("haiku", "opus")), "en") == "Model: opus. Others: haiku"
+    assert reply_text(r.ModeSet("", ("default", "plan")), "en") == "Mode: n/a. Others: default, plan"
+
+
 REPLIES: list[r.Reply] = [
     STATUS,
+    JOBS,
     r.ProjectReport(
         name="my-app", session_total=4, running_sessions=1, queued_jobs=3, failed_jobs_24h=0, last_error=None
     ),
@@ -164,12 +244,16 @@ REPLIES: list[r.Reply] = [
             project="api",
             state="idle",
             last_activity_at="2026-02-26T14:20:05.000Z",
-            conversation=_place(),
+            conversation=_conversation(),
         )
     ),
     r.ToolSet("claude"),
     r.ToolSet("claude", from_next_job=True),
     r.ProjectSelected("api", 1, "/srv/api", "claude"),
+    r.RenamedProject("api", "shop"),
+    r.RemovedProject("api", "/srv/api", "PROJECTS"),
+    r.RuleCatalogue((RULE,)),
+    r.RuleWasRemoved(RULE),
     r.JobQueued("job_2", 2, "job_1"),
     r.SessionWasReset("k", ("job_1",)),
     r.JobsCancelled(("job_1",), ("job_2",)),
@@ -183,12 +267,32 @@ REPLIES: list[r.Reply] = [
         state="Active",
         seconds_since_activity=3.0,
     ),
+    r.AgentReport(
+        session_id="s",
+        project="api",
+        project_number=1,
+        tool="codex",
+        model="m",
+        state="Active",
+        seconds_since_activity=3.0,
+        options={"Effort": "high"},
+        commands=("compact", "review"),
+        can_ask=False,
+        cannot=(r.Inability("ask", ("claude", "codex-acp")), r.Inability("steer", ("claude",)), r.Inability("fork")),
+    ),
+    r.CommandSent("job_1", "compact"),
     r.AgentStopped("s", killed=True),
     r.AgentStopped("s", killed=False),
     r.ModelSet("m"),
     r.ModeSet("plan"),
     r.UsageReport(session_id="s", input_tokens=1, output_tokens=2, cost_usd=0.5, context_used=10, context_size=100),
     r.SessionStarted("k", "s", "api", "claude"),
+    r.AgentCatalogue(()),
+    r.AgentCatalogue((ConfiguredAgent(name="goose", command=("goose", "acp")),)),
+    r.AgentAdded("goose", ()),
+    r.AgentAdded("goose", ("api", "web"), ("job_1",)),
+    r.AgentWasRemoved("goose"),
+    r.AgentWasRemoved("goose", ("session 1359",), ("job_1",)),
 ]
 
 

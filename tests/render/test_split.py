@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from fairlead.render.fences import Role, is_balanced, scan
 from fairlead.render.graphemes import clusters
-from fairlead.render.split import DISCORD_LIMIT, discord_length, split_lines
+from fairlead.render.split import count_code_points, split_lines
 
 
-def split(text: str, limit: int = DISCORD_LIMIT, measure=discord_length) -> list[str]:
+def split(text: str, limit: int = 2000, measure=count_code_points) -> list[str]:
     return [piece.text for piece in split_lines(text, limit, measure)]
 
 
@@ -72,7 +72,7 @@ limits = st.integers(200, 700)
 @given(texts, limits)
 def test_every_piece_fits_is_balanced_and_has_something_to_read(text: str, limit: int):
     for piece in split(text, limit):
-        assert discord_length(piece) <= limit
+        assert count_code_points(piece) <= limit
         assert is_balanced(piece)
         assert piece.strip()
 

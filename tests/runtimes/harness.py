@@ -13,7 +13,8 @@ from tests.support.replaying_cli import TRANSCRIPTS, write_shim
 from tests.support.runtime_contract import MemoryLogs, Scene
 
 Cast = Literal["claude in a pool", "claude per turn", "codex", "gemini", "gemini in json mode"]
-CASTS: tuple[Cast, ...] = ("claude in a pool", "claude per turn", "codex", "gemini")
+PER_TURN: tuple[Cast, ...] = ("claude per turn", "codex", "gemini")
+CASTS: tuple[Cast, ...] = ("claude in a pool", *PER_TURN)
 
 CLAUDE: dict[Scene, str] = {
     "answers": "claude/01-new-turn",
@@ -39,6 +40,8 @@ GEMINI: dict[Scene, str] = {
     "knows no such talk": "gemini/02c-resume-bad-uuid",
     "hangs": "gemini/01-new-turn-stream-json",
 }
+SCENES: dict[str, dict[Scene, str]] = {"claude": CLAUDE, "codex": CODEX, "gemini": GEMINI}
+"""For each program, the recording that shows it in each scene of the contract."""
 
 
 class ReplayStage:
@@ -56,7 +59,7 @@ class ReplayStage:
         return f"the agent {scene}"
 
     def runtime(self, scene: Scene, **switches: object) -> Runtime:
-        transcripts = {"claude": CLAUDE, "codex": CODEX, "gemini": GEMINI}[self.program]
+        transcripts = SCENES[self.program]
         if scene == "resumes" and self.cast == "claude in a pool":
             return self.runtime_of("claude/04a-two-turns-one-process", **switches)
         if scene == "hangs":

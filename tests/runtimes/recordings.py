@@ -12,7 +12,7 @@ from fairlead.runtimes.claude.translate import ClaudeTranslator
 from fairlead.runtimes.codex import wire as codex_wire
 from fairlead.runtimes.codex.translate import CodexTranslator
 from fairlead.runtimes.gemini.translate import StreamTranslator
-from fairlead.runtimes.translator import Exit, Translator
+from fairlead.runtimes.translator import Exit, Translator, is_end
 from tests.support.replaying_cli import TRANSCRIPTS
 
 
@@ -33,9 +33,13 @@ def exit_of(transcript: str) -> Exit:
 
 
 def translated(translator: Translator, transcript: str) -> list[EngineEvent]:
+    """As a turn reads it: nothing is read behind the end of the turn."""
     events: list[EngineEvent] = []
     for line in lines_of(transcript):
-        events += translator.feed(line)
+        for event in translator.feed(line):
+            events.append(event)
+            if is_end(event):
+                return events
     return [*events, *translator.finish(exit_of(transcript))]
 
 
@@ -53,5 +57,7 @@ def translator_for(transcript: str) -> Translator:
             return ClaudeTranslator()
         case "codex":
             return CodexTranslator(before=codex_wire.Usage())
-        case _:
+        case "gemini":
             return StreamTranslator()
+        case other:
+            raise AssertionError(f"no translator is known for the recordings of {other}")

@@ -4,13 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtimes.harness import Cast, ReplayStage
+from tests.runtimes.harness import PER_TURN, ReplayStage
+from tests.support.replaying_cli import VERSIONS
 from tests.support.runtime_contract import closing
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A18", "A10")]
-
-
-PER_TURN: tuple[Cast, ...] = ("claude per turn", "codex", "gemini")
 
 
 @pytest.fixture(params=PER_TURN)
@@ -34,5 +32,5 @@ async def test_a_good_version_and_no_login(one_turn: ReplayStage):
         health = await runtime.check()
 
     assert health.ok
-    assert health.version in {"2.1.325", "0.166.0", "0.61.0"}
+    assert health.version in VERSIONS[one_turn.program]
     assert health.notes[0].startswith("No login was found.")

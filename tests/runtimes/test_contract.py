@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtimes.harness import CASTS, ReplayStage
+from tests.runtimes.harness import CASTS, PER_TURN, ReplayStage
 from tests.support.runtime_contract import InterruptContract, RuntimeContract
 
 
@@ -15,6 +15,6 @@ class TestReplayed(RuntimeContract):
 
 
 class TestReplayedInterrupt(InterruptContract):
-    @pytest.fixture(params=["codex", "gemini", "claude per turn"])
+    @pytest.fixture(params=PER_TURN)
     def stage(self, request: pytest.FixtureRequest, tmp_path: Path) -> ReplayStage:
         return ReplayStage(request.param, tmp_path)

@@ -163,6 +163,7 @@ def test_a_permission_that_is_given_lets_the_tool_run():
             title="Run rm -rf build",
             detail="rm -rf build",
             input={"command": "rm -rf build"},
+            command="rm -rf build",
         ),
         ToolStarted("tool-1", "Bash", {"command": "rm -rf build"}),
         ToolEnded("tool-1", summary="pretended Bash rm -rf build"),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.runtimes.claude.runtime import claude_environment
-from fairlead.runtimes.environment import child_environment, secret_values
+from fairlead.runtimes.environment import child_environment, secret_values, withheld_names
 
 pytestmark = pytest.mark.anyio
 
@@ -46,3 +46,9 @@ def test_cloud_credentials_only_for_the_cloud_in_use():
     keys = {"AWS_SECRET_ACCESS_KEY": "a", "CLAUDE_CODE_USE_BEDROCK": "1"}
     assert claude_environment(keys, ()) == keys
     assert claude_environment({"AWS_SECRET_ACCESS_KEY": "a"}, ()) == {}
+
+
+def test_what_could_be_passed_on_and_is_not_is_known_by_name():
+    source = {"PATH": "/bin", "MY_KEY": "k", "OTHER_KEY": "k", "DISCORD_TOKEN": "t"}
+    passed = child_environment(source, extra=("OTHER_KEY", "DISCORD_TOKEN"))
+    assert withheld_names(source, passed) == {"MY_KEY"}

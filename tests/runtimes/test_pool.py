@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from fairlead.runtimes.pool import OnRest, ProcessPool
+from fairlead.runtimes.pool import OnRest, PoolShare, ProcessPool
 from fairlead.testing.clock import run_virtually
 
 IDLE_SEC = 60.0
@@ -31,7 +31,14 @@ class FakeProcess:
         self._on_rest()
 
 
-class Pool(ProcessPool[FakeProcess]):
+class Pool(PoolShare[FakeProcess]):
+    def __init__(self, *, most: int, idle_sec: float, shared: ProcessPool | None = None) -> None:
+        self.shared = ProcessPool(most=most, idle_sec=idle_sec) if shared is None else shared
+        super().__init__(self.shared)
+
+    def __len__(self) -> int:
+        return len(self.shared)
+
     async def serve(
         self, session: str, *, fits: Callable[[FakeProcess], bool] = lambda _: True, rests: bool = True
     ) -> FakeProcess | None:
@@ -92,5 +99,37 @@ def test_closing_the_pool_returns_when_every_process_has_ended():
         processes = [await pool.serve("a"), await pool.serve("b", rests=False)]
         await pool.aclose()
         assert [process.is_dead for process in processes if process is not None] == [True, True]
+
+    run_virtually(story())
+
+
+def test_one_limit_holds_for_all_runtimes_and_each_ends_only_its_own():
+    async def story() -> None:
+        claude = Pool(most=2, idle_sec=IDLE_SEC)
+        codex = Pool(most=2, idle_sec=IDLE_SEC, shared=claude.shared)
+        first, second = await claude.serve("a"), await codex.serve("a")
+        assert first is not second
+        assert await codex.serve("b") is not None
+        assert first is not None
+        assert first.is_dead, "the longest unused one made room, whichever agent it is"
+        assert await claude.serve("c") is not None
+        await codex.aclose()
+        assert codex.get("b") is None
+        assert claude.get("c") is not None
+
+    run_virtually(story())
+
+
+def test_a_process_that_is_renamed_is_found_under_its_new_key_and_ends_when_idle():
+    async def story() -> None:
+        pool = Pool(most=2, idle_sec=IDLE_SEC)
+        process = await pool.serve("ticket", rests=False)
+        assert process is not None
+        pool.rename("ticket", "a")
+        process.rest()
+        assert (pool.get("ticket"), pool.get("a")) == (None, process)
+        await asyncio.sleep(IDLE_SEC + 2)
+        assert process.is_dead
+        assert pool.get("a") is None
 
     run_virtually(story())

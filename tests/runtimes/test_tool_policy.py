@@ -1,6 +1,7 @@
 """PERMISSIONS.json: its tiers, its mistakes, and what each CLI makes of a tier."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,7 @@ def test_no_file_whatever_is_in_it_gives_more_than_it_says(content: bytes):
     assert policy.tools == READONLY or b"tier" in content
 
 
-def test_the_file_is_read_anew_each_time(tmp_path: Path):
+def test_the_file_is_read_again_each_time(tmp_path: Path):
     assert read_tool_policy(tmp_path).tools == FULL
     (tmp_path / "PERMISSIONS.json").write_text('{"tier": "readonly"}')
     assert read_tool_policy(tmp_path).tools == READONLY
@@ -98,3 +99,11 @@ async def test_a_refused_tier_fails_the_turn_and_a_malformed_one_is_told_to_the_
     assert refused[0].code is Code.E_PERMISSION_TIER
     assert any("PERMISSIONS.json cannot be used" in note.text for note in only(Noticed, noted))
     assert stage.runs()[0]["argv"][3:5] == ["-s", "read-only"]
+
+
+@pytest.mark.req("B11")
+def test_a_named_pipe_in_its_place_is_the_tightest_tier_at_once(tmp_path: Path):
+    os.mkfifo(tmp_path / "PERMISSIONS.json")
+    policy = read_tool_policy(tmp_path)
+    assert policy.tools == READONLY
+    assert "not an ordinary file" in policy.warning

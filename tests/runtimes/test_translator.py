@@ -14,7 +14,7 @@ from fairlead.runtimes.claude.translate import ClaudeTranslator, TextTranslator
 from fairlead.runtimes.codex.translate import CodexTranslator, total_in_rollout
 from fairlead.runtimes.gemini.translate import JsonTranslator, StreamTranslator
 from fairlead.runtimes.translator import Exit, Translator
-from tests.support.replaying_cli import TRANSCRIPTS
+from tests.support.replaying_cli import TRANSCRIPTS, VERSIONS
 
 pytestmark = pytest.mark.req("A10", "A11")
 
@@ -29,7 +29,7 @@ MAKERS: dict[str, Callable[[], Translator]] = {
 
 def recorded_lines() -> list[bytes]:
     lines: list[bytes] = []
-    for agent in ("claude", "codex", "gemini"):
+    for agent in VERSIONS:
         for path in sorted((TRANSCRIPTS / agent).glob("*.out")):
             lines += path.read_bytes().splitlines()
         for path in sorted((TRANSCRIPTS / agent).glob("*.duplex.jsonl")):
@@ -49,9 +49,9 @@ json_values = st.recursive(
 
 
 @st.composite
-def mutated(draw: st.DrawFn) -> bytes:
+def mutations_of(draw: st.DrawFn, lines: list[bytes]) -> bytes:
     """A recorded line, cut, or with one value somewhere in it replaced by anything."""
-    line = draw(st.sampled_from(LINES))
+    line = draw(st.sampled_from(lines))
     match draw(st.sampled_from(["whole", "cut", "bytes", "value"])):
         case "cut":
             return line[: draw(st.integers(0, len(line)))]
@@ -77,7 +77,7 @@ def _replaced(draw: st.DrawFn, value: object) -> object:
     return draw(json_values)
 
 
-anything = st.lists(mutated() | st.binary(max_size=40), max_size=12)
+anything = st.lists(mutations_of(LINES) | st.binary(max_size=40), max_size=12)
 exits = st.builds(Exit, st.sampled_from([0, 1, 42, 143, 173, -9, None]), st.text(max_size=40), st.booleans())
 
 

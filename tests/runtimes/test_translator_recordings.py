@@ -25,7 +25,7 @@ pytestmark = pytest.mark.req("A10", "E1")
         ("claude/05-err429-maxretries1", Code.E_AGENT_ERROR, True),
         ("claude/05-err401", Code.E_CLI_NOT_LOGGED_IN, False),
         ("claude/05-unknown-model", Code.E_MODEL_UNAVAILABLE, False),
-        ("claude/06a-max-budget-tiny", Code.E_AGENT_ERROR, False),
+        ("claude/06a-max-budget-tiny", Code.E_BUDGET_SPENT, False),
         ("claude/06h-dash-prompt", Code.E_CLI_EXIT_NONZERO, False),
         ("codex/01b-not-in-git", Code.E_CLI_EXIT_NONZERO, False),
         ("codex/02c-resume-bad-uuid", Code.E_RESUME_GONE, False),

@@ -1,5 +1,6 @@
 """The context files of a workspace: which are read, in which order, and what is warned of."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,12 @@ async def test_an_unconsumed_bootstrap_is_told_to_the_person_at_the_start_of_a_t
         second = await run(runtime, invocation(tmp_path, "hello again", resume_key=key_in(first), job_id="job_2"))
     assert any("BOOTSTRAP.md" in note.text for note in only(Noticed, first))
     assert only(Noticed, second) == []
+
+
+@pytest.mark.req("B11")
+def test_a_named_pipe_in_the_place_of_a_context_file_is_said_and_not_waited_for(tmp_path: Path):
+    os.mkfifo(tmp_path / "SOUL.md")
+    (tmp_path / "USER.md").write_text("Call me Ishmael.")
+    context = read_context(tmp_path, system_prompt_is_set=False)
+    assert [file.name for file in context.files] == ["USER.md"]
+    assert "not an ordinary file" in context.warnings[0]

@@ -16,6 +16,7 @@ from fairlead.core.events import (
     MessageSkipped,
     QuestionClosed,
 )
+from fairlead.errors import Code, FairleadError
 from fairlead.store.history import find_lines, read_lines_about
 from fairlead.store.journal import JOURNAL_NAME, FileJournal, Opened
 from fairlead.store.name_index import (
@@ -279,8 +280,8 @@ def test_room_that_ends_at_any_moment_leaves_each_line_in_a_run_or_in_the_tail(r
         disk.capacity = None
         await asyncio.sleep(120)
         await assert_everything_is_found(journal, disk)
-        index = load_index(INDEX, JOURNAL, disk, len(DATA))
-        assert index.end > len(DATA) - 3 * SMALL.unit
+        index = load_index(INDEX, JOURNAL, disk, disk.size_of(JOURNAL))
+        assert index.end > disk.size_of(JOURNAL) - 3 * SMALL.unit
         assert index.unusable == ()
         assert all(agrees_with_journal(run, JOURNAL, disk) for run in index.runs)
         keeping.cancel()
@@ -299,4 +300,59 @@ def test_verify_compares_the_index_with_the_journal():
     write_run(INDEX, JOURNAL, disk, names_left_out, run.units)
     told = verify(STATE, disk)
     assert not told.ok
-    assert [line for line in told.lines if INDEX_NAME in line and "DISAGREES" in line]
+    [line] = [line for line in told.lines if INDEX_NAME in line]
+    assert "DISAGREES with the journal. Stop Fairlead and delete it: the next start creates it again." in line
+
+
+def index_line(disk: SimulatedDisk) -> str:
+    told = verify(STATE, disk)
+    assert told.ok
+    [line] = [line for line in told.lines if line.startswith(f"{INDEX}: ")]
+    return line.removeprefix(f"{INDEX}: ")
+
+
+def test_verify_says_whether_the_index_fits_or_will_be_made_again_and_changes_nothing():
+    data = encoded([[MessageSkipped(HERE, f"s{number}", "me", "too old")] for number in range(60)])
+    assert index_line(disk_with(data)) == "it does not exist; a journal of this size does not need one."
+    disk = indexed_disk(data)
+    fits = f"covers {load_index(INDEX, JOURNAL, disk, len(data)).end} of {len(data)} bytes and agrees."
+    assert index_line(disk) == fits
+    disk_with(b"torn", f"{INDEX_NAME}/0-1", disk)
+    assert index_line(disk) == f"{fits} 1 other file(s) in it do not fit: the next start removes them."
+    files = disk.listdir(INDEX)
+    disk.unlink(JOURNAL)
+    disk_with(encoded([[MessageSkipped(HERE, "other", "me", "too old")]]), disk=disk)
+    assert index_line(disk) == "it does not fit the journal: the next start creates it again."
+    assert disk.listdir(INDEX) == files
+
+
+def test_verify_says_that_a_long_journal_without_an_index_gets_one():
+    skipped = [MessageSkipped(HERE, f"s{number}", "me", "too old" * 1000) for number in range(200)]
+    assert index_line(disk_with(encoded([skipped]))) == "it does not exist; the next start creates it from the journal."
+
+
+@pytest.mark.req("A15")
+def test_reading_back_a_damaged_line_says_that_the_journal_is_broken():
+    """Found through the index or by searching, and also where the damage leaves a line that can be decoded."""
+    job = "job_20260105_0030"
+    at = DATA.index(job.encode())
+    for offset in range(at - 60, at + 60):
+        spoilt = bytearray(DATA)
+        spoilt[offset] ^= 1
+        disk = disk_with(bytes(spoilt))
+        with pytest.raises(FairleadError) as refused:
+            read_lines_about(JOURNAL, [job], disk)
+        assert refused.value.code is Code.E_JOURNAL_BROKEN
+
+
+@pytest.mark.req("A15")
+def test_a_line_whose_checksum_was_spoilt_is_not_read_back_as_one_that_never_had_any():
+    """Reading begins behind a line that has a checksum, as the index leads it: so must every line that follows."""
+    job = "job_20260105_0030"
+    at = DATA.index(job.encode())
+    begin = DATA.rfind(b"\n", 0, at) + 1
+    spoilt = bytearray(DATA)
+    spoilt[DATA.index(b'"crc"', at) + 1] ^= 1
+    with pytest.raises(FairleadError) as refused:
+        find_lines(disk_with(bytes(spoilt)), JOURNAL, DATA.index(b"\n", at) + 1, [job], begin)
+    assert refused.value.code is Code.E_JOURNAL_BROKEN

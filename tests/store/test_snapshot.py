@@ -1,6 +1,7 @@
 """The snapshot saves time and is never the truth: what does not fit is set aside, and the journal read instead."""
 
 import json
+import re
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,9 @@ from fairlead.core import events as e
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.fold import replay
 from fairlead.core.keys import thread_key, user_key
-from fairlead.core.state import State, as_data
+from fairlead.core.state import FOLD_VERSION, State, as_data
+from fairlead.errors import Code, FairleadError
+from fairlead.render.errors import error_sentence
 from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME, open_state
 from fairlead.store.lines import seal
 from fairlead.store.reader import BLOCK, Position, read_lines
@@ -106,6 +109,7 @@ RICH = (
 )
 DATA = encoded(RICH)
 ENDS = batch_ends(RICH)
+LINES = sum(map(len, RICH))
 
 
 def state_after(disk: SimulatedDisk, end: int) -> tuple[State, Position]:
@@ -183,12 +187,37 @@ def assert_set_aside(disk: SimulatedDisk, why: str) -> None:
     assert disk.read(STATE / f"{SNAPSHOT_NAME}.set-aside") == kept
 
 
-def test_a_snapshot_newer_than_the_journal_is_set_aside():
-    assert_set_aside(with_snapshot(snapshot_of(len(RICH)), DATA[: ENDS[4]]), "more than the journal has")
-    assert_set_aside(with_snapshot(snapshot_of(len(RICH)), b""), "more than the journal has")
+def stopped(disk: SimulatedDisk) -> str:
+    """The words of a start that stops, and that changes no byte."""
+    before = {name: disk.read(STATE / name) for name in disk.listdir(STATE)}
+    with pytest.raises(FairleadError) as stop:
+        open_state(STATE, disk)
+    assert stop.value.code is Code.E_JOURNAL_BROKEN
+    assert {name: disk.read(STATE / name) for name in disk.listdir(STATE)} == before
+    verdict = verify(STATE, disk)
+    assert not verdict.ok
+    assert verdict.lines == (error_sentence(stop.value),), "`journal verify` says the same"
+    return error_sentence(stop.value)
 
 
-def test_a_snapshot_of_another_journal_is_set_aside():
+@pytest.mark.req("A15")
+@pytest.mark.parametrize("fold", [FOLD_VERSION, FOLD_VERSION - 1])
+@pytest.mark.parametrize("left", [0, ENDS[4], ENDS[-2], ENDS[-2] + 7, len(DATA) - 1])
+def test_a_journal_shorter_than_its_snapshot_proves_stops_the_start(left: int, fold: int):
+    snapshot = resealed(snapshot_of(len(RICH)), fold=fold)
+    said = stopped(with_snapshot(snapshot, DATA[:left]))
+    there = DATA[: max(end for end in ENDS if end <= left)].count(b"\n")
+    assert f"has {there} lines, and snapshot.json proves that {LINES} were written" in said
+    assert "`fairlead restore COPY`" in said
+
+
+@pytest.mark.req("A15")
+def test_a_journal_that_is_gone_beside_its_snapshot_stops_the_start():
+    assert "has 0 lines" in stopped(disk_with(snapshot_of(len(RICH)), SNAPSHOT_NAME))
+
+
+@pytest.mark.req("A15")
+def test_a_journal_that_was_replaced_beside_its_snapshot_stops_the_start():
     other = encoded(
         [
             *RICH[:-1],
@@ -200,14 +229,15 @@ def test_a_snapshot_of_another_journal_is_set_aside():
         ]
     )
     assert len(other) == len(DATA)
-    assert_set_aside(with_snapshot(snapshot_of(len(RICH)), other), "another line")
+    assert "holds another line" in stopped(with_snapshot(snapshot_of(len(RICH)), other))
 
 
-def test_a_snapshot_that_covers_a_batch_that_was_cut_off_is_set_aside():
-    disk = with_snapshot(snapshot_of(len(RICH)), DATA[:-1])
-    opened = open_state(STATE, disk)
-    assert JOBS[2] not in opened.state.jobs
-    assert len(opened.reports) == 2
+@pytest.mark.req("A15")
+def test_a_flipped_byte_in_the_last_covered_line_stops_the_start_and_names_the_line():
+    for at in range(ENDS[-2], len(DATA)):
+        spoilt = bytearray(DATA)
+        spoilt[at] ^= 1
+        assert re.search(rf"line {LINES}\b", stopped(with_snapshot(snapshot_of(len(RICH)), bytes(spoilt))))
 
 
 @pytest.mark.parametrize("change", [{"fold": 0}, {"fold": 99}, {"version": 2}])

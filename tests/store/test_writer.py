@@ -67,7 +67,7 @@ class OneBatchAtATime:
         pass
 
 
-async def test_a_line_is_waited_for_no_longer_than_its_own_sync_whoever_waits_for_a_later_one():
+async def test_a_line_is_waited_for_no_longer_than_its_own_sync_even_if_others_wait_for_a_later_one():
     writer = OneBatchAtATime()
     _, journal = open_journal(STATE, disk_with(b""), writer)
     journal.append(TS, 1, seen(1))

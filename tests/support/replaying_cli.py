@@ -1,5 +1,9 @@
 """Acts as claude, codex or gemini by replaying a transcript, faults too. Knows no Fairlead, needs no Node.
 
+A transcript is one run of the real program, in files with the same name and different endings: `.out` is its standard
+output, `.err` its standard error, `.rc` its exit code, `.cmd` its command line, for readers. A program that also reads
+lines while it runs has `.duplex.jsonl` instead of `.out`: lines it got (`"dir": ">"`) and printed (`"<"`), in order.
+
 `write_shim` puts an executable with the CLI's name into a directory. The switches stand in the shim, because
 a daemon that builds its children's environment from an allow-list would not pass them on:
 
@@ -33,6 +37,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
+# Every program that is replayed, with what it prints for --version.
 VERSIONS = {"claude": "2.1.325 (Claude Code)", "codex": "codex-cli 0.166.0", "gemini": "0.61.0"}
 GARBAGE = (
     b"",
@@ -136,12 +141,14 @@ def tool_call(name: str, number: int, session: str) -> tuple[Event, Event]:
             begun = item | {"aggregated_output": "", "exit_code": None, "status": "in_progress"}
             done = item | {"aggregated_output": f"{number}\n", "exit_code": 0, "status": "completed"}
             return {"type": "item.started", "item": begun}, {"type": "item.completed", "item": done}
-        case _:
+        case "gemini":
             shell = {"tool_name": "run_shell_command", "parameters": {"command": f"echo {number}"}}
             return (
                 {"type": "tool_use", "tool_id": call, **shell},
                 {"type": "tool_result", "tool_id": call, "status": "success", "output": str(number)},
             )
+        case _:
+            raise ValueError(f"nobody has written down how {name} prints a tool call")
 
 
 class Duplex:

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.replaying_cli import TRANSCRIPTS, write_shim
+from tests.support.replaying_cli import TRANSCRIPTS, VERSIONS, write_shim
 
 ONE_SHOT = sorted(
     str(path.relative_to(TRANSCRIPTS))[: -len(".out")]
-    for agent in ("claude", "codex", "gemini")
+    for agent in VERSIONS
     for path in (TRANSCRIPTS / agent).glob("*.out")
 )
 NEW_TURN = {

@@ -11,7 +11,7 @@ from fairlead.testing.channel import NONCE_MEMORY_SEC, ChannelHistory, Recording
 from fairlead.testing.clock import run_virtually
 
 HERE = ConversationRef("chat", "home", "1")
-PARCEL = OutgoingMessage(entry_id="debt_1", index=0, nonce="ab12", destination=HERE, text="hello")
+MESSAGE = OutgoingMessage(entry_id="debt_1", index=0, nonce="ab12", destination=HERE, text="hello")
 
 
 def channel(*weather: Weather) -> tuple[Channel, ChannelHistory]:
@@ -23,9 +23,9 @@ def channel(*weather: Weather) -> tuple[Channel, ChannelHistory]:
 def test_the_same_nonce_is_one_message_for_three_minutes_and_another_after():
     async def story() -> list[str]:
         chat, history = channel()
-        first, second = await chat.send(PARCEL), await chat.send(PARCEL)
+        first, second = await chat.send(MESSAGE), await chat.send(MESSAGE)
         await asyncio.sleep(NONCE_MEMORY_SEC + 1)
-        third = await chat.send(PARCEL)
+        third = await chat.send(MESSAGE)
         assert first == second != third
         return [p.text for p in history.posts_at(HERE)]
 
@@ -47,9 +47,9 @@ def test_bad_weather(weather, condition, arrives):
     async def story() -> str | None:
         chat, history = channel(weather)
         with pytest.raises(condition):
-            await chat.send(PARCEL)
+            await chat.send(MESSAGE)
         assert len(history.posts) == int(arrives)
-        return await chat.find(PARCEL)
+        return await chat.find(MESSAGE)
 
     assert (run_virtually(story()) is not None) == arrives
 
@@ -59,7 +59,7 @@ def test_a_closed_conversation_takes_nothing():
         chat, history = channel()
         history.closed.add(HERE.address)
         with pytest.raises(DeliveryImpossible):
-            await chat.send(PARCEL)
+            await chat.send(MESSAGE)
 
     run_virtually(story())
 
@@ -67,8 +67,8 @@ def test_a_closed_conversation_takes_nothing():
 def test_looking_begins_after_the_last_known_message():
     async def story() -> None:
         chat, _ = channel()
-        first = await chat.send(PARCEL)
-        later = msgspec.structs.replace(PARCEL, nonce="cd34", after_message_id=first)
+        first = await chat.send(MESSAGE)
+        later = msgspec.structs.replace(MESSAGE, nonce="cd34", after_message_id=first)
         assert await chat.find(later) is None
         second = await chat.send(later)
         assert await chat.find(later) == second

@@ -139,3 +139,16 @@ def test_files_in_the_way_and_missing_files_are_named_as_the_system_names_them()
         disk.size_of(HOME / "nothing")
     with pytest.raises(IsADirectoryError):
         disk.open_append(HOME)
+
+
+def test_a_tree_goes_whole_and_is_gone_for_good_when_its_directory_was_synced():
+    disk = furnished()
+    disk.mkdir(HOME / "below")
+    for path in (LOG, HOME / "below" / "file"):
+        disk.close(open_private_append(path, disk=disk))
+    disk.remove_tree(HOME / "below")
+    disk.sync_directory(HOME)
+    assert disk.listdir(HOME) == [LOG.name]
+    assert disk.crash(Random(1)).listdir(HOME) == [LOG.name]
+    with pytest.raises(FileNotFoundError):
+        disk.remove_tree(HOME / "below")

@@ -1,6 +1,6 @@
-"""A model on loopback for the real agent CLIs: three dialects, one scripted brain, every request kept."""
+"""A model on loopback for the real agent CLIs: four dialects, one scripted brain, every request kept."""
 
-from . import anthropic, brain, gemini, openai
+from . import anthropic, brain, gemini, openai, openai_chat
 from .conversation import Conversation, Image, Message, ToolCall, ToolResult, Words
 from .replies import (
     Ask,
@@ -47,4 +47,5 @@ __all__ = [
     "brain",
     "gemini",
     "openai",
+    "openai_chat",
 ]

@@ -55,13 +55,15 @@ class Conversation(msgspec.Struct, frozen=True):
     json_schema: dict[str, Any] | None = None  # set when the CLI asks for structured output: a side call
 
 
-# What the CLIs add to the person's words: <system-reminder>…</…>, <image …>, </image>, [Image: source: …].
+# What the CLIs add to the person's words: <system-reminder>…</…>, <image …>, </image>, [Image: source: …], and copilot
+# the path of each picture.
 _TAGGED = re.compile(r"\s*<(?:/?[a-zA-Z][\w-]*)[^>]*>(?:.*>)?\s*", re.DOTALL)
 _NOTED = re.compile(r"\s*\[(?:Image: source|Request interrupted)[^\]]*\]\s*")
+_PICTURE_PATH = re.compile(r"\s*Image file at path \S+\s*")
 
 
 def is_added_by_the_cli(text: str) -> bool:
-    return bool(_TAGGED.fullmatch(text) or _NOTED.fullmatch(text))
+    return any(pattern.fullmatch(text) for pattern in (_TAGGED, _NOTED, _PICTURE_PATH))
 
 
 def is_spoken(part: Part) -> bool:

@@ -35,6 +35,7 @@ def _shells(command: str, *, in_background: bool) -> dict[str, dict[str, Any]]:
         "shell_command": {"command": command},
         "shell": {"command": ["bash", "-lc", command]},
         "run_shell_command": described | ({"is_background": True} if in_background else {}),
+        "bash": described,
     }
 
 
@@ -45,6 +46,8 @@ def _writers(path: str, content: str) -> dict[str, dict[str, Any]]:
         "Write": {"file_path": path, "content": content},
         "write_file": {"file_path": path, "content": content},
         "apply_patch": {"input": patch},
+        "write": {"filePath": path, "content": content},
+        "create": {"path": path, "file_text": content},
         "exec_command": {"cmd": f"apply_patch <<'PATCH'\n{patch}PATCH"},
     }
 
@@ -55,6 +58,8 @@ def _askers(question: str, options: tuple[str, ...]) -> dict[str, dict[str, Any]
     return {
         "AskUserQuestion": {"questions": [asked | {"multiSelect": False}]},
         "request_user_input": {"questions": [asked | {"id": "choice"}]},
+        "ask_user_question": {"questions": [asked | {"multiSelect": False}]},
+        "question": {"questions": [asked]},
         "ask_user": {"questions": [asked | {"type": "choice"}]},
     }
 

@@ -80,8 +80,11 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class Refuse(msgspec.Struct, frozen=True):
+    """`message` is what the error says; empty for a sentence that names the test."""
+
     status: int
     retry_after: int | None = None
+    message: str = ""
 
 
 def saying(text: str, *, usage: Usage | None = None) -> Reply:

@@ -9,13 +9,13 @@ from typing import Any, Literal, Self
 import msgspec
 from aiohttp import web
 
-from . import anthropic, brain, gemini, openai
+from . import anthropic, brain, gemini, openai, openai_chat
 from .conversation import Conversation, last_prompt
 from .hands import within_reach
 from .replies import Drop, Hang, Pause, Refuse, Reply, Say, Tick, Usage
 
 TICK = 0.1
-Dialect = Literal["anthropic", "openai", "gemini"]
+Dialect = Literal["anthropic", "openai", "openai chat", "gemini"]
 Whole = Callable[[Reply, Conversation, Usage], dict[str, Any]]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Stream = Callable[[Reply, Conversation, Usage], Iterator[bytes | Pause]]
@@ -68,6 +68,7 @@ class ModelServer:
         app = web.Application(client_max_size=256 * 1024 * 1024, middlewares=[self._catch_strays])
         app.router.add_post("/v1/messages", self._anthropic)
         app.router.add_post("/v1/responses", self._openai)
+        app.router.add_post("/v1/chat/completions", self._openai_chat)
         app.router.add_post(r"/{version:v1\w*}/models/{model}:{verb}", self._gemini)
         app.router.add_route("*", "/{rest:.*}", self._beside)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1, handler_cancellation=True)
@@ -129,6 +130,17 @@ class ModelServer:
             return _refusal(reply, openai.error_body)
         return await self._stream(request, openai.stream, reply, conversation)
 
+    async def _openai_chat(self, request: web.Request) -> web.StreamResponse:
+        body = msgspec.json.decode(await request.read())
+        conversation = openai_chat.conversation_of(body)
+        await self._see(request, "openai chat", conversation, body)
+        reply = self._decide(conversation)
+        if isinstance(reply, Refuse):
+            return _refusal(reply, openai_chat.error_body)
+        if not body.get("stream"):
+            return await self._whole(request, openai_chat.whole, reply, conversation)
+        return await self._stream(request, openai_chat.stream, reply, conversation)
+
     async def _gemini(self, request: web.Request) -> web.StreamResponse:
         body = msgspec.json.decode(await request.read())
         if request.match_info["verb"] == "countTokens":
@@ -145,7 +157,7 @@ class ModelServer:
     @web.middleware
     async def _catch_strays(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.method == "CONNECT":
-            self.strays.append(request.path)
+            self.strays.append(request.path or request.headers.get("Host", "a host without a name"))
         return await handler(request)
 
     async def _beside(self, request: web.Request) -> web.StreamResponse:
@@ -228,7 +240,7 @@ class ModelServer:
 
 def _refusal(refuse: Refuse, body: Callable[[int, str], dict[str, Any]]) -> web.Response:
     headers = {} if refuse.retry_after is None else {"retry-after": str(refuse.retry_after)}
-    message = f"refused with {refuse.status} as the test asked"
+    message = refuse.message or f"refused with {refuse.status} as the test asked"
     return web.json_response(body(refuse.status, message), status=refuse.status, headers=headers)
 
 

@@ -14,5 +14,5 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="module")
 async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
-    async with a_stage(tmp_path_factory.mktemp("house")) as ready:
+    async with a_stage(tmp_path_factory.mktemp("daemon")) as ready:
         yield ready

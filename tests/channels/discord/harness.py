@@ -9,20 +9,24 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from loopback_discord import Clock, LoopbackDiscord, Person, Place
+from loopback_discord import Clock, Conversation, LoopbackDiscord, Message, Person
 
 COMMANDS = "/applications/*/commands"
+CHECK_TEXT = "🔎"
+_REPOSITORY = Path(__file__).parents[3]
 
 
 class Daemon:
-    """`fairlead up` as a user runs it. What it prints and logs is kept for the message of a failed test."""
+    """`fairlead up` as a user runs it. What it prints and logs is kept for the message of a failed test. With a `bug`
+    it has one of those that `deliberate_bugs` puts in."""
 
-    def __init__(self, discord: LoopbackDiscord, home: Path, **settings: str) -> None:
+    def __init__(self, discord: LoopbackDiscord, home: Path, *, bug: str = "", **settings: str) -> None:
         self.discord = discord
         self.home = home
         self.project = home / "api"
         self.project.mkdir(parents=True, exist_ok=True)
-        self.settings = settings
+        self.program = ("tests.channels.discord.deliberate_bugs", bug) if bug else ("fairlead",)
+        self.settings = settings | ({"PYTHONPATH": str(_REPOSITORY)} if bug else {})
         self.process: asyncio.subprocess.Process | None = None
 
     @property
@@ -60,13 +64,19 @@ class Daemon:
         await ready
 
     async def _served(self, identifies: int) -> None:
-        await self.discord.gateway.ready(identifies=identifies, timeout=20)
-        await self.discord.wait_for(lambda: any(self.discord.world.commands.values()), timeout=20, what="commands")
+        """The message by which daemons find each other is the first thing that a new process posts to the owner: what a
+        test says after this is later."""
+        checks = sum(map(_is_check, self.discord.requests))
+        await self.discord.gateway.ready(identifies=identifies, timeout=60)
+        await self.discord.wait_for(
+            lambda: sum(map(_is_check, self.discord.requests)) > checks, timeout=60, what="the check for other daemons"
+        )
+        await self.discord.wait_for(lambda: any(self.discord.world.commands.values()), timeout=60, what="commands")
 
     async def launch(self) -> None:
         with (self.home / "out.txt").open("ab") as out:
             self.process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "fairlead", "up", "--no-chat",
+                sys.executable, "-m", *self.program, "up", "--no-chat",
                 env=self.environment, cwd=self.home, stdout=out, stderr=out,
             )  # fmt: skip
 
@@ -85,21 +95,30 @@ class Daemon:
 
     # what it left behind
 
-    def journal(self, kind: str = "") -> list[dict[str, Any]]:
-        lines = (self.home / "state" / "events.ndjson").read_text().splitlines()
-        events = [json.loads(line) for line in lines]
-        return [e for e in events if kind in ("", e["type"])]
+    def journal(self, kind: str = "", **fields: str) -> list[dict[str, Any]]:
+        """The events of this kind with these fields. A line that the daemon is still writing is left out."""
+        whole_lines, _, _ = (self.home / "state" / "events.ndjson").read_bytes().rpartition(b"\n")
+        events = [json.loads(line) for line in whole_lines.splitlines()]
+        return [e for e in events if kind in ("", e["type"]) and fields.items() <= e["payload"].items()]
 
     def log(self) -> list[dict[str, Any]]:
         file = self.home / "logs" / "app.ndjson"
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
-    async def until_journalled(self, kind: str, *, times: int = 1, timeout: float = 10.0) -> list[dict[str, Any]]:
+    async def until_journalled(
+        self, kind: str, *, times: int = 1, timeout: float = 10.0, **fields: str
+    ) -> list[dict[str, Any]]:
         """A file announces nothing: this is the one place that looks again and again."""
         async with asyncio.timeout(timeout):
-            while len(found := self.journal(kind)) < times:
+            while len(found := self.journal(kind, **fields)) < times:
                 await asyncio.sleep(0.02)
         return found
+
+    async def until_answer_planned(self, said: Message) -> dict[str, Any]:
+        """The plan of the answer to this very message: other messages of the same daemon may be answered meanwhile."""
+        [enqueued] = await self.until_journalled("JobEnqueued", message_id=str(said.id))
+        [planned] = await self.until_journalled("DeliveryPlanned", debt_id=f"debt_{enqueued['payload']['job_id']}")
+        return planned["payload"]
 
     async def until_logged(self, text: str, *, timeout: float = 10.0) -> dict[str, Any]:
         async with asyncio.timeout(timeout):
@@ -113,22 +132,26 @@ class Daemon:
         return (self.home / "out.txt").read_text()
 
 
+def _is_check(request: Any) -> bool:
+    return request.method == "POST" and isinstance(request.body, dict) and request.body.get("content") == CHECK_TEXT
+
+
 class Stage:
     """A loopback Discord with a server, a channel, its owner, and a Fairlead on it."""
 
-    def __init__(self, discord: LoopbackDiscord, daemon: Daemon, place: Place) -> None:
+    def __init__(self, discord: LoopbackDiscord, daemon: Daemon, text_channel: Conversation) -> None:
         self.discord = discord
         self.daemon = daemon
-        self.place = place
+        self.text_channel = text_channel
 
     @property
     def owner(self) -> Person:
         return self.discord.owner
 
-    async def start_thread(self, project: str = "api") -> Place:
-        before = {each.id for each in self.place.threads()}
-        await self.owner.slash(self.place, "start", project_name=project).reply()
-        return next(each for each in self.place.threads() if each.id not in before)
+    async def start_thread(self, project: str = "api") -> Conversation:
+        before = {each.id for each in self.text_channel.threads()}
+        await self.owner.slash(self.text_channel, "start", project_name=project).reply()
+        return next(each for each in self.text_channel.threads() if each.id not in before)
 
 
 def without_pace(discord: LoopbackDiscord) -> None:
@@ -138,16 +161,16 @@ def without_pace(discord: LoopbackDiscord) -> None:
 
 @asynccontextmanager
 async def a_stage(
-    home: Path, *, paced: bool = False, up: bool = True, clock: Clock | None = None, **settings: str
+    home: Path, *, paced: bool = False, up: bool = True, clock: Clock | None = None, bug: str = "", **settings: str
 ) -> AsyncIterator[Stage]:
     async with LoopbackDiscord.start(clock=clock) as discord:
         if not paced:
             without_pace(discord)
         guild = discord.guild()
         discord.world.join(guild, discord.owner.user)
-        place = discord.text_channel(guild)
-        daemon = Daemon(discord, home, **settings)
-        stage = Stage(discord, daemon, place)
+        text_channel = discord.text_channel(guild)
+        daemon = Daemon(discord, home, bug=bug, **settings)
+        stage = Stage(discord, daemon, text_channel)
         try:
             if up:
                 await daemon.up()

@@ -47,7 +47,7 @@ async def test_a_refused_token_and_a_discord_that_is_down_are_told_apart() -> No
             await look("wrong", api_base=server.api)
         assert refused.value.code == Code.E_CONFIG
         await server.go_down()
-        with pytest.raises(FairleadError, match="cannot be asked"):
+        with pytest.raises(FairleadError, match="cannot be reached"):
             await look(server.token, api_base=server.api)
         await server.come_back()
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.channels.harness import at_home
+from tests.channels.harness import run_daemon_in
 
 pytestmark = pytest.mark.anyio
 
@@ -28,9 +28,9 @@ JSON = {"Content-Type": "application/json"}
     ],
 )
 async def test_a_message_that_cannot_be_taken(tmp_path: Path, body: dict[str, Any], expected: tuple[int, str]):
-    async with at_home(tmp_path, FAIRLEAD_MAX_MESSAGE_BYTES=2048) as home:
-        status, refused = await home.post("/v1/messages", {"userId": "alice", **body})
-        assert home.daemon.flow.ledger.state.jobs == {}
+    async with run_daemon_in(tmp_path, FAIRLEAD_MAX_MESSAGE_BYTES=2048) as daemon:
+        status, refused = await daemon.post("/v1/messages", {"userId": "alice", **body})
+        assert daemon.flow.ledger.state.jobs == {}
     assert (status, refused["error"]["code"]) == expected
 
 
@@ -52,23 +52,23 @@ async def test_a_message_that_cannot_be_taken(tmp_path: Path, body: dict[str, An
 async def test_a_body_that_is_no_message(
     tmp_path: Path, data: bytes, headers: dict[str, str], expected: tuple[int, str]
 ):
-    async with at_home(tmp_path) as home:
-        status, refused = await home.post("/v1/messages", data=data, headers=headers)
+    async with run_daemon_in(tmp_path) as daemon:
+        status, refused = await daemon.post("/v1/messages", data=data, headers=headers)
     assert (status, refused["error"]["code"]) == expected
 
 
 @pytest.mark.req("B8")
-async def test_ten_megabytes_are_refused_and_the_house_goes_on(tmp_path: Path):
-    async with at_home(tmp_path) as home:
-        status, refused = await home.post("/v1/messages", {"userId": "alice", "message": "x" * 10_000_000})
+async def test_ten_megabytes_are_refused_and_the_daemon_goes_on(tmp_path: Path):
+    async with run_daemon_in(tmp_path) as daemon:
+        status, refused = await daemon.post("/v1/messages", {"userId": "alice", "message": "x" * 10_000_000})
         assert (status, refused["error"]["code"]) == (413, "E_MESSAGE_TOO_LARGE")
-        assert (await home.say("alice", "hello"))[0] == 200
+        assert (await daemon.say("alice", "hello"))[0] == 200
 
 
 @pytest.mark.req("B8")
 async def test_a_message_of_any_characters_comes_back_as_it_was(tmp_path: Path):
-    async with at_home(tmp_path) as home:
-        status, job = await home.say("zoë 日本", "tab\there, nul \x00 here, 🏴‍☠️")
+    async with run_daemon_in(tmp_path) as daemon:
+        status, job = await daemon.say("zoë 日本", "tab\there, nul \x00 here, 🏴‍☠️")
     assert status == 200
     assert "tab\there, nul \u2400 here, 🏴‍☠️" in job["answer"]
 
@@ -90,12 +90,12 @@ async def test_a_message_of_any_characters_comes_back_as_it_was(tmp_path: Path):
         ("GET", "/v1/status?userId=nobody", (409, "E_NOT_IN_MANAGED_THREAD")),
         ("GET", "/v1/projects/nowhere", (404, "E_PROJECT_NOT_FOUND")),
         ("GET", "/v1/why?subject=job_1", (404, "E_MESSAGE_NOT_FOUND")),
-        ("GET", "/v1/why", (400, "E_INVALID_ARGS")),
+        ("GET", "/v1/why", (409, "E_NOT_IN_MANAGED_THREAD")),
     ],
 )
 async def test_what_is_not_there(tmp_path: Path, method: str, path: str, expected: tuple[int, str]):
-    async with at_home(tmp_path) as home:
-        status, refused = await home.ask(method, path)
+    async with run_daemon_in(tmp_path) as daemon:
+        status, refused = await daemon.ask(method, path)
     assert (status, refused["error"]["code"]) == expected
     assert refused["error"]["message"]
     assert refused["error"]["next"]

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from fairlead.channels.push.retry import AWAY_AFTER_FAILURES, OutageDetector, until_done
+from fairlead.channels.push.retry import AWAY_AFTER_FAILURES, OutageDetector, RouteOutages, until_done
 from fairlead.errors import Code
 from fairlead.ports import ChannelAway, DeliveryImpossible, DeliveryLater, OutcomeUnknown
 from fairlead.testing.clock import run_virtually
@@ -73,3 +73,23 @@ def test_a_refusal_proves_that_the_service_is_there() -> None:
         outage.count_failure(OutcomeUnknown("lost"))
     assert outage.count_failure(refusal) is refusal
     assert isinstance(outage.count_failure(OutcomeUnknown("lost")), OutcomeUnknown)
+
+
+def test_a_route_that_fails_is_away_although_every_other_call_succeeds() -> None:
+    outages = RouteOutages()
+    raised: list[Exception] = []
+    for _ in range(AWAY_AFTER_FAILURES + 1):
+        raised.append(outages.count_failure(OutcomeUnknown("503"), "send"))
+        assert not outages.count_success("")
+        assert not outages.count_success("elsewhere")
+    assert [type(each) for each in raised] == [OutcomeUnknown, OutcomeUnknown, ChannelAway, ChannelAway]
+    assert outages.count_success("send"), "the route came back"
+    assert not outages.count_success("send")
+    assert isinstance(outages.count_failure(OutcomeUnknown("503"), "send"), OutcomeUnknown)
+
+
+def test_the_whole_service_is_away_when_calls_of_any_routes_fail_in_a_row() -> None:
+    outages = RouteOutages()
+    raised = [outages.count_failure(OutcomeUnknown("lost"), route) for route in ("a", "", "b")]
+    assert [type(each) for each in raised] == [OutcomeUnknown, OutcomeUnknown, ChannelAway]
+    assert outages.count_success("c")

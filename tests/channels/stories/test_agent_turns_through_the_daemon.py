@@ -1,4 +1,4 @@
-"""What a claude does by itself, from its pipe to the person: the whole house, with a recording in claude's place."""
+"""What a claude does by itself, from its pipe to the person: the whole daemon, with a recording instead of claude."""
 
 import asyncio
 import json
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.core.state import Job
-from tests.channels.harness import Home, at_home
+from tests.channels.harness import DaemonHarness, run_daemon_in
 from tests.support.replaying_cli import TRANSCRIPTS, write_shim
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("E7", "B3")]
@@ -24,9 +24,9 @@ def talk_with_a_subagent(directory: Path) -> str:
     return str(directory / "subagent")
 
 
-async def agents_own_job(home: Home) -> Job:
+async def agents_own_job(daemon: DaemonHarness) -> Job:
     """The job that nobody asked for, once it has ended."""
-    ledger = home.daemon.flow.ledger
+    ledger = daemon.flow.ledger
     while True:
         own = [job for job in ledger.state.jobs.values() if job.cause == "agent" and not job.is_live]
         if own:
@@ -36,10 +36,10 @@ async def agents_own_job(home: Home) -> Job:
 
 async def test_what_claude_says_when_its_subagent_reports_is_a_job_of_its_own_and_reaches_the_person(tmp_path: Path):
     shim = write_shim(tmp_path / "bin", "claude", talk_with_a_subagent(tmp_path))
-    async with at_home(tmp_path, CLAUDE_COMMAND=str(shim)) as home, asyncio.timeout(20):
-        status, asked = await home.say("alice", "send somebody", tool="claude")
-        own = await agents_own_job(home)
-        _, waiting = await home.get("/v1/answers?userId=alice")
+    async with run_daemon_in(tmp_path, CLAUDE_COMMAND=str(shim)) as daemon, asyncio.timeout(20):
+        status, asked = await daemon.say("alice", "send somebody", tool="claude")
+        own = await agents_own_job(daemon)
+        _, waiting = await daemon.get("/v1/answers?userId=alice")
 
     assert (status, asked["state"]) == (200, "success")
     assert (own.state, own.cause, own.session_key) == ("success", "agent", asked["session_key"])

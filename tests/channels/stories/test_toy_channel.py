@@ -9,7 +9,7 @@ import pytest
 from fairlead.core.live import JobMoved
 from fairlead.ports import Channel, Gate, View
 from tests.channels.stories.toy_channel import PostOffice
-from tests.flow.harness import flow_house, virtually
+from tests.flow.harness import run_flow, virtually
 
 pytestmark = pytest.mark.req("D7")
 
@@ -29,7 +29,7 @@ def test_it_knows_nothing_but_ports_core_and_render():
 @virtually
 async def test_letters_go_in_and_answers_come_back_to_the_same_box():
     office = PostOffice()
-    async with flow_house(channels=[office]) as daemon:
+    async with run_flow(channels=[office]) as daemon:
         channel: Channel = office
         gate: Gate = daemon.gate
         view: View = daemon.view
@@ -47,7 +47,7 @@ async def test_letters_go_in_and_answers_come_back_to_the_same_box():
 @virtually
 async def test_commands_and_refusals_are_words():
     office = PostOffice()
-    async with flow_house(channels=[office]) as daemon:
+    async with run_flow(channels=[office]) as daemon:
         assert "E_NOT_IN_MANAGED_THREAD" in await office.receive(daemon.gate, box="1", sender="alice", letter="STATUS")
         await office.receive(daemon.gate, box="1", sender="alice", letter="hello")
         await daemon.quiet()
@@ -59,7 +59,7 @@ async def test_commands_and_refusals_are_words():
 @virtually
 async def test_a_question_is_answered_by_letter():
     office = PostOffice()
-    async with flow_house(channels=[office]) as daemon:
+    async with run_flow(channels=[office]) as daemon:
         watch = daemon.view.watch()
         await office.receive(daemon.gate, box="1", sender="alice", letter="/ask rm -rf build")
         await daemon.until(lambda: bool(office.questions))
@@ -79,12 +79,12 @@ async def test_a_question_is_answered_by_letter():
 async def test_what_was_owed_at_a_restart_is_delivered_by_the_next_postman():
     office = PostOffice()
     office.is_open = False
-    async with flow_house(channels=[office]) as daemon:
+    async with run_flow(channels=[office]) as daemon:
         await office.receive(daemon.gate, box="1", sender="alice", letter="hello")
         await daemon.until(lambda: bool(daemon.state.outbox))
         await asyncio.sleep(100)
         disk = daemon.disk
     later = PostOffice()
-    async with flow_house(disk=disk, channels=[later]) as daemon:
+    async with run_flow(disk=disk, channels=[later]) as daemon:
         await daemon.quiet()
         assert later.boxes["1"] == ["echo agent:fairlead:user:alice: hello"]

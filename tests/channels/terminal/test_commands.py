@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from fairlead.channels.terminal.commands import CommandLine, Local, message_in
+from fairlead.channels.terminal.commands import CommandLine, Local, message_in, spell_out
 from fairlead.core import requests as r
 from fairlead.errors import Code, FairleadError
 from fairlead.render.words import CATALOGUES, say
@@ -47,6 +47,22 @@ LINE = CommandLine()
         ("/agent kill", r.AgentStop(kill=True)),
         ("/help", Local("help")),
         ("/quit", Local("quit")),
+        ("/exit", Local("quit")),
+        ("/new", r.Reset()),
+        ("/clear", r.Reset()),
+        ("/stop", r.Cancel()),
+        ("/model", r.AgentModel()),
+        ("/model opus", r.AgentModel("opus")),
+        ("/tool", r.Tool()),
+        ("/project", r.ProjectList()),
+        ("/session", r.SessionList()),
+        ("/agent", r.AgentStatus()),
+        ("/agent mode", r.AgentMode()),
+        ("/jobs", r.LatestJobs()),
+        ("/why", r.Why()),
+        ("/why #3", r.Why("#3")),
+        ("/retry", r.Retry()),
+        ("/retry 3", r.Retry("3")),
     ],
 )
 def test_every_command_is_understood(line: str, request_: object):
@@ -54,9 +70,7 @@ def test_every_command_is_understood(line: str, request_: object):
     assert LINE.parse(line) == request_
 
 
-@pytest.mark.parametrize(
-    "line", ["/tool", "/tool a b", "/status now", "/project", "/project add", "/why 'x", "/statsu"]
-)
+@pytest.mark.parametrize("line", ["/tool a b", "/status now", "/project shop", "/project add", "/why 'x", "/statsu"])
 def test_a_wrong_command_says_how_it_is_meant(line: str):
     assert LINE.is_command(line)
     with pytest.raises(FairleadError) as caught:
@@ -64,10 +78,17 @@ def test_a_wrong_command_says_how_it_is_meant(line: str):
     assert caught.value.code == Code.E_INVALID_ARGS
 
 
-def test_what_only_other_channels_need_is_told_with_what_to_do_here():
-    with pytest.raises(FairleadError, match="not needed here") as caught:
-        LINE.parse("/agent start 1")
-    assert "Your next message starts the agent" in caught.value.next_step
+@pytest.mark.req("B1")
+@pytest.mark.parametrize(
+    ("line", "request_"),
+    [
+        ("/agent start 1", r.Start("", project="1", agent_first=True)),
+        ("/agent start api goose", r.Start("", project="api", tool="goose", agent_first=True)),
+        ("/agent command compact 'now, please'", r.AgentSlashCommand("", "compact", "now, please")),
+    ],
+)
+def test_a_request_with_an_id_of_its_own_gets_it_from_the_server(line: str, request_: r.Request):
+    assert LINE.parse(line) == request_
 
 
 def test_a_slip_of_the_fingers_is_recognised():
@@ -120,7 +141,7 @@ def test_what_has_no_choices_is_left_to_the_person(typed: str):
 
 def test_help_shows_how_each_command_is_used_in_the_readers_language():
     shown = dict(line.split("  ", 1) for line in LINE.help_lines())
-    assert shown["/cancel [JOB]"].strip() == "Cancel what runs here and what waits"
+    assert shown["/cancel [JOB]"].strip() == "Cancel running and queued jobs here"
     assert "/project create NAME PATH TOOLS DEFAULT_TOOL [ARGS_JSON]" in shown
     assert any(line.endswith("セッションの使用量情報を表示する") for line in CommandLine(lang="ja").help_lines())
 
@@ -132,3 +153,9 @@ def test_help_describes_every_command_with_the_words_of_the_other_channels(lang:
     assert len(lines) == len(commands.names)
     assert any(re.fullmatch(rf"/status {{2,}}{re.escape(say(lang, 'command.status'))}", line) for line in lines)
     assert lines[-1].endswith(say(lang, "terminal.quit"))
+
+
+def test_words_that_mean_leaving_everywhere_need_no_slash():
+    assert [spell_out(line) for line in ("exit", " Quit ", "?", "exit the loop", "/why")] == [
+        "/exit", "/quit", "/help", "exit the loop", "/why",
+    ]  # fmt: skip

@@ -13,6 +13,7 @@ from fairlead.channels.terminal.questions import (
 )
 from fairlead.core.engine import AskedItem, Option
 from fairlead.core.questions import QuestionKind
+from fairlead.core.rules import RuleOffer
 from fairlead.render.words import CATALOGUES, say
 
 
@@ -55,6 +56,38 @@ def test_a_permission_takes_one_key(key: str, decided: PromptResult | None):
     assert press(asking("permission"), key) == decided
 
 
+def with_rules(*offers: RuleOffer) -> QuestionPrompt:
+    question = msgspec.structs.replace(a_question("permission"), offers=offers, project="api")
+    return QuestionPrompt(question, "en")
+
+
+def test_a_refusal_takes_words():
+    question = asking("permission")
+    assert press(question, "b", *"no ", "backspace") is None
+    assert (question.typed, question.hint) == ("no", "Why not? Type the reason, then press Enter (empty: back)")
+    assert press(question, *", y and 1", "enter") == PromptResult("deny", message="no, y and 1")
+
+
+@pytest.mark.parametrize("back", [("enter",), ("backspace",), ("x", "backspace", "backspace"), (" ", "enter")])
+def test_without_words_the_keys_are_back(back: tuple[str, ...]):
+    assert press(asking("permission"), "b", *back, "n") == PromptResult("deny")
+
+
+def test_a_rule_is_shown_in_full_with_its_key():
+    question = with_rules(RuleOffer("Edit", "path", "src/a.py"), RuleOffer("Edit", "directory", "src"))
+    assert question.hint == (
+        "[y] Allow once   [s] Allow for this session   [n] Deny   [b] No, because …\n"
+        "  [1] Always: `Edit src/a.py` in api\n"
+        "  [2] Always: `Edit src/…` in api, every file below it"
+    )
+    assert press(question, "0", "3", "2") == PromptResult("allow", always=2)
+    assert press(asking("permission"), "1") is None
+
+
+def test_a_plan_takes_no_reason_key():
+    assert press(asking("plan"), "b", "1", "n") == PromptResult("deny")
+
+
 def test_a_plan_cannot_be_allowed_for_the_session():
     assert press(asking("plan"), "s", "y") == PromptResult("allow")
 
@@ -78,7 +111,7 @@ def test_several_questions_are_answered_in_turn():
     assert question.item_number == 1
     decided = press(question, *"1, 3", "enter")
     assert decided == PromptResult("allow", {"Which colour?": "red", "Which sizes?": "S, L"})
-    assert describe_response(decided, "question", "en") == "red; S, L"
+    assert describe_response(decided, a_question("question"), "en") == "red; S, L"
 
 
 @pytest.mark.parametrize("lang", CATALOGUES)
@@ -86,10 +119,13 @@ def test_the_keys_say_what_the_buttons_of_other_channels_say(lang: str):
     hint = QuestionPrompt(a_question("permission"), lang).hint
     assert hint == "   ".join(
         f"[{key}] {say(lang, f'question.{word}')}"
-        for key, word in {"y": "allow_once", "s": "allow_session", "n": "deny"}.items()
+        for key, word in {"y": "allow_once", "s": "allow_session", "n": "deny", "b": "because"}.items()
     )
-    assert describe_response(PromptResult("allow", for_session=True), "permission", lang) in hint
-    assert describe_response(PromptResult("deny"), "plan", lang) in QuestionPrompt(a_question("plan"), lang).hint
+    assert describe_response(PromptResult("allow", for_session=True), a_question("permission"), lang) in hint
+    assert (
+        describe_response(PromptResult("deny"), a_question("plan"), lang)
+        in QuestionPrompt(a_question("plan"), lang).hint
+    )
 
 
 def test_a_question_is_introduced_in_the_readers_language():

@@ -35,10 +35,10 @@ from tests.core.harness import (
     CoreHarness,
     Entry,
     colour_question,
+    conversation_ref,
     directory,
     encoded,
     permission,
-    place,
     thread,
 )
 
@@ -47,7 +47,6 @@ SMALL = Limits(
     runtimes=("echo", "claude"),
     max_queue_per_session=3,
     max_waiting=2,
-    max_delivery_attempts=3,
 )
 names = st.sampled_from(["one", "two", "three"])
 people = st.sampled_from([OWNER, FRIEND, STRANGER])
@@ -74,18 +73,22 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(name=names, person=people, text=st.sampled_from(["SECRET prompt", " "]), runtime=st.none() | runtimes)
     def say(self, name: str, person: str, text: str, runtime: str | None):
-        where = {"conversation": place(name), "session_key": thread(name)}
+        where = {"conversation": conversation_ref(name), "session_key": thread(name)}
         decision = self.core.submit(text, person=person, project="api", runtime=runtime, **where)
         keyed = [e for e in decision.events if hasattr(e, "message_id")]
         assert len(keyed) == (0 if person == STRANGER or decision.duplicate else 1)
 
     @rule(name=names, number=st.integers(1000, 1040))
     def say_again(self, name: str, number: int):
-        self.core.submit(conversation=place(name), session_key=thread(name), message_id=str(number), project="1")
+        self.core.submit(
+            conversation=conversation_ref(name), session_key=thread(name), message_id=str(number), project="1"
+        )
 
     @rule(name=names)
     def skip(self, name: str):
-        self.core.do(SkipMessage(self.core.inbound(conversation=place(name), session_key=thread(name)), "old"))
+        self.core.do(
+            SkipMessage(self.core.inbound(conversation=conversation_ref(name), session_key=thread(name)), "old")
+        )
 
     @rule(index=which, text=st.sampled_from(["SECRET edit", "", "SECRET prompt"]))
     def amend(self, index: int, text: str):
@@ -112,7 +115,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(name=names, project=projects)
     def switch(self, name: str, project: str):
-        self.core.do(SwitchProject(project, thread(name), place(name), OWNER))
+        self.core.do(SwitchProject(project, thread(name), conversation_ref(name), OWNER))
 
     @rule(problem=st.sampled_from(["", "gone"]), runtime=st.sampled_from(["echo", "claude"]))
     def edit_project(self, problem: str, runtime: str):
@@ -132,7 +135,12 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(name=names, where=names, ttl=st.sampled_from([None, 1000, 86_400_000]))
     def bind(self, name: str, where: str, ttl: int | None):
         self.core.do(
-            Bind(target_session_key=str(thread(name)), target_kind="session", conversation=place(where), ttl_ms=ttl)
+            Bind(
+                target_session_key=str(thread(name)),
+                target_kind="session",
+                conversation=conversation_ref(where),
+                ttl_ms=ttl,
+            )
         )
 
     @rule(index=which)
@@ -201,7 +209,7 @@ class AnyOrder(RuleBasedStateMachine):
             self.core.plan(entry_id, pieces)
 
     @rule(index=which, piece=st.integers(0, 3))
-    def pay(self, index: int, piece: int):
+    def deliver_piece(self, index: int, piece: int):
         entry_id = pick(self.core.state.outbox, index)
         self.core.do(MarkPieceSent(entry_id, piece, "m"))
 
@@ -210,7 +218,7 @@ class AnyOrder(RuleBasedStateMachine):
         entry_id = pick(self.core.state.outbox, index)
         entry = self.core.state.outbox.get(entry_id)
         if entry is not None and entry.plan is None:
-            self.core.pay_in_full(entry_id)
+            self.core.deliver_in_full(entry_id)
         self.core.do(Acknowledge(entry_id))
 
     @rule(index=which, counts=st.booleans(), give_up=st.booleans())
@@ -325,8 +333,8 @@ def _number(job_id: str) -> int:
 def _owed_and_settled(journal: list[Entry]) -> tuple[set[str], set[str]]:
     owed = {e.payload.job_id for e in journal if type(e.payload).__name__ == "DeliveryOwed"}
     ends = {"DeliveryAcknowledged", "DeliveryAbandoned", "PieceDelivered"}
-    paid = {e.payload.entry_id.removeprefix("debt_") for e in journal if type(e.payload).__name__ in ends}
-    return owed, paid
+    settled = {e.payload.entry_id.removeprefix("debt_") for e in journal if type(e.payload).__name__ in ends}
+    return owed, settled
 
 
 AnyOrder.TestCase.settings = settings(

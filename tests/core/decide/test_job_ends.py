@@ -14,7 +14,7 @@ from fairlead.core.decide.job_ends import (
 from fairlead.core.events import FileRef, Spent
 from fairlead.core.state import answer_entry_id
 from fairlead.errors import Code
-from tests.core.harness import OWNER, CoreHarness, place
+from tests.core.harness import OWNER, CoreHarness, conversation_ref
 
 
 @pytest.mark.req("A16")
@@ -33,7 +33,7 @@ def test_every_end_owes_an_answer_in_the_same_batch(core: CoreHarness, outcome, 
     assert [type(e).__name__ for e in ended.events] == [fact, "DeliveryOwed"]
     assert core.job(job_id).state == state
     entry = core.state.outbox[answer_entry_id(job_id)]
-    assert (entry.kind, entry.requester, entry.job_id) == ("answer", place(), job_id)
+    assert (entry.kind, entry.requester, entry.job_id) == ("answer", conversation_ref(), job_id)
     assert (core.state.running, core.session().running_job_id, core.session().last_job_id) == ([], None, job_id)
 
 

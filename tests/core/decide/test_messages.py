@@ -13,7 +13,18 @@ from fairlead.core.events import JobEnqueued, JobWithdrawn, MessageRefused, Proj
 from fairlead.core.inbound import Attachment, clean_text
 from fairlead.core.limits import Limits
 from fairlead.errors import Code
-from tests.core.harness import BEGINNING, FRIEND, LIMITS, OWNER, STRANGER, CoreHarness, directory, key_of, place, thread
+from tests.core.harness import (
+    BEGINNING,
+    FRIEND,
+    LIMITS,
+    OWNER,
+    STRANGER,
+    CoreHarness,
+    conversation_ref,
+    directory,
+    key_of,
+    thread,
+)
 
 
 def last(core: CoreHarness) -> object:
@@ -24,7 +35,7 @@ def last(core: CoreHarness) -> object:
 
 
 @pytest.mark.req("A8")
-def test_the_first_message_makes_the_session_binds_the_place_and_queues_the_job(core: CoreHarness):
+def test_the_first_message_makes_the_session_binds_the_conversation_and_queues_the_job(core: CoreHarness):
     before = len(core.journal)
     job_id = core.say("fix the tests")
     assert core.types(before) == ["SessionCreated", "BindingBound", "JobEnqueued"]
@@ -50,16 +61,16 @@ def test_job_numbers_never_restart_while_the_date_goes_on_and_back(core: CoreHar
     assert core.say() == "job_20260301_0003"
 
 
-def test_a_message_to_a_bound_place_goes_to_the_bound_session(core: CoreHarness):
+def test_a_message_to_a_bound_conversation_goes_to_the_bound_session(core: CoreHarness):
     core.start_thread("build")
-    job_id = core.say(conversation=place("build"), session_key=key_of())
+    job_id = core.say(conversation=conversation_ref("build"), session_key=key_of())
     assert core.job(job_id).session_key == str(thread("build"))
 
 
 @pytest.mark.req("C3")
 def test_people_have_their_own_sessions_and_share_that_of_a_thread(core: CoreHarness):
     mine = core.say()
-    theirs = core.say(person=FRIEND, session_key=key_of(FRIEND), conversation=place("theirs"))
+    theirs = core.say(person=FRIEND, session_key=key_of(FRIEND), conversation=conversation_ref("theirs"))
     assert core.job(mine).session_key != core.job(theirs).session_key
     one = core.say_in("shared")
     other = core.say_in("shared", person=FRIEND)
@@ -95,9 +106,9 @@ def test_the_same_message_twice_is_one_job(core: CoreHarness):
     assert core.state.account.received == 1
 
 
-def test_the_same_id_in_another_place_is_another_message(core: CoreHarness):
+def test_the_same_id_in_another_conversation_is_another_message(core: CoreHarness):
     core.say(message_id="5")
-    assert core.say(message_id="5", conversation=place("elsewhere"))
+    assert core.say(message_id="5", conversation=conversation_ref("elsewhere"))
 
 
 @pytest.mark.req("C5")
@@ -119,7 +130,7 @@ def test_a_message_refused_for_lack_of_room_does_not_come_back_hours_later_and_r
     assert full.refusal is not None
     assert full.refusal.code == Code.E_QUEUE_FULL
     assert last(core) == MessageRefused(
-        conversation=place(), message_id=inbound.message_id, person=OWNER, error_code="E_QUEUE_FULL"
+        conversation=conversation_ref(), message_id=inbound.message_id, person=OWNER, error_code="E_QUEUE_FULL"
     )
     core.do(CancelQueued(first, OWNER))
     again = core.do(Submit(inbound))
@@ -148,17 +159,17 @@ def test_a_skipped_message_is_never_run_later(core: CoreHarness):
 
 
 def test_nothing_at_or_below_the_floor_is_taken(core: CoreHarness):
-    core.state.dedupe_floors[place().address] = 5000
+    core.state.dedupe_floors[conversation_ref().address] = 5000
     at_floor = core.submit(message_id="5000")
     assert (at_floor.events, at_floor.duplicate) == ((), True)
     assert core.submit(message_id="4999").duplicate
     assert core.say(message_id="5001")
-    assert core.say(message_id="4000", conversation=place("elsewhere"))
+    assert core.say(message_id="4000", conversation=conversation_ref("elsewhere"))
     assert core.say(message_id="not-a-number")
 
 
 def test_an_absurdly_long_number_is_no_rising_id(core: CoreHarness):
-    core.state.dedupe_floors[place().address] = 5000
+    core.state.dedupe_floors[conversation_ref().address] = 5000
     assert core.say(message_id="1" * 5000)
 
 
@@ -269,12 +280,29 @@ def test_switching_by_message_keeps_the_tool_only_where_it_is_enabled(core: Core
     assert last(core) == JobEnqueued(
         job_id="job_20260301_0002",
         session_key=str(key_of()),
-        conversation=place(),
+        conversation=conversation_ref(),
         message_id="1002",
         person=OWNER,
         prompt="hello",
+        project="web",
     )
     assert core.journal[-2].payload == ProjectSwitched(str(key_of()), OWNER, "web", "codex")
+
+
+@pytest.mark.req("A12")
+def test_a_job_runs_in_the_project_its_message_asked_for_wherever_the_session_has_gone(core: CoreHarness):
+    """Two terminals in two directories share one session: what was typed in one must not run in the other."""
+    core.create("web", runtimes=("codex",), default="codex")
+    first, second, third = core.say(project="api"), core.say(project="web"), core.say(project="api")
+    for job_id in (first, second, third):
+        assert core.start() == job_id
+        core.fail(job_id)
+    done = [(core.job(job_id).project, core.job(job_id).project_path) for job_id in (first, second, third)]
+    assert done == [("api", "/srv/api"), ("web", "/srv/web"), ("api", "/srv/api")]
+    assert core.job(second).runtime == "codex"
+    again = core.retry(second).job_id
+    core.start()
+    assert (core.job(again).project, core.job(again).runtime) == ("web", "codex")
 
 
 # --- amended and withdrawn
@@ -374,7 +402,7 @@ def test_a_job_is_retried_once_and_the_second_wish_names_the_first(core: CoreHar
     again = core.retry(old)
     assert again.refusal is not None
     assert (again.refusal.code, again.events) == (Code.E_JOB_NOT_RETRYABLE, ())
-    assert new in again.refusal.next_step
+    assert f"/retry {new}." in again.refusal.next_step, "as a person types it"
 
 
 def test_a_retry_needs_room_and_a_session():
@@ -421,9 +449,9 @@ def test_a_session_belongs_to_its_first_conversation(core: CoreHarness):
         session_id=str(key_of()),
         project="api",
         runtime="echo",
-        conversation=place(),
+        conversation=conversation_ref(),
         person=OWNER,
     )
     assert core.session().created_at == BEGINNING
     core.do(ResetSession(str(key_of()), OWNER))
-    assert core.session().conversation == place()
+    assert core.session().conversation == conversation_ref()

@@ -4,14 +4,23 @@ import pytest
 
 from fairlead.core import timestamps
 from fairlead.core.decide.job_ends import MarkInterrupted
-from fairlead.core.decide.questions import AskPerson, ExpireQuestion, WithdrawQuestion
+from fairlead.core.decide.questions import AskPerson, ExpireQuestion, RemindOfQuestion, WithdrawQuestion
 from fairlead.core.engine import PlanProposed, QuestionRequested
 from fairlead.core.events import JobContinued, JobEnqueued, QuestionAnswered, QuestionClosed
 from fairlead.core.limits import Limits
 from fairlead.core.questions import RespondToQuestion
-from fairlead.core.state import question_entry_id
+from fairlead.core.state import question_entry_id, reminder_entry_id
 from fairlead.errors import Code
-from tests.core.harness import FRIEND, OWNER, STRANGER, CoreHarness, colour_question, key_of, permission, place
+from tests.core.harness import (
+    FRIEND,
+    OWNER,
+    STRANGER,
+    CoreHarness,
+    colour_question,
+    conversation_ref,
+    key_of,
+    permission,
+)
 
 
 def running(core: CoreHarness, text: str = "hello") -> str:
@@ -29,7 +38,7 @@ def test_asking_frees_the_slot_and_owes_the_question(core: CoreHarness):
     assert (question.kind, question.detail, question.rule) == ("permission", "rm -rf build", "Bash(rm -rf build)")
     assert question.deadline == timestamps.plus(core.now, 600)
     entry = core.state.outbox[question_entry_id(asked)]
-    assert (entry.kind, entry.requester, entry.question_id) == ("question", place(), asked)
+    assert (entry.kind, entry.requester, entry.question_id) == ("question", conversation_ref(), asked)
 
 
 @pytest.mark.req("B4")
@@ -43,7 +52,7 @@ def test_questions_and_plans_keep_their_words(core: CoreHarness):
         ["red", "blue"],
     )
     assert (plan.kind, plan.detail) == ("plan", "1. dig\n2. fill")
-    assert core.state.questions[core.ask(job_id, QuestionRequested("r3", ()))].title == "The agent asks."
+    assert core.state.questions[core.ask(job_id, QuestionRequested("r3", ()))].title == "The agent has a question."
 
 
 @pytest.mark.req("A16")
@@ -203,7 +212,7 @@ def test_a_click_on_a_permission_after_a_crash_offers_the_retry(core: CoreHarnes
     refusal = core.do(RespondToQuestion(question_id=asked, person=OWNER, verdict="allow")).refusal
     assert refusal is not None
     assert refusal.code == Code.E_QUESTION_CLOSED
-    assert f"retry {job_id}" in refusal.next_step
+    assert f"/retry {job_id} " in refusal.next_step, "as a person types it"
 
 
 def test_a_retry_takes_back_the_old_question_so_that_no_click_runs_it_twice(core: CoreHarness):
@@ -211,3 +220,23 @@ def test_a_retry_takes_back_the_old_question_so_that_no_click_runs_it_twice(core
     core.retry(job_id)
     assert core.refuses(RespondToQuestion(question_id=asked, person=OWNER, verdict="allow")) == Code.E_QUESTION_CLOSED
     assert len(core.session(key_of()).queue) == 1
+
+
+# --- reminders
+
+
+def test_a_question_is_reminded_of_once_and_only_while_it_is_open(core: CoreHarness):
+    job_id = running(core)
+    asked = core.ask(job_id)
+    there = conversation_ref(FRIEND)
+    core.do(RemindOfQuestion(asked, there, "a link"))
+    entry = core.state.outbox[reminder_entry_id(asked)]
+    assert (entry.kind, entry.requester, entry.question_id, entry.link) == ("reminder", there, asked, "a link")
+    before = core.state.seq
+    core.do(RemindOfQuestion(asked, there, "a link"))
+    assert core.state.seq == before, "it was reminded of already"
+    other = core.ask(job_id, colour_question())
+    core.do(ExpireQuestion(other))
+    before = core.state.seq
+    core.do(RemindOfQuestion(other, there, "a link"))
+    assert core.state.seq == before, "nobody can answer it any more"

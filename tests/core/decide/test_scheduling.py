@@ -141,7 +141,7 @@ def test_a_key_that_no_answer_ever_came_with_may_be_forgotten(core: CoreHarness)
 
 
 @pytest.mark.req("A9")
-def test_a_talk_that_somebody_may_remember_is_never_quietly_begun_anew(core: CoreHarness):
+def test_a_talk_that_somebody_may_remember_is_never_quietly_begun_again(core: CoreHarness):
     core.say()
     first = core.start()
     core.do(LearnResumeKey(first, "k1"))

@@ -1,4 +1,4 @@
-"""Sessions, their tools and generations, and the places bound to them."""
+"""Sessions, their tools and generations, and the conversations bound to them."""
 
 import pytest
 
@@ -13,20 +13,21 @@ from fairlead.core.decide.sessions import (
     FoundState,
     ResetSession,
     SeePerson,
+    TitleSession,
     Touch,
     Unbind,
 )
-from fairlead.core.events import BindingEnded, PersonSeen
+from fairlead.core.events import BindingEnded, PersonSeen, TitledBy
 from fairlead.core.questions import RespondToQuestion
 from fairlead.core.state import session_state
 from fairlead.errors import Code
-from tests.core.harness import BEGINNING, OWNER, CoreHarness, key_of, place, thread
+from tests.core.harness import BEGINNING, OWNER, CoreHarness, conversation_ref, key_of, thread
 
 ME = str(key_of())
 HOUR = 3_600_000
 
 
-# --- the house and its people
+# --- the owner and other people
 
 
 def test_a_state_is_founded_once(core: CoreHarness):
@@ -52,11 +53,11 @@ def test_a_persons_locale_is_written_when_it_changes(core: CoreHarness):
 
 
 @pytest.mark.req("A12")
-def test_a_started_session_has_its_project_its_tool_and_its_place(core: CoreHarness):
+def test_a_started_session_has_its_project_its_tool_and_its_conversation(core: CoreHarness):
     core.start_thread("build", project="1", runtime="claude")
     session = core.session(thread("build"))
     assert (session.project, session.runtime, session.session_id) == ("api", "claude", "build")
-    assert core.state.session_at(place("build"), core.now) is session
+    assert core.state.session_at(conversation_ref("build"), core.now) is session
 
 
 @pytest.mark.req("A12", "A18")
@@ -261,7 +262,12 @@ def bound(core: CoreHarness) -> CoreHarness:
 
 def bind(core: CoreHarness, thread_name: str, where: str, **more) -> str:
     return core.do(
-        Bind(target_session_key=str(thread(thread_name)), target_kind="session", conversation=place(where), **more)
+        Bind(
+            target_session_key=str(thread(thread_name)),
+            target_kind="session",
+            conversation=conversation_ref(where),
+            **more,
+        )
     ).binding_id
 
 
@@ -270,18 +276,18 @@ def test_a_binding_has_all_its_fields(bound: CoreHarness):
     binding_id = bind(bound, "one", "porch", metadata={"colour": "red"}, ttl_ms=HOUR)
     record = bound.state.bindings[binding_id]
     assert (record.target_session_key, record.target_kind, record.status) == (str(thread("one")), "session", "active")
-    assert (record.conversation, record.metadata, record.ttl_ms) == (place("porch"), {"colour": "red"}, HOUR)
+    assert (record.conversation, record.metadata, record.ttl_ms) == (conversation_ref("porch"), {"colour": "red"}, HOUR)
     assert (record.bound_at, record.expires_at) == (BEGINNING, timestamps.plus(BEGINNING, 3600))
 
 
 @pytest.mark.req("D1")
-def test_binding_a_bound_place_ends_the_older_binding_as_rebound(bound: CoreHarness):
-    older = bound.state.bound[place("one").address]
+def test_binding_a_bound_conversation_ends_the_older_binding_as_rebound(bound: CoreHarness):
+    older = bound.state.bound[conversation_ref("one").address]
     newer = bind(bound, "two", "one")
     assert BindingEnded(older, "rebound") in [e.payload for e in bound.journal]
     assert older not in bound.state.bindings
-    assert bound.state.bound[place("one").address] == newer
-    assert bound.state.session_at(place("one"), bound.now) is bound.session(thread("two"))
+    assert bound.state.bound[conversation_ref("one").address] == newer
+    assert bound.state.session_at(conversation_ref("one"), bound.now) is bound.session(thread("two"))
 
 
 @pytest.mark.req("D1")
@@ -295,7 +301,9 @@ def test_binding_where_a_binding_had_run_out_ends_it_as_expired(bound: CoreHarne
 @pytest.mark.req("D1", "A18")
 def test_only_a_session_can_be_bound(bound: CoreHarness):
     assert (
-        bound.refuses(Bind(target_session_key="agent:fairlead:user:none", target_kind="session", conversation=place()))
+        bound.refuses(
+            Bind(target_session_key="agent:fairlead:user:none", target_kind="session", conversation=conversation_ref())
+        )
         == Code.E_SESSION_NOT_FOUND
     )
 
@@ -313,29 +321,53 @@ def test_a_touch_moves_the_expiry_by_the_whole_time_to_live(bound: CoreHarness):
 @pytest.mark.req("D1")
 def test_a_touch_neither_shortens_nor_revives_nor_limits(bound: CoreHarness):
     binding_id = bind(bound, "one", "porch", ttl_ms=HOUR)
-    for_good = bound.state.bound[place("one").address]
+    for_good = bound.state.bound[conversation_ref("one").address]
     assert bound.do(Touch(binding_id, at=timestamps.plus(bound.now, -60))).events == ()
     assert bound.do(Touch(for_good)).events == ()
     assert bound.do(Touch("bind_none")).events == ()
     bound.later(seconds=3600)
     assert bound.do(Touch(binding_id)).events == ()
-    assert bound.state.session_at(place("porch"), bound.now) is None
+    assert bound.state.session_at(conversation_ref("porch"), bound.now) is None
 
 
 @pytest.mark.req("D1")
 def test_a_binding_or_a_whole_session_is_unbound_with_a_reason_that_is_given_back(bound: CoreHarness):
     porch, attic = bind(bound, "one", "porch"), bind(bound, "one", "attic")
-    own = bound.state.bound[place("one").address]
+    own = bound.state.bound[conversation_ref("one").address]
     assert bound.do(Unbind("moved", binding_id=porch)).events == (BindingEnded(porch, "moved"),)
     ended = bound.do(Unbind("done", target_session_key=str(thread("one")))).events
     assert set(ended) == {BindingEnded(own, "done"), BindingEnded(attic, "done")}
     assert bound.do(Unbind("nothing named")).events == ()
-    assert list(bound.state.bound) == [place("two").address]
+    assert list(bound.state.bound) == [conversation_ref("two").address]
 
 
-def test_a_message_to_a_place_whose_binding_ran_out_binds_it_anew(bound: CoreHarness):
+def test_a_message_to_a_conversation_whose_binding_ran_out_binds_it_again(bound: CoreHarness):
     bind(bound, "one", "porch", ttl_ms=HOUR)
     bound.later(seconds=3601)
-    job_id = bound.say(conversation=place("porch"))
+    job_id = bound.say(conversation=conversation_ref("porch"))
     assert bound.job(job_id).session_key == ME
-    assert bound.state.session_at(place("porch"), bound.now) is bound.session()
+    assert bound.state.session_at(conversation_ref("porch"), bound.now) is bound.session()
+
+
+# --- what a session is called
+
+
+def test_a_persons_title_stands_and_an_agents_comes_before_that_of_the_first_prompt(core: CoreHarness):
+    core.say()
+    session = core.session()
+    key = session.session_key
+
+    def called(title: str, by: TitledBy) -> tuple[str, str]:
+        core.do(TitleSession(key, title, by))
+        return session.title, session.titled_by
+
+    assert called("the first prompt", "prompt") == ("the first prompt", "prompt")
+    assert called("a later prompt", "prompt") == ("the first prompt", "prompt")
+    assert called("by the agent", "agent") == ("by the agent", "agent")
+    assert session.title_before == "the first prompt"
+    core.do(ResetSession(ME, OWNER))
+    assert called("another talk", "prompt") == ("another talk", "prompt")
+    assert called("mine", "person") == ("mine", "person")
+    assert called("by the agent again", "agent") == ("mine", "person")
+    core.do(ResetSession(ME, OWNER))
+    assert called("a third talk", "prompt") == ("mine", "person")

@@ -7,7 +7,7 @@ from fairlead.core import events as e
 from fairlead.core import fold
 from fairlead.core.questions import RespondToQuestion
 from fairlead.core.state import State, answer_entry_id, as_data, resume_slot
-from tests.core.harness import OWNER, CoreHarness, encoded, folded, key_of, place
+from tests.core.harness import OWNER, CoreHarness, conversation_ref, encoded, folded, key_of
 
 ME = str(key_of())
 GONE = "job_19990101_0001"
@@ -15,6 +15,7 @@ NOWHERE = "agent:fairlead:user:nobody"
 
 ABOUT_THE_GONE: list[e.JournalEvent] = [
     e.ProjectUpdated(name="gone", path="/x", enabled_runtimes=("echo",), default_runtime="echo"),
+    e.AgentRemoved("gone"),
     e.ToolChanged(NOWHERE, "echo"),
     e.ModelChosen(NOWHERE, "echo", "m"),
     e.SessionReset(NOWHERE, 5, OWNER),
@@ -44,7 +45,8 @@ ABOUT_THE_GONE: list[e.JournalEvent] = [
     e.QuestionClosed("q_9", "expired"),
     e.BindingTouched("bind_9", None),
     e.BindingEnded("bind_9", "done"),
-    e.DeliveryPlanned(entry_id="debt_9", destination=place(), route="bound", reason="why"),
+    e.SessionDiscarded("agent:fairlead:user:nobody", "its thread could not be created"),
+    e.DeliveryPlanned(entry_id="debt_9", destination=conversation_ref(), route="bound", reason="why"),
     e.AttachmentsStored("job_9", ()),
     e.ResumeKeyForgotten("agent:fairlead:user:nobody", 0, "echo", "/srv/api"),
     e.PieceDelivered("debt_9", 0, "m"),
@@ -97,7 +99,12 @@ def test_a_session_is_created_once(core: CoreHarness):
     before = without_position(core.state)
     core.take(
         e.SessionCreated(
-            session_key=ME, session_id=ME, project="other", runtime="codex", conversation=place("elsewhere"), person="9"
+            session_key=ME,
+            session_id=ME,
+            project="other",
+            runtime="codex",
+            conversation=conversation_ref("elsewhere"),
+            person="9",
         )
     )
     assert without_position(core.state) == before

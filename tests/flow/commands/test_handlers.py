@@ -10,14 +10,14 @@ from fairlead.errors import Code, FairleadError
 from fairlead.flow.commands.handlers import BUILT_IN
 from fairlead.testing.clock import run_virtually
 from tests.flow.commands.harness import a_project, refused
-from tests.flow.harness import OWNER, PretendedDirectories, flow_house, virtually
+from tests.flow.harness import OWNER, PretendedDirectories, run_flow, virtually
 
 pytestmark = pytest.mark.req("A12")
 
 
 @virtually
 async def test_every_request_has_its_answer():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         await flow.answered("hello")
         asked: list[ask.Request] = [
             a_project("web"),
@@ -55,7 +55,7 @@ async def test_a_command_that_nobody_handles_fails_at_the_start_and_not_in_front
 
     spec = CommandSpec(words="unhandled", request=Unhandled, reply=told.ModelSet)
     with pytest.raises(AssertionError, match="no handler for"):
-        async with flow_house(commands=BUILT_IN.with_command(spec, lambda _parts: {})):
+        async with run_flow(commands=BUILT_IN.with_command(spec, lambda _parts: {})):
             pass
 
 
@@ -69,7 +69,7 @@ async def test_a_command_for_the_owner_alone_is_refused_to_everybody_else():
 
     spec = CommandSpec(words="secret", request=Secret, reply=told.ModelSet, who="the owner")
     commands = BUILT_IN.with_command(spec, lambda _parts: {Secret: tell})
-    async with flow_house(commands=commands, limits=Limits(allowed_people=("43",))) as flow:
+    async with run_flow(commands=commands, limits=Limits(allowed_people=("43",))) as flow:
         for person in ("43", "666"):
             asked = flow.gate.command(Secret(), flow.caller(person, pre_authorised=False))
             assert await refused(asked) is Code.E_OWNER_ONLY
@@ -115,7 +115,7 @@ def test_what_cannot_be_is_refused_with_its_code_and_changes_nothing(request_: a
     async def story() -> None:
         directories = PretendedDirectories()
         directories.gone.add("/srv/gone")
-        async with flow_house(directories=directories) as flow:
+        async with run_flow(directories=directories) as flow:
             before = flow.state.seq
             assert await refused(flow.command(request_)) is code
             assert flow.state.seq == before
@@ -126,7 +126,7 @@ def test_what_cannot_be_is_refused_with_its_code_and_changes_nothing(request_: a
 @pytest.mark.req("A13")
 @virtually
 async def test_strangers_may_ask_nothing_at_all():
-    async with flow_house(limits=Limits(allowed_people=("43",))) as flow:
+    async with run_flow(limits=Limits(allowed_people=("43",))) as flow:
         stranger = flow.caller("666", pre_authorised=False)
         for request in (ask.Status(), ask.ProjectList(), ask.Why("x"), ask.Reset(), ask.AgentStop(kill=True)):
             assert await refused(flow.gate.command(request, stranger)) is Code.E_OWNER_ONLY
@@ -142,7 +142,7 @@ async def test_a_command_that_crashes_says_so_and_ends_nothing():
                 raise RuntimeError("a bug")
             return super().inspect(path)
 
-    async with flow_house(directories=Broken()) as flow:
+    async with run_flow(directories=Broken()) as flow:
         assert await refused(flow.command(ask.ProjectAdd("/srv/broken"))) is Code.E_INTERNAL
         assert (await flow.answered("hello")).state == "success"
 
@@ -151,7 +151,7 @@ async def test_a_command_that_crashes_says_so_and_ends_nothing():
 @pytest.mark.parametrize("subject", ["ChoiceMade", "QuestionAnswered", "allow", "my secret", "900900", OWNER])
 def test_a_guest_learns_by_no_word_what_the_owner_said_alone_with_the_agent(subject: str):
     async def story() -> None:
-        async with flow_house(limits=Limits(allowed_people=("43",))) as flow:
+        async with run_flow(limits=Limits(allowed_people=("43",))) as flow:
             await flow.say("/question Which? | red || Where? | here")
             question = await flow.question()
             await flow.click(question, chosen={"Which?": "my secret"}, partial=True)

@@ -10,7 +10,7 @@ from fairlead.core import requests as ask
 from fairlead.core.engine import EngineEvent, Invocation, TurnEnded, TurnFailed
 from fairlead.errors import Code
 from tests.flow.commands.harness import refused, two_tools
-from tests.flow.harness import Agent, flow_house, place, virtually
+from tests.flow.harness import Agent, conversation_ref, run_flow, virtually
 
 pytestmark = pytest.mark.req("A12")
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.req("A12")
 @pytest.mark.req("A20")
 @virtually
 async def test_status_tells_every_field():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         first = await flow.answered("hello\n/usage 10 20 0.5")
         await flow.quiet()
         status = await flow.command(ask.Status())
@@ -26,6 +26,7 @@ async def test_status_tells_every_field():
         assert status == told.StatusReport(
             session_id="agent:fairlead:user:42",
             session_key="agent:fairlead:user:42",
+            session_key_name="agent:fairlead:user:42",
             project="api",
             tool="echo",
             resume_key=session.resume_keys["echo /srv/api"],
@@ -50,7 +51,7 @@ async def test_status_tells_every_field():
 
 @virtually
 async def test_the_tool_changes_from_the_next_job_on():
-    async with flow_house(runtimes=two_tools()) as flow:
+    async with run_flow(runtimes=two_tools()) as flow:
         running = await flow.say("/slow 30")
         await flow.until(lambda: len(flow.state.running) == 1)
         reply = await flow.command(ask.Tool("other"))
@@ -63,14 +64,14 @@ async def test_the_tool_changes_from_the_next_job_on():
 @pytest.mark.req("A6")
 @virtually
 async def test_sessions_are_listed_by_activity_and_opened_where_they_are():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         for number in range(25):
             await flow.answered("hello", user=f"u{number}")
             await asyncio.sleep(1)
         catalogue = await flow.command(ask.SessionList())
         assert [row.session_id.rpartition(":")[2] for row in catalogue.sessions] == [f"u{n}" for n in range(24, 4, -1)]
         found = await flow.command(ask.SessionOpen("agent:fairlead:user:u3"))
-        assert found.session.conversation == place("u3")
+        assert found.session.conversation == conversation_ref("u3")
         assert (await flow.command(ask.SessionList("api"))).sessions
         await flow.command(ask.ProjectAdd("/srv/empty"))
         assert (await flow.command(ask.SessionList("empty"))).sessions == ()
@@ -103,7 +104,7 @@ class SlowToEnd(Agent):
 @virtually
 async def test_a_reset_ends_the_old_agent_before_a_turn_of_the_new_talk_begins():
     agent = SlowToEnd()
-    async with flow_house(runtimes=[agent]) as flow:
+    async with run_flow(runtimes=[agent]) as flow:
         await flow.answered("old")
         reset = asyncio.ensure_future(flow.command(ask.Reset()))
         await agent.is_ending.wait()
@@ -119,7 +120,7 @@ async def test_a_reset_ends_the_old_agent_before_a_turn_of_the_new_talk_begins()
 @pytest.mark.req("C4")
 @virtually
 async def test_a_reset_forgets_the_talk_and_keeps_the_history():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         await flow.answered("hello")
         await flow.answered("hello")
         assert flow.agents.invoked[1].resume_key is not None

@@ -15,9 +15,9 @@ from fairlead.errors import Code, FairleadError
 from fairlead.ports import DeliveryImpossible
 from fairlead.testing.channel import ChannelHistory, RecordingChannel, Weather
 from fairlead.testing.clock import run_virtually
-from tests.flow.harness import OWNER, FlowHarness, flow_house, place, virtually
+from tests.flow.harness import OWNER, FlowHarness, conversation_ref, run_flow, virtually
 
-TOWN = place("town")
+TOWN = conversation_ref("town")
 CALLER = Caller(
     person=OWNER,
     conversation=TOWN,
@@ -41,12 +41,14 @@ def sessions(flow: FlowHarness) -> list[str]:
 @pytest.mark.req("A5", "A12", "C1", "D5")
 @virtually
 async def test_the_session_is_named_by_its_opening_message_and_bound_before_there_is_a_thread():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         started = await start(flow)
         [opening] = flow.posts(TOWN)
         assert started.session_id == opening.message_id
         assert list(flow.history.threads) == [opening.message_id]
-        assert (await flow.command(ask.Status(), at=place(opening.message_id))).session_id == opening.message_id
+        assert (
+            await flow.command(ask.Status(), at=conversation_ref(opening.message_id))
+        ).session_id == opening.message_id
         kinds = [type(f) for f in flow.facts(e.DeliveryOwed, e.SessionCreated, e.BindingBound, e.PieceDelivered)]
         assert kinds == [e.DeliveryOwed, e.PieceDelivered, e.SessionCreated, e.BindingBound, e.PieceDelivered]
         assert flow.state.outbox == {}
@@ -62,14 +64,14 @@ def test_a_crash_at_any_moment_leaves_one_opening_one_session_and_one_thread(lif
         history = ChannelHistory()
         sky = iter(forecast)
         channel = RecordingChannel(history, weather=lambda: next(sky, Weather.FAIR))
-        async with flow_house(channels=[channel], history=history) as flow:
+        async with run_flow(channels=[channel], history=history) as flow:
             asking = asyncio.ensure_future(start(flow))
             await asyncio.sleep(life)
             channel.unplug()
             asking.cancel()
             disk = flow.disk
         await asyncio.sleep(pause)
-        async with flow_house(disk=disk, channels=[RecordingChannel(history)], history=history) as flow:
+        async with run_flow(disk=disk, channels=[RecordingChannel(history)], history=history) as flow:
             await flow.quiet()
             was_asked = bool(flow.facts(e.DeliveryOwed))
             assert len(history.posts) == was_asked
@@ -88,7 +90,7 @@ async def test_two_starts_that_look_alike_are_told_apart_after_a_crash():
         return Weather.HANGS if len(seen) == 3 else Weather.FAIR
 
     channel = RecordingChannel(history, weather=reply_of_the_second_is_lost)
-    async with flow_house(channels=[channel], history=history) as flow:
+    async with run_flow(channels=[channel], history=history) as flow:
         await start(flow, "900")
         second = asyncio.ensure_future(start(flow, "901"))
         await flow.until(lambda: len(history.posts) == 2)
@@ -96,7 +98,7 @@ async def test_two_starts_that_look_alike_are_told_apart_after_a_crash():
         second.cancel()
         disk = flow.disk
     await asyncio.sleep(4000)
-    async with flow_house(disk=disk, channels=[RecordingChannel(history)], history=history) as flow:
+    async with run_flow(disk=disk, channels=[RecordingChannel(history)], history=history) as flow:
         await flow.quiet()
         assert list(history.threads) == sessions(flow) == [p.message_id for p in history.posts]
         assert len(history.posts) == 2
@@ -104,10 +106,10 @@ async def test_two_starts_that_look_alike_are_told_apart_after_a_crash():
 
 @pytest.mark.req("A18")
 @virtually
-async def test_a_place_that_takes_no_message_is_named_and_nothing_is_left_behind():
+async def test_a_conversation_that_takes_no_message_is_named_and_nothing_is_left_behind():
     history = ChannelHistory()
     history.closed.add(TOWN.address)
-    async with flow_house(history=history) as flow:
+    async with run_flow(history=history) as flow:
         with pytest.raises(FairleadError) as refused:
             await start(flow)
         assert refused.value.code == Code.E_THREAD_ACCESS_FAILED
@@ -124,19 +126,20 @@ async def test_where_no_thread_can_be_made_nothing_stays_bound_to_it():
             return await super().send(outgoing)
 
     history = ChannelHistory()
-    async with flow_house(channels=[Treeless(history)], history=history) as flow:
+    async with run_flow(channels=[Treeless(history)], history=history) as flow:
         with pytest.raises(FairleadError, match="threads are off here"):
             await start(flow)
         assert flow.state.bound == {}
-        assert [f.reason for f in flow.facts(e.BindingEnded)] == ["its thread could not be made"]
+        assert [f.reason for f in flow.facts(e.BindingEnded)] == ["its thread could not be created"]
+        assert flow.state.sessions == {}, "no session stays without its thread"
 
 
 @virtually
-async def test_whoever_asked_hears_that_it_takes_longer_and_the_thread_comes_all_the_same():
+async def test_the_person_who_asked_hears_that_it_takes_longer_and_the_thread_comes_all_the_same():
     history = ChannelHistory()
     weather = [Weather.AWAY]
     channel = RecordingChannel(history, weather=lambda: weather[0])
-    async with flow_house(channels=[channel], history=history) as flow:
+    async with run_flow(channels=[channel], history=history) as flow:
         with pytest.raises(FairleadError) as later:
             await start(flow)
         assert later.value.code == Code.E_DISCORD_RATE_LIMIT
@@ -147,7 +150,7 @@ async def test_whoever_asked_hears_that_it_takes_longer_and_the_thread_comes_all
 
 @virtually
 async def test_the_same_command_asked_twice_at_once_is_one_start():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         one, two = await asyncio.gather(start(flow), start(flow))
         assert one == two
         assert len(flow.posts(TOWN)) == 1
@@ -164,7 +167,7 @@ async def test_the_same_command_asked_twice_at_once_is_one_start():
 )
 def test_a_start_that_cannot_be_owes_nothing(request_, caller, code):
     async def story() -> None:
-        async with flow_house() as flow:
+        async with run_flow() as flow:
             with pytest.raises(FairleadError) as refused:
                 await flow.gate.command(request_, caller or flow.caller())
             assert refused.value.code == code

@@ -8,7 +8,7 @@ from fairlead.core import events as e
 from fairlead.ports import ChannelAway
 from fairlead.testing.channel import ChannelHistory, RecordingChannel, Weather
 from fairlead.testing.clock import run_virtually
-from tests.flow.harness import OWNER, flow_house, place, virtually
+from tests.flow.harness import OWNER, conversation_ref, run_flow, virtually
 from tests.flow.outbox.harness import Skies, chat, saying
 
 pytestmark = pytest.mark.req("A2")
@@ -20,14 +20,14 @@ def test_the_moment_a_channel_says_that_it_is_back_what_is_owed_goes_out(away_fo
         skies = Skies()
         skies.now = Weather.AWAY
         channel = chat(skies)
-        async with flow_house(channels=[channel], history=channel.history) as flow:
+        async with run_flow(channels=[channel], history=channel.history) as flow:
             for user in ("one", "two"):
                 await flow.answered("hello", user=user)
             await asyncio.sleep(away_for)
             skies.now = Weather.FAIR
             flow.gate.came_back(channel.name)
             await asyncio.sleep(1)
-            assert [len(flow.posts(place(user))) for user in ("one", "two")] == [1, 1]
+            assert [len(flow.posts(conversation_ref(user))) for user in ("one", "two")] == [1, 1]
 
     run_virtually(story())
 
@@ -37,13 +37,13 @@ async def test_a_long_answer_goes_out_whole_the_moment_its_channel_is_back():
     skies = Skies()
     skies.now = Weather.AWAY
     channel = chat(skies)
-    async with flow_house(runtimes=[saying("word " * 200)], channels=[channel], history=channel.history) as flow:
+    async with run_flow(runtimes=[saying("word " * 200)], channels=[channel], history=channel.history) as flow:
         await flow.answered("hello")
         await flow.until(lambda: bool(flow.facts(e.DeliveryDeferred)))
         skies.now = Weather.FAIR
         flow.gate.came_back(channel.name)
         await asyncio.sleep(2)
-        assert len(flow.posts(place(OWNER))) > 3
+        assert len(flow.posts(conversation_ref(OWNER))) > 3
         assert flow.state.outbox == {}
 
 
@@ -60,10 +60,10 @@ async def test_a_channel_that_returns_while_an_attempt_fails_is_not_missed():
     skies = Skies()
     skies.now = Weather.AWAY
     channel = Flickering(ChannelHistory())
-    async with flow_house(channels=[channel], history=channel.history) as flow:
+    async with run_flow(channels=[channel], history=channel.history) as flow:
         await flow.answered("hello")
         await asyncio.sleep(1)
-        assert len(flow.posts(place(OWNER))) == 1
+        assert len(flow.posts(conversation_ref(OWNER))) == 1
 
 
 @virtually
@@ -71,7 +71,7 @@ async def test_a_channel_that_says_it_is_back_and_is_not_is_not_asked_in_a_loop(
     skies = Skies()
     skies.now = Weather.AWAY
     channel = chat(skies)
-    async with flow_house(channels=[channel], history=channel.history) as flow:
+    async with run_flow(channels=[channel], history=channel.history) as flow:
         await flow.answered("hello")
         await asyncio.sleep(20)
         before = skies.calls
@@ -85,11 +85,11 @@ async def test_a_channel_that_says_it_is_back_and_is_not_is_not_asked_in_a_loop(
 async def test_who_was_told_to_wait_waits_although_the_channel_comes_back():
     skies = Skies(Weather.REFUSED_FOR_NOW)
     channel = chat(skies)
-    async with flow_house(channels=[channel], history=channel.history) as flow:
+    async with run_flow(channels=[channel], history=channel.history) as flow:
         await flow.answered("hello")
         await flow.until(lambda: bool(flow.facts(e.DeliveryDeferred)))
         flow.gate.came_back(channel.name)
         await asyncio.sleep(1)
-        assert flow.posts(place(OWNER)) == []
+        assert flow.posts(conversation_ref(OWNER)) == []
         await flow.quiet()
-        assert len(flow.posts(place(OWNER))) == 1
+        assert len(flow.posts(conversation_ref(OWNER))) == 1

@@ -11,7 +11,7 @@ from fairlead.errors import Code, FairleadError
 from fairlead.store.journal import JOURNAL_NAME, open_state
 from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.simulated_machine import SimulatedPullChannel
-from tests.flow.harness import OWNER, flow_house, place, virtually
+from tests.flow.harness import OWNER, conversation_ref, run_flow, virtually
 
 pytestmark = pytest.mark.req("A12")
 
@@ -21,7 +21,7 @@ DAY = 86400
 
 @virtually
 async def test_a_job_is_seen_whole_while_it_lives_and_after():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         receipt = await flow.say("/slow 10\nwords")
         live = await flow.view.job(receipt.job_id)
         assert live.state in {"queued", "running"}
@@ -44,8 +44,8 @@ class CountingDisk(SimulatedDisk):
 @virtually
 async def test_an_answer_that_is_owed_is_told_by_the_state_and_later_by_the_journal():
     disk = CountingDisk()
-    async with flow_house(disk=disk, channels=[SimulatedPullChannel()]) as flow:
-        job = await flow.answered("words", at=place("fetcher", channel="pull"))
+    async with run_flow(disk=disk, channels=[SimulatedPullChannel()]) as flow:
+        job = await flow.answered("words", at=conversation_ref("fetcher", channel="pull"))
         before = disk.journal_reads
         owed = await flow.view.job(job.job_id)
         assert (owed.prompt, owed.answer, owed.state) == ("words", "echo agent:fairlead:user:42: words", "success")
@@ -57,9 +57,9 @@ async def test_an_answer_that_is_owed_is_told_by_the_state_and_later_by_the_jour
 
 @virtually
 async def test_an_end_is_not_told_before_it_is_durable():
-    async with flow_house(channels=[SimulatedPullChannel()]) as flow:
-        await flow.answered("hello", at=place("fetcher", channel="pull"))
-        receipt = await flow.say("/slow 5", at=place("fetcher", channel="pull"))
+    async with run_flow(channels=[SimulatedPullChannel()]) as flow:
+        await flow.answered("hello", at=conversation_ref("fetcher", channel="pull"))
+        receipt = await flow.say("/slow 5", at=conversation_ref("fetcher", channel="pull"))
         await flow.until(lambda: flow.state.jobs[receipt.job_id].state == "running")
         await asyncio.sleep(2)
         flow.writer.held = True
@@ -74,13 +74,14 @@ async def test_an_end_is_not_told_before_it_is_durable():
 
 @virtually
 async def test_a_job_older_than_the_states_memory_is_read_back_from_the_journal():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         old = await flow.answered("/fail E_AGENT_ERROR\nan old question")
         long_answer = await flow.answered("hello\n/long 300000")
         for _ in range(60):
             await flow.answered("hello")
-        await asyncio.sleep(9 * DAY)
-        await flow.answered("a new day")
+        for _ in range(10):  # days count as they are lived through
+            await asyncio.sleep(DAY)
+            await flow.answered("a new day")
         assert old.job_id not in flow.state.jobs
         seen = await flow.view.job(old.job_id)
         assert (seen.state, seen.error_code, seen.attempt) == ("failed", "E_AGENT_ERROR", 1)
@@ -96,7 +97,7 @@ async def test_a_job_older_than_the_states_memory_is_read_back_from_the_journal(
 
 @virtually
 async def test_a_long_text_that_left_with_its_job_is_said_to_be_gone():
-    async with flow_house(channels=[]) as flow:
+    async with run_flow(channels=[]) as flow:
         old = await flow.answered("hello\n/long 300000")
         flow.blobs.forget_unnamed([])
         seen = await flow.view.job(old.job_id)
@@ -106,7 +107,7 @@ async def test_a_long_text_that_left_with_its_job_is_said_to_be_gone():
 
 @virtually
 async def test_what_the_journal_does_not_know_is_not_found():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         for name in ("job_20260105_0099", "", "agent:fairlead:user:42", "job_"):
             with pytest.raises(FairleadError) as caught:
                 await flow.view.job(name)
@@ -115,7 +116,7 @@ async def test_what_the_journal_does_not_know_is_not_found():
 
 @virtually
 async def test_history_is_in_order_and_without_texts():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         ids = [(await flow.answered(f"message {n}")).job_id for n in range(4)]
         history = flow.view.history(f"agent:fairlead:user:{OWNER}")
         assert [j.job_id for j in history] == ids
@@ -125,7 +126,7 @@ async def test_history_is_in_order_and_without_texts():
 @pytest.mark.req("A7", "A20")
 @virtually
 async def test_the_journal_alone_gives_the_state_that_lived():
-    async with flow_house(projects=("/srv/api", "/srv/web")) as flow:
+    async with run_flow(projects=("/srv/api", "/srv/web")) as flow:
         await flow.answered("hello", project="api")
         await flow.say("/ask ls", user="b", project="web")
         await flow.click(await flow.question(), for_session=True)
@@ -151,7 +152,7 @@ async def test_the_journal_alone_gives_the_state_that_lived():
 async def test_every_refusal_and_every_end_is_logged_with_its_code():
     import structlog
 
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         with structlog.testing.capture_logs() as lines:
             with pytest.raises(FairleadError):
                 await flow.say("")

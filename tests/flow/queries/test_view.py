@@ -6,6 +6,7 @@ import pytest
 
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.inbound import Attachment
+from fairlead.core.limits import Limits
 from fairlead.core.live import QuestionOpened, QuestionSettled
 from fairlead.core.message_outcomes import Enqueued, Refused, Skipped
 from fairlead.core.views import (
@@ -16,16 +17,17 @@ from fairlead.core.views import (
     QuestionView,
     SessionView,
 )
-from fairlead.errors import FairleadError
+from fairlead.errors import Code, FairleadError
 from fairlead.ports import View
 from fairlead.testing.channel import ChannelHistory, RecordingChannel, Weather
+from fairlead.testing.clock import run_virtually
 from fairlead.testing.simulated_machine import SimulatedPullChannel
-from tests.flow.harness import OWNER, PretendedDirectories, flow_house, place, virtually
+from tests.flow.harness import OWNER, PretendedDirectories, conversation_ref, run_flow, virtually
 
 pytestmark = pytest.mark.req("A12", "D7")
 
 MY_KEY = f"agent:fairlead:user:{OWNER}"
-HERE = place(OWNER)
+HERE = conversation_ref(OWNER)
 PULLED = ConversationRef("pull", "home", OWNER)
 
 
@@ -35,7 +37,7 @@ def ids(jobs: list[JobView]) -> list[str]:
 
 @virtually
 async def test_a_job_is_all_that_a_channel_needs_of_it_and_stays_as_it_was_seen():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         view: View = flow.view
         promised = (Attachment(name="notes.txt", media_type="text/plain", size=3, url="https://example.org/notes.txt"),)
         receipt = await flow.say("/slow 10\nwords", attachments=promised, message_id="77")
@@ -50,6 +52,7 @@ async def test_a_job_is_all_that_a_channel_needs_of_it_and_stays_as_it_was_seen(
             enqueued_at=seen.enqueued_at,
             runtime="echo",
             started_at=seen.started_at,
+            project=seen.project,
             conversation=HERE,
             message_id="77",
             person=OWNER,
@@ -66,15 +69,15 @@ async def test_a_job_is_all_that_a_channel_needs_of_it_and_stays_as_it_was_seen(
 
 @virtually
 async def test_jobs_that_wait_are_found_where_they_were_said():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         await flow.say("/hang")
         await flow.until(lambda: bool(flow.state.running))
         first = await flow.say("first")
-        elsewhere = await flow.say("said in another room", at=place("other"))
+        elsewhere = await flow.say("said in another room", at=conversation_ref("other"))
         second = await flow.say("second")
         assert ids(flow.view.queued_jobs(HERE)) == [first.job_id, second.job_id]
-        assert ids(flow.view.queued_jobs(place("other"))) == [elsewhere.job_id]
-        assert flow.view.queued_jobs(place("nobody")) == []
+        assert ids(flow.view.queued_jobs(conversation_ref("other"))) == [elsewhere.job_id]
+        assert flow.view.queued_jobs(conversation_ref("nobody")) == []
 
 
 @virtually
@@ -82,7 +85,7 @@ async def test_unsettled_is_what_runs_and_what_is_still_owed():
     history = ChannelHistory()
     weather = Weather.AWAY
     channels = [RecordingChannel(history, weather=lambda: weather), SimulatedPullChannel()]
-    async with flow_house(channels=channels, history=history) as flow:
+    async with run_flow(channels=channels, history=history) as flow:
         owed = await flow.answered("hello")
         running = await flow.say("/hang", user="43")
         pulled = await flow.answered("hello", at=PULLED, user="44")
@@ -99,7 +102,7 @@ async def test_unsettled_is_what_runs_and_what_is_still_owed():
 
 @virtually
 async def test_who_asked_is_known_until_the_answer_is_there():
-    async with flow_house(channels=[SimulatedPullChannel()]) as flow:
+    async with run_flow(channels=[SimulatedPullChannel()]) as flow:
         job = await flow.answered("hello", at=PULLED)
         assert flow.view.answer_owed_to(job.job_id) == PULLED
         assert flow.view.unfetched_jobs(PULLED) == [job.job_id]
@@ -110,7 +113,7 @@ async def test_who_asked_is_known_until_the_answer_is_there():
 
 @virtually
 async def test_the_last_jobs_to_end_are_those_near_the_latest_end_on_any_channel():
-    async with flow_house(channels=[RecordingChannel(ChannelHistory()), SimulatedPullChannel()]) as flow:
+    async with run_flow(channels=[RecordingChannel(ChannelHistory()), SimulatedPullChannel()]) as flow:
         assert flow.view.jobs_ended_last("chat", within_sec=60) == []
         await flow.answered("long ago")
         await asyncio.sleep(100)
@@ -122,17 +125,50 @@ async def test_the_last_jobs_to_end_are_those_near_the_latest_end_on_any_channel
         assert ids(flow.view.jobs_ended_last("chat", within_sec=60)) == [lately.job_id]
         assert ids(flow.view.jobs_ended_last("chat", within_sec=10)) == []
         assert ids(flow.view.jobs_ended_last("pull", within_sec=60)) == [latest.job_id]
+        assert ids(flow.view.jobs_ended_last("chat", within_sec=10, at_least=1)) == [lately.job_id]
         disk = flow.disk
     await asyncio.sleep(500)
-    async with flow_house(disk=disk, channels=[], life=1) as flow:
+    async with run_flow(disk=disk, channels=[], life=1) as flow:
         assert ids(flow.view.jobs_ended_last("chat", within_sec=60)) == [lately.job_id, hanging.job_id], (
             "an interruption is noted at the start: it does not make the other ends long ago"
         )
 
 
+@pytest.mark.parametrize("days", [8, -8])
+def test_a_clock_that_jumps_between_two_ends_hides_neither(days: int):
+    async def story() -> None:
+        async with run_flow() as flow:
+            first = await flow.answered("before the jump")
+            flow.world.clock.offset += days * 86400
+            second = await flow.answered("after the jump")
+            ended = flow.view.jobs_ended_last("chat", within_sec=60, at_least=20)
+            assert ids(ended) == [first.job_id, second.job_id]
+
+    run_virtually(story())
+
+
+@virtually
+async def test_the_last_refused_messages_are_known_by_their_numbers():
+    async with run_flow(limits=Limits(max_queue_per_session=1)) as flow:
+        await flow.say("/hang")
+        await flow.until(lambda: bool(flow.state.running))
+        await flow.say("waits")
+        for number in range(1, 4):
+            with pytest.raises(FairleadError):
+                await flow.say("too many", message_id=f"90{number}")
+        with pytest.raises(FairleadError):
+            await flow.say("no number", message_id="a-key")
+        refused = flow.view.refused_lately("chat", most=2)
+        assert [(m.conversation, m.message_id, m.code) for m in refused] == [
+            (conversation_ref(OWNER), "902", Code.E_QUEUE_FULL),
+            (conversation_ref(OWNER), "903", Code.E_QUEUE_FULL),
+        ]
+        assert flow.view.refused_lately("pull", most=2) == []
+
+
 @virtually
 async def test_a_question_says_what_became_of_it():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         receipt = await flow.say("/ask ls")
         question_id = await flow.question()
         opened = flow.view.question(question_id)
@@ -151,7 +187,7 @@ async def test_a_question_says_what_became_of_it():
 
 @virtually
 async def test_open_questions_are_those_that_still_take_responses():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         mine = await flow.say("/ask ls")
         theirs = await flow.say("/question Which? | red | blue", user="43")
         await flow.until(lambda: len(flow.state.questions) == 2)
@@ -161,7 +197,7 @@ async def test_open_questions_are_those_that_still_take_responses():
         assert [q.job_id for q in view.open_questions(job_id=theirs.job_id)] == [theirs.job_id]
         assert view.open_questions(session_key=MY_KEY, job_id=theirs.job_id) == []
         disk = flow.disk
-    async with flow_house(disk=disk, life=1) as flow:
+    async with run_flow(disk=disk, life=1) as flow:
         permission, question = (flow.view.question(q) for q in flow.state.questions)
         assert permission is not None
         assert question is not None
@@ -172,7 +208,7 @@ async def test_open_questions_are_those_that_still_take_responses():
 
 @virtually
 async def test_watchers_are_given_the_question_itself():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         watch = flow.view.watch()
         receipt = await flow.say("/ask ls")
         question_id = await flow.question()
@@ -190,7 +226,7 @@ async def test_watchers_are_given_the_question_itself():
 
 @virtually
 async def test_a_session_shows_its_project_its_tool_and_its_queue():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         assert flow.view.session(MY_KEY) is None
         running = await flow.say("/hang")
         await flow.until(lambda: bool(flow.state.running))
@@ -210,20 +246,20 @@ async def test_a_session_shows_its_project_its_tool_and_its_queue():
 @virtually
 async def test_a_conversation_is_known_once_a_session_is_bound_to_it():
     thread = ConversationRef("chat", "home", "77", "7")
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         assert flow.view.conversation(thread) is None
         await flow.answered("hello", at=thread)
         await flow.answered("hello", at=PULLED, user="43")
         bound = ConversationView(conversation=thread, session_key=MY_KEY)
         without_parent = ConversationRef("chat", "home", "77")
-        assert flow.view.conversation(without_parent) == bound, "the parent is a property of the place"
+        assert flow.view.conversation(without_parent) == bound, "the parent is a property of the conversation"
         assert flow.view.bound_conversations("chat") == [bound]
         assert flow.view.bound_conversations("post") == []
 
 
 @virtually
 async def test_every_message_has_one_outcome():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         view = flow.view
         receipt = await flow.say("hello", message_id="101")
         with pytest.raises(FairleadError):
@@ -233,12 +269,12 @@ async def test_every_message_has_one_outcome():
         assert view.message_outcome(HERE, "102") == Refused("E_EMPTY_MESSAGE")
         assert view.message_outcome(HERE, "103") == Skipped("older than a day")
         assert view.message_outcome(HERE, "104") is None
-        assert view.message_outcome(place("other"), "101") is None
+        assert view.message_outcome(conversation_ref("other"), "101") is None
 
 
 @virtually
 async def test_the_last_message_seen_is_remembered_for_longer_than_its_outcome():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         view = flow.view
         assert view.last_message_seen(HERE) is None
         await flow.answered("hello", message_id="a-key-of-a-client")
@@ -251,16 +287,16 @@ async def test_the_last_message_seen_is_remembered_for_longer_than_its_outcome()
             await flow.answered("another day", user="43")
         assert view.message_outcome(HERE, "205") is None
         assert view.last_message_seen(HERE) == 205
-        assert view.last_message_seen(place("other")) is None
+        assert view.last_message_seen(conversation_ref("other")) is None
 
 
 @virtually
 async def test_projects_come_by_number_with_what_is_wrong_with_them():
     directories = PretendedDirectories()
-    async with flow_house(projects=("/srv/web", "/srv/api"), directories=directories) as flow:
+    async with run_flow(projects=("/srv/web", "/srv/api"), directories=directories) as flow:
         disk = flow.disk
     directories.gone.add("/srv/api")
-    async with flow_house(disk=disk, projects=(), directories=directories) as flow:
+    async with run_flow(disk=disk, projects=(), directories=directories) as flow:
         assert flow.view.projects() == [
             ProjectView(number=1, name="web"),
             ProjectView(number=2, name="api", disabled="/srv/api does not exist."),
@@ -269,7 +305,7 @@ async def test_projects_come_by_number_with_what_is_wrong_with_them():
 
 @virtually
 async def test_a_person_is_spoken_to_in_the_locale_that_was_last_seen():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         assert (flow.view.locale_of(OWNER), flow.view.language_of(OWNER)) == ("", "en")
         await flow.gate.see_person(OWNER, "zh-TW")
         assert (flow.view.locale_of(OWNER), flow.view.language_of(OWNER)) == ("zh-TW", "zh-TW")
@@ -277,7 +313,7 @@ async def test_a_person_is_spoken_to_in_the_locale_that_was_last_seen():
 
 @virtually
 async def test_the_counts_add_up():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         await flow.answered("/usage 10 5 0.25")
         await flow.answered("/fail E_AGENT_ERROR")
         with pytest.raises(FairleadError):

@@ -8,7 +8,7 @@ from fairlead.core import requests as ask
 from fairlead.core.command_spec import Choice
 from fairlead.errors import Code, FairleadError
 from fairlead.testing.runtime import AgentLog, ScriptedRuntime
-from tests.flow.harness import flow_house, virtually
+from tests.flow.harness import run_flow, virtually
 
 pytestmark = pytest.mark.req("A12")
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.req("A12")
 @virtually
 async def test_choices_are_those_that_fit_what_was_typed():
     runtimes = [ScriptedRuntime(AgentLog(), name=name) for name in ("echo", "other")]
-    async with flow_house(projects=("/srv/api", "/srv/web"), runtimes=runtimes) as flow:
+    async with run_flow(projects=("/srv/api", "/srv/web"), runtimes=runtimes) as flow:
         caller = flow.caller()
         choices = flow.choices
         assert choices("project", "", caller) == ["api", "web"]
@@ -41,14 +41,14 @@ async def test_a_disabled_project_is_no_choice():
     from tests.flow.harness import PretendedDirectories
 
     directories = PretendedDirectories()
-    async with flow_house(projects=("/srv/api", "/srv/web"), directories=directories) as flow:
+    async with run_flow(projects=("/srv/api", "/srv/web"), directories=directories) as flow:
         disk = flow.disk
     directories.gone.add("/srv/web")
-    async with flow_house(disk=disk, projects=(), directories=directories) as flow:
+    async with run_flow(disk=disk, projects=(), directories=directories) as flow:
         assert flow.choices("project") == ["api"]
         with pytest.raises(FairleadError) as caught:
             await flow.command(ask.ProjectSwitch("web"))
         assert caught.value.code is Code.E_INVALID_PATH
     directories.gone.clear()
-    async with flow_house(disk=disk, projects=(), directories=directories) as flow:
+    async with run_flow(disk=disk, projects=(), directories=directories) as flow:
         assert flow.choices("project") == ["api", "web"]

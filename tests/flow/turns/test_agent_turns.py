@@ -3,6 +3,7 @@
 import pytest
 
 from fairlead.core import events as e
+from fairlead.core import requests as ask
 from fairlead.core.engine import (
     AgentInitiated,
     TextDelta,
@@ -10,7 +11,8 @@ from fairlead.core.engine import (
     TurnFailed,
 )
 from fairlead.errors import Code
-from tests.flow.harness import flow_house, virtually
+from fairlead.runtimes.echo import EchoRuntime
+from tests.flow.harness import run_flow, virtually
 from tests.flow.turns.harness import playing
 
 pytestmark = pytest.mark.req("E1")
@@ -19,7 +21,7 @@ pytestmark = pytest.mark.req("E1")
 @pytest.mark.req("E1")
 @virtually
 async def test_what_an_agent_does_unasked_is_a_job_of_its_own():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         first = await flow.answered("/unasked the build is green")
         await flow.until(lambda: len(flow.state.jobs) == 2)
         await flow.quiet()
@@ -32,8 +34,8 @@ async def test_what_an_agent_does_unasked_is_a_job_of_its_own():
 
 @virtually
 async def test_unasked_words_while_a_message_runs_never_become_its_answer():
-    agent = playing(50, TurnEnded("the answer"), can={"unasked": True})
-    async with flow_house(runtimes=[agent]) as flow:
+    agent = playing(50, TurnEnded("the answer"), can={"agent_turns": True})
+    async with run_flow(runtimes=[agent]) as flow:
         receipt = await flow.say("hello")
         await flow.until(lambda: agent.open == 1)
         for event in (TextDelta("by"), TurnEnded("by the way")):
@@ -45,9 +47,22 @@ async def test_unasked_words_while_a_message_runs_never_become_its_answer():
 
 
 @virtually
+async def test_a_turn_belongs_to_the_agent_that_began_it_also_when_the_session_has_another_by_now():
+    agent = playing(TurnEnded("ok"), can={"agent_turns": True})
+    agent.name = "goose"
+    async with run_flow(runtimes=[agent, EchoRuntime()]) as flow:
+        receipt = await flow.say("hello")
+        await flow.ended(receipt.job_id)
+        await flow.command(ask.Tool("echo"))
+        agent.spoken.put_nowait(AgentInitiated(receipt.session_key, 0, "t1", TurnEnded("by the way")))
+        await flow.until(lambda: any(j.result_excerpt == "by the way" for j in flow.state.jobs.values()))
+        assert [j.runtime for j in flow.state.jobs.values()] == ["goose", "goose"]
+
+
+@virtually
 async def test_a_runtime_that_breaks_while_it_is_listened_to_is_listened_to_again():
-    agent = playing(TurnEnded("ok"), can={"unasked": True})
-    async with flow_house(runtimes=[agent]) as flow:
+    agent = playing(TurnEnded("ok"), can={"agent_turns": True})
+    async with run_flow(runtimes=[agent]) as flow:
         receipt = await flow.say("hello")
         agent.spoken.put_nowait(RuntimeError("the pipe broke"))
         agent.spoken.put_nowait(AgentInitiated("agent:fairlead:user:nobody", 0, "t0", TurnEnded("to nobody")))
@@ -57,9 +72,9 @@ async def test_a_runtime_that_breaks_while_it_is_listened_to_is_listened_to_agai
 
 @virtually
 async def test_a_turn_that_the_agent_began_is_not_tried_again_because_nobody_could_repeat_it():
-    agent = playing(TurnEnded("ok"), can={"unasked": True, "second_attempt": True})
+    agent = playing(TurnEnded("ok"), can={"agent_turns": True, "second_attempt": True})
     failing = TurnFailed(Code.E_AGENT_ERROR, "503", transient=True)
-    async with flow_house(runtimes=[agent]) as flow:
+    async with run_flow(runtimes=[agent]) as flow:
         receipt = await flow.say("hello")
         agent.spoken.put_nowait(AgentInitiated(receipt.session_key, 0, "t1", failing))
         await flow.until(lambda: [j.state for j in flow.state.jobs.values() if j.cause == "agent"] == ["failed"])

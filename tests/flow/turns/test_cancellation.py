@@ -13,7 +13,7 @@ from fairlead.core.engine import (
     TurnFailed,
 )
 from fairlead.errors import Code
-from tests.flow.harness import Agent, flow_house, virtually
+from tests.flow.harness import Agent, run_flow, virtually
 from tests.flow.turns.harness import SHORT, playing
 
 pytestmark = pytest.mark.req("E1")
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.req("E1")
 @pytest.mark.req("A16")
 @virtually
 async def test_cancelling_asks_the_agent_first_and_takes_its_word():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         receipt = await flow.say("/hang")
         await flow.until(lambda: len(flow.agents.invoked) == 1)
         reply = await flow.command(ask.Cancel())
@@ -36,7 +36,7 @@ async def test_cancelling_asks_the_agent_first_and_takes_its_word():
 @virtually
 async def test_an_agent_that_does_not_listen_is_ended_after_the_grace():
     agent = playing(10_000, can={"interrupt": True})
-    async with flow_house(runtimes=[agent], settings=SHORT) as flow:
+    async with run_flow(runtimes=[agent], settings=SHORT) as flow:
         receipt = await flow.say("hello")
         await flow.until(lambda: agent.open == 1)
         began = asyncio.get_running_loop().time()
@@ -57,7 +57,7 @@ async def test_a_turn_that_was_told_to_stop_makes_no_second_attempt():
         yield TurnFailed(Code.E_AGENT_ERROR, "the line was cut", transient=True)
 
     agent = Agent(play, interrupt=True, second_attempt=True)
-    async with flow_house(runtimes=[agent], settings=SHORT) as flow:
+    async with run_flow(runtimes=[agent], settings=SHORT) as flow:
         receipt = await flow.say("hello")
         await flow.until(lambda: agent.open == 1)
         await flow.command(ask.Cancel())
@@ -83,7 +83,7 @@ async def test_a_turn_that_is_ending_of_a_crash_can_be_told_to_stop():
             await asyncio.sleep(20)
 
     agent = Fragile(play)
-    async with flow_house(runtimes=[agent], settings=SHORT) as flow:
+    async with run_flow(runtimes=[agent], settings=SHORT) as flow:
         receipt = await flow.say("hello")
         await flow.click(await flow.question())
         await agent.heard.wait()
@@ -96,7 +96,7 @@ async def test_a_turn_that_is_ending_of_a_crash_can_be_told_to_stop():
 
 @virtually
 async def test_a_job_that_waits_for_a_person_can_be_cancelled():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         receipt = await flow.say("/ask rm -rf build")
         question = await flow.question()
         await flow.command(ask.Cancel())
@@ -119,7 +119,7 @@ async def test_an_agent_that_was_only_ready_is_cancelled_without_having_begun():
             reached.append("tidied up")
         yield TurnEnded("done")
 
-    async with flow_house(runtimes=[Agent(play, gets_ready=True)]) as flow:
+    async with run_flow(runtimes=[Agent(play, gets_ready=True)]) as flow:
         flow.writer.held = True
         saying = asyncio.ensure_future(flow.say("hello"))
         while not flow.state.running:
@@ -144,7 +144,7 @@ class Stuck(Agent):
 
 @virtually
 async def test_an_agent_that_takes_no_word_is_stopped_when_its_grace_is_over():
-    async with flow_house(runtimes=[Stuck(playing(10_000)._play, interrupt=True)], settings=SHORT) as flow:
+    async with run_flow(runtimes=[Stuck(playing(10_000)._play, interrupt=True)], settings=SHORT) as flow:
         receipt = await flow.say("hello")
         await asyncio.sleep(1)
         began = asyncio.get_running_loop().time()
@@ -162,7 +162,7 @@ async def test_a_stop_while_a_crashed_turn_is_still_tidying_up_is_taken():
         finally:
             await asyncio.sleep(30)
 
-    async with flow_house(runtimes=[Deafened(play, permissions=True, interrupt=True)], settings=SHORT) as flow:
+    async with run_flow(runtimes=[Deafened(play, permissions=True, interrupt=True)], settings=SHORT) as flow:
         receipt = await flow.say("hello")
         await flow.click(await flow.question())
         await asyncio.sleep(10)

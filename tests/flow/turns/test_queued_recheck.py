@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from fairlead.core.views import JobView
 from fairlead.testing.disk import SimulatedDisk
-from tests.flow.harness import FlowHarness, flow_house, place, virtually
+from tests.flow.harness import FlowHarness, conversation_ref, run_flow, virtually
 
 
 class QueuedRecheck:
@@ -22,7 +22,7 @@ class QueuedRecheck:
 
 async def left_queued(*prompts: str) -> tuple[SimulatedDisk, list[str]]:
     """What a process leaves behind that ends while its agent hangs: its disk, and the jobs that never began."""
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         await flow.say("/hang")
         await flow.until(lambda: bool(flow.state.running))
         return flow.disk, [(await flow.say(prompt)).job_id for prompt in prompts]
@@ -45,7 +45,7 @@ async def test_an_edit_and_a_deletion_meanwhile_count_before_anything_starts():
             await flow.gate.withdraw(job.conversation, job.message_id)
 
     channel = QueuedRecheck(act)
-    async with flow_house(disk=disk, life=1, recheckers={"chat": channel}) as flow:
+    async with run_flow(disk=disk, life=1, recheckers={"chat": channel}) as flow:
         await flow.quiet()
         assert prompts(flow) == ["new words", "the last"]
         assert channel.asked == queued
@@ -55,8 +55,8 @@ async def test_an_edit_and_a_deletion_meanwhile_count_before_anything_starts():
 async def test_what_comes_in_after_the_start_is_not_asked_about_and_waits_for_nobody_else():
     disk, queued = await left_queued("queued")
     channel = QueuedRecheck(lambda _job: asyncio.sleep(5))
-    async with flow_house(disk=disk, life=1, recheckers={"chat": channel}) as flow:
-        await flow.answered("from another", user="U2", at=place("U2"))
+    async with run_flow(disk=disk, life=1, recheckers={"chat": channel}) as flow:
+        await flow.answered("from another", user="U2", at=conversation_ref("U2"))
         assert prompts(flow) == ["from another"]
         await flow.quiet()
         assert prompts(flow) == ["from another", "queued"]
@@ -72,7 +72,7 @@ async def test_a_channel_that_is_away_or_fails_holds_a_job_up_for_seconds_only()
             await asyncio.sleep(3600)
         raise RuntimeError("the channel has a fault")
 
-    async with flow_house(disk=disk, life=1, recheckers={"chat": QueuedRecheck(act)}) as flow:
+    async with run_flow(disk=disk, life=1, recheckers={"chat": QueuedRecheck(act)}) as flow:
         began = asyncio.get_running_loop().time()
         await flow.quiet()
         assert prompts(flow) == ["first", "second"]

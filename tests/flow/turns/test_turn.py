@@ -23,7 +23,7 @@ from fairlead.core.live import AgentActed
 from fairlead.errors import Code, error
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.testing.clock import run_virtually
-from tests.flow.harness import Agent, flow_house, virtually
+from tests.flow.harness import Agent, run_flow, virtually
 from tests.flow.turns.harness import SHORT, playing
 
 pytestmark = pytest.mark.req("E1")
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.req("E1")
 @virtually
 async def test_a_turn_that_takes_too_long_is_ended_with_its_code():
     agent = playing(ResumeKeyFound("k"), 10_000)
-    async with flow_house(runtimes=[agent], settings=SHORT) as flow:
+    async with run_flow(runtimes=[agent], settings=SHORT) as flow:
         job = await flow.answered("hello")
         assert (job.state, job.error_code) == ("failed", Code.E_CLI_TIMEOUT)
         assert "900 s" in (job.error_message or "")
@@ -43,7 +43,7 @@ async def test_a_turn_that_takes_too_long_is_ended_with_its_code():
 
 @virtually
 async def test_an_agent_without_a_bound_may_take_all_day():
-    async with flow_house(runtimes=[playing(80_000, TurnEnded("done"), can={"bounded_turns": False})]) as flow:
+    async with run_flow(runtimes=[playing(80_000, TurnEnded("done"), can={"bounded_turns": False})]) as flow:
         receipt = await flow.say("hello")
         await flow.until(lambda: not flow.state.jobs[receipt.job_id].is_live, seconds=90_000)
         assert flow.state.jobs[receipt.job_id].state == "success"
@@ -52,7 +52,7 @@ async def test_an_agent_without_a_bound_may_take_all_day():
 @pytest.mark.req("A17")
 @virtually
 async def test_the_clock_stands_still_while_a_person_is_asked():
-    async with flow_house(settings=TurnSettings(time_limit_sec=100), limits=Limits(question_timeout_sec=5000)) as flow:
+    async with run_flow(settings=TurnSettings(time_limit_sec=100), limits=Limits(question_timeout_sec=5000)) as flow:
         receipt = await flow.say("/slow 60\n/ask ls\n/slow 30")
         question = await flow.question()
         await asyncio.sleep(3000)
@@ -75,7 +75,7 @@ async def test_the_clock_stands_still_while_a_person_is_asked():
 def test_a_runtime_that_raises_ends_its_own_job_and_nothing_else(fault: Exception, code: Code):
     async def story() -> None:
         agent = playing(TextDelta("some"), fault)
-        async with flow_house(runtimes=[agent]) as flow:
+        async with run_flow(runtimes=[agent]) as flow:
             jobs = [await flow.answered("hello", user=user) for user in ("a", "b", "a")]
             assert [(j.state, j.error_code) for j in jobs] == [("failed", code)] * 3
             assert agent.open == 0
@@ -85,14 +85,14 @@ def test_a_runtime_that_raises_ends_its_own_job_and_nothing_else(fault: Exceptio
 
 @virtually
 async def test_a_stream_that_ends_without_a_result_says_so():
-    async with flow_house(runtimes=[playing(TextDelta("half"))]) as flow:
+    async with run_flow(runtimes=[playing(TextDelta("half"))]) as flow:
         assert (await flow.answered("hello")).error_code == Code.E_ADAPTER_MISSING_RESULT
 
 
 @virtually
 async def test_nothing_is_heard_after_the_end():
     agent = playing(TurnEnded("first"), TurnEnded("second"), RuntimeError("late"))
-    async with flow_house(runtimes=[agent]) as flow:
+    async with run_flow(runtimes=[agent]) as flow:
         job = await flow.answered("hello")
         assert (job.state, job.result_excerpt) == ("success", "first")
 
@@ -100,7 +100,7 @@ async def test_nothing_is_heard_after_the_end():
 @pytest.mark.req("A8", "A11")
 @virtually
 async def test_a_transient_failure_is_tried_once_more_by_itself_with_the_same_id():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         job = await flow.answered("/transient")
         assert job.state == "success"
         assert [i.job_id for i in flow.agents.invoked] == [job.job_id] * 2
@@ -119,7 +119,7 @@ async def test_a_transient_failure_is_tried_once_more_by_itself_with_the_same_id
 )
 def test_no_second_attempt_once_the_agent_may_have_done_something(script: str):
     async def story() -> None:
-        async with flow_house() as flow:
+        async with run_flow() as flow:
             receipt = await flow.say(script)
             if "/ask" in script:
                 await flow.click(await flow.question())
@@ -135,11 +135,11 @@ def test_no_second_attempt_once_the_agent_may_have_done_something(script: str):
 async def test_a_second_transient_failure_is_final_and_a_runtime_may_forbid_even_the_first():
     failing = TurnFailed(Code.E_CLI_EXIT_NONZERO, "503", transient=True)
     patient = playing(failing, can={"second_attempt": True})
-    async with flow_house(runtimes=[patient]) as flow:
+    async with run_flow(runtimes=[patient]) as flow:
         assert (await flow.answered("hello")).state == "failed"
         assert [i.is_second_attempt for i in patient.invocations] == [False, True]
     strict = playing(failing)
-    async with flow_house(runtimes=[strict]) as flow:
+    async with run_flow(runtimes=[strict]) as flow:
         assert (await flow.answered("hello")).state == "failed"
         assert len(strict.invocations) == 1
 
@@ -148,7 +148,7 @@ async def test_a_second_transient_failure_is_final_and_a_runtime_may_forbid_even
 async def test_a_transient_failure_while_a_question_is_open_keeps_its_own_code():
     asking = PermissionRequested(request_id="r1", tool="Bash", title="Run ls", detail="ls")
     agent = playing(asking, 5, TurnFailed(Code.E_AGENT_ERROR, "503", transient=True), can={"second_attempt": True})
-    async with flow_house(runtimes=[agent]) as flow:
+    async with run_flow(runtimes=[agent]) as flow:
         job = await flow.answered("hello")
         assert (job.state, job.error_code) == ("failed", Code.E_AGENT_ERROR)
         assert len(agent.invocations) == 1
@@ -165,7 +165,7 @@ async def test_a_resume_key_is_durable_before_the_turn_goes_on():
         reached.append(flow.facts(e.ResumeKeyLearnt))
         yield TurnEnded("done")
 
-    async with flow_house(runtimes=[Agent(play)]) as flow:
+    async with run_flow(runtimes=[Agent(play)]) as flow:
         await flow.answered("hello")
         [[learnt]] = reached
         assert (learnt.key, learnt.runtime, learnt.project_path) == ("key-1", "echo", "/srv/api")
@@ -182,7 +182,7 @@ async def test_an_agent_gets_ready_while_its_start_is_written_and_begins_only_th
         reached.append("begun")
         yield TurnEnded("done")
 
-    async with flow_house(runtimes=[Agent(play, gets_ready=True)]) as flow:
+    async with run_flow(runtimes=[Agent(play, gets_ready=True)]) as flow:
         flow.writer.held = True
         saying = asyncio.ensure_future(flow.say("hello"))
         await asyncio.sleep(60)
@@ -195,7 +195,7 @@ async def test_an_agent_gets_ready_while_its_start_is_written_and_begins_only_th
 @pytest.mark.req("A5", "A9")
 @virtually
 async def test_every_session_resumes_its_own_talk_also_after_a_restart():
-    async with flow_house() as flow:
+    async with run_flow() as flow:
         for user in ("a", "b", "a"):
             await flow.answered("hello", user=user)
         keys = [i.resume_key for i in flow.agents.invoked]
@@ -203,7 +203,7 @@ async def test_every_session_resumes_its_own_talk_also_after_a_restart():
         assert keys[1] is None
         disk, known = flow.disk, keys[2]
         assert known is not None
-    async with flow_house(disk=disk) as flow:
+    async with run_flow(disk=disk) as flow:
         await flow.answered("hello", user="a")
         assert flow.agents.invoked[0].resume_key == known
 
@@ -211,7 +211,7 @@ async def test_every_session_resumes_its_own_talk_also_after_a_restart():
 @pytest.mark.req("A9")
 @virtually
 async def test_switching_the_project_and_back_resumes_both_talks():
-    async with flow_house(projects=("/srv/api", "/srv/web")) as flow:
+    async with run_flow(projects=("/srv/api", "/srv/web")) as flow:
         for project in ("api", "web", "api", "web"):
             await flow.answered("hello", project=project)
         first, second, third, fourth = (i.resume_key for i in flow.agents.invoked)
@@ -234,7 +234,7 @@ async def test_after_a_reset_late_facts_of_the_old_talk_change_nothing():
             yield ResumeKeyFound("new-key")
             yield TurnEnded("fresh")
 
-    async with flow_house(runtimes=[Agent(play)]) as flow:
+    async with run_flow(runtimes=[Agent(play)]) as flow:
         old = await flow.say("old")
         await flow.until(lambda: len(flow.state.running) == 1)
         queued = await flow.say("queued")
@@ -253,7 +253,7 @@ async def test_after_a_reset_late_facts_of_the_old_talk_change_nothing():
 @virtually
 async def test_progress_is_written_without_text_and_seldom():
     steps = [s for n in range(20) for s in (ToolStarted(str(n), "Bash", {"command": "secret"}), 10)]
-    async with flow_house(runtimes=[playing(40, *steps, TurnEnded("ok"))]) as flow:
+    async with run_flow(runtimes=[playing(40, *steps, TurnEnded("ok"))]) as flow:
         await flow.answered("hello")
         progress = flow.facts(e.JobProgress)
         assert 5 <= len(progress) <= 8
@@ -263,7 +263,7 @@ async def test_progress_is_written_without_text_and_seldom():
 @virtually
 async def test_deltas_reach_watchers_and_a_slow_one_gets_them_joined():
     deltas = [TextDelta(f"{n} ") for n in range(50)]
-    async with flow_house(runtimes=[playing(*deltas, TurnEnded("ok"))]) as flow:
+    async with run_flow(runtimes=[playing(*deltas, TurnEnded("ok"))]) as flow:
         watch = flow.view.watch(session_key="agent:fairlead:user:42")
         await flow.answered("hello")
         await asyncio.sleep(1)
@@ -289,7 +289,7 @@ async def test_a_request_that_the_agent_takes_back_because_of_a_shutdown_can_be_
         yield RequestWithdrawn("r1")
         yield TurnFailed(Code.E_INTERNAL, "interrupted")
 
-    async with flow_house(runtimes=[agent], settings=SHORT) as flow:
+    async with run_flow(runtimes=[agent], settings=SHORT) as flow:
         receipt = await flow.say("hello")
         question = await flow.question()
         await flow.flow.scheduler.drain(1)
@@ -302,7 +302,7 @@ async def test_a_request_that_the_agent_takes_back_because_of_a_shutdown_can_be_
 async def test_a_request_that_the_agent_takes_back_closes_its_question():
     asking = PermissionRequested(request_id="r1", tool="Bash", title="Run ls", detail="ls")
     agent = playing(asking, 30, RequestWithdrawn("r1"), 5, TurnEnded("never mind"))
-    async with flow_house(runtimes=[agent]) as flow:
+    async with run_flow(runtimes=[agent]) as flow:
         job = await flow.answered("hello")
         assert job.state == "success"
         [question] = flow.state.questions.values()

@@ -5,7 +5,7 @@ import pytest
 from fairlead.core.engine import Noticed, TurnEnded, TurnFailed
 from fairlead.core.live import AgentActed
 from fairlead.errors import Code
-from tests.flow.harness import flow_house, place, virtually
+from tests.flow.harness import conversation_ref, run_flow, virtually
 from tests.flow.turns.harness import playing
 
 pytestmark = pytest.mark.req("E3", "E6")
@@ -15,19 +15,19 @@ NOTICE = Noticed("PERMISSIONS.json cannot be used, so the tier is readonly. Corr
 
 @virtually
 async def test_a_notice_stands_at_the_foot_of_the_answer_on_a_channel_and_in_the_journal():
-    async with flow_house(runtimes=[playing(NOTICE, NOTICE, TurnEnded("Done."))]) as flow:
-        job = await flow.answered("hello", at=place())
+    async with run_flow(runtimes=[playing(NOTICE, NOTICE, TurnEnded("Done."))]) as flow:
+        job = await flow.answered("hello", at=conversation_ref())
         await flow.quiet()
-        assert flow.texts(place()) == [f"Done.\n\n⚠ {NOTICE.text}"]
+        assert flow.texts(conversation_ref()) == [f"Done.\n\n⚠ {NOTICE.text}"]
         assert (await flow.view.job(job.job_id)).answer == f"Done.\n\n⚠ {NOTICE.text}"
 
 
 @virtually
 async def test_a_notice_of_a_turn_that_fails_comes_with_its_error():
-    async with flow_house(runtimes=[playing(NOTICE, TurnFailed(Code.E_AGENT_ERROR, "It broke."))]) as flow:
-        await flow.answered("hello", at=place())
+    async with run_flow(runtimes=[playing(NOTICE, TurnFailed(Code.E_AGENT_ERROR, "It broke."))]) as flow:
+        await flow.answered("hello", at=conversation_ref())
         await flow.quiet()
-        told = "\n".join(flow.texts(place()))
+        told = "\n".join(flow.texts(conversation_ref()))
         assert told.startswith(f"⚠ {NOTICE.text}\n")
         assert "E_AGENT_ERROR" in told
 
@@ -37,7 +37,7 @@ async def test_a_second_attempt_does_not_say_it_twice():
     failing = playing(
         NOTICE, TurnFailed(Code.E_AGENT_ERROR, "overloaded", transient=True), can={"second_attempt": True}
     )
-    async with flow_house(runtimes=[failing]) as flow:
+    async with run_flow(runtimes=[failing]) as flow:
         job = await flow.answered("hello")
         assert job.tried_again
         assert (await flow.view.job(job.job_id)).answer.count("⚠") == 1
@@ -45,7 +45,7 @@ async def test_a_second_attempt_does_not_say_it_twice():
 
 @virtually
 async def test_watchers_see_it_as_it_comes():
-    async with flow_house(runtimes=[playing(NOTICE, 60, TurnEnded("Done."))]) as flow:
+    async with run_flow(runtimes=[playing(NOTICE, 60, TurnEnded("Done."))]) as flow:
         watch = flow.view.watch()
         await flow.say("hello")
         async for event in watch:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 import fairlead
-from fairlead.core import replies
+from fairlead.core.commands import COMMANDS
 from fairlead.core.state import JobState
 from fairlead.render.words.en import WORDS
 
@@ -56,7 +56,7 @@ def test_every_key_that_is_said_exists_and_every_gap_is_filled():
 def test_every_key_is_used():
     """Keys are said whole, or made of their group and a word of the code: a state, a tool, a reply's type. The keys
     of commands and of errors are made of the commands and the codes, and have tests of their own."""
-    words = {*literals(), *get_args(JobState), *(reply.__name__ for reply in get_args(replies.Reply))}
+    words = {*literals(), *get_args(JobState), *(spec.reply.__name__ for spec in COMMANDS.specs)}
     elsewhere = ("command.", "error.")
     left_over = [
         key

@@ -25,7 +25,8 @@ def test_claude_gets_pictures_as_blocks_and_is_told_of_those_that_are_too_large(
 
     assert [block["source"]["data"] for block in content.blocks] == [base64.b64encode(PIXEL).decode()]
     assert content.text.splitlines()[1:3] == ["- n.txt: /n.txt", f"- large.png: {large}"]
+    assert [file.name for file in content.named] == ["n.txt", "large.png"]
     assert content.notes == (
-        f"large.png is too large to be sent as a picture ({MOST_INPUT} bytes); it is named instead.",
+        f"large.png is too large to be sent as an image ({MOST_INPUT} bytes); it is named instead.",
     )
     assert not content.fits_an_argument

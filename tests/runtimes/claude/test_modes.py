@@ -98,7 +98,7 @@ async def test_a_tier_that_is_tightened_later_ends_the_mode_and_the_person_hears
         assert isinstance(events[-1], TurnEnded)
         assert runtime.describe("s").mode == ""
 
-    assert "The mode acceptEdits no longer holds" in only(Noticed, events)[0].text
+    assert "The mode acceptEdits is no longer active" in only(Noticed, events)[0].text
     assert "--permission-mode" not in stage.runs()[0]["argv"]
 
 
@@ -142,7 +142,7 @@ def test_only_a_yes_to_an_open_plan_approves_it():
     protocol = ClaudeProtocol("key")
     use = {"subtype": "can_use_tool", "tool_name": "ExitPlanMode", "input": {"plan": "first this"}, "tool_use_id": "t"}
     received = protocol.receive(json.dumps({"type": "control_request", "request_id": "r", "request": use}).encode())
-    assert only(PlanProposed, [*received.job, *received.unasked])
+    assert only(PlanProposed, [*received.job, *received.agent_turn])
     assert protocol.approves_plan(Response(request_id="r", verdict="allow"))
     assert not protocol.approves_plan(Response(request_id="r", verdict="deny"))
     assert not protocol.approves_plan(Response(request_id="other", verdict="allow"))

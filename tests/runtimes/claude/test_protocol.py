@@ -44,9 +44,9 @@ def test_only_the_result_that_names_the_prompt_ends_the_job():
     ended = protocol.receive(result("the answer", user_message_uuid="p1"))
 
     assert [received.job for received in own] == [[], []]
-    assert own[0].unasked == [TextDelta("background news")]
-    assert isinstance(own[1].unasked[-1], TurnEnded)
-    assert late.job == late.unasked == []
+    assert own[0].agent_turn == [TextDelta("background news")]
+    assert isinstance(own[1].agent_turn[-1], TurnEnded)
+    assert late.job == late.agent_turn == []
     assert said.job == [TextDelta("the answer")]
     assert ended.job[-1] == TurnEnded("the answer", "success")
 
@@ -54,8 +54,8 @@ def test_only_the_result_that_names_the_prompt_ends_the_job():
 def test_what_comes_when_no_job_runs_is_unasked():
     protocol = ClaudeProtocol("key", "t-")
     received = protocol.receive(text("a sub-agent reported"))
-    assert received.unasked == [TextDelta("a sub-agent reported")]
-    assert protocol.unasked_turn == "t-1"
+    assert received.agent_turn == [TextDelta("a sub-agent reported")]
+    assert protocol.agent_turn_id == "t-1"
     assert protocol.has_work_of_its_own
 
 
@@ -107,9 +107,9 @@ def test_an_answer_counts_once_and_a_withdrawn_request_not_at_all():
     withdrawn = protocol.receive(line(type="control_cancel_request", request_id="r2"))
 
     assert withdrawn.job == [RequestWithdrawn("r2")]
-    assert protocol.answer(Response(request_id="r2", verdict="allow")) is None
-    assert protocol.answer(Response(request_id="r1", verdict="deny", message="no")) is not None
-    assert protocol.answer(Response(request_id="r1", verdict="allow")) is None
+    assert protocol.write_response(Response(request_id="r2", verdict="allow")) is None
+    assert protocol.write_response(Response(request_id="r1", verdict="deny", message="no")) is not None
+    assert protocol.write_response(Response(request_id="r1", verdict="allow")) is None
     assert not protocol.is_waiting
     assert not protocol.has_been_granted
 

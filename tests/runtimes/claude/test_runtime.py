@@ -11,6 +11,7 @@ import pytest
 from fairlead.core.engine import (
     Diagnostic,
     EngineEvent,
+    InputFile,
     Interrupt,
     PermissionRequested,
     ResumeKeyFound,
@@ -91,7 +92,7 @@ async def test_a_hang_before_any_tool_is_tried_once_more(stage: ReplayStage, fla
     async with closing(first_one_then_another(stage, settings, writes_it_down=writes_it_down, hang=4)) as runtime:
         events = await run(runtime, turn_for(stage, "s"))
 
-    assert any("printed nothing for 2 s" in note.text for note in only(Diagnostic, events))
+    assert any("printed no output for 2 s" in note.text for note in only(Diagnostic, events))
     assert isinstance(events[-1], TurnEnded)
     key = only(ResumeKeyFound, events)[0].key
     assert [seen["argv"][-2:] for seen in stage.runs()] == [["--session-id", key], [flag, key]]
@@ -230,3 +231,31 @@ async def test_a_session_whose_process_was_ended_on_request_is_resumed_in_the_ne
 
     assert events[-1] == TurnEnded("", "interrupted")
     assert stage.runs()[0]["argv"][-2:] == ["-r", key_in(events)]
+
+
+@pytest.mark.req("E6", "A18")
+async def test_a_process_that_has_spent_its_budget_does_not_stay_for_the_next_turn(stage: ReplayStage):
+    async with closing(stage.runtime_of("claude/06a-max-budget-tiny")) as runtime:
+        events = await run(runtime, turn_for(stage, "s"))
+        assert isinstance(events[-1], TurnFailed)
+        assert (events[-1].code, events[-1].message) == (Code.E_BUDGET_SPENT, "Reached maximum budget ($0.001)")
+        assert runtime.describe("s").state == "Closed"
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("E8", "C3")
+async def test_a_picture_in_the_prompt_opens_no_directory_and_a_file_that_is_named_opens_its_own(stage: ReplayStage):
+    inbox = stage.root / "inbox"
+    inbox.mkdir()
+    (inbox / "cat.png").write_bytes(b"\x89PNG")
+    picture = InputFile(str(inbox / "cat.png"), "cat.png", "image/png")
+    text = InputFile(str(inbox / "notes.txt"), "notes.txt", "text/plain")
+    async with closing(stage.runtime_of(TWO_TURNS)) as runtime:
+        await run(runtime, turn_for(stage, "s", files=(picture,)))
+        await run(runtime, turn_for(stage, "t", files=(picture, text)))
+    first, second = (stage_run["argv"] for stage_run in stage.runs())
+    assert "--add-dir" not in first
+    assert second[second.index("--add-dir") + 1] == str(inbox)
+    assert second.count("--add-dir") == 1

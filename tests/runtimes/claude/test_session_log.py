@@ -75,6 +75,16 @@ def test_the_directory_is_named_as_claude_names_it(tmp_path: Path):
     assert log_path(tmp_path, long, "k") == cut / "k.jsonl"
 
 
+def test_where_the_home_of_the_agents_user_is_closed_nothing_is_said_about_its_logs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(_path: Path) -> bool:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "exists", refuse)  # a closed directory is open to root, who may run this test
+    assert log_path(tmp_path, Path("/p"), "k") is None
+
+
 async def stream(*events: EngineEvent) -> AsyncGenerator[EngineEvent]:
     for event in events:
         await asyncio.sleep(0)

@@ -128,6 +128,7 @@ def test_a_permission_request_carries_all_that_a_person_needs():
             detail="touch made-by-04d-perm-stdio-allow; echo done",
             diff="",
             input={"command": "touch made-by-04d-perm-stdio-allow; echo done", "description": "run a test command"},
+            command="touch made-by-04d-perm-stdio-allow; echo done",
             suggestions=(
                 Suggestion(
                     label="Always allow Bash(touch made-by-04d-perm-stdio-allow; echo done)",

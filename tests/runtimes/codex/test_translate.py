@@ -1,5 +1,7 @@
 """What codex printed, translated: whole values compared, from recordings of the real program."""
 
+import json
+
 import pytest
 from inline_snapshot import snapshot
 
@@ -7,6 +9,8 @@ from fairlead.core.engine import (
     Diagnostic,
     ResumeKeyFound,
     TextDelta,
+    TodoItem,
+    TodosChanged,
     ToolEnded,
     ToolStarted,
     TurnEnded,
@@ -16,6 +20,7 @@ from fairlead.core.engine import (
 from fairlead.errors import Code
 from fairlead.runtimes.codex import wire as codex_wire
 from fairlead.runtimes.codex.translate import CodexTranslator
+from fairlead.runtimes.translator import Exit
 from tests.runtimes.recordings import lines_of, translated, without
 
 pytestmark = pytest.mark.req("A10", "E1")
@@ -73,3 +78,35 @@ def test_another_thread_than_the_one_asked_for_stops_codex_before_it_acts():
         (Code.E_RESUME_GONE, True)
     ]
     assert not any(isinstance(event, ResumeKeyFound) for event in first)
+
+
+@pytest.mark.req("A18")
+@pytest.mark.parametrize(("withheld", "is_named"), [({"MY_KEY"}, True), ({"OTHER_KEY"}, False), (set(), False)])
+def test_a_key_that_is_set_but_not_passed_on_is_told_with_the_setting_that_passes_it_on(
+    withheld: set[str], is_named: bool
+):
+    translator = CodexTranslator(before=codex_wire.Usage(), withheld=frozenset(withheld))
+    translator.feed(b'{"type":"thread.started","thread_id":"t1"}')
+    translator.feed(b'{"type":"turn.failed","error":{"message":"Missing environment variable: `MY_KEY`."}}')
+    [failure] = translator.finish(Exit(1))
+    assert isinstance(failure, TurnFailed)
+    assert failure.code is Code.E_CLI_NOT_LOGGED_IN
+    assert failure.message.startswith("Missing environment variable: `MY_KEY`.")
+    assert ("add MY_KEY to FAIRLEAD_RUNTIME_ENVIRONMENT" in failure.message) is is_named
+
+
+def test_codexs_list_is_shown_as_it_changes():
+    translator = CodexTranslator()
+    items = [{"text": "look", "completed": True}, {"text": "fix", "completed": False}]
+    plan = [{"step": "look", "status": "completed"}, {"step": "fix", "status": "inProgress"}, "no item"]
+
+    def said(kind: str, listed: list[object], name: str = "todo_list") -> bytes:
+        return json.dumps({"type": kind, "item": {"id": "i1", "type": name, "items": listed}}).encode()
+
+    first = [TodosChanged((TodoItem("look", "completed"), TodoItem("fix")))]
+    assert [translator.feed(said(kind, [*items])) for kind in ("item.started", "item.updated", "item.completed")] == [
+        first
+    ] * 3
+    assert translator.feed(said("item.updated", [*plan], "plan")) == [
+        TodosChanged((TodoItem("look", "completed"), TodoItem("fix", "in_progress")))
+    ]

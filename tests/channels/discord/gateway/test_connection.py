@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.channels.discord.answers import answer_to, answers, settled
-from tests.channels.discord.harness import Stage, a_stage
+from tests.channels.discord.harness import Daemon, Stage, a_stage
 
 pytestmark = pytest.mark.anyio
 
@@ -40,7 +40,7 @@ async def test_op9_loses_nothing_whether_the_session_can_be_resumed_or_not(tmp_p
         assert len(stage.discord.gateway.identifies) <= 2
 
 
-async def test_without_heartbeat_acks_the_connection_is_given_up_and_made_anew(tmp_path: Path) -> None:
+async def test_without_heartbeat_acks_the_connection_is_given_up_and_made_again(tmp_path: Path) -> None:
     async with a_stage(tmp_path, up=False, DISCORD_HEARTBEAT_TIMEOUT_SEC="1") as stage:
         gateway = stage.discord.gateway
         gateway.heartbeat_interval_ms = 250
@@ -81,7 +81,8 @@ async def test_discord_down_at_the_start_is_no_reason_not_to_start(tmp_path: Pat
 @pytest.mark.req("D5", "B14")
 async def test_a_rotated_token_is_picked_up_from_the_env_file_and_nothing_is_lost(tmp_path: Path) -> None:
     async with a_stage(tmp_path, up=False, DISCORD_TOKEN="-") as stage:
-        dotenv = tmp_path / ".env"
+        dotenv = tmp_path / ".config" / "fairlead" / ".env"
+        dotenv.parent.mkdir(parents=True)
         dotenv.write_text(f"DISCORD_TOKEN={stage.discord.token}\n")
         await stage.daemon.up()
         thread = await stage.start_thread()
@@ -105,7 +106,8 @@ async def test_a_rotated_token_is_picked_up_from_the_env_file_and_nothing_is_los
 async def test_a_token_that_was_changed_before_the_old_one_is_refused_is_used_at_once(tmp_path: Path) -> None:
     """Discord may let an old session live on for a while after its token was reset."""
     async with a_stage(tmp_path, up=False, DISCORD_TOKEN="-") as stage:
-        dotenv = tmp_path / ".env"
+        dotenv = tmp_path / ".config" / "fairlead" / ".env"
+        dotenv.parent.mkdir(parents=True)
         dotenv.write_text(f"DISCORD_TOKEN={stage.discord.token}\n")
         await stage.daemon.up()
         thread = await stage.start_thread()
@@ -127,20 +129,32 @@ async def test_a_missing_intent_is_named_and_costs_no_identifies(tmp_path: Path)
         assert len(stage.discord.gateway.identifies) == 1
 
 
-async def test_a_second_daemon_on_the_token_is_noticed_and_stops_intake(tmp_path: Path) -> None:
+@pytest.mark.req("A1")
+async def test_of_two_daemons_on_one_token_the_first_serves_alone_and_the_owner_is_told(tmp_path: Path) -> None:
     async with a_stage(tmp_path / "one") as stage:
-        from tests.channels.discord.harness import Daemon
-
+        dm = stage.owner.dm
+        await answer_to(dm, stage.owner.say(dm, "before"))
         second = Daemon(stage.discord, tmp_path / "two")
-        await second.up()
+        await second.launch()
         try:
-            stage.owner.say(stage.owner.dm, "who answers?")
-            await stage.daemon.until_logged("Another Fairlead sends with this bot's token")
-            await second.until_logged("Another Fairlead sends with this bot's token")
-            taken = len(stage.daemon.journal("JobEnqueued"))
-            stage.owner.say(stage.owner.dm, "and now?")
-            reply = await stage.owner.slash(stage.place, "projects").reply()
-            assert reply is not None
-            assert len(stage.daemon.journal("JobEnqueued")) == taken
+            await second.until_logged("checks again in ten minutes", timeout=60)
+            await dm.wait_for_answer(lambda m: "Another Fairlead" in m.content)
+            await answer_to(dm, stage.owner.say(dm, "who answers?"))
+            thread = await stage.start_thread()
+            await answer_to(thread, stage.owner.say(thread, "one thread"))
+            assert answers(dm) == ["before", "who answers?"]
+            assert len(stage.text_channel.threads()) == 1
+            assert second.journal("JobEnqueued") == []
+            await stage.discord.wait_for(lambda: "🔎" not in dm.texts, what="the end of the checks")
         finally:
             await second.kill()
+
+
+@pytest.mark.req("A1")
+async def test_a_command_that_another_daemon_acknowledged_is_not_carried_out(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        asked = stage.owner.slash(stage.text_channel, "start", project_name="api")
+        asked.interaction.callback_type = 5  # the other daemon was quicker
+        await stage.daemon.until_logged("an interaction could not be acknowledged")
+        assert stage.text_channel.threads() == []
+        assert stage.daemon.journal("DeliveryOwed") == []

@@ -3,15 +3,15 @@
 from pathlib import Path
 
 import pytest
-from loopback_discord import Message, Place
+from loopback_discord import Conversation, Message
 
 from tests.channels.discord.harness import Stage, a_stage
 
 pytestmark = pytest.mark.anyio
 
 
-def answers(place: Place) -> list[Message]:
-    return [m for m in place.from_bot if m.content.startswith("echo")]
+def answers(conversation: Conversation) -> list[Message]:
+    return [m for m in conversation.from_bot if m.content.startswith("echo")]
 
 
 async def put_calls(stage: Stage) -> list[str]:
@@ -25,14 +25,14 @@ async def test_commands_are_registered_once_and_again_only_when_something_change
         made = await put_calls(stage)
         await stage.daemon.kill()
         await stage.daemon.up()
-        await stage.owner.slash(stage.place, "projects").reply()
+        await stage.owner.slash(stage.text_channel, "projects").reply()
         assert await put_calls(stage) == made
 
 
 @pytest.mark.req("A1")
 async def test_with_a_guild_id_commands_are_there_alone_and_other_guilds_are_ignored(tmp_path: Path) -> None:
     async with a_stage(tmp_path) as stage:
-        world, guild = stage.discord.world, stage.place.channel.guild
+        world, guild = stage.discord.world, stage.text_channel.channel.guild
         assert guild is not None
         assert world.commands[None]
         elsewhere = stage.discord.text_channel(stage.discord.guild("elsewhere"))
@@ -43,8 +43,8 @@ async def test_with_a_guild_id_commands_are_there_alone_and_other_guilds_are_ign
         await stage.discord.wait_for(lambda: world.commands.get(guild.id), what="the guild's commands")
         assert world.commands[None] == []
         ignored = stage.owner.tell_bot(elsewhere, "not here")
-        said = stage.owner.tell_bot(stage.place, "but here")
-        await stage.place.wait_for_answer(lambda m: "but here" in m.content, after=said)
+        said = stage.owner.tell_bot(stage.text_channel, "but here")
+        await stage.text_channel.wait_for_answer(lambda m: "but here" in m.content, after=said)
         assert answers(elsewhere) == []
         assert ignored.reactions == {}
         await stage.daemon.kill()

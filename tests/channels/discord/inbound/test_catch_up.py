@@ -1,5 +1,6 @@
 """What was said while nobody listened is read later, once and in order."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ async def test_what_was_said_while_nobody_ran_is_answered_once_and_in_order(tmp_
             stage.owner.say(thread, f"missed {n}")
             eve.say(thread, f"noise {n}")
         stage.owner.say(stage.owner.dm, "missed too")
-        stage.owner.say(stage.place, "not for you")
+        stage.owner.say(stage.text_channel, "not for you")
         await stage.daemon.up()
         live = stage.owner.say(thread, "live")
         await answer_to(thread, live)
@@ -35,11 +36,79 @@ async def test_what_was_said_while_nobody_ran_is_answered_once_and_in_order(tmp_
         assert answers(thread) == ["before", "missed 0", "missed 1", "missed 2", "live", "again"]
 
 
-async def test_a_first_direct_message_is_found_although_nobody_knew_the_place(tmp_path: Path) -> None:
-    async with a_stage(tmp_path, up=False) as stage:
+async def test_a_first_direct_message_is_found_although_nobody_knew_the_conversation(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        await stage.daemon.kill()
         said = stage.owner.say(stage.owner.dm, "anybody home?")
         await stage.daemon.up()
         await answer_to(stage.owner.dm, said)
+
+
+async def test_direct_messages_from_before_the_state_was_founded_are_no_prompts(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, up=False) as stage:
+        dm = stage.owner.dm
+        stage.owner.say(dm, "said to the program that had this bot before")
+        stage.owner.say(dm, "delete everything")
+        await stage.daemon.up()
+        await answer_to(dm, stage.owner.say(dm, "hello"))
+        assert answers(dm) == ["hello"]
+        assert stage.daemon.journal("MessageSkipped") == []
+
+
+async def test_what_another_state_directory_answered_is_not_answered_again(tmp_path: Path) -> None:
+    """An older copy of the state directory is put back: it does not know what was answered since."""
+    async with a_stage(tmp_path) as stage:
+        dm, thread = stage.owner.dm, await stage.start_thread()
+        for conversation in (dm, thread):
+            await answer_to(conversation, stage.owner.say(conversation, "before"))
+        await stage.daemon.kill()
+        shutil.copytree(tmp_path / "state", tmp_path / "copy")
+        await stage.daemon.up()
+        for conversation in (dm, thread):
+            await answer_to(conversation, stage.owner.say(conversation, "since"))
+        await stage.daemon.kill()
+        shutil.rmtree(tmp_path / "state")
+        shutil.copytree(tmp_path / "copy", tmp_path / "state")
+        stage.discord.clock.advance(600)  # Discord has forgotten the nonces of what was answered since
+        missed = [stage.owner.say(conversation, "missed") for conversation in (dm, thread)]
+        await stage.daemon.up()
+        for conversation, said in zip((dm, thread), missed, strict=True):
+            await answer_to(conversation, said)
+            assert answers(conversation) == ["before", "since", "missed"]
+
+
+@pytest.mark.req("B11")
+async def test_however_short_the_queue_all_missed_messages_are_taken_in_order(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, FAIRLEAD_MAX_QUEUE_PER_SESSION="2") as stage:
+        thread = await stage.start_thread()
+        await answer_to(thread, stage.owner.say(thread, "before"))
+        await stage.daemon.kill()
+        stage.owner.say(thread, "first\n/slow 1")
+        for number in range(11):
+            stage.owner.say(thread, f"missed {number}")
+        await stage.daemon.up()
+        await stage.daemon.until_journalled("JobEnqueued", times=3)
+        stage.owner.say(thread, "live, behind them")
+        await stage.daemon.kill()  # what is not taken yet is still at Discord
+        await stage.daemon.up()
+        wanted = [*(f"missed {number}" for number in range(11)), "live, behind them"]
+        await stage.discord.wait_for(lambda: answers(thread)[-12:] == wanted, timeout=60, what="all answers")
+        assert stage.daemon.journal("MessageRefused") == []
+
+
+async def test_the_bots_own_role_is_a_mention_live_and_missed(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        channel = stage.text_channel
+        guild = channel.channel.guild
+        assert guild is not None
+        role = f"<@&{guild.bot_role_id}>"
+        await answer_to(channel, stage.owner.say(channel, f"{role} live"))
+        await stage.daemon.kill()
+        missed = stage.owner.say(channel, f"{role} missed")
+        stage.owner.say(channel, f"<@&{guild.id}> not for you")
+        await stage.daemon.up()
+        await answer_to(channel, missed)
+        assert answers(channel) == ["live", "missed"]
 
 
 async def test_of_many_missed_messages_the_newest_are_answered(tmp_path: Path) -> None:
@@ -55,8 +124,11 @@ async def test_of_many_missed_messages_the_newest_are_answered(tmp_path: Path) -
         assert answers(thread) == ["before", "missed 3", "missed 4", "live"]
         skipped = [e["payload"] for e in stage.daemon.journal("MessageSkipped")]
         assert [s["message_id"] for s in skipped] == [str(m.id) for m in missed[:3]]
+        [told] = [m for m in thread.from_bot if "will not be answered" in m.content]
+        assert told.content.startswith("3 earlier messages")
+        assert told.reference == (thread.id, missed[2].id)
         why = await stage.owner.slash(thread, "why", message=str(missed[0].id)).reply()
-        assert "skipped: more than FAIRLEAD_CATCH_UP_MESSAGES were missed" in why.content
+        assert "skipped: more than FAIRLEAD_CATCH_UP_MESSAGES were missed" in why.content.replace("\\_", "_")
 
 
 async def test_however_many_were_missed_only_so_many_are_read(tmp_path: Path) -> None:
@@ -78,20 +150,24 @@ async def test_however_many_were_missed_only_so_many_are_read(tmp_path: Path) ->
 async def test_a_first_direct_message_of_long_ago_is_skipped_and_why_says_so(tmp_path: Path) -> None:
     two_days_ago = Clock()
     two_days_ago.advance(-48 * 3600)
-    async with a_stage(tmp_path, up=False, clock=two_days_ago, FAIRLEAD_CATCH_UP_HOURS="24") as stage:
-        stale = stage.owner.say(stage.owner.dm, "anybody home?")
+    async with a_stage(tmp_path, clock=two_days_ago, FAIRLEAD_CATCH_UP_HOURS="24") as stage:
+        dm = stage.owner.dm
+        await answer_to(dm, stage.owner.say(dm, "before"))
+        await stage.daemon.kill()
+        stale = stage.owner.say(dm, "anybody home?")
         stage.discord.clock.advance(48 * 3600)
         for _ in range(2):
             await stage.daemon.up()
             [skipped] = await stage.daemon.until_journalled("MessageSkipped")
             assert skipped["payload"]["message_id"] == str(stale.id)
-            why = await stage.owner.slash(stage.place, "why", message=str(stale.id)).reply()
-            assert "skipped: older than FAIRLEAD_CATCH_UP_HOURS" in why.content
+            why = await stage.owner.slash(stage.text_channel, "why", message=str(stale.id)).reply()
+            assert "skipped: older than FAIRLEAD_CATCH_UP_HOURS" in why.content.replace("\\_", "_")
             await stage.daemon.kill()
         await stage.daemon.up()
         await answer_to(stage.owner.dm, stage.owner.say(stage.owner.dm, "and now?"))
         assert len(stage.daemon.journal("MessageSkipped")) == 1
-        assert answers(stage.owner.dm) == ["and now?"]
+        assert answers(stage.owner.dm) == ["before", "and now?"]
+        assert len([m for m in dm.from_bot if "will not be answered" in m.content]) == 1
 
 
 async def test_what_was_missed_too_long_ago_is_skipped_and_that_is_written_down(tmp_path: Path) -> None:

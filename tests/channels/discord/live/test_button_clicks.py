@@ -4,15 +4,15 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from loopback_discord import Fault, Message, Place
+from loopback_discord import Conversation, Fault, Message
 
 from tests.channels.discord.harness import Daemon, Stage, a_stage
 
 pytestmark = pytest.mark.anyio
 
 
-async def question_in(place: Place, after: Message) -> Message:
-    return await place.wait_for_answer(lambda m: m.components, after=after)
+async def question_in(conversation: Conversation, after: Message) -> Message:
+    return await conversation.wait_for_answer(lambda m: m.components, after=after)
 
 
 def marked(asked: Message) -> list[str]:
@@ -339,3 +339,123 @@ async def test_a_button_of_another_state_directory_answers_nothing(tmp_path: Pat
         told = await stage.owner.click(asked, "Allow once").reply()
         assert told.content.startswith("E_QUESTION_CLOSED: ")
         assert stage.daemon.home.joinpath("another").exists()
+
+
+# --- refused with words ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("B4")
+async def test_a_permission_is_refused_with_words_that_the_agent_reads(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/ask rm -rf build")
+    asked = await question_in(thread, said)
+    pressed = stage.owner.click(asked, "No, because …")
+    await pressed.modal()
+    told = await stage.owner.submit_modal(pressed, field0="  ").reply()
+    assert told.content.startswith("E_EMPTY_MESSAGE")
+    pressed = stage.owner.click(asked, "No, because …")
+    await pressed.modal()
+    await stage.owner.submit_modal(pressed, field0="use make clean").reply()
+    await thread.wait_for_answer(lambda m: "denied: rm -rf build (use make clean)" in m.content, after=said)
+    assert f"Denied by <@{stage.owner.id}>: use make clean" in asked.content
+    assert asked.components == []
+    answered = stage.daemon.journal("QuestionAnswered")[-1]["payload"]
+    assert (answered["verdict"], answered["message"]) == ("deny", "use make clean")
+
+
+async def test_a_strangers_words_refuse_nothing(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/ask make")
+    asked = await question_in(thread, said)
+    eve = stage.discord.person("eve-refuses")
+    opened = stage.owner.click(asked, "No, because …")
+    await opened.modal()
+    for tried in (eve.click(asked, "No, because …"), eve.submit_modal(opened, field0="never")):
+        told = await tried.reply()
+        assert told.ephemeral
+        assert told.content.startswith("E_OWNER_ONLY: ")
+    await stage.owner.click(asked, "Allow once").reply()
+    await thread.wait_for_answer(lambda m: "allowed: make" in m.content, after=said)
+
+
+async def test_the_form_of_a_refusal_works_after_a_restart(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        thread = await stage.start_thread()
+        asked = await question_in(thread, stage.owner.say(thread, "/ask make"))
+        pressed = stage.owner.click(asked, "No, because …")
+        await pressed.modal()
+        await stage.daemon.kill()
+        await stage.daemon.up()
+        job = stage.daemon.journal("QuestionAsked")[-1]["payload"]["job_id"]
+        told = await stage.owner.submit_modal(pressed, field0="no").followup()
+        assert told.content == (
+            f"E_QUESTION_CLOSED: The job that asked was interrupted. Use /retry {job} to run it again."
+        )
+        later = await stage.owner.click(asked, "No, because …").reply()
+        assert later.content.startswith("E_QUESTION_CLOSED")
+
+
+# --- standing rules --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("B4")
+async def test_a_rule_is_shown_made_used_listed_and_removed_also_after_a_restart(tmp_path: Path) -> None:
+    async with a_stage(tmp_path) as stage:
+        thread = await stage.start_thread()
+        said = stage.owner.say(thread, "/ask pytest -q tests")
+        asked = await question_in(thread, said)
+        assert "Always: `pytest …` in api, with any arguments" in asked.content
+        await stage.owner.click(asked, "Always: pytest …").reply()
+        await thread.wait_for_answer(lambda m: "allowed: pytest -q tests" in m.content, after=said)
+        assert f"Always allowed by <@{stage.owner.id}>, as rule 1 (/rules)" in asked.content
+        await stage.daemon.kill()
+        await stage.daemon.up()
+        other = await stage.start_thread()  # every session of the project
+        said = stage.owner.say(other, "/ask pytest -k 'a or b'\n/slow 2")
+        status = await other.wait_for_answer(lambda m: "Allowed by rule 1: `pytest …`" in m.content, after=said)
+        assert status.components == []
+        await other.wait_for_answer(lambda m: "allowed: pytest -k 'a or b'" in m.content, after=said)
+        said = stage.owner.say(other, "/ask pytest; rm -rf ~")
+        asked = await question_in(other, said)
+        await stage.owner.click(asked, "Deny").reply()
+        listed = await stage.owner.slash(other, "rules list").reply()
+        assert "1. pytest … (project: api, used: 1" in listed.content
+        removed = await stage.owner.slash(other, "rules remove", number=1).reply()
+        assert removed.content == "Removed rule 1: `pytest …` in api"
+        said = stage.owner.say(other, "/ask pytest")
+        await question_in(other, said)
+        nothing = await stage.owner.slash(other, "rules list").reply()
+        assert nothing.content.startswith("There are no standing rules.")
+
+
+async def test_a_guest_makes_no_rule_removes_none_and_sees_those_of_shared_threads_alone(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, up=False) as stage:
+        guest = stage.discord.person("bob")
+        stage.daemon.settings["FAIRLEAD_ALLOWED_USER_IDS"] = str(guest.id)
+        await stage.daemon.up()
+        thread = await stage.start_thread()
+        said = stage.owner.say(thread, "/ask pytest")
+        asked = await question_in(thread, said)
+        refused = await guest.click(asked, "Always: pytest …").followup()
+        assert refused.content == "E_OWNER_ONLY: Only the owner can allow this for longer than once"
+        await stage.owner.click(asked, "Always: pytest …").reply()
+        said = stage.owner.say(stage.owner.dm, "/ask ruff check secret")
+        await stage.owner.click(await question_in(stage.owner.dm, said), "Always: ruff …").reply()
+        listed = await guest.slash(thread, "rules list").reply()
+        assert "pytest …" in listed.content
+        assert "ruff" not in listed.content
+        refused = await guest.slash(thread, "rules remove", number=1).reply()
+        assert refused.content.startswith("E_OWNER_ONLY")
+        said = guest.say(thread, "/ask pytest x")  # a rule of the project holds for everybody who may talk in it
+        await thread.wait_for_answer(lambda m: "allowed: pytest x" in m.content, after=said)
+
+
+async def test_a_message_that_quotes_another_is_asked_about_whatever_the_rules_say(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/ask ruff check")
+    await stage.owner.click(await question_in(thread, said), "Always: ruff …").reply()
+    answer = await thread.wait_for_answer(lambda m: "allowed: ruff check" in m.content, after=said)
+    said = stage.owner.say(thread, "/ask ruff format", reply_to=answer)
+    asked = await question_in(thread, said)
+    assert "Always:" not in asked.content
+    await stage.owner.click(asked, "Deny").reply()

@@ -4,34 +4,35 @@ import itertools
 from pathlib import Path
 
 import pytest
-from loopback_discord import Fault, Message, Place
+from loopback_discord import Conversation, Fault, Message
 
 from tests.channels.discord.harness import Stage, a_stage
 
 pytestmark = pytest.mark.anyio
 
-
-def status_of(place: Place, after: Message) -> list[Message]:
-    return [m for m in place.from_bot if m.id > after.id and "-# job_" in m.content]
+SUPPRESS_NOTIFICATIONS = 1 << 12
 
 
-async def until_done(stage: Stage, place: Place, said: Message) -> Message:
-    def look() -> Message | None:
-        return next((m for m in status_of(place, said) if "Done in" in m.content), None)
+def status_of(conversation: Conversation, after: Message) -> list[Message]:
+    return [m for m in conversation.from_bot if m.id > after.id and "-# job_" in m.content]
 
-    return await stage.discord.wait_for(look, what="the last status")
+
+async def until_gone(stage: Stage, conversation: Conversation, said: Message) -> None:
+    """The job is answered, and its status is deleted."""
+    await conversation.wait_for_answer(lambda m: m.content.startswith("echo"), after=said, timeout=20)
+    await stage.discord.wait_for(lambda: not status_of(conversation, said), what="the end of the status")
 
 
 @pytest.mark.req("A14", "B3")
-async def test_one_status_message_is_edited_until_the_job_is_done(stage: Stage) -> None:
+async def test_one_status_message_is_edited_and_gone_when_the_job_is_done(stage: Stage) -> None:
     thread = await stage.start_thread()
     said = stage.owner.say(thread, "/slow 1.5")
     shown = await stage.discord.wait_for(lambda: status_of(thread, said), what="a status message")
+    assert len(shown) == 1
     assert shown[0].content.startswith("⏳ Running for ")
-    await thread.wait_for_answer(lambda m: m.content.startswith("echo"), after=said)
-    last = await until_done(stage, thread, said)
-    assert [m.id for m in status_of(thread, said)] == [last.id]
-    assert last.content.startswith("✅ Done in ")
+    assert shown[0].flags & SUPPRESS_NOTIFICATIONS, "it rings no phone"
+    await until_gone(stage, thread, said)
+    assert shown[0].deleted
 
 
 async def test_a_job_that_is_over_at_once_has_no_status_message(stage: Stage) -> None:
@@ -49,7 +50,7 @@ async def test_the_tool_at_work_is_shown_with_a_human_label(stage: Stage) -> Non
         lambda: [m for m in status_of(thread, said) if "🔧 Read …" in m.content], what="the tool line"
     )
     assert len(shown) == 1
-    await until_done(stage, thread, said)
+    await until_gone(stage, thread, said)
 
 
 @pytest.mark.req("B3")
@@ -69,22 +70,34 @@ async def test_nobody_types_while_a_person_is_asked(stage: Stage) -> None:
     thread = await stage.start_thread()
     said = stage.owner.say(thread, "/ask ls")
     question = await thread.wait_for_answer(lambda m: m.components, after=said)
+    typed = len(stage.discord.typings)
+    assert [m for m in status_of(thread, said) if m.id > question.id] == [], "the question is the last thing to see"
+    await stage.owner.click(question, "Allow once").acknowledged()
+    await until_gone(stage, thread, said)
+    assert typed <= len(stage.discord.typings)
+
+
+async def test_a_question_stands_below_the_status_which_says_that_it_waits(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/slow 1.2\n/ask ls")
+    question = await thread.wait_for_answer(lambda m: m.components, after=said)
     shown = await stage.discord.wait_for(
         lambda: [m for m in status_of(thread, said) if "✋" in m.content], what="that it waits"
     )
-    assert len(shown) == 1
+    assert [m.id < question.id for m in shown] == [True]
     await stage.owner.click(question, "Allow once").acknowledged()
-    await until_done(stage, thread, said)
+    await until_gone(stage, thread, said)
 
 
 @pytest.mark.req("A2")
 async def test_edits_are_paced_and_the_newest_content_wins(tmp_path: Path) -> None:
     async with a_stage(tmp_path, paced=True) as stage:
         thread = await stage.start_thread()
-        script = "\n".join(f"/slow 0.2\n/tool Bash step-{n}" for n in range(15))
+        script = "\n".join(f"/slow 0.2\n/tool Bash step-{n}" for n in range(25))
         said = stage.owner.say(thread, script)
-        last = await until_done(stage, thread, said)
-        edits = stage.discord.calls("PATCH", f"/channels/{thread.id}/messages/{last.id}")
+        [shown] = await stage.discord.wait_for(lambda: status_of(thread, said), what="a status message")
+        await until_gone(stage, thread, said)
+        edits = stage.discord.calls("PATCH", f"/channels/{thread.id}/messages/{shown.id}")
         times = [e.at for e in edits]
         gaps = [b - a for a, b in itertools.pairwise(times)]
         assert len(edits) >= 2
@@ -112,20 +125,20 @@ async def test_a_thread_that_is_archived_in_the_middle_is_reopened(stage: Stage)
     thread.archive()
     await thread.wait_for_answer(lambda m: m.content.startswith("echo"), after=said)
     assert not thread.thread.archived
-    await until_done(stage, thread, said)
+    await until_gone(stage, thread, said)
 
 
 @pytest.mark.req("A2")
-async def test_the_last_edit_is_never_lost(stage: Stage) -> None:
+async def test_a_status_goes_although_deleting_it_fails_at_first(stage: Stage) -> None:
     thread = await stage.start_thread()
     said = stage.owner.say(thread, "/slow 1.2")
     await stage.discord.wait_for(lambda: status_of(thread, said), what="a status message")
-    stage.discord.faults.next("PATCH", f"/channels/{thread.id}/messages/*", Fault.status(503), for_times=2)
-    await until_done(stage, thread, said)
+    stage.discord.faults.next("DELETE", f"/channels/{thread.id}/messages/*", Fault.status(503), for_times=2)
+    await until_gone(stage, thread, said)
 
 
 @pytest.mark.req("A7", "A14")
-async def test_a_house_whose_only_job_was_interrupted_starts_again_and_again(tmp_path: Path) -> None:
+async def test_a_daemon_whose_only_job_was_interrupted_starts_again_and_again(tmp_path: Path) -> None:
     async with a_stage(tmp_path) as stage:
         hung = stage.owner.say(stage.owner.dm, "/hang")
         await stage.discord.wait_for(lambda: status_of(stage.owner.dm, hung), what="a status message")
@@ -147,7 +160,7 @@ async def test_a_status_left_over_by_a_crash_does_not_say_that_it_runs(tmp_path:
         assert "Running" in shown.content
         await stage.daemon.kill()
         await stage.daemon.up()
-        await stage.discord.wait_for(lambda: "Interrupted by a crash" in shown.content, what="the last status")
+        await stage.discord.wait_for(lambda: shown.deleted, what="the end of the status")
 
 
 @pytest.mark.req("B12")

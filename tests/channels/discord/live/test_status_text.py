@@ -8,19 +8,60 @@ from hypothesis import strategies as st
 
 from fairlead.channels.discord.live.status_text import newest_part, status_text
 from fairlead.channels.push.job_status import StatusContent
+from fairlead.core.engine import TodoItem
 from fairlead.core.job_states import JobState
-from fairlead.render.live_text import LiveTextView
+from fairlead.render.live_text import LiveStep, LiveTextView, SubAgent
 from fairlead.render.words import CATALOGUES, MISSING
 
 pytestmark = pytest.mark.anyio
 
 
-@given(st.text(max_size=6000), st.text(max_size=100))
-def test_a_status_message_always_fits(text: str, activity: str) -> None:
-    live_text = LiveTextView(text=text, activity=activity, tool_line="🔧 Bash …")
+@given(st.text(max_size=6000), st.lists(st.text(max_size=300), max_size=20))
+def test_a_status_message_always_fits(text: str, words: list[str]) -> None:
+    live_text = LiveTextView(
+        text=text,
+        steps=tuple(LiveStep(each) for each in words[:8]),
+        steps_ended=3,
+        sub_agents=tuple(SubAgent(each, 1.0, 2) for each in words),
+        todos=tuple(TodoItem(each) for each in words),
+        tool_line="🔧 Bash …",
+    )
     content = StatusContent("job_20260101_0001", "running", live_text)
     assert len(status_text(content, 12.0, "en")) <= 2000
-    assert newest_part("short") == "short"
+    assert newest_part("short", 300) == "short"
+
+
+def test_a_long_turn_reads_from_what_was_done_to_what_is_left() -> None:
+    live_text = LiveTextView(
+        steps=(LiveStep("Reading .../a.py", is_running=False), LiveStep("Running command… pytest")),
+        steps_ended=3,
+        sub_agents=(SubAgent("Working on a sub-task: docs", 23.0, 4),),
+        todos=(TodoItem("look", "completed"), TodoItem("fix <@42>", "in_progress"), TodoItem("test")),
+        tool_line="🔧 Bash …",
+    )
+    assert status_text(StatusContent("job_1", "running", live_text), 65.0, "en").splitlines() == [
+        "⏳ Running for 1m05s · 🔧 Bash …",
+        "✓ 2 steps …",
+        "✓ Reading .../a.py",
+        "▸ Running command… pytest",
+        "🤖 Working on a sub-task: docs · 42s · 4 steps",
+        "☑ look",
+        "▸ `fix <@42>`",
+        "☐ test",
+        "-# job_1",
+    ]
+
+
+def test_a_long_list_is_shown_around_the_item_at_work() -> None:
+    todos = tuple(TodoItem(f"item {n}", "completed" if n < 10 else "pending") for n in range(20))
+    shown = status_text(StatusContent("job_1", "running", LiveTextView(todos=todos)), 1.0, "en").splitlines()
+    assert shown[1:-1] == [
+        "☑ 8 more",
+        "☑ item 8",
+        "☑ item 9",
+        *(f"☐ item {n}" for n in range(10, 16)),
+        "☐ 4 more",
+    ]
 
 
 @pytest.mark.parametrize("lang", CATALOGUES)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from loopback_discord import Fault, Message, Place
+from loopback_discord import Conversation, Fault, Message
 
 from tests.channels.discord.answers import answer_to, answers, settled
 from tests.channels.discord.harness import Stage, a_stage
@@ -85,5 +85,5 @@ def _is_piece(body: object) -> bool:
     return isinstance(body, dict) and "Every word" in str(body.get("content"))
 
 
-def pieces(thread: Place, said: Message) -> list[Message]:
+def pieces(thread: Conversation, said: Message) -> list[Message]:
     return [m for m in thread.from_bot if m.id > said.id and "Every word" in m.content]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.channels.discord.outbound.question_buttons import custom_id, parse_custom_id, question_view, response_form
+from fairlead.channels.discord.outbound.question_buttons import build_buttons, custom_id, parse_custom_id, response_form
 from fairlead.core.views import QuestionView
 from fairlead.render.words import CATALOGUES
 
@@ -22,7 +22,7 @@ async def test_every_kind_of_question_can_be_asked(lang: str, kind: str) -> None
         title="May I?",
         deadline="2026-01-05T08:00:00.000Z",
     )
-    assert question_view(question, "abcd", lang).children
+    assert build_buttons(question, "abcd", lang).children
     assert response_form(question, "abcd", lang).title
 
 

@@ -7,14 +7,21 @@ from typing import Any
 import discord
 import pytest
 
-from fairlead.channels.discord.outbound.rest import CALLS_PER_SECOND, CurrentClient, RestCalls
+from fairlead.channels.discord.outbound.rest import (
+    CALLS_PER_SECOND,
+    RATE_LIMIT_WAIT_SEC,
+    CurrentClient,
+    RestCalls,
+    delivery_error_of,
+)
 from fairlead.channels.push.rate_limit import RateLimit, Urgency
+from fairlead.ports import DeliveryLater
 from fairlead.testing.clock import run_virtually
 
 pytestmark = pytest.mark.anyio
 
 
-def test_whoever_insists_while_the_token_is_refused_costs_a_handful_of_requests_a_minute() -> None:
+def test_a_client_that_insists_while_the_token_is_refused_costs_a_handful_of_requests_a_minute() -> None:
     async def story() -> None:
         is_refused = True
         asked: list[float] = []
@@ -38,3 +45,12 @@ def test_whoever_insists_while_the_token_is_refused_costs_a_handful_of_requests_
         assert len(returns) == 1
 
     run_virtually(story())
+
+
+@pytest.mark.req("A2")
+@pytest.mark.parametrize(("header", "wait"), [({"Retry-After": "77"}, 77.0), ({}, RATE_LIMIT_WAIT_SEC)])
+def test_a_429_is_waited_out_as_long_as_it_says_whatever_its_body_is(header: dict[str, str], wait: float) -> None:
+    response: Any = SimpleNamespace(status=429, reason="Too Many Requests", headers=header)
+    later = delivery_error_of(discord.HTTPException(response, "<html>for people</html>"))
+    assert isinstance(later, DeliveryLater)
+    assert (later.wait_sec, later.must_wait) == (wait, True)

@@ -3,15 +3,15 @@
 from pathlib import Path
 
 import pytest
-from loopback_discord import Fault, Message, Place
+from loopback_discord import Conversation, Fault, Message
 
 from tests.channels.discord.harness import a_stage
 
 pytestmark = pytest.mark.anyio
 
 
-def answers(place: Place) -> list[Message]:
-    return [m for m in place.from_bot if m.content.startswith("echo")]
+def answers(conversation: Conversation) -> list[Message]:
+    return [m for m in conversation.from_bot if m.content.startswith("echo")]
 
 
 @pytest.mark.req("D5", "D6")
@@ -25,7 +25,7 @@ async def test_under_a_webhook_identity_two_threads_of_one_channel_never_mix_or_
         assert answer.webhook_id is not None
         assert answer.author.username == "api · echo"
         assert [a.filename for a in other.attachments] == ["image-1.png"]
-        assert [len(answers(p)) for p in (one, two, stage.place)] == [1, 1, 0]
+        assert [len(answers(p)) for p in (one, two, stage.text_channel)] == [1, 1, 0]
         assert len(stage.discord.world.webhooks) == 1
 
 

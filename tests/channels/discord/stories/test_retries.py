@@ -26,8 +26,8 @@ async def test_a_server_we_were_thrown_out_of_costs_the_other_no_missed_message(
         await answer_to(thread, stage.owner.say(thread, "before"))
         other = stage.discord.guild("elsewhere")
         stage.discord.world.join(other, stage.owner.user)
-        place = stage.discord.text_channel(other)
-        await stage.owner.slash(place, "start", project_name="api").reply()
+        conversation = stage.discord.text_channel(other)
+        await stage.owner.slash(conversation, "start", project_name="api").reply()
         await stage.daemon.kill()
         stage.discord.faults.always("GET", f"/guilds/{other.id}/threads/active", Fault.status(403))
         missed = stage.owner.say(thread, "missed")
@@ -56,7 +56,7 @@ async def test_a_reaction_is_read_by_the_client_of_the_day(tmp_path: Path) -> No
 async def test_a_command_whose_acknowledgement_is_never_confirmed_is_answered(tmp_path: Path, fault: type) -> None:
     async with a_stage(tmp_path) as stage:
         stage.discord.faults.next("POST", "/interactions/*/callback", fault())
-        reply = await stage.owner.slash(stage.place, "projects").reply(timeout=10)
+        reply = await stage.owner.slash(stage.text_channel, "projects").reply(timeout=10)
         assert "api" in str(reply.embeds)
 
 

@@ -4,19 +4,20 @@ the bindings are made directly."""
 from pathlib import Path
 
 import pytest
-from loopback_discord import LoopbackDiscord, Place
+from loopback_discord import Conversation, LoopbackDiscord
 
 from fairlead.app import run_daemon
 from fairlead.core.conversation import ConversationRef
 from fairlead.settings import load_settings
+from fairlead.settings_values import Secret
 from tests.channels.discord.harness import without_pace
 
 pytestmark = pytest.mark.anyio
 
 
-def ref(place: Place) -> ConversationRef:
-    parent = place.channel.parent_id
-    return ConversationRef("discord", "fairlead", str(place.id), None if parent is None else str(parent))
+def ref(conversation: Conversation) -> ConversationRef:
+    parent = conversation.channel.parent_id
+    return ConversationRef("discord", "fairlead", str(conversation.id), None if parent is None else str(parent))
 
 
 @pytest.mark.req("D6", "D2", "D3")
@@ -32,9 +33,9 @@ async def test_two_bound_sessions_of_one_channel_never_post_twice_or_into_it(
         guild = discord.guild()
         discord.world.join(guild, discord.owner.user)
         parent = discord.text_channel(guild)
-        settings = load_settings(
+        settings = load_settings().replace(
             state_dir=tmp_path / "state", log_dir=tmp_path / "logs", projects=(str(project),), http=False, drain_sec=0,
-            discord_token=discord.token, discord_owner_id=str(discord.owner.id), discord_api_base=discord.api,
+            discord_token=Secret(discord.token), discord_owner_id=str(discord.owner.id), discord_api_base=discord.api,
             discord_gateway_url=discord.gateway_url,
         )  # fmt: skip
         async with run_daemon(settings) as daemon:

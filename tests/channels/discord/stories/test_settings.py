@@ -5,6 +5,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from tests.channels.discord.answers import answer_to
 from tests.channels.discord.commands.test_runner import asked
 from tests.channels.discord.harness import Daemon, a_stage
 
@@ -15,9 +16,9 @@ pytestmark = pytest.mark.anyio
 async def test_strangers_can_be_met_with_silence(tmp_path: Path) -> None:
     async with a_stage(tmp_path, FAIRLEAD_STRANGERS="silent") as stage:
         eve = stage.discord.person("eve")
-        asked = eve.slash(stage.place, "projects")
+        asked = eve.slash(stage.text_channel, "projects")
         await stage.daemon.until_logged(str(eve.id))
-        await stage.owner.slash(stage.place, "projects").reply()
+        await stage.owner.slash(stage.text_channel, "projects").reply()
         assert asked.interaction.callback_type is None
 
 
@@ -38,8 +39,8 @@ async def test_a_guest_neither_sees_nor_repeats_what_the_owner_said_alone_with_t
         assert await asked(bob, bob.dm, "session list") == "There are no sessions yet. Your first message starts one."
         assert await bob.autocomplete(bob.dm, "retry", "job_id", "").choices() == []
         assert await bob.autocomplete(bob.dm, "session open", "session_id", "").choices() == []
-        assert "my own words" in await asked(stage.owner, stage.place, "why", message=str(said.id))
-        assert (await asked(stage.owner, stage.place, "retry", job_id=failed)).startswith("Trying again as job_")
+        assert "my own words" in await asked(stage.owner, stage.text_channel, "why", message=str(said.id))
+        assert (await asked(stage.owner, stage.text_channel, "retry", job_id=failed)).startswith("Trying again as job_")
 
 
 @pytest.mark.req("C2", "C6")
@@ -67,6 +68,22 @@ async def test_who_was_never_seen_in_an_interaction_reads_the_language_of_the_se
             guild.locale = "ja"
         await stage.daemon.up()
         for text in ("hello", "/fail E_AGENT_ERROR"):
-            said = stage.owner.tell_bot(stage.place, text)
-            answer = await stage.place.wait_for_answer(lambda m: "-# job_" not in m.content, after=said)
+            said = stage.owner.tell_bot(stage.text_channel, text)
+            answer = await stage.text_channel.wait_for_answer(lambda m: "-# job_" not in m.content, after=said)
         assert "エージェントがエラーを報告しました" in answer.content
+
+
+async def test_a_message_from_a_server_that_is_not_known_yet_is_no_direct_message(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, up=False) as stage:
+        other = stage.discord.guild("elsewhere")
+        stage.discord.world.join(other, stage.owner.user)
+        channel = stage.discord.text_channel(other)
+        stage.discord.gateway.late_guilds.add(other.id)
+        served = stage.text_channel.channel.guild
+        assert served is not None
+        stage.daemon.settings["DISCORD_GUILD_ID"] = str(served.id)
+        await stage.daemon.up()
+        stage.owner.tell_bot(channel, "in a server that is not served")
+        await answer_to(stage.owner.dm, stage.owner.say(stage.owner.dm, "a direct message"))
+        assert channel.from_bot == []
+        assert len(stage.daemon.journal("JobEnqueued")) == 1

@@ -1,0 +1,84 @@
+"""The answer goes first: a turn ends with the agent's last word, and its process leaves behind it, with an owner."""
+
+import asyncio
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from fairlead.core.engine import EngineEvent, Interrupt, Invocation, TurnEnded
+from fairlead.ports import Runtime
+from tests.runtimes.harness import SCENES, ReplayStage
+from tests.runtimes.recordings import lines_of
+from tests.support.runtime_contract import PATIENCE, closing, invocation, processes_of, until_it_runs
+
+pytestmark = [pytest.mark.anyio, pytest.mark.req("B5", "E1")]
+
+ANSWER = SCENES["codex"]["answers"]
+
+
+class StayingStage(ReplayStage):
+    """A codex that has said everything and does not leave by itself."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__("codex", root)
+
+    def staying_runtime(self) -> Runtime:
+        return self.runtime_of(ANSWER, hang=len(lines_of(ANSWER)))
+
+    def turn(self, session: str, number: int = 1) -> Invocation:
+        job = f"job_{session}_{number}"
+        return invocation(self.root, "hello", session_key=session, job_id=job, mark=f"{self.root.name}:{job}")
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> StayingStage:
+    return StayingStage(tmp_path)
+
+
+async def end_of(runtime: Runtime, turn: Invocation) -> EngineEvent:
+    """The end of the turn, at the moment it comes; the rest of the stream is closed, as a turn does it."""
+    async with asyncio.timeout(PATIENCE), aclosing(runtime.invoke(turn)) as stream:
+        return [event async for event in stream][-1]
+
+
+async def test_the_answer_comes_while_the_process_is_still_there(stage: StayingStage):
+    turn = stage.turn("s")
+    async with closing(stage.staying_runtime()) as runtime:
+        assert isinstance(await end_of(runtime, turn), TurnEnded)
+        assert processes_of(turn) != []
+        assert runtime.describe("s").state == "Closed"
+    assert processes_of(turn) == [], "the end of the runtime waits for every clean-up"
+    assert stage.logs.of_job[turn.job_id].is_closed
+
+
+async def test_the_next_turn_of_the_session_waits_until_the_process_is_gone_and_another_session_does_not(
+    stage: StayingStage,
+):
+    first, other, second = stage.turn("s"), stage.turn("other"), stage.turn("s", 2)
+    async with closing(stage.staying_runtime()) as runtime:
+        await end_of(runtime, first)
+        await end_of(runtime, other)
+        assert processes_of(first) != [], "the other session did not wait for it"
+        seen: list[list[str]] = []
+        async with asyncio.timeout(PATIENCE), aclosing(runtime.invoke(second)) as stream:
+            seen = [processes_of(first) async for _ in stream]
+        assert seen[0] == []
+
+
+async def test_a_stop_of_the_session_returns_when_the_process_is_gone(stage: StayingStage):
+    turn = stage.turn("s")
+    async with closing(stage.staying_runtime()) as runtime:
+        await end_of(runtime, turn)
+        await runtime.end_session("s", "stop")
+        assert processes_of(turn) == []
+
+
+async def test_of_a_turn_that_a_person_stopped_nothing_is_left_when_its_end_comes(stage: StayingStage):
+    turn = stage.turn("s")
+    async with closing(stage.runtime("hangs")) as runtime:
+        ending = asyncio.create_task(end_of(runtime, turn))
+        await until_it_runs(turn)
+        await runtime.instruct("s", Interrupt())
+        assert await ending == TurnEnded("", "interrupted")
+        assert processes_of(turn) == []
