@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks import agents, answers, daemon, discord, journal, latency, memory
+from benchmarks import acp, agents, answers, daemon, discord, journal, latency, memory
 from benchmarks.rows import NotMeasured, Row, table
 
 LARGE, SMALL = 1_000_000, 10_000
@@ -15,34 +15,38 @@ LARGE, SMALL = 1_000_000, 10_000
 Rows = Sequence[Row | NotMeasured]
 
 
-def _appending(place: Path) -> Rows:
-    return asyncio.run(journal.appending_rows(_make_directory(place / "append")))
+def _appending(directory: Path) -> Rows:
+    return asyncio.run(journal.appending_rows(_make_directory(directory / "append")))
 
 
-def _history(place: Path) -> Rows:
-    large = _make_directory(place / "large")
+def _history(directory: Path) -> Rows:
+    large = _make_directory(directory / "large")
     return [
         journal.replay_row(large, LARGE),
-        *memory.history_rows(_make_directory(place / "small"), large, SMALL),
-        daemon.start_row(place, large, _make_directory(place / "empty")),
+        *memory.history_rows(_make_directory(directory / "small"), large, SMALL),
+        daemon.start_row(directory, large, _make_directory(directory / "empty")),
     ]
 
 
-def _answers(place: Path) -> Rows:
-    return answers.answer_rows(_make_directory(place / "answers"), place / "large", LARGE)
+def _answers(directory: Path) -> Rows:
+    return answers.answer_rows(_make_directory(directory / "answers"), directory / "large", LARGE)
 
 
-def _small(place: Path) -> Rows:
-    accepted = asyncio.run(latency.accepted_row(_make_directory(place / "latency")))
+def _small(directory: Path) -> Rows:
+    accepted = asyncio.run(latency.accepted_row(_make_directory(directory / "latency")))
     return [accepted, memory.idle_row(), memory.session_row(), latency.help_row()]
 
 
-def _agents(place: Path) -> Rows:
-    return asyncio.run(agents.agent_rows(place / "agents"))
+def _agents(directory: Path) -> Rows:
+    return asyncio.run(agents.agent_rows(directory / "agents"))
 
 
-def _discord(place: Path) -> Rows:
-    return asyncio.run(discord.discord_rows(place / "discord"))
+def _acp(directory: Path) -> Rows:
+    return asyncio.run(acp.acp_rows(_make_directory(directory / "acp")))
+
+
+def _discord(directory: Path) -> Rows:
+    return asyncio.run(discord.discord_rows(directory / "discord"))
 
 
 GROUPS: dict[str, Callable[[Path], Rows]] = {
@@ -51,6 +55,7 @@ GROUPS: dict[str, Callable[[Path], Rows]] = {
     "answers, why and the index of a long history": _answers,
     "message in, idle daemon, session, help": _small,
     "agents": _agents,
+    "agents of the agent client protocol": _acp,
     "discord": _discord,
 }
 
@@ -60,11 +65,11 @@ def _make_directory(directory: Path) -> Path:
     return directory
 
 
-def measure(place: Path, words: Sequence[str]) -> list[Row | NotMeasured]:
+def measure(directory: Path, words: Sequence[str]) -> list[Row | NotMeasured]:
     wanted = [make for name, make in GROUPS.items() if not words or any(word.lower() in name for word in words)]
     if not wanted:
         sys.exit(f"No group of rows is called so. There are: {'; '.join(GROUPS)}.")
-    return [row for make in wanted for row in make(place)]
+    return [row for make in wanted for row in make(directory)]
 
 
 with tempfile.TemporaryDirectory(prefix="fairlead-bench-", dir=Path.cwd()) as made:

@@ -88,7 +88,7 @@ def _program(directory: Path, text: str) -> str:
     return str(path)
 
 
-def _invocation(directory: Path, number: int, *, prompt: str = "hello", resume: str | None = None) -> Invocation:
+def make_invocation(directory: Path, number: int, *, prompt: str = "hello", resume: str | None = None) -> Invocation:
     return Invocation(
         job_id=JobId(f"job_{number}"),
         session_key=SessionKeyText("bench"),
@@ -151,8 +151,8 @@ def _claude_environment(home: Path, claude: str, url: str) -> dict[str, str]:
 async def _later_turns(home: Path, settings: ClaudeSettings, env: Mapping[str, str]) -> float:
     runtime = ClaudeRuntime(settings, env, lambda _: _FirstWord())
     try:
-        _, key = await _turn(runtime, _invocation(home, 0))
-        taken = [(await _turn(runtime, _invocation(home, n, resume=key)))[0] for n in range(1, TURNS + 1)]
+        _, key = await _turn(runtime, make_invocation(home, 0))
+        taken = [(await _turn(runtime, make_invocation(home, n, resume=key)))[0] for n in range(1, TURNS + 1)]
     finally:
         await runtime.aclose()
     return statistics.median(taken)
@@ -179,11 +179,11 @@ async def spawn_row(home: Path) -> Row:
     agent = Punctual(home)
     ours: list[float] = []
     bare: list[float] = []
-    async with _daemon(home, {"gemini_command": str(agent.program)}) as daemon:
+    async with daemon_with(home, {"gemini_command": str(agent.program)}) as daemon:
         for number in range(SPAWNS):
             await asyncio.sleep(_REST)
-            accepted = await _submit_message(daemon, number, "gemini")
-            await _all_ended(daemon)
+            accepted = await submit_message(daemon, number, "gemini")
+            await until_all_ended(daemon)
             ours.append(agent.moments()[2 * number] - accepted)
             await asyncio.sleep(_REST)
             began = time.time()
@@ -194,19 +194,19 @@ async def spawn_row(home: Path) -> Row:
     return at_most("job accepted → CLI runs", measured, floor, floor_name=floor_name, unit="ms", factor=1.3)
 
 
-async def _all_ended(daemon: Daemon) -> None:
+async def until_all_ended(daemon: Daemon) -> None:
     state = daemon.flow.ledger.state
     while state.running or state.ready:
         await daemon.flow.ledger.until_changed(state.seq)
 
 
-async def _submit_message(daemon: Daemon, number: int, tool: str) -> float:
+async def submit_message(daemon: Daemon, number: int, tool: str) -> float:
     """When a message was acknowledged."""
-    place = ConversationRef("bench", "fairlead", "local")
+    conversation = ConversationRef("bench", "fairlead", "local")
     key = user_key(agent_id="fairlead", user_id="local")
     await daemon.flow.gate.submit(
         Inbound(
-            conversation=place,
+            conversation=conversation,
             session_key=key,
             message_id=MessageId(f"m{number}"),
             person="local",
@@ -258,7 +258,8 @@ def stream_row(path: Path) -> Row:
 async def long_line_row(home: Path) -> Row:
     """The most the daemon ever held, before the job and after it."""
     program = _program(home, _LONG % LONG_LINE)
-    with DaemonProcess(home, home / "state", {"CLAUDE_COMMAND": program, "PROJECTS": f'["{home}"]'}) as daemon:
+    make_private_directory(home / "project")
+    with DaemonProcess(home, home / "state", {"CLAUDE_COMMAND": program, "PROJECTS": f'["{home}/project"]'}) as daemon:
         address = (home / "state" / "http-address").read_text().strip()
         idle = daemon.peak_rss_kib()
         async with Client(address, read_or_make_token(home / "state")) as client:
@@ -285,7 +286,7 @@ async def long_line_row(home: Path) -> Row:
 async def cancel_row(home: Path) -> Row:
     """Until no process that carries the job's mark is found, though the agent heeds neither pipe nor signal."""
     program = _program(home, _DEAF)
-    async with _daemon(home, {"claude_command": program}) as daemon:
+    async with daemon_with(home, {"claude_command": program}) as daemon:
         taken = max([await _cancel_running_job(daemon, n) for n in range(3)])
     return Row(
         name="cancel → no process of the job left",
@@ -299,16 +300,18 @@ async def cancel_row(home: Path) -> Row:
 
 
 @asynccontextmanager
-async def _daemon(home: Path, commands: Mapping[str, str]) -> AsyncGenerator[Daemon]:
+async def daemon_with(home: Path, commands: Mapping[str, str | tuple[str, ...]]) -> AsyncGenerator[Daemon]:
     changed = {"state_dir": home / "state", "log_dir": home / "logs", "http": False, "projects": ()}
-    settings = load_settings().model_copy(update={**changed, **commands})
+    settings = load_settings().replace(**changed, **commands)
     async with run_daemon(settings) as daemon:
-        await daemon.flow.ledger.record_durably(AddProject(DirectoryFacts(str(home), str(home))))
+        project = str(home / "project")  # beside the state: a project that holds the state is refused
+        make_private_directory(home / "project")
+        await daemon.flow.ledger.record_durably(AddProject(DirectoryFacts(project, project)))
         yield daemon
 
 
 async def _cancel_running_job(daemon: Daemon, number: int) -> float:
-    await _submit_message(daemon, number, "claude")
+    await submit_message(daemon, number, "claude")
     state = daemon.flow.ledger.state
     while not state.running:
         await daemon.flow.ledger.until_changed(state.seq)
@@ -321,7 +324,7 @@ async def _cancel_running_job(daemon: Daemon, number: int) -> float:
     while await asyncio.to_thread(_alive, mark):  # noqa: ASYNC110 - processes announce nothing
         await asyncio.sleep(0.01)
     taken = time.perf_counter() - began
-    await _all_ended(daemon)
+    await until_all_ended(daemon)
     return taken
 
 

@@ -73,8 +73,8 @@ async def until_indexed(directory: Path) -> None:
 def first_and_last_job(directory: Path) -> list[str]:
     path = directory / JOURNAL_NAME
     size = path.stat().st_size
-    stretches = ((0, min(size, 1 << 16)), (max(0, size - (1 << 16)), size))
-    found = [find_lines(REAL_DISK, path, end, ["JobEnqueued"], _line_start(path, start)) for start, end in stretches]
+    stretches = ((0, _line_start(path, min(size // 2, 1 << 16))), (_line_start(path, max(0, size - (1 << 16))), size))
+    found = [find_lines(REAL_DISK, path, end, ["JobEnqueued"], start) for start, end in stretches]
     jobs = [[line.event.job_id for line in some if isinstance(line.event, JobEnqueued)] for some in found]
     return [jobs[0][0], jobs[1][-1]]
 

@@ -265,30 +265,29 @@ def _delays(said: dict[str, list[float]], shown: dict[float, float]) -> list[flo
 
 async def _run_sessions(discord: Any, home: Path, runtime: EchoRuntime, sessions: int) -> tuple[list[float], float]:
     """All sessions at once, to the end of their jobs; how late the event loop was meanwhile, and how long it took."""
-    make_private_directory(home)
+    project = home / "project"  # not the directory that holds the state: that cannot be a project
+    project.mkdir(parents=True)
     guild = discord.guild()
     people = [discord.person(f"p{n}", guild=guild) for n in range(sessions)]
-    settings = load_settings().model_copy(
-        update={
-            "state_dir": home / "state",
-            "log_dir": home / "logs",
-            "http": False,
-            "projects": (str(home),),
-            "global_max_running": sessions,
-            "drain_sec": 0,
-            "discord_owner_id": str(discord.owner.id),
-            "allowed_user_ids": tuple(str(p.id) for p in people),
-            "discord_api_base": discord.api,
-            "discord_gateway_url": discord.gateway_url,
-        }
+    settings = load_settings().replace(
+        state_dir=home / "state",
+        log_dir=home / "logs",
+        http=False,
+        projects=(str(project),),
+        global_max_running=sessions,
+        drain_sec=0,
+        discord_owner_id=str(discord.owner.id),
+        allowed_user_ids=tuple(str(p.id) for p in people),
+        discord_api_base=discord.api,
+        discord_gateway_url=discord.gateway_url,
     )
     os.environ["DISCORD_TOKEN"] = discord.token
     os.environ["DISCORD_OWNER_ID"] = str(discord.owner.id)
-    settings = settings.model_copy(update={"discord_token": load_settings().discord_token})
+    settings = settings.replace(discord_token=load_settings().discord_token)
     async with run_daemon(settings) as daemon:
         daemon.runtimes["echo"].invoke = runtime.invoke  # pyright: ignore[reportAttributeAccessIssue]
-        for project in daemon.flow.ledger.state.projects.values():
-            project.default_runtime = "echo"
+        for registered in daemon.flow.ledger.state.projects.values():
+            registered.default_runtime = "echo"
         await discord.gateway.ready(timeout=30)
         began = time.perf_counter()
         for person in people:
@@ -301,6 +300,8 @@ async def _run_sessions(discord: Any, home: Path, runtime: EchoRuntime, sessions
 async def _until_over(state: Any, sessions: int) -> list[float]:
     lags: list[float] = []
     while state.account.answered < sessions:
+        if state.account.refused or state.account.failed:
+            raise RuntimeError(f"A message was not answered, so the row cannot be measured: {state.account}")
         due = time.perf_counter() + 0.01
         await asyncio.sleep(0.01)
         lags.append(time.perf_counter() - due)

@@ -48,22 +48,22 @@ def batches() -> Iterator[Batch]:
         ts,
         (ProjectCreated(number=1, name="api", path="/srv/api", enabled_runtimes=("echo",), default_runtime="echo"),),
     )
-    places = [ConversationRef("bench", "fairlead", str(7000 + n), "6000") for n in range(THREADS)]
-    keys = [thread_key(agent_id="fairlead", space_id="1", thread_id=p.conversation_id) for p in places]
-    for n, (place, key) in enumerate(zip(places, keys, strict=True)):
+    conversations = [ConversationRef("bench", "fairlead", str(7000 + n), "6000") for n in range(THREADS)]
+    keys = [thread_key(agent_id="fairlead", space_id="1", thread_id=p.conversation_id) for p in conversations]
+    for n, (conversation, key) in enumerate(zip(conversations, keys, strict=True)):
         created = SessionCreated(
             session_key=key.text,
             session_id=key.session_id,
             project="api",
             runtime="echo",
-            conversation=place,
+            conversation=conversation,
             person="42",
         )
         bound = BindingBound(
             binding_id=BindingId(f"bind_{n + 1}"),
             target_session_key=key.text,
             target_kind="session",
-            conversation=place,
+            conversation=conversation,
             bound_at=ts,
         )
         yield ts, (created, bound)
@@ -71,16 +71,16 @@ def batches() -> Iterator[Batch]:
     while True:
         number += 1
         ts = timestamps.from_epoch(_BEGAN + number * SECONDS_BETWEEN_JOBS)
-        yield from _job(number, ts, keys[number % THREADS].text, places[number % THREADS])
+        yield from _job(number, ts, keys[number % THREADS].text, conversations[number % THREADS])
 
 
-def _job(number: int, ts: str, key: SessionKeyText, place: ConversationRef) -> Iterator[Batch]:
+def _job(number: int, ts: str, key: SessionKeyText, conversation: ConversationRef) -> Iterator[Batch]:
     job_id = JobId(f"job_{ts[:10].replace('-', '')}_{number:04d}")
     resume = ResumeKey(f"a1b2c3d4-1111-2222-3333-{number % THREADS:012d}")
     message_id = MessageId(str(10**18 + number))
     prompt = "please look at the failing tests of the api project and repair what broke them"
     enqueued = JobEnqueued(
-        job_id=job_id, session_key=key, conversation=place, message_id=message_id, person="42", prompt=prompt
+        job_id=job_id, session_key=key, conversation=conversation, message_id=message_id, person="42", prompt=prompt
     )
     started = JobStarted(
         job_id=job_id, session_key=key, runtime="echo", project="api", project_path="/srv/api", resume_key=resume
@@ -91,19 +91,21 @@ def _job(number: int, ts: str, key: SessionKeyText, place: ConversationRef) -> I
         yield ts, (ResumeKeyLearnt(session_key=key, generation=0, runtime="echo", project_path="/srv/api", key=resume),)
     for tools in range(1, SIGNS_OF_LIFE + 1):
         yield ts, (JobProgress(job_id, tools),)
-    yield from _delivered_answer(job_id, ts, key, place, message_id)
+    yield from _delivered_answer(job_id, ts, key, conversation, message_id)
 
 
 def _delivered_answer(
-    job_id: JobId, ts: str, key: SessionKeyText, place: ConversationRef, message_id: MessageId
+    job_id: JobId, ts: str, key: SessionKeyText, conversation: ConversationRef, message_id: MessageId
 ) -> Iterator[Batch]:
     completed = JobCompleted(
         job_id=job_id, session_key=key, text=_ANSWER, excerpt=_ANSWER[:400], spent=Spent(1200, 300, 0, 0.01)
     )
     entry = answer_entry_id(job_id)
-    owed = DeliveryOwed(entry_id=entry, kind="answer", session_key=key, requester=place, job_id=job_id)
+    owed = DeliveryOwed(entry_id=entry, kind="answer", session_key=key, requester=conversation, job_id=job_id)
     reason = "the requester's own binding"
-    planned = DeliveryPlanned(entry_id=entry, destination=place, route="bound", reason=reason, pieces=(Piece(_ANSWER),))
+    planned = DeliveryPlanned(
+        entry_id=entry, destination=conversation, route="bound", reason=reason, pieces=(Piece(_ANSWER),)
+    )
     yield ts, (completed, owed)
     yield ts, (planned,)
     yield ts, (PieceDelivered(entry, 0, message_id),)

@@ -17,6 +17,7 @@ from fairlead.core.engine import EngineEvent, Invocation, TurnEnded
 from fairlead.core.ids import MessageId
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import user_key
+from fairlead.kit.files import make_private_directory
 from fairlead.runtimes.echo import EchoRuntime
 from fairlead.settings import load_settings
 
@@ -41,7 +42,7 @@ async def accepted_row(directory: Path) -> Row:
             for _ in range(2):
                 await append_durably(journal, numbers)
             floor.append(time.perf_counter() - began)
-    measured = await _invocations(directory / "house")
+    measured = await _invocations(directory / "daemon")
     name = "message in → runtime invoked"
     return at_most(
         name,
@@ -54,20 +55,22 @@ async def accepted_row(directory: Path) -> Row:
 
 
 async def _invocations(directory: Path) -> list[float]:
-    settings = load_settings().model_copy(
-        update={"state_dir": directory / "state", "log_dir": directory / "logs", "http": False, "projects": ()}
+    settings = load_settings().replace(
+        state_dir=directory / "state", log_dir=directory / "logs", http=False, projects=()
     )
     taken: list[float] = []
     async with run_daemon(settings) as daemon:
         daemon.runtimes["echo"].invoke = _Stopwatch().invoke  # pyright: ignore[reportAttributeAccessIssue]
-        await daemon.flow.ledger.record_durably(AddProject(DirectoryFacts(str(directory), str(directory))))
-        place = ConversationRef("bench", "fairlead", "local")
+        project = directory / "project"
+        make_private_directory(project)
+        await daemon.flow.ledger.record_durably(AddProject(DirectoryFacts(str(project), str(project))))
+        conversation = ConversationRef("bench", "fairlead", "local")
         key = user_key(agent_id="fairlead", user_id="local")
         for n in range(200):
             began = time.perf_counter()
             await daemon.flow.gate.submit(
                 Inbound(
-                    conversation=place,
+                    conversation=conversation,
                     session_key=key,
                     message_id=MessageId(f"m{n}"),
                     person="local",

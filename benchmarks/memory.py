@@ -30,7 +30,7 @@ gc.collect()
 """
 
 _LIBRARIES = f"""
-import asyncio, aiohttp.web, click, msgspec, pydantic_settings, structlog
+import asyncio, aiohttp.web, click, dotenv, msgspec, structlog
 {_RSS}
 """
 

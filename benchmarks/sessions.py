@@ -21,14 +21,14 @@ def state_with(sessions: int) -> State:
     state = State()
     _do(state, AddProject(DirectoryFacts("/srv/api", "/srv/api")))
     for n in range(sessions):
-        place = ConversationRef("bench", "fairlead", str(n))
+        conversation = ConversationRef("bench", "fairlead", str(n))
         key = thread_key(agent_id="fairlead", space_id="1", thread_id=str(n))
         for m in range(JOBS_EACH):
             _do(
                 state,
                 Submit(
                     Inbound(
-                        conversation=place,
+                        conversation=conversation,
                         session_key=key,
                         message_id=MessageId(f"{n}{m}"),
                         person="42",

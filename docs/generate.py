@@ -31,18 +31,18 @@ REFERENCE: Final = ROOT / "docs" / "reference.md"
 ENV_EXAMPLE: Final = ROOT / ".env.example"
 
 WHOSE: Final[dict[Kind, str]] = {
-    Kind.STRANGER: "somebody who is not allowed",
-    Kind.INPUT: "what was asked for cannot be",
-    Kind.STATE: "it can be, but not now or not here",
+    Kind.STRANGER: "the caller is not allowed",
+    Kind.INPUT: "the request is not valid",
+    Kind.STATE: "the request is valid, but not possible now or here",
     Kind.AGENT: "the agent, its process or its output",
-    Kind.CHANNEL: "the way to the person",
+    Kind.CHANNEL: "the connection to the person",
     Kind.INTERNAL: "Fairlead itself: disk, shutdown, a bug",
 }
 
 EXIT_CODES: Final[dict[int, str]] = {
-    0: "All went well. For `chat` with piped input: the job ended with success.",
-    cli.EXIT_FAILED: "It did not; the last line on standard error says why and what to do. Also a failed check.",
-    2: "The command line cannot be understood.",
+    0: "Success. For `chat` with piped input: the job succeeded.",
+    cli.EXIT_FAILED: "Failure; the last line on standard error says why and what to do. Also a failed check.",
+    2: "The command line is wrong.",
     cli.EXIT_LOCKED: "Another process holds the state directory (`E_STATE_LOCKED`).",
     cli.EXIT_CONFIG: "The settings are wrong (`E_CONFIG`) or the journal is broken (`E_JOURNAL_BROKEN`).",
 }
@@ -67,7 +67,7 @@ def setting_groups() -> dict[str, list[str]]:
     for line in inspect.getsource(settings.Settings).splitlines():
         if line.strip().startswith("# --- "):
             heading = line.strip().removeprefix("# --- ")
-        for name in re.findall(r'validation_alias=(?:_alias_names\()?"([A-Z_]+)"', line):
+        for name in re.findall(r'\bname="([A-Z_]+)"', line):
             groups.setdefault(heading, []).append(name)
     return groups
 
@@ -88,8 +88,9 @@ def settings_tables() -> str:
 def env_example() -> str:
     known = settings.setting_names()
     lines = [
-        "# Every setting of Fairlead with its default. Copy this file to .env; take away the # where you change one.",
-        "# The environment wins over .env. Keep .env to yourself (chmod 600): it may hold your bot's token.",
+        "# Every setting of Fairlead with its default. Copy this file to ~/.config/fairlead/.env, and take away the #",
+        "# where you change one. The environment wins over the file. Keep it to yourself (chmod 600): it may hold your",
+        "# bot's token.",
         "# Made by docs/generate.py.",
     ]
     for heading, names in setting_groups().items():
