@@ -86,6 +86,23 @@ async def test_several_lists_are_one_answer_and_the_last_choice_from_each_counts
     assert asked.components == []
 
 
+async def test_an_edit_that_is_slow_does_not_bring_the_lists_of_a_settled_question_back(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "/question Which colour? | red | blue || Which size? | small | large")
+    asked = await question_in(thread, said)
+    colour, size = (i for i in asked.custom_ids() if "|pick" in i)
+    slow = stage.discord.faults.next("PATCH", "/webhooks/*/messages/@original", fault := Fault.hang())
+    first = stage.owner.select(asked, colour, "1")
+    await stage.discord.wait_for(lambda: slow.struck, what="the edit after the first choice")
+    last = stage.owner.select(asked, size, "1")
+    await thread.wait_for_answer(lambda m: "the answer to Which size? is large" in m.content, after=said)
+    fault.release()
+    await first.reply()
+    await last.reply()
+    assert f"Answered by <@{stage.owner.id}>: blue; large" in asked.content
+    assert asked.components == []
+
+
 async def test_what_is_chosen_from_a_list_stays_marked_while_the_others_are_open(stage: Stage) -> None:
     thread = await stage.start_thread()
     said = stage.owner.say(thread, "/question Which colour? | red | blue || Which size? | small | large")

@@ -3,6 +3,7 @@ agent."""
 
 import asyncio
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import discord
 import msgspec
@@ -35,6 +36,14 @@ class _QuestionMessage(msgspec.Struct, frozen=True):
     lang: str
 
 
+class _ClicksOnQuestion:
+    """Clicks whose responses are being written, and the right to edit the message that they stand on."""
+
+    def __init__(self) -> None:
+        self.under_way = 0
+        self.drawing = asyncio.Lock()
+
+
 class ButtonClicks:
     def __init__(self, gate: Gate, view: View, rest: RestCalls, callers: Callers) -> None:
         self._gate = gate
@@ -42,6 +51,8 @@ class ButtonClicks:
         self._rest = rest
         self._callers = callers
         self._question_messages: dict[str, _QuestionMessage] = {}
+        # Each click holds its entry while it runs; nothing is left of it afterwards.
+        self._clicks: WeakValueDictionary[str, _ClicksOnQuestion] = WeakValueDictionary()
 
     def remember(self, question_id: str, *, channel_id: int, message_id: int, text: str, lang: str) -> None:
         self._question_messages[question_id] = _QuestionMessage(channel_id, message_id, text, lang)
@@ -81,32 +92,49 @@ class ButtonClicks:
     async def _respond(
         self, interaction: discord.Interaction[Any], question: QuestionView, response: RespondToQuestion, lang: str
     ) -> None:
-        # Taken out while the response is written: this click edits the message, so `close` must not edit it too.
-        shown = self._question_messages.pop(question.question_id, None)
-        # The response and its acknowledgement run at once: Discord does not wait for our disk, and of two choices from
-        # one list the later one must win.
-        outcome, acknowledged = await asyncio.gather(
-            self._gate.respond(response), acknowledge(interaction), return_exceptions=True
-        )
-        settled = self._view.question(question.question_id) or question
-        if shown is not None and (isinstance(outcome, BaseException) or settled.status == "open"):
-            self._question_messages[question.question_id] = shown
+        clicks = self._clicks.setdefault(question.question_id, _ClicksOnQuestion())
+        clicks.under_way += 1
+        try:
+            # The response and its acknowledgement run at once: Discord does not wait for our disk, and of two choices
+            # from one list the later one must win.
+            outcome, acknowledged = await asyncio.gather(
+                self._gate.respond(response), acknowledge(interaction), return_exceptions=True
+            )
+        finally:
+            clicks.under_way -= 1
+        if isinstance(outcome, BaseException) or isinstance(acknowledged, BaseException):
+            await self._close_if_settled(question)
         if isinstance(acknowledged, BaseException):
             raise acknowledged
         if isinstance(outcome, FairleadError):
             log_failure("click refused", outcome, question_id=question.question_id)
             if acknowledged:
+                settled = self._view.question(question.question_id) or question
                 await interaction.followup.send(_refusal_text(outcome, settled, lang), ephemeral=True)
         elif isinstance(outcome, BaseException):
             raise outcome
-        elif settled.status == "open":
-            view = question_buttons.build_buttons(settled, self._view.state_id, lang)
-            await redraw(self._rest, interaction, {"view": view}, is_acknowledged=acknowledged)
         else:
-            all_chosen = msgspec.structs.replace(response, chosen=settled.chosen)  # together with the earlier choices
-            outcome = outcome_line(lang, all_chosen, f"<@{interaction.user.id}>", settled)
-            edit = _response_edit(interaction, outcome, lang, was_gone=not question.job_is_live)
-            await redraw(self._rest, interaction, edit, is_acknowledged=acknowledged)
+            async with clicks.drawing:
+                edit = self._draw_response(interaction, question, response, lang)
+                await redraw(self._rest, interaction, edit, is_acknowledged=acknowledged)
+
+    def _draw_response(
+        self, interaction: discord.Interaction[Any], question: QuestionView, response: RespondToQuestion, lang: str
+    ) -> dict[str, Any]:
+        """What holds by now: of several clicks the last edit shows the last state."""
+        settled = self._view.question(question.question_id) or question
+        if settled.status == "open":
+            return {"view": question_buttons.build_buttons(settled, self._view.state_id, lang)}
+        self._question_messages.pop(question.question_id, None)
+        all_chosen = msgspec.structs.replace(response, chosen=settled.chosen)  # together with the earlier choices
+        outcome = outcome_line(lang, all_chosen, f"<@{interaction.user.id}>", settled)
+        return _response_edit(interaction, outcome, lang, was_gone=not question.job_is_live)
+
+    async def _close_if_settled(self, question: QuestionView) -> None:
+        """What `close` left to a click that then did not count."""
+        settled = self._view.question(question.question_id)
+        if settled is not None and settled.status != "open":
+            await self.close(settled)
 
     def _read_response(
         self, interaction: discord.Interaction[Any], question: QuestionView, verb: str, data: Any
@@ -137,7 +165,11 @@ class ButtonClicks:
         )
 
     async def close(self, question: QuestionView) -> None:
-        """For a question that was settled elsewhere, expired or is gone: remove the buttons and say why."""
+        """For a question that was settled elsewhere, expired or is gone: remove the buttons and say why. While a click
+        is under way, the message is left to it: two edits at once would fight over the words."""
+        clicks = self._clicks.get(question.question_id)
+        if clicks is not None and clicks.under_way:
+            return
         shown = self._question_messages.pop(question.question_id, None)
         if shown is None:
             return
