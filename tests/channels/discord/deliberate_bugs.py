@@ -32,6 +32,7 @@ async def nothing(*_given: Any, **_more: Any) -> None:
 @bug
 def serve_whoever_else_serves() -> None:
     OtherDaemons._compare = lambda self, rank: False  # type: ignore[method-assign,assignment]
+    run_what_the_bot_has_answered()  # else a daemon that is a moment later finds the answer of the other one
 
 
 @bug
