@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.kit.tasks import OwnedTasks, PausableTimeout, TaskOwner, run_to_end
+from fairlead.kit.tasks import OwnedTasks, PausableTimeout, TaskOwner, result_without_waiting, run_to_end
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -299,3 +299,33 @@ def test_pausing_when_the_time_is_already_up_changes_nothing():
                     await asyncio.sleep(1)
 
     run(story())
+
+
+def test_work_that_need_not_wait_gives_its_result_in_the_same_step():
+    async def add(one: int, two: int) -> int:
+        return one + two
+
+    async def work() -> int:
+        return await add(1, 2)
+
+    async def run_it() -> int | None:
+        return result_without_waiting(work())
+
+    assert run(run_it()) == 3
+
+
+def test_work_that_would_wait_is_closed_and_gives_nothing():
+    closed: list[bool] = []
+
+    async def work() -> int:
+        try:
+            await asyncio.sleep(1)
+        finally:
+            closed.append(True)
+        return 1
+
+    async def run_it() -> int | None:
+        return result_without_waiting(work())
+
+    assert run(run_it()) is None
+    assert closed == [True]

@@ -132,6 +132,17 @@ async def run_to_end(work: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:
     raise cancellation from fault
 
 
+def result_without_waiting(work: Coroutine[Any, Any, T]) -> T | None:
+    """The result of `work` if it comes to its end without waiting for anything; otherwise it is closed, and the caller
+    begins again where it can wait."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        return cast("T", end.value)
+    work.close()
+    return None
+
+
 class PausableTimeout:
     """`async with PausableTimeout(30) as timer:` raises TimeoutError after 30 s that were not paused.
 

@@ -5,28 +5,42 @@ files, and so does the end of the runtime. After a crash the sweep at the next s
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine
-from contextlib import AsyncExitStack, aclosing
-from typing import Any
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, aclosing, suppress
+from typing import Final
+
+import msgspec
 
 from fairlead.core.engine import EngineEvent
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.observe import log_failure
 from fairlead.runtimes.translator import is_end
 
+ANSWER_FIRST_SEC: Final = 0.1
+"""A clean-up looks through all processes of the machine. It begins so much later, unless somebody waits for it: the
+answer is written and sent before it, and most processes have left by then."""
+
+
+class _CleanUp(msgspec.Struct, frozen=True):
+    task: asyncio.Task[None]
+    somebody_waits: asyncio.Event
+
 
 class CleanUps:
     def __init__(self, runtime: str) -> None:
         self._runtime = runtime
         self._tasks = OwnedTasks(f"clean-up of {runtime}")
-        self._by_session: dict[str, asyncio.Task[None]] = {}
+        self._by_session: dict[str, _CleanUp] = {}
 
     async def until_done(self, session_key: str) -> None:
         """Returns when nothing is left of the session's earlier turns."""
-        while (task := self._by_session.get(session_key)) is not None:
-            await asyncio.wait({task})
+        while (clean_up := self._by_session.get(session_key)) is not None:
+            clean_up.somebody_waits.set()
+            await asyncio.wait({clean_up.task})
 
     async def join(self) -> None:
+        for clean_up in self._by_session.values():
+            clean_up.somebody_waits.set()
         await self._tasks.join()
 
     async def pass_on(
@@ -39,7 +53,7 @@ class CleanUps:
             async for event in events:
                 if is_end(event):
                     has_ended = True
-                    self._start(session_key, _finish(events, stack))
+                    self._start(session_key, events, stack)
                     yield event
                     return
                 yield event
@@ -47,19 +61,29 @@ class CleanUps:
             if not has_ended:
                 await _close(events, stack)
 
-    def _start(self, session_key: str, work: Coroutine[Any, Any, None]) -> None:
-        task = self._tasks.start(self._guard(session_key, work), name=session_key)
-        self._by_session[session_key] = task
+    def _start(self, session_key: str, events: AsyncGenerator[EngineEvent], stack: AsyncExitStack) -> None:
+        somebody_waits = asyncio.Event()
+        task = self._tasks.start(self._clean_up(session_key, events, stack, somebody_waits), name=session_key)
+        self._by_session[session_key] = started = _CleanUp(task, somebody_waits)
 
         def forget(_: object) -> None:
-            if self._by_session.get(session_key) is task:
+            if self._by_session.get(session_key) is started:
                 del self._by_session[session_key]
 
         task.add_done_callback(forget)
 
-    async def _guard(self, session_key: str, work: Coroutine[Any, Any, None]) -> None:
+    async def _clean_up(
+        self,
+        session_key: str,
+        events: AsyncGenerator[EngineEvent],
+        stack: AsyncExitStack,
+        somebody_waits: asyncio.Event,
+    ) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ANSWER_FIRST_SEC):
+                await somebody_waits.wait()
         try:
-            await work
+            await _finish(events, stack)
         except Exception as fault:  # the turn has ended well; what is left of its process is swept at the next start
             log_failure("a turn could not be cleaned up", fault, runtime=self._runtime, session_key=session_key)
 

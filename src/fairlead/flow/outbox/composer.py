@@ -60,6 +60,11 @@ class Composer:
         self._language_of = language_of
         self._redact = redact
 
+    def needs_disk(self, entry: OutboxEntry) -> bool:
+        """Whether `compose` reads a long answer."""
+        job = self._state.jobs.get(entry.job_id)
+        return entry.kind == "answer" and job is not None and bool(job.answer_blob)
+
     async def compose(
         self, entry: OutboxEntry, can: ChannelCapabilities, undelivered: Sequence[JobId] = ()
     ) -> tuple[Piece, ...]:

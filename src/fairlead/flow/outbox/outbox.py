@@ -8,6 +8,7 @@ While a channel is away its entries wait, and no attempt counts; when it says th
 import asyncio
 import contextlib
 import hashlib
+import itertools
 from collections.abc import Callable, Mapping
 from random import Random
 from typing import Final
@@ -25,7 +26,7 @@ from fairlead.flow.outbox.attempt_times import AttemptTimes
 from fairlead.flow.outbox.channel_reconnects import ChannelReconnects
 from fairlead.flow.outbox.composer import Composer
 from fairlead.kit.backoff import Backoff
-from fairlead.kit.tasks import TaskOwner
+from fairlead.kit.tasks import TaskOwner, result_without_waiting
 from fairlead.observe import log, log_failure
 from fairlead.ports import (
     Channel,
@@ -76,21 +77,26 @@ class Outbox:
         self._language_of = language_of
         self._send_loops: set[ConversationAddress] = set()
         self._has_all_send_loops = True
+        self._is_planning = False
         self._times = AttemptTimes()
 
     async def run(self) -> None:
         """For ever: plan each new entry, and keep a send loop for every conversation that has entries."""
         async with TaskOwner("delivery", on_crash=self._report_crash) as owner:
-            while True:
-                seen = self._ledger.state.seq
-                all_planned = await self._plan_all()
-                for address in self._addresses():
-                    if address not in self._send_loops:
-                        self._send_loops.add(address)
-                        owner.start(self._send_loop(address), name=address)
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(None if all_planned else AWAY_SECONDS):
-                        await self._until_something_is_new(seen)
+            with self._ledger.call_on_change(lambda: self._plan_new(owner)):
+                while True:
+                    seen = self._ledger.state.seq
+                    all_planned = await self._plan_all()
+                    for address in self._addresses():
+                        self._keep_send_loop(address, owner)
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(None if all_planned else AWAY_SECONDS):
+                            await self._until_something_is_new(seen)
+
+    def _keep_send_loop(self, address: ConversationAddress, owner: TaskOwner) -> None:
+        if address not in self._send_loops:
+            self._send_loops.add(address)
+            owner.start(self._send_loop(address), name=address)
 
     async def _until_something_is_new(self, seen: int) -> None:
         """Returns when an entry has no plan or a send loop crashed. Most changes make no entry: the check is cheap."""
@@ -104,6 +110,48 @@ class Outbox:
         log_failure("a send loop crashed; its entries stay", fault, conversation=name)
 
     # --- planning
+
+    def _plan_new(self, owner: TaskOwner) -> None:
+        """In the very step that makes an entry, so that its plan shares the sync of the fact that made it. An entry
+        whose text is on disk is left to `run`, and so is every later one: a conversation gets its answers in order."""
+        if self._is_planning:
+            return  # a plan, applied below, is a change of the state and calls this again
+        self._is_planning = True
+        try:
+            for entry in self._newest_unplanned():
+                if not self._plan_at_once(entry):
+                    return
+                if entry.plan is not None and entry.plan.pieces and entry.plan.destination is not None:
+                    self._keep_send_loop(entry.plan.destination.address, owner)
+        finally:
+            self._is_planning = False
+
+    def _newest_unplanned(self) -> list[OutboxEntry]:
+        """Oldest first. Entries before a planned one wait for their channel: `run` looks at them."""
+        unplanned = itertools.takewhile(lambda entry: entry.plan is None, reversed(self._state.outbox.values()))
+        return list(unplanned)[::-1]
+
+    def _plan_at_once(self, entry: OutboxEntry) -> bool:
+        """False if this is left to `run`."""
+        to = self._destination(entry)
+        channel = self._channels.get(to.conversation.channel) if to.conversation is not None else None
+        if channel is None or self._composer.needs_disk(entry):
+            return False
+        reports = self._list_undelivered(to)
+        can = channel.capabilities
+        try:
+            pieces = result_without_waiting(self._composer.compose(entry, can, reports)) if can.push else ()
+        except Exception:  # whatever it is, `run` meets it again and reports it
+            return False
+        if pieces is None:
+            return False
+        self._apply_plan(PlanDelivery(entry.entry_id, to, pieces, reports if pieces else ()))
+        return True
+
+    def _apply_plan(self, plan: PlanDelivery) -> None:
+        if plan.pieces:
+            self._times.begin(plan.entry_id)
+        self._ledger.apply_now(plan)
 
     async def _plan_all(self) -> bool:
         """False if an entry could not be planned because its text could not be read: planning is tried again."""
@@ -127,9 +175,8 @@ class Outbox:
         except Exception as fault:  # one answer that cannot be put into words must not hold up all others
             log_failure("delivery not planned; it is tried again", fault, entry_id=entry.entry_id)
             return False
-        if pieces:
-            self._times.begin(entry.entry_id)
-        await self._ledger.record_durably(PlanDelivery(entry.entry_id, to, pieces, reports if pieces else ()))
+        self._apply_plan(PlanDelivery(entry.entry_id, to, pieces, reports if pieces else ()))
+        await self._ledger.until_all_durable()
         return True
 
     def _list_undelivered(self, to: Destination) -> tuple[JobId, ...]:
