@@ -106,14 +106,22 @@ async def _time_trip(one: Bridge) -> Trip:
     said = one.discord.owner.say(dm, "hello")
     [session] = one.discord.gateway.connected()
     frame = session.seq
-    answer = await dm.wait_for_answer(lambda m: "done" in m.content, after=said, timeout=30)
+    answer = await dm.wait_for_answer(_says_done, after=said, timeout=30)
     posted = next(r.at for r in reversed(one.discord.calls("POST", "/channels/*/messages")) if _made(r, answer.id))
     await asyncio.sleep(PAUSE_SEC)
     return Trip(posted - session.line.wrote_at[frame], posted - one.agent.moments()[before].said_it)
 
 
+def _says_done(message: Any) -> bool:
+    return "done" in message.content
+
+
+def _says_words(message: Any) -> bool:
+    return "word" in message.content
+
+
 def _made(record: Any, message_id: int) -> bool:
-    return isinstance(record.answer, dict) and str(record.answer.get("id")) == str(message_id)
+    return f"'id': '{message_id}'" in str(record.answer)
 
 
 async def _append_once(journal: Any, numbers: Iterator[int]) -> float:
@@ -170,7 +178,7 @@ async def _time_burst(one: Bridge) -> list[float]:
 
     async def answer(person: Any) -> float:
         said = person.say(person.dm, f"work={WORK_SEC}")
-        await person.dm.wait_for_answer(lambda m: "done" in m.content, after=said, timeout=60)
+        await person.dm.wait_for_answer(_says_done, after=said, timeout=60)
         return time.perf_counter() - began
 
     return list(await asyncio.gather(*map(answer, one.people)))
@@ -224,7 +232,7 @@ async def _talk(person: Any, messages: int, chance: random.Random) -> None:
     """One message after another, each when the one before is answered."""
     for _ in range(messages):
         said = person.say(person.dm, f"size={chance.choice(_SIZES)}")
-        await person.dm.wait_for_answer(lambda m: "word" in m.content, after=said, timeout=120)
+        await person.dm.wait_for_answer(_says_words, after=said, timeout=120)
 
 
 # --- at rest, and at the start

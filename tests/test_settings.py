@@ -7,6 +7,7 @@ import pytest
 
 from fairlead.core.limits import Limits
 from fairlead.errors import Code, FairleadError
+from fairlead.kit.capacity import LEAST, MOST
 from fairlead.settings import Settings, load_settings, setting_names
 from fairlead.settings_checks import LEAST_HEARTBEAT_TIMEOUT_SEC
 from fairlead.settings_values import rules_of
@@ -50,13 +51,24 @@ def test_nothing_needs_to_be_set(tmp_path: Path):
     assert settings.limits(("echo",)) == Limits(
         own_variables=("DISCORD_", "FAIRLEAD_"),
         max_queue_per_session=20,
-        global_max_running=2,
+        global_max_running=settings.global_max_running,
         max_result_excerpt_chars=400,
         question_timeout_sec=600,
     )
+    assert LEAST <= settings.global_max_running <= MOST
     assert (settings.cli_timeout_sec, settings.drain_sec) == (900, 30)
     assert (settings.snapshot_every_events, settings.snapshot_every_seconds) == (50, 5)
     assert settings.http_host == "127.0.0.1"
+
+
+@pytest.mark.req("A17")
+def test_the_pool_has_a_process_for_every_job_that_may_run_unless_somebody_wants_a_smaller_one(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setenv("FAIRLEAD_GLOBAL_MAX_RUNNING", "20")
+    assert load_settings().pool_size() == 20
+    monkeypatch.setenv("FAIRLEAD_MULTI_TURN_MAX_PROCESSES", "3")
+    assert load_settings().pool_size() == 3
 
 
 def test_the_environment_wins_over_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

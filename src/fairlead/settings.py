@@ -11,6 +11,7 @@ from fairlead.core.attention import LONG_TURN_SEC, Ping, PingRule
 from fairlead.core.identity import Identities, link_identities
 from fairlead.core.limits import Limits
 from fairlead.errors import Code, error
+from fairlead.kit.capacity import read_machine_size
 from fairlead.settings_checks import (
     IDENTITY_DEFAULTS,
     LEAST_HEARTBEAT_TIMEOUT_SEC,
@@ -122,10 +123,12 @@ class Settings:
         description="The maximum number of queued messages per session.",
     )
     global_max_running: int = setting(
-        _DEFAULT_LIMITS.global_max_running,
+        default_factory=lambda: read_machine_size().agents_that_fit(),
         at_least=1,
         name="FAIRLEAD_GLOBAL_MAX_RUNNING",
-        description="The maximum number of jobs that run at the same time, over all sessions.",
+        description="The maximum number of jobs that run at the same time, over all sessions. "
+        "If not set, the number depends on the cores and the free memory at the start; `fairlead doctor` says which.",
+        shown_default="",
     )
     cli_timeout_sec: float = setting(
         900, above=0, name="FAIRLEAD_CLI_TIMEOUT_SEC", description="Timeout of one turn, in seconds."
@@ -271,7 +274,8 @@ class Settings:
         at_least=1,
         name="FAIRLEAD_MULTI_TURN_MAX_PROCESSES",
         description="The maximum number of processes of long-lived agents (Claude, ACP agents). "
-        "If more are needed, the one that was idle for longest is ended.",
+        "If more are needed, the one that was idle for longest is ended. If not set, one for every job that may run.",
+        shown_default="",
     )
     session_scanning: bool = setting(
         False,
@@ -439,6 +443,12 @@ class Settings:
     def person_with(self, discord_id: str) -> str:
         """The person with this Discord id, after FAIRLEAD_IDENTITIES; settings name people by Discord id."""
         return self.people().person_of(IDENTITY_DEFAULTS.numeric_channel, discord_id) if discord_id else ""
+
+    def pool_size(self) -> int:
+        """A pool smaller than what may run makes jobs wait for each other's processes, so somebody must ask for it."""
+        if "multi_turn_max_processes" in self.given:
+            return self.multi_turn_max_processes
+        return max(self.multi_turn_max_processes, self.global_max_running)
 
     def limits(self, runtimes: tuple[str, ...]) -> Limits:
         return Limits(

@@ -55,7 +55,7 @@ async def test_03_three_messages_in_a_row_are_answered_in_their_order(tmp_path: 
 
 @pytest.mark.req("A5")
 async def test_04_two_threads_of_one_project_run_at_once_within_the_global_limit(tmp_path: Path) -> None:
-    async with a_stage(tmp_path) as stage:
+    async with a_stage(tmp_path, FAIRLEAD_GLOBAL_MAX_RUNNING="2") as stage:
         threads = [await stage.start_thread() for _ in range(3)]
         for thread in threads:
             stage.owner.say(thread, "/hang")

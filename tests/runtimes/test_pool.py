@@ -77,6 +77,38 @@ def test_the_longest_unused_idle_process_makes_room_and_a_busy_one_never_does():
     run_virtually(story())
 
 
+def test_sessions_that_need_room_at_the_same_time_do_not_wait_for_each_other():
+    async def story() -> None:
+        pool = Pool(most=3, idle_sec=IDLE_SEC)
+        for session in ("a", "b", "c"):
+            await pool.serve(session)
+        began = asyncio.get_running_loop().time()
+        taken = await asyncio.gather(*(pool.serve(session, rests=False) for session in ("d", "e", "f", "g")))
+        assert asyncio.get_running_loop().time() - began == 1, "three processes end at once, not one after another"
+        assert [process is not None for process in taken] == [True, True, True, False], "there is room for three"
+        assert len(pool) == 3
+
+    run_virtually(story())
+
+
+def test_a_session_whose_process_makes_room_waits_for_its_end_before_it_gets_another():
+    async def story() -> None:
+        pool = Pool(most=2, idle_sec=IDLE_SEC)
+        old = await pool.serve("a")
+        await pool.serve("b", rests=False)
+        assert old is not None
+
+        async def come_back() -> None:
+            await asyncio.sleep(0.5)
+            assert not old.is_dead
+            await pool.serve("a")
+            assert old.is_dead, "two processes of one session would write the same files"
+
+        await asyncio.gather(pool.serve("c"), come_back())
+
+    run_virtually(story())
+
+
 def test_an_idle_process_ends_when_its_time_is_up_and_background_work_gives_it_more():
     async def story() -> None:
         pool = Pool(most=2, idle_sec=IDLE_SEC)

@@ -17,6 +17,7 @@ from fairlead.cli.settings_report import strange_settings
 from fairlead.core.agents import ConfiguredAgent
 from fairlead.errors import FairleadError
 from fairlead.kit.addresses import leaves_loopback
+from fairlead.kit.capacity import AGENT_MIB, read_machine_size
 from fairlead.kit.confinement import Confinement, confine_children
 from fairlead.kit.files import REAL_DISK
 from fairlead.observe import JobLogDirectory, Redactor, silence_logging
@@ -44,6 +45,7 @@ def command() -> None:
     for sentence in strange_settings():
         tell(f"{'settings':<10} WARN {sentence}")
     results = [_check_state(settings), _check_projects(settings), asyncio.run(_check_agents(settings))]
+    _tell("limits", _describe_limits(settings), ok=True)
     results.append(_check_separation(settings))
     results.append(_check_channels(settings))
     sys.exit(0 if all(results) else 1)
@@ -87,6 +89,13 @@ def _check_projects(settings: Settings) -> bool:
     for problem in problems:
         _tell("projects", f"{problem} Create it, or correct PROJECTS or FAIRLEAD_PROJECT_ROOT.", ok=False)
     return not problems and _tell("projects", f"{len(named)} in the settings; all directories exist.", ok=True)
+
+
+def _describe_limits(settings: Settings) -> str:
+    jobs = f"At most {settings.global_max_running} jobs run at once, with {settings.pool_size()} long-lived agents"
+    if "global_max_running" in settings.given:
+        return f"{jobs}, as FAIRLEAD_GLOBAL_MAX_RUNNING says."
+    return f"{jobs}: {read_machine_size()}, about {AGENT_MIB} MiB per agent. FAIRLEAD_GLOBAL_MAX_RUNNING changes it."
 
 
 async def _check_agents(settings: Settings) -> bool:

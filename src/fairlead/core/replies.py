@@ -79,7 +79,8 @@ class LastJob(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class StatusReport(Reply, frozen=True, kw_only=True):
-    """`session_key` is the session's own, as everywhere; `resume_key` is by which its agent finds its memory."""
+    """`session_key` is the session's own, as everywhere; `resume_key` is by which its agent finds its memory.
+    `all_running` counts the jobs of all sessions, of which `most_running` may run at once."""
 
     session_id: str
     session_key: str
@@ -99,6 +100,8 @@ class StatusReport(Reply, frozen=True, kw_only=True):
         msgspec.Meta(description="The same as `session_key`.", extra_json_schema={"deprecated": True}),
     ] = ""
     running_since: str = ""
+    all_running: int = 0
+    most_running: int = 0
 
 
 class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

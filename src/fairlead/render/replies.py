@@ -85,6 +85,8 @@ def _status(report: r.StatusReport, lang: str, when: When) -> RenderedReply:
         f"resume_ready: {'yes' if report.resume_ready else 'no'}",
         f"retry_hint: {retry}",
     ]
+    if report.most_running:
+        rows.append(f"jobs: {report.all_running} running, at most {report.most_running} at once")
     if report.cost_usd:
         rows.append(f"cost: ${report.cost_usd:.2f}")
     if not report.can_ask:

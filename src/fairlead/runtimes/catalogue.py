@@ -46,9 +46,7 @@ class Catalogue:
         self._settings = settings
         self._job_logs = job_logs
         self._agents: dict[str, AcpAgent] = {}
-        self._pool = ProcessPool(
-            most=settings.multi_turn_max_processes, idle_sec=settings.multi_turn_idle_timeout_ms / 1000
-        )
+        self._pool = ProcessPool(most=settings.pool_size(), idle_sec=settings.multi_turn_idle_timeout_ms / 1000)
 
     def follow(self, configured: Mapping[str, ConfiguredAgent]) -> list[Runtime]:
         """Make the runtimes fit the configured agents. Returns those that are no longer in use, for the caller to
@@ -137,7 +135,7 @@ def _make_claude(parts: RuntimeParts) -> Runtime:
         multi_turn=settings.multi_turn,
         hang_timeout_sec=settings.multi_turn_hang_timeout_ms / 1000,
         idle_timeout_sec=settings.multi_turn_idle_timeout_ms / 1000,
-        max_processes=settings.multi_turn_max_processes,
+        max_processes=settings.pool_size(),
         session_scanning=settings.session_scanning,
         extra_environment=settings.runtime_environment,
     )

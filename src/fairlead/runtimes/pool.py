@@ -7,6 +7,7 @@ import asyncio
 import itertools
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar, cast
+from weakref import WeakValueDictionary
 
 from fairlead.kit.tasks import OwnedTasks
 
@@ -46,8 +47,10 @@ class ProcessPool:
         # In the order of their last use: the first was not needed for the longest time.
         self._processes: dict[PoolKey, PooledProcess] = {}
         self._timers: dict[PoolKey, asyncio.TimerHandle] = {}
+        self._coming = 0
         self._ending = OwnedTasks("pool")
-        self._one_at_a_time = asyncio.Lock()
+        self._ending_by_key: dict[PoolKey, asyncio.Task[None]] = {}
+        self._locks: WeakValueDictionary[PoolKey, asyncio.Lock] = WeakValueDictionary()
         self._shares = itertools.count(1)
 
     def number_share(self) -> int:
@@ -63,18 +66,42 @@ class ProcessPool:
     async def take(
         self, key: PoolKey, *, fits: Callable[[PooledProcess], bool], start: Callable[[OnRest], PooledProcess]
     ) -> PooledProcess | None:
-        async with self._one_at_a_time:
+        """A session waits for the end of its own earlier process, and of the one that makes room for it; no session
+        waits for what others wait for."""
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            await self._until_ended(key)
             process = self._processes.pop(key, None)
             self._stop_timer(key)
-            if process is not None and (process.is_dead or not fits(process)):
-                await process.end()
-                process = None
-            if process is None:
-                if not await self._make_room():
-                    return None
-                process = self._start(key, start)
-            self._processes[key] = process
-        return process
+            if process is None or process.is_dead or not fits(process):
+                process = await self._replace(key, process, start)
+            if process is not None:
+                self._processes[key] = process
+            return process
+
+    async def _replace(
+        self, key: PoolKey, unfit: PooledProcess | None, start: Callable[[OnRest], PooledProcess]
+    ) -> PooledProcess | None:
+        self._coming += 1
+        try:
+            if unfit is not None:
+                await self._end(key, unfit)
+            elif not await self._make_room():
+                return None
+            return self._start(key, start)
+        finally:
+            self._coming -= 1
+
+    async def _end(self, key: PoolKey, process: PooledProcess) -> None:
+        self._ending_by_key[key] = ending = self._ending.start(process.end(), name=key[1])
+        ending.add_done_callback(lambda _: self._ending_by_key.pop(key, None))
+        await asyncio.wait({ending})
+        ending.result()
+
+    async def _until_ended(self, key: PoolKey) -> None:
+        """A process of this session may still be making room for another session: two must not write the same files."""
+        ending = self._ending_by_key.get(key)
+        if ending is not None:
+            await asyncio.wait({ending})
 
     def rename(self, key: PoolKey, new_key: PoolKey) -> None:
         process = self._processes.get(key)
@@ -105,13 +132,14 @@ class ProcessPool:
         return next((key for key, one in self._processes.items() if one is process), first_key)
 
     async def _make_room(self) -> bool:
-        if len(self._processes) < self._most:
+        """For one that is already counted as coming. False if all are busy."""
+        if len(self._processes) + self._coming <= self._most:
             return True
         for key, process in self._processes.items():
             if process.is_idle:
                 self._stop_timer(key)
                 del self._processes[key]
-                await process.end()
+                await self._end(key, process)
                 return True
         return False
 

@@ -10,7 +10,7 @@ from fairlead.testing.clock import run_virtually
 
 def test_never_more_calls_a_second_than_the_pace_and_the_urgent_ones_first() -> None:
     async def story() -> None:
-        rate_limit, made = RateLimit(10, 5), []
+        rate_limit, made = RateLimit(10, 5, answers_at_once=5), []
         loop = asyncio.get_running_loop()
 
         async def call(urgency: Urgency) -> None:
@@ -30,9 +30,48 @@ def test_never_more_calls_a_second_than_the_pace_and_the_urgent_ones_first() -> 
     run_virtually(story())
 
 
+def test_ten_answers_that_are_ready_leave_together_also_behind_calls_that_only_show_something() -> None:
+    async def story() -> None:
+        rate_limit, left = RateLimit(38), []
+        loop = asyncio.get_running_loop()
+
+        async def call(urgency: Urgency) -> None:
+            await rate_limit.acquire(urgency)
+            left.append((loop.time(), urgency))
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(30):
+                group.create_task(call(Urgency.MARK))
+            for _ in range(10):
+                group.create_task(call(Urgency.ANSWER))
+        answers = [at for at, urgency in left if urgency is Urgency.ANSWER]
+        assert answers[5] - left[0][0] == 0, "four marks had left before them, so six answers leave at once"
+        assert answers[-1] - left[0][0] == pytest.approx(4 / 38), "and the others go before every mark that waits"
+
+    run_virtually(story())
+
+
+@pytest.mark.parametrize("urgencies", [[Urgency.ANSWER] * 200, [Urgency.STATUS, Urgency.ANSWER, Urgency.ANSWER] * 60])
+def test_no_second_sees_more_calls_than_discord_allows(urgencies: list[Urgency]) -> None:
+    async def story() -> None:
+        rate_limit, left = RateLimit(38), []
+        loop = asyncio.get_running_loop()
+
+        async def call(urgency: Urgency) -> None:
+            await rate_limit.acquire(urgency)
+            left.append(loop.time())
+
+        async with asyncio.TaskGroup() as group:
+            for urgency in urgencies:
+                group.create_task(call(urgency))
+        assert max(sum(begin <= at < begin + 1 for at in left) for begin in left) <= 48
+
+    run_virtually(story())
+
+
 def test_who_gives_up_waiting_uses_no_turn_up() -> None:
     async def story() -> None:
-        rate_limit = RateLimit(1, 1)
+        rate_limit = RateLimit(1, 1, answers_at_once=1)
         await rate_limit.acquire(Urgency.ANSWER)
         impatient = asyncio.ensure_future(rate_limit.acquire(Urgency.ANSWER))
         await asyncio.sleep(0)

@@ -38,6 +38,7 @@ async def test_status_tells_every_field():
             retry_job_id=None,
             can_ask=True,
             cost_usd=0.5,
+            most_running=2,
         )
         failed = await flow.answered("/fail E_AGENT_ERROR")
         status = await flow.command(ask.Status())

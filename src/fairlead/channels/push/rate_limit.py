@@ -10,6 +10,7 @@ AGENT_FIRST_SEC: Final = 0.03
 """Calls that only show that work has begun wait so long: the agent's process is to start before them."""
 
 AT_ONCE: Final = 4
+ANSWERS_AT_ONCE: Final = 10
 _TINY: Final = 1e-6
 
 
@@ -25,13 +26,17 @@ class Urgency(IntEnum):
 
 
 class RateLimit:
-    """Calls are spread evenly over the second; only a few (`at_once`) may leave together. The network delays calls
-    unevenly, so a large burst could reach the service together with the calls that left after it, and one of the
-    service's windows would then count both."""
+    """Calls are spread evenly over the second; only a few (`at_once`) may leave together, and more of them only if they
+    are answers (`answers_at_once`), which people wait for. The network delays calls unevenly, so a large burst could
+    reach the service together with the calls that left after it, and one of the service's windows would then count
+    both: a second sees at most `calls_per_second` + `answers_at_once` calls."""
 
-    def __init__(self, calls_per_second: int, at_once: int = AT_ONCE) -> None:
+    def __init__(
+        self, calls_per_second: int, at_once: int = AT_ONCE, *, answers_at_once: int = ANSWERS_AT_ONCE
+    ) -> None:
         self._gap = 1.0 / calls_per_second
         self._slack = self._gap * (at_once - 1)
+        self._answer_slack = self._gap * (max(answers_at_once, at_once) - 1)
         self._due = 0.0
         self._waiting: list[tuple[Urgency, int, asyncio.Future[None]]] = []
         self._numbers = count()
@@ -46,14 +51,16 @@ class RateLimit:
 
     def _let_in(self) -> None:
         loop = asyncio.get_running_loop()
-        while self._waiting and self._due - self._slack <= loop.time() + _TINY:
+        while self._waiting and self._next_due() <= loop.time() + _TINY:
             _, _, admission = heapq.heappop(self._waiting)
             if not admission.done():  # a caller that gave up waiting uses nothing up
                 admission.set_result(None)
                 self._due = max(self._due, loop.time()) + self._gap
-        if self._waiting and self._timer is None:
-            self._timer = loop.call_at(self._due - self._slack, self._tick)
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = loop.call_at(self._next_due(), self._let_in) if self._waiting else None
 
-    def _tick(self) -> None:
-        self._timer = None
-        self._let_in()
+    def _next_due(self) -> float:
+        """When the most urgent of the waiting calls may leave: no other may leave sooner."""
+        is_answer = self._waiting[0][0] is Urgency.ANSWER
+        return self._due - (self._answer_slack if is_answer else self._slack)

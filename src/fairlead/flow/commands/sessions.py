@@ -45,7 +45,10 @@ class SessionCommands:
         session = self._parts.managed_session(caller)
         runtime = self._parts.runtimes.get(session.runtime)
         return reports.status_report(
-            self._parts.state, session, can_ask=runtime is not None and runtime.capabilities.permissions
+            self._parts.state,
+            session,
+            can_ask=runtime is not None and runtime.capabilities.permissions,
+            most_running=self._parts.ledger.limits.global_max_running,
         )
 
     async def tool(self, request: ask.Tool, caller: Caller) -> ToolSet:

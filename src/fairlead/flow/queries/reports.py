@@ -23,7 +23,7 @@ def session_of_caller(state: State, caller: Caller, now: str) -> Session | None:
     return max(active, key=lambda s: s.last_activity_at, default=None)
 
 
-def status_report(state: State, session: Session, *, can_ask: bool) -> StatusReport:
+def status_report(state: State, session: Session, *, can_ask: bool, most_running: int) -> StatusReport:
     project = state.projects.get(session.project)
     resume_key = session.resume_keys.get(resume_slot(session.runtime, project.path if project is not None else ""))
     last = state.jobs.get(session.last_job_id or JobId(""))
@@ -43,6 +43,8 @@ def status_report(state: State, session: Session, *, can_ask: bool) -> StatusRep
         can_ask=can_ask,
         cost_usd=session.cost_usd,
         running_since=_running_since(state, session),
+        all_running=len(state.running),
+        most_running=most_running,
     )
 
 

@@ -15,8 +15,8 @@ from fairlead.ports import ChannelAway, DeliveryForbidden, DeliveryImpossible, D
 
 T = TypeVar("T")
 
-CALLS_PER_SECOND: Final = 40
-"""Discord allows 50; the rest is room for the calls that discord.py makes by itself."""
+CALLS_PER_SECOND: Final = 38
+"""Discord allows 50; the rest is room for a burst of answers, and for the calls that discord.py makes by itself."""
 
 CALL_LIMIT_SEC: Final = 30.0
 RATE_LIMIT_WAIT_SEC: Final = 5.0
