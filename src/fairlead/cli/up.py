@@ -31,6 +31,10 @@ MAKES_WAY = "Another Fairlead runs here, for chats. This one replaces it when it
 CHECKS_BEFORE_CHAT_SEC = 1.0
 """How long the chat waits for the agents' self-checks before it takes the screen; channels are served meanwhile."""
 
+THREAD_SWITCH_SEC = 0.0005
+"""How long a background thread (the journal's index, a look through the process table) may keep the interpreter while
+the event loop has something to do. Python's own 5 ms is as long as the whole way of a message."""
+
 _STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -40,6 +44,7 @@ _STOPPING = (signal.SIGTERM, signal.SIGINT)
 @click.option("--while-needed", type=int, hidden=True, help="Internal: run for chats only; the pipe to report to.")
 def command(*, no_chat: bool, example: bool, while_needed: int | None) -> None:
     """Start Fairlead with every channel that is turned on, until it is stopped."""
+    sys.setswitchinterval(THREAD_SWITCH_SEC)
     hide_process()  # an agent of the same user finds neither keys nor open files of this process
     if while_needed is not None:
         sys.exit(asyncio.run(serve_while_needed(load_settings(), while_needed)))
