@@ -42,6 +42,9 @@ class RuntimeCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     gets_ready: bool = False
     """A turn's stream begins with Ready, and until then the runtime changes nothing that anybody could see: so the turn
     may ask for Ready while its start is still being written to disk."""
+    hand_over: Literal["start", "ready", "told"] = "start"
+    """From when on an agent may have the prompt of a turn: from its start, from Ready, or from HandingOver. After a
+    crash before that, the job is run again by itself."""
 
 
 class JobLog(Protocol):

@@ -42,6 +42,8 @@ def event_about(kind: type[e.JournalEvent], job_id: str, session_key: str) -> e.
             deadline=LATER,
         ),
         e.JobContinued: lambda: e.JobContinued(job_id),
+        e.JobHandedOver: lambda: e.JobHandedOver(job_id),
+        e.JobRequeued: lambda: e.JobRequeued(job_id, session_key),
         e.JobTriedAgain: lambda: e.JobTriedAgain(job_id, "E_AGENT_ERROR", "overloaded"),
         e.JobCompleted: lambda: e.JobCompleted(job_id=job_id, session_key=session_key, text="done"),
         e.JobFailed: lambda: e.JobFailed(

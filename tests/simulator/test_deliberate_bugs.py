@@ -18,7 +18,7 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide import decide, delivery, job_ends, scheduling
 from fairlead.core.decide.decision import Decision
 from fairlead.core.engine import TurnEnded
-from fairlead.core.events import DeliveryOwed, JobStarted
+from fairlead.core.events import DeliveryOwed, JobMarkedUnknownAfterCrash, JobRequeued, JobStarted
 from fairlead.core.fold import apply
 from fairlead.core.ids import MessageId
 from fairlead.core.message_ids import OfRetry, parse_message_id
@@ -74,6 +74,46 @@ def caught_by(words: str, *, actors: ActorMaker = everybody) -> Callable[[Bug], 
         return bug
 
     return register
+
+
+# --- the hand-over to the agent ---------------------------------------------------------------------------------------
+
+
+@caught_by("times")
+def hand_the_prompt_over_and_write_it_down_afterwards(patch):
+    async def hand_over_if(self, moment):
+        await self._ledger.until_durable(self._started_seq)
+        asyncio.get_running_loop().call_later(1, self._ledger.apply_now, scheduling.HandOver(self.job.job_id))
+
+    patch.setattr(Turn, "_hand_over_if", hand_over_if)
+
+
+@caught_by("is called unknown, and its agent never had the prompt")
+def call_every_interrupted_job_unknown(patch):
+    def mark(state, command, now, limits):
+        events = []
+        for event in right(state, command, now, limits).events:
+            if isinstance(event, JobRequeued):
+                unknown = JobMarkedUnknownAfterCrash(event.job_id, event.session_key)
+                events += [unknown, job_ends.answer_delivery(state.jobs[event.job_id])]
+            else:
+                events.append(event)
+        return Decision(tuple(events))
+
+    right = deciding._DECIDERS[job_ends.MarkInterrupted]
+    patch.setitem(deciding._DECIDERS, job_ends.MarkInterrupted, mark)
+
+
+@caught_by("times")
+def run_every_interrupted_job_again(patch):
+    def mark(state, command, now, limits):
+        again = tuple(JobRequeued(job_id, state.jobs[job_id].session_key) for job_id in state.running)
+        decided = right(state, command, now, limits).events
+        rest = tuple(event for event in decided if event.job_id in state.waiting)
+        return Decision((*again, *rest))
+
+    right = deciding._DECIDERS[job_ends.MarkInterrupted]
+    patch.setitem(deciding._DECIDERS, job_ends.MarkInterrupted, mark)
 
 
 # --- the store -----------------------------------------------------------------------------------------------------

@@ -20,6 +20,10 @@ class Ready(_Engine, frozen=True):
     """The turn is prepared and has not begun: asking the stream for the next event begins it."""
 
 
+class HandingOver(_Engine, frozen=True):
+    """The agent is there and has no prompt yet: asking the stream for the next event gives it the prompt."""
+
+
 class TextDelta(_Engine, frozen=True):
     """The next words of the answer."""
 
@@ -219,6 +223,7 @@ class TurnFailed(_Engine, frozen=True):
 
 EngineEvent: TypeAlias = (
     Ready
+    | HandingOver
     | TextDelta
     | ThinkingDelta
     | ToolStarted

@@ -269,7 +269,8 @@ class JobWithdrawn(_Fact, frozen=True):
 
 
 class JobStarted(_Fact, frozen=True, kw_only=True):
-    """From here on the tool, the project and the generation of this job are fixed."""
+    """From here on the tool, the project and the generation of this job are fixed. With `awaits_hand_over`, the agent
+    has no prompt before JobHandedOver; without it, as in all lines of earlier versions, it may have it from here on."""
 
     job_id: JobId
     session_key: SessionKeyText
@@ -278,6 +279,21 @@ class JobStarted(_Fact, frozen=True, kw_only=True):
     project_path: str
     generation: int = 0
     resume_key: ResumeKey = ResumeKey("")
+    awaits_hand_over: bool = False
+
+
+class JobHandedOver(_Fact, frozen=True):
+    """The prompt goes to the agent now. Durable before its first byte leaves."""
+
+    job_id: JobId
+
+
+class JobRequeued(_Fact, frozen=True):
+    """Fairlead stopped after the start of this job and before its agent had the prompt: it waits at the head of its
+    queue again."""
+
+    job_id: JobId
+    session_key: SessionKeyText
 
 
 class JobProgress(_Fact, frozen=True):
@@ -532,6 +548,8 @@ JournalEvent: TypeAlias = (
     | JobWithdrawn
     | JobStarted
     | JobProgress
+    | JobHandedOver
+    | JobRequeued
     | JobTriedAgain
     | JobContinued
     | JobCompleted

@@ -34,6 +34,8 @@ TRANSITIONS: Final = (
     Move("waiting", "waiting", "f", e.QuestionAsked),
     Move("waiting", "running", "g", e.JobContinued),
     Move("running", "running", "h", e.JobTriedAgain),
+    Move("running", "running", "n", e.JobHandedOver),
+    Move("running", "queued", "o", e.JobRequeued),
     Move("running", "success", "i", e.JobCompleted),
     Move("waiting", "success", "i", e.JobCompleted),
     Move("running", "failed", "j", e.JobFailed),

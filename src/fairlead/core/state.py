@@ -116,7 +116,8 @@ class Session:
 
 class Job(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     """One prompt and everything that comes of it. Its texts are dropped when its answer is delivered. `ended_number`
-    numbers its end among all ends; `given_up` says that its answer could not be delivered."""
+    numbers its end among all ends; `given_up` says that its answer could not be delivered. A running job that
+    `awaits_hand_over` has its slot, and its agent has not been given the prompt."""
 
     job_id: JobId
     session_key: SessionKeyText
@@ -128,6 +129,7 @@ class Job(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     prompt: str
     enqueued_at: str
     prompt_blob: BlobName = BlobName("")
+    awaits_hand_over: bool = False
     attachments: tuple[Attachment, ...] = ()
     attempt: int = 1
     retry_of: JobId = JobId("")

@@ -22,6 +22,10 @@ def describe_event(event: e.JournalEvent) -> str:
         case e.JobStarted():
             how = "resuming its conversation" if event.resume_key else "with a new conversation"
             return f"{event.runtime} started in {event.project} ({event.project_path}), {how}"
+        case e.JobHandedOver():
+            return "the agent was given the prompt"
+        case e.JobRequeued():
+            return "Fairlead stopped before the agent had the prompt; the job is first in its queue again"
         case e.JobTriedAgain():
             return f"tried a second time after {event.error_code}: {_short(event.reason)}"
         case e.JobCompleted():

@@ -51,7 +51,7 @@ class PerTurnRuntime:
     def __init__(self, adapter: Adapter, job_logs: JobLogs) -> None:
         self._adapter = adapter
         self._capabilities = msgspec.structs.replace(
-            adapter.capabilities, interrupt=True, second_attempt=True, gets_ready=True
+            adapter.capabilities, interrupt=True, second_attempt=True, gets_ready=True, hand_over="ready"
         )
         self._job_logs = job_logs
         self._running: dict[str, CliTurn] = {}

@@ -38,6 +38,7 @@ def judge(world: World) -> None:
     _every_message_has_one_outcome(world, facts)
     _every_job_ends_once_and_owes(world, facts)
     _starts_are_first_in_first_out(world, facts)
+    _hand_overs_are_written_down(world, facts)
     _deliveries_are_once_and_in_order(world, facts)
     judge_patience(world, facts)
     judge_repeats(world, facts)
@@ -177,6 +178,25 @@ def _starts_are_first_in_first_out(world: World, facts: list[lines.JournalLine])
     for invoked in world.agents.invoked:
         if invoked.job_id not in started:
             world.accuse(f"{invoked.job_id} ran, and the journal does not know that it began")
+
+
+def _hand_overs_are_written_down(world: World, facts: list[lines.JournalLine]) -> None:
+    """A prompt that reached its agent was called handed over before; one that was not is never called unknown."""
+    kinds = (e.JobStarted, e.JobHandedOver, e.JobMarkedUnknownAfterCrash)
+    awaited: dict[str, bool] = {}
+    for payload in (fact.payload for fact in facts if isinstance(fact.payload, kinds)):
+        match payload:
+            case e.JobStarted():
+                awaited[payload.job_id] = payload.awaits_hand_over
+            case e.JobHandedOver():
+                awaited[payload.job_id] = False
+            case e.JobMarkedUnknownAfterCrash() if awaited.get(payload.job_id):
+                world.accuse(f"{payload.job_id} is called unknown, and its agent never had the prompt")
+            case _:
+                pass
+    for invoked in world.agents.invoked:
+        if awaited.get(invoked.job_id):
+            world.accuse(f"{invoked.job_id} ran, and the journal does not know that it was handed over")
 
 
 def _deliveries_are_once_and_in_order(world: World, facts: list[lines.JournalLine]) -> None:

@@ -15,6 +15,7 @@ from fairlead.core.engine import (
     AgentInitiated,
     AgentInstruction,
     EngineEvent,
+    HandingOver,
     Invocation,
     PermissionRequested,
     PlanProposed,
@@ -98,12 +99,22 @@ class AgentLog:
 
 
 class ScriptedRuntime:
-    """ports.Runtime. Without a `script` it plays what the prompt says."""
+    """ports.Runtime. Without a `script` it plays what the prompt says. With `starts_in`, an agent takes so many seconds
+    to start, and only then gets its prompt."""
 
-    def __init__(self, log: AgentLog, *, name: str = "echo", script: Script | None = None, life: int = 0) -> None:
+    def __init__(
+        self,
+        log: AgentLog,
+        *,
+        name: str = "echo",
+        script: Script | None = None,
+        life: int = 0,
+        starts_in: Callable[[], float] | None = None,
+    ) -> None:
         self._log = log
         self._script = script
         self._life = life
+        self._starts_in = starts_in
         self._player = EchoRuntime()
         self._job_of: dict[str, str] = {}
         self._is_unplugged = False
@@ -115,7 +126,9 @@ class ScriptedRuntime:
 
     @property
     def capabilities(self) -> RuntimeCapabilities:
-        return self._player.capabilities
+        if self._starts_in is None:
+            return self._player.capabilities
+        return msgspec.structs.replace(self._player.capabilities, hand_over="told")
 
     def unplug(self) -> None:
         """From now on nothing that happens here is written down."""
@@ -131,6 +144,9 @@ class ScriptedRuntime:
             life=self._life,
             began=asyncio.get_running_loop().time(),
         )
+        if self._starts_in is not None:
+            await asyncio.sleep(self._starts_in())
+            yield HandingOver()
         if self._is_unplugged:
             return
         self._log.begin(invoked)

@@ -49,6 +49,7 @@ Command: TypeAlias = (
     | messages.RetryJob
     | scheduling.StartNext
     | scheduling.BeginAgentTurn
+    | scheduling.HandOver
     | scheduling.LearnResumeKey
     | scheduling.ForgetResumeKey
     | scheduling.ReportProgress
@@ -101,6 +102,7 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     messages.RetryJob: messages.retry_job,
     scheduling.StartNext: scheduling.start_next,
     scheduling.BeginAgentTurn: scheduling.begin_agent_turn,
+    scheduling.HandOver: scheduling.hand_over,
     scheduling.LearnResumeKey: scheduling.learn_resume_key,
     scheduling.ForgetResumeKey: scheduling.forget_resume_key,
     scheduling.ReportProgress: scheduling.report_progress,

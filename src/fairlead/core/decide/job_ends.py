@@ -12,6 +12,7 @@ from fairlead.core.events import (
     JobCompleted,
     JobFailed,
     JobMarkedUnknownAfterCrash,
+    JobRequeued,
     JobTriedAgain,
     JobWithdrawn,
     JournalEvent,
@@ -67,7 +68,8 @@ class EndJob(msgspec.Struct, frozen=True):
 
 
 class MarkInterrupted(msgspec.Struct, frozen=True):
-    """Recovery at start: nobody knows what the agent had done by then, so Fairlead runs no such job again by itself."""
+    """Recovery at start. What an agent that had its prompt has done by then, nobody knows: Fairlead runs no such job
+    again by itself. A job whose agent had no prompt goes back to the head of its queue."""
 
 
 class TryAgain(msgspec.Struct, frozen=True):
@@ -150,7 +152,10 @@ def mark_interrupted(state: State, _command: MarkInterrupted, _now: str, _limits
     events: list[JournalEvent] = []
     for job_id in (*state.running, *state.waiting):
         job = state.jobs[job_id]
-        events += (JobMarkedUnknownAfterCrash(job_id, job.session_key), answer_delivery(job))
+        if job.awaits_hand_over:
+            events.append(JobRequeued(job_id, job.session_key))
+        else:
+            events += (JobMarkedUnknownAfterCrash(job_id, job.session_key), answer_delivery(job))
     return Decision(tuple(events))
 
 

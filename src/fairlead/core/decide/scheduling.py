@@ -6,7 +6,15 @@ from fairlead.core import message_ids
 from fairlead.core.decide.decision import NOTHING, Decision, refuse
 from fairlead.core.decide.messages import new_job_id
 from fairlead.core.decide.projects import runtime_to_keep
-from fairlead.core.events import JobContinued, JobEnqueued, JobProgress, JobStarted, ResumeKeyForgotten, ResumeKeyLearnt
+from fairlead.core.events import (
+    JobContinued,
+    JobEnqueued,
+    JobHandedOver,
+    JobProgress,
+    JobStarted,
+    ResumeKeyForgotten,
+    ResumeKeyLearnt,
+)
 from fairlead.core.ids import JobId, ResumeKey, SessionKeyText
 from fairlead.core.limits import Limits
 from fairlead.core.state import Job, Session, State, resume_slot
@@ -14,9 +22,11 @@ from fairlead.errors import Code
 
 
 class StartNext(msgspec.Struct, frozen=True):
-    """Give the next free slot to the job whose turn it is; `held` jobs may not start yet."""
+    """Give the next free slot to the job whose turn it is; `held` jobs may not start yet. The agents of the runtimes in
+    `told_of_hand_over` get their prompt later than the start, by HandOver."""
 
     held: frozenset[JobId] = frozenset()
+    told_of_hand_over: frozenset[str] = frozenset()
 
 
 class BeginAgentTurn(msgspec.Struct, frozen=True):
@@ -27,6 +37,12 @@ class BeginAgentTurn(msgspec.Struct, frozen=True):
     generation: int
     turn_id: str
     runtime: str = ""
+
+
+class HandOver(msgspec.Struct, frozen=True):
+    """The agent of this job is given its prompt as soon as this is durable."""
+
+    job_id: JobId
 
 
 class LearnResumeKey(msgspec.Struct, frozen=True):
@@ -55,7 +71,10 @@ def start_next(state: State, command: StartNext, _now: str, limits: Limits) -> D
     if session is None:
         return NOTHING
     job_id = session.queue[0]
-    return Decision((_start_event(state, session, job_id),), job_id=job_id)
+    started = _start_event(state, session, job_id)
+    if started.runtime in command.told_of_hand_over:
+        started = msgspec.structs.replace(started, awaits_hand_over=True)
+    return Decision((started,), job_id=job_id)
 
 
 def has_open_question(state: State, job_id: JobId) -> bool:
@@ -112,6 +131,13 @@ def begin_agent_turn(state: State, command: BeginAgentTurn, now: str, _limits: L
         cause="agent",
     )
     return Decision((enqueued, _start_event(state, session, job_id, command.runtime)), job_id=job_id)
+
+
+def hand_over(state: State, command: HandOver, _now: str, _limits: Limits) -> Decision:
+    job = state.jobs.get(command.job_id)
+    if job is None or job.state != "running" or not job.awaits_hand_over:
+        return NOTHING
+    return Decision((JobHandedOver(command.job_id),), job_id=command.job_id)
 
 
 def learn_resume_key(state: State, command: LearnResumeKey, _now: str, _limits: Limits) -> Decision:

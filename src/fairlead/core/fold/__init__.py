@@ -120,6 +120,8 @@ _RULES: Final[dict[type[e.JournalEvent], _Rule]] = {
     e.JobWithdrawn: jobs.job_withdrawn,
     e.JobStarted: jobs.job_started,
     e.JobProgress: sessions.change_nothing,
+    e.JobHandedOver: jobs.job_handed_over,
+    e.JobRequeued: jobs.job_requeued,
     e.JobTriedAgain: jobs.job_tried_again,
     e.JobContinued: jobs.job_continued,
     e.JobCompleted: jobs.job_completed,

@@ -3,7 +3,7 @@
 from typing import Final
 
 from fairlead.core import events as e
-from fairlead.core.ids import ConversationAddress
+from fairlead.core.ids import ConversationAddress, ResumeKey
 from fairlead.core.job_states import JobState, states_before
 from fairlead.core.message_outcomes import Refused, Skipped, encode_outcome
 from fairlead.core.state import Job, Session, State, resume_slot
@@ -12,6 +12,8 @@ _AMENDABLE: Final = states_before(e.JobAmended)
 _WITHDRAWABLE: Final = states_before(e.JobWithdrawn)
 _STARTABLE: Final = states_before(e.JobStarted)
 _TRYABLE_AGAIN: Final = states_before(e.JobTriedAgain)
+_HANDABLE_OVER: Final = states_before(e.JobHandedOver)
+_REQUEUABLE: Final = states_before(e.JobRequeued)
 _CONTINUABLE: Final = states_before(e.JobContinued)
 _COMPLETABLE: Final = states_before(e.JobCompleted)
 _FAILABLE: Final = states_before(e.JobFailed)
@@ -127,7 +129,30 @@ def job_started(state: State, ts: str, event: e.JobStarted) -> None:
         job.generation = event.generation
     if event.resume_key:
         job.resume_key = event.resume_key
+    if event.awaits_hand_over:
+        job.awaits_hand_over = True
     state.running.append(job_id)
+
+
+def job_handed_over(state: State, _ts: str, event: e.JobHandedOver) -> None:
+    job = state.jobs.get(event.job_id)
+    if job is not None and job.state in _HANDABLE_OVER:
+        job.awaits_hand_over = False
+
+
+def job_requeued(state: State, _ts: str, event: e.JobRequeued) -> None:
+    job = state.jobs.get(event.job_id)
+    if job is None or job.state not in _REQUEUABLE:
+        return
+    session = state.sessions[job.session_key]
+    state.running.remove(job.job_id)
+    session.running_job_id = None
+    session.queue.insert(0, job.job_id)
+    state.ready[session.session_key] = 0
+    job.state = "queued"
+    job.started_at = None
+    job.resume_key = ResumeKey("")
+    job.awaits_hand_over = False
 
 
 def job_tried_again(state: State, _ts: str, event: e.JobTriedAgain) -> None:

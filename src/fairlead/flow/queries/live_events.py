@@ -135,7 +135,7 @@ class LiveEvents:
 
     def _describe(self, event: e.JournalEvent) -> Iterator[LiveEvent]:
         match event:
-            case e.JobEnqueued():
+            case e.JobEnqueued() | e.JobRequeued():
                 yield from self._show_move(event.job_id, "queued")
             case e.JobStarted() | e.JobContinued():
                 yield from self._show_move(event.job_id, "running")

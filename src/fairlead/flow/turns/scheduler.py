@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fairlead.core.decide.job_ends import Cancelled, Failure
-from fairlead.core.decide.scheduling import StartNext
+from fairlead.core.decide.scheduling import HandOver, StartNext
 from fairlead.core.events import JobStarted
 from fairlead.core.ids import JobId, SessionKeyText
 from fairlead.core.state import Job
@@ -59,7 +59,7 @@ class Scheduler:
             return  # a start, applied below, is a change of the state and calls this again
         self._looking = True
         try:
-            while self._may_start and (decision := self._ledger.apply_now(StartNext(self._held_jobs()))).events:
+            while self._may_start and (decision := self._ledger.apply_now(self._next_start())).events:
                 if isinstance(decision.events[0], JobStarted):
                     self._begin(decision.job_id, owner)
         finally:
@@ -70,6 +70,10 @@ class Scheduler:
         """A quick look, because it is asked at every change of the state, and most changes let no job start."""
         state = self._ledger.state
         return not self._closed and bool(state.ready or state.waiting)
+
+    def _next_start(self) -> StartNext:
+        tell = (name for name, runtime in self._runtimes.items() if runtime.capabilities.hand_over != "start")
+        return StartNext(self._held_jobs(), frozenset(tell))
 
     def _held_jobs(self) -> frozenset[JobId]:
         sessions = self._ledger.state.sessions
@@ -89,7 +93,11 @@ class Scheduler:
 
     def _begin(self, job_id: JobId, owner: TaskOwner) -> None:
         job = self._ledger.state.jobs[job_id]
-        turn = self._make_turn(job, self._runtime_of(job))
+        runtime = self._runtime_of(job)
+        if job.awaits_hand_over and runtime.describe(job.session_key).state == "Active":
+            # The agent waits for its prompt already, so the start and the hand-over share one sync.
+            self._ledger.apply_now(HandOver(job_id))
+        turn = self._make_turn(job, runtime)
         owner.start(self.watch_over(turn), name=job_id)
 
     def _runtime_of(self, job: Job) -> Runtime:

@@ -6,13 +6,13 @@ However the agent behaves, a turn ends in exactly one outcome, and nothing of it
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from typing import Final, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, cast
 
 import msgspec
 
 from fairlead.core import engine
 from fairlead.core.decide.job_ends import Cancelled, Completed, EndJob, Failure, Outcome, TryAgain
-from fairlead.core.decide.scheduling import ForgetResumeKey, LearnResumeKey, ReportProgress
+from fairlead.core.decide.scheduling import ForgetResumeKey, HandOver, LearnResumeKey, ReportProgress
 from fairlead.core.engine import EngineEvent, Invocation
 from fairlead.core.ids import ResumeKey
 from fairlead.core.state import Job, resume_slot
@@ -120,7 +120,7 @@ class Turn:
 
     async def _listen(self, invocation: Invocation, owner: TaskOwner) -> None:
         if not self._runtime.capabilities.gets_ready:
-            await self._until_start_is_durable()
+            await self._hand_over_if("start")
         stream = cast("AsyncGenerator[EngineEvent]", self._open_stream(invocation))
         async with contextlib.aclosing(stream):
             async for event in stream:
@@ -174,15 +174,23 @@ class Turn:
 
     # --- what the agent says ---------------------------------------------------------------------------------------
 
-    async def _until_start_is_durable(self) -> None:
-        """The agent does nothing before its start is on disk: a crash would leave work that no fact tells of."""
-        await self._ledger.until_durable(self._started_seq)
+    async def _hand_over_if(self, moment: Literal["start", "ready", "told"]) -> None:
+        """The agent does nothing before its start is on disk: a crash would leave work that no fact tells of. And it
+        has no prompt before that is on disk: after a crash the job would run twice."""
+        is_now = self._runtime.capabilities.hand_over == moment
+        if is_now and self._ledger.apply_now(HandOver(self.job.job_id)).events:
+            await self._ledger.until_all_durable()
+        else:
+            await self._ledger.until_durable(self._started_seq)
 
     async def _handle(self, event: EngineEvent, owner: TaskOwner) -> None:
         results = self._results
         match event:
             case engine.Ready():
-                await self._until_start_is_durable()
+                await self._hand_over_if("ready")
+                return
+            case engine.HandingOver():
+                await self._hand_over_if("told")
                 return
             case engine.TurnEnded() | engine.TurnFailed():
                 results.ended = event

@@ -10,6 +10,7 @@ from fairlead.core.engine import (
     AgentInstruction,
     Diagnostic,
     EngineEvent,
+    HandingOver,
     Interrupt,
     Noticed,
     Response,
@@ -190,6 +191,7 @@ class AcpProcess:
                 blocks = await turn.make_blocks(self._session.prompt_capabilities)
                 for notice in blocks.notices:
                     yield Noticed(notice)
+                yield HandingOver()
                 prompting = await self._send_prompt(blocks.blocks)
                 while (event := await self._next_event()) is not None:
                     yield event

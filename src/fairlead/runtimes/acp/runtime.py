@@ -56,6 +56,7 @@ CAPABILITIES: Final = RuntimeCapabilities(
     commands=True,
     bounded_turns=False,
     gets_ready=True,
+    hand_over="told",
 )
 
 

@@ -12,6 +12,7 @@ from fairlead.core.engine import (
     INTERRUPTED,
     AgentInstruction,
     EngineEvent,
+    HandingOver,
     Interrupt,
     Response,
     SetMode,
@@ -130,6 +131,13 @@ class ClaudeProcess:
         has_ended = False
         try:
             self.protocol.begin(prompt.uuid, prompt.allowed)
+            await self._until_started()
+            yield HandingOver()
+            if self._is_interrupted:  # before the agent had anything to do
+                has_ended = True
+                self._rest()
+                yield TurnEnded("", INTERRUPTED)
+                return
             await self._write_or_lose(wire.user_line(prompt.content, prompt.uuid))
             self._last_line_at = asyncio.get_running_loop().time()
             while not has_ended:
@@ -268,14 +276,18 @@ class ClaudeProcess:
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
-    async def _write_or_lose(self, line: bytes) -> None:
+    async def _until_started(self) -> OwnedProcess:
         await self._started.wait()
         if self._lost is not None or self._process is None:
             raise self._lost or ProcessLost(TurnFailed(Code.E_INTERNAL, "The process never started."))
+        return self._process
+
+    async def _write_or_lose(self, line: bytes) -> None:
+        process = await self._until_started()
         try:
             if not self.protocol.info.models:
-                await self._process.write(wire.request_line(INITIALIZE, {"subtype": "initialize", "hooks": None}))
-            await self._process.write(line)
+                await process.write(wire.request_line(INITIALIZE, {"subtype": "initialize", "hooks": None}))
+            await process.write(line)
         except StdinStuck as fault:
             raise ProcessLost(TurnFailed(Code.E_RUNTIME_HUNG, f"The agent does not read its input: {fault}")) from fault
         except StdinClosed:

@@ -16,9 +16,11 @@ from fairlead.core.engine import (
     AgentInstruction,
     Diagnostic,
     EngineEvent,
+    HandingOver,
     Interrupt,
     Invocation,
     ModelsOffered,
+    Ready,
     Response,
     SetMode,
     TurnEnded,
@@ -115,6 +117,7 @@ class ClaudeRuntime:
             second_attempt=True,
             steering=is_two_way,
             forks=True,
+            hand_over="told",
         )
 
     # --- a turn: the plan, then which process, then its events ------------------------------------------------------
@@ -177,6 +180,8 @@ class ClaudeRuntime:
     def _note(self, event: EngineEvent, plan: Plan, attempt: Attempt) -> EngineEvent:
         """Every event of a turn passes here, so it compares types: `isinstance` would take longer."""
         kind = type(event)
+        if kind is Ready:  # of a process that gets its prompt as an argument
+            return HandingOver()
         if kind is ModelsOffered or kind is TurnEnded:
             self._planner.unconfirmed_ids.discard(plan.session.key)
         return _make_final(event) if attempt.is_last else event
