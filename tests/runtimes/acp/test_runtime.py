@@ -37,7 +37,7 @@ from fairlead.runtimes.acp.runtime import AcpRuntime
 from fairlead.runtimes.claude.command_line import ClaudeSettings
 from fairlead.runtimes.claude.runtime import ClaudeRuntime
 from fairlead.runtimes.pool import ProcessPool
-from tests.runtimes.acp.harness import AcpStage, Talk, until
+from tests.runtimes.acp.harness import AcpStage, Talk, allow, choose, deny, until
 from tests.support.replaying_cli import write_shim as write_claude
 from tests.support.runtime_contract import closing, invocation, only, run
 
@@ -485,6 +485,45 @@ async def test_a_mode_that_the_agent_does_not_have_is_refused(stage: AcpStage):
         with pytest.raises(FairleadError, match="'warp' is not among default, acceptEdits, plan") as refusal:
             await runtime.instruct("s", SetMode("warp", str(stage.root / "workspace")))
         assert refusal.value.code is Code.E_MODE_UNAVAILABLE
+        assert await talk.answer("which mode?") == "mode=default"
+
+
+@pytest.mark.parametrize("settings", ["", "modes"])
+async def test_a_mode_that_the_agent_refuses_fails_no_later_turn(tmp_path: Path, settings: str):
+    """Of an agent that tells no modes, or refuses one that it has told, nobody knows before."""
+    stage = AcpStage(tmp_path, settings=settings, on={"session/set_mode": "error -32603 not as root"})
+    async with closing(stage.runtime()) as runtime:
+        talk = Talk(stage, runtime)
+        await talk.answer("hello")
+        with pytest.raises(FairleadError) as refusal:
+            await runtime.instruct("s", SetMode("plan", str(tmp_path / "workspace")))
+        assert refusal.value.code is Code.E_MODE_UNAVAILABLE
+        assert await talk.answer("hello") == "You said: hello"
+
+
+async def test_a_mode_for_an_agent_that_turns_out_to_have_none_is_told_and_the_turn_goes_on(tmp_path: Path):
+    stage = AcpStage(tmp_path, settings="")
+    async with closing(stage.runtime()) as runtime:
+        talk = Talk(stage, runtime)
+        await runtime.instruct("s", SetMode("plan", str(tmp_path / "workspace")))
+        events = await talk.say("hello")
+        assert Noticed("The agent has no mode 'plan'; it is in its own.") in events
+        assert events[-1] == TurnEnded("You said: hello")
+
+
+@pytest.mark.parametrize("options", ["claude", "two-once"])
+async def test_a_session_leaves_the_plan_mode_when_its_plan_is_approved(tmp_path: Path, options: str):
+    stage = AcpStage(tmp_path, like="claude")
+    asking = f"ask: [{options}] switch_mode The plan"
+    async with closing(stage.runtime()) as runtime:
+        talk = Talk(stage, runtime)
+        await talk.answer("hello")
+        await runtime.instruct("s", SetMode("plan", str(tmp_path / "workspace")))
+
+        await talk.say(asking, deny)
+        assert await talk.answer("which mode?") == "mode=plan"
+        approve = allow if options == "claude" else choose("Yes, this once")
+        await talk.say(f"{asking}\nmode: default", approve)
         assert await talk.answer("which mode?") == "mode=default"
 
 

@@ -38,6 +38,7 @@ class Asks:
         self.can_be_heard = False
         """Whether anybody would see a question now: not between two turns, nor once a turn is being cancelled."""
         self.has_refused = False
+        self.has_approved_plan = False
 
     @property
     def are_open(self) -> bool:
@@ -47,7 +48,7 @@ class Asks:
         """`allowed` are all the standing rules of the session: one that a person took back is no longer among them."""
         self._tier = tier
         self._allowed = set(allowed)
-        self.has_refused = False
+        self.has_refused = self.has_approved_plan = False
         self.can_be_heard = True
 
     # --- the agent asks --------------------------------------------------------------------------------------------
@@ -64,7 +65,9 @@ class Asks:
         if response is None:
             return CANCELLED
         outcome = request.respond(response)
-        self.has_refused = self.has_refused or _is_refusal(outcome, asked.options)
+        is_refusal = _is_refusal(outcome, asked.options)
+        self.has_refused = self.has_refused or is_refusal
+        self.has_approved_plan = self.has_approved_plan or (request.is_plan and not is_refusal)
         return outcome
 
     async def ask_form(self, params: Any) -> dict[str, Any]:

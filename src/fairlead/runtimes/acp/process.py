@@ -31,7 +31,7 @@ from fairlead.runtimes.acp.own_turns import OwnTurns
 from fairlead.runtimes.acp.program import CANCEL_GRACE, STOP_GRACE, AgentProgram
 from fairlead.runtimes.acp.quirks import quirks_of
 from fairlead.runtimes.acp.session import AgentSession
-from fairlead.runtimes.acp.translate import SessionFacts
+from fairlead.runtimes.acp.translate import SessionFacts, without_mode_message
 from fairlead.runtimes.acp.turn_ends import AgentGone, AgentRefused
 from fairlead.runtimes.acp.turn_events import SilentTooLong, TurnEvents
 
@@ -101,6 +101,11 @@ class AcpProcess:
     @property
     def session_id(self) -> str:
         return self._session.session_id
+
+    @property
+    def has_approved_plan(self) -> bool:
+        """Whether a person has approved a plan in the last turn."""
+        return self._asks.has_approved_plan
 
     @property
     def state(self) -> AgentState:
@@ -313,6 +318,8 @@ class AcpProcess:
         if session_id and self.session_id and session_id != self.session_id:
             self.hear_oddity(f"The agent sent an update of another session, {session_id}.")
             return
+        if self._session.quirks.mode_message:
+            update = without_mode_message(update, self._session.quirks.mode_message)
         if not self._is_prompting:
             self._own_turns.hear(update)
             return

@@ -139,7 +139,7 @@ class AgentSession:
         if model and model != facts.model:
             events += await self.set_model(connection, model)
         if mode and mode != facts.mode:
-            if facts.modes and mode not in facts.modes:
+            if mode not in facts.modes:
                 return [*events, Noticed(f"The agent has no mode {mode!r}; it is in {facts.mode or 'its own'}.")]
             events += await self.set_mode(connection, mode)
         return events
