@@ -176,6 +176,17 @@ async def test_every_agent_command_over_http(tmp_path: Path):
         assert (status, added["enabled_tools"]) == (200, ["goose", "echo"])
 
 
+async def test_a_model_that_the_agent_refuses_is_not_chosen(tmp_path: Path):
+    """Of an agent that tells no models, nobody knows before."""
+    agent = ScriptedAgent(tmp_path, "goose", settings="")
+    configure(tmp_path / "state", agent)
+    async with run_daemon_in(tmp_path) as daemon:
+        await daemon.say("alice", "hello", tool="goose")
+        status, refused = await daemon.post("/v1/agent/model", {"userId": "alice", "model": "gpt-99"})
+        assert (status, refused["error"]["code"]) == (400, "E_MODEL_UNAVAILABLE")
+        assert (await daemon.say("alice", "hello"))[1]["answer"] == "You said: hello"
+
+
 async def test_status_says_what_an_agent_cannot_do_and_which_one_here_can(tmp_path: Path):
     plain, able = ScriptedAgent(tmp_path, "plain", capabilities="load,steering"), ScriptedAgent(tmp_path, "able")
     configure(tmp_path / "state", plain, able)

@@ -478,6 +478,14 @@ async def test_a_model_that_the_agent_does_not_have_fails_the_turn_and_leaves_th
     assert len(stage.noted("start")) == 1
 
 
+async def test_a_model_for_an_agent_that_offers_none_is_told_and_the_turn_goes_on(tmp_path: Path):
+    stage = AcpStage(tmp_path, settings="")
+    async with closing(stage.runtime()) as runtime:
+        events = await Talk(stage, runtime).say("hello", model="gpt-99")
+        assert Noticed("The agent offers no choice of models, so it does not use 'gpt-99'.") in events
+        assert events[-1] == TurnEnded("You said: hello")
+
+
 async def test_a_mode_that_the_agent_does_not_have_is_refused(stage: AcpStage):
     async with closing(stage.runtime()) as runtime:
         talk = Talk(stage, runtime)

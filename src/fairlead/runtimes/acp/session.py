@@ -133,11 +133,13 @@ class AgentSession:
     # --- model and mode --------------------------------------------------------------------------------------------
 
     async def choose(self, connection: "AcpConnection", model: str, mode: str) -> list[EngineEvent]:
-        """Raises E_MODEL_UNAVAILABLE; a mode that the agent does not have is told to the person instead."""
+        """Raises E_MODEL_UNAVAILABLE, because another model may cost more. A mode that the agent does not have is told
+        to the person instead, and so is a model for an agent that has only its own: no other choice would help."""
         facts = self.translator.facts
         events: list[EngineEvent] = []
         if model and model != facts.model:
-            events += await self.set_model(connection, model)
+            own = Noticed(f"The agent offers no choice of models, so it does not use {model!r}.")
+            events += await self.set_model(connection, model) if facts.models else [own]
         if mode and mode != facts.mode:
             if mode not in facts.modes:
                 return [*events, Noticed(f"The agent has no mode {mode!r}; it is in {facts.mode or 'its own'}.")]
