@@ -157,7 +157,8 @@ class AgentProgram:
             ) as process:
                 self._process = process
                 self._started.set()
-                await self._converse(module, process, alone)
+                if not self.is_ended_by_us:  # whoever ended it meanwhile may have been cancelled, and wait no longer
+                    await self._converse(module, process, alone)
 
     async def _wait_for_start(self, pause: float, alone: AsyncExitStack) -> bool:
         """False if the program was ended before it was started."""
