@@ -189,7 +189,7 @@ async def test_the_arguments_of_the_project_stand_behind_the_command(stage: AcpS
 # --- before the first prompt -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.req("B6")
+@pytest.mark.req("B7")
 async def test_a_prepared_agent_serves_the_first_prompt_and_remembers_it(stage: AcpStage):
     async with closing(stage.runtime()) as runtime:
         await runtime.prepare(ticket_for(stage))
@@ -206,7 +206,7 @@ async def test_a_prepared_agent_serves_the_first_prompt_and_remembers_it(stage: 
     assert len(stage.noted("request", "session/new")) == 1
 
 
-@pytest.mark.req("B6")
+@pytest.mark.req("B7")
 @pytest.mark.parametrize(
     ("switches", "code", "words"),
     [
@@ -228,7 +228,7 @@ async def test_an_agent_that_cannot_be_prepared_leaves_nothing_running(
         assert runtime.describe("ticket").state == "Closed"
 
 
-@pytest.mark.req("B6")
+@pytest.mark.req("B7")
 async def test_a_prepared_agent_that_nobody_wants_is_stopped(stage: AcpStage):
     async with closing(stage.runtime()) as runtime:
         await runtime.prepare(ticket_for(stage))
@@ -250,7 +250,7 @@ async def test_where_all_are_busy_an_agent_is_tried_and_starts_again_with_the_fi
         assert (await working)[-1] == TurnEnded("done")
 
 
-@pytest.mark.req("B6")
+@pytest.mark.req("B7")
 async def test_a_prepared_agent_is_closed_when_nobody_prompts_it(stage: AcpStage):
     async with closing(stage.runtime(idle_timeout_sec=0.05)) as runtime:
         await runtime.prepare(ticket_for(stage))
@@ -262,6 +262,7 @@ async def test_a_prepared_agent_is_closed_when_nobody_prompts_it(stage: AcpStage
 # --- states, stop and kill -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.req("B7")
 async def test_the_states_of_an_agent(stage: AcpStage):
     starting, prompting = stage.fifo("starting"), stage.fifo("prompting")
     stage.write(initialize=f"hold {starting}")
