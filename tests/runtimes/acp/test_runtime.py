@@ -32,7 +32,7 @@ from fairlead.core.engine import (
 )
 from fairlead.errors import Code, FairleadError
 from fairlead.ports import AgentPreparation, RuntimeHealth
-from fairlead.runtimes.acp import session
+from fairlead.runtimes.acp import prompt_blocks, session
 from fairlead.runtimes.acp.runtime import AcpRuntime
 from fairlead.runtimes.claude.command_line import ClaudeSettings
 from fairlead.runtimes.claude.runtime import ClaudeRuntime
@@ -153,6 +153,50 @@ async def test_a_picture_goes_into_the_prompt_where_the_agent_sees_pictures_and_
     assert len(listed) == 2
     assert all(line.startswith(start) for line, start in zip(listed, shown, strict=True)), listed
     assert listed[1].endswith("/words.txt")
+
+
+@pytest.mark.req("E8")
+@pytest.mark.parametrize(
+    ("capabilities", "data", "is_embedded"),
+    [
+        ("embedded", "wörter\n".encode(), True),
+        ("embedded", b"x" * prompt_blocks.MOST_TEXT, True),
+        ("embedded", b"x" * (prompt_blocks.MOST_TEXT + 1), False),
+        ("embedded", b"\x89\xff", False),
+        ("embedded", b"\0", False),
+        ("embedded", b"", False),
+        ("image", b"words", False),
+    ],
+)
+async def test_a_text_goes_into_the_prompt_where_the_agent_takes_texts_and_else_as_a_link(
+    tmp_path: Path, capabilities: str, data: bytes, is_embedded: bool
+):
+    stage = AcpStage(tmp_path, capabilities=capabilities)
+    path = tmp_path / "words.txt"
+    path.write_bytes(data)
+    words = InputFile(path=str(path), name="words.txt")
+    async with closing(stage.runtime()) as runtime:
+        await Talk(stage, runtime).answer("hello", files=(words,))
+    [_, block] = stage.noted("request", "session/prompt")[0]["params"]["prompt"]
+    embedded = {"uri": path.as_uri(), "mimeType": "text/plain", "text": data.decode(errors="replace")}
+    link = {"type": "resource_link", "uri": path.as_uri(), "name": "words.txt"}
+    assert block == ({"type": "resource", "resource": embedded} if is_embedded else link)
+
+
+async def test_all_texts_of_a_message_share_the_room_in_its_prompt_and_a_link_to_elsewhere_is_not_followed(
+    stage: AcpStage,
+):
+    secret, planted = stage.root / "secret.txt", stage.root / "planted.txt"
+    secret.write_text("not for the agent")
+    planted.symlink_to(secret)
+    long, short = stage.root / "long.txt", stage.root / "short.txt"
+    long.write_text("x" * (prompt_blocks.MOST_TEXT - 1))
+    short.write_text("yy")
+    files = tuple(InputFile(path=str(path), name=path.name) for path in (planted, long, short))
+    async with closing(stage.runtime()) as runtime:
+        await Talk(stage, runtime).answer("hello", files=files)
+    blocks = stage.noted("request", "session/prompt")[0]["params"]["prompt"]
+    assert [block["type"] for block in blocks] == ["text", "resource_link", "resource", "resource_link"]
 
 
 async def test_a_picture_that_is_gone_is_told_and_left_out(stage: AcpStage):
