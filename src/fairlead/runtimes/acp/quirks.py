@@ -59,6 +59,8 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 PLAIN: Final = Quirks()
+PLAN_MODE: Final = "plan"
+"""What agents call the mode in which they plan and change nothing."""
 
 _BY_AGENT: Final = {
     "@agentclientprotocol/claude-agent-acp": Quirks(strict_mode="default", rejection_cancels=True),

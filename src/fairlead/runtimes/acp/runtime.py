@@ -32,6 +32,7 @@ from fairlead.runtimes.acp.known_agents import AcpAgent
 from fairlead.runtimes.acp.process import AcpProcess, OnOwnTurn
 from fairlead.runtimes.acp.program import STOP_GRACE
 from fairlead.runtimes.acp.prompt_blocks import make_blocks
+from fairlead.runtimes.acp.quirks import PLAN_MODE
 from fairlead.runtimes.acp.tier import Tier
 from fairlead.runtimes.acp.translate import SessionFacts
 from fairlead.runtimes.acp.turn_ends import AgentGone, KnownTotals
@@ -43,9 +44,6 @@ from fairlead.runtimes.pool import OnRest, PoolShare, ProcessPool
 from fairlead.runtimes.prompts import compose, without_outside_mentions
 from fairlead.runtimes.tool_policy import FULL, read_tool_policy
 from fairlead.runtimes.workspace import read_context
-
-PLAN: Final = "plan"
-"""What agents call the mode in which they plan and change nothing."""
 
 CAPABILITIES: Final = RuntimeCapabilities(
     permissions=True,
@@ -174,7 +172,7 @@ class AcpRuntime:
                 yield events
             finally:  # the turn stops listening with its last event
                 self._learn_from(process)
-                if process.has_approved_plan and self._modes.get(session_key) == PLAN:
+                if process.has_approved_plan and self._modes.get(session_key) == PLAN_MODE:
                     del self._modes[session_key]  # the agent goes on in the mode in which it carries the plan out
 
     async def _take_from_pool(self, invocation: Invocation) -> AcpProcess | None:
