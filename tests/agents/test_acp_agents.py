@@ -319,7 +319,7 @@ async def test_a_cancelled_question_allows_nothing(stage: RealAcpStage, talk: Ta
     assert not never.exists()
 
 
-@pytest.mark.req("B5", "B6")
+@pytest.mark.req("B5", "B7")
 async def test_an_agent_is_started_without_a_prompt_and_serves_the_first_one(
     stage: RealAcpStage, runtime: AcpRuntime, talk: Talk, server: ModelServer
 ):

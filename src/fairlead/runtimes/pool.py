@@ -46,6 +46,7 @@ class ProcessPool:
         # In the order of their last use: the first was not needed for the longest time.
         self._processes: dict[PoolKey, PooledProcess] = {}
         self._timers: dict[PoolKey, asyncio.TimerHandle] = {}
+        self._leaving: set[PooledProcess] = set()
         self._ending = OwnedTasks("pool")
         self._one_at_a_time = asyncio.Lock()
         self._shares = itertools.count(1)
@@ -63,17 +64,26 @@ class ProcessPool:
     async def take(
         self, key: PoolKey, *, fits: Callable[[PooledProcess], bool], start: Callable[[OnRest], PooledProcess]
     ) -> PooledProcess | None:
+        warm = self._take_warm(key, fits)
+        if warm is not None:  # it need not wait until a process of another session has ended
+            return warm
         async with self._one_at_a_time:
-            process = self._processes.pop(key, None)
+            unfit = self._processes.pop(key, None)
             self._stop_timer(key)
-            if process is not None and (process.is_dead or not fits(process)):
-                await process.end()
-                process = None
-            if process is None:
-                if not await self._make_room():
-                    return None
-                process = self._start(key, start)
-            self._processes[key] = process
+            if unfit is not None:
+                await unfit.end()
+            if not await self._make_room():
+                return None
+            process = self._processes[key] = self._start(key, start)
+        return process
+
+    def _take_warm(self, key: PoolKey, fits: Callable[[PooledProcess], bool]) -> PooledProcess | None:
+        process = self._processes.get(key)
+        if process is None or process.is_dead or process in self._leaving or not fits(process):
+            return None
+        self._stop_timer(key)
+        del self._processes[key]  # so that it is the last one in the order of use
+        self._processes[key] = process
         return process
 
     def rename(self, key: PoolKey, new_key: PoolKey) -> None:
@@ -127,9 +137,16 @@ class ProcessPool:
 
     def _end_if_idle(self, key: PoolKey, process: PooledProcess) -> None:
         if process.is_idle:
-            self._ending.start(process.end(), name=key[1])
+            self._leaving.add(process)  # at once: its end begins a moment later, and no turn may begin before
+            self._ending.start(self._end(process), name=key[1])
         else:
             self._look_at(key, process)  # its background commands still run: it gets the same time again
+
+    async def _end(self, process: PooledProcess) -> None:
+        try:
+            await process.end()
+        finally:
+            self._leaving.discard(process)
 
     def _stop_timer(self, key: PoolKey) -> None:
         handle = self._timers.pop(key, None)
