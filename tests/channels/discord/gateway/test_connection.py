@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
+from loopback_discord import Fault
 
 from tests.channels.discord.answers import answer_to, answers, settled
-from tests.channels.discord.harness import Daemon, Stage, a_stage
+from tests.channels.discord.harness import CHECK_TEXT, Daemon, Stage, a_stage
 
 pytestmark = pytest.mark.anyio
 
@@ -146,6 +147,31 @@ async def test_of_two_daemons_on_one_token_the_first_serves_alone_and_the_owner_
             assert len(stage.text_channel.threads()) == 1
             assert second.journal("JobEnqueued") == []
             await stage.discord.wait_for(lambda: "🔎" not in dm.texts, what="the end of the checks")
+        finally:
+            await second.kill()
+
+
+@pytest.mark.req("A1")
+async def test_a_daemon_that_does_not_know_yet_whether_it_is_alone_takes_nothing(tmp_path: Path) -> None:
+    async with a_stage(tmp_path / "one") as stage:
+        dm = stage.owner.dm
+        await answer_to(dm, stage.owner.say(dm, "before"))
+        check = Fault.hang()
+        stage.discord.faults.next(
+            "POST", f"/channels/{dm.id}/messages", check, when=lambda body: body["content"] == CHECK_TEXT
+        )
+        second = Daemon(stage.discord, tmp_path / "two")
+        await second.launch()
+        try:
+            await stage.discord.gateway.ready(identifies=2, timeout=60)
+            await answer_to(dm, stage.owner.say(dm, "who answers?"))
+            thread = await stage.start_thread()
+            await answer_to(thread, stage.owner.say(thread, "one thread"))
+            check.release()
+            await second.until_logged("checks again in ten minutes", timeout=60)
+            assert second.journal("JobEnqueued") == second.journal("DeliveryOwed") == []
+            assert answers(dm) == ["before", "who answers?"]
+            assert len(stage.text_channel.threads()) == 1
         finally:
             await second.kill()
 
