@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import json
 import socket
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -75,6 +76,32 @@ async def test_while_the_disk_is_full_everything_is_answered_at_once(tmp_path: P
         disk.full = False
         done = await daemon.until(await caught_in_it, "done")
     assert done.data["job"]["answer"].startswith("echo agent:fairlead:user:alice: caught in it")
+
+
+@pytest.mark.req("A15", "C5")
+async def test_damage_below_a_snapshot_is_named_in_health_metrics_and_log_and_the_daemon_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("fairlead.store.journal_check.DELAY_SECONDS", 0)
+    async with run_daemon_in(tmp_path) as daemon:
+        jobs = [(await daemon.say("alice", words))[1]["job_id"] for words in ("first", "second", "third")]
+    journal = tmp_path / "state" / "events.ndjson"
+    data = journal.read_bytes()
+    at = data.index(b"alice: second")
+    journal.write_bytes(data[:at] + b"m" + data[at + 1 :])
+    async with run_daemon_in(tmp_path) as daemon:
+        while (await daemon.get("/v1/health"))[1]["status"] != "journal_damaged":
+            pass  # the check is on its way; the patience of the daemon's block bounds this
+        _, health = await daemon.get("/v1/health")
+        _, metrics = await daemon.get("/v1/metrics")
+        status, refused = await daemon.get(f"/v1/jobs/{jobs[1]}")
+        assert (await daemon.say("alice", "and on"))[0] == 200
+    line = data[:at].count(b"\n") + 1
+    assert f"line {line}: " in health["damage"]
+    assert "fairlead_journal_damaged 1" in metrics.decode().splitlines()
+    assert (status, refused["error"]["code"]) == (500, "E_JOURNAL_BROKEN")
+    logged = [json.loads(each) for each in (tmp_path / "logs" / "app.ndjson").read_text().splitlines()]
+    assert [each["level"] for each in logged if each["event"] == "the journal is damaged"] == ["error"]
 
 
 HALF_OPEN = {

@@ -31,6 +31,8 @@ async def test_a_permission_shows_the_whole_command_and_is_allowed_once(stage: S
     await thread.wait_for_answer(lambda m: "allowed: rm -rf build" in m.content, after=said)
     assert f"Allowed once by <@{stage.owner.id}>" in asked.content
     assert asked.components == []
+    way = f"discord/{stage.text_channel.channel.guild_id}/{thread.id} by component"
+    assert stage.daemon.journal("QuestionAnswered", via=way), "the journal says by which way it came"
 
 
 @pytest.mark.req("B4")
