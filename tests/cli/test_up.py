@@ -2,13 +2,18 @@
 
 import json
 import os
+import shutil
 import signal
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.cli.harness import Daemon, run, state_of
+from tests.cli.harness import PATIENCE, Daemon, run, state_of, surroundings
 
 pytestmark = pytest.mark.req("A21")
 
@@ -237,3 +242,85 @@ def test_two_states_that_want_one_port_say_so(tmp_path: Path):
         assert done.returncode == 78
         assert "FAIRLEAD_HTTP_PORT" in done.stderr
         assert "Traceback" not in done.stderr
+
+
+# --- a disk without room, real but small, in a mount namespace of its own
+
+
+CAN_MOUNT = (
+    shutil.which("unshare") is not None
+    and (
+        subprocess.run(["unshare", "-Urm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False)
+    ).returncode
+    == 0
+)
+needs_mount = pytest.mark.skipif(not CAN_MOUNT, reason="the kernel lets nobody mount a disk of their own")
+
+ON_A_FULL_DISK = """
+mount -t tmpfs -o size=64k tmpfs "$STATE_DIR" && chmod 700 "$STATE_DIR" || exit 1
+head -c "$BALLAST" /dev/zero >"$STATE_DIR/ballast"
+"$PYTHON" -m fairlead up --no-chat 2>&1 &
+echo "pid $!"
+read -r make_room && rm "$STATE_DIR/ballast"
+wait $!
+echo "ended with $?"
+"""
+PAGE = 4096
+NO_ROOM = ("waits for space", "not enough disk space", "No space left")
+
+
+@contextmanager
+def up_on_a_full_disk(home: Path, *, pages_left: int) -> Iterator[subprocess.Popen[str]]:
+    state = home / "state"
+    state.mkdir()
+    more = {
+        "STATE_DIR": str(state),
+        "LOG_DIR": str(home / "logs"),
+        "PYTHON": sys.executable,
+        "BALLAST": str(64 * 1024 - pages_left * PAGE),
+    }
+    command = ["unshare", "-Urm", "sh", "-c", ON_A_FULL_DISK]
+    with subprocess.Popen(
+        command, env=surroundings(home, **more), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as shell:
+        assert shell.stdout is not None
+        daemon = int(shell.stdout.readline().removeprefix("pid "))
+        try:
+            yield shell
+            os.kill(daemon, signal.SIGTERM)
+            said, _ = shell.communicate(timeout=PATIENCE)
+            assert said.endswith("ended with 0\n")
+        finally:
+            if shell.poll() is None:
+                os.kill(daemon, signal.SIGKILL)
+
+
+def read_until(shell: subprocess.Popen[str], *words: str) -> str:
+    assert shell.stdout is not None
+    said = ""
+    for line in shell.stdout:
+        said += line
+        if any(word in line for word in words):
+            return said
+    raise AssertionError(f"it ended without saying {words}: {said}")
+
+
+@needs_mount
+@pytest.mark.req("A16")
+@pytest.mark.parametrize("pages_left", [0, 2, 4])
+def test_a_start_without_room_is_no_traceback_and_goes_on_once_there_is_room(tmp_path: Path, pages_left: int):
+    with up_on_a_full_disk(tmp_path, pages_left=pages_left) as shell:
+        said = read_until(shell, *NO_ROOM)
+        assert shell.stdin is not None
+        shell.stdin.write("\n")
+        shell.stdin.flush()
+        if "Fairlead is up" not in said:
+            said += read_until(shell, "Fairlead is up")
+    assert "Traceback" not in said
+
+
+@needs_mount
+@pytest.mark.req("B10")
+def test_told_to_stop_while_a_start_waits_for_room_it_ends(tmp_path: Path):
+    with up_on_a_full_disk(tmp_path, pages_left=2) as shell:
+        assert "Fairlead is up" not in read_until(shell, "waits for space")
