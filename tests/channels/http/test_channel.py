@@ -121,7 +121,7 @@ HALF_OPEN = {
     ids=HALF_OPEN.keys(),
 )
 async def test_a_connection_that_sends_no_whole_request_is_ended(tmp_path: Path, sent: bytes, answer: bytes):
-    async with run_daemon_in(tmp_path, FAIRLEAD_HTTP_TIMEOUT_SEC=0.2) as daemon:
+    async with run_daemon_in(tmp_path, FAIRLEAD_HTTP_TIMEOUT_SEC=1) as daemon:
         url = urlsplit(daemon.url)
         reader, writer = await asyncio.open_connection(url.hostname, url.port)
         writer.write(sent.replace(b"TOKEN", daemon.token.encode()))
@@ -132,8 +132,8 @@ async def test_a_connection_that_sends_no_whole_request_is_ended(tmp_path: Path,
 
 
 async def test_an_answer_may_take_longer_than_a_request(tmp_path: Path):
-    async with run_daemon_in(tmp_path, FAIRLEAD_HTTP_TIMEOUT_SEC=0.1) as daemon:
-        status, job = await daemon.say("alice", "/slow 0.5")
+    async with run_daemon_in(tmp_path, FAIRLEAD_HTTP_TIMEOUT_SEC=1) as daemon:
+        status, job = await daemon.say("alice", "/slow 1.5")
     assert (status, job["state"]) == (200, "success")
 
 
