@@ -239,6 +239,30 @@ def test_two_states_that_want_one_port_say_so(tmp_path: Path):
         assert "Traceback" not in done.stderr
 
 
+POWERLESS = () if os.geteuid() else ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
+"""Root without its powers is a user like any other: it may look into its own processes, and into no hidden one."""
+
+
+@pytest.mark.skipif(sys.platform != "linux" or not shutil.which("setpriv"), reason="only Linux hides a process")
+@pytest.mark.req("B14")
+def test_a_process_of_the_same_user_finds_neither_its_environment_nor_its_open_files(tmp_path: Path):
+    def looks_into(pid: int) -> list[bool]:
+        looks = (("cat", f"/proc/{pid}/environ"), ("readlink", f"/proc/{pid}/fd/0"))
+        return [subprocess.run([*POWERLESS, *look], capture_output=True, check=False).returncode == 0 for look in looks]
+
+    with (
+        Daemon(tmp_path, starter=POWERLESS, OPENAI_API_KEY="sk-key") as daemon,
+        subprocess.Popen([*POWERLESS, "sleep", "600"]) as other,
+    ):
+        daemon.is_up()
+        try:
+            assert looks_into(daemon.process.pid) == [False, False]
+            assert looks_into(other.pid) == [True, True], "the look itself works"
+        finally:
+            other.kill()
+        assert daemon.stop() == 0
+
+
 # --- a disk without room, real but small, in a mount namespace of its own
 
 
