@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import signal
 import sys
+from collections.abc import Generator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -97,7 +98,8 @@ async def _start_when_there_is_room(
     has_told = False
     while not stop.done():
         try:
-            return await stack.enter_async_context(run_daemon(settings, echo_warnings=echo_warnings))
+            with _cancel_start_at(stop):
+                return await stack.enter_async_context(run_daemon(settings, echo_warnings=echo_warnings))
         except FairleadError as fault:
             makes_way = fault.code is Code.E_STATE_LOCKED and ask_to_make_way(settings.state_dir)
             if fault.code is not Code.E_DISK_FULL and not makes_way:
@@ -105,8 +107,27 @@ async def _start_when_there_is_room(
             if not has_told:
                 tell(MAKES_WAY if makes_way else f"fairlead: {error_sentence(fault)}", err=True)
                 has_told = True
-        await asyncio.wait({stop}, timeout=LOOK_SEC if makes_way else NO_ROOM_RETRY_SEC)
+            await asyncio.wait({stop}, timeout=LOOK_SEC if makes_way else NO_ROOM_RETRY_SEC)
     return None
+
+
+@contextlib.contextmanager
+def _cancel_start_at(stop: "asyncio.Future[None]") -> Generator[None]:
+    """A start may wait for room on the disk: who is told to stop meanwhile does not wait with it."""
+    starting = asyncio.current_task()
+
+    def cancel(_stop: "asyncio.Future[None]") -> None:
+        if starting is not None:
+            starting.cancel()
+
+    stop.add_done_callback(cancel)
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not stop.done() or starting is None or starting.uncancel():
+            raise
+    finally:
+        starting = None
 
 
 async def _chat_here(daemon: Daemon, chat: ChatOptions) -> int:

@@ -35,12 +35,12 @@ async def stage(home: Path, agent: ScriptedAgent) -> AsyncIterator[Stage]:
 @pytest.fixture
 async def thread(stage: Stage) -> Conversation:
     before = {each.id for each in stage.text_channel.threads()}
-    await stage.owner.slash(stage.text_channel, "agent start", project_id=1, tool="goose").reply(timeout=30)
+    await stage.owner.slash(stage.text_channel, "agent start", project_id=1, tool="goose").reply(timeout=60)
     return next(each for each in stage.text_channel.threads() if each.id not in before)
 
 
 async def asked(person: Person, conversation: Conversation, command: str, **typed: Any) -> str:
-    reply = await person.slash(conversation, command, **typed).reply(timeout=30)
+    reply = await person.slash(conversation, command, **typed).reply(timeout=60)
     assert reply.ephemeral
     return "\n".join([reply.content, *(f"{e.get('title') or ''}\n{e.get('description') or ''}" for e in reply.embeds)])
 
