@@ -35,7 +35,6 @@ TESTED_THROUGH = {
     "channels/discord/parts.py": "channels/discord/stories/test_talking.py",
     "channels/http/call.py": "channels/http/test_errors.py",
     "channels/http/sse.py": "channels/http/test_job_stream.py",
-    "channels/terminal/live_view.py": "channels/terminal/test_chat.py",
     "channels/terminal/news.py": "channels/terminal/test_chat.py",
     "channels/terminal/screen.py": "channels/terminal/test_chat.py",
     "cli/agent_install.py": "cli/test_agent.py",

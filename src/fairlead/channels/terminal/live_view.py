@@ -286,9 +286,14 @@ class TerminalLiveView:
         return None
 
     def _leave_running(self, job_id: str) -> Ending:
-        """Leaving is not cancelling."""
+        """Leaving is not cancelling. But nothing keeps running where Fairlead has stopped, which is told once."""
         self._flush()
-        self._screen.say(say(self._lang, "terminal.goes_on", job=short_name(job_id)), "yellow")
+        look = self._options.look_at_server
+        state = "up" if look is None else look()
+        goes_on = say(self._lang, "terminal.goes_on", job=short_name(job_id))
+        sentence = goes_on if state == "up" else describe_server(state, self._lang)
+        if sentence != self._away:
+            self._screen.say(sentence, "yellow")
         return "left"
 
     def _suspend(self) -> None:

@@ -5,8 +5,10 @@ from typing import Final
 
 TERMINAL: Final = {
     "greeting": "Fairlead · {user}[[ · {project}]][[ · {tool}]] · /help でコマンド一覧、Ctrl-D で終了",
+    "echo_hint": "echo は言われたことを繰り返すだけです（//help で一覧）。作業には claude、codex、gemini のどれかを。",
     "registered": "{path} をプロジェクト {project} として登録しました。",
     "works_elsewhere": "{path} はプロジェクトではありません。{project} で作業します。",
+    "not_a_project": "{path} はプロジェクトではありません。",
     "nowhere_to_work": "作業するディレクトリに移動してから起動するか、--project でプロジェクトを指定してください。",
     "caution_home": "ここはホームディレクトリです。エージェントがその中のすべてを変更できてしまいます。",
     "caution_above_home": "このディレクトリの下には、マシン全体またはすべてのホームディレクトリがあります。",

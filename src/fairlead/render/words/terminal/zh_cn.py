@@ -5,8 +5,10 @@ from typing import Final
 
 TERMINAL: Final = {
     "greeting": "Fairlead · {user}[[ · {project}]][[ · {tool}]] · /help 列出命令，Ctrl-D 退出",
+    "echo_hint": "echo 只会重复您说的话；//help 列出它能演示什么。要真正工作，请安装 claude、codex 或 gemini。",
     "registered": "已将 {path} 注册为项目 {project}。",
     "works_elsewhere": "{path} 不是项目；将在 {project} 中工作。",
+    "not_a_project": "{path} 不是项目。",
     "nowhere_to_work": "请先进入要工作的目录再启动，或用 --project 指定项目。",
     "caution_home": "这是您的主目录：智能体可能会改动其中的任何内容。",
     "caution_above_home": "整台机器或所有主目录都在这个目录之下。",
