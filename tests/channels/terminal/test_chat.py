@@ -659,6 +659,22 @@ def test_a_chat_says_at_once_that_its_fairlead_is_stopped(tmp_path: Path):
         served.close()
 
 
+def test_who_leaves_the_only_chat_is_told_of_the_job_alone(tmp_path: Path):
+    served = Terminal(tmp_path, "up", FAIRLEAD_HTTP_PORT="0")
+    try:
+        served.wait_for("Fairlead · local")
+        served.say("/hang")
+        served.wait_for("echo is working")
+        served.type(CTRL_D)
+        served.wait_for("#1 keeps running.")
+        served.wait_for("Fairlead keeps running for now: 1 unfinished job(s). It stops when they are done; Ctrl-C")
+        served.type(CTRL_C)
+        served.wait_for("Stopped. All accepted messages are saved.")
+        assert served.end() == 0
+    finally:
+        served.close()
+
+
 def test_a_person_who_leaves_a_turn_whose_fairlead_was_killed_is_not_told_that_it_keeps_running(
     terminal: Terminal, tmp_path: Path
 ):
