@@ -684,6 +684,7 @@ def test_a_person_who_leaves_a_turn_whose_fairlead_was_killed_is_not_told_that_i
     kill_daemon(tmp_path / "state")
     terminal.wait_for("Fairlead was stopped. All accepted messages are saved; `fairlead chat` starts it again.")
     terminal.wait_for("waiting for Fairlead to come back")
+    terminal.wait_for("s · Ctrl-D exits")  # there is nothing to cancel, and nothing keeps running
     terminal.type(CTRL_D)
     assert terminal.end() == 0
     assert "keeps running" not in terminal.seen

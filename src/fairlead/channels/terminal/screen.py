@@ -97,8 +97,10 @@ class Screen:
             self.draw()
             self.answer(whole)
 
-    def note(self, words: str) -> None:
+    def note(self, words: str, hint: str | None = None) -> None:
+        """What goes on now, and, where they have changed, which keys there are."""
         self._note = words
+        self._hint = self._hint if hint is None else hint
         self.draw()
 
     def tool_started(self, tool_id: str, label: str) -> None:

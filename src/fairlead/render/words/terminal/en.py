@@ -35,6 +35,7 @@ TERMINAL: Final = {
     "agent_working": "the agent is working …",
     "cancelling": "cancelling … (Ctrl-C again exits)",
     "keys_in_turn": "Ctrl-C cancels · Ctrl-D leaves it running",
+    "keys_without_server": "Ctrl-D exits",
     "goes_on": "{job} keeps running. `fairlead chat` reconnects to it.",
     "turn_end": "{job} · {time}[[ · {tokens_in} tokens in, {tokens_out} out]][[ · {cost}]][[ · context {context}]]",
     "queued": "{job} is queued[[ behind {position}]].",

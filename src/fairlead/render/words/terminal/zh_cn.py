@@ -36,6 +36,7 @@ TERMINAL: Final = {
     "agent_working": "智能体正在工作…",
     "cancelling": "正在取消…（再按一次 Ctrl-C 退出）",
     "keys_in_turn": "Ctrl-C 取消 · Ctrl-D 离开并让它继续",
+    "keys_without_server": "Ctrl-D 退出",
     "goes_on": "{job} 会继续执行。`fairlead chat` 可以回来。",
     "turn_end": "{job} · {time}[[ · 输入 {tokens_in}、输出 {tokens_out} 个 token]][[ · {cost}]][[ · 上下文 {context}]]",
     "queued": "{job} 已排队[[，前面还有 {position} 个]]。",
