@@ -59,7 +59,8 @@ def command(*, no_chat: bool, example: bool, while_needed: int | None) -> None:
 async def _up(settings: Settings, chat: ChatOptions | None) -> int:
     """Without options there is no chat."""
     interactive = chat is not None
-    stop = _stop_on_signals()
+    stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    _stop_on_signals(stop)
     async with AsyncExitStack() as stack:
         daemon = await _start_when_there_is_room(settings, stack, stop, echo_warnings=not interactive)
         if daemon is None:
@@ -77,6 +78,7 @@ async def _up(settings: Settings, chat: ChatOptions | None) -> int:
         ends: set[asyncio.Future[object]] = {stop, daemon.broken, *((talk,) if talk is not None else ())}  # pyright: ignore[reportAssignmentType]
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         if not stop.done() and not daemon.broken.done():
+            _stop_on_signals(stop)  # the chat took Ctrl-C for itself, and gave it back to nobody
             await _wait_for_others(daemon, stop)
         for task in (checks, talk):
             if task is not None:
@@ -137,18 +139,20 @@ async def _chat_here(daemon: Daemon, chat: ChatOptions) -> int:
 
 async def _wait_for_others(daemon: Daemon, stop: "asyncio.Future[None]") -> None:
     """The chat here was left: leaving ends no job and no other chat. Ctrl-C does that."""
-    told = False
+    looks = 0
     while not stop.done() and not daemon.broken.done():
         jobs, chats = unfinished_jobs(daemon), daemon.count_clients()
         if not jobs and not chats:
             return
-        if not told:
-            told = True
-            tell(
-                f"Fairlead keeps running for now: {jobs} unfinished job(s), {chats} other connection(s). "
-                "It stops when they are done; Ctrl-C stops it immediately."
-            )
+        looks += 1
+        if looks == 2:  # at the first look, the server may not have seen yet that the chat here hung up
+            tell(_describe_what_is_left(jobs, chats))
         await asyncio.wait({stop, daemon.broken}, timeout=LOOK_SEC)
+
+
+def _describe_what_is_left(jobs: int, chats: int) -> str:
+    left = [*([f"{jobs} unfinished job(s)"] if jobs else []), *([f"{chats} other connection(s)"] if chats else [])]
+    return f"Fairlead keeps running for now: {', '.join(left)}. It stops when they are done; Ctrl-C stops it."
 
 
 def _tell_what_is_waited_for(daemon: Daemon) -> None:
@@ -170,12 +174,9 @@ async def _tell_of_agents(daemon: Daemon) -> None:
         tell(f"  {name:<9} {state:<4} {describe_health(health)}")
 
 
-def _stop_on_signals() -> "asyncio.Future[None]":
-    loop = asyncio.get_running_loop()
-    stop: asyncio.Future[None] = loop.create_future()
+def _stop_on_signals(stop: "asyncio.Future[None]") -> None:
     for number in _STOPPING:
-        loop.add_signal_handler(number, lambda: None if stop.done() else stop.set_result(None))
-    return stop
+        asyncio.get_running_loop().add_signal_handler(number, lambda: None if stop.done() else stop.set_result(None))
 
 
 def welcome(daemon: Daemon) -> list[str]:

@@ -29,6 +29,15 @@ async def test_the_sign_says_that_it_works_and_that_it_failed(stage: Stage) -> N
     await stage.discord.wait_for(lambda: thread.channel.name == "❌ Run it", timeout=60)
 
 
+async def test_the_sign_says_that_it_waits_for_a_person(stage: Stage) -> None:
+    thread = await stage.start_thread()
+    said = stage.owner.say(thread, "Clean up\n/ask rm -rf build")
+    asked = await thread.wait_for_answer(lambda m: m.components, after=said)
+    await stage.discord.wait_for(lambda: thread.channel.name == "✋ Clean up", timeout=20)
+    await stage.owner.click(asked, "Deny").reply()
+    await stage.discord.wait_for(lambda: thread.channel.name == "✅ Clean up", timeout=20)
+
+
 async def test_a_name_that_a_person_gave_stays(stage: Stage) -> None:
     thread = await stage.start_thread()
     said = stage.owner.say(thread, "Fix the parser")

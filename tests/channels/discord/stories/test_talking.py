@@ -40,6 +40,13 @@ async def test_start_makes_a_thread_that_needs_no_mention(stage: Stage) -> None:
     )
 
 
+async def test_the_channel_sees_neither_a_path_nor_more_than_one_line_of_a_start(stage: Stage) -> None:
+    before = {m.id for m in stage.text_channel.from_bot}
+    await stage.start_thread()
+    seen_by_all = [m.content for m in stage.text_channel.from_bot if m.id not in before and not m.ephemeral]
+    assert seen_by_all == ["**api** · echo"]
+
+
 async def test_a_thread_of_somebody_elses_needs_a_mention_only_once(stage: Stage) -> None:
     thread = stage.owner.begin_thread(stage.text_channel, "plans")
     stage.owner.say(thread, "talking among ourselves")
