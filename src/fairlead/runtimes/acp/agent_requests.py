@@ -74,7 +74,13 @@ def _permission_or_plan(request_id: str, params: wire.PermissionParams, narrow_o
     if allow is None:
         return _choice_between_options(request_id, params, tool, is_plan=is_plan)
     ask = PlanProposed(request_id, _text_of(call)) if is_plan else _permission(request_id, params)
-    return AgentRequest(ask, lambda response: _outcome(options, allow, response), tool, call.tool_call_id, is_plan)
+    return AgentRequest(
+        ask=ask,
+        respond=lambda response: _outcome(options, allow, response),
+        tool=tool,
+        call_id=call.tool_call_id,
+        is_plan=is_plan,
+    )
 
 
 def _permission(request_id: str, params: wire.PermissionParams) -> PermissionRequested:
@@ -192,7 +198,8 @@ def _choice_between_options(
             else (_select(chosen))
         )
 
-    return AgentRequest(QuestionRequested(request_id, (item,)), respond, tool, call.tool_call_id, is_plan)
+    question = QuestionRequested(request_id, (item,))
+    return AgentRequest(ask=question, respond=respond, tool=tool, call_id=call.tool_call_id, is_plan=is_plan)
 
 
 # --- questions in the shape of a permission --------------------------------------------------------------------------
