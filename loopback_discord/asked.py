@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .board import PATIENCE_SEC
 from .model import Interaction, Message
-from .routes_interactions import AUTOCOMPLETE, DEADLINE_S, DEFER, DEFER_UPDATE, MODAL
+from .routes_interactions import AUTOCOMPLETE, DEFER, DEFER_UPDATE, MODAL
 
 if TYPE_CHECKING:
     from .server import LoopbackDiscord
@@ -23,19 +24,19 @@ class Asked:
     def failed(self) -> bool:
         """The person reads "This interaction failed": three seconds went by."""
         waited = self.server.clock.now() - self.interaction.created_at
-        return self.interaction.callback_type is None and waited > DEADLINE_S
+        return self.interaction.callback_type is None and waited > self.server.world.acknowledge_within_sec
 
     @property
     def followups(self) -> list[Message]:
         return self.interaction.followups
 
-    async def acknowledged(self, *, timeout: float = 5.0) -> int:
+    async def acknowledged(self, *, timeout: float = PATIENCE_SEC) -> int:
         """The callback's type: 4 message, 5 and 6 deferred, 7 update, 8 choices, 9 modal."""
         return await self.server.wait_for(
             lambda: self.interaction.callback_type, timeout=timeout, what=f"the acknowledgement of {self}"
         )
 
-    async def reply(self, *, timeout: float = 10.0) -> Message:
+    async def reply(self, *, timeout: float = PATIENCE_SEC) -> Message:
         """The message that answers, filled in when it was deferred."""
 
         def look() -> Message | None:
@@ -47,20 +48,20 @@ class Asked:
         return await self.server.wait_for(look, timeout=timeout, what=f"the reply to {self}")
 
     async def followup(
-        self, test: Callable[[Message], object] = lambda _message: True, *, timeout: float = 10.0
+        self, test: Callable[[Message], object] = lambda _message: True, *, timeout: float = PATIENCE_SEC
     ) -> Message:
         return await self.server.wait_for(
             lambda: next((each for each in self.followups if test(each)), None),
             timeout=timeout, what=f"a follow-up of {self}",
         )  # fmt: skip
 
-    async def modal(self, *, timeout: float = 5.0) -> dict[str, Any]:
+    async def modal(self, *, timeout: float = PATIENCE_SEC) -> dict[str, Any]:
         kind = await self.acknowledged(timeout=timeout)
         assert kind == MODAL, f"{self}: no modal"
         assert self.interaction.callback_data is not None
         return self.interaction.callback_data
 
-    async def choices(self, *, timeout: float = 5.0) -> list[dict[str, Any]]:
+    async def choices(self, *, timeout: float = PATIENCE_SEC) -> list[dict[str, Any]]:
         kind = await self.acknowledged(timeout=timeout)
         assert kind == AUTOCOMPLETE, f"{self}: no choices"
         assert self.interaction.callback_data is not None

@@ -14,6 +14,7 @@ import yarl
 from discord import app_commands
 from discord.gateway import DiscordWebSocket
 
+from .board import PATIENCE_SEC
 from .server import LoopbackDiscord
 
 WANTED = discord.Intents(
@@ -44,7 +45,7 @@ class BareClient(discord.Client):
     def of(self, event: str) -> list[Any]:
         return [value for name, value in self.heard if name == event]
 
-    async def hears(self, event: str, *, times: int = 1, timeout: float = 10.0) -> Any:
+    async def hears(self, event: str, *, times: int = 1, timeout: float = PATIENCE_SEC) -> Any:
         """The newest of that many such events."""
         found = await self.server.wait_for(
             lambda: got if len(got := self.of(event)) >= times else None,

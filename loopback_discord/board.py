@@ -5,6 +5,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 Found = TypeVar("Found")
+PATIENCE_SEC = 60.0
+"""Only bounds a hang: a machine that is busy with other things may take long."""
 
 
 class WaitedInVain(AssertionError):  # noqa: N818 - reads as what happened to the test
@@ -31,7 +33,7 @@ class Board:
                 future.set_result(found)
 
     async def wait_for(
-        self, look: Callable[[], Found | None], *, timeout: float = 10.0, what: str = "something"
+        self, look: Callable[[], Found | None], *, timeout: float = PATIENCE_SEC, what: str = "something"
     ) -> Found:
         """The first truthy thing that `look` returns, now or after some later change."""
         found = look()

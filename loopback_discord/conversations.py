@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from . import threads
+from .board import PATIENCE_SEC
 from .model import THREAD_STARTER, Channel, Message, ThreadState
 from .world import GUILDS, Event
 
@@ -55,22 +56,22 @@ class Conversation:
 
     # waiting
 
-    async def wait_for_message(self, test: Test = anything, *, timeout: float = 10.0) -> Message:
+    async def wait_for_message(self, test: Test = anything, *, timeout: float = PATIENCE_SEC) -> Message:
         """The oldest message by anybody, there already or to come, that passes the test."""
         return await self._wait(lambda: self.messages, test, timeout)
 
     async def wait_for_answer(
-        self, test: Test = anything, *, after: Message | None = None, timeout: float = 10.0
+        self, test: Test = anything, *, after: Message | None = None, timeout: float = PATIENCE_SEC
     ) -> Message:
         """The same for messages of the bot, later than `after`."""
         since = after.id if after else 0
         return await self._wait(lambda: [each for each in self.from_bot if each.id > since], test, timeout)
 
-    async def wait_for_thread(self, *, timeout: float = 10.0) -> "Conversation":
+    async def wait_for_thread(self, *, timeout: float = PATIENCE_SEC) -> "Conversation":
         found = await self.server.wait_for(self.threads, timeout=timeout, what=f"a thread in {self}")
         return found[-1]
 
-    async def wait_for_typing(self, *, timeout: float = 10.0) -> None:
+    async def wait_for_typing(self, *, timeout: float = PATIENCE_SEC) -> None:
         await self.server.wait_for(
             lambda: any(channel_id == self.id for _, channel_id in self.server.typings),
             timeout=timeout, what=f"typing in {self}",

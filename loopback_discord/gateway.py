@@ -15,6 +15,7 @@ import msgspec
 from aiohttp import WSMsgType, web
 
 from . import wire
+from .board import PATIENCE_SEC
 from .compression import STREAMS, Squeeze
 from .sockets import abort
 from .world import ALWAYS, MESSAGE_CONTENT, Event, World
@@ -126,20 +127,20 @@ class Gateway:
     def connected(self) -> list[Session]:
         return [session for session in self.sessions.values() if session.line]
 
-    async def ready(self, *, identifies: int = 1, timeout: float = 10.0) -> None:
+    async def ready(self, *, identifies: int = 1, timeout: float = PATIENCE_SEC) -> None:
         """Until that many IDENTIFYs were accepted and a session is connected."""
         await self._world.board.wait_for(
             lambda: self.connected() and self._accepted(self.identifies) >= identifies,
             timeout=timeout, what=f"{identifies} accepted IDENTIFY",
         )  # fmt: skip
 
-    async def resumed(self, *, times: int = 1, timeout: float = 10.0) -> None:
+    async def resumed(self, *, times: int = 1, timeout: float = PATIENCE_SEC) -> None:
         await self._world.board.wait_for(
             lambda: self.connected() and self._accepted(self.resumes) >= times,
             timeout=timeout, what=f"{times} accepted RESUME",
         )  # fmt: skip
 
-    async def disconnected(self, *, timeout: float = 10.0) -> None:
+    async def disconnected(self, *, timeout: float = PATIENCE_SEC) -> None:
         await self._world.board.wait_for(lambda: not self.lines, timeout=timeout, what="the end of all sockets")
 
     def reconnect(self) -> None:

@@ -7,7 +7,6 @@ from .model import CHAT_COMMAND, DEFAULT_MESSAGE, EPHEMERAL, LOADING, REPLY, Int
 from .routing import Call, Reply, Routes
 
 routes = Routes()
-DEADLINE_S = 3.0
 MESSAGE, DEFER, DEFER_UPDATE, UPDATE, AUTOCOMPLETE, MODAL = 4, 5, 6, 7, 8, 9
 COMMAND, COMPONENT, AUTOCOMPLETION, SUBMISSION = 2, 3, 4, 5
 ANSWERS = {
@@ -25,7 +24,7 @@ async def callback(call: Call) -> Reply:
         raise errors.unknown_interaction()
     if interaction.callback_type is not None:
         raise errors.already_acknowledged()
-    if call.world.clock.now() - interaction.created_at > DEADLINE_S:
+    if call.world.clock.now() - interaction.created_at > call.world.acknowledge_within_sec:
         raise errors.unknown_interaction()
     kind, data = call.body["type"], call.body.get("data") or {}
     if kind not in ANSWERS[interaction.type]:

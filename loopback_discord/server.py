@@ -21,7 +21,7 @@ from . import (
     schema,
     threads,
 )
-from .board import Board
+from .board import PATIENCE_SEC, Board
 from .clock import Clock
 from .conversations import Conversation
 from .faults import Faults
@@ -144,10 +144,14 @@ class LoopbackDiscord:
     def count(self, status: int) -> int:
         return len(self.calls(status=status))
 
-    async def wait_for(self, look: Callable[[], Found | None], *, timeout: float = 10.0, what: str = "it") -> Found:
+    async def wait_for(
+        self, look: Callable[[], Found | None], *, timeout: float = PATIENCE_SEC, what: str = "it"
+    ) -> Found:
         return await self.board.wait_for(look, timeout=timeout, what=what)
 
-    async def wait_for_call(self, method: str, pattern: str, *, times: int = 1, timeout: float = 10.0) -> list[Record]:
+    async def wait_for_call(
+        self, method: str, pattern: str, *, times: int = 1, timeout: float = PATIENCE_SEC
+    ) -> list[Record]:
         """Until that many such requests have come in, answered or not."""
         return await self.wait_for(
             lambda: found if len(found := self.calls(method, pattern)) >= times else None,

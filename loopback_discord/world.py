@@ -56,6 +56,7 @@ class World:
         self.commands: dict[int | None, list[dict[str, Any]]] = {None: []}
         self.nonces: dict[tuple[int, str], tuple[float, Message]] = {}
         self.cdn = ""
+        self.acknowledge_within_sec = 3.0
         self.publish: Callable[[Event], None] = lambda _event: None
         owner = self.add_user("owner")
         bot = self.add_user("fairlead", bot=True)

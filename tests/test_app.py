@@ -261,6 +261,21 @@ async def test_a_start_ends_the_agents_that_the_last_daemon_left_over(tmp_path: 
                 await process.wait()
 
 
+@pytest.mark.req("A7")
+async def test_a_daemon_that_stays_up_removes_old_logs_and_what_killed_ones_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("fairlead.store.tidying.TIDY_SECONDS", 0.01)
+    async with run_daemon_in(tmp_path):
+        left = [tmp_path / "logs" / "job" / "job_old.log", tmp_path / "state" / ".snapshot.json.999999999-1.tmp"]
+        for file in left:
+            file.write_text("left over")
+        os.utime(left[0], (0, 0))
+        async with asyncio.timeout(60):
+            while any(file.exists() for file in left):
+                await asyncio.sleep(0.01)
+
+
 class NoRoom(Exception):  # noqa: N818 - what the start says
     pass
 

@@ -130,7 +130,7 @@ async def running(home: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
             run_daemon(settings, commands=COMMANDS) as daemon,
             Client(daemon.http_url, daemon.token, channel="terminal", commands=CATALOGUE) as client,
         ):
-            await loopback.wait_for(lambda: any(loopback.world.commands.values()), timeout=20, what="commands")
+            await loopback.wait_for(lambda: any(loopback.world.commands.values()), timeout=60, what="commands")
             yield Running(loopback, loopback.text_channel(guild), daemon, client)
 
 

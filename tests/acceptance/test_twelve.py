@@ -79,12 +79,12 @@ async def test_05_tool_affects_new_jobs_and_not_the_running_one(tmp_path: Path) 
     async with a_stage(tmp_path) as stage:
         thread = await stage.start_thread()
         await stage.owner.slash(thread, "tool", tool="echo").reply()
-        running = stage.owner.say(thread, "still with the old one\n/slow 0.7")
-        await thread.wait_for_typing()
+        running = stage.owner.say(thread, "still with the old one\n/hang")
+        await stage.daemon.until_journalled("JobStarted")
         reply = await stage.owner.slash(thread, "tool", tool="gemini").reply()
         assert reply.content == ("The agent is now gemini, from the next job on; the running job keeps its agent")
         later = stage.owner.say(thread, "with the new one")
-        assert "still with the old one" in await answer_to(thread, running)
+        await stage.daemon.cancel(running)
         await stage.discord.wait_for(lambda: "✅" in later.reactions, what="the mark of success")
         assert [e["payload"]["tool"] for e in stage.daemon.journal("JobStarted")] == ["echo", "gemini"]
 
@@ -107,8 +107,8 @@ async def test_06_after_a_kill_the_running_job_is_unknown_after_crash(tmp_path: 
 async def test_07_retry_runs_a_failed_job_again_and_it_succeeds(tmp_path: Path) -> None:
     async with a_stage(tmp_path) as stage:
         thread = await stage.start_thread()
-        stage.owner.say(thread, "once more\n/slow 1")
-        await thread.wait_for_typing()
+        said = stage.owner.say(thread, "once more\n/ask ls")
+        await thread.wait_for_answer(lambda m: m.components, after=said)
         await stage.daemon.stop()
         await stage.daemon.up()
         [failed] = stage.daemon.journal("JobFailed")
@@ -117,7 +117,9 @@ async def test_07_retry_runs_a_failed_job_again_and_it_succeeds(tmp_path: Path) 
         reply = await stage.owner.slash(thread, "retry", job_id=job).reply()
         assert reply.content.startswith("Trying again as job_")
         again = stage.daemon.journal("JobEnqueued")[-1]["payload"]
-        assert (again["attempt"], again["retry_of"], again["prompt"]) == (2, job, "once more\n/slow 1")
+        assert (again["attempt"], again["retry_of"], again["prompt"]) == (2, job, "once more\n/ask ls")
+        asked = await thread.wait_for_answer(lambda m: m.components and "Allow once" in str(m.components), after=told)
+        await stage.owner.click(asked, "Allow once").reply()
         await thread.wait_for_answer(lambda m: "once more" in m.content, after=told)
         assert [e["payload"]["job_id"] for e in stage.daemon.journal("JobCompleted")] == [again["job_id"]]
 
@@ -141,12 +143,13 @@ async def test_08_lines_of_gemini_that_are_no_json_do_not_disturb(tmp_path: Path
 async def test_09_after_a_429_it_waits_and_the_message_is_updated_in_the_end(tmp_path: Path) -> None:
     async with a_stage(tmp_path) as stage:
         thread = await stage.start_thread()
-        said = stage.owner.say(thread, "/slow 1.2\n/tool Bash make\n/slow 3")
+        said = stage.owner.say(thread, "/slow 1.2\n/tool Bash make\n/hang")
         await thread.wait_for_answer(lambda m: "Running" in m.content, after=said)
         edits = f"/channels/{thread.id}/messages/*"
         stage.discord.faults.next("PATCH", edits, Fault.rate_limit(0.4), for_times=2)
         stage.discord.faults.next("POST", f"/channels/{thread.id}/messages", Fault.rate_limit(0.4, is_global=True))
         await thread.wait_for_answer(lambda m: "Bash" in m.content and "-# job_" in m.content, after=said)
+        await stage.daemon.cancel(said)
         await answer_to(thread, said)
         limited = [r.at for r in stage.discord.calls("PATCH", edits, status=429)]
         retried = [r.at for r in stage.discord.calls("PATCH", edits) if r.at > limited[0]]

@@ -53,6 +53,20 @@ async def test_a_picture_from_discord_and_over_http_reaches_the_model(
         assert told.content.partition("\n-# ")[0] == ONE_PICTURE
 
 
+@pytest.mark.req("E8")
+@pytest.mark.parametrize("name", ACP_NAMES)
+async def test_a_text_from_discord_reaches_the_model_without_a_question(
+    name: AcpName, tmp_path: Path, server: ModelServer
+):
+    """It lies outside of the project, where several of these agents read nothing, or ask first. Copilot tells its model
+    the path alone."""
+    async with a_stage_with(name, tmp_path, server) as stage:
+        await answer_of(stage, "say: read", Upload("notes.txt", b"words in a file", "text/plain"))
+        expected = "-notes.txt (1 lines)" if name == "copilot" else "words in a file"
+        assert expected in heard_by_the_model(server)
+        assert stage.daemon.journal("QuestionAsked") == []
+
+
 READ: dict[AcpName, tuple[str, str]] = {
     "claude-agent-acp": ("Read", "file_path"),
     "opencode": ("read", "filePath"),

@@ -17,7 +17,7 @@ from fairlead.kit.files import REAL_DISK, Disk
 from fairlead.settings import Settings
 from tests.support.settings import make_settings
 
-PATIENCE_SEC = 20.0
+PATIENCE_SEC = 60.0
 
 
 class Heard(NamedTuple):

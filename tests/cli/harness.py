@@ -7,6 +7,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,11 +39,11 @@ def state_of(home: Path) -> Path:
 class Daemon:
     """A running `fairlead up`. Everything it says is kept in `said`."""
 
-    def __init__(self, home: Path, **settings: str) -> None:
+    def __init__(self, home: Path, *, starter: Sequence[str] = (), **settings: str) -> None:
         self.home = home
         self.said: list[str] = []
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "fairlead", "up"],
+            [*starter, sys.executable, "-m", "fairlead", "up"],
             env=surroundings(home, **settings),
             cwd=home,
             stdin=subprocess.DEVNULL,

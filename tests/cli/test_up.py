@@ -2,13 +2,17 @@
 
 import json
 import os
+import shutil
 import signal
-import time
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.cli.harness import Daemon, run, state_of
+from tests.cli.harness import PATIENCE, Daemon, run, state_of, surroundings
 
 pytestmark = pytest.mark.req("A21")
 
@@ -79,11 +83,9 @@ def test_a_second_daemon_on_the_same_state_is_refused_and_told_whose_it_is(tmp_p
 @pytest.mark.req("B10")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_cleanly_and_at_once_when_nothing_runs(tmp_path: Path, number: int):
-    with Daemon(tmp_path) as daemon:
+    with Daemon(tmp_path, FAIRLEAD_DRAIN_SEC="600") as daemon:  # longer than anybody waits for the end
         daemon.is_up()
-        began = time.monotonic()
         assert daemon.stop(number) == 0
-        assert time.monotonic() - began < 10
     assert (state_of(tmp_path) / "snapshot.json").exists()
     assert not (state_of(tmp_path) / "http-address").exists(), "nobody listens there any more"
 
@@ -95,9 +97,7 @@ def test_a_signal_gives_running_jobs_their_time_then_ends_them_and_queued_ones_s
         for message in ("/hang deaf", "later"):
             status, reply = daemon.call("/v1/messages", {"userId": "alice", "message": message})
             assert status == 202, reply
-        began = time.monotonic()
         assert daemon.stop() == 0
-        assert time.monotonic() - began < 11
     events = facts(tmp_path)
     assert [e["payload"]["error_code"] for e in events if e["type"] == "JobFailed"] == ["E_SHUTDOWN"]
     started = [e["payload"]["job_id"] for e in events if e["type"] == "JobStarted"]
@@ -237,3 +237,109 @@ def test_two_states_that_want_one_port_say_so(tmp_path: Path):
         assert done.returncode == 78
         assert "FAIRLEAD_HTTP_PORT" in done.stderr
         assert "Traceback" not in done.stderr
+
+
+POWERLESS = () if os.geteuid() else ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
+"""Root without its powers is a user like any other: it may look into its own processes, and into no hidden one."""
+
+
+@pytest.mark.skipif(sys.platform != "linux" or not shutil.which("setpriv"), reason="only Linux hides a process")
+@pytest.mark.req("B14")
+def test_a_process_of_the_same_user_finds_neither_its_environment_nor_its_open_files(tmp_path: Path):
+    def looks_into(pid: int) -> list[bool]:
+        looks = (("cat", f"/proc/{pid}/environ"), ("readlink", f"/proc/{pid}/fd/0"))
+        return [subprocess.run([*POWERLESS, *look], capture_output=True, check=False).returncode == 0 for look in looks]
+
+    with (
+        Daemon(tmp_path, starter=POWERLESS, OPENAI_API_KEY="sk-key") as daemon,
+        subprocess.Popen([*POWERLESS, "sleep", "600"]) as other,
+    ):
+        daemon.is_up()
+        try:
+            assert looks_into(daemon.process.pid) == [False, False]
+            assert looks_into(other.pid) == [True, True], "the look itself works"
+        finally:
+            other.kill()
+        assert daemon.stop() == 0
+
+
+# --- a disk without room, real but small, in a mount namespace of its own
+
+
+CAN_MOUNT = (
+    shutil.which("unshare") is not None
+    and (
+        subprocess.run(["unshare", "-Urm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False)
+    ).returncode
+    == 0
+)
+needs_mount = pytest.mark.skipif(not CAN_MOUNT, reason="the kernel lets nobody mount a disk of their own")
+
+ON_A_FULL_DISK = """
+mount -t tmpfs -o size=64k tmpfs "$STATE_DIR" && chmod 700 "$STATE_DIR" || exit 1
+head -c "$BALLAST" /dev/zero >"$STATE_DIR/ballast"
+"$PYTHON" -m fairlead up --no-chat 2>&1 &
+echo "pid $!"
+read -r make_room && rm "$STATE_DIR/ballast"
+wait $!
+echo "ended with $?"
+"""
+PAGE = 4096
+NO_ROOM = ("waits for space", "not enough disk space", "No space left")
+
+
+@contextmanager
+def up_on_a_full_disk(home: Path, *, pages_left: int) -> Iterator[subprocess.Popen[str]]:
+    state = home / "state"
+    state.mkdir()
+    more = {
+        "STATE_DIR": str(state),
+        "LOG_DIR": str(home / "logs"),
+        "PYTHON": sys.executable,
+        "BALLAST": str(64 * 1024 - pages_left * PAGE),
+    }
+    command = ["unshare", "-Urm", "sh", "-c", ON_A_FULL_DISK]
+    with subprocess.Popen(
+        command, env=surroundings(home, **more), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as shell:
+        assert shell.stdout is not None
+        daemon = int(shell.stdout.readline().removeprefix("pid "))
+        try:
+            yield shell
+            os.kill(daemon, signal.SIGTERM)
+            said, _ = shell.communicate(timeout=PATIENCE)
+            assert said.endswith("ended with 0\n")
+        finally:
+            if shell.poll() is None:
+                os.kill(daemon, signal.SIGKILL)
+
+
+def read_until(shell: subprocess.Popen[str], *words: str) -> str:
+    assert shell.stdout is not None
+    said = ""
+    for line in shell.stdout:
+        said += line
+        if any(word in line for word in words):
+            return said
+    raise AssertionError(f"it ended without saying {words}: {said}")
+
+
+@needs_mount
+@pytest.mark.req("A16")
+@pytest.mark.parametrize("pages_left", [0, 2, 4])
+def test_a_start_without_room_is_no_traceback_and_goes_on_once_there_is_room(tmp_path: Path, pages_left: int):
+    with up_on_a_full_disk(tmp_path, pages_left=pages_left) as shell:
+        said = read_until(shell, *NO_ROOM)
+        assert shell.stdin is not None
+        shell.stdin.write("\n")
+        shell.stdin.flush()
+        if "Fairlead is up" not in said:
+            said += read_until(shell, "Fairlead is up")
+    assert "Traceback" not in said
+
+
+@needs_mount
+@pytest.mark.req("B10")
+def test_told_to_stop_while_a_start_waits_for_room_it_ends(tmp_path: Path):
+    with up_on_a_full_disk(tmp_path, pages_left=2) as shell:
+        assert "Fairlead is up" not in read_until(shell, "waits for space")

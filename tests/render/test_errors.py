@@ -34,10 +34,10 @@ def test_without_words_of_its_own_an_error_speaks_for_its_code(lang: str, code: 
 
 
 def test_in_another_language_the_errors_own_words_stand_behind_the_sentence():
-    special = error(Code.E_INVALID_PATH, "/srv/ap does not exist.", next_step="Did you mean /srv/api?")
+    special = error(Code.E_INVALID_PATH, "stat: /srv/ap: No such file", next_step="Try /srv/api instead.")
     assert error_sentence(special, "ja") == (
         "E_INVALID_PATH: 指定されたパスが存在しません。ディレクトリの絶対パスを指定してください。"
-        " (/srv/ap does not exist. Did you mean /srv/api?)"
+        " (stat: /srv/ap: No such file. Try /srv/api instead.)"
     )
 
 

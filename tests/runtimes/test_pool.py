@@ -125,6 +125,42 @@ def test_an_idle_process_ends_when_its_time_is_up_and_background_work_gives_it_m
     run_virtually(story())
 
 
+def test_a_session_never_gets_a_process_that_is_being_ended():
+    """A message that comes when the idle time is just over waits for the end of the old process, and gets a new one:
+    two processes of one session would write the same files."""
+
+    async def story() -> None:
+        pool = Pool(most=2, idle_sec=IDLE_SEC)
+        first = await pool.serve("a")
+        assert first is not None
+        await asyncio.sleep(IDLE_SEC + 0.5)
+        assert not first.is_dead, "it takes a second to end"
+        second = await pool.serve("a")
+        assert second is not first
+        assert first.is_dead
+        assert pool.get("a") is second
+
+    run_virtually(story())
+
+
+def test_a_session_that_has_a_process_does_not_wait_until_that_of_another_session_has_ended():
+    async def story() -> None:
+        pool = Pool(most=2, idle_sec=IDLE_SEC)
+        await pool.serve("idle")
+        warm = await pool.serve("warm")
+        clock = asyncio.get_running_loop().time
+        begun_at = clock()
+        async with asyncio.TaskGroup() as group:
+            starting = group.create_task(pool.serve("new"))
+            await asyncio.sleep(0)
+            assert await pool.serve("warm") is warm
+            assert clock() == begun_at
+        assert starting.result() is not None
+        assert clock() == begun_at + 1
+
+    run_virtually(story())
+
+
 def test_closing_the_pool_returns_when_every_process_has_ended():
     async def story() -> None:
         pool = Pool(most=3, idle_sec=IDLE_SEC)

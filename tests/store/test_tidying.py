@@ -3,11 +3,13 @@
 import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fairlead.core.conversation import ConversationRef
+from fairlead.core.inbound import Attachment
 from fairlead.core.state import Job, State
-from fairlead.kit.files import open_private_append, replace_durably_with
+from fairlead.kit.files import REAL_DISK, open_private_append, replace_durably_with
 from fairlead.store.blobs import BLOBS_NAME, FileBlobs
 from fairlead.store.inboxes import FileInboxes
 from fairlead.store.tidying import TIDY_SECONDS, Tidying
@@ -65,6 +67,30 @@ def test_files_that_nothing_needs_go_while_the_daemon_runs():
         del state.jobs["job_1"]
         await asyncio.sleep(TIDY_SECONDS)
         assert disk.listdir(STATE / BLOBS_NAME) == [unnamed]
+        task.cancel()
+
+    run_virtually(story())
+
+
+def test_old_logs_and_the_inbox_files_of_forgotten_jobs_go_too(tmp_path: Path):
+    async def story() -> None:
+        forgotten: list[str] = []
+        state = State()
+        blobs = FileBlobs(tmp_path, disk=REAL_DISK, offload=at_once)
+        inboxes = FileInboxes(tmp_path, blobs, disk=REAL_DISK, offload=at_once)
+        sent = Attachment(name="a.png", media_type="image/png", size=5, blob=await blobs.put(b"bytes"))
+        [file] = await inboxes.lay_out("k", "job_1", [sent])
+        state.jobs["job_1"] = msgspec.structs.replace(job_with(""), attachments=(sent,))
+        tidying = Tidying(
+            (tmp_path,), disk=REAL_DISK, offload=at_once, forget_logs=lambda: forgotten.append("the old logs")
+        )
+        task = asyncio.ensure_future(tidying.keep_tidy(state, Durable(), blobs, inboxes))
+        await asyncio.sleep(TIDY_SECONDS + 1)
+        assert forgotten == ["the old logs"]
+        assert Path(file.path).exists(), "its job is known"
+        del state.jobs["job_1"]
+        await asyncio.sleep(TIDY_SECONDS)
+        assert not Path(file.path).exists()
         task.cancel()
 
     run_virtually(story())

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import signal
 import sys
+from collections.abc import Generator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -63,7 +64,8 @@ def command(*, no_chat: bool, example: bool, while_needed: int | None) -> None:
 async def _up(settings: Settings, chat: ChatOptions | None) -> int:
     """Without options there is no chat."""
     interactive = chat is not None
-    stop = _stop_on_signals()
+    stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    _stop_on_signals(stop)
     async with AsyncExitStack() as stack:
         daemon = await _start_when_there_is_room(settings, stack, stop, echo_warnings=not interactive)
         if daemon is None:
@@ -81,6 +83,7 @@ async def _up(settings: Settings, chat: ChatOptions | None) -> int:
         ends: set[asyncio.Future[object]] = {stop, daemon.broken, *((talk,) if talk is not None else ())}  # pyright: ignore[reportAssignmentType]
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         if not stop.done() and not daemon.broken.done():
+            _stop_on_signals(stop)  # the chat took Ctrl-C for itself, and gave it back to nobody
             await _wait_for_others(daemon, stop)
         for task in (checks, talk):
             if task is not None:
@@ -102,7 +105,8 @@ async def _start_when_there_is_room(
     has_told = False
     while not stop.done():
         try:
-            return await stack.enter_async_context(run_daemon(settings, echo_warnings=echo_warnings))
+            with _cancel_start_at(stop):
+                return await stack.enter_async_context(run_daemon(settings, echo_warnings=echo_warnings))
         except FairleadError as fault:
             makes_way = fault.code is Code.E_STATE_LOCKED and ask_to_make_way(settings.state_dir)
             if fault.code is not Code.E_DISK_FULL and not makes_way:
@@ -110,8 +114,27 @@ async def _start_when_there_is_room(
             if not has_told:
                 tell(MAKES_WAY if makes_way else f"fairlead: {error_sentence(fault)}", err=True)
                 has_told = True
-        await asyncio.wait({stop}, timeout=LOOK_SEC if makes_way else NO_ROOM_RETRY_SEC)
+            await asyncio.wait({stop}, timeout=LOOK_SEC if makes_way else NO_ROOM_RETRY_SEC)
     return None
+
+
+@contextlib.contextmanager
+def _cancel_start_at(stop: "asyncio.Future[None]") -> Generator[None]:
+    """A start may wait for room on the disk: who is told to stop meanwhile does not wait with it."""
+    starting = asyncio.current_task()
+
+    def cancel(_stop: "asyncio.Future[None]") -> None:
+        if starting is not None:
+            starting.cancel()
+
+    stop.add_done_callback(cancel)
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not stop.done() or starting is None or starting.uncancel():
+            raise
+    finally:
+        starting = None
 
 
 async def _chat_here(daemon: Daemon, chat: ChatOptions) -> int:
@@ -121,18 +144,20 @@ async def _chat_here(daemon: Daemon, chat: ChatOptions) -> int:
 
 async def _wait_for_others(daemon: Daemon, stop: "asyncio.Future[None]") -> None:
     """The chat here was left: leaving ends no job and no other chat. Ctrl-C does that."""
-    told = False
+    looks = 0
     while not stop.done() and not daemon.broken.done():
         jobs, chats = unfinished_jobs(daemon), daemon.count_clients()
         if not jobs and not chats:
             return
-        if not told:
-            told = True
-            tell(
-                f"Fairlead keeps running for now: {jobs} unfinished job(s), {chats} other connection(s). "
-                "It stops when they are done; Ctrl-C stops it immediately."
-            )
+        looks += 1
+        if looks == 2:  # at the first look, the server may not have seen yet that the chat here hung up
+            tell(_describe_what_is_left(jobs, chats))
         await asyncio.wait({stop, daemon.broken}, timeout=LOOK_SEC)
+
+
+def _describe_what_is_left(jobs: int, chats: int) -> str:
+    left = [*([f"{jobs} unfinished job(s)"] if jobs else []), *([f"{chats} other connection(s)"] if chats else [])]
+    return f"Fairlead keeps running for now: {', '.join(left)}. It stops when they are done; Ctrl-C stops it."
 
 
 def _tell_what_is_waited_for(daemon: Daemon) -> None:
@@ -154,12 +179,9 @@ async def _tell_of_agents(daemon: Daemon) -> None:
         tell(f"  {name:<9} {state:<4} {describe_health(health)}")
 
 
-def _stop_on_signals() -> "asyncio.Future[None]":
-    loop = asyncio.get_running_loop()
-    stop: asyncio.Future[None] = loop.create_future()
+def _stop_on_signals(stop: "asyncio.Future[None]") -> None:
     for number in _STOPPING:
-        loop.add_signal_handler(number, lambda: None if stop.done() else stop.set_result(None))
-    return stop
+        asyncio.get_running_loop().add_signal_handler(number, lambda: None if stop.done() else stop.set_result(None))
 
 
 def welcome(daemon: Daemon) -> list[str]:

@@ -17,11 +17,12 @@ _GAP: Final = re.compile(r"\\\{(\w+)\\\}")
 
 
 def translate_detail(words: str, lang: str) -> str:
-    """`words` in `lang` if it is a sentence of Fairlead's own that the catalogue has, else as it is."""
+    """`words` in `lang` if it is a sentence of Fairlead's own that the catalogue has, else as it is. What fills a gap
+    may be such a sentence too."""
     for pattern, sentence in _patterns(lang):
         found = pattern.fullmatch(words.strip())
         if found is not None:
-            return sentence.format_map(found.groupdict())
+            return sentence.format_map({gap: translate_detail(text, lang) for gap, text in found.groupdict().items()})
     return words
 
 

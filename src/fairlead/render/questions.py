@@ -6,7 +6,7 @@ from fairlead.core.questions import QuestionFields
 from fairlead.core.rules import RuleKind
 from fairlead.render.rules import rule_words
 from fairlead.render.safe_text import code_block, one_line, quote_inline
-from fairlead.render.words import say
+from fairlead.render.words import CATALOGUES, say
 
 _OFFERS: Final[dict[RuleKind, str]] = {
     "prefix": "question.offer.prefix",
@@ -59,6 +59,16 @@ def offered_rules(question: QuestionFields, lang: str) -> list[str]:
         rule = f"`{rule_words(offer)}`"  # a rule has no backtick and no line end, so it cannot break out
         lines.append(say(lang, _OFFERS[offer.kind], rule=rule, project=project))
     return lines
+
+
+def without_offers(text: str, question: QuestionFields) -> str:
+    """The text of a question in any language, without the rules at its end: once it is settled, "Always: …" would read
+    as if somebody had allowed it."""
+    for lang in CATALOGUES:
+        offers = "\n".join(("", *offered_rules(question, lang)))
+        if offers and text.endswith(offers):
+            return text.removesuffix(offers)
+    return text
 
 
 def _path_of(question: QuestionFields) -> str:

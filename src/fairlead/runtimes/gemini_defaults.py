@@ -1,9 +1,11 @@
 """What every Gemini that Fairlead starts begins with, below the person's own settings. Knows no runtime.
 
 Gemini's system defaults have the lowest precedence: the person's own settings win. Where the machine has system
-defaults of its own, they hold.
+defaults of its own, they hold. Gemini takes such a file only if it and every directory above it belong to root and
+nobody else may write them; in every other installation it would only warn about the file, so it is not named there.
 """
 
+import stat
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +30,16 @@ def check_quietly() -> dict[str, str]:
 
 
 def _defaults_in(name: str) -> dict[str, str]:
-    if any(path.exists() for path in _MACHINE_DEFAULTS):
+    path = Path(__file__).with_name(name)
+    if any(machine.exists() for machine in _MACHINE_DEFAULTS) or not is_taken_by_gemini(path):
         return {}
-    return {_VARIABLE: str(Path(__file__).with_name(name))}
+    return {_VARIABLE: str(path)}
+
+
+def is_taken_by_gemini(path: Path) -> bool:
+    return all(map(_only_root_may_write, (path, *path.parents, *path.resolve().parents)))
+
+
+def _only_root_may_write(path: Path) -> bool:
+    found = path.stat()
+    return found.st_uid == 0 and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and path.lstat().st_uid == 0

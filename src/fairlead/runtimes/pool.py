@@ -92,13 +92,19 @@ class ProcessPool:
             self._coming -= 1
 
     async def _end(self, key: PoolKey, process: PooledProcess) -> None:
-        self._ending_by_key[key] = ending = self._ending.start(process.end(), name=key[1])
-        ending.add_done_callback(lambda _: self._ending_by_key.pop(key, None))
+        ending = self._begin_end(key, process)
         await asyncio.wait({ending})
         ending.result()
 
+    def _begin_end(self, key: PoolKey, process: PooledProcess) -> "asyncio.Task[None]":
+        """From now on no turn gets this process."""
+        self._ending_by_key[key] = ending = self._ending.start(process.end(), name=key[1])
+        ending.add_done_callback(lambda _: self._ending_by_key.pop(key, None))
+        return ending
+
     async def _until_ended(self, key: PoolKey) -> None:
-        """A process of this session may still be making room for another session: two must not write the same files."""
+        """A process of this session may still be ending, because its idle time was over or another session needed its
+        place: two must not write the same files."""
         ending = self._ending_by_key.get(key)
         if ending is not None:
             await asyncio.wait({ending})
@@ -155,7 +161,8 @@ class ProcessPool:
 
     def _end_if_idle(self, key: PoolKey, process: PooledProcess) -> None:
         if process.is_idle:
-            self._ending.start(process.end(), name=key[1])
+            del self._processes[key]
+            self._begin_end(key, process)
         else:
             self._look_at(key, process)  # its background commands still run: it gets the same time again
 

@@ -7,7 +7,7 @@ from loopback_discord import Conversation, Message
 from tests.channels.discord.harness import Stage
 
 
-async def answer_to(conversation: Conversation, said: Message, *, timeout: float = 20.0) -> Message:
+async def answer_to(conversation: Conversation, said: Message, *, timeout: float = 60.0) -> Message:
     """The first piece of an answer is a reply to what it answers; a note about the queue is one too."""
     return await conversation.wait_for_answer(
         lambda m: m.reference == (conversation.id, said.id) and not m.content.startswith("🕓"),
@@ -21,7 +21,7 @@ def words_of(message: Message) -> str:
     return re.sub(r"^<@\d+> |\n-# .*$", "", message.content)
 
 
-async def settled(stage: Stage, said: Message, *, timeout: float = 20.0) -> None:
+async def settled(stage: Stage, said: Message, *, timeout: float = 60.0) -> None:
     await stage.discord.wait_for(lambda: "✅" in said.reactions, timeout=timeout, what="the mark of success")
 
 

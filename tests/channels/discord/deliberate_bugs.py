@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from fairlead.channels.discord.commands.runner import CommandRunner
-from fairlead.channels.discord.inbound.direct_messages import DirectMessages
 from fairlead.channels.discord.inbound.message_handler import MessageHandler
 from fairlead.channels.discord.inbound.missed_messages import MissedMessages
 from fairlead.channels.discord.inbound.untold_refusals import UntoldRefusals
@@ -37,7 +36,7 @@ def serve_whoever_else_serves() -> None:
 
 @bug
 def take_what_was_said_before_the_founding() -> None:
-    DirectMessages._founding = lambda self: 0  # type: ignore[method-assign,assignment]
+    FlowView.founding_time = ""  # type: ignore[method-assign,assignment]
 
 
 @bug

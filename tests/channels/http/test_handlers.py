@@ -1,8 +1,11 @@
 """Files and questions over HTTP."""
 
+import json
+import re
 import shutil
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +14,11 @@ from fairlead.runtimes.echo import EchoRuntime
 from tests.channels.harness import a_client, run_daemon_in
 
 pytestmark = pytest.mark.anyio
+
+
+def facts_in(directory: Path, kind: str) -> list[dict[str, Any]]:
+    lines = map(json.loads, (directory / "state" / "events.ndjson").read_text().splitlines())
+    return [line for line in lines if line["type"] == kind]
 
 
 @pytest.mark.req("C5")
@@ -26,7 +34,11 @@ async def test_what_is_asked_can_be_read_and_answered_over_http(tmp_path: Path):
         assert (await daemon.post(path, {"verdict": "allow", "for_session": True}))[0] == 200
         done = await daemon.until(job_id, "done")
         status, refused = await daemon.post(path, {"verdict": "deny"})
+        came_by = [f["payload"]["via"] for f in facts_in(tmp_path, "QuestionAnswered")]
     assert done.data["job"]["answer"].count("allowed: rm -rf build") >= 1
+    assert [re.sub(r"\d+$", "PORT", way) for way in came_by] == [
+        "terminal/fairlead/local over HTTP from 127.0.0.1:PORT"
+    ]
     assert (status, refused["error"]["code"]) == (409, "E_QUESTION_CLOSED")
 
 

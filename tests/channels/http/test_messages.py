@@ -4,6 +4,7 @@ import asyncio
 import base64
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -56,6 +57,19 @@ async def test_a_user_id_that_is_missing_malformed_or_anothers_is_400(tmp_path: 
         assert daemon.flow.ledger.state.account.received == 0
     assert (status, refused["error"]["code"]) == (400, "E_INVALID_USER")
     assert set(refused["error"]) == {"code", "message", "next"}
+
+
+@pytest.mark.req("C2", "C5")
+async def test_one_person_has_one_conversation_however_the_accents_of_the_id_are_written(tmp_path: Path):
+    composed, decomposed = "jos\u00e9", "jose\u0301"
+    async with run_daemon_in(tmp_path) as daemon:
+        job_id = await daemon.begin(composed, "once", "key-1")
+        await daemon.until(job_id, "done")
+        again = await daemon.begin(decomposed, "once", "key-1")
+        _, waiting = await daemon.get(f"/v1/answers?userId={quote(decomposed)}")
+        assert daemon.flow.ledger.state.account.received == 1
+    assert again == job_id
+    assert [job["job_id"] for job in waiting["jobs"]] == [job_id]
 
 
 @pytest.mark.req("C5", "A8")

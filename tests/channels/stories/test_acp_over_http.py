@@ -127,6 +127,29 @@ async def test_agent_start_goes_on_with_the_talk_that_the_session_has(tmp_path: 
 
 
 @pytest.mark.req("B7")
+async def test_a_message_that_comes_while_the_agent_is_started_waits_for_it(tmp_path: Path):
+    """Else the message would start an agent of its own, which the first one then replaces in the middle of its turn."""
+    slowly = tmp_path / "slowly"
+    os.mkfifo(slowly)
+    agent = ScriptedAgent(tmp_path, "goose", on={"session/new": f"hold {slowly}"})
+    configure(tmp_path / "state", agent)
+    async with run_daemon_in(tmp_path) as daemon:
+        start = {"userId": "alice", "project": "proj", "tool": "goose"}
+        starting = asyncio.create_task(daemon.post("/v1/agent/start", start))
+        async with asyncio.timeout(60):
+            while not agent.received("session/new"):
+                await asyncio.sleep(0.02)  # a file of notes announces nothing
+        job = await daemon.begin("alice", "hello", tool="goose")
+        _, other = await daemon.say("bob", "hello", tool="echo")
+        assert other["answer"].endswith(": hello"), "nobody else waits"
+        assert daemon.flow.ledger.state.jobs[JobId(job)].state == "queued"
+        await asyncio.to_thread(open_and_close, slowly)
+        assert (await starting)[0] == 200
+        assert (await daemon.until(job, "done")).data["job"]["answer"] == "You said: hello"
+        assert agent.processes_with("session/new") == agent.processes_with("session/prompt")
+
+
+@pytest.mark.req("B7")
 async def test_an_agent_that_cannot_be_started_changes_nothing(tmp_path: Path):
     good, bad = ScriptedAgent(tmp_path, "goose"), ScriptedAgent(tmp_path, "bad", auth="required")
     configure(tmp_path / "state", good, bad)
@@ -174,6 +197,17 @@ async def test_every_agent_command_over_http(tmp_path: Path):
         (tmp_path / "second").mkdir()
         status, added = await daemon.post("/v1/projects/add", {"path": str(tmp_path / "second")})
         assert (status, added["enabled_tools"]) == (200, ["goose", "echo"])
+
+
+async def test_a_model_that_the_agent_refuses_is_not_chosen(tmp_path: Path):
+    """Of an agent that tells no models, nobody knows before."""
+    agent = ScriptedAgent(tmp_path, "goose", settings="")
+    configure(tmp_path / "state", agent)
+    async with run_daemon_in(tmp_path) as daemon:
+        await daemon.say("alice", "hello", tool="goose")
+        status, refused = await daemon.post("/v1/agent/model", {"userId": "alice", "model": "gpt-99"})
+        assert (status, refused["error"]["code"]) == (400, "E_MODEL_UNAVAILABLE")
+        assert (await daemon.say("alice", "hello"))[1]["answer"] == "You said: hello"
 
 
 async def test_status_says_what_an_agent_cannot_do_and_which_one_here_can(tmp_path: Path):

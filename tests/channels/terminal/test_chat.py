@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.channels.terminal.live_view import LONG_TURN_SEC
 from fairlead.render.words.en import WORDS as ENGLISH
 from tests.support.configured_agents import ScriptedAgent
 
@@ -205,8 +206,8 @@ def test_leaving_a_turn_does_not_cancel_it_and_the_next_chat_brings_it_back(term
 def test_commands_work_at_once_during_a_turn_and_what_is_typed_is_seen(terminal: Terminal):
     terminal.wait_for("Fairlead · local")
     terminal.say("/hang")
-    terminal.wait_for("echo is working … 0s · Ctrl-C cancels · Ctrl-D leaves it running")
-    terminal.wait_for("echo is working … 1s")
+    terminal.wait_for("s · Ctrl-C cancels · Ctrl-D leaves it running")
+    terminal.wait_for("echo is working … 1")  # after one second, or after ten
     terminal.type("and then th")
     terminal.wait_for("› and then th")
     terminal.say("is")
@@ -222,7 +223,7 @@ def test_commands_work_at_once_during_a_turn_and_what_is_typed_is_seen(terminal:
     terminal.wait_for("Stopping job_")
     terminal.wait_for("#1: Cancelled")
     terminal.wait_for("user:local: and then this")
-    terminal.wait_for("#2 · 0s")
+    terminal.wait_for("#2 · ")
     terminal.say("/why 1")
     terminal.wait_for("cancelled by")
     terminal.say("exit")
@@ -231,12 +232,52 @@ def test_commands_work_at_once_during_a_turn_and_what_is_typed_is_seen(terminal:
 
 def test_the_spinner_moves_and_a_turn_ends_with_what_it_used(terminal: Terminal):
     terminal.wait_for("Fairlead · local")
-    terminal.say("/slow 1")
-    pictures = {"⠋ echo is working", "⠙ echo is working", "⠹ echo is working", "⠸ echo is working"}
-    terminal.wait_for("#1 · ")
-    assert len([picture for picture in pictures if picture in terminal.seen]) >= 2
+    terminal.say("/hang")
+    for picture in ("⠋", "⠙"):
+        terminal.wait_for(f"{picture} echo is working")
+    terminal.say("/cancel")
+    terminal.wait_for("#1: Cancelled")
     terminal.say("/usage 1200 300 0.01")
-    terminal.wait_for("#2 · 0s · 1,200 tokens in, 300 out · $0.01")
+    terminal.wait_for("s · 1,200 tokens in, 300 out · $0.01")
+
+
+BELL = "\x07"
+
+
+def test_the_bell_rings_when_it_asks_and_at_the_end_of_a_long_turn(terminal: Terminal):
+    terminal.wait_for("Fairlead · local")
+    terminal.say("hello")
+    terminal.wait_for("#1 · 0s")
+    assert BELL not in terminal.seen, "nobody has looked away"
+    terminal.say("/ask rm -rf build")
+    terminal.wait_for(BELL)
+    terminal.type("n")
+    terminal.wait_for("#2 · ")
+    terminal.wait_for("› ")
+    terminal.say(f"/slow {LONG_TURN_SEC:.0f}")
+    terminal.wait_for("#3 · ")
+    terminal.wait_for(BELL)
+    assert terminal.seen.count(BELL) == 2
+
+
+@pytest.mark.parametrize(("setting", "rings"), [("always", 3), ("never", 0)])
+def test_the_bell_rings_as_often_as_the_setting_says(tmp_path: Path, setting: str, rings: int):
+    terminal = Terminal(tmp_path, FAIRLEAD_BELL=setting)
+    try:
+        terminal.wait_for("Fairlead · local")
+        terminal.say("hello")
+        terminal.wait_for("#1 · 0s")
+        terminal.wait_for("› ")
+        terminal.say("/ask rm -rf build")
+        terminal.wait_for("[y] Allow once")
+        terminal.type("n")
+        terminal.wait_for("#2 · ")
+        terminal.wait_for("› ")
+        terminal.type(CTRL_D)
+        assert terminal.end() == 0
+        assert terminal.seen.count(BELL) == rings
+    finally:
+        terminal.close()
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="only a shell with job control stops a program")
@@ -539,6 +580,34 @@ def test_the_home_directory_is_a_project_only_if_somebody_says_so(tmp_path: Path
         terminal.close()
 
 
+@pytest.mark.req("C6")
+def test_without_a_project_a_person_is_told_once_what_to_do(tmp_path: Path):
+    (tmp_path / "elsewhere").mkdir()
+    terminal = Terminal(tmp_path, start_in="elsewhere", PROJECTS="")
+    try:
+        terminal.wait_for("~/elsewhere is not a project yet. May agents work in it? [Y/n]")
+        terminal.say("n")
+        terminal.wait_for("E_PROJECT_NOT_SELECTED: ~/elsewhere is not a project. Change to your project's directory")
+        assert terminal.end() == 1
+        assert terminal.seen.count("Change to your project's directory") == 1
+    finally:
+        terminal.close()
+
+
+def test_a_person_who_talks_to_echo_is_told_what_it_is_and_who_asked_for_it_is_not(tmp_path: Path):
+    terminal, asked = Terminal(tmp_path), Terminal(tmp_path, "chat", "--tool", "echo")
+    try:
+        terminal.wait_for(
+            "echo only repeats what you say (//help: what it can do). Install claude, codex or gemini to work."
+        )
+        asked.wait_for("Fairlead · local")
+        asked.wait_for("› ")
+        assert "only repeats" not in asked.seen
+    finally:
+        asked.close()
+        terminal.close()
+
+
 @pytest.mark.req("C6", "A21")
 def test_up_begins_in_an_example_and_a_second_up_joins_the_first(tmp_path: Path):
     """As `make run` does it, from Fairlead's own checkout."""
@@ -589,6 +658,38 @@ def test_a_chat_says_at_once_that_its_fairlead_is_stopped(tmp_path: Path):
             idle.close()
     finally:
         served.close()
+
+
+def test_who_leaves_the_only_chat_is_told_of_the_job_alone(tmp_path: Path):
+    served = Terminal(tmp_path, "up", FAIRLEAD_HTTP_PORT="0")
+    try:
+        served.wait_for("Fairlead · local")
+        served.say("/hang")
+        served.wait_for("echo is working")
+        served.type(CTRL_D)
+        served.wait_for("#1 keeps running.")
+        served.wait_for("Fairlead keeps running for now: 1 unfinished job(s). It stops when they are done; Ctrl-C")
+        served.type(CTRL_C)
+        served.wait_for("Stopped. All accepted messages are saved.")
+        assert served.end() == 0
+    finally:
+        served.close()
+
+
+def test_a_person_who_leaves_a_turn_whose_fairlead_was_killed_is_not_told_that_it_keeps_running(
+    terminal: Terminal, tmp_path: Path
+):
+    terminal.wait_for("Fairlead · local")
+    terminal.say("/hang")
+    terminal.wait_for("echo is working")
+    kill_daemon(tmp_path / "state")
+    terminal.wait_for("Fairlead was stopped. All accepted messages are saved; `fairlead chat` starts it again.")
+    terminal.wait_for("waiting for Fairlead to come back")
+    terminal.wait_for("s · Ctrl-D exits")  # there is nothing to cancel, and nothing keeps running
+    terminal.type(CTRL_D)
+    assert terminal.end() == 0
+    assert "keeps running" not in terminal.seen
+    assert terminal.seen.count("Fairlead was stopped.") == 1
 
 
 def test_up_takes_the_place_of_a_daemon_for_chats_and_the_chat_finds_it(terminal: Terminal, tmp_path: Path):

@@ -155,6 +155,18 @@ def test_help_describes_every_command_with_the_words_of_the_other_channels(lang:
     assert lines[-1].endswith(say(lang, "terminal.quit"))
 
 
+def test_help_on_a_narrow_screen_has_each_description_below_its_command():
+    lines = LINE.help_lines(45)
+    assert lines[:2] == ["/status", "    Show the state of this session"]
+    assert len(lines) == 2 * len(LINE.names)
+
+
+def test_help_begins_a_group_with_its_bare_word():
+    usages = LINE.help_lines(45)[::2]
+    for group in ("/project", "/session", "/agent", "/rules"):
+        assert [usage.split()[0] for usage in usages].index(group) == usages.index(group)
+
+
 def test_words_that_mean_leaving_everywhere_need_no_slash():
     assert [spell_out(line) for line in ("exit", " Quit ", "?", "exit the loop", "/why")] == [
         "/exit", "/quit", "/help", "exit the loop", "/why",

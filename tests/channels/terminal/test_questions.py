@@ -77,8 +77,8 @@ def test_a_rule_is_shown_in_full_with_its_key():
     question = with_rules(RuleOffer("Edit", "path", "src/a.py"), RuleOffer("Edit", "directory", "src"))
     assert question.hint == (
         "[y] Allow once   [s] Allow for this session   [n] Deny   [b] No, because …\n"
-        "  [1] Always: `Edit src/a.py` in api\n"
-        "  [2] Always: `Edit src/…` in api, every file below it"
+        "[1] Always: `Edit src/a.py` in api\n"
+        "[2] Always: `Edit src/…` in api, every file below it"
     )
     assert press(question, "0", "3", "2") == PromptResult("allow", always=2)
     assert press(asking("permission"), "1") is None

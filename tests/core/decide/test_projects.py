@@ -260,6 +260,19 @@ def test_a_name_whose_workspace_is_in_use_is_not_given_to_another_directory(core
 
 
 @pytest.mark.req("A12")
+def test_where_there_is_no_project_at_all_a_person_is_told_how_to_add_one(core: CoreHarness):
+    there_is_one = core.submit(project="shop").refusal
+    core.do(RemoveProject("api", OWNER))
+    there_is_none = core.submit(project="shop").refusal
+    assert there_is_one is not None
+    assert there_is_none is not None
+    assert (there_is_one.code, there_is_one.next_step) == (Code.E_PROJECT_NOT_FOUND, "")
+    assert (there_is_none.code, there_is_none.next_step) == (
+        Code.E_PROJECT_NOT_FOUND, "No project is registered yet. `/project add PATH` registers one.",
+    )  # fmt: skip
+
+
+@pytest.mark.req("A12")
 def test_a_removed_project_is_chosen_by_nobody_and_what_was_done_in_it_stays(core: CoreHarness):
     job_id = core.turn(project="api")
     core.do(RemoveProject("api", OWNER))

@@ -269,6 +269,28 @@ async def test_the_same_permission_for_the_same_call_is_shown_once_while_it_is_o
     assert len(person.seen) == 1
 
 
+async def test_an_agent_that_asks_again_and_withdraws_one_of_the_two_still_gets_the_response():
+    for withdrawn, kept in (("1", 1), ("2", 0)):
+        person = Person()
+        asking = [person.ask(1), person.ask(2)]
+        await person.until_seen(1)
+        await asyncio.sleep(0)
+        person.asks.withdraw(withdrawn)
+        person.asks.respond(Response(request_id="1", verdict="allow"))
+        assert await asking[kept] == CHOSEN
+        assert len(person.seen) == 1, "nothing is taken from the person"
+        await asyncio.gather(*asking)
+
+    person = Person()
+    asking = [person.ask(1), person.ask(2)]
+    await person.until_seen(1)
+    await asyncio.sleep(0)
+    person.asks.withdraw("1")
+    person.asks.withdraw("2")
+    assert [await one for one in asking] == [CANCELLED, CANCELLED]
+    assert person.seen[1:] == [RequestWithdrawn("1")]
+
+
 async def test_the_same_command_in_two_calls_is_shown_twice_and_each_gets_its_own_response():
     person = Person()
     first, second = person.ask(1, "t"), person.ask(2, "u")

@@ -29,7 +29,7 @@ from fairlead.testing.clock import run_virtually
 from tests.runtimes.acp.harness import AcpStage, Talk, allow, until
 from tests.support.runtime_contract import PATIENCE, closing
 
-pytestmark = pytest.mark.req("B4", "B7")
+pytestmark = pytest.mark.req("B4", "B6")
 
 WATCHDOG_SEC = 1800.0
 TOOL = wire.ToolCall(tool_call_id="t", title="sleep", kind="execute")

@@ -232,7 +232,7 @@ async def watched(stage: AcpStage) -> AsyncIterator[Watched]:
 MINUTE = 60.0
 
 
-@pytest.mark.req("B7")
+@pytest.mark.req("B6")
 async def test_an_agent_that_is_silent_for_half_an_hour_is_ended_and_comes_back(stage: AcpStage):
     async with watched(stage) as turn:
         await turn.talk.answer("my name is Bob")
@@ -247,7 +247,7 @@ async def test_an_agent_that_is_silent_for_half_an_hour_is_ended_and_comes_back(
         assert await turn.talk.answer("what is my name?") == "Your name is Bob."
 
 
-@pytest.mark.req("B7")
+@pytest.mark.req("B6")
 @pytest.mark.parametrize("order", ["say: busy", "unknown", "context: 5 10", "think: hm", "tool: execute ls"])
 async def test_every_update_resets_the_watchdog(stage: AcpStage, order: str):
     stage.write(commands="")
@@ -266,7 +266,7 @@ async def test_every_update_resets_the_watchdog(stage: AcpStage, order: str):
         assert last.text.endswith("done")
 
 
-@pytest.mark.req("B7")
+@pytest.mark.req("B6")
 async def test_the_watchdog_does_not_count_while_a_person_is_asked(stage: AcpStage):
     async with watched(stage) as turn:
         turn.begin("ask: execute rm a\nhang")
@@ -283,7 +283,7 @@ async def test_the_watchdog_does_not_count_while_a_person_is_asked(stage: AcpSta
         assert last.code is Code.E_ACP_TIMEOUT
 
 
-@pytest.mark.req("B7")
+@pytest.mark.req("B6")
 async def test_the_watchdog_is_a_setting(stage: AcpStage):
     async with closing(stage.runtime(watchdog_sec=0.05)) as runtime:
         talk = Talk(stage, runtime)
@@ -293,7 +293,7 @@ async def test_the_watchdog_is_a_setting(stage: AcpStage):
         assert talk.processes() == []
 
 
-@pytest.mark.req("B7")
+@pytest.mark.req("B6")
 async def test_an_agent_that_is_silent_in_a_turn_of_its_own_is_ended_and_its_conversation_told(stage: AcpStage):
     fifo = stage.fifo("unasked")
     async with watched(stage) as turn:

@@ -11,7 +11,7 @@ from fairlead.errors import Code
 from fairlead.runtimes.acp import program
 from fairlead.runtimes.acp.runtime import AcpRuntime
 from tests.runtimes.acp.harness import AcpStage, Talk, beside_another, until
-from tests.support.runtime_contract import closing
+from tests.support.runtime_contract import PATIENCE, closing
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("B4", "B5", "E8")]
 
@@ -182,3 +182,19 @@ async def test_a_program_that_waits_for_its_start_is_ended_at_once(stage: AcpSta
         await runtime.end_session("first", "kill")
         assert (await starting)[-1] == TurnEnded("", INTERRUPTED)
     assert len(stage.noted("start")) == 1
+
+
+async def test_a_program_that_is_given_up_while_it_starts_is_ended_although_nobody_waits_for_that(stage: AcpStage):
+    async with closing(stage.runtime()) as runtime:
+        assert isinstance(runtime, AcpRuntime)
+        talk = Talk(stage, runtime)
+        turn = talk.begin("say: never")
+        async with asyncio.timeout(PATIENCE):
+            while not talk.processes():
+                await asyncio.sleep(0)  # a step of the loop: the process is there before its start is over
+        turn.cancel()
+        await asyncio.sleep(0)
+        turn.cancel("the one who waits for the end of the process is cancelled too")
+        await asyncio.wait({turn})
+        await talk.until_gone()
+        assert await talk.answer("hello") == "You said: hello"

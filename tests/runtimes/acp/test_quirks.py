@@ -14,6 +14,7 @@ from fairlead.core.engine import (
     EngineEvent,
     PermissionRequested,
     SetMode,
+    TextDelta,
     ToolEnded,
     ToolStarted,
     TurnEnded,
@@ -173,14 +174,28 @@ async def test_a_second_prompt_harms_the_first(tmp_path: Path, like: str):
 
 
 @pytest.mark.anyio
-async def test_a_mode_is_confirmed_in_a_message(tmp_path: Path):
-    """Gemini says so outside of a turn: that is no answer, and begins no turn."""
+async def test_mode_message(tmp_path: Path):
+    """Gemini says its new mode in a message, in a turn or outside of one: that is no answer, and begins no turn."""
     stage = AcpStage(tmp_path, like="gemini")
+    fifo = stage.fifo("in-turn")
     async with closing(stage.runtime()) as runtime:
+        assert isinstance(runtime, AcpRuntime)
+        own_turns = runtime.watch_agent_turns()
         talk = Talk(stage, runtime)
         assert await talk.answer("hello") == "You said: hello"
-        await runtime.instruct("s", runtime_module.SetMode("plan", str(tmp_path / "workspace")))
+        await runtime.instruct("s", SetMode("plan", str(tmp_path / "workspace")))
         assert await talk.answer("which mode?") == "mode=plan"
+
+        working = talk.begin(f"say: before\nhold: {fifo}")
+        await talk.until_said("before")
+        await runtime.instruct("s", SetMode("yolo", str(tmp_path / "workspace")))
+        await fifo.open()
+        assert (await working)[-1] == TurnEnded("before")
+        assert runtime.describe("s").mode == "yolo"
+
+        assert await talk.answer(f"unasked: {fifo} by itself\nquiet") == ""
+        await fifo.open()
+        assert (await anext(own_turns)).event == TextDelta("by itself"), "the first turn of its own"
 
 
 @pytest.mark.anyio

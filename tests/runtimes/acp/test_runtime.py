@@ -32,12 +32,12 @@ from fairlead.core.engine import (
 )
 from fairlead.errors import Code, FairleadError
 from fairlead.ports import AgentPreparation, RuntimeHealth
-from fairlead.runtimes.acp import session
+from fairlead.runtimes.acp import prompt_blocks, session
 from fairlead.runtimes.acp.runtime import AcpRuntime
 from fairlead.runtimes.claude.command_line import ClaudeSettings
 from fairlead.runtimes.claude.runtime import ClaudeRuntime
 from fairlead.runtimes.pool import ProcessPool
-from tests.runtimes.acp.harness import AcpStage, Talk, until
+from tests.runtimes.acp.harness import AcpStage, Talk, allow, choose, deny, until
 from tests.support.replaying_cli import write_shim as write_claude
 from tests.support.runtime_contract import closing, invocation, only, run
 
@@ -155,6 +155,50 @@ async def test_a_picture_goes_into_the_prompt_where_the_agent_sees_pictures_and_
     assert listed[1].endswith("/words.txt")
 
 
+@pytest.mark.req("E8")
+@pytest.mark.parametrize(
+    ("capabilities", "data", "is_embedded"),
+    [
+        ("embedded", "wörter\n".encode(), True),
+        ("embedded", b"x" * prompt_blocks.MOST_TEXT, True),
+        ("embedded", b"x" * (prompt_blocks.MOST_TEXT + 1), False),
+        ("embedded", b"\x89\xff", False),
+        ("embedded", b"\0", False),
+        ("embedded", b"", False),
+        ("image", b"words", False),
+    ],
+)
+async def test_a_text_goes_into_the_prompt_where_the_agent_takes_texts_and_else_as_a_link(
+    tmp_path: Path, capabilities: str, data: bytes, is_embedded: bool
+):
+    stage = AcpStage(tmp_path, capabilities=capabilities)
+    path = tmp_path / "words.txt"
+    path.write_bytes(data)
+    words = InputFile(path=str(path), name="words.txt")
+    async with closing(stage.runtime()) as runtime:
+        await Talk(stage, runtime).answer("hello", files=(words,))
+    [_, block] = stage.noted("request", "session/prompt")[0]["params"]["prompt"]
+    embedded = {"uri": path.as_uri(), "mimeType": "text/plain", "text": data.decode(errors="replace")}
+    link = {"type": "resource_link", "uri": path.as_uri(), "name": "words.txt"}
+    assert block == ({"type": "resource", "resource": embedded} if is_embedded else link)
+
+
+async def test_all_texts_of_a_message_share_the_room_in_its_prompt_and_a_link_to_elsewhere_is_not_followed(
+    stage: AcpStage,
+):
+    secret, planted = stage.root / "secret.txt", stage.root / "planted.txt"
+    secret.write_text("not for the agent")
+    planted.symlink_to(secret)
+    long, short = stage.root / "long.txt", stage.root / "short.txt"
+    long.write_text("x" * (prompt_blocks.MOST_TEXT - 1))
+    short.write_text("yy")
+    files = tuple(InputFile(path=str(path), name=path.name) for path in (planted, long, short))
+    async with closing(stage.runtime()) as runtime:
+        await Talk(stage, runtime).answer("hello", files=files)
+    blocks = stage.noted("request", "session/prompt")[0]["params"]["prompt"]
+    assert [block["type"] for block in blocks] == ["text", "resource_link", "resource", "resource_link"]
+
+
 async def test_a_picture_that_is_gone_is_told_and_left_out(stage: AcpStage):
     gone = (InputFile(path=str(stage.root / "gone.png"), name="gone.png", media_type="image/png"),)
     async with closing(stage.runtime()) as runtime:
@@ -189,7 +233,7 @@ async def test_the_arguments_of_the_project_stand_behind_the_command(stage: AcpS
 # --- before the first prompt -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.req("B6")
+@pytest.mark.req("B7")
 async def test_a_prepared_agent_serves_the_first_prompt_and_remembers_it(stage: AcpStage):
     async with closing(stage.runtime()) as runtime:
         await runtime.prepare(ticket_for(stage))
@@ -206,7 +250,7 @@ async def test_a_prepared_agent_serves_the_first_prompt_and_remembers_it(stage: 
     assert len(stage.noted("request", "session/new")) == 1
 
 
-@pytest.mark.req("B6")
+@pytest.mark.req("B7")
 @pytest.mark.parametrize(
     ("switches", "code", "words"),
     [
@@ -228,7 +272,7 @@ async def test_an_agent_that_cannot_be_prepared_leaves_nothing_running(
         assert runtime.describe("ticket").state == "Closed"
 
 
-@pytest.mark.req("B6")
+@pytest.mark.req("B7")
 async def test_a_prepared_agent_that_nobody_wants_is_stopped(stage: AcpStage):
     async with closing(stage.runtime()) as runtime:
         await runtime.prepare(ticket_for(stage))
@@ -250,7 +294,7 @@ async def test_where_all_are_busy_an_agent_is_tried_and_starts_again_with_the_fi
         assert (await working)[-1] == TurnEnded("done")
 
 
-@pytest.mark.req("B6")
+@pytest.mark.req("B7")
 async def test_a_prepared_agent_is_closed_when_nobody_prompts_it(stage: AcpStage):
     async with closing(stage.runtime(idle_timeout_sec=0.05)) as runtime:
         await runtime.prepare(ticket_for(stage))
@@ -262,6 +306,7 @@ async def test_a_prepared_agent_is_closed_when_nobody_prompts_it(stage: AcpStage
 # --- states, stop and kill -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.req("B7")
 async def test_the_states_of_an_agent(stage: AcpStage):
     starting, prompting = stage.fifo("starting"), stage.fifo("prompting")
     stage.write(initialize=f"hold {starting}")
@@ -478,6 +523,14 @@ async def test_a_model_that_the_agent_does_not_have_fails_the_turn_and_leaves_th
     assert len(stage.noted("start")) == 1
 
 
+async def test_a_model_for_an_agent_that_offers_none_is_told_and_the_turn_goes_on(tmp_path: Path):
+    stage = AcpStage(tmp_path, settings="")
+    async with closing(stage.runtime()) as runtime:
+        events = await Talk(stage, runtime).say("hello", model="gpt-99")
+        assert Noticed("The agent offers no choice of models, so it does not use 'gpt-99'.") in events
+        assert events[-1] == TurnEnded("You said: hello")
+
+
 async def test_a_mode_that_the_agent_does_not_have_is_refused(stage: AcpStage):
     async with closing(stage.runtime()) as runtime:
         talk = Talk(stage, runtime)
@@ -485,6 +538,45 @@ async def test_a_mode_that_the_agent_does_not_have_is_refused(stage: AcpStage):
         with pytest.raises(FairleadError, match="'warp' is not among default, acceptEdits, plan") as refusal:
             await runtime.instruct("s", SetMode("warp", str(stage.root / "workspace")))
         assert refusal.value.code is Code.E_MODE_UNAVAILABLE
+        assert await talk.answer("which mode?") == "mode=default"
+
+
+@pytest.mark.parametrize("settings", ["", "modes"])
+async def test_a_mode_that_the_agent_refuses_fails_no_later_turn(tmp_path: Path, settings: str):
+    """Of an agent that tells no modes, or refuses one that it has told, nobody knows before."""
+    stage = AcpStage(tmp_path, settings=settings, on={"session/set_mode": "error -32603 not as root"})
+    async with closing(stage.runtime()) as runtime:
+        talk = Talk(stage, runtime)
+        await talk.answer("hello")
+        with pytest.raises(FairleadError) as refusal:
+            await runtime.instruct("s", SetMode("plan", str(tmp_path / "workspace")))
+        assert refusal.value.code is Code.E_MODE_UNAVAILABLE
+        assert await talk.answer("hello") == "You said: hello"
+
+
+async def test_a_mode_for_an_agent_that_turns_out_to_have_none_is_told_and_the_turn_goes_on(tmp_path: Path):
+    stage = AcpStage(tmp_path, settings="")
+    async with closing(stage.runtime()) as runtime:
+        talk = Talk(stage, runtime)
+        await runtime.instruct("s", SetMode("plan", str(tmp_path / "workspace")))
+        events = await talk.say("hello")
+        assert Noticed("The agent has no mode 'plan'; it is in its own.") in events
+        assert events[-1] == TurnEnded("You said: hello")
+
+
+@pytest.mark.parametrize("options", ["claude", "two-once"])
+async def test_a_session_leaves_the_plan_mode_when_its_plan_is_approved(tmp_path: Path, options: str):
+    stage = AcpStage(tmp_path, like="claude")
+    asking = f"ask: [{options}] switch_mode The plan"
+    async with closing(stage.runtime()) as runtime:
+        talk = Talk(stage, runtime)
+        await talk.answer("hello")
+        await runtime.instruct("s", SetMode("plan", str(tmp_path / "workspace")))
+
+        await talk.say(asking, deny)
+        assert await talk.answer("which mode?") == "mode=plan"
+        approve = allow if options == "claude" else choose("Yes, this once")
+        await talk.say(f"{asking}\nmode: default", approve)
         assert await talk.answer("which mode?") == "mode=default"
 
 

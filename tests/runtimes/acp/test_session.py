@@ -138,3 +138,21 @@ async def test_an_agent_that_names_no_session_is_refused(tmp_path: Path):
     with pytest.raises(session_module.AgentGone) as gone:
         await session.open(cast("Any", Nameless()), None)
     assert gone.value.failure.code is Code.E_ADAPTER_SESSION_KEY_MISSING
+
+
+@pytest.mark.anyio
+async def test_a_model_that_the_agent_takes_without_having_listed_any_is_chosen(tmp_path: Path):
+    """Copilot does so where the person brings the provider."""
+
+    class Taking:
+        def __init__(self) -> None:
+            self.asked_for: list[str] = []
+
+        async def set_model(self, session_id: str, model: str) -> None:
+            del session_id
+            self.asked_for.append(model)
+
+    session, agent = AgentSession(("agent",), str(tmp_path), {}), Taking()
+    for _ in range(2):
+        assert await session.choose(cast("Any", agent), "gpt-5", "") == []
+    assert (agent.asked_for, session.translator.facts.model) == (["gpt-5"], "gpt-5")

@@ -11,7 +11,7 @@ from fairlead.errors import Code, FairleadError
 from fairlead.runtimes.acp.quirks import PLAIN, Quirks
 from fairlead.runtimes.acp.tier import Tier
 from fairlead.runtimes.tool_policy import FULL, READONLY, STANDARD, ToolPolicy
-from tests.runtimes.acp.harness import AcpStage, Talk, deny
+from tests.runtimes.acp.harness import AcpStage, Talk, deny, until
 from tests.support.runtime_contract import closing, only
 
 pytestmark = pytest.mark.req("B4", "E8")
@@ -127,3 +127,36 @@ async def test_a_mode_that_was_chosen_before_the_tier_does_not_outlive_it(tmp_pa
         assert await talk.answer("which mode?") == "mode=acceptEdits"
         permit(stage, "readonly")
         assert await talk.answer("which mode?") == "mode=default"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("rest", ["say: and I go on\nhang", "say: and I am done"])
+async def test_an_agent_that_leaves_its_strict_mode_is_ended_and_comes_back_in_it(tmp_path: Path, rest: str):
+    """A command of the agent's own may change its mode, and so may the agent."""
+    stage = AcpStage(tmp_path, like="claude")
+    permit(stage, "readonly")
+    async with closing(stage.runtime()) as runtime:
+        talk = Talk(stage, runtime)
+        assert await talk.answer("my name is Bob\nmode: plan\nmode: default") == "You said: my name is Bob"
+        failure = await talk.failure(f"say: before\nmode: acceptEdits\n{rest}")
+        assert failure.code is Code.E_PERMISSION_TIER
+        assert "changed to the mode 'acceptEdits'" in failure.message
+        assert failure.text.startswith("before")
+        assert (talk.state, talk.processes()) == ("Closed", [])
+        assert await talk.answer("which mode?") == "mode=default"
+        permit(stage, "full")
+        assert await talk.answer("mode: acceptEdits\nwhich mode?") == "mode=acceptEdits"
+
+
+@pytest.mark.anyio
+async def test_an_agent_that_leaves_its_strict_mode_between_two_turns_is_ended(tmp_path: Path):
+    stage = AcpStage(tmp_path, like="gemini")
+    permit(stage, "readonly")
+    fifo = stage.fifo("later")
+    async with closing(stage.runtime()) as runtime:
+        talk = Talk(stage, runtime)
+        assert await talk.answer(f"say: done\nunasked: {fifo} [MODE_UPDATE] yolo") == "done"
+        assert talk.state == "Active"
+        await fifo.open()
+        await until(lambda: talk.state == "Closed")
+        await talk.until_gone()

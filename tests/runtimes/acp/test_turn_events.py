@@ -10,7 +10,7 @@ from fairlead.core.engine import TextDelta
 from fairlead.runtimes.acp.turn_events import SilentTooLong, TurnEvents
 from fairlead.testing.clock import run_virtually
 
-pytestmark = pytest.mark.req("B7")
+pytestmark = pytest.mark.req("B6")
 
 WATCHDOG_SEC = 1800.0
 

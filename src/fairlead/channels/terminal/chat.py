@@ -35,6 +35,7 @@ from fairlead.channels.terminal.project_choice import (
 from fairlead.channels.terminal.screen import PROMPT, Screen
 from fairlead.channels.terminal.working_directory import CAUTION_WORDS, WorkingDirectory
 from fairlead.core import replies, requests
+from fairlead.core.agents import ECHO
 from fairlead.core.inbound import clean_text
 from fairlead.core.job_names import job_number, short_name
 from fairlead.core.job_states import LIVE
@@ -131,6 +132,8 @@ class Chat:
         if chosen is not None:
             self._work_in(chosen.reference, chosen.name, chosen.path)
             self._screen.lines(filter(None, (chosen.remark,)))
+            if chosen.tool == ECHO and self._options.tool is None:
+                self._screen.say(say(self._lang, "terminal.echo_hint"))
         if self._options.is_new:
             await self._start_new_conversation()
         for job in await self._client.unfetched_jobs(self._options.user):
@@ -310,7 +313,7 @@ class Chat:
     def _do(self, local: Local) -> Ending:
         if local.what == "quit":
             return "left"
-        self._screen.lines(self._commands.help_lines())
+        self._screen.lines(self._commands.help_lines(self._screen.console.width))
         return "over"
 
     async def _command(self, request: requests.Request, queue: Queue | None) -> Ending:

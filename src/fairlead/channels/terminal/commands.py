@@ -29,6 +29,9 @@ _BARE_WORDS: Final = {"exit": "/exit", "quit": "/quit", "?": "/help"}
 """Whole lines without a slash that everybody types in every program; nobody says them to an agent."""
 
 
+_WIDE: Final = 80
+
+
 class HalfTyped(msgspec.Struct, frozen=True, kw_only=True):
     """An argument that has choices, and the word that is being typed for it."""
 
@@ -103,10 +106,17 @@ class CommandLine:
     def usage(self, name: str) -> str:
         return " ".join((name, *(argument.usage for argument in self._arguments(name))))
 
-    def help_lines(self) -> list[str]:
-        shown = {self.usage(name): self.description(name) for name in self.names}
+    def help_lines(self, columns: int = _WIDE) -> list[str]:
+        """In two columns; on a narrow screen, as on a phone, each description stands below its command."""
+        shown = {self.usage(name): self.description(name) for name in self._in_groups()}
+        if columns < _WIDE:
+            return [line for usage, words in shown.items() for line in (usage, f"    {words}")]
         width = max(len(usage) for usage in shown if len(usage) < 40)
         return [f"{usage:<{width}}  {words}" for usage, words in shown.items()]
+
+    def _in_groups(self) -> list[str]:
+        """`/project` stands before `/project add`; otherwise in the order of the catalogue."""
+        return sorted(self.names, key=lambda name: (self._first_words.index(name.split()[0]), " " in name))
 
     def description(self, name: str) -> str:
         spec: CommandSpec | None = self._specs.get(name)

@@ -169,7 +169,9 @@ class TerminalLiveView:
         sentence = describe_server("up" if look is None else look(), self._lang)
         if sentence != self._away:
             self._away = sentence
-            self._screen.note(say(self._lang, "terminal.waits_for_server"))
+            self._screen.note(
+                say(self._lang, "terminal.waits_for_server"), say(self._lang, "terminal.keys_without_server")
+            )
             self._screen.say(sentence, "yellow")
 
     def _describe_loss(self, away: ServerAway) -> str:
@@ -183,6 +185,7 @@ class TerminalLiveView:
     async def _see(self, event: w.StreamEvent) -> Ending | None:
         if self._away:
             self._away = ""
+            self._screen.note(say(self._lang, "status.thinking"), say(self._lang, "terminal.keys_in_turn"))
             self._screen.say(say(self._lang, "terminal.connection_back"), "yellow")
         match event:
             case w.Accepted():
@@ -286,9 +289,14 @@ class TerminalLiveView:
         return None
 
     def _leave_running(self, job_id: str) -> Ending:
-        """Leaving is not cancelling."""
+        """Leaving is not cancelling. But nothing keeps running where Fairlead has stopped, which is told once."""
         self._flush()
-        self._screen.say(say(self._lang, "terminal.goes_on", job=short_name(job_id)), "yellow")
+        look = self._options.look_at_server
+        state = "up" if look is None else look()
+        goes_on = say(self._lang, "terminal.goes_on", job=short_name(job_id))
+        sentence = goes_on if state == "up" else describe_server(state, self._lang)
+        if sentence != self._away:
+            self._screen.say(sentence, "yellow")
         return "left"
 
     def _suspend(self) -> None:

@@ -82,8 +82,8 @@ class _Choice:
             return await self._go_elsewhere(at_hand)
         if self._options.example:
             return await self._register(self._options.example)
-        nowhere = say(self._options.lang, "terminal.nowhere_to_work")
-        raise error(Code.E_PROJECT_NOT_SELECTED, self._caution() or nowhere, next_step=nowhere)
+        why = self._caution() or self._say("not_a_project", path=self._short(self._here.root))
+        raise error(Code.E_PROJECT_NOT_SELECTED, why, next_step=self._say("nowhere_to_work"))
 
     def _project_around(self, usable: list[replies.ProjectInfo]) -> replies.ProjectInfo | None:
         """The innermost project that contains the current directory. Somebody who made the home directory a project

@@ -70,7 +70,7 @@ class QuestionPrompt:
             case "permission":
                 rules = [f"[{key}] {line}" for key, line in enumerate(offered_rules(self.question, self._lang), 1)]
                 short = self._key_hint(y="allow_once", s="allow_session", n="deny", b="because")
-                return "\n  ".join((short, *rules))
+                return "\n".join((short, *rules))
             case "plan":
                 return self._key_hint(y="approve", n="keep_planning")
             case "question":

@@ -97,8 +97,10 @@ class Screen:
             self.draw()
             self.answer(whole)
 
-    def note(self, words: str) -> None:
+    def note(self, words: str, hint: str | None = None) -> None:
+        """What goes on now, and, where they have changed, which keys there are."""
         self._note = words
+        self._hint = self._hint if hint is None else hint
         self.draw()
 
     def tool_started(self, tool_id: str, label: str) -> None:
@@ -123,9 +125,9 @@ class Screen:
             parts.append(Tail(_markdown(self._tail), self.console.height - 6 - len(self._tools)))
         parts.extend(Text(f"  🔧 {visible_lines(label)} …", "cyan") for label in self._tools.values())
         if self._asking is not None:
-            parts.append(Text(f"  {self._asking.hint}", "bold yellow"))
+            parts.append(Padding(Text(self._asking.hint, "bold yellow"), (0, 2)))
             if self._asking.typed:
-                parts.append(Text(f"  > {self._asking.typed}"))
+                parts.append(Padding(Text(f"> {self._asking.typed}"), (0, 2)))
         elif self._note:
             self._spinner.update(text=self._progress_line())
             parts.append(self._spinner)

@@ -23,6 +23,7 @@ from fairlead.core.limits import Limits
 from fairlead.core.state import Job, Project, Session, State
 from fairlead.errors import Code, FairleadError, error
 
+_NO_PROJECT: Final = "No project is registered yet. `/project add PATH` registers one."
 NAME_PATTERN: Final = re.compile(r"[a-z0-9_-]{1,40}")
 FROM_COMMAND: Final = "command"
 """The source of a project that a person registered, and no setting."""
@@ -294,14 +295,16 @@ def project_to_work_in(
     if usable:
         names = ", ".join(p.name for p in usable[:10])
         return error(Code.E_PROJECT_NOT_SELECTED, f"There are several projects ({names}) and none is selected.")
-    return error(Code.E_PROJECT_NOT_SELECTED, "No project is registered yet. `/project add PATH` registers one.")
+    return error(Code.E_PROJECT_NOT_SELECTED, _NO_PROJECT)
 
 
 def _missing_error(state: State, name: str) -> FairleadError:
     asked = name.removeprefix("#")
     removed = next((p for p in state.projects.values() if p.removed and asked in {p.name, str(p.number)}), None)
     if removed is None:
-        return error(Code.E_PROJECT_NOT_FOUND, f"There is no project {name[:60]!r}.")
+        # Where there is none at all, the list of projects is no help.
+        how = "" if state.listed_projects() else _NO_PROJECT
+        return error(Code.E_PROJECT_NOT_FOUND, f"There is no project {name[:60]!r}.", next_step=how)
     return error(
         Code.E_PROJECT_NOT_FOUND,
         f"Project {removed.name} was removed.",

@@ -49,6 +49,7 @@ class AgentStart:
     def __init__(self, parts: CommandParts) -> None:
         self._ledger = parts.ledger
         self._runtimes = parts.runtimes
+        self._scheduler = parts.scheduler
         self._default = parts.default_agent
 
     def choose(self, request: Start, caller: Caller) -> ChosenAgent:
@@ -97,8 +98,13 @@ class AgentStart:
 
     async def start_here(self, request: Start, caller: Caller) -> SessionStarted:
         """In a conversation that has its one session for good, as a person's own has: the session goes on with this
-        project and this agent."""
+        project and this agent. A message that comes meanwhile waits: a turn that began before the agent is there would
+        lose its own when this one takes over."""
         chosen = self.choose(request, caller)
+        with self._scheduler.rest(caller.session_key.text):
+            return await self._start_here(chosen, request, caller)
+
+    async def _start_here(self, chosen: ChosenAgent, request: Start, caller: Caller) -> SessionStarted:
         session = self._ledger.state.sessions.get(caller.session_key.text)
         if session is not None and session.running_job_id is not None:
             raise error(

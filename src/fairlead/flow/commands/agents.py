@@ -99,8 +99,9 @@ class AgentCommands:
             return ModelSet(session.models.get(session.runtime) or info.model, offered)
         if offered and request.model not in offered:
             raise error(Code.E_MODEL_UNAVAILABLE, f"{request.model[:60]!r} is not among {', '.join(offered)}.")
-        await self._ledger.record_durably(ChooseModel(session.session_key, session.runtime, request.model))
+        # The agent first: a model that it refuses would fail every later turn.
         await runtime.instruct(session.session_key, SetModel(request.model))
+        await self._ledger.record_durably(ChooseModel(session.session_key, session.runtime, request.model))
         return ModelSet(request.model)
 
     async def mode(self, request: ask.AgentMode, caller: Caller) -> ModeSet:

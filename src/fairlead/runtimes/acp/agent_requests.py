@@ -51,6 +51,7 @@ class AgentRequest(msgspec.Struct, frozen=True):
     respond: Respond
     tool: str = ""
     call_id: str = ""
+    is_plan: bool = False
 
 
 # --- permissions ---------------------------------------------------------------------------------------------------
@@ -71,9 +72,15 @@ def _permission_or_plan(request_id: str, params: wire.PermissionParams, narrow_o
     is_plan = call.kind == "switch_mode" and bool(_text_of(call))
     tool = "" if is_plan else tool_name(call.kind, call.meta)
     if allow is None:
-        return _choice_between_options(request_id, params, tool)
+        return _choice_between_options(request_id, params, tool, is_plan=is_plan)
     ask = PlanProposed(request_id, _text_of(call)) if is_plan else _permission(request_id, params)
-    return AgentRequest(ask, lambda response: _outcome(options, allow, response), tool, call.tool_call_id)
+    return AgentRequest(
+        ask=ask,
+        respond=lambda response: _outcome(options, allow, response),
+        tool=tool,
+        call_id=call.tool_call_id,
+        is_plan=is_plan,
+    )
 
 
 def _permission(request_id: str, params: wire.PermissionParams) -> PermissionRequested:
@@ -173,7 +180,9 @@ def _select(option: wire.PermissionChoice) -> dict[str, Any]:
     return {"outcome": {"outcome": "selected", "optionId": option.option_id}}
 
 
-def _choice_between_options(request_id: str, params: wire.PermissionParams, tool: str) -> AgentRequest:
+def _choice_between_options(
+    request_id: str, params: wire.PermissionParams, tool: str, *, is_plan: bool
+) -> AgentRequest:
     """The agent offers several ways to allow, or only standing ones: a person names the option, Fairlead guesses
     none."""
     call = params.tool_call
@@ -189,7 +198,8 @@ def _choice_between_options(request_id: str, params: wire.PermissionParams, tool
             else (_select(chosen))
         )
 
-    return AgentRequest(QuestionRequested(request_id, (item,)), respond, tool, call.tool_call_id)
+    question = QuestionRequested(request_id, (item,))
+    return AgentRequest(ask=question, respond=respond, tool=tool, call_id=call.tool_call_id, is_plan=is_plan)
 
 
 # --- questions in the shape of a permission --------------------------------------------------------------------------

@@ -19,10 +19,11 @@ ShownOf = Callable[[str], tuple[wire.ToolContent, ...]]
 
 
 class _Open(msgspec.Struct, frozen=True):
-    """None as the response means that nobody will respond."""
+    """None as the response means that nobody will respond. `ids` are those of all requests that wait for it."""
 
     request: AgentRequest
     response: asyncio.Future[Response | None]
+    ids: set[str]
 
 
 class Asks:
@@ -38,6 +39,7 @@ class Asks:
         self.can_be_heard = False
         """Whether anybody would see a question now: not between two turns, nor once a turn is being cancelled."""
         self.has_refused = False
+        self.has_approved_plan = False
 
     @property
     def are_open(self) -> bool:
@@ -47,7 +49,7 @@ class Asks:
         """`allowed` are all the standing rules of the session: one that a person took back is no longer among them."""
         self._tier = tier
         self._allowed = set(allowed)
-        self.has_refused = False
+        self.has_refused = self.has_approved_plan = False
         self.can_be_heard = True
 
     # --- the agent asks --------------------------------------------------------------------------------------------
@@ -64,7 +66,9 @@ class Asks:
         if response is None:
             return CANCELLED
         outcome = request.respond(response)
-        self.has_refused = self.has_refused or _is_refusal(outcome, asked.options)
+        is_refusal = _is_refusal(outcome, asked.options)
+        self.has_refused = self.has_refused or is_refusal
+        self.has_approved_plan = self.has_approved_plan or (request.is_plan and not is_refusal)
         return outcome
 
     async def ask_form(self, params: Any) -> dict[str, Any]:
@@ -101,14 +105,15 @@ class Asks:
         """A request that is already open is not shown twice: both get the same response. Two calls of one command are
         two requests, because a person allows a call once."""
         same = next((one for one in self._open.values() if _is_same(one.request, request)), None)
-        if same is not None:
-            return await asyncio.shield(same.response)
         request_id = request.ask.request_id
+        if same is not None:
+            same.ids.add(request_id)
+            return await asyncio.shield(same.response)
         if request_id in self._open:
             self._emit(Diagnostic(f"The agent asked twice under the id {request_id}; the second question was refused."))
             return None
         response: asyncio.Future[Response | None] = asyncio.get_running_loop().create_future()
-        self._open[request_id] = _Open(request, response)
+        self._open[request_id] = _Open(request, response, {request_id})
         self._emit(request.ask)
         try:
             return await response
@@ -128,10 +133,14 @@ class Asks:
         waiting.response.set_result(response)
 
     def withdraw(self, request_id: str) -> None:
-        waiting = self._open.get(request_id)
-        if waiting is not None and not waiting.response.done():
+        """A question that another request waits for as well stays with the person."""
+        waiting = next((one for one in self._open.values() if request_id in one.ids), None)
+        if waiting is None or waiting.response.done():
+            return
+        waiting.ids.discard(request_id)
+        if not waiting.ids:
             waiting.response.set_result(None)
-            self._emit(RequestWithdrawn(request_id))
+            self._emit(RequestWithdrawn(waiting.request.ask.request_id))
 
     def release(self) -> None:
         """The turn is cancelled or over: whatever the agent waits for, or asks from now on, is cancelled."""

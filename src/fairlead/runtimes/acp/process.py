@@ -21,7 +21,7 @@ from fairlead.core.engine import (
 )
 from fairlead.core.ids import SessionKeyText
 from fairlead.errors import Code, FairleadError, error
-from fairlead.kit.processes import Grace
+from fairlead.kit.processes import AT_ONCE, Grace
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.ports import AgentState, JobLog
 from fairlead.runtimes.acp import turn_ends, wire
@@ -30,9 +30,10 @@ from fairlead.runtimes.acp.asks import Asks
 from fairlead.runtimes.acp.first_start import FirstStart
 from fairlead.runtimes.acp.own_turns import OwnTurns
 from fairlead.runtimes.acp.program import CANCEL_GRACE, STOP_GRACE, AgentProgram
-from fairlead.runtimes.acp.quirks import quirks_of
+from fairlead.runtimes.acp.quirks import PLAN_MODE, quirks_of
 from fairlead.runtimes.acp.session import AgentSession
-from fairlead.runtimes.acp.translate import SessionFacts
+from fairlead.runtimes.acp.tier import Tier
+from fairlead.runtimes.acp.translate import SessionFacts, without_mode_message
 from fairlead.runtimes.acp.turn_ends import AgentGone, AgentRefused
 from fairlead.runtimes.acp.turn_events import SilentTooLong, TurnEvents
 
@@ -80,6 +81,10 @@ class AcpProcess:
         self._was_prompted = False
         self._is_prompting = False
         self._is_interrupted = False
+        self._tier = Tier()
+        self._strict_mode = ""
+        """The mode in which the tier is held; empty where nothing has to be held."""
+        self._has_left_mode = False
         self._events = self._new_events()
         self._tasks = OwnedTasks(f"agent {mark}")
         self._program = AgentProgram(launch, mark=mark, owner=self, tee=self._tee, first_start=first_start)
@@ -102,6 +107,11 @@ class AcpProcess:
     @property
     def session_id(self) -> str:
         return self._session.session_id
+
+    @property
+    def has_approved_plan(self) -> bool:
+        """Whether a person has approved a plan in the last turn."""
+        return self._asks.has_approved_plan
 
     @property
     def state(self) -> AgentState:
@@ -215,6 +225,7 @@ class AcpProcess:
         self._own_turns.end()
         self.is_in_turn = True
         self._is_interrupted = False
+        self._tier, self._strict_mode = turn.tier, ""
         self._asks.begin_turn(turn.tier, turn.allowed)
         self._events = self._new_events()
         self._take_log(log)
@@ -229,8 +240,10 @@ class AcpProcess:
             events = await self._session.choose(connection, turn.model, mode)
         except ConnectionError:
             raise await self._explain_loss() from None
-        if not turn.tier.is_everything and self.facts.mode != mode:
-            raise error(Code.E_PERMISSION_TIER, turn.tier.cannot_be_held(self.launch.argv[0], mode))
+        if not turn.tier.is_everything:
+            if self.facts.mode != mode:
+                raise error(Code.E_PERMISSION_TIER, turn.tier.cannot_be_held(self.launch.argv[0], mode))
+            self._strict_mode = mode
         return events
 
     async def _send_prompt(self, blocks: list[dict[str, Any]]) -> "asyncio.Task[PromptEnd]":
@@ -273,6 +286,9 @@ class AcpProcess:
         self._is_prompting = False
         self._asks.release()
         text = self._session.translator.text
+        if self._has_left_mode:
+            words = self._tier.was_left(self.launch.argv[0], self.facts.mode)
+            raise AgentGone(TurnFailed(Code.E_PERMISSION_TIER, words, text))
         match prompting.result():
             case ConnectionError():
                 raise await self._explain_loss()
@@ -315,11 +331,22 @@ class AcpProcess:
         if session_id and self.session_id and session_id != self.session_id:
             self.hear_oddity(f"The agent sent an update of another session, {session_id}.")
             return
+        if self._session.quirks.mode_message:
+            update = without_mode_message(update, self._session.quirks.mode_message)
         if not self._is_prompting:
             self._own_turns.hear(update)
-            return
-        for event in self._session.translator.translate(update):
-            self._events.put(event)
+        else:
+            for event in self._session.translator.translate(update):
+                self._events.put(event)
+        if self._strict_mode and self.facts.mode not in {self._strict_mode, PLAN_MODE}:
+            self._end_loosened()
+
+    def _end_loosened(self) -> None:
+        """At once: in its new mode the agent may use what the tier forbids without asking. Whether a command of its own
+        or the agent itself has changed the mode makes no difference."""
+        self._has_left_mode = True
+        self._program.begin_end(AT_ONCE)
+        self._asks.release()
 
     def hear_withdrawal(self, request_id: str) -> None:
         self._asks.withdraw(request_id)

@@ -114,12 +114,12 @@ class AgentProgram:
             await self._process.end(grace)
         await self._tasks.join()
 
-    def begin_end(self) -> None:
+    def begin_end(self, grace: Grace = CANCEL_GRACE) -> None:
         """Leaves it to the life of the process to finish the end."""
         self.is_dead = self.is_ended_by_us = True
         self._waiting.expire()
         if self._process is not None:
-            self._tasks.start(self._process.end(CANCEL_GRACE), name="end")
+            self._tasks.start(self._process.end(grace), name="end")
 
     # --- the life of the process -----------------------------------------------------------------------------------
 
@@ -157,7 +157,8 @@ class AgentProgram:
             ) as process:
                 self._process = process
                 self._started.set()
-                await self._converse(module, process, alone)
+                if not self.is_ended_by_us:  # whoever ended it meanwhile may have been cancelled, and wait no longer
+                    await self._converse(module, process, alone)
 
     async def _wait_for_start(self, pause: float, alone: AsyncExitStack) -> bool:
         """False if the program was ended before it was started."""

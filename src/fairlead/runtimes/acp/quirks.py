@@ -15,6 +15,9 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     strict_mode: str | None = None
     """The mode in which the agent changes nothing without asking, so that a tier can be held. None: none is known."""
 
+    mode_message: str = ""
+    """A pattern: a chunk of a message that is no message, but says which mode the agent is in now."""
+
     narrow_allow: str = ""
     """The option to choose where the agent offers several that allow once: the one that allows the least."""
 
@@ -56,6 +59,8 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 PLAIN: Final = Quirks()
+PLAN_MODE: Final = "plan"
+"""What agents call the mode in which they plan and change nothing."""
 
 _BY_AGENT: Final = {
     "@agentclientprotocol/claude-agent-acp": Quirks(strict_mode="default", rejection_cancels=True),
@@ -68,6 +73,7 @@ _BY_AGENT: Final = {
     ),
     "gemini-cli": Quirks(
         strict_mode="default",
+        mode_message=r"\[MODE_UPDATE\] (\S+)",
         session_of_this_minute=".gemini/tmp/*/chats/session-{minute}-{id}.jsonl",
         replays_after_loading=True,
     ),
@@ -91,8 +97,6 @@ HANDLED_FOR_ALL: Final = {
     "a_second_prompt_harms_the_first": "gemini and copilot cancel it, qwen fails it, opencode keeps its response back:"
     " the next prompt is sent when the last one has its response.",
     "no_tool_call_before_a_permission": "gemini: a tool that ends without having begun has begun.",
-    "a_mode_is_confirmed_in_a_message": "gemini: what is said outside of a turn before the agent may begin one of its"
-    " own is no answer.",
     "modes_are_addresses": "copilot: people read and type what stands behind the last `#`.",
     "an_api_error_is_an_error_and_a_text": "claude: the text is not told beside the error.",
     "usage_in_meta_quota": "gemini: counted under `_meta.quota`.",

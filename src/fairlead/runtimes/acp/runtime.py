@@ -32,6 +32,7 @@ from fairlead.runtimes.acp.known_agents import AcpAgent
 from fairlead.runtimes.acp.process import AcpProcess, OnOwnTurn
 from fairlead.runtimes.acp.program import STOP_GRACE
 from fairlead.runtimes.acp.prompt_blocks import make_blocks
+from fairlead.runtimes.acp.quirks import PLAN_MODE
 from fairlead.runtimes.acp.tier import Tier
 from fairlead.runtimes.acp.translate import SessionFacts
 from fairlead.runtimes.acp.turn_ends import AgentGone, KnownTotals
@@ -172,6 +173,8 @@ class AcpRuntime:
                 yield events
             finally:  # the turn stops listening with its last event
                 self._learn_from(process)
+                if process.has_approved_plan and self._modes.get(session_key) == PLAN_MODE:
+                    del self._modes[session_key]  # the agent goes on in the mode in which it carries the plan out
 
     async def _take_from_pool(self, invocation: Invocation) -> AcpProcess | None:
         launch = self._launch(invocation.project_path, invocation.args)
@@ -258,11 +261,13 @@ class AcpRuntime:
     async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
         process = self._process_of(session_key)
         if isinstance(instruction, SetMode):
-            self._choose_mode(session_key, instruction)
+            self._check_mode(session_key, instruction)
         if process is not None and not process.is_dead:
             await process.instruct(instruction)
+        if isinstance(instruction, SetMode):  # a mode that the agent has refused is not asked for again
+            self._modes[session_key] = instruction.mode
 
-    def _choose_mode(self, session_key: str, instruction: SetMode) -> None:
+    def _check_mode(self, session_key: str, instruction: SetMode) -> None:
         offered = self._facts_of(session_key).modes
         tier = Tier(read_tool_policy(Path(instruction.workspace_path), self._settings.tools))
         if offered and instruction.mode not in offered:
@@ -270,7 +275,6 @@ class AcpRuntime:
             raise error(Code.E_MODE_UNAVAILABLE, words)
         if not tier.is_everything:
             raise error(Code.E_MODE_UNAVAILABLE, "The project's permissions decide the mode of this agent.")
-        self._modes[session_key] = instruction.mode
 
     def _process_of(self, session_key: str) -> AcpProcess | None:
         return self._alone.get(session_key) or self._pool.get(session_key)

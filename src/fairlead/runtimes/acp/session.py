@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from fairlead.core.engine import EngineEvent, Noticed, ResumeKeyFound, TurnFailed
 from fairlead.errors import Code, error
@@ -16,8 +16,6 @@ from fairlead.runtimes.acp.turn_ends import METHOD_NOT_FOUND, AgentGone, AgentRe
 
 if TYPE_CHECKING:
     from fairlead.runtimes.acp.connection import AcpConnection
-
-T = TypeVar("T")
 
 OPEN_SEC: Final = 180.0
 REPLAY_SEC: Final = 10.0
@@ -133,47 +131,61 @@ class AgentSession:
     # --- model and mode --------------------------------------------------------------------------------------------
 
     async def choose(self, connection: "AcpConnection", model: str, mode: str) -> list[EngineEvent]:
-        """Raises E_MODEL_UNAVAILABLE; a mode that the agent does not have is told to the person instead."""
+        """Raises E_MODEL_UNAVAILABLE, because another model may cost more. A mode that the agent does not have is told
+        to the person instead, and so is a model or a mode for an agent that knows no choice: no other would help."""
         facts = self.translator.facts
         events: list[EngineEvent] = []
         if model and model != facts.model:
-            events += await self.set_model(connection, model)
+            own = Noticed(f"The agent offers no choice of models, so it does not use {model!r}.")
+            applying = self._apply_model(connection, model)
+            events += await _choose(applying, Code.E_MODEL_UNAVAILABLE, None if facts.models else own)
         if mode and mode != facts.mode:
+            own = Noticed(f"The agent has no mode {mode!r}; it is in {facts.mode or 'its own'}.")
             if facts.modes and mode not in facts.modes:
-                return [*events, Noticed(f"The agent has no mode {mode!r}; it is in {facts.mode or 'its own'}.")]
-            events += await self.set_mode(connection, mode)
+                return [*events, own]
+            applying = self._apply_mode(connection, mode)
+            events += await _choose(applying, Code.E_MODE_UNAVAILABLE, None if facts.modes else own)
         return events
 
     async def set_model(self, connection: "AcpConnection", model: str) -> list[EngineEvent]:
+        return await _choose(self._apply_model(connection, model), Code.E_MODEL_UNAVAILABLE)
+
+    async def set_mode(self, connection: "AcpConnection", mode: str) -> list[EngineEvent]:
+        return await _choose(self._apply_mode(connection, mode), Code.E_MODE_UNAVAILABLE)
+
+    async def _apply_model(self, connection: "AcpConnection", model: str) -> list[EngineEvent]:
         facts = self.translator.facts
         wanted = facts.ids.get(model, model)
         if facts.model_option:
-            setting = connection.set_option(self.session_id, facts.model_option, wanted)
-            changed = await _ask(setting, Code.E_MODEL_UNAVAILABLE)
+            changed = await connection.set_option(self.session_id, facts.model_option, wanted)
             facts.model = model
             return self.translator.note_options(changed.config_options)
-        await _ask(connection.set_model(self.session_id, wanted), Code.E_MODEL_UNAVAILABLE)
+        await connection.set_model(self.session_id, wanted)
         facts.model = model
         return []
 
-    async def set_mode(self, connection: "AcpConnection", mode: str) -> list[EngineEvent]:
+    async def _apply_mode(self, connection: "AcpConnection", mode: str) -> list[EngineEvent]:
         facts = self.translator.facts
         wanted = facts.ids.get(mode, mode)
         if facts.mode_option:
-            setting = connection.set_option(self.session_id, facts.mode_option, wanted)
-            changed = await _ask(setting, Code.E_MODE_UNAVAILABLE)
+            changed = await connection.set_option(self.session_id, facts.mode_option, wanted)
             facts.mode = mode
             return self.translator.note_options(changed.config_options)
-        await _ask(connection.set_mode(self.session_id, wanted), Code.E_MODE_UNAVAILABLE)
+        await connection.set_mode(self.session_id, wanted)
         facts.mode = mode
         return []
 
 
-async def _ask(request: Awaitable[T], code: Code) -> T:
+async def _choose(
+    applying: Awaitable[list[EngineEvent]], code: Code, otherwise: Noticed | None = None
+) -> list[EngineEvent]:
+    """`otherwise` is told where the agent has no such request at all: one that lists no models may still take some."""
     try:
         async with asyncio.timeout(OPEN_SEC):
-            return await request
+            return await applying
     except AgentRefused as refusal:
+        if otherwise is not None and refusal.code == METHOD_NOT_FOUND:
+            return [otherwise]
         raise error(code, refusal.words) from None
     except TimeoutError:
         words = f"The agent did not apply a setting within {OPEN_SEC:.0f} s, so its session was ended."

@@ -33,6 +33,12 @@ class Tier(msgspec.Struct, frozen=True):
             f"{agent} has no mode {mode!r}, in which it would ask before every change: {self._name} cannot be enforced."
         )
 
+    def was_left(self, agent: str, mode: str) -> str:
+        return (
+            f"{agent} changed to the mode {mode!r}, in which it may not ask before every change: {self._name} could"
+            " no longer be enforced, so the agent was ended."
+        )
+
     @property
     def _name(self) -> str:
         return f"the tier {self.policy.tier}" if self.policy.tier else "RUNTIME_TOOLS"

@@ -1,6 +1,7 @@
 """The updates of one ACP session to engine events: message, thought, tools, plan, offers, usage. Pure."""
 
 import difflib
+import re
 from typing import Any, Final, cast
 
 import msgspec
@@ -300,6 +301,14 @@ class UpdateTranslator:
         facts.context_size = facts.context_size if update.size is None else update.size
         if update.cost is not None and (update.cost.currency or "USD") == "USD":
             facts.cost_usd = update.cost.amount
+
+
+def without_mode_message(update: wire.Update, pattern: str) -> wire.Update:
+    """See `Quirks.mode_message`: such a chunk as the update that the protocol has for it."""
+    if type(update) is not wire.AgentText:
+        return update
+    found = re.fullmatch(pattern, update.content.text)
+    return update if found is None else wire.CurrentMode(found[1])
 
 
 # --- one tool call, in words ---------------------------------------------------------------------------------------

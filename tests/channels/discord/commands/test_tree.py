@@ -4,6 +4,8 @@ Run as a program, this writes the file anew."""
 import asyncio
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import discord
 import pytest
@@ -25,6 +27,20 @@ async def registered() -> str:
 @pytest.mark.req("A12")
 async def test_names_options_order_and_descriptions_are_those_that_discord_already_knows():
     assert await registered() == GOLDEN.read_text(), f"meant so? then run python {__file__}"
+
+
+@pytest.mark.parametrize("serves", [True, False])
+async def test_a_command_is_for_the_daemon_that_serves(*, serves: bool):
+    async def may_serve() -> bool:
+        return serves
+
+    async def may_pass(_interaction: Any, _what: str) -> bool:
+        return True
+
+    runner = SimpleNamespace(others=SimpleNamespace(may_serve=may_serve), callers=SimpleNamespace(may_pass=may_pass))
+    interaction: Any = SimpleNamespace(client=SimpleNamespace(command_runner=runner))
+    tree = Tree(discord.Client(intents=discord.Intents.none()))
+    assert await tree.interaction_check(interaction) is serves
 
 
 if __name__ == "__main__":

@@ -55,6 +55,25 @@ async def test_direct_messages_from_before_the_state_was_founded_are_no_prompts(
         assert stage.daemon.journal("MessageSkipped") == []
 
 
+@pytest.mark.parametrize("place", ["direct message", "channel"])
+async def test_nor_are_they_after_a_restart_where_a_reaction_was_the_first_word(tmp_path: Path, place: str) -> None:
+    """A reaction binds the conversation, and no message in it was seen before."""
+    async with a_stage(tmp_path, up=False) as stage:
+        where = stage.owner.dm if place == "direct message" else stage.text_channel
+        stage.owner.tell_bot(where, "said to the program that had this bot before")
+        old = stage.owner.say(where, "this one again")
+        stage.owner.tell_bot(where, "delete everything")
+        await stage.daemon.up()
+        stage.owner.react(old, "🤖")
+        await answer_to(where, old)
+        await stage.daemon.kill()
+        missed = stage.owner.tell_bot(where, "missed")
+        await stage.daemon.up()
+        await answer_to(where, missed)
+        await answer_to(where, stage.owner.tell_bot(where, "hello"))
+        assert answers(where) == ["this one again", "missed", "hello"]
+
+
 async def test_what_another_state_directory_answered_is_not_answered_again(tmp_path: Path) -> None:
     """An older copy of the state directory is put back: it does not know what was answered since."""
     async with a_stage(tmp_path) as stage:

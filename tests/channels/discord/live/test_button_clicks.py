@@ -1,5 +1,6 @@
 """The agent asks: buttons, choices, words of one's own; answered once, by somebody who may, also after a restart."""
 
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -27,10 +28,15 @@ async def test_a_permission_shows_the_whole_command_and_is_allowed_once(stage: S
     said = stage.owner.say(thread, "/ask rm -rf build && make all")
     asked = await question_in(thread, said)
     assert "rm -rf build && make all" in asked.content
+    assert re.search(r"\n-# ⏳ <t:\d+:R>$", asked.content)
     await stage.owner.click(asked, "Allow once").reply()
     await thread.wait_for_answer(lambda m: "allowed: rm -rf build" in m.content, after=said)
     assert f"Allowed once by <@{stage.owner.id}>" in asked.content
     assert asked.components == []
+    way = f"discord/{stage.text_channel.channel.guild_id}/{thread.id} by component"
+    assert stage.daemon.journal("QuestionAnswered", via=way), "the journal says by which way it came"
+    assert "⏳" not in asked.content, "nothing is counted down after the answer"
+    assert "Always" not in asked.content, "nobody has allowed it for longer"
 
 
 @pytest.mark.req("B4")
@@ -317,7 +323,7 @@ async def test_a_click_that_was_heard_too_late_to_acknowledge_counts_and_shows(s
     thread = await stage.start_thread()
     said = stage.owner.say(thread, "/ask make")
     asked = await question_in(thread, said)
-    stage.owner.click(asked, "Deny").interaction.created_at -= 4
+    stage.owner.click(asked, "Deny").interaction.created_at -= 2 * stage.discord.world.acknowledge_within_sec
     await thread.wait_for_answer(lambda m: "denied: make" in m.content, after=said)
     await stage.discord.wait_for(lambda: asked.components == [], what="the buttons to go")
     assert asked.content.endswith(f"-# Denied by <@{stage.owner.id}>")
@@ -425,13 +431,15 @@ async def test_a_rule_is_shown_made_used_listed_and_removed_also_after_a_restart
         await stage.owner.click(asked, "Always: pytest …").reply()
         await thread.wait_for_answer(lambda m: "allowed: pytest -q tests" in m.content, after=said)
         assert f"Always allowed by <@{stage.owner.id}>, as rule 1 (/rules)" in asked.content
+        assert "Always: `pytest …` in api, with any arguments" in asked.content, "which rule that is"
         await stage.daemon.kill()
         await stage.daemon.up()
         other = await stage.start_thread()  # every session of the project
-        said = stage.owner.say(other, "/ask pytest -k 'a or b'\n/slow 2")
+        said = stage.owner.say(other, "/ask pytest -k 'a or b'\n/hang")
         status = await other.wait_for_answer(lambda m: "Allowed by rule 1: `pytest …`" in m.content, after=said)
         assert status.components == []
-        await other.wait_for_answer(lambda m: "allowed: pytest -k 'a or b'" in m.content, after=said)
+        await stage.daemon.cancel(said)
+        await stage.daemon.until_journalled("JobCancelled")
         said = stage.owner.say(other, "/ask pytest; rm -rf ~")
         asked = await question_in(other, said)
         await stage.owner.click(asked, "Deny").reply()

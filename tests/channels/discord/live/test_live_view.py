@@ -1,16 +1,18 @@
 """Showing the work: one status message per job, at its pace, and typing that always ends."""
 
-import itertools
+from datetime import datetime
 from pathlib import Path
 
 import pytest
-from loopback_discord import Conversation, Fault, Message
+from loopback_discord import Conversation, Fault, Message, posting
 
+from tests.channels.discord.answers import answer_to
 from tests.channels.discord.harness import Stage, a_stage
 
 pytestmark = pytest.mark.anyio
 
 SUPPRESS_NOTIFICATIONS = 1 << 12
+PACE_SEC = 1.2
 
 
 def status_of(conversation: Conversation, after: Message) -> list[Message]:
@@ -19,18 +21,19 @@ def status_of(conversation: Conversation, after: Message) -> list[Message]:
 
 async def until_gone(stage: Stage, conversation: Conversation, said: Message) -> None:
     """The job is answered, and its status is deleted."""
-    await conversation.wait_for_answer(lambda m: m.content.startswith("echo"), after=said, timeout=20)
+    await answer_to(conversation, said)
     await stage.discord.wait_for(lambda: not status_of(conversation, said), what="the end of the status")
 
 
 @pytest.mark.req("A14", "B3")
 async def test_one_status_message_is_edited_and_gone_when_the_job_is_done(stage: Stage) -> None:
     thread = await stage.start_thread()
-    said = stage.owner.say(thread, "/slow 1.5")
+    said = stage.owner.say(thread, "/hang")
     shown = await stage.discord.wait_for(lambda: status_of(thread, said), what="a status message")
     assert len(shown) == 1
     assert shown[0].content.startswith("⏳ Running for ")
     assert shown[0].flags & SUPPRESS_NOTIFICATIONS, "it rings no phone"
+    await stage.daemon.cancel(said)
     await until_gone(stage, thread, said)
     assert shown[0].deleted
 
@@ -45,11 +48,12 @@ async def test_a_job_that_is_over_at_once_has_no_status_message(stage: Stage) ->
 @pytest.mark.req("B13", "E5")
 async def test_the_tool_at_work_is_shown_with_a_human_label(stage: Stage) -> None:
     thread = await stage.start_thread()
-    said = stage.owner.say(thread, "/slow 1\n/tool Read /srv/app/main.py\n/slow 2")
+    said = stage.owner.say(thread, "/slow 1\n/tool Read /srv/app/main.py\n/hang")
     shown = await stage.discord.wait_for(
         lambda: [m for m in status_of(thread, said) if "🔧 Read …" in m.content], what="the tool line"
     )
     assert len(shown) == 1
+    await stage.daemon.cancel(said)
     await until_gone(stage, thread, said)
 
 
@@ -93,37 +97,39 @@ async def test_a_question_stands_below_the_status_which_says_that_it_waits(stage
 async def test_edits_are_paced_and_the_newest_content_wins(tmp_path: Path) -> None:
     async with a_stage(tmp_path, paced=True) as stage:
         thread = await stage.start_thread()
-        script = "\n".join(f"/slow 0.2\n/tool Bash step-{n}" for n in range(25))
+        script = "\n".join(f"/slow 0.2\n/tool Bash step-{n}" for n in range(300))
         said = stage.owner.say(thread, script)
+        [started] = await stage.daemon.until_journalled("JobStarted")
         [shown] = await stage.discord.wait_for(lambda: status_of(thread, said), what="a status message")
+        edits = await stage.discord.wait_for_call("PATCH", f"/channels/{thread.id}/messages/{shown.id}", times=4)
+        await stage.daemon.cancel(said)
         await until_gone(stage, thread, said)
-        edits = stage.discord.calls("PATCH", f"/channels/{thread.id}/messages/{shown.id}")
-        times = [e.at for e in edits]
-        gaps = [b - a for a, b in itertools.pairwise(times)]
-        assert len(edits) >= 2
-        assert min(gaps) >= 1.19
+        # A call may be long on its way, so that the next one seems close behind it. No delay makes them come sooner.
+        began = datetime.fromisoformat(started["ts"]).timestamp()
+        assert edits[3].at - began >= 4 * PACE_SEC
         assert stage.discord.count(429) == 0
 
 
 async def test_a_status_message_that_is_deleted_stays_deleted(stage: Stage) -> None:
     thread = await stage.start_thread()
-    said = stage.owner.say(thread, "/slow 1.2\n/tool Bash one\n/slow 1.5\n/tool Bash two\n/slow 0.5")
+    said = stage.owner.say(thread, "\n".join(f"/slow 0.2\n/tool Bash step-{n}" for n in range(300)))
     shown = (await stage.discord.wait_for(lambda: status_of(thread, said), what="a status message"))[0]
-    from loopback_discord import posting
-
     posting.delete(stage.discord.world, shown)
-    await thread.wait_for_answer(lambda m: m.content.startswith("echo"), after=said)
-    await stage.discord.wait_for(lambda: "✅" in said.reactions)
-    assert [m for m in status_of(thread, said) if not m.deleted] == []
+    await stage.discord.wait_for_call("PATCH", f"/channels/{thread.id}/messages/{shown.id}")
+    await stage.daemon.cancel(said)
+    await answer_to(thread, said)
+    await stage.discord.wait_for(lambda: "❌" in said.reactions)
+    assert [m for m in thread.from_bot if m.id > shown.id and "-# job_" in m.content] == []
 
 
 @pytest.mark.req("A3")
 async def test_a_thread_that_is_archived_in_the_middle_is_reopened(stage: Stage) -> None:
     thread = await stage.start_thread()
-    said = stage.owner.say(thread, "/slow 2.5")
+    said = stage.owner.say(thread, "/hang")
     await stage.discord.wait_for(lambda: status_of(thread, said), what="a status message")
     thread.archive()
-    await thread.wait_for_answer(lambda m: m.content.startswith("echo"), after=said)
+    await stage.daemon.cancel(said)
+    await answer_to(thread, said)
     assert not thread.thread.archived
     await until_gone(stage, thread, said)
 
@@ -131,9 +137,10 @@ async def test_a_thread_that_is_archived_in_the_middle_is_reopened(stage: Stage)
 @pytest.mark.req("A2")
 async def test_a_status_goes_although_deleting_it_fails_at_first(stage: Stage) -> None:
     thread = await stage.start_thread()
-    said = stage.owner.say(thread, "/slow 1.2")
+    said = stage.owner.say(thread, "/hang")
     await stage.discord.wait_for(lambda: status_of(thread, said), what="a status message")
     stage.discord.faults.next("DELETE", f"/channels/{thread.id}/messages/*", Fault.status(503), for_times=2)
+    await stage.daemon.cancel(said)
     await until_gone(stage, thread, said)
 
 

@@ -16,16 +16,17 @@ def notes(conversation: Conversation) -> list[Message]:
 
 async def test_one_silent_note_says_how_many_are_before_the_newest_message_and_goes(stage: Stage) -> None:
     thread = await stage.start_thread()
-    stage.owner.say(thread, "/slow 6")
-    stage.owner.say(thread, "/slow 1")
+    before = [stage.owner.say(thread, "/hang") for _ in range(2)]
     newest = stage.owner.say(thread, "the third")
     note = await thread.wait_for_answer(lambda m: m.content.startswith("🕓 2 before you"), after=newest)
     assert note.flags & SILENT
     assert note.reference == (thread.id, newest.id)
     assert notes(thread) == [note]
-    await stage.discord.wait_for(lambda: note.content.startswith("🕓 1 before you"), timeout=20, what="one less")
-    await stage.discord.wait_for(lambda: note.deleted, timeout=20, what="the end of the note")
-    await thread.wait_for_answer(lambda m: "the third" in m.content, after=newest, timeout=20)
+    await stage.daemon.cancel(before[0])
+    await stage.discord.wait_for(lambda: note.content.startswith("🕓 1 before you"), timeout=60, what="one less")
+    await stage.daemon.cancel(before[1])
+    await stage.discord.wait_for(lambda: note.deleted, timeout=60, what="the end of the note")
+    await thread.wait_for_answer(lambda m: "the third" in m.content, after=newest, timeout=60)
 
 
 async def test_a_message_that_begins_at_once_gets_no_note(stage: Stage) -> None:

@@ -41,7 +41,7 @@ async def test_a_storm_of_429_delays_and_loses_nothing(stage: Stage) -> None:
     stage.discord.faults.next("POST", where, Fault.rate_limit(0.2), for_times=3)
     stage.discord.faults.next("POST", where, Fault.rate_limit(0.2, is_global=True), for_times=3)
     sent = [stage.owner.say(thread, f"number {n}") for n in range(3)]
-    await stage.discord.wait_for(lambda: len(answers(thread)) >= 3, timeout=30, what="three answers")
+    await stage.discord.wait_for(lambda: len(answers(thread)) >= 3, timeout=60, what="three answers")
     await settled(stage, sent[-1])
     assert answers(thread) == ["number 0", "number 1", "number 2"]
 
@@ -73,7 +73,7 @@ async def test_killed_between_any_two_pieces_a_long_answer_is_whole_an_hour_late
             hold.release()
             stage.discord.clock.advance(3600)
             await stage.daemon.up()
-            await stage.discord.wait_for(lambda s=said: len(pieces(thread, s)) == 3, timeout=20, what="all pieces")
+            await stage.discord.wait_for(lambda s=said: len(pieces(thread, s)) == 3, timeout=60, what="all pieces")
             after = stage.owner.say(thread, "and then?")
             await answer_to(thread, after)
             whole = "\n".join(m.content for m in pieces(thread, said))

@@ -16,12 +16,15 @@ async def test_a_thread_that_is_gone_ends_its_delivery_with_a_code_and_a_locked_
     stage: Stage,
 ) -> None:
     gone, locked, other = [await stage.start_thread() for _ in range(3)]
-    stage.owner.say(gone, "/slow 0.5")
-    stage.owner.say(locked, "/slow 0.5")
-    await gone.wait_for_typing()
-    await locked.wait_for_typing()
+    held = [Fault.hang() for _ in (gone, locked)]
+    for thread, answer in zip((gone, locked), held, strict=True):
+        stage.discord.faults.next("POST", f"/channels/{thread.id}/messages", answer)
+        stage.owner.say(thread, "hello")
+        await stage.discord.wait_for_call("POST", f"/channels/{thread.id}/messages")
     gone.delete()
     locked.lock()
+    for answer in held:
+        answer.release()
     said = stage.owner.say(other, "nothing happened here")
     await answer_to(other, said)
     [abandoned] = await stage.daemon.until_journalled("DeliveryAbandoned")
@@ -59,7 +62,7 @@ async def test_start_makes_one_thread_whatever_discord_answers(stage: Stage, fau
     opened = len([m for m in stage.text_channel.from_bot if not m.ephemeral])
     stage.discord.faults.next("POST", f"/channels/{stage.text_channel.id}/messages", fault)
     stage.discord.faults.next("POST", f"/channels/{stage.text_channel.id}/messages/*/threads", fault)
-    reply = await stage.owner.slash(stage.text_channel, "start", project_name="api").reply(timeout=20)
+    reply = await stage.owner.slash(stage.text_channel, "start", project_name="api").reply(timeout=60)
     assert reply.content.startswith("Session started: ")
     assert len(stage.text_channel.threads()) == before + 1
     assert len([m for m in stage.text_channel.from_bot if not m.ephemeral]) == opened + 1

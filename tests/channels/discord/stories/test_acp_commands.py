@@ -1,5 +1,6 @@
 """The commands about an agent, typed on Discord, down to what an ACP agent receives."""
 
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -34,12 +35,12 @@ async def stage(home: Path, agent: ScriptedAgent) -> AsyncIterator[Stage]:
 @pytest.fixture
 async def thread(stage: Stage) -> Conversation:
     before = {each.id for each in stage.text_channel.threads()}
-    await stage.owner.slash(stage.text_channel, "agent start", project_id=1, tool="goose").reply(timeout=30)
+    await stage.owner.slash(stage.text_channel, "agent start", project_id=1, tool="goose").reply(timeout=60)
     return next(each for each in stage.text_channel.threads() if each.id not in before)
 
 
 async def asked(person: Person, conversation: Conversation, command: str, **typed: Any) -> str:
-    reply = await person.slash(conversation, command, **typed).reply(timeout=30)
+    reply = await person.slash(conversation, command, **typed).reply(timeout=60)
     assert reply.ephemeral
     return "\n".join([reply.content, *(f"{e.get('title') or ''}\n{e.get('description') or ''}" for e in reply.embeds)])
 
@@ -51,6 +52,23 @@ async def offered(stage: Stage, conversation: Conversation, command: str, option
 
 async def said_to(stage: Stage, thread: Conversation, text: str) -> str:
     return words_of(await answer_to(thread, stage.owner.say(thread, text)))
+
+
+@pytest.mark.req("B3", "B9")
+async def test_what_a_warm_agent_says_first_is_shown_while_it_still_works(
+    stage: Stage, thread: Conversation, home: Path
+) -> None:
+    """How fast that is, the benchmarks measure; here nothing but the agent's first words can be shown."""
+    fifo = home / "still-works"
+    os.mkfifo(fifo)
+    assert await said_to(stage, thread, "hello") == "You said: hello"
+    said = stage.owner.say(thread, f"say: The first words.\nhold: {fifo}\nsay: The rest.")
+    await stage.discord.wait_for(lambda: "👀" in said.reactions, what="the mark that it was taken")
+    await thread.wait_for_answer(lambda m: "The first words." in m.content, after=said, timeout=30)
+    assert all("The rest." not in m.content for m in thread.from_bot if m.id > said.id)
+    with fifo.open("wb"):  # opening it returns when the agent waits there, and it goes on when it is closed
+        pass
+    await thread.wait_for_answer(lambda m: "The first words.\n\nThe rest." in m.content, after=said, timeout=30)
 
 
 async def test_every_agent_is_offered_where_one_is_chosen(stage: Stage, thread: Conversation) -> None:

@@ -37,12 +37,12 @@ async def thread(stage: Stage) -> Conversation:
 
 async def start_thread(stage: Stage) -> Conversation:
     before = {each.id for each in stage.text_channel.threads()}
-    await stage.owner.slash(stage.text_channel, "agent start", project_id=1, tool="goose").reply(timeout=30)
+    await stage.owner.slash(stage.text_channel, "agent start", project_id=1, tool="goose").reply(timeout=60)
     return next(each for each in stage.text_channel.threads() if each.id not in before)
 
 
 async def question_in(thread: Conversation, after: Message) -> Message:
-    return await thread.wait_for_answer(lambda m: m.components, after=after, timeout=20)
+    return await thread.wait_for_answer(lambda m: m.components, after=after, timeout=60)
 
 
 def labels(question: Message) -> list[str]:
@@ -74,7 +74,7 @@ async def test_the_words_of_a_refusal_are_the_agents_next_message_and_the_questi
     await pressed.modal()
     await stage.owner.submit_modal(pressed, field0="use make clean").reply()
     told = "I refused this (Bash: rm -rf build), because: use make clean"
-    await thread.wait_for_answer(lambda m: f"You said: {told}" in m.content, after=said, timeout=20)
+    await thread.wait_for_answer(lambda m: f"You said: {told}" in m.content, after=said, timeout=60)
     assert agent.prompts()[-1] == told
     assert agent.responses()[-1] == option("reject")
     assert f"Denied by <@{stage.owner.id}>: use make clean" in question.content
@@ -158,6 +158,6 @@ async def test_after_a_crash_a_permission_offers_a_retry_and_a_question_starts_a
         gone = await stage.owner.click(asks, "Allow once").followup()
         assert "/retry job_" in gone.content
         await stage.owner.click(form, "Blue").reply()
-        await other.wait_for_answer(lambda m: "You said: You asked" in m.content, after=form, timeout=20)
+        await other.wait_for_answer(lambda m: "You said: You asked" in m.content, after=form, timeout=60)
         assert "Answer: Blue" in agent.prompts()[-1]
         assert len(agent.received("session/new")) == 2, "the talk goes on"

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.req("B1", "B4", "B7")]
 async def start(stage: Stage, tool: str) -> str:
     """What the owner reads after `/agent start`."""
     asked = stage.owner.slash(stage.text_channel, "agent start", project_id=1, tool=tool)
-    return (await asked.reply(timeout=30)).content
+    return (await asked.reply(timeout=60)).content
 
 
 def the_thread(stage: Stage) -> Conversation:

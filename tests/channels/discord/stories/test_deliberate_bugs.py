@@ -36,8 +36,8 @@ async def test_two_daemons_that_both_serve_answer_twice(tmp_path: Path) -> None:
         await second.up()
         try:
             said = stage.owner.say(dm, "who answers?")
-            await second.until_journalled("PieceDelivered", timeout=30)
-            await stage.daemon.until_journalled("PieceDelivered", timeout=30)
+            await second.until_journalled("PieceDelivered", timeout=60)
+            await stage.daemon.until_journalled("PieceDelivered", timeout=60)
             assert sum(m.reference == (dm.id, said.id) for m in dm.from_bot) == 2
         finally:
             await second.kill()
@@ -64,7 +64,7 @@ async def test_an_older_copy_that_does_not_look_for_answers_answers_again(tmp_pa
         shutil.copytree(tmp_path / "copy", tmp_path / "state")
         stage.discord.clock.advance(600)
         await stage.daemon.up()
-        await stage.discord.wait_for(lambda: answers(dm).count("since") == 2, timeout=30, what="the second answer")
+        await stage.discord.wait_for(lambda: answers(dm).count("since") == 2, timeout=60, what="the second answer")
 
 
 async def test_catch_up_that_does_not_ask_for_room_refuses(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ async def test_catch_up_that_does_not_ask_for_room_refuses(tmp_path: Path) -> No
         for number in range(5):
             stage.owner.say(thread, f"missed {number}")
         await stage.daemon.up()
-        await stage.daemon.until_journalled("MessageRefused", error_code="E_QUEUE_FULL", timeout=30)
+        await stage.daemon.until_journalled("MessageRefused", error_code="E_QUEUE_FULL", timeout=60)
 
 
 async def test_what_is_left_out_in_silence_is_seen(tmp_path: Path) -> None:
@@ -119,13 +119,13 @@ async def test_requests_that_go_into_a_ban_are_seen(tmp_path: Path) -> None:
         await stage.daemon.kill()
         struck = ban.struck
         await stage.daemon.launch()
-        await stage.discord.wait_for(lambda: ban.struck > struck, timeout=30, what="a request into the ban")
+        await stage.discord.wait_for(lambda: ban.struck > struck, timeout=60, what="a request into the ban")
 
 
 async def test_a_reply_to_a_command_that_is_tried_once_is_lost(tmp_path: Path) -> None:
     async with a_stage(tmp_path, bug="reply_to_a_command_once") as stage:
         stage.discord.faults.next("PATCH", "/webhooks/*/messages/@original", Fault.reset())
         asked = stage.owner.slash(stage.text_channel, "projects")
-        await stage.daemon.until_logged("a reply was not shown", timeout=30)
+        await stage.daemon.until_logged("a reply was not shown", timeout=60)
         with pytest.raises(WaitedInVain):
             await asked.reply(timeout=0.5)

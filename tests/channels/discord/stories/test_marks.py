@@ -23,10 +23,11 @@ async def test_a_message_wears_a_mark_of_its_fate(stage: Stage) -> None:
 
 async def test_a_message_that_waits_wears_another_mark_than_one_that_runs(stage: Stage) -> None:
     thread = await stage.start_thread()
-    running = stage.owner.say(thread, "/slow 2")
+    running = stage.owner.say(thread, "/hang")
     queued = stage.owner.say(thread, "and then this")
     await stage.discord.wait_for(lambda: set(running.reactions) == {"👀"} and set(queued.reactions) == {"🕓"})
-    await stage.discord.wait_for(lambda: set(running.reactions) == {"✅"} and set(queued.reactions) == {"✅"})
+    await stage.daemon.cancel(running)
+    await stage.discord.wait_for(lambda: set(running.reactions) == {"❌"} and set(queued.reactions) == {"✅"})
 
 
 async def test_a_mark_that_cannot_be_set_at_once_is_set_later(stage: Stage) -> None:
@@ -61,10 +62,13 @@ async def test_killed_before_the_mark_of_an_answer_that_was_given_up_the_next_pr
     async with a_stage(tmp_path) as stage:
         thread, other = await stage.start_thread(), await stage.start_thread()
         marks = stage.discord.faults.always("PUT", "/channels/*/reactions/*", Fault.status(503))
-        said = stage.owner.say(thread, "/slow 1")
-        await stage.daemon.until_journalled("JobStarted")
+        answer = Fault.hang()
+        stage.discord.faults.next("POST", f"/channels/{thread.id}/messages", answer)
+        said = stage.owner.say(thread, "nobody will read the answer")
+        await stage.daemon.until_journalled("DeliveryPlanned", times=3)
         thread.delete()
-        await stage.daemon.until_journalled("DeliveryAbandoned", timeout=20)
+        answer.release()
+        await stage.daemon.until_journalled("DeliveryAbandoned", timeout=60)
         await stage.daemon.kill()
         marks.lift()
         calls = len(stage.discord.requests)

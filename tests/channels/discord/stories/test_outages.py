@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from loopback_discord import Fault
 
 from tests.channels.discord.answers import answer_to, answers, settled
 from tests.channels.discord.harness import a_stage
@@ -38,7 +39,7 @@ async def test_discord_away_keeps_no_job_from_starting_that_was_queued_before(tm
         await stage.daemon.kill()
         await stage.discord.go_down()
         await stage.daemon.launch()
-        await stage.daemon.until_journalled("JobCompleted", timeout=40)
+        await stage.daemon.until_journalled("JobCompleted", timeout=60)
         await stage.discord.come_back()
         await stage.discord.wait_for(lambda: answers(thread) == ["queued"], timeout=60, what="the answer")
 
@@ -55,22 +56,27 @@ async def test_six_hours_without_discord_cost_nothing_but_time(tmp_path: Path) -
         await stage.discord.come_back()
         await stage.discord.wait_for(lambda: len(answers(thread)) == 2, timeout=60, what="both answers")
         assert answers(thread) == ["before the storm", "said into the dark"]
-        await settled(stage, said, timeout=40)
+        await settled(stage, said, timeout=60)
         assert stage.discord.invalid_requests == 0
 
 
 async def test_the_moment_discord_is_back_what_was_owed_is_there(tmp_path: Path) -> None:
     async with a_stage(tmp_path) as stage:
         thread = await stage.start_thread()
-        said = stage.owner.say(thread, "before the storm\n/slow 0.4")
-        await thread.wait_for_typing()
-        await stage.discord.go_down()
+        said = stage.owner.say(thread, "before the storm\n/ask ls")
+        asked = await thread.wait_for_answer(lambda m: m.components, after=said)
+        answer = stage.discord.faults.always(
+            "POST", f"/channels/{thread.id}/messages", Fault.reset(), when=lambda body: "allowed: ls" in str(body)
+        )
+        await stage.owner.click(asked, "Allow once").reply()
         await stage.daemon.until_journalled("JobCompleted")
+        await stage.discord.go_down()
         await stage.daemon.until_journalled("DeliveryDeferred")  # it is known that Discord is away
+        answer.lift()
         await stage.discord.come_back()
         gateway = stage.discord.gateway
         await stage.discord.wait_for(gateway.connected, timeout=60, what="the gateway")
-        await answer_to(thread, said, timeout=3)
+        await answer_to(thread, said)
         assert answers(thread) == ["before the storm"]
 
 

@@ -23,5 +23,15 @@ async def test_a_busy_thread_earns_no_429_and_its_answers_come_in_order(tmp_path
         answers = [m.reference for m in thread.from_bot if m.content.startswith("echo")]
         assert answers == [(thread.id, m.id) for m in (first, *others)]
         assert last.reference == (thread.id, others[-1].id)
-        await stage.discord.wait_for(lambda: thread.channel.name.endswith(" Make it faster"), timeout=30)
+        await stage.discord.wait_for(lambda: thread.channel.name.endswith(" Make it faster"), timeout=60)
+        assert stage.discord.count(429) == 0
+
+
+async def test_a_second_and_a_third_start_do_not_wait_for_the_end_of_discords_window(tmp_path: Path) -> None:
+    async with a_stage(tmp_path, paced=True) as stage:
+        await stage.start_thread()
+        asked = [stage.owner.slash(stage.text_channel, "start", project_name="api") for _ in range(2)]
+        for each in asked:
+            assert (await each.reply(timeout=30)).content.startswith("Session started: ")
+        assert len(stage.text_channel.threads()) == 3
         assert stage.discord.count(429) == 0

@@ -46,9 +46,9 @@ async def test_a_reaction_is_read_by_the_client_of_the_day(tmp_path: Path) -> No
         stage.owner.react(said, "👍")
         await stage.discord.wait_for_call("GET", where)
         stage.discord.gateway.close(4013)
-        await stage.discord.gateway.ready(identifies=2, timeout=20)
+        await stage.discord.gateway.ready(identifies=2, timeout=60)
         fault.lift()
-        await stage.discord.wait_for(lambda: answers(thread), timeout=20, what="the answer")
+        await stage.discord.wait_for(lambda: answers(thread), timeout=60, what="the answer")
 
 
 @pytest.mark.req("A1")
@@ -76,7 +76,7 @@ async def test_told_to_stop_it_stops_although_much_is_insisted_on(tmp_path: Path
         ]:
             stage.discord.faults.always(method, where, Fault.status(503))
         await stage.daemon.launch()
-        await stage.discord.wait_for_call("GET", "/guilds/*/threads/active", times=4, timeout=30)
+        await stage.discord.wait_for_call("GET", "/guilds/*/threads/active", times=4, timeout=60)
         async with asyncio.timeout(8):
             await stage.daemon.stop()
 
@@ -90,7 +90,7 @@ async def test_however_many_sessions_begin_while_discord_tells_nothing_it_is_ask
         stage.discord.faults.always("GET", where, Fault.status(503))
         for session in (2, 3, 4):
             stage.discord.gateway.invalidate(resumable=False)
-            await stage.discord.gateway.ready(identifies=session, timeout=30)
+            await stage.discord.gateway.ready(identifies=session, timeout=60)
         stage.discord.faults.clear()
         await answer_to(dm, stage.owner.say(dm, "live"))
         told = len(stage.discord.calls("GET", where, status=200)) - before

@@ -39,7 +39,7 @@ async def test_two_bound_sessions_of_one_channel_never_post_twice_or_into_it(
             discord_gateway_url=discord.gateway_url,
         )  # fmt: skip
         async with run_daemon(settings) as daemon:
-            await discord.gateway.ready(timeout=20)
+            await discord.gateway.ready(timeout=60)
             await discord.wait_for(lambda: discord.world.commands[None], what="commands")
             for name in ("one", "two"):
                 thread = discord.owner.begin_thread(parent, name)

@@ -40,6 +40,13 @@ async def test_start_makes_a_thread_that_needs_no_mention(stage: Stage) -> None:
     )
 
 
+async def test_the_channel_sees_neither_a_path_nor_more_than_one_line_of_a_start(stage: Stage) -> None:
+    before = {m.id for m in stage.text_channel.from_bot}
+    await stage.start_thread()
+    seen_by_all = [m.content for m in stage.text_channel.from_bot if m.id not in before and not m.ephemeral]
+    assert seen_by_all == ["**api** · echo"]
+
+
 async def test_a_thread_of_somebody_elses_needs_a_mention_only_once(stage: Stage) -> None:
     thread = stage.owner.begin_thread(stage.text_channel, "plans")
     stage.owner.say(thread, "talking among ourselves")
@@ -74,6 +81,11 @@ def amendments(stage: Stage, said: Message) -> list[str]:
     return [event["prompt"] for event in amended if event["job_id"] in jobs]
 
 
+async def until_amended(stage: Stage, said: Message) -> None:
+    [enqueued] = stage.daemon.journal("JobEnqueued", message_id=str(said.id))
+    await stage.daemon.until_journalled("JobAmended", job_id=enqueued["payload"]["job_id"])
+
+
 async def test_the_text_that_is_replied_to_goes_along(stage: Stage) -> None:
     first = stage.owner.say(stage.owner.dm, "the sky is green")
     await stage.owner.dm.wait_for_answer(after=first)
@@ -87,10 +99,12 @@ async def test_the_text_that_is_replied_to_goes_along(stage: Stage) -> None:
 async def test_an_edit_of_a_reply_keeps_what_it_quotes_once(stage: Stage) -> None:
     first = stage.owner.say(stage.owner.dm, "the sky is green")
     await stage.owner.dm.wait_for_answer(after=first)
-    stage.owner.say(stage.owner.dm, "/slow 4")
+    busy = stage.owner.say(stage.owner.dm, "/hang")
     queued = stage.owner.say(stage.owner.dm, "is that so?", reply_to=first)
     await stage.daemon.until_journalled("JobEnqueued", message_id=str(queued.id))
     stage.owner.edit(queued, "is that really so?")
+    await until_amended(stage, queued)
+    await stage.daemon.cancel(busy)
     answer = await stage.owner.dm.wait_for_answer(lambda m: "really so" in m.content)
     assert answer.content.count("> the sky is green") == 1
     assert amendments(stage, queued) == ["> the sky is green\n\nis that really so?"]
@@ -108,11 +122,13 @@ async def test_a_strangers_words_do_not_come_in_as_a_quote(stage: Stage) -> None
 
 async def test_an_edit_of_a_queued_message_changes_what_is_asked(stage: Stage) -> None:
     thread = await stage.start_thread()
-    stage.owner.say(thread, "/slow 1")
+    busy = stage.owner.say(thread, "/hang")
     queued = stage.owner.say(thread, "the first wording")
     await stage.daemon.until_journalled("JobEnqueued", message_id=str(queued.id))
     stage.owner.preview_appears(queued, "https://example.org/")
     stage.owner.edit(queued, "the second wording")
+    await until_amended(stage, queued)
+    await stage.daemon.cancel(busy)
     answer = await thread.wait_for_answer(lambda m: "wording" in m.content)
     assert "the second wording" in answer.content
     assert amendments(stage, queued) == ["the second wording"]
@@ -123,11 +139,13 @@ async def test_a_preview_under_a_reply_is_no_edit_and_an_edit_keeps_what_is_quot
     said = stage.owner.say(thread, "the moon")
     spoken = await thread.wait_for_answer(lambda m: "the moon" in m.content, after=said)
     amended = len(stage.daemon.journal("JobAmended"))
-    busy = stage.owner.say(thread, "/slow 4")
+    busy = stage.owner.say(thread, "/hang")
     left, edited = (stage.owner.say(thread, f"{word} it", reply_to=spoken) for word in ("see", "read"))
     await stage.daemon.until_journalled("JobEnqueued", message_id=str(edited.id))
     stage.owner.preview_appears(left, "https://example.org/")
     stage.owner.edit(edited, "watch it")
+    await until_amended(stage, edited)
+    await stage.daemon.cancel(busy)
     last = await thread.wait_for_answer(lambda m: "watch it" in m.content, after=busy)
     [after] = stage.daemon.journal("JobAmended")[amended:]
     assert after["payload"]["prompt"].endswith("\n\nwatch it")
@@ -137,11 +155,12 @@ async def test_a_preview_under_a_reply_is_no_edit_and_an_edit_keeps_what_is_quot
 
 async def test_a_deleted_message_that_is_still_queued_is_withdrawn(stage: Stage) -> None:
     thread = await stage.start_thread()
-    stage.owner.say(thread, "/slow 4")
+    busy = stage.owner.say(thread, "/hang")
     queued = stage.owner.say(thread, "never mind")
     await stage.daemon.until_journalled("JobEnqueued", message_id=str(queued.id))
     stage.owner.delete(queued)
     await stage.daemon.until_journalled("JobWithdrawn")
+    await stage.daemon.cancel(busy)
     said = stage.owner.say(thread, "but this")
     await thread.wait_for_answer(lambda m: "but this" in m.content, after=said)
     assert not [t for t in thread.texts if "never mind" in t]

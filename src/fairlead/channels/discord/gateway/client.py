@@ -13,6 +13,7 @@ import yarl
 from discord import app_commands
 from discord.gateway import DiscordWebSocket
 
+from fairlead.channels.discord.gateway.rate_limit_bucket import use_in_every_client
 from fairlead.observe import log_failure, take_over_log
 
 INTENTS: Final = discord.Intents(
@@ -95,6 +96,7 @@ class GatewayClient(discord.Client):
         heartbeat_timeout_sec: float = 60.0,
         http_trace: aiohttp.TraceConfig | None = None,
     ) -> None:
+        use_in_every_client()
         known: dict[str, Any] = {"application_id": int(application_id)} if application_id.isdecimal() else {}
         if http_trace is not None:
             known["http_trace"] = http_trace

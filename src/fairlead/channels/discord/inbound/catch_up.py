@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import discord
@@ -52,15 +52,17 @@ class CatchUp:
 
     def _conversations(self) -> dict[int, int]:
         """Every bound conversation of ours, with the message after which to read; the age of each message is judged
-        later."""
+        later. One that a reaction or a command bound has no message that was seen."""
         found: dict[int, int] = {}
+        founding = founding_id(self._view)
         for bound in self._view.bound_conversations(CHANNEL):
             conversation = bound.conversation
             if conversation.conversation_id.isdecimal():
                 began = int(conversation.conversation_id)  # a conversation's id is older than everything said in it
                 seen = self._view.last_message_seen(conversation)
                 queued = filter(None, map(said_message_id, self._view.queued_jobs(conversation)))
-                found[began] = min([began if seen is None else seen, *(message_id - 1 for message_id in queued)])
+                since = max(began, founding) if seen is None else seen
+                found[began] = min([since, *(message_id - 1 for message_id in queued)])
         return found
 
     def begin(self) -> dict[int, int]:
@@ -120,6 +122,12 @@ class CatchUp:
         except DELIVERY_ERRORS as failure:
             log.warning("could not catch up", conversation=str(channel_id), message=repr(failure))
             return []
+
+
+def founding_id(view: View) -> int:
+    """The id that a message from the founding of this state directory would have. Older ones were said to another
+    Fairlead, or to another program that had this bot, and are no prompts."""
+    return time_snowflake(datetime.fromisoformat(view.founding_time)) if view.founding_time else 0
 
 
 def _threads_among(conversations: Iterable[ConversationView]) -> dict[int, int]:

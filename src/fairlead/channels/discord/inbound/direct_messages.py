@@ -2,11 +2,9 @@
 connected, and Discord lists no direct messages."""
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any
 
-from discord.utils import time_snowflake
-
+from fairlead.channels.discord.inbound.catch_up import founding_id
 from fairlead.channels.discord.inbound.conversations import DiscordConversations
 from fairlead.channels.discord.inbound.messages import InboundMessages
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
@@ -46,12 +44,5 @@ class DirectMessages:
         """A conversation that is bound already is among those that every new session catches up on."""
         conversation = self._conversations.ref(channel_id)
         if self._view.conversation(conversation) is None:
-            self._messages.catch_up_in(
-                channel_id, max(self._view.last_message_seen(conversation) or 0, self._founding())
-            )
-
-    def _founding(self) -> int:
-        """The id that a message from the founding of this state directory would have. Older ones were said to another
-        Fairlead, or to another program that had this bot, and are no prompts."""
-        founded_at = self._view.founding_time
-        return time_snowflake(datetime.fromisoformat(founded_at)) if founded_at else 0
+            seen = self._view.last_message_seen(conversation) or 0
+            self._messages.catch_up_in(channel_id, max(seen, founding_id(self._view)))

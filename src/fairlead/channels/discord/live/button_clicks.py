@@ -20,6 +20,7 @@ from fairlead.core.views import QuestionView
 from fairlead.errors import Code, FairleadError, error
 from fairlead.observe import log_failure
 from fairlead.ports import Gate, View
+from fairlead.render.questions import without_offers
 from fairlead.render.safe_text import one_line
 from fairlead.render.words import error_line, say
 
@@ -128,7 +129,10 @@ class ButtonClicks:
         self._question_messages.pop(question.question_id, None)
         all_chosen = msgspec.structs.replace(response, chosen=settled.chosen)  # together with the earlier choices
         outcome = outcome_line(lang, all_chosen, f"<@{interaction.user.id}>", settled)
-        return _response_edit(interaction, outcome, lang, was_gone=not question.job_is_live)
+        if not question.job_is_live:
+            outcome += f"\n{say(lang, 'question.carried_over')}"
+        content = interaction.message.content if interaction.message is not None else ""
+        return closing_edit(content, outcome, settled)
 
     async def _close_if_settled(self, question: QuestionView) -> None:
         """What `close` left to a click that then did not count."""
@@ -173,7 +177,7 @@ class ButtonClicks:
         shown = self._question_messages.pop(question.question_id, None)
         if shown is None:
             return
-        edit = closing_edit(shown.text, _settlement_line(question, shown.lang))
+        edit = closing_edit(shown.text, _settlement_line(question, shown.lang), question)
         await edit_message(self._rest, shown.channel_id, shown.message_id, edit)
 
 
@@ -182,15 +186,12 @@ def _offer_number(verb: str) -> int:
     return int(number) if number != verb and number.isdecimal() else 0
 
 
-def _response_edit(interaction: discord.Interaction[Any], outcome: str, lang: str, *, was_gone: bool) -> dict[str, Any]:
-    line = say(lang, "question.carried_over") if was_gone else ""
-    content = interaction.message.content if interaction.message is not None else ""
-    return closing_edit(content, "\n".join(filter(None, (outcome, line))))
-
-
-def closing_edit(content: str, line: str) -> dict[str, Any]:
-    """The edit that leaves the question without buttons and countdown, with a line on what became of it."""
+def closing_edit(content: str, line: str, question: QuestionView) -> dict[str, Any]:
+    """The edit that leaves the question without buttons, countdown and rules that nobody made, with a line on what
+    became of it."""
     content = without_countdown(content)
+    if not question.rule_made:
+        content = without_offers(content, question)
     text = f"{content}\n-# {line}" if content else f"-# {line}"
     if len(text) <= TEXT_LIMIT:
         return {"content": text, "view": None}

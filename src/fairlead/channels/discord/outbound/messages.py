@@ -19,6 +19,7 @@ from fairlead.core import timestamps
 from fairlead.core.events import FileRef
 from fairlead.errors import Code, FairleadError
 from fairlead.ports import Blobs, DeliveryForbidden, DeliveryImpossible, OutcomeUnknown, OutgoingMessage
+from fairlead.render.details import translate_detail
 from fairlead.render.words import say
 
 TEXT_LIMIT: Final = 2000
@@ -139,7 +140,9 @@ class MessageSender:
             try:
                 data = await self._blobs.get(ref.blob)
             except FairleadError as gone:
-                notes.append(say(lang, "reply.file.refused", name=ref.name, reason=gone.message))
+                notes.append(
+                    say(lang, "reply.file.refused", name=ref.name, reason=translate_detail(gone.message, lang))
+                )
                 continue
             if len(data) > MAX_FILE_BYTES:
                 size, limit = megabytes(len(data)), megabytes(MAX_FILE_BYTES)

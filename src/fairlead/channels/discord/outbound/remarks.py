@@ -18,6 +18,7 @@ from fairlead.errors import Code, FairleadError
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log
 from fairlead.ports import View
+from fairlead.render.details import translate_detail
 from fairlead.render.words import say
 
 
@@ -59,7 +60,9 @@ class Remarks:
 
     def tell(self, message: MessageAddress, person: str, key: str, **gaps: str) -> None:
         """The sentence `key` in the person's language."""
-        self._post_beside(message, say(self._view.language_of(person), key, **gaps))
+        lang = self._view.language_of(person)
+        translated = {gap: translate_detail(text, lang) for gap, text in gaps.items()}
+        self._post_beside(message, say(lang, key, **translated))
 
     async def tell_surely(self, message: MessageAddress, person: str, key: str, **gaps: str) -> None:
         """As `tell`; returns when Discord has taken it."""

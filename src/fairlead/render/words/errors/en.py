@@ -42,7 +42,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_TOOL_NOT_ENABLED": (
         "This project does not allow the agent[[ {tool}]].[[ It allows {enabled}.]]",
-        "Choose one of its agents; /project list shows them.",
+        "Choose one of its agents; /project list shows them. If it is not installed yet, install it and try again.",
     ),
     "E_SESSION_NOT_FOUND": (
         "The session[[ {session}]] was not found.",

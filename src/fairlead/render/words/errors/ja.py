@@ -42,7 +42,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_TOOL_NOT_ENABLED": (
         "このプロジェクトではエージェント[[ {tool} ]]を使えません。[[使えるのは {enabled} です。]]",
-        "/project list で確認して選び直してください。",
+        "/project list で確認して選び直してください。まだインストールしていない場合は、インストールしてからもう一度試してください。",
     ),
     "E_SESSION_NOT_FOUND": (
         "セッション[[ {session} ]]が見つかりません。",

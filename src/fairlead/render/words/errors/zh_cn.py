@@ -42,7 +42,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_TOOL_NOT_ENABLED": (
         "这个项目不允许使用智能体[[ {tool}]]。[[允许的有 {enabled}。]]",
-        "请用 /project list 查看后重新选择。",
+        "请用 /project list 查看后重新选择。如果尚未安装，请安装后再试。",
     ),
     "E_SESSION_NOT_FOUND": (
         "找不到会话[[ {session}]]。",

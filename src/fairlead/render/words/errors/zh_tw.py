@@ -42,7 +42,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_TOOL_NOT_ENABLED": (
         "這個專案不允許使用代理程式[[ {tool}]]。[[允許的有 {enabled}。]]",
-        "請用 /project list 查看後重新選擇。",
+        "請用 /project list 查看後重新選擇。如果尚未安裝，請安裝後再試。",
     ),
     "E_SESSION_NOT_FOUND": (
         "找不到 session[[ {session}]]。",

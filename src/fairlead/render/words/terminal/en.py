@@ -4,8 +4,10 @@ from typing import Final
 
 TERMINAL: Final = {
     "greeting": "Fairlead · {user}[[ · {project}]][[ · {tool}]] · /help lists the commands, Ctrl-D exits",
+    "echo_hint": "echo only repeats what you say (//help: what it can do). Install claude, codex or gemini to work.",
     "registered": "Registered {path} as project {project}.",
     "works_elsewhere": "{path} is not a project; working in {project}.",
+    "not_a_project": "{path} is not a project.",
     "nowhere_to_work": "Change to your project's directory and start again, or name a project with --project.",
     "caution_home": "This is your home directory: an agent could change anything in it.",
     "caution_above_home": "This directory contains all home directories, or everything on this machine.",
@@ -33,6 +35,7 @@ TERMINAL: Final = {
     "agent_working": "the agent is working …",
     "cancelling": "cancelling … (Ctrl-C again exits)",
     "keys_in_turn": "Ctrl-C cancels · Ctrl-D leaves it running",
+    "keys_without_server": "Ctrl-D exits",
     "goes_on": "{job} keeps running. `fairlead chat` reconnects to it.",
     "turn_end": "{job} · {time}[[ · {tokens_in} tokens in, {tokens_out} out]][[ · {cost}]][[ · context {context}]]",
     "queued": "{job} is queued[[ behind {position}]].",

@@ -5,8 +5,10 @@ from typing import Final
 
 TERMINAL: Final = {
     "greeting": "Fairlead · {user}[[ · {project}]][[ · {tool}]] · /help でコマンド一覧、Ctrl-D で終了",
+    "echo_hint": "echo は言われたことを繰り返すだけです（//help で一覧）。作業には claude、codex、gemini のどれかを。",
     "registered": "{path} をプロジェクト {project} として登録しました。",
     "works_elsewhere": "{path} はプロジェクトではありません。{project} で作業します。",
+    "not_a_project": "{path} はプロジェクトではありません。",
     "nowhere_to_work": "作業するディレクトリに移動してから起動するか、--project でプロジェクトを指定してください。",
     "caution_home": "ここはホームディレクトリです。エージェントがその中のすべてを変更できてしまいます。",
     "caution_above_home": "このディレクトリの下には、マシン全体またはすべてのホームディレクトリがあります。",
@@ -34,6 +36,7 @@ TERMINAL: Final = {
     "agent_working": "エージェントが作業中…",
     "cancelling": "取り消しています…（もう一度 Ctrl-C で終了）",
     "keys_in_turn": "Ctrl-C で取り消し · Ctrl-D で実行したまま離れる",
+    "keys_without_server": "Ctrl-D で終了",
     "goes_on": "{job} はこのまま続きます。`fairlead chat` で戻れます。",
     "turn_end": "{job} · {time}[[ · 入力 {tokens_in}、出力 {tokens_out} トークン]][[ · {cost}]][[ · 文脈 {context}]]",
     "queued": "{job} を受け付けました[[（{position} 件の後）]]。",

@@ -5,8 +5,10 @@ from typing import Final
 
 TERMINAL: Final = {
     "greeting": "Fairlead · {user}[[ · {project}]][[ · {tool}]] · /help 列出命令，Ctrl-D 退出",
+    "echo_hint": "echo 只会重复您说的话；//help 列出它能演示什么。要真正工作，请安装 claude、codex 或 gemini。",
     "registered": "已将 {path} 注册为项目 {project}。",
     "works_elsewhere": "{path} 不是项目；将在 {project} 中工作。",
+    "not_a_project": "{path} 不是项目。",
     "nowhere_to_work": "请先进入要工作的目录再启动，或用 --project 指定项目。",
     "caution_home": "这是您的主目录：智能体可能会改动其中的任何内容。",
     "caution_above_home": "整台机器或所有主目录都在这个目录之下。",
@@ -34,6 +36,7 @@ TERMINAL: Final = {
     "agent_working": "智能体正在工作…",
     "cancelling": "正在取消…（再按一次 Ctrl-C 退出）",
     "keys_in_turn": "Ctrl-C 取消 · Ctrl-D 离开并让它继续",
+    "keys_without_server": "Ctrl-D 退出",
     "goes_on": "{job} 会继续执行。`fairlead chat` 可以回来。",
     "turn_end": "{job} · {time}[[ · 输入 {tokens_in}、输出 {tokens_out} 个 token]][[ · {cost}]][[ · 上下文 {context}]]",
     "queued": "{job} 已排队[[，前面还有 {position} 个]]。",

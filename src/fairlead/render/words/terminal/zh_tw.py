@@ -5,8 +5,10 @@ from typing import Final
 
 TERMINAL: Final = {
     "greeting": "Fairlead · {user}[[ · {project}]][[ · {tool}]] · /help 列出指令，Ctrl-D 離開",
+    "echo_hint": "echo 只會重複您說的話；//help 列出它能示範什麼。要真正工作，請安裝 claude、codex 或 gemini。",
     "registered": "已將 {path} 登錄為專案 {project}。",
     "works_elsewhere": "{path} 不是專案；將在 {project} 中工作。",
+    "not_a_project": "{path} 不是專案。",
     "nowhere_to_work": "請先進入要工作的目錄再啟動，或用 --project 指定專案。",
     "caution_home": "這是您的家目錄：代理程式可能會改動其中的任何內容。",
     "caution_above_home": "整台機器或所有家目錄都在這個目錄之下。",
@@ -34,6 +36,7 @@ TERMINAL: Final = {
     "agent_working": "代理程式正在工作…",
     "cancelling": "正在取消…（再按一次 Ctrl-C 離開）",
     "keys_in_turn": "Ctrl-C 取消 · Ctrl-D 離開並讓它繼續",
+    "keys_without_server": "Ctrl-D 離開",
     "goes_on": "{job} 會繼續執行。`fairlead chat` 可以回來。",
     "turn_end": "{job} · {time}[[ · 輸入 {tokens_in}、輸出 {tokens_out} 個 token]][[ · {cost}]][[ · 上下文 {context}]]",
     "queued": "{job} 已排入佇列[[，前面還有 {position} 個]]。",
