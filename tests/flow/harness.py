@@ -133,7 +133,7 @@ class Agent:
 
     name = "echo"
 
-    def __init__(self, play: Callable[[Invocation], AsyncIterator[EngineEvent]], **can: bool) -> None:
+    def __init__(self, play: Callable[[Invocation], AsyncIterator[EngineEvent]], **can: Any) -> None:
         self.capabilities = RuntimeCapabilities(**can)
         self.invocations: list[Invocation] = []
         self.instructions: list[AgentInstruction] = []
