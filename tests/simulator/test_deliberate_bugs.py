@@ -403,12 +403,12 @@ def run_again_what_a_crash_interrupted(patch):
     patch.setattr(Scheduler, "run", run)
 
 
-@caught_by("was invoked 2 times")
+@caught_by("the journal does not know that it began | the journal does not know that it was handed over | times")
 def begin_before_the_start_is_durable(patch):
-    async def at_once(self, seq):
-        pass
+    async def at_once(self, moment):
+        self._ledger.apply_now(scheduling.HandOver(self.job.job_id))
 
-    patch.setattr(Ledger, "until_durable", at_once)
+    patch.setattr(Turn, "_hand_over_if", at_once)
 
 
 # --- delivery ------------------------------------------------------------------------------------------------------
