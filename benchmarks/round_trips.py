@@ -65,7 +65,7 @@ async def bridge(home: Path, how: How, program: Program, *, people: int = 0) -> 
             await discord.wait_for(lambda: discord.gateway.identifies, timeout=30, what="IDENTIFY")
             identified_in = time.perf_counter() - began
             await discord.gateway.ready(timeout=30)
-            yield Bridge(discord, agent, served, process.pid, identified_in)
+            yield Bridge(discord=discord, agent=agent, people=served, pid=process.pid, identified_in=identified_in)
         finally:
             process.send_signal(signal.SIGTERM if program == "fairlead" else signal.SIGKILL)
             await process.wait()
