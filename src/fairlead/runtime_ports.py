@@ -18,7 +18,7 @@ from fairlead.core.ids import ResumeKey
 
 
 class RuntimeCapabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What a runtime can do beyond running a turn. Everything defaults to no."""
+    """What a runtime can do beyond running a turn. Everything defaults to no, but a turn has a time limit."""
 
     permissions: bool = False
     questions: bool = False

@@ -11,12 +11,14 @@ import pytest
 
 from fairlead.core.engine import (
     EngineEvent,
+    HandingOver,
     Interrupt,
     Invocation,
     PermissionRequested,
     Ready,
     Response,
     ResumeKeyFound,
+    TextDelta,
     ToolEnded,
     ToolProgressed,
     ToolStarted,
@@ -207,6 +209,20 @@ class RuntimeContract:
             await stream.aclose()
             assert processes_of(turn) == []
             assert runtime.describe(turn.session_key).state == "Closed"
+
+    async def test_the_hand_over_comes_once_and_before_anything_that_the_agent_says(self, stage: Stage):
+        """Without it, the job would run again after a crash although its agent had the prompt."""
+        turn = invocation(stage.root, stage.prompt("answers"))
+        async with closing(stage.runtime("answers")) as runtime:
+            announced: list[type[Any]] = {"start": [], "ready": [Ready], "told": [HandingOver]}[
+                runtime.capabilities.hand_over
+            ]
+            events = await run(runtime, turn)
+
+        of_the_agent = (TextDelta, ToolStarted, UsageReported, TurnEnded)
+        kinds = [type(event) for event in events if isinstance(event, (*announced, *of_the_agent))]
+        assert [kind for kind in kinds if kind in announced] == announced
+        assert kinds[: len(announced)] == announced
 
     async def test_a_timeout_around_the_stream_leaves_no_process(self, stage: Stage):
         turn = invocation(stage.root, stage.prompt("hangs"))
