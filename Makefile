@@ -43,11 +43,12 @@ help:
 run: $(RUN_READY)
 	@$(BIN)/fairlead up --example
 
+# PYTEST_ARGS goes to the outermost pytest alone; tests that run pytest themselves do not get it.
 test: check
-	@$(BIN)/python -m pytest -n 3 --dist worksteal -m "not long and not agents and not torture"
+	@$(BIN)/python -m pytest $(PYTEST_ARGS) -n 3 --dist worksteal -m "not long and not agents and not torture"
 
 test-long: $(DEV_READY)
-	@$(BIN)/python -m pytest -n 3 --dist loadfile -m "long and not torture"
+	@$(BIN)/python -m pytest $(PYTEST_ARGS) -n 3 --dist loadfile -m "long and not torture"
 
 check: $(DEV_READY)
 	@$(BIN)/ruff format --check --quiet .
@@ -64,7 +65,7 @@ torture: $(DEV_READY)
 # The real agent CLIs, pinned, from npm, against a model server on loopback.
 test-agents: $(DEV_READY)
 	@$(BIN)/python tests/agents/install.py
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -m agents
+	@$(BIN)/python -m pytest $(PYTEST_ARGS) -n 2 --dist worksteal -m agents
 
 # The parts of the documents that are made from the code; tests fail while they are stale.
 docs: $(DEV_READY)

@@ -255,6 +255,7 @@ def judge(facts: list[dict], people: list[Person], outcomes: dict[str, dict], *,
     assert set(enqueued.values()) == {1}, "no message was taken twice"
     assert len(job_of) == len(enqueued), "nor under another name"
     started = Counter(p["job_id"] for p in payloads["JobStarted"])
+    started.subtract(p["job_id"] for p in payloads["JobRequeued"])  # their agents never had the prompt
     assert set(started.values()) == {1}, "no job ran twice"
     assert payloads["JobMarkedUnknownAfterCrash"], "no kill came at a bad moment"
     ends = Counter(f["payload"]["job_id"] for f in facts if f["type"] in ENDS)
