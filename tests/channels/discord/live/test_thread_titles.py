@@ -1,6 +1,6 @@
 """Threads are called after what is talked about, with a sign of how the work stands; a person's name stays."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ WINDOW_SEC = 15.0
 
 
 @asynccontextmanager
-async def a_stage_with_window(home: Path, seconds: float) -> AsyncIterator[Stage]:
+async def a_stage_with_window(home: Path, seconds: float) -> AsyncGenerator[Stage]:
     async with a_stage(home, up=False, PYTHONPATH=str(Path(__file__).parents[4])) as stage:
         stage.daemon.program = ("tests.channels.discord.rename_window", str(seconds))
         await stage.daemon.up()
