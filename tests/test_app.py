@@ -4,7 +4,6 @@ import asyncio
 import errno
 import json
 import os
-import time
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -24,6 +23,9 @@ from fairlead.ports import Receipt
 from tests.support.settings import make_settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A7")]
+
+PATIENCE_SEC = 120.0
+"""Only bounds a hang: a machine that is busy with other things may take long."""
 
 
 class FailingDisk(RealDisk):
@@ -78,7 +80,7 @@ async def say(daemon: Daemon, text: str, message_id: str) -> Receipt:
 
 
 async def until(daemon: Daemon, condition) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SEC):
         while not condition():
             await daemon.flow.ledger.until_changed(daemon.flow.ledger.state.seq)
 
@@ -98,15 +100,13 @@ async def test_what_was_accepted_is_there_after_the_next_start(tmp_path: Path):
 async def test_a_stop_on_a_full_disk_comes_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("fairlead.app.STOP_SECONDS", 0.5)
     disk = FailingDisk()
-    began = time.monotonic()
-    async with run_daemon_in(tmp_path, disk, FAIRLEAD_DRAIN_SEC=0.2) as daemon:
+    async with asyncio.timeout(PATIENCE_SEC), run_daemon_in(tmp_path, disk, FAIRLEAD_DRAIN_SEC=0.2) as daemon:
         receipt = await say(daemon, "/hang", "1")
         await until(daemon, lambda: daemon.flow.ledger.state.jobs[receipt.job_id].state == "running")
         await daemon.flow.ledger.until_all_durable()  # a start that is not written would leave the job queued
         disk.full = True
         pending = asyncio.ensure_future(say(daemon, "never written", "2"))
         await asyncio.wait({pending}, timeout=0.05)
-    assert time.monotonic() - began < 15
     pending.cancel()
     disk.full = False
     async with run_daemon_in(tmp_path) as daemon:
@@ -118,10 +118,11 @@ async def test_a_stop_on_a_full_disk_comes_to_its_end(tmp_path: Path, monkeypatc
 @pytest.mark.req("A18")
 async def test_a_disk_that_no_longer_syncs_ends_the_daemon_at_once_and_says_so(tmp_path: Path):
     disk = FailingDisk()
-    began = time.monotonic()
 
     async def live() -> None:
-        async with run_daemon_in(tmp_path, disk) as daemon:
+        """Nothing is drained into a journal that cannot be trusted: a drain would outlast this test's patience."""
+        drain_sec = 100 * PATIENCE_SEC
+        async with asyncio.timeout(PATIENCE_SEC), run_daemon_in(tmp_path, disk, FAIRLEAD_DRAIN_SEC=drain_sec) as daemon:
             receipt = await say(daemon, "/hang deaf", "1")
             await until(daemon, lambda: daemon.flow.ledger.state.jobs[receipt.job_id].state == "running")
             disk.broken = True
@@ -133,7 +134,6 @@ async def test_a_disk_that_no_longer_syncs_ends_the_daemon_at_once_and_says_so(t
         await live()
     assert caught.value.code is Code.E_JOURNAL_BROKEN
     assert str(tmp_path / "state" / "events.ndjson") in caught.value.message
-    assert time.monotonic() - began < 20, "nothing is drained into a journal that cannot be trusted"
 
 
 async def test_two_daemons_cannot_run_on_one_state_directory(tmp_path: Path):

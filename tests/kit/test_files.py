@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import stat
 import subprocess
 import sys
@@ -28,6 +29,7 @@ from fairlead.kit.files import (
 )
 
 CHILDREN = str(Path(__file__).with_name("children.py"))
+HANG_SEC = 60
 
 
 class WatchedDisk(RealDisk):
@@ -219,6 +221,23 @@ def test_a_tree_is_removed_and_a_link_in_it_is_not_followed(tmp_path: Path):
     assert (kept / "file").exists()
 
 
+@pytest.fixture
+def bounded() -> Iterator[None]:
+    """A read that waits for ever fails, where it would hold up the whole run. The limit only bounds a hang."""
+
+    def give_up(_number: int, _frame: object) -> None:
+        raise AssertionError(f"waited for {HANG_SEC} s")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(HANG_SEC)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("bounded")
 def test_what_is_no_ordinary_file_is_refused_at_once_and_never_waited_for(tmp_path: Path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -244,6 +263,7 @@ def test_an_ordinary_file_is_read_up_to_a_limit(tmp_path: Path):
 
 
 @pytest.mark.req("B14")
+@pytest.mark.usefixtures("bounded")
 def test_what_an_agent_put_in_the_place_of_a_file_that_we_laid_down_is_not_read(tmp_path: Path):
     secret, laid, other = tmp_path / "http-token", tmp_path / "picture.png", tmp_path / "other.png"
     secret.write_bytes(b"the token")

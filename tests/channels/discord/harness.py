@@ -26,7 +26,7 @@ class Daemon:
         self.home = home
         self.project = home / "api"
         self.project.mkdir(parents=True, exist_ok=True)
-        self.program = ("tests.channels.discord.deliberate_bugs", bug) if bug else ("fairlead",)
+        self.program: tuple[str, ...] = ("tests.channels.discord.deliberate_bugs", bug) if bug else ("fairlead",)
         self.settings = settings | ({"PYTHONPATH": str(_REPOSITORY)} if bug else {})
         self.process: asyncio.subprocess.Process | None = None
 

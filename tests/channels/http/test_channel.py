@@ -12,7 +12,7 @@ import pytest
 
 from fairlead.errors import Code, FairleadError
 from fairlead.kit.files import Handle, RealDisk
-from tests.channels.harness import run_daemon_in
+from tests.channels.harness import DaemonHarness, run_daemon_in
 
 pytestmark = pytest.mark.anyio
 
@@ -114,6 +114,25 @@ HALF_OPEN = {
 }
 
 
+BODY = b'{"userId": "alice", "message": "/hang"}'
+WHOLE_REQUEST = (
+    b"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer TOKEN\r\nConnection: close\r\n"
+    b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(BODY), BODY)
+)
+REQUEST_SEC = 3
+"""So long may a request be on its way. What is sent is sent at once, and then has all this time to be read."""
+
+
+async def send_raw(daemon: DaemonHarness, sent: bytes) -> bytes:
+    """What comes back until the server closes the connection."""
+    url = urlsplit(daemon.url)
+    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    writer.write(sent.replace(b"TOKEN", daemon.token.encode()))
+    heard = await reader.read()
+    writer.close()
+    return heard
+
+
 @pytest.mark.req("C5")
 @pytest.mark.parametrize(
     ("sent", "answer"),
@@ -121,20 +140,24 @@ HALF_OPEN = {
     ids=HALF_OPEN.keys(),
 )
 async def test_a_connection_that_sends_no_whole_request_is_ended(tmp_path: Path, sent: bytes, answer: bytes):
-    async with run_daemon_in(tmp_path, FAIRLEAD_HTTP_TIMEOUT_SEC=1) as daemon:
-        url = urlsplit(daemon.url)
-        reader, writer = await asyncio.open_connection(url.hostname, url.port)
-        writer.write(sent.replace(b"TOKEN", daemon.token.encode()))
-        heard = await reader.read()  # ends only because the server closes the connection
-        writer.close()
+    async with run_daemon_in(tmp_path, FAIRLEAD_HTTP_TIMEOUT_SEC=REQUEST_SEC) as daemon:
+        heard = await send_raw(daemon, sent)
     assert heard.startswith(answer)
     assert bool(heard) == bool(answer)
 
 
 async def test_an_answer_may_take_longer_than_a_request(tmp_path: Path):
-    async with run_daemon_in(tmp_path, FAIRLEAD_HTTP_TIMEOUT_SEC=1) as daemon:
-        status, job = await daemon.say("alice", "/slow 1.5")
-    assert (status, job["state"]) == (200, "success")
+    """A connection that comes later and sends nothing is ended: by then the time for the request was over as well."""
+    async with run_daemon_in(tmp_path, FAIRLEAD_HTTP_TIMEOUT_SEC=REQUEST_SEC) as daemon:
+        waiting = asyncio.create_task(send_raw(daemon, WHOLE_REQUEST))
+        while not (jobs := daemon.flow.ledger.state.jobs):
+            await daemon.flow.ledger.until_changed(daemon.flow.ledger.state.seq)
+        await send_raw(daemon, HALF_OPEN["nothing"])
+        for job_id in tuple(jobs):
+            await daemon.post(f"/v1/jobs/{job_id}/cancel")
+        heard = await waiting
+    assert heard.startswith(b"HTTP/1.1 200")
+    assert b'"state":"cancelled"' in heard
 
 
 @pytest.mark.req("C5")

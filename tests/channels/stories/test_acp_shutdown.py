@@ -13,6 +13,9 @@ pytestmark = [pytest.mark.req("B10", "B5")]
 
 DRAIN_SEC = 2
 PEOPLE = ("works", "asks", "rests", "is-deaf")
+DEAF = tuple(f"deaf-{number}" for number in range(16))
+"""Each takes four seconds to end. All at once that is ten seconds with the rest, of the minute that the harness has
+patience; one after the other they would outlast it on any machine."""
 
 
 def ask(daemon: Daemon, path: str, body: Any = None) -> Any:
@@ -51,13 +54,13 @@ def test_agents_are_cancelled_in_order_gone_in_time_and_their_talks_go_on(tmp_pa
     settings = {
         "PROJECTS": f'["{tmp_path / "proj"}"]',
         "FAIRLEAD_DRAIN_SEC": str(DRAIN_SEC),
-        "FAIRLEAD_GLOBAL_MAX_RUNNING": "9",
+        "FAIRLEAD_GLOBAL_MAX_RUNNING": "30",
     }
     with Daemon(tmp_path, **settings).is_up() as daemon:
         for user in PEOPLE:
             ask(daemon, "/v1/agent/start", {"userId": user, "project": "1", "tool": "goose"})
             answered(daemon, user, f"my town is {user}-town")
-        for user in ("deaf-1", "deaf-2"):
+        for user in DEAF:
             ask(daemon, "/v1/agent/start", {"userId": user, "project": "1", "tool": "deaf"})
             answered(daemon, user, "hello")
         running, waiting = say(daemon, "works", "hang"), say(daemon, "asks", "ask: rm -rf build")
@@ -65,10 +68,7 @@ def test_agents_are_cancelled_in_order_gone_in_time_and_their_talks_go_on(tmp_pa
         until("the question", lambda: state_of_job(daemon, waiting) == "waiting")
         until("the prompts", lambda: {"hang", "hang-deaf"} <= set(agent.prompts()))
         pids = {note["pid"] for one in (agent, deaf) for note in one.starts()}
-        began = time.monotonic()
-        assert daemon.stop() == 0
-        took = time.monotonic() - began
-    assert took < DRAIN_SEC + 10
+        assert daemon.stop() == 0, "within the patience of the harness"
     assert [pid for pid in pids if is_alive(pid)] == []
     assert len(agent.received("session/cancel")) == 3, "who worked, who asked, and who did not listen"
 

@@ -102,10 +102,12 @@ async def test_however_short_the_queue_all_missed_messages_are_taken_in_order(tm
         thread = await stage.start_thread()
         await answer_to(thread, stage.owner.say(thread, "before"))
         await stage.daemon.kill()
-        stage.owner.say(thread, "first\n/slow 1")
+        first = stage.owner.say(thread, "first\n/hang")  # nobody's turn comes before the second kill
         for number in range(11):
             stage.owner.say(thread, f"missed {number}")
         await stage.daemon.up()
+        [held] = await stage.daemon.until_journalled("JobEnqueued", message_id=str(first.id))
+        await stage.daemon.until_journalled("JobStarted", job_id=held["payload"]["job_id"])
         await stage.daemon.until_journalled("JobEnqueued", times=3)
         stage.owner.say(thread, "live, behind them")
         await stage.daemon.kill()  # what is not taken yet is still at Discord

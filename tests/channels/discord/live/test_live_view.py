@@ -19,6 +19,12 @@ def status_of(conversation: Conversation, after: Message) -> list[Message]:
     return [m for m in conversation.from_bot if m.id > after.id and "-# job_" in m.content]
 
 
+def typed_in(stage: Stage, conversation: Conversation, *, times: int = 1) -> list[float]:
+    """When the bot was seen typing there; nothing before it was seen so many times."""
+    typed = [at for at, channel_id in stage.discord.typings if channel_id == conversation.id]
+    return typed if len(typed) >= times else []
+
+
 async def until_gone(stage: Stage, conversation: Conversation, said: Message) -> None:
     """The job is answered, and its status is deleted."""
     await answer_to(conversation, said)
@@ -59,15 +65,16 @@ async def test_the_tool_at_work_is_shown_with_a_human_label(stage: Stage) -> Non
 
 @pytest.mark.req("B3")
 async def test_typing_shows_while_the_agent_works_and_ends_with_the_job(stage: Stage) -> None:
-    thread = await stage.start_thread()
-    said = stage.owner.say(thread, "/slow 0.3")
-    await thread.wait_for_typing()
-    await thread.wait_for_answer(after=said)
-    await stage.discord.wait_for(lambda: "✅" in said.reactions)
-    typed = [at for at, channel in stage.discord.typings if channel == thread.id]
-    answered = thread.from_bot[-1].created_at
-    assert typed
-    assert max(typed) <= answered
+    """Another job begins when the first one is over: while it types twice, the first one would have typed again."""
+    first, second = await stage.start_thread(), await stage.start_thread()
+    said = stage.owner.say(first, "/hang")
+    await first.wait_for_typing()
+    await stage.daemon.cancel(said)
+    await stage.discord.wait_for(lambda: "❌" in said.reactions, what="the mark of its end")
+    later = stage.owner.say(second, "/hang")
+    began, *_ = await stage.discord.wait_for(lambda: typed_in(stage, second, times=2), what="typing twice")
+    await stage.daemon.cancel(later)
+    assert [at for at in typed_in(stage, first) if at > began] == []
 
 
 async def test_nobody_types_while_a_person_is_asked(stage: Stage) -> None:

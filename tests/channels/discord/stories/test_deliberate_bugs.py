@@ -72,7 +72,7 @@ async def test_catch_up_that_does_not_ask_for_room_refuses(tmp_path: Path) -> No
         thread = await stage.start_thread()
         await answer_to(thread, stage.owner.say(thread, "before"))
         await stage.daemon.kill()
-        stage.owner.say(thread, "first\n/slow 5")
+        stage.owner.say(thread, "first\n/hang")
         for number in range(5):
             stage.owner.say(thread, f"missed {number}")
         await stage.daemon.up()

@@ -50,13 +50,16 @@ async def test_a_failure_rings_and_says_first_what_happened(stage: Stage) -> Non
 
 
 async def test_the_end_of_a_long_turn_rings_below_its_answer(tmp_path: Path) -> None:
-    async with a_stage(tmp_path, FAIRLEAD_PING_AFTER_SEC="3") as stage:  # the short turn below has so long
+    async with a_stage(tmp_path, FAIRLEAD_PING_AFTER_SEC="0.5") as stage:
         thread = await stage.start_thread()
-        said = stage.owner.say(thread, "/slow 3.1\n/usage 11000 1300 0.12")
+        said = stage.owner.say(thread, "/slow 1\n/usage 11000 1300 0.12")  # no delay makes it shorter
         answer = await is_answered(thread, said)
         assert rings(answer) == [stage.owner.id]
         small = re.sub(r"\d+s", "SECONDS", answer.content.splitlines()[-1])
         assert small == f"-# {stage.owner.mention} · SECONDS · 12.3k tokens · $0.12"
+        await stage.daemon.stop()
+        stage.daemon.settings["FAIRLEAD_PING_AFTER_SEC"] = "3600"  # no delay makes a turn so long
+        await stage.daemon.up()
         quick = await is_answered(thread, stage.owner.say(thread, "and this"))
         assert rings(quick) == []
 
