@@ -51,6 +51,10 @@ LONGEST_PAUSE_SEC: Final = 900.0
 line in the journal; whatever may end the refusal sooner is reported as `Gate.came_back`."""
 
 
+_WARNED_ABOUT: Final = frozenset({"fallback", "nowhere"})
+"""Ways of routing an entry that are no longer those of a binding."""
+
+
 def nonce_of(state_id: str, entry_id: EntryId, index: int) -> str:
     """The same on every attempt and in every process: four characters name the state directory, the rest the piece."""
     digest = hashlib.blake2b(f"{entry_id}:{index}".encode(), digest_size=10).hexdigest()
@@ -135,7 +139,7 @@ class Outbox:
         """False if this is left to `run`."""
         to = self._destination(entry)
         channel = self._channels.get(to.conversation.channel) if to.conversation is not None else None
-        if channel is None or self._composer.needs_disk(entry):
+        if channel is None or to.mode in _WARNED_ABOUT or self._composer.needs_disk(entry):
             return False
         reports = self._list_undelivered(to)
         can = channel.capabilities
@@ -166,7 +170,7 @@ class Outbox:
         channel = self._channels.get(to.conversation.channel) if to.conversation is not None else None
         if to.conversation is not None and channel is None:
             return True  # that channel is off for now: the entry waits for it
-        if to.mode in {"fallback", "nowhere"}:
+        if to.mode in _WARNED_ABOUT:
             log.warning("delivery without a binding", entry_id=entry.entry_id, mode=to.mode, reason=to.reason)
         can = channel.capabilities if channel is not None else None
         reports = self._list_undelivered(to)
