@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.history import write_history
-from benchmarks.rows import Row, at_most, seconds, side_by_side
+from benchmarks.rows import Row, at_most, seconds, side_by_side, spread_of
 from fairlead.core.events import EVENT_TYPES, JobProgress
 from fairlead.core.ids import JobId
 from fairlead.core.state import State
@@ -23,6 +23,7 @@ from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME, FileJournal, ope
 from fairlead.store.snapshot import encode_snapshot
 from fairlead.store.writer import ThreadedWriter
 
+WRITERS, ROUNDS = 64, 60
 TS = "2026-01-01T00:00:00.000Z"
 EVENT = JobProgress(JobId("job_20260101_0001" + "x" * 200), 3)
 
@@ -54,10 +55,21 @@ async def _one_writer(journal: FileJournal, numbers: Iterator[int], times: int) 
     return taken
 
 
-async def _many_writers(journal: FileJournal, numbers: Iterator[int], writers: int, each: int) -> float:
+async def _many_writers(journal: FileJournal, numbers: Iterator[int]) -> float:
+    """Lines per second of writers that each wait for their own line."""
     began = time.perf_counter()
-    await asyncio.gather(*(_one_writer(journal, numbers, each) for _ in range(writers)))
-    return writers * each / (time.perf_counter() - began)
+    await asyncio.gather(*(_one_writer(journal, numbers, ROUNDS) for _ in range(WRITERS)))
+    return WRITERS * ROUNDS / (time.perf_counter() - began)
+
+
+async def _one_writer_of_many_lines(journal: FileJournal, numbers: Iterator[int]) -> float:
+    """Lines per second of one writer that writes as many lines at a time, and waits for them once."""
+    began = time.perf_counter()
+    for _ in range(ROUNDS):
+        seqs = [next(numbers) for _ in range(WRITERS)]
+        journal.append(TS, seqs[0], (EVENT,) * WRITERS)
+        await journal.until_durable(seqs[-1])
+    return WRITERS * ROUNDS / (time.perf_counter() - began)
 
 
 def _bare_appends(path: Path, count: int) -> list[float]:
@@ -82,30 +94,41 @@ async def appending_rows(directory: Path) -> list[Row]:
         for _ in range(10):
             bare += _bare_appends(directory / "bare", 60)
             ours += await _one_writer(journal, numbers, 60)
-        alone = len(ours) / sum(ours)
-        together = max([await _many_writers(journal, numbers, 64, 60) for _ in range(5)])
+        pairs = [
+            (await _many_writers(journal, numbers), await _one_writer_of_many_lines(journal, numbers))
+            for _ in range(10)
+        ]
+    return [_one_writer_row(ours, bare), _many_writers_row(pairs)]
+
+
+def _one_writer_row(ours: list[float], bare: list[float]) -> Row:
     floor, measured = statistics.median(bare) * 1e6, statistics.median(ours) * 1e6
-    reached = measured <= max(floor * 1.3, floor + 300)
-    return [
-        Row(
-            name="durable append, one writer",
-            measured=measured,
-            floor=floor,
-            floor_name="bare write + fdatasync",
-            unit="µs",
-            reach="≤ 1.3x or + 300 µs",
-            reached=reached,
-        ),
-        Row(
-            name="durable appends, 64 writers",
-            measured=together,
-            floor=alone,
-            floor_name="one writer",
-            unit="/s",
-            reach="≥ 20x",
-            reached=together >= 20 * alone,
-        ),
-    ]
+    return Row(
+        name="durable append, one writer",
+        measured=measured,
+        floor=floor,
+        floor_name="bare write + fdatasync",
+        unit="µs",
+        reach="≤ 1.3x or + 300 µs",
+        reached=measured <= max(floor * 1.3, floor + 300),
+        spread=spread_of(ours, bare),
+    )
+
+
+def _many_writers_row(pairs: list[tuple[float, float]]) -> Row:
+    """The floor shares its syncs perfectly and on the same disk: what is left is the price of many who wait."""
+    together, perfect = ([pair[side] for pair in pairs] for side in (0, 1))
+    measured, floor = statistics.median(together), statistics.median(perfect)
+    return Row(
+        name=f"durable appends, {WRITERS} writers",
+        measured=measured,
+        floor=floor,
+        floor_name=f"one writer, {WRITERS} lines at a time",
+        unit="/s",
+        reach="≥ 0.5x",
+        reached=measured >= 0.5 * floor,
+        spread=spread_of(together, perfect),
+    )
 
 
 def replay_row(directory: Path, count: int) -> Row:

@@ -1,6 +1,7 @@
 """One row of the table: what was measured, its floor from the same run, and how far it was to reach."""
 
 import gc
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -18,6 +19,8 @@ class Row(msgspec.Struct, frozen=True):
     unit: Unit
     reach: str
     reached: bool
+    spread: str = ""
+    """The middle half of the ratios, where ours and the floor were measured in pairs."""
 
     def cells(self) -> tuple[str, ...]:
         ratio = f"{self.measured / self.floor:.2f}x" if self.floor else ""
@@ -28,6 +31,7 @@ class Row(msgspec.Struct, frozen=True):
             f"{_number(self.measured)} {self.unit}",
             f"{floor} ({self.floor_name})",
             ratio,
+            self.spread,
             self.reach,
             mark,
         )
@@ -40,7 +44,7 @@ class NotMeasured(msgspec.Struct, frozen=True):
     what_to_do: str
 
     def cells(self) -> tuple[str, ...]:
-        return (self.name, f"not measured: {self.what_to_do}", "", "", "", "")
+        return (self.name, f"not measured: {self.what_to_do}", "", "", "", "", "")
 
 
 def _number(value: float | None) -> str:
@@ -59,8 +63,23 @@ def at_most(name: str, measured: float, floor: float, *, floor_name: str, unit: 
     )
 
 
+def paired_at_most(
+    name: str, ours: Sequence[float], floors: Sequence[float], *, floor_name: str, unit: Unit, factor: float
+) -> Row:
+    """Medians of what was measured in turn (ours, floor, ours, floor …), and the spread of the pairs."""
+    row = at_most(
+        name, statistics.median(ours), statistics.median(floors), floor_name=floor_name, unit=unit, factor=factor
+    )
+    return msgspec.structs.replace(row, spread=spread_of(ours, floors))
+
+
+def spread_of(ours: Sequence[float], floors: Sequence[float]) -> str:
+    low, _, high = statistics.quantiles([a / b for a, b in zip(ours, floors, strict=True)], n=4)
+    return f"{low:.2f}x to {high:.2f}x"
+
+
 def table(rows: Sequence[Row | NotMeasured]) -> str:
-    head = ("row", "measured", "floor", "ratio", "reach", "reached")
+    head = ("row", "measured", "floor", "ratio", "spread", "reach", "reached")
     cells = [head, *(row.cells() for row in rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(head))]
     lines = ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in cells]
