@@ -274,7 +274,8 @@ class Settings:
         at_least=1,
         name="FAIRLEAD_MULTI_TURN_MAX_PROCESSES",
         description="The maximum number of processes of long-lived agents (Claude, ACP agents). "
-        "If more are needed, the one that was idle for longest is ended. If not set, one for every job that may run.",
+        "If more are needed, the one that was idle for longest is ended. If not set, one for every job "
+        "that may run, and more (up to 64) as long as a quarter of the machine's memory is free.",
         shown_default="",
     )
     session_scanning: bool = setting(
@@ -449,6 +450,11 @@ class Settings:
         if "multi_turn_max_processes" in self.given:
             return self.multi_turn_max_processes
         return max(self.multi_turn_max_processes, self.global_max_running)
+
+    def has_room_to_keep(self, agents: int) -> bool:
+        """Whether so many long-lived agents may stay, though there are more than `pool_size`: starting an agent again
+        costs its conversation seconds, and an idle one costs memory alone."""
+        return "multi_turn_max_processes" not in self.given and read_machine_size().has_room_to_keep(agents)
 
     def limits(self, runtimes: tuple[str, ...]) -> Limits:
         return Limits(

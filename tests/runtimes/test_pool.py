@@ -201,3 +201,19 @@ def test_a_process_that_is_renamed_is_found_under_its_new_key_and_ends_when_idle
         assert pool.get("a") is None
 
     run_virtually(story())
+
+
+def test_more_processes_stay_while_there_is_room_and_no_longer():
+    async def story() -> None:
+        room = True
+        shared = ProcessPool(most=1, idle_sec=IDLE_SEC, has_room_to_keep=lambda agents: room and agents <= 2)
+        pool = Pool(most=1, idle_sec=IDLE_SEC, shared=shared)
+        first, second = await pool.serve("a"), await pool.serve("b")
+        assert [await pool.serve("a"), await pool.serve("b")] == [first, second]
+        await pool.serve("c")  # a third one is too many: the one that was not needed for longest makes room
+        assert [name for name in "abc" if pool.get(name) is not None] == ["b", "c"]
+        room = False
+        await pool.serve("a")
+        assert [name for name in "abc" if pool.get(name) is not None] == ["a"]
+
+    run_virtually(story())

@@ -92,7 +92,9 @@ def _check_projects(settings: Settings) -> bool:
 
 
 def _describe_limits(settings: Settings) -> str:
-    jobs = f"At most {settings.global_max_running} jobs run at once, with {settings.pool_size()} long-lived agents"
+    more = "" if "multi_turn_max_processes" in settings.given else ", and more while memory is free"
+    kept = f"{settings.pool_size()} long-lived agents are kept{more}"
+    jobs = f"At most {settings.global_max_running} jobs run at once, and {kept}"
     if "global_max_running" in settings.given:
         return f"{jobs}, as FAIRLEAD_GLOBAL_MAX_RUNNING says."
     return f"{jobs}: {read_machine_size()}, about {AGENT_MIB} MiB per agent. FAIRLEAD_GLOBAL_MAX_RUNNING changes it."

@@ -46,7 +46,11 @@ class Catalogue:
         self._settings = settings
         self._job_logs = job_logs
         self._agents: dict[str, AcpAgent] = {}
-        self._pool = ProcessPool(most=settings.pool_size(), idle_sec=settings.multi_turn_idle_timeout_ms / 1000)
+        self._pool = ProcessPool(
+            most=settings.pool_size(),
+            idle_sec=settings.multi_turn_idle_timeout_ms / 1000,
+            has_room_to_keep=settings.has_room_to_keep,
+        )
 
     def follow(self, configured: Mapping[str, ConfiguredAgent]) -> list[Runtime]:
         """Make the runtimes fit the configured agents. Returns those that are no longer in use, for the caller to

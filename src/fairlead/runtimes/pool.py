@@ -1,4 +1,4 @@
-"""Long-lived agent processes: one for each session, at most so many, the longest unused idle one goes first.
+"""Long-lived agent processes: one for each session while there is room; the longest unused idle one goes first.
 
 Knows no agent by name: the caller says which process fits a turn and how another one is started.
 """
@@ -41,8 +41,12 @@ PoolKey = tuple[int, str]
 class ProcessPool:
     """The processes of all runtimes: the limit is for the machine, not for an agent."""
 
-    def __init__(self, *, most: int, idle_sec: float) -> None:
+    def __init__(
+        self, *, most: int, idle_sec: float, has_room_to_keep: Callable[[int], bool] = lambda _agents: False
+    ) -> None:
+        """`most` may always be kept; `has_room_to_keep` says whether so many more are welcome just now."""
         self._most = most
+        self._has_room_to_keep = has_room_to_keep
         self._idle_sec = idle_sec
         # In the order of their last use: the first was not needed for the longest time.
         self._processes: dict[PoolKey, PooledProcess] = {}
@@ -139,15 +143,27 @@ class ProcessPool:
 
     async def _make_room(self) -> bool:
         """For one that is already counted as coming. False if all are busy."""
-        if len(self._processes) + self._coming <= self._most:
+        too_many = self._count_too_many()
+        if not too_many:
             return True
-        for key, process in self._processes.items():
-            if process.is_idle:
-                self._stop_timer(key)
-                del self._processes[key]
-                await self._end(key, process)
-                return True
-        return False
+        idle = [(key, process) for key, process in self._processes.items() if process.is_idle]
+        ends = [self._let_go(key, process) for key, process in idle[:too_many]]
+        if not ends:
+            return False
+        await asyncio.wait({ends[0]})
+        ends[0].result()
+        return True
+
+    def _count_too_many(self) -> int:
+        wanted = kept = len(self._processes) + self._coming
+        while kept > self._most and not self._has_room_to_keep(kept):
+            kept -= 1
+        return wanted - kept
+
+    def _let_go(self, key: PoolKey, process: PooledProcess) -> "asyncio.Task[None]":
+        self._stop_timer(key)
+        del self._processes[key]
+        return self._begin_end(key, process)
 
     def _look_at(self, key: PoolKey, process: PooledProcess) -> None:
         self._stop_timer(key)
@@ -161,8 +177,7 @@ class ProcessPool:
 
     def _end_if_idle(self, key: PoolKey, process: PooledProcess) -> None:
         if process.is_idle:
-            del self._processes[key]
-            self._begin_end(key, process)
+            self._let_go(key, process)
         else:
             self._look_at(key, process)  # its background commands still run: it gets the same time again
 
