@@ -8,6 +8,8 @@ import pytest
 
 from fairlead.core.engine import EngineEvent, Interrupt, Invocation, TurnEnded
 from fairlead.ports import Runtime
+from fairlead.runtimes import clean_ups
+from fairlead.runtimes.clean_ups import CleanUps
 from tests.runtimes.harness import SCENES, ReplayStage
 from tests.runtimes.recordings import lines_of
 from tests.support.runtime_contract import PATIENCE, closing, invocation, processes_of, until_it_runs
@@ -82,3 +84,21 @@ async def test_of_a_turn_that_a_person_stopped_nothing_is_left_when_its_end_come
         await runtime.instruct("s", Interrupt())
         assert await ending == TurnEnded("", "interrupted")
         assert processes_of(turn) == []
+
+
+async def test_a_turn_that_does_not_wait_for_the_clean_up_is_noticed(
+    stage: StayingStage, monkeypatch: pytest.MonkeyPatch
+):
+    """The judge is judged: without the wait, the checks above see the process of the turn before."""
+
+    async def not_at_all(self: CleanUps, session_key: str) -> None:
+        pass
+
+    monkeypatch.setattr(CleanUps, "until_done", not_at_all)
+    monkeypatch.setattr(clean_ups, "ANSWER_FIRST_SEC", 3600)
+    first, second = stage.turn("s"), stage.turn("s", 2)
+    async with closing(stage.staying_runtime()) as runtime:
+        await end_of(runtime, first)
+        await end_of(runtime, second)
+        assert processes_of(first) != []
+    assert processes_of(first) == []

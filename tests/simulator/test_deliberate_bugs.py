@@ -116,6 +116,26 @@ def run_every_interrupted_job_again(patch):
     patch.setitem(deciding._DECIDERS, job_ends.MarkInterrupted, mark)
 
 
+@caught_by("was posted before what it is about was durable")
+def post_an_answer_before_its_end_is_durable(patch):
+    right = Outbox.__init__
+
+    class Hasty:
+        def __init__(self, ledger):
+            self._ledger = ledger
+
+        def __getattr__(self, name):
+            return getattr(self._ledger, name)
+
+        async def until_all_durable(self):
+            pass
+
+    def hasty(self, ledger, *given, **more):
+        right(self, Hasty(ledger), *given, **more)
+
+    patch.setattr(Outbox, "__init__", hasty)
+
+
 # --- the store -----------------------------------------------------------------------------------------------------
 
 
