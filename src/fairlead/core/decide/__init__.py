@@ -13,6 +13,7 @@ from fairlead.core.decide import (
     rules,
     scheduling,
     sessions,
+    spawns,
     thread_start,
 )
 from fairlead.core.decide.decision import NOTHING, Decision
@@ -26,6 +27,8 @@ Command: TypeAlias = (
     | sessions.SeePerson
     | sessions.StartSession
     | thread_start.StartThread
+    | spawns.SpawnSession
+    | spawns.FinishReturn
     | sessions.ChangeRuntime
     | sessions.ChooseModel
     | sessions.TitleSession
@@ -79,6 +82,8 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     sessions.SeePerson: sessions.see_person,
     sessions.StartSession: sessions.start_session,
     thread_start.StartThread: thread_start.start_thread,
+    spawns.SpawnSession: spawns.spawn_session,
+    spawns.FinishReturn: spawns.finish_return,
     sessions.ChangeRuntime: sessions.change_runtime,
     sessions.ChooseModel: sessions.choose_model,
     sessions.TitleSession: sessions.title_session,

@@ -22,6 +22,12 @@ def delivery_owed(state: State, ts: str, event: e.DeliveryOwed) -> None:
     entry.owed_on = state.lived_day
     if event.opening is not None:
         entry.opening = event.opening
+    if event.asker:
+        entry.asker = event.asker
+        state.returning[event.entry_id] = 0
+    if event.kind == "link":
+        entry.link = event.link
+        entry.error_code = event.error_code
     if event.kind == "reminder":
         entry.link = event.link
         question = state.questions.get(event.question_id)
