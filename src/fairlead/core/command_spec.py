@@ -29,6 +29,7 @@ ChoiceSource = Literal[
     "live",
     "retryable",
     "rule",
+    "hook",
     "model",
     "mode",
     "agent_command",

@@ -8,7 +8,7 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.ids import BlobName, MessageId
 from fairlead.core.keys import SessionKey
 
-Cause = Literal["message", "retry", "agent", "answer", "child", "reaction", "schedule"]
+Cause = Literal["message", "retry", "agent", "answer", "child", "reaction", "schedule", "hook"]
 """Why there is a job. Nothing makes a "child" or a "schedule" yet: requirements D4 and E10 ask for them."""
 
 
@@ -28,7 +28,8 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 class Inbound(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One message of one person. `person` is who they are after identities were linked; `pre_authorised` says that
     the channel's own authorisation (a bearer token) has already let them in. `foreign` says that `text` itself holds
-    words of somebody else."""
+    words of somebody else. With `own_session`, `session_key` names the session, whichever is bound to the conversation,
+    and no binding is made: the conversation is only where its answer goes."""
 
     conversation: ConversationRef
     session_key: SessionKey
@@ -43,6 +44,7 @@ class Inbound(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     cause: Cause = "message"
     body_digest: str = ""
     foreign: bool = False
+    own_session: bool = False
 
 
 def clean_inbound(inbound: Inbound) -> Inbound:

@@ -2,10 +2,12 @@
 
 import msgspec
 
+from fairlead.core.days import Days
+
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """`runtimes` are the names of the available agents, the preferred one first. `own_variables` are prefixes of
-    Fairlead's own variables, which no agent may see."""
+    Fairlead's own variables, which no agent may see. `days` are those of the owner, by which budgets count."""
 
     agent_id: str = "fairlead"
     allowed_people: tuple[str, ...] = ()
@@ -19,3 +21,5 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     max_attachments: int = 10
     question_timeout_sec: float = 600
     delivery_patience_days: int = 7
+    hook_events_per_minute: int = 60
+    days: Days = Days()

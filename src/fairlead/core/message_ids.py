@@ -7,6 +7,7 @@ where nobody wrote one, so that each of those, too, is taken once.
     reaction-ID     a person sent message ID to the agent by a reaction
     chosen-ID       a person chose the project for message ID, which had been refused without one
     command-ID      a person sent a slash command of the agent's own; ID is that of the request
+    hook-NAME-KEY   an event of the hook NAME; KEY is the same whenever the event is sent again
     +KEY            an idempotency key that looks like a number, or like one of the ids above; `~` in it is `%7E`
     ID~N            the Nth use of an idempotency key whose earlier uses were refused
 """
@@ -23,7 +24,8 @@ _AGENT_TURN: Final = "agent-"
 _REACTION: Final = "reaction-"
 _CHOICE: Final = "chosen-"
 _COMMAND: Final = "command-"
-_OURS: Final = (_RETRY, _RESPONSE, _AGENT_TURN, _REACTION, _CHOICE, _COMMAND)
+_HOOK: Final = "hook-"
+_OURS: Final = (_RETRY, _RESPONSE, _AGENT_TURN, _REACTION, _CHOICE, _COMMAND, _HOOK)
 
 
 class OfRetry(msgspec.Struct, frozen=True):
@@ -54,13 +56,19 @@ class OfCommand(msgspec.Struct, frozen=True):
     asked_by: str
 
 
+class OfHook(msgspec.Struct, frozen=True):
+    """`event` is the hook's name, and the event's key."""
+
+    event: str
+
+
 class Plain(msgspec.Struct, frozen=True):
     """A message that somebody wrote, by its channel's own id."""
 
     message_id: MessageId
 
 
-MessageIdParts: TypeAlias = OfRetry | OfResponse | OfAgentTurn | OfReaction | OfChoice | OfCommand | Plain
+MessageIdParts: TypeAlias = OfRetry | OfResponse | OfAgentTurn | OfReaction | OfChoice | OfCommand | OfHook | Plain
 
 
 def retry_id(job_id: JobId) -> MessageId:
@@ -85,6 +93,10 @@ def choice_id(message_id: MessageId) -> MessageId:
 
 def command_id(asked_by: str) -> MessageId:
     return MessageId(f"{_COMMAND}{asked_by}")
+
+
+def hook_id(name: str, key: str) -> MessageId:
+    return MessageId(f"{_HOOK}{name}-{key}")
 
 
 def idempotency_id(key: str) -> MessageId:
@@ -112,6 +124,8 @@ def parse_message_id(message_id: MessageId) -> MessageIdParts:
         return OfChoice(MessageId(message_id.removeprefix(_CHOICE)))
     if message_id.startswith(_COMMAND):
         return OfCommand(message_id.removeprefix(_COMMAND))
+    if message_id.startswith(_HOOK):
+        return OfHook(message_id.removeprefix(_HOOK))
     return Plain(message_id)
 
 

@@ -10,9 +10,11 @@ from fairlead.core.limits import Limits
 from fairlead.core.state import Job, State
 from fairlead.flow.agent_runtimes import FIXED, AgentRuntimes, RuntimeCatalogue
 from fairlead.flow.bindings import Bindings
+from fairlead.flow.budgets.keeper import BudgetKeeper
 from fairlead.flow.commands.handlers import BUILT_IN, CommandHandlers, Commands
 from fairlead.flow.commands.parts import NO_DEFAULT, CommandParts, DefaultAgent
 from fairlead.flow.gate import FlowGate
+from fairlead.flow.hooks.deliveries import HookDeliveries
 from fairlead.flow.intake.messages import MessageIntake
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.outbox.channel_reconnects import ChannelReconnects
@@ -34,6 +36,7 @@ from fairlead.ports import (
     Channel,
     Clock,
     Directories,
+    HookSecrets,
     Journal,
     MessageRechecker,
     Runtime,
@@ -49,6 +52,7 @@ class Adapters(msgspec.Struct, frozen=True, kw_only=True):
     journal: Journal
     blobs: Blobs
     inboxes: SessionInboxes
+    hook_secrets: HookSecrets
     directories: Directories
     clock: Clock
     limits: Limits
@@ -99,6 +103,7 @@ class Flow:
             language_of=self.view.language_of,
         )
         intake = MessageIntake(self.ledger, adapters.blobs)
+        hooks = HookDeliveries(self.ledger, intake, adapters.hook_secrets)
         parts = CommandParts(
             ledger=self.ledger,
             intake=intake,
@@ -110,10 +115,13 @@ class Flow:
             runtimes=adapters.runtimes,
             agent_runtimes=self.agent_runtimes,
             workspaces=adapters.turn_settings.workspaces,
+            hook_secrets=adapters.hook_secrets,
+            hook_deliveries=hooks,
             default_agent=adapters.default_agent,
         )
         commands = CommandHandlers(parts, adapters.commands)
-        self.gate = FlowGate(self.ledger, intake, commands, reconnects)
+        self.gate = FlowGate(self.ledger, intake, commands, reconnects, hooks=hooks)
+        self._budgets = BudgetKeeper(self.ledger, self.view.language_of)
 
     async def run(self) -> None:
         """All workers, for ever. Cancelling it ends every turn and every delivery."""
@@ -121,6 +129,7 @@ class Flow:
             owner.start(self.ledger.run_announcements(), name="announcements")
             owner.start(self.scheduler.run(), name="scheduler")
             owner.start(self.outbox.run(), name="outbox")
+            owner.start(self._budgets.run(), name="budgets")
             owner.start(self.agent_runtimes.run(self._listen), name="agents")
 
     def _listen(self, runtime: Runtime) -> Coroutine[Any, Any, None]:

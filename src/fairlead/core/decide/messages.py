@@ -82,7 +82,7 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
     seen = _decide_duplicate(state, inbound)
     if seen is not None:
         return seen
-    session = state.session_for(inbound.conversation, inbound.session_key, now)
+    session = _session_of(state, inbound, now)
     problem = _message_problem(inbound, limits)
     if problem is not None:
         return _refuse(inbound, problem)
@@ -110,6 +110,12 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
         project=project.name if inbound.project is not None else "",
     )
     return Decision((*before, job), job_id=job.job_id)
+
+
+def _session_of(state: State, inbound: Inbound, now: str) -> Session | None:
+    if inbound.own_session:
+        return state.sessions.get(inbound.session_key.text)
+    return state.session_for(inbound.conversation, inbound.session_key, now)
 
 
 def prompt_of(inbound: Inbound) -> str:
@@ -210,7 +216,7 @@ def _preparing_events(
                 person=inbound.person,
             )
         )
-    if state.session_at(inbound.conversation, now) is None:
+    if not inbound.own_session and state.session_at(inbound.conversation, now) is None:
         events += binding_events(state, key, inbound.conversation, now)
     if inbound.project is not None and (session is None or session.project != project.name):
         events.append(ProjectSwitched(key, inbound.person, project.name, runtime))
