@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.core.days import Days
 from fairlead.core.limits import Limits
 from fairlead.errors import Code, FairleadError
 from fairlead.kit.capacity import LEAST, MOST
@@ -54,6 +55,7 @@ def test_nothing_needs_to_be_set(tmp_path: Path):
         global_max_running=settings.global_max_running,
         max_result_excerpt_chars=400,
         question_timeout_sec=600,
+        days=Days(None),
     )
     assert LEAST <= settings.global_max_running <= MOST
     assert (settings.cli_timeout_sec, settings.drain_sec) == (900, 30)

@@ -51,6 +51,7 @@ from fairlead.settings import OPEN_HTTP_ADVICE, Settings, load_settings
 from fairlead.store.blobs import BLOBS_NAME, FileBlobs, named_blobs
 from fairlead.store.config_copy import ConfigFile
 from fairlead.store.directories import RealDirectories
+from fairlead.store.hook_secrets import FileHookSecrets
 from fairlead.store.inboxes import INBOX_NAME, FileInboxes
 from fairlead.store.journal import FileJournal, Opened, open_state
 from fairlead.store.name_index import INDEX_NAME
@@ -210,6 +211,9 @@ class RealMachine:
         self._inboxes = FileInboxes(
             self._state_dir, self._blobs, disk=self._disk, offload=asyncio.to_thread, give=self._separate_agents(stack)
         )
+        self._hook_secrets = FileHookSecrets(
+            self._state_dir, disk=self._disk, offload=asyncio.to_thread, learn=self._redactor.learn
+        )
         return self._make_adapters(opened.state)
 
     def _separate_agents(self, stack: AsyncExitStack) -> Callable[[Path | int], None] | None:
@@ -249,6 +253,7 @@ class RealMachine:
             journal=self._journal,
             blobs=self._blobs,
             inboxes=self._inboxes,
+            hook_secrets=self._hook_secrets,
             directories=RealDirectories(self._state_dir),
             clock=SystemClock(),
             limits=settings.limits(tuple(self.runtimes)),
@@ -292,6 +297,7 @@ class RealMachine:
         self._tidying.remove_leftovers()
         self._blobs.forget_unnamed(named_blobs(state))
         self._inboxes.forget_unneeded(state)
+        self._hook_secrets.forget_all_but(state.hooks)
         try:
             AgentFiles(self._state_dir).forget_unnamed(state.agents.values())
         except OSError as fault:  # files that nobody uses are no reason not to start

@@ -2,7 +2,7 @@
 Channel, Blobs, Directories, Clock); driving ports are what channels call (Gate, View). Nothing is implemented here.
 Those of agents stand in `runtime_ports.py`, those of channels in `channel_ports.py`; all are imported from here."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Container, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -25,6 +25,7 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import DirectoryFacts
 from fairlead.core.engine import InputFile
 from fairlead.core.events import JournalEvent, TitledBy
+from fairlead.core.hook_deliveries import Delivery
 from fairlead.core.ids import BlobName, JobId, SessionKeyText
 from fairlead.core.inbound import Attachment, Inbound
 from fairlead.core.keys import SessionKey
@@ -73,6 +74,8 @@ __all__ = [
     "Durability",
     "Gate",
     "History",
+    "HookReceipt",
+    "HookSecrets",
     "JobLog",
     "JobLogs",
     "Journal",
@@ -135,6 +138,24 @@ class SessionInboxes(Protocol):
     ) -> tuple[InputFile, ...]:
         """The files in the session's directory, each a copy of its own under a safe name with its extension. Raises
         E_ATTACHMENT_GONE for a file that is no longer kept."""
+        ...
+
+
+class HookSecrets(Protocol):
+    """The secrets by which events of hooks are signed, each by the name of its hook. No journal has them."""
+
+    async def make(self, name: str) -> str:
+        """A new secret, durable when this returns. Raises OSError."""
+        ...
+
+    async def read(self, name: str) -> str:
+        """Empty if there is none."""
+        ...
+
+    async def forget(self, name: str) -> None: ...
+
+    def forget_all_but(self, names: Container[str]) -> None:
+        """At a start: the secrets of other hooks are of no use any more."""
         ...
 
 
@@ -222,6 +243,14 @@ class Journal(Log, History, Snapshots, Protocol):
 # --- driving -------------------------------------------------------------------------------------------------------
 
 
+class HookReceipt(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The event is a job, and durable; or it is none, for a `reason` that the owner gave with the hook."""
+
+    job_id: JobId = JobId("")
+    duplicate: bool = False
+    reason: str = ""
+
+
 class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     """The message is written. `position` counts the jobs before it; a duplicate names the job it already is."""
 
@@ -249,6 +278,11 @@ class Gate(Protocol):
     async def withdraw(self, conversation: ConversationRef, message_id: str) -> bool: ...
 
     async def command(self, request: Request, caller: Caller) -> Reply: ...
+
+    async def take_event(self, delivery: Delivery) -> HookReceipt:
+        """An event for a hook, as it came, from anybody. Returns when its job is durable. Raises E_UNAUTHORIZED
+        for a hook that is not there and for a wrong signature alike, and the FairleadError that refused it."""
+        ...
 
     async def respond(self, response: RespondToQuestion) -> str:
         """The id of the job that goes on, or that the response began."""
@@ -378,6 +412,11 @@ class View(Protocol):
 
     def projects(self) -> list[ProjectView]:
         """By number."""
+        ...
+
+    @property
+    def has_hooks(self) -> bool:
+        """Whether there is a hook at all."""
         ...
 
     def choices(self, source: ChoiceSource, typed: str, caller: Caller) -> list[Choice]: ...

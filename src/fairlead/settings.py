@@ -6,8 +6,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, cast
+from zoneinfo import ZoneInfo
 
 from fairlead.core.attention import LONG_TURN_SEC, Ping, PingRule
+from fairlead.core.days import Days
 from fairlead.core.identity import Identities, link_identities
 from fairlead.core.limits import Limits
 from fairlead.errors import Code, error
@@ -23,6 +25,7 @@ from fairlead.settings_checks import (
     check_identities,
     check_key_part,
     check_owner,
+    check_time_zone,
     make_absolute,
 )
 from fairlead.settings_file import advise_correction, find_settings_file, read_sources
@@ -100,6 +103,13 @@ class Settings:
         "en",
         name="FAIRLEAD_LANG",
         description="The language for people whose language is unknown. In the terminal it overrides the locale.",
+    )
+    time_zone: str = setting(
+        "",
+        name="FAIRLEAD_TIME_ZONE",
+        description="The time zone of the owner's days, by which budgets count, such as Europe/Berlin. "
+        "If not set, that of the machine.",
+        check=check_time_zone,
     )
 
     # --- projects
@@ -351,6 +361,12 @@ class Settings:
         form="commas",
         check=check_host_names,
     )
+    hook_events_per_minute: int = setting(
+        _DEFAULT_LIMITS.hook_events_per_minute,
+        at_least=1,
+        name="FAIRLEAD_HOOK_EVENTS_PER_MINUTE",
+        description="The maximum number of new events that one webhook takes in a minute.",
+    )
     http_timeout_sec: float = setting(
         30,
         above=0,
@@ -512,6 +528,8 @@ class Settings:
             spawn_max_depth=self.spawn_max_depth,
             spawn_max_children=self.spawn_max_children,
             spawn_max_in_a_row=self.spawn_max_in_a_row,
+            hook_events_per_minute=self.hook_events_per_minute,
+            days=Days(ZoneInfo(self.time_zone) if self.time_zone else None),
         )
 
     def secrets(self) -> list[str]:

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fairlead.core.identity import LOCAL_USER, IdentityDefaults, link_identities
 from fairlead.core.keys import is_valid_part
@@ -76,6 +77,14 @@ def check_heartbeat_timeout(value: float, others: Others) -> float:
             f"is {value:g} and must be at least {least:g}: Discord's heartbeat comes every 41 s, and a quiet "
             "connection would time out again and again"
         )
+    return value
+
+
+def check_time_zone(value: str, _others: Others) -> str:
+    try:
+        ZoneInfo(value)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError("must be the name of a time zone, such as Europe/Berlin") from None
     return value
 
 

@@ -35,6 +35,7 @@ from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import AgentInfo, Channel, Receipt, Recorded, Runtime, RuntimeCapabilities, RuntimeHealth
 from fairlead.store.blobs import FileBlobs
 from fairlead.store.history import find_lines
+from fairlead.store.hook_secrets import FileHookSecrets
 from fairlead.store.inboxes import FileInboxes
 from fairlead.store.journal import JOURNAL_NAME, FileJournal, open_state
 from fairlead.store.writer import RETRY_SECONDS, AppendFile, Batch, DiskFull, Progress
@@ -314,6 +315,7 @@ async def run_flow(
         journal=journal,
         blobs=blobs,
         inboxes=FileInboxes(STATE, blobs, disk=disk, offload=_at_once),
+        hook_secrets=FileHookSecrets(STATE, disk=disk, offload=_at_once),
         directories=directories or PretendedDirectories(),
         clock=VirtualClock(asyncio.get_running_loop()),
         limits=limits or Limits(runtimes=tuple(r.name for r in playing)),

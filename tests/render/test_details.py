@@ -45,8 +45,9 @@ def stands_in_the_code(words: list[str]) -> bool:
 # What a person meets only where English is spoken anyway: at the start, on the command line, over HTTP, in the log.
 ENGLISH_ONLY = (
     "api/", "app.py", "channels/http/", "cli/", "core/agents.py", "core/decide/agents.py", "core/decide/scheduling.py",
-    "core/pages.py", "runtimes/install/", "runtimes/separation.py", "settings", "store/config", "store/history.py",
-    "store/journal", "store/reader.py", "store/restoration.py", "testing/",
+    "core/hook_deliveries.py", "core/pages.py", "flow/hooks/", "runtimes/install/", "runtimes/separation.py",
+    "settings", "store/config", "store/history.py", "store/journal", "store/reader.py", "store/restoration.py",
+    "testing/",
 )  # fmt: skip
 # Sentences that are made of parts, as people may read them.
 PARTS = {

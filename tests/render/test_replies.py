@@ -26,6 +26,16 @@ STATUS = r.StatusReport(
     running_since="2026-02-26T14:21:00.000Z",
 )
 
+HOOK = r.HookRow(
+    name="ci",
+    path="/v1/hooks/ci",
+    form="github",
+    session_key="agent:fairlead:channel:hook:ci",
+    told=ConversationRef("discord", "1", "1359"),
+    project="api",
+    events=("push",),
+)
+
 RULE = r.RuleRow(
     number=3,
     project="api",
@@ -253,6 +263,15 @@ REPLIES: list[r.Reply] = [
     r.RenamedProject("api", "shop"),
     r.RemovedProject("api", "/srv/api", "PROJECTS"),
     r.RuleCatalogue((RULE,)),
+    r.HookMade(HOOK, "s" * 64),
+    r.HookCatalogue((HOOK,)),
+    r.HookWasRemoved("ci"),
+    r.HookTested("ci", "job_20260226_0001"),
+    r.BudgetReport(
+        "2026-02-26",
+        "2026-02-27T00:00:00.000Z",
+        (r.BudgetRow(project="api", spent_usd=2.0, spent_tokens=1500, usd=2.0, tokens=9000, held=True),),
+    ),
     r.RuleWasRemoved(RULE),
     r.JobQueued("job_2", 2, "job_1"),
     r.Spawned(returns="person", session_key="k", session_id="spawn-2", project="api", tool="claude", job_id="job_2"),

@@ -196,6 +196,14 @@ class Answered(msgspec.Struct, frozen=True):
     job_id: str
 
 
+class EventTaken(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The job that an event for a webhook became; or, without a job, why the hook leaves the event alone."""
+
+    job_id: str = ""
+    duplicate: bool = False
+    reason: str = ""
+
+
 class Acknowledged(msgspec.Struct, frozen=True):
     job_id: str
     acknowledged: bool = True

@@ -30,6 +30,7 @@ ChoiceSource = Literal[
     "live",
     "retryable",
     "rule",
+    "hook",
     "model",
     "mode",
     "agent_command",

@@ -151,7 +151,109 @@ _RULES: Final = (
         ways=("line",),
     ),
 )
+_HOOKS: Final = (
+    CommandSpec(
+        words="hook add",
+        request=requests.HookAdd,
+        reply=replies.HookMade,
+        arguments=(
+            Argument(field="name"),
+            Argument(field="template", required=False),
+            Argument(field="events", kind="list", required=False),
+            Argument(field="where", kind="list", required=False, example="action=completed, a list of path=value."),
+            Argument(field="form", required=False, choices=("github", "signed")),
+            Argument(field="project", required=False, choices="project", gap="project"),
+            Argument(field="tool", required=False, choices="any_tool", gap="tool"),
+            Argument(field="session", required=False, choices=("own", "here")),
+        ),
+        who="the owner",
+        routes=(ApiRoute(method="POST", path="/v1/hooks", user="optional", operation="post_hook", schema="NewHook"),),
+    ),
+    CommandSpec(
+        words="hook list",
+        request=requests.HookList,
+        reply=replies.HookCatalogue,
+        who="the owner",
+        works_on_full_disk=True,
+        routes=(ApiRoute(method="GET", path="/v1/hooks", user="absent"),),
+    ),
+    CommandSpec(
+        words="hook remove",
+        request=requests.HookRemove,
+        reply=replies.HookWasRemoved,
+        arguments=(Argument(field="name", choices="hook"),),
+        who="the owner",
+        routes=(
+            ApiRoute(method="POST", path="/v1/hooks/{name}/remove", user="optional", operation="post_remove_hook"),
+        ),
+    ),
+    CommandSpec(
+        words="hook test",
+        request=requests.HookTest,
+        reply=replies.HookTested,
+        arguments=(Argument(field="name", choices="hook"),),
+        who="the owner",
+        routes=(ApiRoute(method="POST", path="/v1/hooks/{name}/test", user="optional", operation="post_test_hook"),),
+    ),
+)
+
+_BUDGETS: Final = (
+    CommandSpec(
+        words="budget show",
+        request=requests.BudgetShow,
+        reply=replies.BudgetReport,
+        arguments=(Argument(field="project", required=False, choices="project", gap="project"),),
+        works_on_full_disk=True,
+        routes=(ApiRoute(method="GET", path="/v1/budgets", user="absent", schema="BudgetQuery"),),
+    ),
+    CommandSpec(
+        words="budget set",
+        request=requests.BudgetChange,
+        reply=replies.BudgetReport,
+        arguments=(
+            _PROJECT,
+            Argument(field="usd", required=False, example="2.50, an amount in US dollars."),
+            Argument(field="tokens", kind="integer", required=False),
+        ),
+        who="the owner",
+        routes=(
+            ApiRoute(
+                method="POST",
+                path="/v1/budgets/{project}",
+                user="optional",
+                operation="post_budget",
+                schema="NewBudget",
+            ),
+        ),
+    ),
+    CommandSpec(
+        words="budget clear",
+        request=requests.BudgetClear,
+        reply=replies.BudgetReport,
+        arguments=(_PROJECT,),
+        who="the owner",
+        routes=(
+            ApiRoute(method="POST", path="/v1/budgets/{project}/clear", user="optional", operation="post_clear_budget"),
+        ),
+    ),
+)
+
 _OTHER_WORDS: Final = (
+    CommandSpec(
+        words="budget",
+        request=requests.BudgetShow,
+        reply=replies.BudgetReport,
+        works_on_full_disk=True,
+        ways=("line",),
+    ),
+    CommandSpec(
+        words="hook",
+        request=requests.HookList,
+        reply=replies.HookCatalogue,
+        who="the owner",
+        works_on_full_disk=True,
+        ways=("line",),
+    ),
     CommandSpec(words="new", request=requests.Reset, reply=replies.SessionWasReset, ways=("line",)),
     CommandSpec(words="clear", request=requests.Reset, reply=replies.SessionWasReset, ways=("line",)),
     CommandSpec(
@@ -405,6 +507,8 @@ COMMANDS: Final = CommandCatalogue(
         *_CONVERSATION,
         *_PROJECTS,
         *_RULES,
+        *_HOOKS,
+        *_BUDGETS,
         *_SESSIONS,
         *_AGENTS,
         *_CONFIGURED_AGENTS,

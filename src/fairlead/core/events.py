@@ -9,8 +9,10 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from fairlead.core.agents import ConfiguredAgent
+from fairlead.core.budgets import BudgetChoice
 from fairlead.core.conversation import BindingTargetKind, ConversationRef
 from fairlead.core.engine import Suggestion
+from fairlead.core.hooks import HookFields
 from fairlead.core.ids import BindingId, BlobName, EntryId, JobId, MessageId, QuestionId, ResumeKey, SessionKeyText
 from fairlead.core.inbound import Attachment, Cause
 from fairlead.core.questions import QuestionFields
@@ -220,6 +222,39 @@ class StandingRuleRemoved(_Fact, frozen=True):
     person: str
 
 
+# --- hooks -------------------------------------------------------------------------------------------------------
+
+
+class HookAdded(HookFields, frozen=True, kw_only=True):
+    """Events of this name are taken from now on. The hook's secret is in a file of its own, and never here."""
+
+
+class HookRemoved(_Fact, frozen=True):
+    name: str
+    person: str
+
+
+# --- budgets -----------------------------------------------------------------------------------------------------
+
+
+class BudgetSet(_Fact, frozen=True, kw_only=True):
+    """What a project may spend in a day, from now on; with neither limit it has no budget."""
+
+    project: str
+    person: str
+    usd: float | None = None
+    tokens: int | None = None
+
+
+class BudgetDecided(_Fact, frozen=True, kw_only=True):
+    """A person said what becomes of the jobs that wait because the project's budget of `day` is spent."""
+
+    project: str
+    day: str
+    choice: BudgetChoice
+    person: str
+
+
 # --- messages and jobs -------------------------------------------------------------------------------------------
 
 
@@ -349,6 +384,8 @@ class JobCompleted(_Fact, frozen=True, kw_only=True):
     text_blob: BlobName = BlobName("")
     files: tuple[FileRef, ...] = ()
     spent: Spent = Spent()
+    spent_on: str = ""
+    """The owner's day to whose budget this counts; empty where nothing was spent, and in lines of earlier versions."""
 
 
 class JobFailed(_Fact, frozen=True, kw_only=True):
@@ -358,6 +395,7 @@ class JobFailed(_Fact, frozen=True, kw_only=True):
     error_message: str
     text: str = ""
     spent: Spent = Spent()
+    spent_on: str = ""
 
 
 class JobCancelled(_Fact, frozen=True):
@@ -365,6 +403,8 @@ class JobCancelled(_Fact, frozen=True):
     session_key: SessionKeyText
     person: str
     reason: str = ""
+    spent: Spent = Spent()
+    spent_on: str = ""
 
 
 class JobMarkedUnknownAfterCrash(_Fact, frozen=True):
@@ -557,6 +597,10 @@ JournalEvent: TypeAlias = (
     | StandingRuleMade
     | StandingRuleUsed
     | StandingRuleRemoved
+    | HookAdded
+    | HookRemoved
+    | BudgetSet
+    | BudgetDecided
     | JobEnqueued
     | MessageRefused
     | MessageSkipped

@@ -8,7 +8,7 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.ids import BlobName, MessageId
 from fairlead.core.keys import SessionKey
 
-Cause = Literal["message", "retry", "agent", "answer", "spawn", "child", "reaction", "schedule"]
+Cause = Literal["message", "retry", "agent", "answer", "spawn", "child", "reaction", "schedule", "hook"]
 """Why there is a job. A "spawn" is the task of a session that was started for it, a "child" the completion of such a
 task, which goes to the session that asked. Nothing makes a "schedule" yet: requirement E10 asks for it."""
 
@@ -29,7 +29,8 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 class Inbound(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One message of one person. `person` is who they are after identities were linked; `pre_authorised` says that
     the channel's own authorisation (a bearer token) has already let them in. `foreign` says that `text` itself holds
-    words of somebody else."""
+    words of somebody else. With `own_session`, `session_key` names the session, whichever is bound to the conversation,
+    and no binding is made: the conversation is only where its answer goes."""
 
     conversation: ConversationRef
     session_key: SessionKey
@@ -44,6 +45,7 @@ class Inbound(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     cause: Cause = "message"
     body_digest: str = ""
     foreign: bool = False
+    own_session: bool = False
 
 
 def clean_inbound(inbound: Inbound) -> Inbound:

@@ -30,6 +30,7 @@ TRANSITIONS: Final = (
     Move("queued", "withdrawn", "c", e.JobWithdrawn),
     Move("queued", "running", "d", e.JobStarted),
     Move("queued", "cancelled", "e", e.JobCancelled),
+    Move("queued", "queued", "p", e.QuestionAsked),
     Move("running", "waiting", "f", e.QuestionAsked),
     Move("waiting", "waiting", "f", e.QuestionAsked),
     Move("waiting", "running", "g", e.JobContinued),

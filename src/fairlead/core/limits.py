@@ -2,10 +2,12 @@
 
 import msgspec
 
+from fairlead.core.days import Days
+
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """`runtimes` are the names of the available agents, the preferred one first. `own_variables` are prefixes of
-    Fairlead's own variables, which no agent may see."""
+    Fairlead's own variables, which no agent may see. `days` are those of the owner, by which budgets count."""
 
     agent_id: str = "fairlead"
     allowed_people: tuple[str, ...] = ()
@@ -27,3 +29,5 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     spawn_max_children: int = 8
     spawn_max_in_a_row: int = 50
     """By agents, in one tree of sessions, since a person last spoke there."""
+    hook_events_per_minute: int = 60
+    days: Days = Days()

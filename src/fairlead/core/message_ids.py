@@ -9,6 +9,7 @@ where nobody wrote one, so that each of those, too, is taken once.
     command-ID      a person sent a slash command of the agent's own; ID is that of the request
     spawn-ID        somebody asked for a session of its own for a task; ID is that of the request
     child-JOB       JOB, the task of a spawned session, has ended, and the session that asked hears of it
+    hook-NAME-KEY   an event of the hook NAME; KEY is the same whenever the event is sent again
     +KEY            an idempotency key that looks like a number, or like one of the ids above; `~` in it is `%7E`
     ID~N            the Nth use of an idempotency key whose earlier uses were refused
 """
@@ -27,7 +28,8 @@ _CHOICE: Final = "chosen-"
 _COMMAND: Final = "command-"
 _SPAWN: Final = "spawn-"
 _CHILD: Final = "child-"
-_OURS: Final = (_RETRY, _RESPONSE, _AGENT_TURN, _REACTION, _CHOICE, _COMMAND, _SPAWN, _CHILD)
+_HOOK: Final = "hook-"
+_OURS: Final = (_RETRY, _RESPONSE, _AGENT_TURN, _REACTION, _CHOICE, _COMMAND, _SPAWN, _CHILD, _HOOK)
 
 
 class OfRetry(msgspec.Struct, frozen=True):
@@ -68,6 +70,12 @@ class OfChild(msgspec.Struct, frozen=True):
     job_id: JobId
 
 
+class OfHook(msgspec.Struct, frozen=True):
+    """`event` is the hook's name, and the event's key."""
+
+    event: str
+
+
 class Plain(msgspec.Struct, frozen=True):
     """A message that somebody wrote, by its channel's own id."""
 
@@ -75,7 +83,7 @@ class Plain(msgspec.Struct, frozen=True):
 
 
 MessageIdParts: TypeAlias = (
-    OfRetry | OfResponse | OfAgentTurn | OfReaction | OfChoice | OfCommand | OfSpawn | OfChild | Plain
+    OfRetry | OfResponse | OfAgentTurn | OfReaction | OfChoice | OfCommand | OfSpawn | OfChild | OfHook | Plain
 )
 
 
@@ -111,6 +119,10 @@ def child_id(job_id: JobId) -> MessageId:
     return MessageId(f"{_CHILD}{job_id}")
 
 
+def hook_id(name: str, key: str) -> MessageId:
+    return MessageId(f"{_HOOK}{name}-{key}")
+
+
 def idempotency_id(key: str) -> MessageId:
     """An id that no other key has, and that is none of Fairlead's own. Digits get a sign before them, because ids that
     are numbers rise from message to message; so do keys that look like ids of Fairlead's. No key may have a `%`."""
@@ -140,6 +152,8 @@ def parse_message_id(message_id: MessageId) -> MessageIdParts:
         return OfSpawn(message_id.removeprefix(_SPAWN))
     if message_id.startswith(_CHILD):
         return OfChild(JobId(message_id.removeprefix(_CHILD)))
+    if message_id.startswith(_HOOK):
+        return OfHook(message_id.removeprefix(_HOOK))
     return Plain(message_id)
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from fairlead.core.agents import ConfiguredAgent
 from fairlead.core.conversation import ConversationRef
+from fairlead.core.hooks import HookForm
 from fairlead.core.rules import RuleOffer
 from fairlead.core.spawns import SpawnReturn
 from fairlead.core.state import JobState, SessionState
@@ -70,6 +71,60 @@ class RuleCatalogue(Reply, frozen=True):
 
 class RuleWasRemoved(Reply, frozen=True):
     rule: RuleRow
+
+
+class HookRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A hook, without its secret. `path` is where events are sent to."""
+
+    name: str
+    path: str
+    form: HookForm
+    session_key: str
+    told: ConversationRef
+    project: str = ""
+    tool: str = ""
+    template: str = ""
+    events: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+
+
+class HookMade(Reply, frozen=True):
+    """`secret` is shown here and never again."""
+
+    hook: HookRow
+    secret: str
+
+
+class HookCatalogue(Reply, frozen=True):
+    hooks: tuple[HookRow, ...]
+
+
+class HookWasRemoved(Reply, frozen=True):
+    name: str
+
+
+class HookTested(Reply, frozen=True):
+    name: str
+    job_id: str
+
+
+class BudgetRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What a project has spent today, and what it may. `held`: its jobs wait, because that is all spent."""
+
+    project: str
+    spent_usd: float = 0.0
+    spent_tokens: int = 0
+    usd: float | None = None
+    tokens: int | None = None
+    held: bool = False
+
+
+class BudgetReport(Reply, frozen=True):
+    """`day` is the owner's, and `ends_at` the moment at which the next one begins."""
+
+    day: str
+    ends_at: str
+    rows: tuple[BudgetRow, ...]
 
 
 class LastJob(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -169,6 +169,53 @@ class AgentSlashCommand(Request, frozen=True):
     text: str = ""
 
 
+class HookAdd(Request, frozen=True, kw_only=True):
+    """A new hook. `session` is "own" or "here"; `form` is "github" or "signed". Without a template there is a plain
+    one; `events` and `where` say which events are taken, without them all are."""
+
+    name: str
+    template: str = ""
+    form: str = "github"
+    events: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+    project: str = ""
+    tool: str = ""
+    session: str = "own"
+
+
+class HookList(Request, frozen=True):
+    pass
+
+
+class HookRemove(Request, frozen=True):
+    name: str
+
+
+class HookTest(Request, frozen=True):
+    """`asked_by` is the request's own id: the same test runs once."""
+
+    asked_by: str
+    name: str
+
+
+class BudgetShow(Request, frozen=True):
+    """Without a project, all that have a budget or have spent something today."""
+
+    project: str = ""
+
+
+class BudgetChange(Request, frozen=True, kw_only=True):
+    """`usd` is an amount in US dollars, such as 2.50. What is left out has no limit."""
+
+    project: str
+    usd: str = ""
+    tokens: int = 0
+
+
+class BudgetClear(Request, frozen=True):
+    project: str
+
+
 class AgentUsage(Request, frozen=True):
     pass
 

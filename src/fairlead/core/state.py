@@ -10,9 +10,11 @@ from typing import Any, Final, Literal
 import msgspec
 
 from fairlead.core.agents import ECHO, ConfiguredAgent
+from fairlead.core.budgets import Budget, BudgetDay, DaySpending
 from fairlead.core.conversation import ConversationRef, SessionBindingRecord
 from fairlead.core.engine import Suggestion
 from fairlead.core.events import DeliveryPlanned, FileRef, OutboxKind, ThreadOpening
+from fairlead.core.hooks import HookFields
 from fairlead.core.ids import (
     NO_SESSION,
     BindingId,
@@ -293,6 +295,11 @@ class State:
     """The outbox entries that are owed to a session."""
     undelivered: dict[ConversationAddress, dict[JobId, int]] = field(default_factory=dict)
     """By destination, the jobs whose answers were given up there, and on which lived day: the next delivery says so."""
+    hooks: dict[str, HookFields] = field(default_factory=dict)
+    budgets: dict[str, Budget] = field(default_factory=dict)
+    budget_days: dict[str, BudgetDay] = field(default_factory=dict)
+    spending: dict[str, dict[str, DaySpending]] = field(default_factory=dict)
+    """By the owner's day, then by project: the latest days alone, in the order in which they were lived through."""
 
     def outcome_of(self, conversation: ConversationRef, message_id: MessageId) -> MessageOutcome | None:
         """What became of a message; None if it was never seen, or longer ago than outcomes are kept."""

@@ -10,9 +10,11 @@ from fairlead.core.limits import Limits
 from fairlead.core.state import Job, State
 from fairlead.flow.agent_runtimes import FIXED, AgentRuntimes, RuntimeCatalogue
 from fairlead.flow.bindings import Bindings
+from fairlead.flow.budgets.keeper import BudgetKeeper
 from fairlead.flow.commands.handlers import BUILT_IN, CommandHandlers, Commands
 from fairlead.flow.commands.parts import NO_DEFAULT, CommandParts, DefaultAgent
 from fairlead.flow.gate import FlowGate
+from fairlead.flow.hooks.deliveries import HookDeliveries
 from fairlead.flow.intake.messages import MessageIntake
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.outbox.channel_reconnects import ChannelReconnects
@@ -36,6 +38,7 @@ from fairlead.ports import (
     Channel,
     Clock,
     Directories,
+    HookSecrets,
     Journal,
     MessageRechecker,
     Runtime,
@@ -51,6 +54,7 @@ class Adapters(msgspec.Struct, frozen=True, kw_only=True):
     journal: Journal
     blobs: Blobs
     inboxes: SessionInboxes
+    hook_secrets: HookSecrets
     directories: Directories
     clock: Clock
     limits: Limits
@@ -103,6 +107,7 @@ class Flow:
         intake = MessageIntake(self.ledger, adapters.blobs)
         self.spawning = Spawning(self.ledger, adapters.journal, adapters.channels)
         self._child_returns = ChildReturns(self.ledger, intake, adapters.blobs, adapters.redact)
+        hooks = HookDeliveries(self.ledger, intake, adapters.hook_secrets)
         parts = CommandParts(
             ledger=self.ledger,
             intake=intake,
@@ -115,10 +120,13 @@ class Flow:
             agent_runtimes=self.agent_runtimes,
             spawning=self.spawning,
             workspaces=adapters.turn_settings.workspaces,
+            hook_secrets=adapters.hook_secrets,
+            hook_deliveries=hooks,
             default_agent=adapters.default_agent,
         )
         commands = CommandHandlers(parts, adapters.commands)
-        self.gate = FlowGate(self.ledger, intake, commands, reconnects)
+        self.gate = FlowGate(self.ledger, intake, commands, reconnects, hooks=hooks)
+        self._budgets = BudgetKeeper(self.ledger, self.view.language_of)
 
     async def run(self) -> None:
         """All workers, for ever. Cancelling it ends every turn and every delivery."""
@@ -127,6 +135,7 @@ class Flow:
             owner.start(self.scheduler.run(), name="scheduler")
             owner.start(self.outbox.run(), name="outbox")
             owner.start(self._child_returns.run(), name="child returns")
+            owner.start(self._budgets.run(), name="budgets")
             owner.start(self.agent_runtimes.run(self._listen), name="agents")
 
     def _listen(self, runtime: Runtime) -> Coroutine[Any, Any, None]:

@@ -11,6 +11,7 @@ from fairlead.core.decide.messages import is_allowed
 from fairlead.core.decide.questions import RefuseAgentRequest, RemindOfQuestion
 from fairlead.core.decide.sessions import SeePerson, TitleSession
 from fairlead.core.events import TitledBy
+from fairlead.core.hook_deliveries import Delivery
 from fairlead.core.ids import JobId, QuestionId, SessionKeyText
 from fairlead.core.inbound import Inbound, clean_text
 from fairlead.core.questions import RespondToQuestion
@@ -19,21 +20,29 @@ from fairlead.core.requests import Caller, Request
 from fairlead.core.state import answer_entry_id
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.commands.handlers import CommandHandlers
+from fairlead.flow.hooks.deliveries import HookDeliveries
 from fairlead.flow.intake.messages import MessageIntake
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.outbox.channel_reconnects import ChannelReconnects
 from fairlead.observe import log, log_failure
-from fairlead.ports import Receipt
+from fairlead.ports import HookReceipt, Receipt
 
 
 class FlowGate:
     def __init__(
-        self, ledger: Ledger, intake: MessageIntake, commands: CommandHandlers, reconnects: ChannelReconnects
+        self,
+        ledger: Ledger,
+        intake: MessageIntake,
+        commands: CommandHandlers,
+        reconnects: ChannelReconnects,
+        *,
+        hooks: HookDeliveries,
     ) -> None:
         self._ledger = ledger
         self._intake = intake
         self._commands = commands
         self._reconnects = reconnects
+        self._hooks = hooks
 
     def allows(self, person: str, *, pre_authorised: bool = False) -> bool:
         return is_allowed(self._ledger.state, person, self._ledger.limits, pre_authorised=pre_authorised)
@@ -43,6 +52,13 @@ class FlowGate:
             return await self._intake.submit(inbound)
         except FairleadError as refusal:
             log_failure("message refused", refusal, conversation=inbound.conversation.address)
+            raise
+
+    async def take_event(self, delivery: Delivery) -> HookReceipt:
+        try:
+            return await self._hooks.take(delivery)
+        except FairleadError as refusal:
+            log_failure("event refused", refusal, hook=delivery.hook[:60])
             raise
 
     async def skip(self, inbound: Inbound, reason: str) -> None:

@@ -105,7 +105,7 @@ def tier_change(question: QuestionFields, lang: str) -> list[str]:
 
 
 def _item_lines(question: QuestionFields, lang: str) -> list[str]:
-    blocks = [say(lang, "question.choice")]
+    blocks = [] if question.budget_day else [say(lang, "question.choice")]
     for item in question.items:
         options = [
             f"{number}. {option.label}" + (f" — {option.description}" if option.description else "")

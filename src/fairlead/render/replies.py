@@ -9,7 +9,9 @@ from typing import Any, Final
 import msgspec
 
 from fairlead.core import replies as r
+from fairlead.core.budgets import Budget, DaySpending
 from fairlead.core.job_names import short_name
+from fairlead.render.budgets import budget_words
 from fairlead.render.graphemes import display_width
 from fairlead.render.rules import rule_words
 from fairlead.render.words import say
@@ -361,12 +363,45 @@ def _rule_removed(done: r.RuleWasRemoved, lang: str, quote: Quote) -> RenderedRe
     return _sentence(say(lang, "reply.rules.removed", number=row.number, rule=rule, project=row.project))
 
 
+def _hook_made(done: r.HookMade, lang: str, _quote: Quote) -> RenderedReply:
+    said = say(lang, "reply.hooks.made", name=done.hook.name, path=done.hook.path)
+    return RenderedReply(sentences=(said,), rows=(done.secret,))
+
+
+def _hooks(catalogue: r.HookCatalogue, lang: str, _quote: Quote) -> RenderedReply:
+    if not catalogue.hooks:
+        return _sentence(say(lang, "reply.hooks.none"))
+    return RenderedReply(rows=tuple(map(_hook_row, catalogue.hooks)))
+
+
+def _hook_row(hook: r.HookRow) -> str:
+    told = f"{hook.told.channel}:{hook.told.conversation_id}"
+    wanted = ", ".join((*hook.events, *hook.where)) or "every event"
+    where = " ".join(filter(None, (hook.project, hook.tool))) or hook.session_key
+    return f"{hook.name}  {hook.form}  {wanted}  {where}  {told}"
+
+
+def _budgets(report: r.BudgetReport, lang: str, when: When) -> RenderedReply:
+    if not report.rows:
+        return _sentence(say(lang, "reply.budgets.none"))
+    rows = tuple(_budget_row(row, lang) for row in report.rows)
+    return RenderedReply(
+        sentences=(say(lang, "reply.budgets.day", day=report.day, when=when(report.ends_at)),), rows=rows
+    )
+
+
+def _budget_row(row: r.BudgetRow, lang: str) -> str:
+    words = budget_words(Budget(row.usd, row.tokens), DaySpending(row.spent_usd, row.spent_tokens))
+    return f"{row.project}: {words}" + (f" ({say(lang, 'reply.budgets.held')})" if row.held else "")
+
+
 _RENDERERS_WITH_TIMES: Final[dict[type[msgspec.Struct], Callable[[Any, str, When], RenderedReply]]] = {
     r.StatusReport: _status,
     r.Story: _story,
     r.JobCatalogue: _jobs,
     r.SessionCatalogue: _sessions,
     r.SessionFound: _session,
+    r.BudgetReport: _budgets,
 }
 _RENDERERS: Final[dict[type[msgspec.Struct], Callable[[Any, str, Quote], RenderedReply]]] = {
     r.ProjectReport: _project_report,
@@ -374,6 +409,8 @@ _RENDERERS: Final[dict[type[msgspec.Struct], Callable[[Any, str, Quote], Rendere
     r.ProjectCatalogue: _projects,
     r.RuleCatalogue: _rules,
     r.RuleWasRemoved: _rule_removed,
+    r.HookMade: _hook_made,
+    r.HookCatalogue: _hooks,
     r.SessionStarted: _session_start,
     r.Spawned: _spawn,
     r.ToolSet: _tool_change,

@@ -40,6 +40,8 @@ def describe_event(event: e.JournalEvent) -> str:
             )
         case e.JobMarkedUnknownAfterCrash():
             return "was running when Fairlead stopped; what the agent did until then is unknown"
+        case e.QuestionAsked() if event.budget_day:
+            return f"waits for the budget of {event.project}: {_short(event.title)}"
         case e.QuestionAsked():
             return f"the agent asked ({event.kind}): {_short(event.title)} {_short(event.detail)}".rstrip()
         case e.QuestionAnswered():
@@ -51,6 +53,15 @@ def describe_event(event: e.JournalEvent) -> str:
         case e.StandingRuleUsed():
             rule = _short(rule_words(event.offer))
             return f"allowed by rule {event.number} ({rule}) without asking: {event.tool} {_short(event.detail)}"
+        case e.HookAdded():
+            return f"{event.person} added the webhook {event.name} ({event.form}) for {event.session_key}"
+        case e.HookRemoved():
+            return f"{event.person} removed the webhook {event.name}"
+        case e.BudgetSet():
+            return f"{event.person} set the budget of {event.project} per day: {_budget(event)}"
+        case e.BudgetDecided():
+            said = event.choice.replace("_", " ")
+            return f"{event.person} decided about the spent budget of {event.project} on {event.day}: {said}"
         case e.StandingRuleRemoved():
             return f"{event.person} removed rule {event.number}"
         case e.AgentRequestRefused():
@@ -82,6 +93,12 @@ def describe_event(event: e.JournalEvent) -> str:
             return f"delivery abandoned with {event.error_code}: {event.reason}"
         case _:
             return _spell_out(type(event).__name__)
+
+
+def _budget(event: e.BudgetSet) -> str:
+    usd = f"${event.usd:.2f}" if event.usd is not None else ""
+    tokens = f"{event.tokens:,} tokens" if event.tokens is not None else ""
+    return ", ".join(filter(None, (usd, tokens))) or "none"
 
 
 def _short(text: str) -> str:

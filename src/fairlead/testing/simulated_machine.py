@@ -27,6 +27,7 @@ from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import ChannelCapabilities, OutgoingMessage
 from fairlead.store.blobs import BLOBS_NAME, FileBlobs, named_blobs
 from fairlead.store.config_copy import ConfigFile
+from fairlead.store.hook_secrets import FileHookSecrets
 from fairlead.store.inboxes import FileInboxes
 from fairlead.store.journal import FileJournal, open_state
 from fairlead.store.name_index import INDEX_NAME, IndexSizes
@@ -147,11 +148,15 @@ class SimulatedMachine:
         )
         self._blobs = FileBlobs(STATE, disk=self._disk, offload=self._offload)
         self._inboxes = FileInboxes(STATE, self._blobs, disk=self._disk, offload=self._offload)
+        self._hook_secrets = FileHookSecrets(
+            STATE, disk=self._disk, offload=self._offload, make=lambda: f"{self._random.getrandbits(256):064x}"
+        )
         return Adapters(
             state=opened.state,
             journal=journal,
             blobs=self._blobs,
             inboxes=self._inboxes,
+            hook_secrets=self._hook_secrets,
             directories=OneDirectory(),
             clock=ClockOfALife(world.wall),
             limits=msgspec.structs.replace(world.limits, runtimes=tuple(self._catalogue.runtimes)),
@@ -187,6 +192,7 @@ class SimulatedMachine:
         self._tidying.remove_leftovers()
         self._blobs.forget_unnamed(named_blobs(state))
         self._inboxes.forget_unneeded(state)
+        self._hook_secrets.forget_all_but(state.hooks)
 
     def make_channels(self, flow: Flow, adapters: Adapters) -> list[ChannelStart]:
         self.chat.join(flow)

@@ -10,6 +10,7 @@ from aiohttp import web
 
 from fairlead.api.wire import CHANNEL_HEADER, KEY_HEADER, FileInfo, JobInfo
 from fairlead.channels.http.errors import fault_of_job
+from fairlead.channels.http.event_limits import EventLimits
 from fairlead.channels.http.job_stream import JobStreams
 from fairlead.core import message_ids
 from fairlead.core.conversation import ConversationRef
@@ -37,6 +38,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     identities: Identities
     agent_id: str
     streams: JobStreams
+    events: EventLimits
 
     async def command(self, request: Request, caller: Caller, kind: type[R]) -> R:
         """Run to its end even if the client hangs up: half a command is worse than an unread reply."""

@@ -12,7 +12,9 @@ from fairlead.api.wire import MAX_FILES_BYTES
 from fairlead.channels.http.agent_peers import AgentPeers
 from fairlead.channels.http.call import PULL_CHANNELS, Call, Service, channel_of
 from fairlead.channels.http.errors import HttpRefusal, json_reply, refusal
+from fairlead.channels.http.event_limits import EventLimits
 from fairlead.channels.http.guard import Access, RequestGuard
+from fairlead.channels.http.hooks import EVENT_PATH
 from fairlead.channels.http.job_stream import JobStreams
 from fairlead.channels.http.openapi import openapi_document
 from fairlead.channels.http.request_fields import decode_body, decode_query
@@ -101,6 +103,7 @@ class HttpChannel(PullChannel):
             identities=identities,
             agent_id=agent_id,
             streams=JobStreams(view),
+            events=EventLimits(seconds=request_sec),
         )
         self._agent_peers = AgentPeers(lambda: f"{view.state_id}:")
         self._endpoints = endpoints(commands)
@@ -151,7 +154,7 @@ class HttpChannel(PullChannel):
     def _application(self, guard: RequestGuard) -> web.Application:
         application = web.Application(
             middlewares=[
-                _guard_middleware(guard, self._refuse_agents)
+                _guard_middleware(guard, self._access_of, self._refuse_agents)
             ],  # every request passes here, also one for an unknown path
             client_max_size=self._max_body_bytes,
         )
@@ -159,6 +162,11 @@ class HttpChannel(PullChannel):
             _add_route(application, endpoint.method, endpoint.path, self._route(endpoint))
         _add_route(application, "GET", "/openapi.json", self._get_document)
         return application
+
+    def _access_of(self, request: web.Request) -> Access:
+        if request.method == "POST" and EVENT_PATH.fullmatch(request.path) and self._service.view.has_hooks:
+            return "signed"
+        return _ACCESS.get(request.path, "token")
 
     async def _refuse_agents(self, request: web.Request) -> None:
         """An agent can read the token, and is nevertheless no person."""
@@ -203,13 +211,17 @@ def _add_route(application: web.Application, method: str, path: str, handler: _N
         application.router.add_route(each, path, handler)
 
 
-def _guard_middleware(guard: RequestGuard, refuse_agents: Callable[[web.Request], Awaitable[None]]) -> Any:
+def _guard_middleware(
+    guard: RequestGuard,
+    access_of: Callable[[web.Request], Access],
+    refuse_agents: Callable[[web.Request], Awaitable[None]],
+) -> Any:
     @web.middleware
     async def middleware(request: web.Request, handler: _Next) -> web.StreamResponse:
         try:
-            access = _ACCESS.get(request.path, "token")
+            access = access_of(request)
             guard.admit(request.headers, access=access)
-            if access == "token":
+            if access in {"token", "signed"}:
                 await refuse_agents(request)
             return await handler(request)
         except HttpRefusal as refused:

@@ -5,7 +5,8 @@ A web page on another site can make a browser send requests here. What stops it:
    (FAIRLEAD_HTTP_ALLOWED_HOSTS), so that a name that was re-bound to 127.0.0.1 reaches nothing.
 2. `Origin`, where there is one, must be our own or an allowed name's; `Sec-Fetch-Site` must not tell of another site,
    except for a page that a person opens by a link. No CORS header is ever sent.
-3. Everything but the public paths needs the bearer token, which no page knows.
+3. Everything but the public paths needs the bearer token, which no page knows. Events for webhooks have a signature
+   instead, and their path is guarded by the token like any other while there is no webhook.
 """
 
 import re
@@ -19,8 +20,9 @@ from fairlead.channels.http.token import is_bearer
 from fairlead.errors import Code, error
 from fairlead.kit.addresses import parse_address
 
-Access = Literal["token", "public", "page"]
-"""What a path needs: the token; nothing; or nothing, and a link on another site may lead there."""
+Access = Literal["token", "signed", "public", "page"]
+"""What a path needs: the token; a signature, which its handler checks, because it covers the body; nothing; or nothing,
+and a link on another site may lead there."""
 
 _OWN_SITES: Final = frozenset({"same-origin", "none"})
 

@@ -21,6 +21,12 @@ _KEY_PARAMETER: Final = {
 }
 
 
+_SIGNATURES: Final = {
+    "X-Hub-Signature-256": "GitHub's signature of the body: sha256= and 64 hex digits.",
+    "X-Fairlead-Signature": "The signature of time, delivery and body, each before it a full stop.",
+    "X-Fairlead-Timestamp": "The time of the signature, in seconds since 1970.",
+    "X-Fairlead-Delivery": "The name of the delivery, the same if it is sent again.",
+}
 _TAGS: Final = {
     "messages": "Send messages to an agent, and fetch its answers.",
     "jobs": "What happens to a message.",
@@ -28,6 +34,8 @@ _TAGS: Final = {
     "sessions": "Conversations with agents.",
     "projects": "Directories that agents may work in.",
     "agents": "The agent of a session, and the agents that were added.",
+    "hooks": "Webhooks: events from outside that become jobs.",
+    "budgets": "What projects may spend in a day.",
     "service": "Fairlead itself.",
 }
 _TAG_OF_SEGMENT: Final = {
@@ -44,6 +52,8 @@ _TAG_OF_SEGMENT: Final = {
     "projects": "projects",
     "agent": "agents",
     "agents": "agents",
+    "hooks": "hooks",
+    "budgets": "budgets",
 }
 
 
@@ -97,8 +107,11 @@ def _operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
             "required": not endpoint.body_is_optional,
             "content": {"application/json": {"schema": _ref(endpoint.body)}},
         }
-    if endpoint.public:
+    if endpoint.public or endpoint.signed:
         operation["security"] = []
+    if endpoint.signed:
+        event = {"type": "object", "description": "The event, as its sender has it."}
+        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": event}}}
     return operation
 
 
@@ -113,6 +126,11 @@ def _parameters(endpoint: Endpoint, schemas: dict[str, Any]) -> list[dict[str, A
             {"name": name, "in": "query", "required": name in schema.get("required", ()), "schema": shape}
             for name, shape in schema["properties"].items()
         ]
+    if endpoint.signed:
+        found += [
+            {"name": name, "in": "header", "required": False, "description": words, "schema": {"type": "string"}}
+            for name, words in _SIGNATURES.items()
+        ]
     return [*found, _KEY_PARAMETER] if endpoint.streams else found
 
 
@@ -126,13 +144,13 @@ def _responses(endpoint: Endpoint) -> dict[str, Any]:
         }
     content = _json(endpoint.reply)
     responses: dict[str, Any] = {"200": {"description": "Done.", "content": content}, "default": refused}
+    if endpoint.streams or endpoint.signed:
+        location = {"Location": {"description": "The address of the job.", "schema": {"type": "string"}}}
+        accepted = _json(w.Accepted if endpoint.streams else endpoint.reply)
+        words = "Accepted and saved; the job is queued or running."
+        responses["202"] = {"description": words, "content": accepted, "headers": location}
     if endpoint.streams:
         content["text/event-stream"] = {"schema": {"type": "string", "description": _events()}}
-        responses["202"] = {
-            "description": "Accepted and saved; the job is queued or running.",
-            "content": _json(w.Accepted),
-            "headers": {"Location": {"description": "The address of the job.", "schema": {"type": "string"}}},
-        }
     return responses
 
 

@@ -12,6 +12,7 @@ from fairlead.api.routes import sent_struct_type
 from fairlead.channels.http import handlers as h
 from fairlead.channels.http.call import Call
 from fairlead.channels.http.commands import choices_handler, command_handler
+from fairlead.channels.http.hooks import post_event
 from fairlead.channels.http.messages import post_message
 from fairlead.channels.http.metrics import CONTENT_TYPE, metrics_text
 from fairlead.channels.http.session_stream import get_session_events
@@ -34,6 +35,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     reply: type[msgspec.Struct] | None = None
     media_type: str = "application/json"
     public: bool = False
+    signed: bool = False
     streams: bool = False
     takes_files: bool = False
     operation: str = ""
@@ -103,6 +105,13 @@ _FIXED: Final[tuple[Endpoint, ...]] = (
         body=w.QuestionAnswer,
         reply=w.Answered,
         operation="post_answer",  # published under this name
+    ),
+    _post(
+        "/v1/hooks/{name}",
+        post_event,
+        "Send an event to a webhook. Needs its signature and no token.",
+        reply=w.EventTaken,
+        signed=True,
     ),
     _get("/", h.get_front_page, "A page for people who open this address.", media_type="text/html", public=True),
     _get("/v1/health", h.get_health, "Whether Fairlead is running. Needs no token.", reply=w.Health, public=True),

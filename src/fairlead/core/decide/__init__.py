@@ -5,7 +5,9 @@ from typing import Any, Final, TypeAlias
 
 from fairlead.core.decide import (
     agents,
+    budgets,
     delivery,
+    hooks,
     job_ends,
     messages,
     projects,
@@ -69,6 +71,11 @@ Command: TypeAlias = (
     | questions.RefuseAgentRequest
     | rules.UseRule
     | rules.RemoveRule
+    | hooks.AddHook
+    | hooks.RemoveHook
+    | budgets.SetBudget
+    | budgets.AskAboutBudget
+    | budgets.CloseBudgetQuestion
     | delivery.PlanDelivery
     | delivery.MarkPieceSent
     | delivery.DeferDelivery
@@ -124,6 +131,11 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     questions.RefuseAgentRequest: questions.refuse_agent_request,
     rules.UseRule: rules.use_rule,
     rules.RemoveRule: rules.remove_rule,
+    hooks.AddHook: hooks.add_hook,
+    hooks.RemoveHook: hooks.remove_hook,
+    budgets.SetBudget: budgets.set_budget,
+    budgets.AskAboutBudget: budgets.ask_about_budget,
+    budgets.CloseBudgetQuestion: budgets.close_budget_question,
     delivery.PlanDelivery: delivery.plan_delivery,
     delivery.MarkPieceSent: delivery.mark_piece_sent,
     delivery.DeferDelivery: delivery.defer_delivery,

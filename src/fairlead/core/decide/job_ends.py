@@ -51,6 +51,7 @@ class Failure(msgspec.Struct, frozen=True):
 class Cancelled(msgspec.Struct, frozen=True):
     person: str
     reason: str = ""
+    spent: Spent = Spent()
 
 
 Outcome: TypeAlias = Completed | Failure | Cancelled
@@ -98,12 +99,13 @@ class WithdrawJob(msgspec.Struct, frozen=True):
     reason: str
 
 
-def end_job(state: State, command: EndJob, _now: str, limits: Limits) -> Decision:
+def end_job(state: State, command: EndJob, now: str, limits: Limits) -> Decision:
     job = state.jobs.get(command.job_id)
     if job is None or job.state not in _ENDABLE[type(command.outcome)]:
         return NOTHING
     closed = () if _is_asked_across_a_restart(command.outcome) else _close_questions(state, job)
-    ended = _end_event(job, command.outcome, limits)
+    spent_on = limits.days.day_of(now) if command.outcome.spent != Spent() else ""
+    ended = _end_event(job, command.outcome, limits, spent_on)
     return Decision((*closed, ended, *answer_delivery(state, job, ended)), job_id=job.job_id)
 
 
@@ -120,7 +122,7 @@ def _close_questions(state: State, job: Job) -> tuple[JournalEvent, ...]:
     )
 
 
-def _end_event(job: Job, outcome: Outcome, limits: Limits) -> JournalEvent:
+def _end_event(job: Job, outcome: Outcome, limits: Limits, spent_on: str) -> JournalEvent:
     match outcome:
         case Completed():
             excerpt = outcome.text[: limits.max_result_excerpt_chars]
@@ -133,6 +135,7 @@ def _end_event(job: Job, outcome: Outcome, limits: Limits) -> JournalEvent:
                 text_blob=outcome.text_blob,
                 files=outcome.files,
                 spent=outcome.spent,
+                spent_on=spent_on,
             )
         case Failure():
             message = outcome.message[:MAX_ERROR_CHARS]
@@ -143,9 +146,17 @@ def _end_event(job: Job, outcome: Outcome, limits: Limits) -> JournalEvent:
                 error_message=message,
                 text=outcome.text,
                 spent=outcome.spent,
+                spent_on=spent_on,
             )
         case Cancelled():
-            return JobCancelled(job.job_id, job.session_key, outcome.person, outcome.reason)
+            return JobCancelled(
+                job_id=job.job_id,
+                session_key=job.session_key,
+                person=outcome.person,
+                reason=outcome.reason,
+                spent=outcome.spent,
+                spent_on=spent_on,
+            )
 
 
 def answer_delivery(state: State, job: Job, ended: JournalEvent) -> tuple[JournalEvent, ...]:

@@ -33,7 +33,7 @@ from fairlead.core.retention import is_rising
 from fairlead.core.state import Job, Project, Session, State
 from fairlead.errors import Code, FairleadError, error
 
-_TO_A_SESSION: Final[frozenset[Cause]] = frozenset({"child"})
+_FOLLOW_UPS: Final[frozenset[Cause]] = frozenset({"child"})
 """Automatic follow-ups: for one session, whatever waits there, and without images (requirement E10). Their number is
 limited where they are asked for."""
 
@@ -88,7 +88,7 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
         return seen
     session = _session_of(state, inbound, now)
     problem = _message_problem(inbound, limits)
-    if session is None and inbound.cause in _TO_A_SESSION:
+    if session is None and inbound.cause in _FOLLOW_UPS:
         problem = error(Code.E_SESSION_NOT_FOUND)
     if problem is not None:
         return _refuse(inbound, problem)
@@ -108,7 +108,7 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
         person=inbound.person,
         prompt=_quotation(inbound) if command.prompt_blob else prompt_of(inbound),
         prompt_blob=command.prompt_blob,
-        attachments=() if inbound.cause in _TO_A_SESSION else inbound.attachments,
+        attachments=() if inbound.cause in _FOLLOW_UPS else inbound.attachments,
         cause=inbound.cause,
         body_digest=inbound.body_digest,
         quoted=0 if command.prompt_blob else len(_quotation(inbound)),
@@ -119,8 +119,7 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
 
 
 def _session_of(state: State, inbound: Inbound, now: str) -> Session | None:
-    """What is for one session goes there, whatever its conversation is bound to by now."""
-    if inbound.cause in _TO_A_SESSION:
+    if inbound.own_session:
         return state.sessions.get(inbound.session_key.text)
     return state.session_for(inbound.conversation, inbound.session_key, now)
 
@@ -201,7 +200,7 @@ def _session_problem(
         enabled = ", ".join(project.enabled_runtimes)
         return error(Code.E_TOOL_NOT_ENABLED, f"{runtime[:40]!r} is not enabled: {project.name} has {enabled}.")
     has_room = session is None or len(session.queue) < limits.max_queue_per_session
-    if session is not None and not has_room and inbound.cause not in _TO_A_SESSION:
+    if session is not None and not has_room and inbound.cause not in _FOLLOW_UPS:
         return error(Code.E_QUEUE_FULL, f"{len(session.queue)} messages are already waiting in this session.")
     return None
 
@@ -224,7 +223,7 @@ def _preparing_events(
                 person=inbound.person,
             )
         )
-    if state.session_at(inbound.conversation, now) is None and inbound.cause not in _TO_A_SESSION:
+    if not inbound.own_session and state.session_at(inbound.conversation, now) is None:
         events += binding_events(state, key, inbound.conversation, now)
     if inbound.project is not None and (session is None or session.project != project.name):
         events.append(ProjectSwitched(key, inbound.person, project.name, runtime))

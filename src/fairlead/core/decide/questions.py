@@ -7,6 +7,7 @@ import msgspec
 
 from fairlead.core import message_ids, timestamps
 from fairlead.core.conversation import ConversationRef
+from fairlead.core.decide.budgets import decide_budget
 from fairlead.core.decide.decision import NOTHING, Decision, refuse
 from fairlead.core.decide.messages import has_foreign_text, is_allowed, new_job_id
 from fairlead.core.decide.rules import make_rule, rules_to_offer
@@ -35,7 +36,7 @@ MOST_REFUSED_REQUESTS: Final = 100
 """An agent that asks in a loop must not fill the journal."""
 MOST_QUOTED: Final = 300
 """Characters of a refused command that are repeated to the agent."""
-_ASKABLE: Final = states_before(QuestionAsked)
+_ASKABLE: Final = states_before(QuestionAsked) - {"queued"}
 
 
 class AskPerson(msgspec.Struct, frozen=True):
@@ -146,6 +147,8 @@ def respond_to_question(state: State, command: RespondToQuestion, now: str, limi
         return refuse(Code.E_OWNER_ONLY, "Only the owner can allow this for longer than once.")
     if len(command.message.encode("utf-8", "replace")) > limits.max_message_bytes:
         return refuse(Code.E_MESSAGE_TOO_LARGE)
+    if question.budget_day:
+        return decide_budget(state, question, command, now, limits)
     if question.kind == "question" and command.verdict == "allow":
         made = ChoiceMade(command.question_id, command.person, command.chosen, command.via)
         command = msgspec.structs.replace(command, chosen=question.chosen | command.chosen)

@@ -3,6 +3,7 @@
 import msgspec
 
 from fairlead.core import message_ids
+from fairlead.core.decide.budget_state import is_spent, project_of_next
 from fairlead.core.decide.decision import NOTHING, Decision, refuse
 from fairlead.core.decide.messages import new_job_id
 from fairlead.core.decide.projects import runtime_to_keep
@@ -61,13 +62,14 @@ class ReportProgress(msgspec.Struct, frozen=True):
     tools_started: int
 
 
-def start_next(state: State, command: StartNext, _now: str, limits: Limits) -> Decision:
+def start_next(state: State, command: StartNext, now: str, limits: Limits) -> Decision:
     if len(state.running) >= limits.global_max_running:
         return NOTHING
     continued = next((job_id for job_id in state.waiting if not has_open_question(state, job_id)), None)
     if continued is not None:
         return Decision((JobContinued(continued),), job_id=continued)
-    session = _longest_unserved(state, command.held)
+    today = limits.days.day_of(now) if state.budgets else ""
+    session = _longest_unserved(state, command.held, today)
     if session is None:
         return NOTHING
     job_id = session.queue[0]
@@ -78,16 +80,20 @@ def start_next(state: State, command: StartNext, _now: str, limits: Limits) -> D
 
 
 def has_open_question(state: State, job_id: JobId) -> bool:
-    return any(q.job_id == job_id and q.status == "open" for q in state.questions.values())
+    """Of its agent: a question about the budget was there before the job began."""
+    return any(q.job_id == job_id and q.status == "open" and not q.budget_day for q in state.questions.values())
 
 
-def _longest_unserved(state: State, held: frozenset[JobId]) -> Session | None:
-    """Of the sessions that have queued jobs and run none, the one that started a job longest ago."""
+def _longest_unserved(state: State, held: frozenset[JobId], today: str) -> Session | None:
+    """Of the sessions that have queued jobs and run none, the one that started a job longest ago; but none whose next
+    job would begin while the budget of its project for today is spent."""
     idle = (
         s
         for s in (state.sessions[key] for key in state.ready)
         if s.running_job_id is None and s.agent_job_id is None and s.queue[0] not in held
     )
+    if today:
+        idle = (s for s in idle if not is_spent(state, project_of_next(state, s), today))
     return min(idle, key=lambda s: s.last_started, default=None)
 
 

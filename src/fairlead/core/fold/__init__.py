@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, Protocol
 
 from fairlead.core import events as e
-from fairlead.core.fold import agents, delivery, jobs, projects, questions, rules, sessions, spawns
+from fairlead.core.fold import agents, budgets, delivery, hooks, jobs, projects, questions, rules, sessions, spawns
 from fairlead.core.retention import change_day
 from fairlead.core.state import State
 
@@ -113,6 +113,10 @@ _RULES: Final[dict[type[e.JournalEvent], _Rule]] = {
     e.StandingRuleMade: rules.rule_made,
     e.StandingRuleUsed: rules.rule_used,
     e.StandingRuleRemoved: rules.rule_removed,
+    e.HookAdded: hooks.hook_added,
+    e.HookRemoved: hooks.hook_removed,
+    e.BudgetSet: budgets.budget_set,
+    e.BudgetDecided: budgets.budget_decided,
     e.JobEnqueued: jobs.job_enqueued,
     e.MessageRefused: jobs.message_refused,
     e.MessageSkipped: jobs.message_skipped,

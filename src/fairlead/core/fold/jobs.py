@@ -3,6 +3,7 @@
 from typing import Final
 
 from fairlead.core import events as e
+from fairlead.core.fold.budgets import count_spending
 from fairlead.core.fold.spawns import BY_A_PERSON, person_spoke
 from fairlead.core.ids import ConversationAddress, ResumeKey
 from fairlead.core.job_states import JobState, states_before
@@ -185,6 +186,8 @@ def job_completed(state: State, ts: str, event: e.JobCompleted) -> None:
         job.files = event.files
     state.account.answered += 1
     _spend(session, job, event.spent)
+    if event.spent_on:
+        count_spending(state, job.project, event.spent_on, event.spent)
     if session.unproven:
         _prove(session, job)
 
@@ -199,13 +202,18 @@ def job_failed(state: State, ts: str, event: e.JobFailed) -> None:
     job.answer = event.text
     state.account.failed += 1
     _spend(session, job, event.spent)
+    if event.spent_on:
+        count_spending(state, job.project, event.spent_on, event.spent)
 
 
 def job_cancelled(state: State, ts: str, event: e.JobCancelled) -> None:
     job = state.jobs.get(event.job_id)
     if job is not None and job.state in _CANCELLABLE:
-        _end(state, ts, job, "cancelled")
+        session = _end(state, ts, job, "cancelled")
         state.account.cancelled += 1
+        if event.spent_on:
+            _spend(session, job, event.spent)
+            count_spending(state, job.project, event.spent_on, event.spent)
 
 
 def job_marked_unknown(state: State, ts: str, event: e.JobMarkedUnknownAfterCrash) -> None:

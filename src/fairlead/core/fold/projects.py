@@ -3,6 +3,7 @@
 import msgspec
 
 from fairlead.core import events as e
+from fairlead.core.fold import budgets, hooks
 from fairlead.core.state import Person, Project, State
 
 
@@ -52,6 +53,8 @@ def project_renamed(state: State, ts: str, event: e.ProjectRenamed) -> None:
     for rule in state.rules.values():
         if rule.project == event.name:
             rule.project = event.new_name
+    hooks.rename_project(state, event.name, event.new_name)
+    budgets.rename_project(state, event.name, event.new_name)
     for entry in state.outbox.values():
         if entry.opening is not None and entry.opening.project == event.name:
             entry.opening = msgspec.structs.replace(entry.opening, project=event.new_name)

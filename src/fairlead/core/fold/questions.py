@@ -5,6 +5,7 @@ from typing import Final
 from msgspec.structs import asdict, replace
 
 from fairlead.core import events as e
+from fairlead.core.budgets import BudgetDay
 from fairlead.core.ids import QuestionId
 from fairlead.core.job_states import states_before
 from fairlead.core.retention import remove_entry
@@ -15,8 +16,10 @@ _ASKABLE: Final = states_before(e.QuestionAsked)
 
 def question_asked(state: State, ts: str, event: e.QuestionAsked) -> None:
     job = state.jobs.get(event.job_id)
-    if job is None or job.state not in _ASKABLE:
+    if job is None or job.state not in _ASKABLE or (job.state == "queued" and not event.budget_day):
         return
+    if event.budget_day:
+        state.budget_days[event.project] = BudgetDay(event.budget_day)
     state.questions_made += 1
     asked = asdict(event)  # every field of the event, so that a new one needs no line here
     state.questions[event.question_id] = OpenQuestion(

@@ -11,7 +11,9 @@ from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
 from fairlead.errors import Code, error
 from fairlead.flow.commands.agents import agent_handlers
+from fairlead.flow.commands.budgets import budget_handlers
 from fairlead.flow.commands.configured_agents import configured_agent_handlers
+from fairlead.flow.commands.hooks import hook_handlers
 from fairlead.flow.commands.jobs import job_handlers
 from fairlead.flow.commands.parts import CommandParts, Handler, MakeHandlers
 from fairlead.flow.commands.projects import project_handlers
@@ -36,6 +38,8 @@ BUILT_IN: Final = Commands(
     make_handlers=(
         project_handlers,
         rule_handlers,
+        hook_handlers,
+        budget_handlers,
         session_handlers,
         job_handlers,
         agent_handlers,

@@ -10,12 +10,13 @@ from fairlead.core.requests import Caller, Request
 from fairlead.core.state import Project, Session, State
 from fairlead.errors import Code, error
 from fairlead.flow.agent_runtimes import AgentRuntimes
+from fairlead.flow.hooks.deliveries import HookDeliveries
 from fairlead.flow.intake.messages import MessageIntake
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.queries.job_history import JobHistory
 from fairlead.flow.spawns.spawning import Spawning
 from fairlead.flow.turns.scheduler import Scheduler
-from fairlead.ports import Channel, Directories, History, Runtime
+from fairlead.ports import Channel, Directories, History, HookSecrets, Runtime
 
 
 class DefaultAgent(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +49,8 @@ class CommandParts(msgspec.Struct, frozen=True, kw_only=True):
     agent_runtimes: AgentRuntimes
     spawning: Spawning
     workspaces: str
+    hook_secrets: HookSecrets
+    hook_deliveries: HookDeliveries
     default_agent: DefaultAgent = NO_DEFAULT
 
     @property

@@ -82,6 +82,10 @@ class FlowView:
 
     # --- what can be chosen
 
+    @property
+    def has_hooks(self) -> bool:
+        return bool(self._state.hooks)
+
     def choices(self, source: ChoiceSource, typed: str, caller: Caller) -> list[Choice]:
         wanted = typed.strip().lower()
         return [c for c in self._all_choices(source, caller) if wanted in f"{c.value} {c.label}".lower()]
@@ -113,6 +117,8 @@ class FlowView:
             case "rule":
                 rules = visible_rules(state, caller)
                 return [Choice(str(r.number), f"{r.number}: {rule_words(r.offer)} · {r.project}"[:100]) for r in rules]
+            case "hook":
+                return [Choice(h.name, f"{h.name}: {h.project or h.session_key}"[:100]) for h in state.hooks.values()]
             case "job" | "live":
                 return [_job_choice(j) for j in self._jobs_here(caller) if source == "job" or j.is_live]
             case "model":

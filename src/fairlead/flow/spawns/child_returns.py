@@ -65,6 +65,7 @@ class ChildReturns:
             person=job.person,
             text=self._redact(child_result(job, await self._answer(job))),
             cause="child",
+            own_session=True,
             foreign=has_foreign_text(job),
         )
 

@@ -94,7 +94,7 @@ class Turn:
             except Exception as fault:  # a runtime that breaks, in whatever way, ends no more than its own job
                 outcome = self._failure_of(fault)
         # A stop that a person asked for counts, however the agent came to its end.
-        outcome = self._stopped or outcome
+        outcome = msgspec.structs.replace(self._stopped or outcome, spent=self._results.spent)
         await self._ledger.record_durably(EndJob(self.job.job_id, outcome))
         self._log_end(outcome, asyncio.get_running_loop().time() - began)
 

@@ -144,6 +144,18 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "There is no such rule.",
         "/rules lists the rules.",
     ),
+    "E_HOOK_NOT_FOUND": (
+        "There is no such webhook.",
+        "/hook list lists the webhooks.",
+    ),
+    "E_HOOK_EXISTS": (
+        "There is a webhook of this name already.",
+        "Choose another name, or remove it first with /hook remove.",
+    ),
+    "E_TOO_MANY_EVENTS": (
+        "The webhook gets more events than it takes.",
+        "Send the event again in a minute. FAIRLEAD_HOOK_EVENTS_PER_MINUTE is the limit.",
+    ),
     "E_AGENT_IN_USE": (
         "The agent is still in use.",
         "Switch these sessions and projects to another agent first, or add --force.",

@@ -144,6 +144,18 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "そのルールはありません。",
         "/rules でルールの一覧を表示できます。",
     ),
+    "E_HOOK_NOT_FOUND": (
+        "その Webhook はありません。",
+        "/hook list で一覧を確認してください。",
+    ),
+    "E_HOOK_EXISTS": (
+        "同じ名前の Webhook がすでにあります。",
+        "別の名前にするか、先に /hook remove で削除してください。",
+    ),
+    "E_TOO_MANY_EVENTS": (
+        "Webhook が受け取れる数を超えるイベントが届いています。",
+        "1 分後にもう一度送ってください。上限は FAIRLEAD_HOOK_EVENTS_PER_MINUTE です。",
+    ),
     "E_AGENT_IN_USE": (
         "このエージェントはまだ使われています。",
         "先にそれらのセッションとプロジェクトを別のエージェントに切り替えるか、--force を付けてください。",

@@ -144,6 +144,18 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "没有这条规则。",
         "用 /rules 查看所有规则。",
     ),
+    "E_HOOK_NOT_FOUND": (
+        "没有这个 webhook。",
+        "用 /hook list 查看所有 webhook。",
+    ),
+    "E_HOOK_EXISTS": (
+        "已经有同名的 webhook。",
+        "换一个名称，或先用 /hook remove 删除。",
+    ),
+    "E_TOO_MANY_EVENTS": (
+        "webhook 收到的事件超过了上限。",
+        "一分钟后再发送。上限是 FAIRLEAD_HOOK_EVENTS_PER_MINUTE。",
+    ),
     "E_AGENT_IN_USE": (
         "这个智能体仍在使用中。",
         "请先把这些会话和项目切换到其他智能体，或加上 --force。",

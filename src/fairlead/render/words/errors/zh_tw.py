@@ -144,6 +144,18 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "沒有這條規則。",
         "用 /rules 查看所有規則。",
     ),
+    "E_HOOK_NOT_FOUND": (
+        "沒有這個 webhook。",
+        "用 /hook list 查看所有 webhook。",
+    ),
+    "E_HOOK_EXISTS": (
+        "已經有同名的 webhook。",
+        "換一個名稱，或先用 /hook remove 刪除。",
+    ),
+    "E_TOO_MANY_EVENTS": (
+        "webhook 收到的事件超過了上限。",
+        "一分鐘後再傳送。上限是 FAIRLEAD_HOOK_EVENTS_PER_MINUTE。",
+    ),
     "E_AGENT_IN_USE": (
         "這個代理程式仍在使用中。",
         "請先把這些 session 和專案切換到其他代理程式，或加上 --force。",

@@ -1,0 +1,1 @@
+"""Budgets of projects: who is asked when one is spent."""

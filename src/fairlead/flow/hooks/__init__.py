@@ -1,0 +1,1 @@
+"""Events from outside, on their way in."""
