@@ -88,6 +88,8 @@ TESTED_THROUGH = {
     "testing/mark_invariants.py": "simulator/test_deliberate_bugs.py",
     "testing/mishaps.py": "simulator/test_seeds.py",
     "testing/months.py": "simulator/test_seeds.py",
+    "testing/outside_events.py": "simulator/test_hooks_and_budgets.py",
+    "testing/outside_invariants.py": "simulator/test_hooks_and_budgets.py",
     "testing/people.py": "simulator/test_seeds.py",
     "testing/simulated_daemon.py": "simulator/test_seeds.py",
     "testing/time_invariants.py": "simulator/test_deliberate_bugs.py",

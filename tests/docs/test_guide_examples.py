@@ -100,6 +100,20 @@ def test_a_permission_is_answered_by_curl(home: Home):
     assert "Not in this directory." in json.loads(re.findall(r"event: done\ndata: (.*)", told)[-1])["job"]["answer"]
 
 
+@needs_curl
+@pytest.mark.skipif(which("openssl", path=os.defpath) is None, reason="the guide's examples use openssl")
+@pytest.mark.parametrize("script", ["webhook", "signed"])
+def test_a_signed_event_by_curl_is_one_job(home: Home, script: str):
+    sent = home.run(SCRIPTS[script])
+    job_id = json.loads(sent.stdout)["job_id"]
+    told = home.run(
+        "TOKEN=$(cat ~/.local/state/fairlead/state/http-token)\n"
+        f'curl -sSN {DEFAULT_ADDRESS}/v1/jobs/{job_id}/events -H "Authorization: Bearer $TOKEN"'
+    ).stdout
+    answer = json.loads(re.findall(r"event: done\ndata: (.*)", told)[-1])["job"]["answer"]
+    assert ("> It breaks" if script == "webhook" else "> web-1") in answer
+
+
 @pytest.mark.req("C6")
 def test_piped_input_is_one_message(home: Home):
     answered = home.run("echo hi | fairlead chat")

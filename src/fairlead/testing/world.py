@@ -132,6 +132,7 @@ class World:
         self.pauses = (0.5, 30.0, 600.0)
         self.actors: list[Actor] = []
         self.promises: list[Promise] = []
+        self.events_taken: dict[int, str] = {}
         self.violations: list[str] = []
         self.story: list[str] = []
         self.lives = 0

@@ -1,7 +1,7 @@
 """Deciding about messages: seen before? allowed? understood? which session? is its queue full?
 
 Every message of an allowed person leaves exactly one fact with its dedupe key (enqueued, refused or skipped);
-a stranger's leaves none.
+a stranger's leaves none, and neither does an event from outside that is refused.
 """
 
 from typing import Final
@@ -233,6 +233,9 @@ def _preparing_events(
 
 
 def _refuse(inbound: Inbound, problem: FairleadError) -> Decision:
+    if inbound.cause == "hook":
+        # No person waits for it: its sender is told, and may send it again until there is room.
+        return Decision(refusal=problem)
     event = MessageRefused(
         conversation=inbound.conversation,
         message_id=inbound.message_id,

@@ -10,15 +10,12 @@ from fairlead.core.hook_deliveries import Delivery, is_genuine, read_event
 from fairlead.core.hooks import Event, HookFields, make_prompt, why_unwanted
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import parse_session_key
-from fairlead.core.message_outcomes import Refused
 from fairlead.errors import Code, error
 from fairlead.flow.intake.messages import MessageIntake
 from fairlead.flow.ledger import Ledger
 from fairlead.ports import HookReceipt, HookSecrets
 
 _MINUTE: Final = 60.0
-_MOST_REFUSED: Final = 50
-"""How many refusals one event may have; after that its sender gets the last of them instead of a new try."""
 
 
 class HookDeliveries:
@@ -41,20 +38,11 @@ class HookDeliveries:
 
     async def submit(self, hook: HookFields, event: Event) -> HookReceipt:
         """An event that the hook wants: one job, however often and however many at once it comes."""
-        inbound = self._skip_refused_ids(_inbound_of(hook, event))
+        inbound = _inbound_of(hook, event)
         if self._ledger.state.outcome_of(inbound.conversation, inbound.message_id) is None:
             self._keep_pace(hook.name)
         receipt = await self._intake.submit(inbound)
         return HookReceipt(receipt.job_id, duplicate=receipt.duplicate)
-
-    def _skip_refused_ids(self, inbound: Inbound) -> Inbound:
-        """An event that was refused (its queue was full) made no job: the next delivery of it is a new try."""
-        first = inbound.message_id
-        for number in range(2, _MOST_REFUSED):
-            if not isinstance(self._ledger.state.outcome_of(inbound.conversation, inbound.message_id), Refused):
-                break
-            inbound = msgspec.structs.replace(inbound, message_id=message_ids.id_after_refusals(first, number))
-        return inbound
 
     def _keep_pace(self, name: str) -> None:
         """New events alone count: copies of an old one cost nothing and must not keep a new one out."""
