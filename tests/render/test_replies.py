@@ -316,6 +316,18 @@ def test_sentences_are_translated_and_the_names_of_fields_are_not(reply: r.Reply
     assert [row.partition(":")[0] for row in english.rows] == [row.partition(":")[0] for row in japanese.rows]
 
 
+def test_a_projects_last_error_names_its_job_shortly():
+    report = r.ProjectReport(
+        name="my-app",
+        session_total=1,
+        running_sessions=0,
+        queued_jobs=0,
+        failed_jobs_24h=1,
+        last_error="E_AGENT_ERROR (job_20260226_0014)",
+    )
+    assert reply_lines(report, "en")[-1] == "last_error: E_AGENT_ERROR (#14)"
+
+
 STORY = r.Story(
     "job_20260226_0014",
     (

@@ -28,13 +28,13 @@ def enqueued(session_key: str = OWN, **fields: object) -> e.JobEnqueued:
     return e.JobEnqueued(session_key=session_key, conversation=HERE, **given)
 
 
-def asked(kind: str) -> e.QuestionAsked:
+def asked(kind: str, title: str = "Bash") -> e.QuestionAsked:
     return e.QuestionAsked(
         question_id="q",
         job_id=job(1),
         session_key=OWN,
         kind=kind,
-        title="Bash",
+        title=title,
         detail="ls",
         deadline="",
         request_id="r",
@@ -91,6 +91,7 @@ SENTENCES: dict[str, tuple[e.JournalEvent, ...]] = {
         e.MessageSkipped(HERE, "9", "local", "older than FAIRLEAD_CATCH_UP_HOURS"),
     ),
     "the agent asked for permission: Bash ls": (asked("permission"),),
+    "the agent asked for permission: Run ls": (asked("permission", "Run ls"),),
     "the agent asked to approve its plan: Bash ls": (asked("plan"),),
     "the agent asked: Bash ls": (asked("question"),),
     "local allowed it once (here)": (answered(),),

@@ -3,6 +3,7 @@
 The titles of reports and the names of their fields are the same in every language: people search and script by them.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -154,9 +155,13 @@ def _project_report(report: r.ProjectReport, _lang: str, _quote: Quote) -> Rende
         f"running_sessions: {report.running_sessions}",
         f"queued_jobs: {report.queued_jobs}",
         f"failed_jobs_24h: {report.failed_jobs_24h}",
-        f"last_error: {report.last_error or NOTHING}",
+        f"last_error: {_shorten_ids(report.last_error or NOTHING)}",
     )
     return RenderedReply(title=f"Project Status: {report.name}", rows=rows)
+
+
+def _shorten_ids(text: str) -> str:
+    return re.sub(r"\bjob_\d+_\d+", lambda found: short_name(found[0]), text)
 
 
 def _agent_report(report: r.AgentReport, lang: str, _quote: Quote) -> RenderedReply:

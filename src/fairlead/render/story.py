@@ -128,7 +128,7 @@ def _question_sentence(
     match event:
         case e.QuestionAsked():
             keys = {"permission": "QuestionAsked.permission", "plan": "QuestionAsked.plan"}
-            asked = f"{event.title} {event.detail}".strip()
+            asked = event.title if event.detail in event.title else f"{event.title} {event.detail}".strip()
             return _tell(keys.get(event.kind, "QuestionAsked.question"), question=asked)
         case e.QuestionAnswered(verdict="deny"):
             return _tell("QuestionAnswered.deny", person=event.person, words=event.message, via=event.via)
