@@ -52,3 +52,9 @@ def test_a_file_that_is_named_wins(home: Path, monkeypatch: pytest.MonkeyPatch):
     named = write(home / "mine.env")
     monkeypatch.setenv("FAIRLEAD_ENV_FILE", "~/mine.env")
     assert find_settings_file() == (named, "named")
+
+
+def test_what_the_builds_and_the_tests_read_from_the_environment_is_not_strange(monkeypatch: pytest.MonkeyPatch):
+    for name in ("FAIRLEAD_PROJECT_URL", "FAIRLEAD_PROJECT_FORGE", "FAIRLEAD_DISCORD_OPENAPI"):
+        monkeypatch.setenv(name, "anything")
+    assert find_strange_settings(find_settings_file(), ["FAIRLEAD_LANG"]) == []

@@ -22,8 +22,15 @@ _FILE_NAME: Final = ".env"
 _PREFIXES: Final = ("FAIRLEAD_", "DISCORD_", "CLAUDE_")
 _OWN_ENVIRONMENT: Final = ("FAIRLEAD_", "DISCORD_")
 """Claude Code has variables of its own that begin with CLAUDE_: in the environment they are no mistake."""
-_NOT_SETTINGS: Final = {FILE_VARIABLE, "FAIRLEAD_RUN", "FAIRLEAD_HTTP_TOKEN", "FAIRLEAD_DISCORD_OPENAPI"}
-"""Fairlead's own variables that are no settings: the mark of its child processes, and what its tests use."""
+_NOT_SETTINGS: Final = {
+    FILE_VARIABLE,
+    "FAIRLEAD_RUN",
+    "FAIRLEAD_HTTP_TOKEN",
+    "FAIRLEAD_DISCORD_OPENAPI",
+    "FAIRLEAD_PROJECT_URL",
+    "FAIRLEAD_PROJECT_FORGE",
+}
+"""Fairlead's own variables that are no settings: the mark of its child processes, what its tests and builds use."""
 _VERY_NEAR: Final = 0.85
 
 

@@ -115,7 +115,7 @@ async def test_07_retry_runs_a_failed_job_again_and_it_succeeds(tmp_path: Path) 
         job = failed["payload"]["job_id"]
         told = await thread.wait_for_answer(lambda m: "E_SHUTDOWN" in m.content)
         reply = await stage.owner.slash(thread, "retry", job_id=job).reply()
-        assert reply.content.startswith("Trying again as job_")
+        assert reply.content.startswith("Trying again as #")
         again = stage.daemon.journal("JobEnqueued")[-1]["payload"]
         assert (again["attempt"], again["retry_of"], again["prompt"]) == (2, job, "once more\n/ask ls")
         asked = await thread.wait_for_answer(lambda m: m.components and "Allow once" in str(m.components), after=told)

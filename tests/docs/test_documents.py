@@ -154,8 +154,8 @@ def test_there_are_commands_to_check():
     assert sum(len(shell_lines(document)) for document in DOCUMENTS) > 20
 
 
-NO_SETTINGS = {"FAIRLEAD_ENV_FILE", "FAIRLEAD_DISCORD_OPENAPI"}
-"""Read from the environment before there are settings."""
+NO_SETTINGS = {"FAIRLEAD_ENV_FILE", "FAIRLEAD_DISCORD_OPENAPI", "FAIRLEAD_PROJECT_URL", "FAIRLEAD_PROJECT_FORGE"}
+"""Read from the environment before there are settings, by the tests, or when the package is built."""
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

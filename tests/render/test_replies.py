@@ -87,7 +87,7 @@ def test_status_of_a_failed_session_hints_at_retry_and_says_who_decides():
         "queue: pending=0, running=none",
         "last_job: n/a",
         "resume_ready: no",
-        "retry_hint: /retry job_1",
+        "retry_hint: /retry 1",
     ]
     assert lines[10:] == ["permissions: codex cannot ask; the project's permission tier decides"]
 
@@ -334,6 +334,44 @@ def test_sentences_are_translated_and_the_names_of_fields_are_not(reply: r.Reply
     assert len(english.sentences) == len(japanese.sentences)
     assert not set(english.sentences) & set(japanese.sentences)
     assert [row.partition(":")[0] for row in english.rows] == [row.partition(":")[0] for row in japanese.rows]
+
+
+def test_a_projects_last_error_names_its_job_shortly():
+    report = r.ProjectReport(
+        name="my-app",
+        session_total=1,
+        running_sessions=0,
+        queued_jobs=0,
+        failed_jobs_24h=1,
+        last_error="E_AGENT_ERROR (job_20260226_0014)",
+    )
+    assert reply_lines(report, "en")[-1] == "last_error: E_AGENT_ERROR (#14)"
+
+
+STORY = r.Story(
+    "job_20260226_0014",
+    (
+        r.Step(1, "14:20", "JobEnqueued", "accepted", key="JobEnqueued", fields={"job": "#14", "prompt": "fix it"}),
+        r.Step(2, "14:21", "DeliveryDeferred", "waits", key="DeliveryDeferred", fields={"due": "15:00"}),
+        r.Step(3, "14:22", "SomethingNew", "in a newer version's words", key="SomethingNew"),
+        r.Step(4, "14:23", "JobHandedOver", "in an older version's words"),
+    ),
+)
+
+
+def test_a_story_names_the_job_shortly_and_its_steps_follow_the_language():
+    assert reply_lines(STORY, "en", lambda ts: f"<{ts}>") == [
+        "What happened to #14",
+        "<14:20>  accepted as #14: fix it",
+        "<14:21>  delivery waits until <15:00>",
+        "<14:22>  in a newer version's words",
+        "<14:23>  in an older version's words",
+    ]
+    assert reply_lines(STORY, "ja")[:3] == [
+        "#14 の経過",
+        "14:20  #14 として受け付けました: fix it",
+        "14:21  15:00 まで配信を待ちます",
+    ]
 
 
 def test_what_a_running_job_goes_on_with_is_said_in_every_language():

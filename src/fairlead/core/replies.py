@@ -256,11 +256,15 @@ class JobsCancelled(Reply, frozen=True):
     cancelled: tuple[str, ...] = ()
 
 
-class Step(msgspec.Struct, frozen=True):
+class Step(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`words` are English. `key` and `fields` say the same to a program that has words in other languages."""
+
     seq: int
     ts: str
     type: str
     words: str
+    key: str = ""
+    fields: dict[str, str] = {}
 
 
 class Story(Reply, frozen=True):

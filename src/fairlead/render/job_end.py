@@ -3,6 +3,7 @@
 from typing import Final
 
 from fairlead.core.attention import turn_seconds
+from fairlead.core.job_names import short_name
 from fairlead.core.state import Job
 from fairlead.render.details import translate_detail
 from fairlead.render.replies import duration
@@ -20,7 +21,7 @@ def ending_text(job: Job, answer: str, lang: str, *, has_retry_button: bool = Fa
         case "success":
             return answer if answer.strip() or job.files else say(lang, "status.done")
         case "cancelled":
-            return say(lang, "reply.job.cancelled", job=job.job_id)
+            return say(lang, "reply.job.cancelled", job=short_name(job.job_id))
         case _:
             return _failure_text(job, answer, lang, has_retry_button=has_retry_button)
 

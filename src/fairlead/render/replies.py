@@ -3,6 +3,7 @@
 The titles of reports and the names of their fields are the same in every language: people search and script by them.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from fairlead.core.job_names import short_name
 from fairlead.render.budgets import budget_words
 from fairlead.render.graphemes import display_width
 from fairlead.render.rules import rule_words
+from fairlead.render.story import StorySentence, say_step
 from fairlead.render.words import say
 
 NOTHING: Final = "n/a"
@@ -76,7 +78,7 @@ def _sentence(*sentences: str) -> RenderedReply:
 
 def _status(report: r.StatusReport, lang: str, when: When) -> RenderedReply:
     """First a sentence for people, then the fields, by which programs and other documents know them."""
-    retry = f"/retry {report.retry_job_id}" if report.retry_job_id else NOTHING
+    retry = f"/retry {short_name(report.retry_job_id).removeprefix('#')}" if report.retry_job_id else NOTHING
     rows = [
         f"project: {report.project}",
         f"tool: {report.tool}",
@@ -155,9 +157,13 @@ def _project_report(report: r.ProjectReport, _lang: str, _quote: Quote) -> Rende
         f"running_sessions: {report.running_sessions}",
         f"queued_jobs: {report.queued_jobs}",
         f"failed_jobs_24h: {report.failed_jobs_24h}",
-        f"last_error: {report.last_error or NOTHING}",
+        f"last_error: {_shorten_ids(report.last_error or NOTHING)}",
     )
     return RenderedReply(title=f"Project Status: {report.name}", rows=rows)
+
+
+def _shorten_ids(text: str) -> str:
+    return re.sub(r"\bjob_\d+_\d+", lambda found: short_name(found[0]), text)
 
 
 def _agent_report(report: r.AgentReport, lang: str, _quote: Quote) -> RenderedReply:
@@ -201,8 +207,13 @@ def _usage(report: r.UsageReport, _lang: str, _quote: Quote) -> RenderedReply:
 
 
 def _story(story: r.Story, lang: str, when: When) -> RenderedReply:
-    rows = tuple(f"{when(s.ts)}  #{s.seq} {s.type}  {s.words}".rstrip() for s in story.steps)
-    return RenderedReply(title=say(lang, "reply.story", subject=story.subject), rows=rows)
+    rows = tuple(f"{when(step.ts)}  {_step_words(step, lang, when)}" for step in story.steps)
+    return RenderedReply(title=say(lang, "reply.story", subject=short_name(story.subject)), rows=rows)
+
+
+def _step_words(step: r.Step, lang: str, when: When) -> str:
+    sentence = StorySentence(step.key, step.fields)
+    return say_step(sentence, lang, lambda gap, text: when(text) if gap == "due" else text) or step.words or step.type
 
 
 # --- projects and sessions
@@ -284,17 +295,18 @@ def _tool_change(done: r.ToolSet, lang: str, _quote: Quote) -> RenderedReply:
 
 
 def _retry(done: r.JobQueued, lang: str, _quote: Quote) -> RenderedReply:
-    return _sentence(say(lang, "reply.job.retried", job=done.job_id, attempt=done.attempt))
+    return _sentence(say(lang, "reply.job.retried", job=short_name(done.job_id), attempt=done.attempt))
 
 
 def _session_reset(done: r.SessionWasReset, lang: str, _quote: Quote) -> RenderedReply:
-    cancelled = (say(lang, "reply.job.cancelled", job=job) for job in done.cancelled)
+    cancelled = (say(lang, "reply.job.cancelled", job=short_name(job)) for job in done.cancelled)
     return _sentence(say(lang, "reply.session.reset"), *cancelled)
 
 
 def _cancellation(done: r.JobsCancelled, lang: str, _quote: Quote) -> RenderedReply:
-    stopping = (say(lang, "reply.job.stopping", job=job) for job in done.stopping)
-    return _sentence(*stopping, *(say(lang, "reply.job.cancelled", job=job) for job in done.cancelled))
+    stopping = (say(lang, "reply.job.stopping", job=short_name(job)) for job in done.stopping)
+    cancelled = (say(lang, "reply.job.cancelled", job=short_name(job)) for job in done.cancelled)
+    return _sentence(*stopping, *cancelled)
 
 
 def _agent_stop(done: r.AgentStopped, lang: str, _quote: Quote) -> RenderedReply:
@@ -340,7 +352,7 @@ def _agent_removed(done: r.AgentWasRemoved, lang: str, _quote: Quote) -> Rendere
 
 
 def _still_running(jobs: tuple[str, ...], lang: str) -> tuple[str, ...]:
-    return (say(lang, "reply.agent.still_running", jobs=", ".join(jobs)),) if jobs else ()
+    return (say(lang, "reply.agent.still_running", jobs=", ".join(map(short_name, jobs))),) if jobs else ()
 
 
 def _rules(catalogue: r.RuleCatalogue, lang: str, _quote: Quote) -> RenderedReply:

@@ -1,108 +1,202 @@
-"""One fact of the journal as a sentence, for `why` and `journal show`. English: it is read beside the raw lines."""
+"""One fact of the journal as a sentence, for `/why` and `journal show`: which one it is, and what fills its gaps. The
+sentences stand in `words/story`. A fact that has none is named by its type."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from fairlead.core import events as e
+from fairlead.core.conversation import ConversationRef
+from fairlead.core.job_names import short_name
+from fairlead.render.details import translate_detail
 from fairlead.render.rules import rule_words
 from fairlead.render.safe_text import one_line
+from fairlead.render.words import CATALOGUES, say
+
+_OWN_WORDS = {"reason"}
+"""Gaps that are filled with sentences of Fairlead's own, or with an agent's, which stay as they are."""
 
 
-def describe_event(event: e.JournalEvent) -> str:
+class StorySentence(NamedTuple):
+    """`fields` may be more than the sentence has gaps: a channel can make a link of them."""
+
+    key: str
+    fields: Mapping[str, str]
+
+
+def describe_event(event: e.JournalEvent, lang: str = "en") -> str:
     """What happened, without the long texts."""
+    sentence = sentence_of(event)
+    return say_step(sentence, lang) or _spell_out(type(event).__name__)
+
+
+def say_step(sentence: StorySentence, lang: str, quote: Callable[[str, str], str] = lambda _gap, text: text) -> str:
+    """ "" for a sentence that this version does not know: a newer one may have told it. `quote` gets the name of each
+    gap and what fills it."""
+    if f"story.{sentence.key}" not in CATALOGUES["en"]:
+        return ""
+    fields = {gap: translate_detail(text, lang) if gap in _OWN_WORDS else text for gap, text in sentence.fields.items()}
+    return say(lang, f"story.{sentence.key}", **{gap: quote(gap, text) for gap, text in fields.items() if text})
+
+
+def _tell(key: str, /, **fields: str | int) -> StorySentence:
+    return StorySentence(key, {gap: one_line(str(text), 120) for gap, text in fields.items() if text not in {"", 0}})
+
+
+def sentence_of(event: e.JournalEvent) -> StorySentence:
+    name = type(event).__name__
     match event:
         case e.AgentConfigured():
-            return f"agent {event.name} {event.version} runs as: {_short(' '.join(event.command))}"
+            return _tell("AgentConfigured", name=event.name, version=event.version, command=" ".join(event.command))
         case e.AgentRemoved():
-            return f"agent {event.name} was removed"
-        case e.JobEnqueued():
-            again = f" (attempt {event.attempt} of {event.retry_of})" if event.retry_of else ""
-            return f"accepted as {event.job_id} in {event.session_key}{again}: {_short(event.prompt)}"
-        case e.MessageRefused():
-            return f"refused with {event.error_code}"
-        case e.MessageSkipped():
-            return f"skipped: {event.reason}"
-        case e.JobStarted():
-            how = "resuming its conversation" if event.resume_key else "with a new conversation"
-            return f"{event.runtime} started in {event.project} ({event.project_path}), {how}"
-        case e.JobHandedOver():
-            return "the agent was given the prompt"
-        case e.JobRequeued():
-            return "Fairlead stopped before the agent had the prompt; the job is first in its queue again"
-        case e.JobTriedAgain():
-            return f"tried a second time after {event.error_code}: {_short(event.reason)}"
-        case e.JobCompleted():
-            return f"answered: {_short(event.excerpt)}"
-        case e.JobFailed():
-            return f"failed with {event.error_code}" + (
-                f": {_short(event.error_message)}" if event.error_message else ""
-            )
-        case e.JobCancelled():
-            return ("cancelled" + (f" by {event.person}" if event.person else "")) + (
-                f" ({event.reason})" if event.reason else ""
-            )
-        case e.JobMarkedUnknownAfterCrash():
-            return "was running when Fairlead stopped; what the agent did until then is unknown"
-        case e.QuestionAsked() if event.budget_day:
-            return f"waits for the budget of {event.project}: {_short(event.title)}"
-        case e.QuestionAsked():
-            return f"the agent asked ({event.kind}): {_short(event.title)} {_short(event.detail)}".rstrip()
-        case e.QuestionAnswered():
-            extent = " for this session" if event.for_session else " from now on" if event.always else ""
-            why = f", because: {_short(event.message)}" if event.verdict == "deny" and event.message else ""
-            return f"{event.person} answered: {event.verdict}{extent}{why}" + (f" ({event.via})" if event.via else "")
-        case e.StandingRuleMade():
-            return f"{event.person} made rule {event.number}: {_short(rule_words(event.offer))} in {event.project}"
-        case e.StandingRuleUsed():
-            rule = _short(rule_words(event.offer))
-            return f"allowed by rule {event.number} ({rule}) without asking: {event.tool} {_short(event.detail)}"
-        case e.HookAdded():
-            return f"{event.person} added the webhook {event.name} ({event.form}) for {event.session_key}"
-        case e.HookRemoved():
-            return f"{event.person} removed the webhook {event.name}"
-        case e.BudgetSet():
-            return f"{event.person} set the budget of {event.project} per day: {_budget(event)}"
-        case e.BudgetDecided():
-            said = event.choice.replace("_", " ")
-            return f"{event.person} decided about the spent budget of {event.project} on {event.day}: {said}"
-        case e.StandingRuleRemoved():
-            return f"{event.person} removed rule {event.number}"
-        case e.AgentRequestRefused():
-            return f"a process of the agent was refused: {_short(event.request)} from {_short(event.program)}"
-        case e.ChoiceMade():
-            return f"{event.person} chose {_short('; '.join(event.chosen.values()))}"
-        case e.QuestionClosed():
-            return f"the question closed: {event.reason.replace('_', ' ')}"
-        case e.SessionSpawned():
-            by = "the agent of" if event.order.by_agent else "a person in"
-            return f"{event.session_key} was spawned by {by} {event.order.parent_session_key or 'no session'}"
+            return _tell("AgentRemoved", name=event.name)
         case e.SessionTitled():
-            return f"the session is called {_short(event.title)!r} (by {event.by})"
-        case e.DeliveryOwed():
-            return "the answer is pending delivery" if event.kind == "answer" else f"a {event.kind} is pending delivery"
-        case e.DeliveryPlanned():
-            where = event.destination.address if event.destination is not None else "nowhere"
-            count = f"{len(event.pieces)} message(s)" if event.pieces else "to be fetched"
-            if event.route == "asker":
-                return f"goes back to the session that asked ({event.reason})"
-            return f"will be sent to {where} ({event.route}: {event.reason}), {count}"
-        case e.PieceDelivered():
-            return f"message {event.index + 1} was delivered as {event.message_id}"
-        case e.DeliveryDeferred():
-            return f"delivery waits until {event.due}" + (f" after {event.error_code}" if event.error_code else "")
-        case e.DeliveryAcknowledged():
-            return "the answer was fetched"
-        case e.DeliveryAbandoned():
-            return f"delivery abandoned with {event.error_code}: {event.reason}"
+            return _tell("SessionTitled", title=event.title)
+        case e.MessageRefused():
+            return _tell("MessageRefused", code=event.error_code)
+        case e.MessageSkipped():
+            return _tell("MessageSkipped", reason=event.reason)
+        case e.StandingRuleMade():
+            rule = rule_words(event.offer)
+            return _tell("StandingRuleMade", person=event.person, number=event.number, rule=rule, project=event.project)
+        case e.StandingRuleUsed():
+            rule, what = rule_words(event.offer), f"{event.tool} {event.detail}"
+            return _tell("StandingRuleUsed", number=event.number, rule=rule, what=what)
+        case e.StandingRuleRemoved():
+            return _tell("StandingRuleRemoved", person=event.person, number=event.number)
+        case e.AgentRequestRefused():
+            return _tell("AgentRequestRefused", request=event.request, program=event.program)
+        case e.QuestionAsked() | e.QuestionAnswered() | e.ChoiceMade() | e.QuestionClosed():
+            return _question_sentence(event)
+        case (
+            e.DeliveryOwed()
+            | e.DeliveryPlanned()
+            | e.PieceDelivered()
+            | e.DeliveryDeferred()
+            | e.DeliveryAcknowledged()
+            | e.DeliveryAbandoned()
+        ):
+            return _delivery_sentence(event)
         case _:
-            return _spell_out(type(event).__name__)
+            return _job_sentence(event) or _automation_sentence(event) or StorySentence(name, {})
 
 
-def _budget(event: e.BudgetSet) -> str:
-    usd = f"${event.usd:.2f}" if event.usd is not None else ""
-    tokens = f"{event.tokens:,} tokens" if event.tokens is not None else ""
-    return ", ".join(filter(None, (usd, tokens))) or "none"
+def _job_sentence(event: e.JournalEvent) -> StorySentence | None:
+    match event:
+        case e.JobEnqueued():
+            attempt, of = (event.attempt, short_name(event.retry_of)) if event.retry_of else (0, "")
+            job, session = short_name(event.job_id), _shared_session(event.session_key)
+            return _tell("JobEnqueued", job=job, attempt=attempt, of=of, session=session, prompt=event.prompt)
+        case e.JobAmended():
+            return _tell("JobAmended", prompt=event.prompt)
+        case e.AttachmentsStored():
+            return _tell("AttachmentsStored", count=len(event.attachments))
+        case e.JobStarted():
+            key = "JobStarted.resumed" if event.resume_key else "JobStarted.new"
+            return _tell(key, tool=event.runtime, project=event.project)
+        case e.JobTriedAgain():
+            return _tell("JobTriedAgain", code=event.error_code, reason=event.reason)
+        case e.JobCompleted():
+            return _tell("JobCompleted", answer=event.excerpt)
+        case e.JobFailed():
+            return _tell("JobFailed", code=event.error_code, reason=event.error_message)
+        case e.JobCancelled():
+            return _tell("JobCancelled", person=event.person, reason=event.reason)
+        case e.JobWithdrawn():
+            return _tell("JobWithdrawn", reason=event.reason)
+        case e.JobHandedOver():
+            return _tell("JobHandedOver")
+        case e.JobRequeued():
+            return _tell("JobRequeued")
+        case e.JobProgress():
+            return _tell("JobProgress", count=str(event.tools_started))
+        case e.JobContinued():
+            return _tell("JobContinued")
+        case e.JobMarkedUnknownAfterCrash():
+            return _tell("JobMarkedUnknownAfterCrash")
+        case _:
+            return None
 
 
-def _short(text: str) -> str:
-    return one_line(text, 120)
+def _automation_sentence(event: e.JournalEvent) -> StorySentence | None:
+    """Facts about work that no message of a person began, and about what it may cost."""
+    match event:
+        case e.SessionSpawned():
+            key = "SessionSpawned.agent" if event.order.by_agent else "SessionSpawned.person"
+            return _tell(key, person=event.order.person)
+        case e.HookAdded():
+            return _tell("HookAdded", person=event.person, name=event.name)
+        case e.HookRemoved():
+            return _tell("HookRemoved", person=event.person, name=event.name)
+        case e.BudgetSet(usd=None, tokens=None):
+            return _tell("BudgetSet.none", person=event.person, project=event.project)
+        case e.BudgetSet():
+            usd = f"${event.usd:.2f}" if event.usd is not None else ""
+            tokens = f"{event.tokens:,}" if event.tokens is not None else ""
+            return _tell("BudgetSet.some", person=event.person, project=event.project, usd=usd, tokens=tokens)
+        case e.BudgetDecided():
+            return _tell(f"BudgetDecided.{event.choice}", person=event.person, project=event.project, day=event.day)
+        case _:
+            return None
+
+
+def _shared_session(session_key: str) -> str:
+    """A person's own session needs no name; where several people talk, it says where."""
+    return "" if ":user:" in session_key else session_key
+
+
+def _question_sentence(
+    event: e.QuestionAsked | e.QuestionAnswered | e.ChoiceMade | e.QuestionClosed,
+) -> StorySentence:
+    match event:
+        case e.QuestionAsked() if event.budget_day:
+            return _tell("QuestionAsked.budget", project=event.project, question=event.title)
+        case e.QuestionAsked():
+            keys = {"permission": "QuestionAsked.permission", "plan": "QuestionAsked.plan"}
+            asked = event.title if event.detail in event.title else f"{event.title} {event.detail}".strip()
+            return _tell(keys.get(event.kind, "QuestionAsked.question"), question=asked)
+        case e.QuestionAnswered(verdict="deny"):
+            return _tell("QuestionAnswered.deny", person=event.person, words=event.message, via=event.via)
+        case e.QuestionAnswered():
+            chosen = "; ".join(event.chosen.values())
+            session = "QuestionAnswered.session" if event.for_session else "QuestionAnswered.once"
+            key = "QuestionAnswered.chosen" if chosen else "QuestionAnswered.always" if event.always else session
+            return _tell(key, person=event.person, answer=chosen, via=event.via)
+        case e.ChoiceMade():
+            return _tell("ChoiceMade", person=event.person, answer="; ".join(event.chosen.values()))
+        case e.QuestionClosed():
+            keys = {"expired": "QuestionClosed.expired", "withdrawn": "QuestionClosed.withdrawn"}
+            return _tell(keys.get(event.reason, "QuestionClosed.job_ended"))
+
+
+def _delivery_sentence(
+    event: e.DeliveryOwed
+    | e.DeliveryPlanned
+    | e.PieceDelivered
+    | e.DeliveryDeferred
+    | e.DeliveryAcknowledged
+    | e.DeliveryAbandoned,
+) -> StorySentence:
+    match event:
+        case e.DeliveryOwed():
+            keys = {"answer": "DeliveryOwed.answer", "question": "DeliveryOwed.question"}
+            return _tell(keys.get(event.kind, "DeliveryOwed.other"))
+        case e.DeliveryPlanned(route="asker"):
+            return _tell("DeliveryPlanned.asker")
+        case e.DeliveryPlanned(destination=ConversationRef() as to):
+            key = "DeliveryPlanned.sent" if event.pieces else "DeliveryPlanned.fetched"
+            reason = event.reason if event.route == "fallback" else ""
+            count = len(event.pieces) if len(event.pieces) > 1 else 0
+            return _tell(key, where=to.channel, conversation=to.conversation_id, count=count, reason=reason)
+        case e.DeliveryPlanned():
+            return _tell("DeliveryPlanned.nowhere", reason=event.reason)
+        case e.PieceDelivered():
+            return _tell("PieceDelivered", number=event.index + 1)
+        case e.DeliveryDeferred():
+            return _tell("DeliveryDeferred", due=event.due, code=event.error_code)
+        case e.DeliveryAcknowledged():
+            return _tell("DeliveryAcknowledged")
+        case e.DeliveryAbandoned():
+            return _tell("DeliveryAbandoned", code=event.error_code, reason=event.reason)
 
 
 def _spell_out(name: str) -> str:

@@ -59,7 +59,7 @@ async def test_an_agent_can_answer_nobodys_question_although_it_has_the_token(tm
         await daemon.until(waiting, "done")
         _, story = await daemon.get(f"/v1/why?subject={waiting}")
         answered = [step["words"] for step in story["steps"] if step["type"] == QuestionAnswered.__name__]
-        assert answered[0].startswith("alice answered: deny (http/fairlead/alice over HTTP from 127.0.0.1:")
+        assert answered[0].startswith("alice denied it (http/fairlead/alice over HTTP from 127.0.0.1:")
     assert "an agent asked as if it were a person" in (tmp_path / "logs/app.ndjson").read_text()
 
 

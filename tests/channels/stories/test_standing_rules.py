@@ -102,7 +102,7 @@ async def test_a_refusal_in_words_reaches_an_agent_that_takes_words_with_the_ref
         job_id = await daemon.begin("alice", "/ask rm -rf build")
         await answer(daemon, await asked(daemon, job_id), "deny", message="use make clean", userId="alice")
         assert "denied: rm -rf build (use make clean)" in await answer_of(daemon, job_id)
-        assert "alice answered: deny, because: use make clean" in await story(daemon, job_id)
+        assert "alice denied it, because: use make clean" in await story(daemon, job_id)
         assert list(daemon.flow.ledger.state.jobs) == [job_id]
 
 

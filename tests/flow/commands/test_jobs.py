@@ -38,7 +38,8 @@ async def test_a_double_click_on_retry_is_one_new_job():
         first, second = await asyncio.gather(*clicks, return_exceptions=True)
         assert first.attempt == 2
         assert second.code is Code.E_JOB_NOT_RETRYABLE
-        assert first.job_id in second.message
+        assert second.message == "#1 has already been tried again, as #2."
+        assert first.job_id in second.next_step
         await flow.ended(first.job_id)
         assert len(flow.agents.invoked) == 2
 

@@ -18,7 +18,7 @@ from fairlead.core.visibility import may_see
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.ledger import Ledger
 from fairlead.ports import Blobs, History, Recorded
-from fairlead.render.story import describe_event
+from fairlead.render.story import describe_event, sentence_of
 
 REMEMBERED_PROMPTS: Final = 256
 REMEMBERED_LENGTH: Final = 4096
@@ -102,7 +102,7 @@ class JobHistory:
         questions = [r.event.question_id for r in recorded if isinstance(r.event, e.QuestionAsked)]
         if questions:
             recorded += await self._history.lines_about(questions)
-        steps = {r.seq: Step(r.seq, r.ts, type(r.event).__name__, describe_event(r.event)) for r in recorded}
+        steps = {r.seq: _step(r) for r in recorded}
         sessions = {key for r in recorded if (key := self._session_of(r.event))}
         if not steps or not all(may_see(self._ledger.state, key, caller) for key in sessions):
             raise error(Code.E_MESSAGE_NOT_FOUND, f"The journal has no entry about {subject[:80]!r}.")
@@ -120,6 +120,12 @@ class JobHistory:
             return (await self._blobs.get(blob)).decode() if blob else inline
         except FairleadError as gone:
             return f"[{gone.message}]"
+
+
+def _step(recorded: Recorded) -> Step:
+    event, (key, fields) = recorded.event, sentence_of(recorded.event)
+    words = describe_event(event)
+    return Step(recorded.seq, recorded.ts, type(event).__name__, words, key=key, fields=dict(fields))
 
 
 def _is_about(event: e.JournalEvent, job_id: str) -> bool:

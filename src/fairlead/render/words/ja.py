@@ -5,6 +5,7 @@ from typing import Final
 
 from fairlead.render.words.chat.ja import CHAT
 from fairlead.render.words.errors.ja import ERRORS
+from fairlead.render.words.story.ja import STORY
 from fairlead.render.words.terminal.ja import TERMINAL
 
 _COMMANDS: Final = {
@@ -282,6 +283,7 @@ GROUPS: Final = {
     "page": _PAGE,
     "terminal": TERMINAL,
     "chat": CHAT,
+    "story": STORY,
 }
 WORDS: Final = {
     **{f"{group}.{key}": words for group, entries in GROUPS.items() for key, words in entries.items()},

@@ -5,6 +5,7 @@ from typing import Final
 
 from fairlead.render.words.chat.zh_tw import CHAT
 from fairlead.render.words.errors.zh_tw import ERRORS
+from fairlead.render.words.story.zh_tw import STORY
 from fairlead.render.words.terminal.zh_tw import TERMINAL
 
 _COMMANDS: Final = {
@@ -282,6 +283,7 @@ GROUPS: Final = {
     "page": _PAGE,
     "terminal": TERMINAL,
     "chat": CHAT,
+    "story": STORY,
 }
 WORDS: Final = {
     **{f"{group}.{key}": words for group, entries in GROUPS.items() for key, words in entries.items()},

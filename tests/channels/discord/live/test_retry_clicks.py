@@ -21,7 +21,7 @@ async def test_a_failed_job_is_tried_again_with_one_tap_and_only_once(stage: Sta
     await retried.acknowledged()
     again = await failure_in(thread, failed)
     await stage.discord.wait_for(lambda: failed.components == [], what="no button")
-    assert failed.content.splitlines()[-1].startswith(f"-# Tried again by {stage.owner.mention} as job_")
+    assert failed.content.splitlines()[-1].startswith(f"-# Tried again by {stage.owner.mention} as #")
     assert again.components != []
     attempts = [e["payload"].get("attempt", 1) for e in stage.daemon.journal("JobEnqueued")][-2:]
     assert attempts == [1, 2]

@@ -40,7 +40,7 @@ async def test_a_guest_neither_sees_nor_repeats_what_the_owner_said_alone_with_t
         assert await bob.autocomplete(bob.dm, "retry", "job_id", "").choices() == []
         assert await bob.autocomplete(bob.dm, "session open", "session_id", "").choices() == []
         assert "my own words" in await asked(stage.owner, stage.text_channel, "why", message=str(said.id))
-        assert (await asked(stage.owner, stage.text_channel, "retry", job_id=failed)).startswith("Trying again as job_")
+        assert (await asked(stage.owner, stage.text_channel, "retry", job_id=failed)).startswith("Trying again as #")
 
 
 @pytest.mark.req("C2", "C6")

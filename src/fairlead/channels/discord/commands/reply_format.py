@@ -16,6 +16,7 @@ from fairlead.core.keys import parse_session_key
 from fairlead.render.pieces import plan_pieces
 from fairlead.render.replies import RenderedReply, render_reply, tree_mark
 from fairlead.render.safe_text import code_block, quote_inline
+from fairlead.render.story import StorySentence, say_step
 from fairlead.render.words import say
 
 _DESCRIPTION: Final = 4000
@@ -43,7 +44,8 @@ def format_reply(reply: r.Reply, lang: str) -> FormattedReply:
     if isinstance(reply, _IN_EMBEDS):
         return _embed("\n".join(rendered.rows), lang, rendered.title)
     if isinstance(reply, r.Story):
-        return FormattedReply("\n".join([f"**{quote_inline(rendered.title, _PATH)}**", *map(_story_line, reply.steps)]))
+        steps = (_story_line(step, lang) for step in reply.steps)
+        return FormattedReply("\n".join([f"**{escape_markdown(rendered.title)}**", *steps]))
     if isinstance(reply, r.SessionCatalogue) and reply.sessions:
         return FormattedReply("\n".join(map(_session_row, reply.sessions)))
     return FormattedReply(_plain_content(rendered))
@@ -91,10 +93,24 @@ def _session_row(row: r.SessionRow) -> str:
     return f"{tree_mark(row)}{name} · {row.project} · {row.state} · {relative_time(row.last_activity_at)}"
 
 
-def _story_line(step: r.Step) -> str:
-    """When, and what happened; the number of the journal's line is for `fairlead journal show`."""
-    words = _THREAD_KEY.sub(r"<#\1>", escape_markdown(step.words) or step.type)
-    return f"{relative_time(step.ts)} {words} · #{step.seq}"
+def _story_line(step: r.Step, lang: str) -> str:
+    """When, and what happened; people and conversations as links."""
+
+    def quote(gap: str, text: str) -> str:
+        match gap:
+            case "due":
+                return relative_time(text)
+            case "person" if text.isdecimal():
+                return f"<@{text}>"
+            case "session" if thread := _THREAD_KEY.fullmatch(text):
+                return f"<#{thread[1]}>"
+            case "where" if text == CHANNEL:
+                return f"<#{step.fields.get('conversation', '')}>"
+            case _:
+                return escape_markdown(text)
+
+    words = say_step(StorySentence(step.key, step.fields), lang, quote) or escape_markdown(step.words or step.type)
+    return f"{relative_time(step.ts)} {words}"
 
 
 def relative_time(ts: str) -> str:

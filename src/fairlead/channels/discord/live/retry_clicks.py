@@ -12,6 +12,7 @@ from fairlead.channels.discord.outbound.redraw import redraw
 from fairlead.channels.discord.outbound.refusal_line import refusal_line
 from fairlead.channels.discord.outbound.rest import RestCalls
 from fairlead.channels.discord.outbound.retry_button import parse_retry_button
+from fairlead.core.job_names import short_name
 from fairlead.core.replies import JobQueued
 from fairlead.core.requests import Retry
 from fairlead.errors import Code, FairleadError
@@ -56,7 +57,7 @@ class RetryClicks:
     ) -> None:
         match outcome:
             case JobQueued():
-                line = say(lang, "chat.retried_by", person=f"<@{interaction.user.id}>", job=outcome.job_id)
+                line = say(lang, "chat.retried_by", person=f"<@{interaction.user.id}>", job=short_name(outcome.job_id))
                 await redraw(self._rest, interaction, _edit(interaction, line), is_acknowledged=is_acknowledged)
             case FairleadError():
                 log_failure("click refused", outcome)

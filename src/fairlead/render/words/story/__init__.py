@@ -1,0 +1,1 @@
+"""What became of a message, step by step: `/why`."""
