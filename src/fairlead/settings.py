@@ -23,6 +23,7 @@ from fairlead.settings_checks import (
     check_identities,
     check_key_part,
     check_owner,
+    check_time_zone,
     make_absolute,
 )
 from fairlead.settings_file import advise_correction, find_settings_file, read_sources
@@ -159,6 +160,32 @@ class Settings:
     )
     snapshot_every_seconds: float = setting(
         5, above=0, name="FAIRLEAD_SNAPSHOT_EVERY_SECONDS", description="Write a snapshot every N seconds."
+    )
+
+    # --- schedules
+    schedules_for: Literal["owner", "allowed"] = setting(
+        _DEFAULT_LIMITS.schedules_for,
+        name="FAIRLEAD_SCHEDULES_FOR",
+        description="Who may make schedules. `owner`: the owner alone. `allowed`: everybody in "
+        "FAIRLEAD_ALLOWED_USER_IDS too.",
+    )
+    time_zone: str = setting(
+        "",
+        name="FAIRLEAD_TIME_ZONE",
+        description="The time zone of schedules that name none, such as Europe/Berlin. Empty: that of the machine.",
+        check=check_time_zone,
+    )
+    schedule_missed: Literal["run", "skip"] = setting(
+        "run",
+        name="FAIRLEAD_SCHEDULE_MISSED",
+        description="What a new schedule does about times at which Fairlead was not running. `run`: one run later for "
+        "all of them. `skip`: nothing.",
+    )
+    schedule_check_sec: float = setting(
+        60,
+        above=0,
+        name="FAIRLEAD_SCHEDULE_CHECK_SEC",
+        description="The time limit of the command that decides whether a schedule runs, in seconds.",
     )
 
     # --- agents
@@ -461,6 +488,7 @@ class Settings:
             max_message_bytes=self.max_message_bytes,
             max_result_excerpt_chars=self.max_result_excerpt_chars,
             question_timeout_sec=self.question_timeout_sec,
+            schedules_for=self.schedules_for,
         )
 
     def secrets(self) -> list[str]:

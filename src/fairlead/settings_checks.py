@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from fairlead.core.identity import LOCAL_USER, IdentityDefaults, link_identities
 from fairlead.core.keys import is_valid_part
@@ -46,6 +47,15 @@ def check_absolute(value: tuple[str, ...], _others: Others) -> tuple[str, ...]:
 def check_command(value: tuple[str, ...], _others: Others) -> tuple[str, ...]:
     if value and (not value[0].strip() or any("\0" in part for part in value)):
         raise ValueError('must name a program, as in ["goose", "acp"]')
+    return value
+
+
+def check_time_zone(value: str, _others: Others) -> str:
+    if value:
+        try:
+            ZoneInfo(value)
+        except (ValueError, OSError, LookupError):
+            raise ValueError("must be a time zone such as Europe/Berlin") from None
     return value
 
 

@@ -29,6 +29,7 @@ ChoiceSource = Literal[
     "live",
     "retryable",
     "rule",
+    "schedule",
     "model",
     "mode",
     "agent_command",

@@ -5,11 +5,15 @@ from typing import Literal
 import msgspec
 
 from fairlead.core.conversation import ConversationRef
-from fairlead.core.ids import BlobName, MessageId
+from fairlead.core.ids import NO_SESSION, BlobName, MessageId, SessionKeyText
 from fairlead.core.keys import SessionKey
 
 Cause = Literal["message", "retry", "agent", "answer", "child", "reaction", "schedule"]
-"""Why there is a job. Nothing makes a "child" or a "schedule" yet: requirements D4 and E10 ask for them."""
+"""Why there is a job. Nothing makes a "child" yet: requirement D4 asks for it."""
+
+Ring = Literal["usual", "always", "needed", "never"]
+"""Whether the person hears of the end of a job at once: as its channel's rule says, always, only if something needs
+them (a question, a failure), or never."""
 
 
 class Attachment(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -43,6 +47,12 @@ class Inbound(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     cause: Cause = "message"
     body_digest: str = ""
     foreign: bool = False
+    ring: Ring = "usual"
+    tell: tuple[str, ...] = ()
+    """Whom the answer mentions; empty for the person who asked."""
+    parent_session_key: SessionKeyText = NO_SESSION
+    """With it, the message goes into the session that `session_key` names, which this one started, whatever the
+    conversation is bound to; and it binds nothing."""
 
 
 def clean_inbound(inbound: Inbound) -> Inbound:

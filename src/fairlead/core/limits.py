@@ -1,5 +1,7 @@
 """The numbers that `decide` may not exceed and the people it may serve. The caller takes them from the settings."""
 
+from typing import Literal
+
 import msgspec
 
 
@@ -19,3 +21,4 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     max_attachments: int = 10
     question_timeout_sec: float = 600
     delivery_patience_days: int = 7
+    schedules_for: Literal["owner", "allowed"] = "owner"

@@ -7,6 +7,8 @@ where nobody wrote one, so that each of those, too, is taken once.
     reaction-ID     a person sent message ID to the agent by a reaction
     chosen-ID       a person chose the project for message ID, which had been refused without one
     command-ID      a person sent a slash command of the agent's own; ID is that of the request
+    schedule-N-TICK schedule N fired at TICK, its nominal time in UTC
+    schedule-N-by-ID a person ran schedule N by hand; ID is that of the request
     +KEY            an idempotency key that looks like a number, or like one of the ids above; `~` in it is `%7E`
     ID~N            the Nth use of an idempotency key whose earlier uses were refused
 """
@@ -23,7 +25,9 @@ _AGENT_TURN: Final = "agent-"
 _REACTION: Final = "reaction-"
 _CHOICE: Final = "chosen-"
 _COMMAND: Final = "command-"
-_OURS: Final = (_RETRY, _RESPONSE, _AGENT_TURN, _REACTION, _CHOICE, _COMMAND)
+_SCHEDULE: Final = "schedule-"
+_BY_HAND: Final = "by-"
+_OURS: Final = (_RETRY, _RESPONSE, _AGENT_TURN, _REACTION, _CHOICE, _COMMAND, _SCHEDULE)
 
 
 class OfRetry(msgspec.Struct, frozen=True):
@@ -54,13 +58,20 @@ class OfCommand(msgspec.Struct, frozen=True):
     asked_by: str
 
 
+class OfSchedule(msgspec.Struct, frozen=True):
+    """`tick` is its nominal time; empty for a run by hand."""
+
+    number: int
+    tick: str = ""
+
+
 class Plain(msgspec.Struct, frozen=True):
     """A message that somebody wrote, by its channel's own id."""
 
     message_id: MessageId
 
 
-MessageIdParts: TypeAlias = OfRetry | OfResponse | OfAgentTurn | OfReaction | OfChoice | OfCommand | Plain
+MessageIdParts: TypeAlias = OfRetry | OfResponse | OfAgentTurn | OfReaction | OfChoice | OfCommand | OfSchedule | Plain
 
 
 def retry_id(job_id: JobId) -> MessageId:
@@ -85,6 +96,14 @@ def choice_id(message_id: MessageId) -> MessageId:
 
 def command_id(asked_by: str) -> MessageId:
     return MessageId(f"{_COMMAND}{asked_by}")
+
+
+def tick_id(number: int, tick: str) -> MessageId:
+    return MessageId(f"{_SCHEDULE}{number}-{tick}")
+
+
+def hand_run_id(number: int, asked_by: str) -> MessageId:
+    return MessageId(f"{_SCHEDULE}{number}-{_BY_HAND}{asked_by}")
 
 
 def idempotency_id(key: str) -> MessageId:
@@ -112,6 +131,10 @@ def parse_message_id(message_id: MessageId) -> MessageIdParts:
         return OfChoice(MessageId(message_id.removeprefix(_CHOICE)))
     if message_id.startswith(_COMMAND):
         return OfCommand(message_id.removeprefix(_COMMAND))
+    if message_id.startswith(_SCHEDULE):
+        number, _, rest = message_id.removeprefix(_SCHEDULE).partition("-")
+        if number.isdecimal():
+            return OfSchedule(int(number), "" if rest.startswith(_BY_HAND) else rest)
     return Plain(message_id)
 
 

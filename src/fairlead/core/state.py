@@ -25,12 +25,13 @@ from fairlead.core.ids import (
     ResumeKey,
     SessionKeyText,
 )
-from fairlead.core.inbound import Attachment, Cause
+from fairlead.core.inbound import Attachment, Cause, Ring
 from fairlead.core.job_states import LIVE, RETRYABLE, JobState
 from fairlead.core.keys import SessionKey, parse_session_key
 from fairlead.core.message_outcomes import Enqueued, MessageOutcome, decode_outcome
 from fairlead.core.questions import QuestionFields
 from fairlead.core.rules import StandingRule
+from fairlead.core.schedules import Schedule, ScheduleNotice
 
 SessionState = Literal["idle", "running", "queued", "waiting", "failed", "unknown_after_crash"]
 
@@ -159,6 +160,8 @@ class Job(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     given_up: bool = False
     input_tokens: int = 0
     output_tokens: int = 0
+    ring: Ring = "usual"
+    tell: tuple[str, ...] = ()
 
     @property
     def is_live(self) -> bool:
@@ -206,6 +209,7 @@ class OutboxEntry(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     opening: ThreadOpening | None = None
     owed_on: int = 0
     link: str = ""
+    notice: ScheduleNotice | None = None
 
     @property
     def next_index(self) -> int:
@@ -259,10 +263,12 @@ class State:
     bindings_made: int = 0
     projects_made: int = 0
     rules_made: int = 0
+    schedules_made: int = 0
     account: Account = field(default_factory=Account)
     projects: dict[str, Project] = field(default_factory=dict)
     agents: dict[str, ConfiguredAgent] = field(default_factory=dict)
     rules: dict[int, StandingRule] = field(default_factory=dict)
+    schedules: dict[int, Schedule] = field(default_factory=dict)
     first_digests: dict[str, str] = field(default_factory=dict)
     people: dict[str, Person] = field(default_factory=dict)
     sessions: dict[SessionKeyText, Session] = field(default_factory=dict)
@@ -371,6 +377,10 @@ def question_entry_id(question_id: QuestionId) -> EntryId:
 
 def reminder_entry_id(question_id: QuestionId) -> EntryId:
     return EntryId(f"debt_reminder_{question_id}")
+
+
+def notice_entry_id(number: int, tick: str) -> EntryId:
+    return EntryId(f"debt_schedule_{number}_{tick}")
 
 
 def thread_start_entry_id(asked_by: str) -> EntryId:

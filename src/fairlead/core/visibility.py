@@ -9,10 +9,14 @@ from fairlead.core.state import State
 
 
 def may_see(state: State, session_key: SessionKeyText, caller: Caller) -> bool:
-    """Channels and threads are shared by all allowed people; a user's own session is not."""
+    """Channels and threads are shared by all allowed people; a user's own session is not. A schedule's is seen by those
+    who see the session in which the schedule was made."""
     if caller.pre_authorised or caller.person == state.owner_id:
         return True
     key = parse_session_key(session_key)
+    if key is not None and key.kind == "schedule":
+        own = state.sessions.get(session_key)
+        return own is not None and bool(own.parent_session_key) and may_see(state, own.parent_session_key, caller)
     return key is None or key.kind != "user" or key.target_id == caller.person
 
 

@@ -22,6 +22,9 @@ from fairlead.flow.queries.job_history import JobHistory
 from fairlead.flow.queries.latencies import Latencies
 from fairlead.flow.queries.live_events import LiveEvents
 from fairlead.flow.queries.view import FlowView
+from fairlead.flow.schedules.checks import CheckRunner, NoChecks
+from fairlead.flow.schedules.schedules import ScheduleDefaults, Schedules
+from fairlead.flow.schedules.ticking import Ticking
 from fairlead.flow.turns.agent_turns import AgentTurns
 from fairlead.flow.turns.approvals import Approvals
 from fairlead.flow.turns.queued_recheck import QueuedRecheck
@@ -63,6 +66,8 @@ class Adapters(msgspec.Struct, frozen=True, kw_only=True):
     redact: Callable[[str], str] = str
     commands: Commands = BUILT_IN
     default_agent: DefaultAgent = NO_DEFAULT
+    checks: CheckRunner = NoChecks()
+    schedule_defaults: ScheduleDefaults = ScheduleDefaults()
 
 
 class Flow:
@@ -98,6 +103,14 @@ class Flow:
             random=adapters.random,
             language_of=self.view.language_of,
         )
+        self._ticking = Ticking(
+            self.ledger,
+            adapters.checks,
+            adapters.runtimes,
+            self.scheduler,
+            mark_of=lambda number: f"{adapters.state.state_id}:schedule-{number}",
+        )
+        self.schedules = Schedules(self.ledger, self._ticking, adapters.schedule_defaults)
         intake = MessageIntake(self.ledger, adapters.blobs)
         parts = CommandParts(
             ledger=self.ledger,
@@ -111,6 +124,7 @@ class Flow:
             agent_runtimes=self.agent_runtimes,
             workspaces=adapters.turn_settings.workspaces,
             default_agent=adapters.default_agent,
+            schedules=self.schedules,
         )
         commands = CommandHandlers(parts, adapters.commands)
         self.gate = FlowGate(self.ledger, intake, commands, reconnects)
@@ -122,6 +136,7 @@ class Flow:
             owner.start(self.scheduler.run(), name="scheduler")
             owner.start(self.outbox.run(), name="outbox")
             owner.start(self.agent_runtimes.run(self._listen), name="agents")
+            owner.start(self._ticking.run(), name="schedules")
 
     def _listen(self, runtime: Runtime) -> Coroutine[Any, Any, None]:
         """The turns that this runtime's agents begin by themselves, for ever."""

@@ -53,6 +53,13 @@ def describe_event(event: e.JournalEvent) -> str:
             return f"allowed by rule {event.number} ({rule}) without asking: {event.tool} {_short(event.detail)}"
         case e.StandingRuleRemoved():
             return f"{event.person} removed rule {event.number}"
+        case e.ScheduleMade():
+            return f"schedule {event.number} was made by {event.terms.person} ({event.status})"
+        case e.ScheduleTicked():
+            passed = f", after ticks that were missed from {event.missed_from} on" if event.missed_from else ""
+            why = f" ({_short(event.detail)})" if event.detail else ""
+            when = event.tick or "the moment, by hand"
+            return f"schedule {event.number} at {when}: {event.outcome}{why}{passed}"
         case e.AgentRequestRefused():
             return f"a process of the agent was refused: {_short(event.request)} from {_short(event.program)}"
         case e.ChoiceMade():

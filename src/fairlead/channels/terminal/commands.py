@@ -30,6 +30,7 @@ _BARE_WORDS: Final = {"exit": "/exit", "quit": "/quit", "?": "/help"}
 
 
 _WIDE: Final = 80
+_WORTH_NAMING: Final = 2
 
 
 class HalfTyped(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,14 +71,16 @@ class CommandLine:
         name = next((n for n in (" ".join(words[:2]), " ".join(words[:1])) if n in self.names), None)
         if name is None or (name in self._groups and len(words) > 1):
             raise self._unknown_command(words)
-        given = words[len(name.split()) :]
         arguments = self._arguments(name)
-        if not sum(a.required for a in arguments) <= len(given) <= len(arguments):
+        given, named = _split_named(words[len(name.split()) :], arguments)
+        positional = [a for a in arguments if a not in named]
+        if not sum(a.required for a in positional) <= len(given) <= len(positional):
             usage = self._say("usage", usage=self.usage(name))
             raise error(Code.E_INVALID_ARGS, usage, next_step=self._say("see_help"))
         if name in _LOCAL:
             return _LOCAL[name]
-        typed = {a.field: self._whole(a, word) for a, word in zip(arguments, given, strict=False)}
+        placed = [*named.items(), *zip(positional, given, strict=False)]
+        typed = {a.field: self._whole(a, word) for a, word in placed}
         return request_from(self._specs[name], typed)
 
     def _whole(self, argument: Argument, word: str) -> str:
@@ -142,6 +145,23 @@ class CommandLine:
         if spec is None or not typed.startswith("/") or typed.startswith("//") or len(typed.split()) != 1:
             return None
         return HalfTyped(command=spec.words, argument=spec.arguments_for("line")[0], word=typed[1:])
+
+
+def _split_named(words: list[str], arguments: tuple[Argument, ...]) -> tuple[list[str], dict[Argument, str]]:
+    """Words in their places, and those that name an argument which may be left out: `ring=never`. A command with one
+    such argument needs no names, and its words stay as they are."""
+    optional = {a.option_name: a for a in arguments if not a.required}
+    if len(optional) < _WORTH_NAMING:
+        return words, {}
+    placed: list[str] = []
+    named: dict[Argument, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals and name in optional:
+            named[optional[name]] = value
+        else:
+            placed.append(word)
+    return placed, named
 
 
 def spell_out(line: str) -> str:

@@ -11,6 +11,7 @@ from fairlead.core.decide import (
     projects,
     questions,
     rules,
+    schedules,
     scheduling,
     sessions,
     thread_start,
@@ -66,6 +67,14 @@ Command: TypeAlias = (
     | questions.RefuseAgentRequest
     | rules.UseRule
     | rules.RemoveRule
+    | schedules.MakeSchedule
+    | schedules.ConfirmSchedule
+    | schedules.PauseSchedule
+    | schedules.ResumeSchedule
+    | schedules.RemoveSchedule
+    | schedules.SettleTick
+    | schedules.RunByHand
+    | schedules.MoveDue
     | delivery.PlanDelivery
     | delivery.MarkPieceSent
     | delivery.DeferDelivery
@@ -119,6 +128,14 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     questions.RefuseAgentRequest: questions.refuse_agent_request,
     rules.UseRule: rules.use_rule,
     rules.RemoveRule: rules.remove_rule,
+    schedules.MakeSchedule: schedules.make_schedule,
+    schedules.ConfirmSchedule: schedules.confirm_schedule,
+    schedules.PauseSchedule: schedules.pause_schedule,
+    schedules.ResumeSchedule: schedules.resume_schedule,
+    schedules.RemoveSchedule: schedules.remove_schedule,
+    schedules.SettleTick: schedules.settle_tick,
+    schedules.RunByHand: schedules.run_by_hand,
+    schedules.MoveDue: schedules.move_due,
     delivery.PlanDelivery: delivery.plan_delivery,
     delivery.MarkPieceSent: delivery.mark_piece_sent,
     delivery.DeferDelivery: delivery.defer_delivery,

@@ -82,7 +82,7 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
     seen = _decide_duplicate(state, inbound)
     if seen is not None:
         return seen
-    session = state.session_for(inbound.conversation, inbound.session_key, now)
+    session = _session_for(state, inbound, now)
     problem = _message_problem(inbound, limits)
     if problem is not None:
         return _refuse(inbound, problem)
@@ -108,8 +108,16 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
         quoted=0 if command.prompt_blob else len(_quotation(inbound)),
         foreign=inbound.foreign or bool(inbound.quote),
         project=project.name if inbound.project is not None else "",
+        ring=inbound.ring,
+        tell=inbound.tell,
     )
     return Decision((*before, job), job_id=job.job_id)
+
+
+def _session_for(state: State, inbound: Inbound, now: str) -> Session | None:
+    if inbound.parent_session_key:
+        return state.sessions.get(inbound.session_key.text)
+    return state.session_for(inbound.conversation, inbound.session_key, now)
 
 
 def prompt_of(inbound: Inbound) -> str:
@@ -208,9 +216,10 @@ def _preparing_events(
                 runtime=runtime,
                 conversation=inbound.conversation,
                 person=inbound.person,
+                parent_session_key=inbound.parent_session_key,
             )
         )
-    if state.session_at(inbound.conversation, now) is None:
+    if not inbound.parent_session_key and state.session_at(inbound.conversation, now) is None:
         events += binding_events(state, key, inbound.conversation, now)
     if inbound.project is not None and (session is None or session.project != project.name):
         events.append(ProjectSwitched(key, inbound.person, project.name, runtime))

@@ -52,6 +52,9 @@ def project_renamed(state: State, ts: str, event: e.ProjectRenamed) -> None:
     for rule in state.rules.values():
         if rule.project == event.name:
             rule.project = event.new_name
+    for schedule in state.schedules.values():
+        if schedule.terms.project == event.name:
+            schedule.terms = msgspec.structs.replace(schedule.terms, project=event.new_name)
     for entry in state.outbox.values():
         if entry.opening is not None and entry.opening.project == event.name:
             entry.opening = msgspec.structs.replace(entry.opening, project=event.new_name)

@@ -39,13 +39,24 @@ class JobCommands:
 
     async def cancel(self, request: ask.Cancel, caller: Caller) -> JobsCancelled:
         parts = self._parts
-        session = parts.managed_session(caller)
-        everything = [*filter(None, (session.running_job_id, session.agent_job_id)), *session.queue]
+        session = parts.session_here(caller)
+        scheduled = self._scheduled_here(caller)
+        if session is None and not scheduled:
+            raise error(Code.E_NOT_IN_MANAGED_THREAD)
+        own = [] if session is None else [session.running_job_id, session.agent_job_id, *session.queue]
+        everything = list(dict.fromkeys([*filter(None, own), *scheduled]))
         wanted = find_job_id(parts.state.jobs, request.job_id)
         chosen = [j for j in everything if wanted in {"", j}]
         if not chosen:
             raise error(Code.E_NOTHING_TO_CANCEL)
         return await cancel_jobs(parts.ledger, parts.scheduler, chosen, caller.person)
+
+    def _scheduled_here(self, caller: Caller) -> "list[JobId]":
+        """Runs of schedules that answer here, in whichever session they are: those that run, and those that wait."""
+        state, here = self._parts.state, caller.conversation.address
+        queued = (job_id for key in state.ready for job_id in state.sessions[key].queue)
+        live = (state.jobs[job_id] for job_id in (*state.running, *state.waiting, *queued))
+        return [job.job_id for job in live if job.cause == "schedule" and job.conversation.address == here]
 
     async def retry(self, request: ask.Retry, caller: Caller) -> JobQueued:
         parts = self._parts

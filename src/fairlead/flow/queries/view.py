@@ -23,6 +23,7 @@ from fairlead.core.read_models import (
     session_view,
 )
 from fairlead.core.requests import Caller
+from fairlead.core.schedules import Schedule
 from fairlead.core.state import Job, answer_entry_id
 from fairlead.core.views import (
     ConversationView,
@@ -112,6 +113,9 @@ class FlowView:
             case "rule":
                 rules = visible_rules(state, caller)
                 return [Choice(str(r.number), f"{r.number}: {rule_words(r.offer)} · {r.project}"[:100]) for r in rules]
+            case "schedule":
+                schedules = (s for s in state.schedules.values() if may_see(state, s.terms.session_key, caller))
+                return [_schedule_choice(s) for s in schedules]
             case "job" | "live":
                 return [_job_choice(j) for j in self._jobs_here(caller) if source == "job" or j.is_live]
             case "model":
@@ -258,6 +262,12 @@ def _job_choice(job: Job) -> Choice:
     said = one_line(job.prompt or job.result_excerpt or "", CHOICE_LENGTH)
     words = " · ".join(filter(None, (short_name(job.job_id), job.state.replace("_", " "), job.error_code, said)))
     return Choice(job.job_id, words)
+
+
+def _schedule_choice(schedule: Schedule) -> Choice:
+    timing = schedule.terms.timing
+    words = (f"{schedule.number}: {timing.cron or timing.at[:16]}", schedule.status, schedule.terms.text)
+    return Choice(str(schedule.number), one_line(" · ".join(words), CHOICE_LENGTH))
 
 
 def _those_in(available: Iterable[str], enabled: Iterable[str]) -> list[str]:
