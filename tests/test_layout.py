@@ -39,6 +39,7 @@ TESTED_THROUGH = {
     "channels/terminal/screen.py": "channels/terminal/test_chat.py",
     "cli/agent_install.py": "cli/test_agent.py",
     "channels/terminal/project_choice.py": "channels/terminal/test_piped.py",
+    "core/schedules.py": "core/decide/test_schedules.py",
     "core/decide/thread_start.py": "flow/commands/test_thread_start.py",
     "core/engine.py": "runtimes/test_contract.py",
     "core/fold/delivery.py": "core/fold/test_fold.py",

@@ -27,6 +27,8 @@ from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.assembly import Adapters, Flow
 from fairlead.flow.commands.handlers import BUILT_IN, Commands
 from fairlead.flow.commands.parts import DefaultAgent
+from fairlead.flow.schedules.checks import CommandChecks
+from fairlead.flow.schedules.schedules import ScheduleDefaults
 from fairlead.flow.startup import sequence
 from fairlead.flow.startup.config_copy import keep_config, update_config
 from fairlead.flow.startup.machine import ChannelStart, StartFacts
@@ -35,6 +37,7 @@ from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.addresses import find_openable_url, leaves_loopback
 from fairlead.kit.confinement import confine_children
 from fairlead.kit.files import REAL_DISK, AlreadyLocked, Disk, Lock, lock_file, make_private_directory, replace_durably
+from fairlead.kit.local_zone import find_local_zone
 from fairlead.kit.other_user import AnotherUser
 from fairlead.kit.process_sweep import SweptProcess, sweep
 from fairlead.kit.tasks import TaskOwner
@@ -43,7 +46,7 @@ from fairlead.ports import Channel, Journal, Runtime
 from fairlead.runtimes.acp.available_agents import default_acp_name
 from fairlead.runtimes.catalogue import Catalogue
 from fairlead.runtimes.codex.sandbox import describe_exposed_state
-from fairlead.runtimes.environment import secret_values
+from fairlead.runtimes.environment import child_environment, secret_values
 from fairlead.runtimes.install.agent_files import AgentFiles
 from fairlead.runtimes.separation import check_giving, make_confinements
 from fairlead.runtimes.tool_policy import WorkspaceTiers
@@ -271,6 +274,12 @@ class RealMachine:
             language=settings.lang,
             redact=self._redactor.text,
             commands=self._commands,
+            checks=CommandChecks(
+                child_environment(os.environ, extra=settings.runtime_environment), settings.schedule_check_sec
+            ),
+            schedule_defaults=ScheduleDefaults(
+                zone=settings.time_zone or find_local_zone(), missed=settings.schedule_missed
+            ),
             default_agent=DefaultAgent(name=default_acp_name(settings), goes_first=bool(settings.agent_command)),
         )
 

@@ -107,8 +107,8 @@ class Settings:
     time_zone: str = setting(
         "",
         name="FAIRLEAD_TIME_ZONE",
-        description="The time zone of the owner's days, by which budgets count, such as Europe/Berlin. "
-        "If not set, that of the machine.",
+        description="The time zone of the owner, such as Europe/Berlin: of the days by which budgets count, and of "
+        "schedules that name none. If not set, that of the machine.",
         check=check_time_zone,
     )
 
@@ -208,6 +208,26 @@ class Settings:
     )
     snapshot_every_seconds: float = setting(
         5, above=0, name="FAIRLEAD_SNAPSHOT_EVERY_SECONDS", description="Write a snapshot every N seconds."
+    )
+
+    # --- schedules
+    schedules_for: Literal["owner", "allowed"] = setting(
+        _DEFAULT_LIMITS.schedules_for,
+        name="FAIRLEAD_SCHEDULES_FOR",
+        description="Who may make schedules. `owner`: the owner alone. `allowed`: everybody in "
+        "FAIRLEAD_ALLOWED_USER_IDS too.",
+    )
+    schedule_missed: Literal["run", "skip"] = setting(
+        "run",
+        name="FAIRLEAD_SCHEDULE_MISSED",
+        description="What a new schedule does about times at which Fairlead was not running. `run`: one run later for "
+        "all of them. `skip`: nothing.",
+    )
+    schedule_check_sec: float = setting(
+        60,
+        above=0,
+        name="FAIRLEAD_SCHEDULE_CHECK_SEC",
+        description="The time limit of the command that decides whether a schedule runs, in seconds.",
     )
 
     # --- agents
@@ -530,6 +550,7 @@ class Settings:
             spawn_max_in_a_row=self.spawn_max_in_a_row,
             hook_events_per_minute=self.hook_events_per_minute,
             days=Days(ZoneInfo(self.time_zone) if self.time_zone else None),
+            schedules_for=self.schedules_for,
         )
 
     def secrets(self) -> list[str]:

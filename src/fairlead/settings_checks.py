@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from fairlead.core.identity import LOCAL_USER, IdentityDefaults, link_identities
 from fairlead.core.keys import is_valid_part
@@ -50,6 +50,15 @@ def check_command(value: tuple[str, ...], _others: Others) -> tuple[str, ...]:
     return value
 
 
+def check_time_zone(value: str, _others: Others) -> str:
+    if value:
+        try:
+            ZoneInfo(value)
+        except (ValueError, OSError, LookupError):
+            raise ValueError("must be a time zone such as Europe/Berlin") from None
+    return value
+
+
 def check_owner(value: Secret, others: Others) -> Secret:
     if not others["discord_owner_id"]:
         raise ValueError(
@@ -77,14 +86,6 @@ def check_heartbeat_timeout(value: float, others: Others) -> float:
             f"is {value:g} and must be at least {least:g}: Discord's heartbeat comes every 41 s, and a quiet "
             "connection would time out again and again"
         )
-    return value
-
-
-def check_time_zone(value: str, _others: Others) -> str:
-    try:
-        ZoneInfo(value)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValueError("must be the name of a time zone, such as Europe/Berlin") from None
     return value
 
 

@@ -50,3 +50,23 @@ def test_a_job_that_never_began_took_no_time():
     job = ended("success", 300)
     job.started_at = None
     assert not end_rings(PingRule("done", 60.0), job)
+
+
+@pytest.mark.req("E10")
+@pytest.mark.parametrize(
+    ("ring", "states"),
+    [
+        ("always", ["success", "failed", "unknown_after_crash"]),
+        ("needed", ["failed", "unknown_after_crash"]),
+        ("never", []),
+    ],
+)
+def test_what_a_job_says_of_its_own_end_comes_before_the_rule(ring, states):
+    for ping in ("needed", "done", "never"):
+        ringing: list[JobState] = []
+        for state in ("success", "failed", "unknown_after_crash", "cancelled"):
+            job = ended(state, 1)
+            job.ring = ring
+            ringing += [state] if end_rings(PingRule(ping, 60.0), job) else []
+        assert ringing == states
+        assert question_rings(PingRule(ping), ring) is (ring != "never")

@@ -291,6 +291,7 @@ async def run_flow(
     life: int = 0,
     commands: Commands = BUILT_IN,
     make_catalogue: Callable[[dict[str, Any]], RuntimeCatalogue] | None = None,
+    **more: Any,
 ) -> AsyncIterator[FlowHarness]:
     """From an open journal to running workers. Leaving it is the end of the process: nothing drains."""
     disk = disk or SimulatedDisk()
@@ -327,6 +328,7 @@ async def run_flow(
         random=Random(7),
         turn_settings=settings or TurnSettings(workspaces="/state/workspaces"),
         commands=commands,
+        **more,
     )
     flow = FlowHarness(Flow(world), journal, blobs, writer, world)
     flow.disk, flow.agents, flow.history, flow.broken = disk, agents, history, broken

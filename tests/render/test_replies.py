@@ -36,6 +36,21 @@ HOOK = r.HookRow(
     events=("push",),
 )
 
+SCHEDULE = r.ScheduleRow(
+    number=3,
+    status="proposed",
+    cron="0 9 * * 1-5",
+    zone="Europe/Berlin",
+    next=("2026-11-18T08:00:00.000Z",),
+    next_local=("Wed 2026-11-18 09:00 +01:00",),
+    text="look at the build",
+    person="42",
+    session="here",
+    missed="run",
+    overlap="skip",
+    ring="usual",
+    check=("git", "diff", "a b"),
+)
 RULE = r.RuleRow(
     number=3,
     project="api",
@@ -273,6 +288,9 @@ REPLIES: list[r.Reply] = [
         (r.BudgetRow(project="api", spent_usd=2.0, spent_tokens=1500, usd=2.0, tokens=9000, held=True),),
     ),
     r.RuleWasRemoved(RULE),
+    r.ScheduleCatalogue((SCHEDULE,)),
+    r.ScheduleShown("proposed", SCHEDULE),
+    r.ScheduleRan(3, "job_1"),
     r.JobQueued("job_2", 2, "job_1"),
     r.Spawned(returns="person", session_key="k", session_id="spawn-2", project="api", tool="claude", job_id="job_2"),
     r.SessionWasReset("k", ("job_1",)),
@@ -394,3 +412,17 @@ class Greeted(msgspec.Struct, frozen=True):
 def test_a_reply_that_no_renderer_knows_is_the_sentence_that_its_type_names(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(en.WORDS, "reply.Greeted", "Hello, {name} ({key})")
     assert reply_lines(Greeted("Ada", "k"), "en") == ["Hello, Ada (k)"]  # type: ignore[arg-type]
+
+
+def test_a_schedule_shows_how_its_time_was_read_with_its_next_times():
+    lines = reply_lines(r.ScheduleShown("proposed", SCHEDULE), "en")
+    assert "0 9 * * 1-5, in Europe/Berlin" in lines[0]
+    assert "/schedule confirm" in lines[0]
+    assert lines[1] == "next: Wed 2026-11-18 09:00 +01:00"
+    assert "check: git diff 'a b'" in lines
+
+
+def test_the_list_of_schedules_has_a_line_for_each():
+    assert reply_lines(r.ScheduleCatalogue((SCHEDULE,)), "en") == [
+        "3. 0 9 * * 1-5 Europe/Berlin · proposed · next: Wed 2026-11-18 09:00 +01:00 · look at the build"
+    ]

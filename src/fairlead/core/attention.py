@@ -5,6 +5,7 @@ from typing import Final, Literal
 import msgspec
 
 from fairlead.core import timestamps
+from fairlead.core.inbound import Ring
 from fairlead.core.job_states import RETRYABLE
 from fairlead.core.state import Job
 
@@ -20,12 +21,16 @@ class PingRule(msgspec.Struct, frozen=True):
     long_turn_sec: float = LONG_TURN_SEC
 
 
-def question_rings(rule: PingRule) -> bool:
-    return rule.ping != "never"
+def question_rings(rule: PingRule, ring: Ring = "usual") -> bool:
+    return rule.ping != "never" if ring == "usual" else ring != "never"
 
 
 def end_rings(rule: PingRule, job: Job) -> bool:
-    """Whether the person who asked must hear of the end of this job. Who cancelled a job knows of it."""
+    """Whether the person who asked must hear of the end of this job. Who cancelled a job knows of it. What
+    the job itself says comes before the rule of the channel."""
+    if job.ring != "usual":
+        is_failure = job.state in RETRYABLE
+        return job.ring != "never" and (is_failure or (job.ring == "always" and job.state == "success"))
     if rule.ping == "never":
         return False
     if job.state in RETRYABLE:

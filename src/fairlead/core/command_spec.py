@@ -31,6 +31,7 @@ ChoiceSource = Literal[
     "retryable",
     "rule",
     "hook",
+    "schedule",
     "model",
     "mode",
     "agent_command",

@@ -238,6 +238,71 @@ _BUDGETS: Final = (
     ),
 )
 
+_SCHEDULE_NUMBER: Final = Argument(field="number", kind="integer", choices="schedule")
+
+_SCHEDULES: Final = (
+    CommandSpec(
+        words="schedule add",
+        request=requests.ScheduleAdd,
+        reply=replies.ScheduleShown,
+        arguments=(
+            Argument(field="when"),
+            Argument(field="text"),
+            Argument(field="zone", required=False),
+            Argument(field="session", required=False, choices=("here", "own", "fresh")),
+            Argument(field="missed", required=False, choices=("run", "skip")),
+            Argument(field="overlap", required=False, choices=("skip", "queue")),
+            Argument(field="ring", required=False, choices=("usual", "always", "needed", "never")),
+            Argument(field="tell", kind="list", required=False),
+            Argument(field="check", required=False),
+            Argument(field="project", required=False, choices="project", gap="project"),
+        ),
+        routes=(ApiRoute(method="POST", path="/v1/schedules", operation="post_schedule", schema="NewSchedule"),),
+    ),
+    CommandSpec(
+        words="schedule confirm",
+        request=requests.ScheduleConfirm,
+        reply=replies.ScheduleShown,
+        arguments=(Argument(field="number", kind="integer", required=False, choices="schedule"),),
+        routes=(ApiRoute(method="POST", path="/v1/schedules/confirm", operation="post_confirm_schedule"),),
+    ),
+    CommandSpec(
+        words="schedule list",
+        request=requests.ScheduleList,
+        reply=replies.ScheduleCatalogue,
+        works_on_full_disk=True,
+        routes=(ApiRoute(method="GET", path="/v1/schedules", user="optional"),),
+    ),
+    CommandSpec(
+        words="schedule pause",
+        request=requests.SchedulePause,
+        reply=replies.ScheduleShown,
+        arguments=(_SCHEDULE_NUMBER,),
+        routes=(ApiRoute(method="POST", path="/v1/schedules/{number}/pause", operation="post_pause_schedule"),),
+    ),
+    CommandSpec(
+        words="schedule resume",
+        request=requests.ScheduleResume,
+        reply=replies.ScheduleShown,
+        arguments=(_SCHEDULE_NUMBER,),
+        routes=(ApiRoute(method="POST", path="/v1/schedules/{number}/resume", operation="post_resume_schedule"),),
+    ),
+    CommandSpec(
+        words="schedule remove",
+        request=requests.ScheduleRemove,
+        reply=replies.ScheduleShown,
+        arguments=(_SCHEDULE_NUMBER,),
+        routes=(ApiRoute(method="POST", path="/v1/schedules/{number}/remove", operation="post_remove_schedule"),),
+    ),
+    CommandSpec(
+        words="schedule run",
+        request=requests.ScheduleRun,
+        reply=replies.ScheduleRan,
+        arguments=(_SCHEDULE_NUMBER,),
+        routes=(ApiRoute(method="POST", path="/v1/schedules/{number}/run", operation="post_run_schedule"),),
+    ),
+)
+
 _OTHER_WORDS: Final = (
     CommandSpec(
         words="budget",
@@ -266,6 +331,13 @@ _OTHER_WORDS: Final = (
         words="project",
         request=requests.ProjectList,
         reply=replies.ProjectCatalogue,
+        works_on_full_disk=True,
+        ways=("line",),
+    ),
+    CommandSpec(
+        words="schedule",
+        request=requests.ScheduleList,
+        reply=replies.ScheduleCatalogue,
         works_on_full_disk=True,
         ways=("line",),
     ),
@@ -509,6 +581,7 @@ COMMANDS: Final = CommandCatalogue(
         *_RULES,
         *_HOOKS,
         *_BUDGETS,
+        *_SCHEDULES,
         *_SESSIONS,
         *_AGENTS,
         *_CONFIGURED_AGENTS,

@@ -14,12 +14,13 @@ from fairlead.core.conversation import BindingTargetKind, ConversationRef
 from fairlead.core.engine import Suggestion
 from fairlead.core.hooks import HookFields
 from fairlead.core.ids import BindingId, BlobName, EntryId, JobId, MessageId, QuestionId, ResumeKey, SessionKeyText
-from fairlead.core.inbound import Attachment, Cause
+from fairlead.core.inbound import Attachment, Cause, Ring
 from fairlead.core.questions import QuestionFields
 from fairlead.core.rules import RuleOffer
+from fairlead.core.schedules import ScheduleNotice, ScheduleStatus, ScheduleTerms, TickOutcome
 from fairlead.core.spawns import SpawnOrder, SpawnReturn
 
-OutboxKind = Literal["answer", "question", "opening", "reminder", "link"]
+OutboxKind = Literal["answer", "question", "opening", "reminder", "link", "notice"]
 TitledBy = Literal["prompt", "agent", "person"]
 Route = Literal["bound", "asked", "fallback", "nowhere", "asker"]
 """`asker`: into the session that asked for it, not to a conversation."""
@@ -279,6 +280,8 @@ class JobEnqueued(_Fact, frozen=True, kw_only=True):
     """Somebody else's words are in the prompt, or in that of the job which this one goes on with."""
     first: bool = False
     """It goes before the messages that wait, because it belongs to the job that runs."""
+    ring: Ring = "usual"
+    tell: tuple[str, ...] = ()
 
 
 class MessageRefused(_Fact, frozen=True, kw_only=True):
@@ -455,6 +458,61 @@ class QuestionClosed(_Fact, frozen=True):
     reason: Literal["expired", "withdrawn", "job_ended"]
 
 
+# --- schedules ---------------------------------------------------------------------------------------------------
+
+
+class ScheduleMade(_Fact, frozen=True, kw_only=True):
+    """`number` is its name for people. A proposed one fires when a person has confirmed how its time was read."""
+
+    number: int
+    terms: ScheduleTerms
+    status: ScheduleStatus
+    due: str = ""
+
+
+class ScheduleConfirmed(_Fact, frozen=True):
+    number: int
+    person: str
+    due: str
+
+
+class SchedulePaused(_Fact, frozen=True):
+    number: int
+    person: str
+
+
+class ScheduleResumed(_Fact, frozen=True):
+    number: int
+    person: str
+    due: str
+
+
+class ScheduleRemoved(_Fact, frozen=True):
+    number: int
+    person: str
+
+
+class ScheduleTicked(_Fact, frozen=True, kw_only=True):
+    """A tick is settled: it became a job, or it did not, and `outcome` and `detail` say why. In one batch with that
+    job. `tick` is its nominal time, empty for a run by hand. The ticks from `missed_from` to before it were passed
+    over. `due` is the next tick, empty if there is none."""
+
+    number: int
+    tick: str
+    outcome: TickOutcome
+    due: str
+    job_id: JobId = JobId("")
+    detail: str = ""
+    missed_from: str = ""
+
+
+class ScheduleDueMoved(_Fact, frozen=True):
+    """The next tick is another one than was thought: the clock was set back, or the tick was settled before that."""
+
+    number: int
+    due: str
+
+
 # --- bindings ----------------------------------------------------------------------------------------------------
 
 
@@ -515,6 +573,7 @@ class DeliveryOwed(_Fact, frozen=True, kw_only=True):
     link: str = ""
     error_code: str = ""
     asker: SessionKeyText = SessionKeyText("")
+    notice: ScheduleNotice | None = None
 
 
 class Piece(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -622,6 +681,13 @@ JournalEvent: TypeAlias = (
     | ChoiceMade
     | QuestionClosed
     | AgentRequestRefused
+    | ScheduleMade
+    | ScheduleConfirmed
+    | SchedulePaused
+    | ScheduleResumed
+    | ScheduleRemoved
+    | ScheduleTicked
+    | ScheduleDueMoved
     | BindingBound
     | BindingTouched
     | BindingEnded

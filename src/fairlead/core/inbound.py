@@ -5,12 +5,16 @@ from typing import Literal
 import msgspec
 
 from fairlead.core.conversation import ConversationRef
-from fairlead.core.ids import BlobName, MessageId
+from fairlead.core.ids import NO_SESSION, BlobName, MessageId, SessionKeyText
 from fairlead.core.keys import SessionKey
 
 Cause = Literal["message", "retry", "agent", "answer", "spawn", "child", "reaction", "schedule", "hook"]
 """Why there is a job. A "spawn" is the task of a session that was started for it, a "child" the completion of such a
-task, which goes to the session that asked. Nothing makes a "schedule" yet: requirement E10 asks for it."""
+task, which goes to the session that asked."""
+
+Ring = Literal["usual", "always", "needed", "never"]
+"""Whether the person hears of the end of a job at once: as its channel's rule says, always, only if something needs
+them (a question, a failure), or never."""
 
 
 class Attachment(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -46,6 +50,11 @@ class Inbound(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     body_digest: str = ""
     foreign: bool = False
     own_session: bool = False
+    ring: Ring = "usual"
+    tell: tuple[str, ...] = ()
+    """Whom the answer mentions; empty for the person who asked."""
+    parent_session_key: SessionKeyText = NO_SESSION
+    """The session that started the one which `session_key` names."""
 
 
 def clean_inbound(inbound: Inbound) -> Inbound:

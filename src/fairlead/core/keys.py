@@ -3,6 +3,7 @@
 agent:{agent}:user:{user}
 agent:{agent}:channel:{space}:{channel}
 agent:{agent}:thread:{space}:{thread}
+agent:{agent}:schedule:{number}
 """
 
 import re
@@ -22,7 +23,7 @@ _BLANK: Final = re.compile(
 )
 """Fillers, variation selectors and the empty Braille cell. Python calls them printable; no reader sees them."""
 
-SessionKind = Literal["user", "channel", "thread"]
+SessionKind = Literal["user", "channel", "thread", "schedule"]
 
 
 class SessionKey(msgspec.Struct, frozen=True):
@@ -84,12 +85,16 @@ def thread_key(*, agent_id: str, space_id: str, thread_id: str) -> SessionKey:
     )
 
 
+def schedule_key(*, agent_id: str, number: int) -> SessionKey:
+    return SessionKey(_check_part(agent_id, "agent id"), "schedule", str(number))
+
+
 def parse_session_key(text: str) -> SessionKey | None:
     """The key that `text` names, or None for anything that no builder could have made."""
     match text.split(SEPARATOR):
-        case ["agent", agent, "user", user]:
-            parts = (agent, user)
-            key = SessionKey(agent, "user", user)
+        case ["agent", agent, ("user" | "schedule") as kind, target]:
+            parts = (agent, target)
+            key = SessionKey(agent, kind, target)
         case ["agent", agent, ("channel" | "thread") as kind, space, target]:
             parts = (agent, space, target)
             key = SessionKey(agent, kind, target, space)

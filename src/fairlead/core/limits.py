@@ -1,5 +1,7 @@
 """The numbers that `decide` may not exceed and the people it may serve. The caller takes them from the settings."""
 
+from typing import Literal
+
 import msgspec
 
 from fairlead.core.days import Days
@@ -31,3 +33,4 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """By agents, in one tree of sessions, since a person last spoke there."""
     hook_events_per_minute: int = 60
     days: Days = Days()
+    schedules_for: Literal["owner", "allowed"] = "owner"

@@ -10,6 +10,8 @@ where nobody wrote one, so that each of those, too, is taken once.
     spawn-ID        somebody asked for a session of its own for a task; ID is that of the request
     child-JOB       JOB, the task of a spawned session, has ended, and the session that asked hears of it
     hook-NAME-KEY   an event of the hook NAME; KEY is the same whenever the event is sent again
+    schedule-N-TICK schedule N fired at TICK, its nominal time in UTC
+    schedule-N-by-ID a person ran schedule N by hand; ID is that of the request
     +KEY            an idempotency key that looks like a number, or like one of the ids above; `~` in it is `%7E`
     ID~N            the Nth use of an idempotency key whose earlier uses were refused
 """
@@ -29,7 +31,9 @@ _COMMAND: Final = "command-"
 _SPAWN: Final = "spawn-"
 _CHILD: Final = "child-"
 _HOOK: Final = "hook-"
-_OURS: Final = (_RETRY, _RESPONSE, _AGENT_TURN, _REACTION, _CHOICE, _COMMAND, _SPAWN, _CHILD, _HOOK)
+_SCHEDULE: Final = "schedule-"
+_BY_HAND: Final = "by-"
+_OURS: Final = (_RETRY, _RESPONSE, _AGENT_TURN, _REACTION, _CHOICE, _COMMAND, _SPAWN, _CHILD, _HOOK, _SCHEDULE)
 
 
 class OfRetry(msgspec.Struct, frozen=True):
@@ -76,6 +80,13 @@ class OfHook(msgspec.Struct, frozen=True):
     event: str
 
 
+class OfSchedule(msgspec.Struct, frozen=True):
+    """`tick` is its nominal time; empty for a run by hand."""
+
+    number: int
+    tick: str = ""
+
+
 class Plain(msgspec.Struct, frozen=True):
     """A message that somebody wrote, by its channel's own id."""
 
@@ -83,7 +94,17 @@ class Plain(msgspec.Struct, frozen=True):
 
 
 MessageIdParts: TypeAlias = (
-    OfRetry | OfResponse | OfAgentTurn | OfReaction | OfChoice | OfCommand | OfSpawn | OfChild | OfHook | Plain
+    OfRetry
+    | OfResponse
+    | OfAgentTurn
+    | OfReaction
+    | OfChoice
+    | OfCommand
+    | OfSpawn
+    | OfChild
+    | OfHook
+    | OfSchedule
+    | Plain
 )
 
 
@@ -123,6 +144,14 @@ def hook_id(name: str, key: str) -> MessageId:
     return MessageId(f"{_HOOK}{name}-{key}")
 
 
+def tick_id(number: int, tick: str) -> MessageId:
+    return MessageId(f"{_SCHEDULE}{number}-{tick}")
+
+
+def hand_run_id(number: int, asked_by: str) -> MessageId:
+    return MessageId(f"{_SCHEDULE}{number}-{_BY_HAND}{asked_by}")
+
+
 def idempotency_id(key: str) -> MessageId:
     """An id that no other key has, and that is none of Fairlead's own. Digits get a sign before them, because ids that
     are numbers rise from message to message; so do keys that look like ids of Fairlead's. No key may have a `%`."""
@@ -154,6 +183,10 @@ def parse_message_id(message_id: MessageId) -> MessageIdParts:
         return OfChild(JobId(message_id.removeprefix(_CHILD)))
     if message_id.startswith(_HOOK):
         return OfHook(message_id.removeprefix(_HOOK))
+    if message_id.startswith(_SCHEDULE):
+        number, _, rest = message_id.removeprefix(_SCHEDULE).partition("-")
+        if number.isdecimal():
+            return OfSchedule(int(number), "" if rest.startswith(_BY_HAND) else rest)
     return Plain(message_id)
 
 

@@ -7,7 +7,9 @@ import msgspec
 from fairlead.core.agents import ConfiguredAgent
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.hooks import HookForm
+from fairlead.core.inbound import Ring
 from fairlead.core.rules import RuleOffer
+from fairlead.core.schedules import MissedTicks, ScheduleSession, ScheduleStatus
 from fairlead.core.spawns import SpawnReturn
 from fairlead.core.state import JobState, SessionState
 
@@ -125,6 +127,50 @@ class BudgetReport(Reply, frozen=True):
     day: str
     ends_at: str
     rows: tuple[BudgetRow, ...]
+
+
+class ScheduleRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A schedule. `next` are its next ticks in UTC, `next_local` the same in its own time zone. `last_outcome` says
+    what became of its latest tick, `last_detail` why."""
+
+    number: int
+    status: ScheduleStatus
+    cron: str = ""
+    at: str = ""
+    zone: str
+    next: tuple[str, ...] = ()
+    next_local: tuple[str, ...] = ()
+    text: str
+    person: str
+    session: ScheduleSession
+    missed: MissedTicks
+    overlap: Literal["skip", "queue"]
+    ring: Ring
+    tell: tuple[str, ...] = ()
+    check: tuple[str, ...] = ()
+    project: str = ""
+    runs: int = 0
+    skipped: int = 0
+    last_tick: str = ""
+    last_outcome: str = ""
+    last_detail: str = ""
+    last_job_id: str = ""
+
+
+class ScheduleCatalogue(Reply, frozen=True):
+    schedules: tuple[ScheduleRow, ...]
+
+
+class ScheduleShown(Reply, frozen=True):
+    """What was done to a schedule, and the schedule as it is now."""
+
+    done: Literal["added", "proposed", "confirmed", "paused", "resumed", "removed"]
+    schedule: ScheduleRow
+
+
+class ScheduleRan(Reply, frozen=True):
+    number: int
+    job_id: str
 
 
 class LastJob(msgspec.Struct, frozen=True, omit_defaults=True):

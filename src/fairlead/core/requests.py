@@ -1,11 +1,12 @@
 """What people can ask of Fairlead besides talking to an agent: one struct per command, the same on every channel."""
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from fairlead.core.agents import FROM_COMMAND
 from fairlead.core.conversation import ConversationRef
+from fairlead.core.inbound import Ring
 from fairlead.core.keys import SessionKey
 from fairlead.core.pages import After, Limit
 
@@ -67,6 +68,54 @@ class RuleList(Request, frozen=True):
 
 class RuleRemove(Request, frozen=True):
     number: Annotated[int, msgspec.Meta(ge=1, description="The number of a rule in /v1/rules.")]
+
+
+class ScheduleAdd(Request, frozen=True, kw_only=True):
+    """`when` is a cron expression, a date with a time, or words; `zone` is an IANA name. A time in words is only
+    proposed. `check` is a command, split into words as a shell would, whose exit code 0 means run."""
+
+    when: str
+    text: str
+    zone: str = ""
+    session: Literal["here", "own", "fresh", ""] = ""
+    missed: Literal["run", "skip", ""] = ""
+    overlap: Literal["skip", "queue"] = "skip"
+    ring: Ring = "usual"
+    tell: tuple[str, ...] = ()
+    check: str = ""
+    project: str = ""
+
+
+ScheduleNumber = Annotated[int, msgspec.Meta(ge=1, description="The number of a schedule in /v1/schedules.")]
+
+
+class ScheduleConfirm(Request, frozen=True):
+    """Without a number, the one that was proposed here last."""
+
+    number: Annotated[int, msgspec.Meta(ge=0, description="The number of a schedule in /v1/schedules.")] = 0
+
+
+class ScheduleList(Request, frozen=True):
+    """The schedules that the caller may see."""
+
+
+class SchedulePause(Request, frozen=True):
+    number: ScheduleNumber
+
+
+class ScheduleResume(Request, frozen=True):
+    number: ScheduleNumber
+
+
+class ScheduleRemove(Request, frozen=True):
+    number: ScheduleNumber
+
+
+class ScheduleRun(Request, frozen=True):
+    """Run it now, without its check. `asked_by` is the request's own id."""
+
+    asked_by: str
+    number: ScheduleNumber
 
 
 class Status(Request, frozen=True):

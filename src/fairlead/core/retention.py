@@ -11,6 +11,7 @@ to what is promised below. Days without any event do not count.
 3. A dedupe key is kept 14 days; then its message id raises its conversation's floor: at or below, nothing is taken.
 4. A binding leaves when it ends, or 7 days after it was last touched, once it expired. A delivered outbox entry leaves
    at once; an answer that no client fetched after 7 days; a question after 7 days, unless its job still waits.
+   So does a schedule that fired once, 7 days after it did.
 5. That an answer was given up is told with the next delivery there: of each conversation the last 20 are kept, 30 days.
 
 Rules 2 to 5 are applied whenever a new day begins in the events: that bounds the state and costs nothing in between.
@@ -64,6 +65,8 @@ def _forget_what_is_old(state: State, ts: str) -> None:
     for entry in list(state.outbox.values()):
         if entry.awaits_fetching and entry.owed_on < oldest:
             remove_entry(state, entry)
+    for schedule in [s for s in state.schedules.values() if s.status == "done" and s.done_on < oldest]:
+        del state.schedules[schedule.number]
     _forget_old_undelivered(state, state.lived_day - KEPT_UNDELIVERED_DAYS - CLOCK_MAY_BE_AHEAD_DAYS)
 
 

@@ -27,12 +27,13 @@ from fairlead.core.ids import (
     ResumeKey,
     SessionKeyText,
 )
-from fairlead.core.inbound import Attachment, Cause
+from fairlead.core.inbound import Attachment, Cause, Ring
 from fairlead.core.job_states import LIVE, RETRYABLE, JobState
 from fairlead.core.keys import SessionKey, parse_session_key
 from fairlead.core.message_outcomes import Enqueued, MessageOutcome, decode_outcome
 from fairlead.core.questions import QuestionFields
 from fairlead.core.rules import StandingRule
+from fairlead.core.schedules import Schedule, ScheduleNotice
 from fairlead.core.spawns import SpawnedSession
 
 SessionState = Literal["idle", "running", "queued", "waiting", "failed", "unknown_after_crash"]
@@ -162,6 +163,8 @@ class Job(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     given_up: bool = False
     input_tokens: int = 0
     output_tokens: int = 0
+    ring: Ring = "usual"
+    tell: tuple[str, ...] = ()
 
     @property
     def is_live(self) -> bool:
@@ -211,6 +214,7 @@ class OutboxEntry(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     link: str = ""
     error_code: str = ""
     asker: SessionKeyText = NO_SESSION
+    notice: ScheduleNotice | None = None
 
     @property
     def next_index(self) -> int:
@@ -264,10 +268,12 @@ class State:
     bindings_made: int = 0
     projects_made: int = 0
     rules_made: int = 0
+    schedules_made: int = 0
     account: Account = field(default_factory=Account)
     projects: dict[str, Project] = field(default_factory=dict)
     agents: dict[str, ConfiguredAgent] = field(default_factory=dict)
     rules: dict[int, StandingRule] = field(default_factory=dict)
+    schedules: dict[int, Schedule] = field(default_factory=dict)
     first_digests: dict[str, str] = field(default_factory=dict)
     people: dict[str, Person] = field(default_factory=dict)
     sessions: dict[SessionKeyText, Session] = field(default_factory=dict)
@@ -399,6 +405,10 @@ def reminder_entry_id(question_id: QuestionId) -> EntryId:
 
 def link_entry_id(asked_by: str) -> EntryId:
     return EntryId(f"debt_link_{asked_by}")
+
+
+def notice_entry_id(number: int, tick: str) -> EntryId:
+    return EntryId(f"debt_schedule_{number}_{tick}")
 
 
 def thread_start_entry_id(asked_by: str) -> EntryId:

@@ -24,6 +24,9 @@ from fairlead.flow.queries.job_history import JobHistory
 from fairlead.flow.queries.latencies import Latencies
 from fairlead.flow.queries.live_events import LiveEvents
 from fairlead.flow.queries.view import FlowView
+from fairlead.flow.schedules.checks import CheckRunner, NoChecks
+from fairlead.flow.schedules.schedules import ScheduleDefaults, Schedules
+from fairlead.flow.schedules.ticking import Ticking
 from fairlead.flow.spawns.child_returns import ChildReturns
 from fairlead.flow.spawns.spawning import Spawning
 from fairlead.flow.turns.agent_turns import AgentTurns
@@ -69,6 +72,8 @@ class Adapters(msgspec.Struct, frozen=True, kw_only=True):
     redact: Callable[[str], str] = str
     commands: Commands = BUILT_IN
     default_agent: DefaultAgent = NO_DEFAULT
+    checks: CheckRunner = NoChecks()
+    schedule_defaults: ScheduleDefaults = ScheduleDefaults()
 
 
 class Flow:
@@ -104,6 +109,14 @@ class Flow:
             random=adapters.random,
             language_of=self.view.language_of,
         )
+        self._ticking = Ticking(
+            self.ledger,
+            adapters.checks,
+            adapters.runtimes,
+            self.scheduler,
+            mark_of=lambda number: f"{adapters.state.state_id}:schedule-{number}",
+        )
+        self.schedules = Schedules(self.ledger, self._ticking, adapters.schedule_defaults)
         intake = MessageIntake(self.ledger, adapters.blobs)
         self.spawning = Spawning(self.ledger, adapters.journal, adapters.channels)
         self._child_returns = ChildReturns(self.ledger, intake, adapters.blobs, adapters.redact)
@@ -123,6 +136,7 @@ class Flow:
             hook_secrets=adapters.hook_secrets,
             hook_deliveries=hooks,
             default_agent=adapters.default_agent,
+            schedules=self.schedules,
         )
         commands = CommandHandlers(parts, adapters.commands)
         self.gate = FlowGate(self.ledger, intake, commands, reconnects, hooks=hooks)
@@ -137,6 +151,7 @@ class Flow:
             owner.start(self._child_returns.run(), name="child returns")
             owner.start(self._budgets.run(), name="budgets")
             owner.start(self.agent_runtimes.run(self._listen), name="agents")
+            owner.start(self._ticking.run(), name="schedules")
 
     def _listen(self, runtime: Runtime) -> Coroutine[Any, Any, None]:
         """The turns that this runtime's agents begin by themselves, for ever."""

@@ -4,6 +4,7 @@ The titles of reports and the names of their fields are the same in every langua
 """
 
 import re
+import shlex
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -15,11 +16,14 @@ from fairlead.core.job_names import short_name
 from fairlead.render.budgets import budget_words
 from fairlead.render.graphemes import display_width
 from fairlead.render.rules import rule_words
+from fairlead.render.safe_text import one_line
 from fairlead.render.story import StorySentence, say_step
 from fairlead.render.words import say
 
 NOTHING: Final = "n/a"
 MAX_SESSIONS: Final = 20
+MAX_SCHEDULES: Final = 50
+_SCHEDULE_TEXT: Final = 80
 
 Quote = Callable[[str], str]
 """How a channel shows a text of somebody else inside a sentence, so that the text formats and mentions nothing."""
@@ -407,6 +411,59 @@ def _budget_row(row: r.BudgetRow, lang: str) -> str:
     return f"{row.project}: {words}" + (f" ({say(lang, 'reply.budgets.held')})" if row.held else "")
 
 
+_SCHEDULE_DONE: Final = {
+    "added": "reply.schedule.added",
+    "proposed": "reply.schedule.proposed",
+    "confirmed": "reply.schedule.confirmed",
+    "paused": "reply.schedule.paused",
+    "resumed": "reply.schedule.resumed",
+    "removed": "reply.schedule.removed",
+}
+
+
+def _schedules(catalogue: r.ScheduleCatalogue, lang: str, _quote: Quote) -> RenderedReply:
+    if not catalogue.schedules:
+        return _sentence(say(lang, "reply.schedules.none"))
+    return RenderedReply(rows=tuple(_schedule_row(row, lang) for row in catalogue.schedules[:MAX_SCHEDULES]))
+
+
+def _schedule_row(row: r.ScheduleRow, lang: str) -> str:
+    last = " ".join(filter(None, (row.last_outcome, row.last_job_id or row.last_detail)))
+    parts = (
+        f"{row.number}. {_schedule_when(row, lang)} {row.zone}",
+        row.status,
+        f"next: {row.next_local[0]}" if row.next_local else "",
+        f"last: {last}" if last else "",
+        f"runs: {row.runs}, skipped: {row.skipped}" if row.runs or row.skipped else "",
+        one_line(row.text, _SCHEDULE_TEXT),
+    )
+    return " · ".join(filter(None, parts))
+
+
+def _schedule_when(row: r.ScheduleRow, lang: str) -> str:
+    if row.cron:
+        return row.cron
+    return say(lang, "reply.schedule.once", when=row.next_local[0] if row.next_local else row.at)
+
+
+def _schedule(shown: r.ScheduleShown, lang: str, quote: Quote) -> RenderedReply:
+    """How the time was read comes first, with the next times: by these a person sees whether it is what they meant."""
+    row = shown.schedule
+    when = _schedule_when(row, lang)
+    sentence = say(lang, _SCHEDULE_DONE[shown.done], number=row.number, when=quote(when), zone=row.zone)
+    if shown.done in {"paused", "removed"}:
+        return _sentence(sentence)
+    rows = [
+        *(f"next: {moment}" for moment in row.next_local),
+        f"text: {one_line(row.text, _SCHEDULE_TEXT)}",
+        f"session: {row.session}, missed: {row.missed}, overlap: {row.overlap}, ring: {row.ring}",
+        f"tell: {', '.join(row.tell)}" if row.tell else "",
+        f"check: {shlex.join(row.check)}" if row.check else "",
+        f"project: {row.project}" if row.project else "",
+    ]
+    return RenderedReply(sentences=(sentence,), rows=tuple(filter(None, rows)))
+
+
 _RENDERERS_WITH_TIMES: Final[dict[type[msgspec.Struct], Callable[[Any, str, When], RenderedReply]]] = {
     r.StatusReport: _status,
     r.Story: _story,
@@ -423,6 +480,8 @@ _RENDERERS: Final[dict[type[msgspec.Struct], Callable[[Any, str, Quote], Rendere
     r.RuleWasRemoved: _rule_removed,
     r.HookMade: _hook_made,
     r.HookCatalogue: _hooks,
+    r.ScheduleCatalogue: _schedules,
+    r.ScheduleShown: _schedule,
     r.SessionStarted: _session_start,
     r.Spawned: _spawn,
     r.ToolSet: _tool_change,

@@ -133,6 +133,12 @@ def _automation_sentence(event: e.JournalEvent) -> StorySentence | None:
             usd = f"${event.usd:.2f}" if event.usd is not None else ""
             tokens = f"{event.tokens:,}" if event.tokens is not None else ""
             return _tell("BudgetSet.some", person=event.person, project=event.project, usd=usd, tokens=tokens)
+        case e.ScheduleMade():
+            return _tell("ScheduleMade", number=event.number, person=event.terms.person)
+        case e.ScheduleTicked():
+            key = f"ScheduleTicked.{'ran' if event.outcome == 'ran' else 'not'}"
+            missed = event.missed_from
+            return _tell(key, number=event.number, tick=event.tick, reason=event.detail, missed=missed)
         case e.BudgetDecided():
             return _tell(f"BudgetDecided.{event.choice}", person=event.person, project=event.project, day=event.day)
         case _:

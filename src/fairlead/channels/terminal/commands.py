@@ -32,8 +32,8 @@ _BARE_WORDS: Final = {"exit": "/exit", "quit": "/quit", "?": "/help"}
 
 
 _WIDE: Final = 80
-_NAMED: Final = re.compile(r"(\w+):(\S+)")
-"""An argument with its name before it, as `project:api`."""
+_NAMED: Final = re.compile(r"(\w+)[:=](.+)", re.DOTALL)
+"""An argument with its name before it, as `project:api` or `ring=never`."""
 
 
 class HalfTyped(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,7 +115,7 @@ class CommandLine:
     def _split_named(self, name: str, words: list[str]) -> tuple[dict[str, str], list[str]]:
         """The arguments that have their names before them, by field, and the other words."""
         fields = {word: self._named_field(name, word) for word in words}
-        named = {field: word.partition(":")[2] for word, field in fields.items() if field is not None}
+        named = {field: _value_of(word) for word, field in fields.items() if field is not None}
         return named, [word for word in words if fields[word] is None]
 
     def _named_field(self, name: str, word: str) -> str | None:
@@ -193,6 +193,12 @@ class CommandLine:
         if spec is None or not typed.startswith("/") or typed.startswith("//") or len(typed.split()) != 1:
             return None
         return HalfTyped(command=spec.words, argument=spec.arguments_for("line")[0], word=typed[1:])
+
+
+def _value_of(word: str) -> str:
+    """Of a word that names its argument."""
+    found = _NAMED.fullmatch(word)
+    return word if found is None else found[2]
 
 
 def _usage_of(argument: Argument, *, has_words: bool) -> str:

@@ -13,6 +13,7 @@ from fairlead.core.decide import (
     projects,
     questions,
     rules,
+    schedules,
     scheduling,
     sessions,
     spawns,
@@ -76,6 +77,14 @@ Command: TypeAlias = (
     | budgets.SetBudget
     | budgets.AskAboutBudget
     | budgets.CloseBudgetQuestion
+    | schedules.MakeSchedule
+    | schedules.ConfirmSchedule
+    | schedules.PauseSchedule
+    | schedules.ResumeSchedule
+    | schedules.RemoveSchedule
+    | schedules.SettleTick
+    | schedules.RunByHand
+    | schedules.MoveDue
     | delivery.PlanDelivery
     | delivery.MarkPieceSent
     | delivery.DeferDelivery
@@ -136,6 +145,14 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     budgets.SetBudget: budgets.set_budget,
     budgets.AskAboutBudget: budgets.ask_about_budget,
     budgets.CloseBudgetQuestion: budgets.close_budget_question,
+    schedules.MakeSchedule: schedules.make_schedule,
+    schedules.ConfirmSchedule: schedules.confirm_schedule,
+    schedules.PauseSchedule: schedules.pause_schedule,
+    schedules.ResumeSchedule: schedules.resume_schedule,
+    schedules.RemoveSchedule: schedules.remove_schedule,
+    schedules.SettleTick: schedules.settle_tick,
+    schedules.RunByHand: schedules.run_by_hand,
+    schedules.MoveDue: schedules.move_due,
     delivery.PlanDelivery: delivery.plan_delivery,
     delivery.MarkPieceSent: delivery.mark_piece_sent,
     delivery.DeferDelivery: delivery.defer_delivery,

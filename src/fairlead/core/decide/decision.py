@@ -11,7 +11,8 @@ class Decision(msgspec.Struct, frozen=True):
     """`events` are written even when there is a refusal: a refused message leaves a fact.
 
     The caller goes on with the object that the field of its kind names; the other fields are empty: the job that was
-    made, chosen or changed, the question that is asked, the project, the outbox entry, the binding."""
+    made, chosen or changed, the question that is asked, the project, the outbox entry, the binding,
+    the schedule."""
 
     events: tuple[JournalEvent, ...] = ()
     refusal: FairleadError | None = None
@@ -21,6 +22,7 @@ class Decision(msgspec.Struct, frozen=True):
     project: str = ""
     entry_id: EntryId = EntryId("")
     binding_id: BindingId = BindingId("")
+    schedule: int = 0
 
 
 NOTHING = Decision()

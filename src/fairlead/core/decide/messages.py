@@ -115,6 +115,8 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
         quoted=0 if command.prompt_blob else len(_quotation(inbound)),
         foreign=inbound.foreign or bool(inbound.quote),
         project=project.name if inbound.project is not None else "",
+        ring=inbound.ring,
+        tell=inbound.tell,
     )
     return Decision((*before, job), job_id=job.job_id)
 
@@ -222,6 +224,7 @@ def _preparing_events(
                 runtime=runtime,
                 conversation=inbound.conversation,
                 person=inbound.person,
+                parent_session_key=inbound.parent_session_key,
             )
         )
     if not inbound.own_session and state.session_at(inbound.conversation, now) is None:

@@ -8,7 +8,19 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, Protocol
 
 from fairlead.core import events as e
-from fairlead.core.fold import agents, budgets, delivery, hooks, jobs, projects, questions, rules, sessions, spawns
+from fairlead.core.fold import (
+    agents,
+    budgets,
+    delivery,
+    hooks,
+    jobs,
+    projects,
+    questions,
+    rules,
+    schedules,
+    sessions,
+    spawns,
+)
 from fairlead.core.retention import change_day
 from fairlead.core.state import State
 
@@ -138,6 +150,13 @@ _RULES: Final[dict[type[e.JournalEvent], _Rule]] = {
     e.ChoiceMade: questions.choice_made,
     e.QuestionClosed: questions.question_closed,
     e.AgentRequestRefused: jobs.agent_request_refused,
+    e.ScheduleMade: schedules.schedule_made,
+    e.ScheduleConfirmed: schedules.schedule_confirmed,
+    e.SchedulePaused: schedules.schedule_paused,
+    e.ScheduleResumed: schedules.schedule_resumed,
+    e.ScheduleRemoved: schedules.schedule_removed,
+    e.ScheduleTicked: schedules.schedule_ticked,
+    e.ScheduleDueMoved: schedules.due_moved,
     e.BindingBound: sessions.binding_bound,
     e.BindingTouched: sessions.binding_touched,
     e.BindingEnded: sessions.binding_ended,

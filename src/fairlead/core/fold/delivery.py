@@ -28,6 +28,8 @@ def delivery_owed(state: State, ts: str, event: e.DeliveryOwed) -> None:
     if event.kind == "link":
         entry.link = event.link
         entry.error_code = event.error_code
+    if event.notice is not None:
+        entry.notice = event.notice
     if event.kind == "reminder":
         entry.link = event.link
         question = state.questions.get(event.question_id)

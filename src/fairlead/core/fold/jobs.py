@@ -51,6 +51,10 @@ def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
         job.project = event.project
     if event.foreign:
         job.foreign = True
+    if event.ring != "usual":
+        job.ring = event.ring
+    if event.tell:
+        job.tell = event.tell
     state.jobs_made += 1
     if state.spawns_in_a_row and event.cause in BY_A_PERSON:
         person_spoke(state, key)

@@ -55,6 +55,9 @@ def project_renamed(state: State, ts: str, event: e.ProjectRenamed) -> None:
             rule.project = event.new_name
     hooks.rename_project(state, event.name, event.new_name)
     budgets.rename_project(state, event.name, event.new_name)
+    for schedule in state.schedules.values():
+        if schedule.terms.project == event.name:
+            schedule.terms = msgspec.structs.replace(schedule.terms, project=event.new_name)
     for entry in state.outbox.values():
         if entry.opening is not None and entry.opening.project == event.name:
             entry.opening = msgspec.structs.replace(entry.opening, project=event.new_name)

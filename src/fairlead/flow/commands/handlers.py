@@ -18,6 +18,7 @@ from fairlead.flow.commands.jobs import job_handlers
 from fairlead.flow.commands.parts import CommandParts, Handler, MakeHandlers
 from fairlead.flow.commands.projects import project_handlers
 from fairlead.flow.commands.rules import rule_handlers
+from fairlead.flow.commands.schedules import schedule_handlers
 from fairlead.flow.commands.sessions import session_handlers
 from fairlead.flow.commands.spawns import spawn_handlers
 from fairlead.flow.commands.thread_start import thread_start_handlers
@@ -40,6 +41,7 @@ BUILT_IN: Final = Commands(
         rule_handlers,
         hook_handlers,
         budget_handlers,
+        schedule_handlers,
         session_handlers,
         job_handlers,
         agent_handlers,

@@ -45,18 +45,30 @@ class JobCommands:
 
     async def cancel(self, request: ask.Cancel, caller: Caller) -> JobsCancelled:
         parts = self._parts
-        session = parts.managed_session(caller)
+        session = parts.session_here(caller)
+        scheduled = self._scheduled_here(caller)
+        if session is None and not scheduled:
+            raise error(Code.E_NOT_IN_MANAGED_THREAD)
         wanted = find_job_id(parts.state.jobs, request.job_id)
-        chosen = [j for j in _live_jobs(session) if wanted in {"", j}]
-        below = descendants(parts.state, session.session_key) if request.children else []
+        own = [] if session is None else _live_jobs(session)
+        chosen = [j for j in dict.fromkeys([*own, *scheduled]) if wanted in {"", j}]
+        below = descendants(parts.state, session.session_key) if request.children and session is not None else []
         # From the top down: a session that is cancelled first asks for no more.
         chosen += [j for key in below for j in _live_jobs(parts.state.sessions[key])]
-        unborn = openings_below(parts.state, frozenset({session.session_key, *below})) if request.children else []
+        tree = {session.session_key, *below} if request.children and session is not None else set(below)
+        unborn = openings_below(parts.state, frozenset(tree)) if tree else []
         if not chosen and not unborn:
             raise error(Code.E_NOTHING_TO_CANCEL)
         for entry_id in unborn:
             await parts.ledger.record_durably(AbandonDelivery(entry_id, Code.E_SPAWN_CANCELLED, "cancelled"))
         return await cancel_jobs(parts.ledger, parts.scheduler, chosen, caller.person)
+
+    def _scheduled_here(self, caller: Caller) -> "list[JobId]":
+        """Runs of schedules that answer here, in whichever session they are: those that run, and those that wait."""
+        state, here = self._parts.state, caller.conversation.address
+        queued = (job_id for key in state.ready for job_id in state.sessions[key].queue)
+        live = (state.jobs[job_id] for job_id in (*state.running, *state.waiting, *queued))
+        return [job.job_id for job in live if job.cause == "schedule" and job.conversation.address == here]
 
     async def retry(self, request: ask.Retry, caller: Caller) -> JobQueued:
         parts = self._parts

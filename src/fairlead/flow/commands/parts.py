@@ -14,6 +14,7 @@ from fairlead.flow.hooks.deliveries import HookDeliveries
 from fairlead.flow.intake.messages import MessageIntake
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.queries.job_history import JobHistory
+from fairlead.flow.schedules.schedules import Schedules
 from fairlead.flow.spawns.spawning import Spawning
 from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.ports import Channel, Directories, History, HookSecrets, Runtime
@@ -51,6 +52,7 @@ class CommandParts(msgspec.Struct, frozen=True, kw_only=True):
     workspaces: str
     hook_secrets: HookSecrets
     hook_deliveries: HookDeliveries
+    schedules: Schedules
     default_agent: DefaultAgent = NO_DEFAULT
 
     @property

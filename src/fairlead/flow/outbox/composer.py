@@ -18,6 +18,7 @@ from fairlead.render.job_end import ending_text, small_line
 from fairlead.render.pieces import ANSWER_FILE, plan_pieces
 from fairlead.render.questions import question_text, reminder_text
 from fairlead.render.replies import duration
+from fairlead.render.schedules import notice_text, schedule_head
 from fairlead.render.tables import readable_tables
 from fairlead.render.thread_start import opening_text, thread_name
 from fairlead.render.words import error_line, say
@@ -79,6 +80,9 @@ class Composer:
             return self._opening(entry, entry.opening)
         if entry.kind == "link":
             return self._link(entry, can)
+        if entry.notice is not None:
+            language = self._language_of(entry.notice.person)
+            return await self._pieces(notice_text(entry.notice, language), (), can, language)
         job = self._state.jobs.get(entry.job_id)
         language = self._language_of(job.person if job is not None else "")
         head = _undelivered_line(undelivered, language)
@@ -91,7 +95,7 @@ class Composer:
             return await self._question(question, job, can, language, head)
         if job is None:
             return await self._pieces(head, (), can, language)
-        return await self._end(job, can, language, head)
+        return await self._end(job, can, language, head + schedule_head(self._state, job, language))
 
     def _opening(self, entry: OutboxEntry, opening: ThreadOpening) -> tuple[Piece, ...]:
         task = "" if opening.spawn is None else opening.spawn.task
@@ -133,10 +137,10 @@ class Composer:
         return (*before, msgspec.structs.replace(last, retries=job.job_id) if has_button else last)
 
     def _mention(self, job: Job, can: ChannelCapabilities) -> tuple[tuple[str, ...], str]:
-        """The accounts of the person who asked, and nobody else's, with the text that mentions them."""
+        """The accounts of those who shall hear of it, mostly the person who asked, and the text that mentions them."""
         if can.mentions is None:
             return NOBODY, ""
-        accounts = can.mentions.accounts_of(job.person)
+        accounts = tuple(a for person in job.tell or (job.person,) for a in can.mentions.accounts_of(person))
         return accounts, " ".join(map(can.mentions.text_of, accounts))
 
     async def _answer(self, job: Job, language: str, *, has_retry_button: bool) -> str:
@@ -158,7 +162,7 @@ class Composer:
     ) -> tuple[Piece, ...]:
         """The buttons stand under the last piece, so that a person has read the whole question before them."""
         frame = NO_FRAME
-        if job is not None and can.mentions is not None and question_rings(can.mentions.rule):
+        if job is not None and can.mentions is not None and question_rings(can.mentions.rule, job.ring):
             frame = _Frame(*self._mention(job, can))
         text = head + question_text(question, language, job.project_path if job is not None else "")
         pieces = await self._pieces(text, (), can, language, frame)

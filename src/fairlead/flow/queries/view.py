@@ -23,6 +23,7 @@ from fairlead.core.read_models import (
     session_view,
 )
 from fairlead.core.requests import Caller
+from fairlead.core.schedules import Schedule
 from fairlead.core.spawn_tree import is_seen_from
 from fairlead.core.state import Job, OpenQuestion, answer_entry_id
 from fairlead.core.views import (
@@ -119,6 +120,9 @@ class FlowView:
                 return [Choice(str(r.number), f"{r.number}: {rule_words(r.offer)} · {r.project}"[:100]) for r in rules]
             case "hook":
                 return [Choice(h.name, f"{h.name}: {h.project or h.session_key}"[:100]) for h in state.hooks.values()]
+            case "schedule":
+                schedules = (s for s in state.schedules.values() if may_see(state, s.terms.session_key, caller))
+                return [_schedule_choice(s) for s in schedules]
             case "job" | "live":
                 return [_job_choice(j) for j in self._jobs_here(caller) if source == "job" or j.is_live]
             case "model":
@@ -268,6 +272,12 @@ def _job_choice(job: Job) -> Choice:
     said = one_line(job.prompt or job.result_excerpt or "", CHOICE_LENGTH)
     words = " · ".join(filter(None, (short_name(job.job_id), job.state.replace("_", " "), job.error_code, said)))
     return Choice(job.job_id, words)
+
+
+def _schedule_choice(schedule: Schedule) -> Choice:
+    timing = schedule.terms.timing
+    words = (f"{schedule.number}: {timing.cron or timing.at[:16]}", schedule.status, schedule.terms.text)
+    return Choice(str(schedule.number), one_line(" · ".join(words), CHOICE_LENGTH))
 
 
 def _those_in(available: Iterable[str], enabled: Iterable[str]) -> list[str]:

@@ -37,6 +37,8 @@ def format_reply(reply: r.Reply, lang: str) -> FormattedReply:
     if isinstance(reply, r.JobCatalogue):
         rows = render_reply(reply, lang, when=relative_time).sentences
         return _lines(map(escape_markdown, rows), lang)
+    if isinstance(reply, r.ScheduleCatalogue) and reply.schedules:
+        return _lines(map(escape_markdown, render_reply(reply, lang).rows), lang)
     if isinstance(reply, r.StatusReport):
         status = render_reply(reply, lang, when=relative_time)
         return _lines((*status.sentences, f"**{status.title}**", *map(_escape_value, status.rows)), lang)

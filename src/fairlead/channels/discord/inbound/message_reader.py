@@ -85,7 +85,7 @@ class MessageReader:
         if bound is None or key is None:
             return None
         parent = bound.conversation.parent_conversation_id
-        kind = "thread" if parent is not None else ("dm" if key.kind == "user" else key.kind)
+        kind = "thread" if parent is not None or key.kind == "thread" else ("dm" if key.kind == "user" else "channel")
         return DiscordConversation(kind, bound.conversation, key, guild_of(key))
 
     def _note_stranger(self, message: discord.Message, guild_id: int | None, mention: re.Pattern[str]) -> None:

@@ -156,6 +156,22 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "The webhook gets more events than it takes.",
         "Send the event again in a minute. FAIRLEAD_HOOK_EVENTS_PER_MINUTE is the limit.",
     ),
+    "E_SCHEDULE_NOT_FOUND": (
+        "There is no such schedule.",
+        "/schedule list lists the schedules.",
+    ),
+    "E_SCHEDULE_TIME": (
+        "This time cannot be used for a schedule.",
+        "Write it as in `every weekday at 9`, `tomorrow at 8:30`, `2026-12-24 18:00` or `0 9 * * 1-5`.",
+    ),
+    "E_SCHEDULE_BUSY": (
+        "The last run of this schedule has not ended.",
+        "Wait for it, or cancel it with /cancel.",
+    ),
+    "E_SCHEDULE_CHECK": (
+        "The check of this schedule could not be carried out, so it did not run.",
+        "Correct the command: remove the schedule and add it again.",
+    ),
     "E_AGENT_IN_USE": (
         "The agent is still in use.",
         "Switch these sessions and projects to another agent first, or add --force.",

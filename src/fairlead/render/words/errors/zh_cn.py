@@ -156,6 +156,22 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "webhook 收到的事件超过了上限。",
         "一分钟后再发送。上限是 FAIRLEAD_HOOK_EVENTS_PER_MINUTE。",
     ),
+    "E_SCHEDULE_NOT_FOUND": (
+        "没有这个定时任务。",
+        "用 /schedule list 查看所有定时任务。",
+    ),
+    "E_SCHEDULE_TIME": (
+        "这个时间不能用于定时任务。",
+        "请写成 `every weekday at 9`、`tomorrow at 8:30`、`2026-12-24 18:00` 或 `0 9 * * 1-5` 这样的形式。",
+    ),
+    "E_SCHEDULE_BUSY": (
+        "这个定时任务上一次的运行还没有结束。",
+        "请等它结束，或用 /cancel 取消它。",
+    ),
+    "E_SCHEDULE_CHECK": (
+        "这个定时任务的检查命令无法执行，所以没有运行。",
+        "请更正命令：删除这个定时任务再重新添加。",
+    ),
     "E_AGENT_IN_USE": (
         "这个智能体仍在使用中。",
         "请先把这些会话和项目切换到其他智能体，或加上 --force。",

@@ -156,6 +156,22 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "webhook 收到的事件超過了上限。",
         "一分鐘後再傳送。上限是 FAIRLEAD_HOOK_EVENTS_PER_MINUTE。",
     ),
+    "E_SCHEDULE_NOT_FOUND": (
+        "沒有這個排程。",
+        "用 /schedule list 查看所有排程。",
+    ),
+    "E_SCHEDULE_TIME": (
+        "這個時間不能用於排程。",
+        "請寫成 `every weekday at 9`、`tomorrow at 8:30`、`2026-12-24 18:00` 或 `0 9 * * 1-5` 這樣的形式。",
+    ),
+    "E_SCHEDULE_BUSY": (
+        "這個排程上一次的執行還沒有結束。",
+        "請等它結束，或用 /cancel 取消它。",
+    ),
+    "E_SCHEDULE_CHECK": (
+        "這個排程的檢查命令無法執行，所以沒有執行。",
+        "請更正命令：刪除這個排程再重新新增。",
+    ),
     "E_AGENT_IN_USE": (
         "這個代理程式仍在使用中。",
         "請先把這些 session 和專案切換到其他代理程式，或加上 --force。",

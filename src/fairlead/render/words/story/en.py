@@ -60,4 +60,9 @@ STORY: Final = {
     "BudgetDecided.cancel": "{person} cancelled what waits for the budget of {project} on {day}",
     "QuestionAsked.budget": "waits for the budget of {project}: {question}",
     "DeliveryPlanned.asker": "goes back to the session that asked",
+    "ScheduleMade": "{person} made schedule {number}",
+    "ScheduleTicked.ran": ("schedule {number} started it[[, due at {tick}]][[; times from {missed} on were missed]]"),
+    "ScheduleTicked.not": (
+        "schedule {number} did not run[[, due at {tick}]][[: {reason}]][[; times from {missed} on were missed]]"
+    ),
 }

@@ -61,4 +61,12 @@ STORY: Final = {
     "BudgetDecided.cancel": "{person} が {day} の {project} の予算を待つものをキャンセルしました",
     "QuestionAsked.budget": "{project} の予算を待っています: {question}",
     "DeliveryPlanned.asker": "頼んだセッションに返します",
+    "ScheduleMade": "{person} がスケジュール {number} を作りました",
+    "ScheduleTicked.ran": (
+        "スケジュール {number} が開始しました[[（予定 {tick}）]][[。{missed} からの予定は逃しました]]"
+    ),
+    "ScheduleTicked.not": (
+        "スケジュール {number} は実行されませんでした[[（予定 {tick}）]][[: {reason}]]"
+        "[[。{missed} からの予定は逃しました]]"
+    ),
 }

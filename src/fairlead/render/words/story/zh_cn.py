@@ -61,4 +61,7 @@ STORY: Final = {
     "BudgetDecided.cancel": "{person} 取消了 {day} 等待 {project} 预算的任务",
     "QuestionAsked.budget": "等待 {project} 的预算：{question}",
     "DeliveryPlanned.asker": "返回给请求它的会话",
+    "ScheduleMade": "{person} 创建了定时任务 {number}",
+    "ScheduleTicked.ran": ("定时任务 {number} 启动了它[[，原定 {tick}]][[；错过了 {missed} 起的时间]]"),
+    "ScheduleTicked.not": ("定时任务 {number} 没有运行[[，原定 {tick}]][[：{reason}]][[；错过了 {missed} 起的时间]]"),
 }

@@ -61,4 +61,7 @@ STORY: Final = {
     "BudgetDecided.cancel": "{person} 取消了 {day} 等待 {project} 預算的工作",
     "QuestionAsked.budget": "等待 {project} 的預算：{question}",
     "DeliveryPlanned.asker": "送回提出請求的工作階段",
+    "ScheduleMade": "{person} 建立了排程 {number}",
+    "ScheduleTicked.ran": ("排程 {number} 啟動了它[[，原定 {tick}]][[；錯過了 {missed} 起的時間]]"),
+    "ScheduleTicked.not": ("排程 {number} 沒有執行[[，原定 {tick}]][[：{reason}]][[；錯過了 {missed} 起的時間]]"),
 }

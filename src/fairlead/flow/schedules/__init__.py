@@ -1,0 +1,1 @@
+"""Schedules: the clock starts jobs, through the same way in as people."""
