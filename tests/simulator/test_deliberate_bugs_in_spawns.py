@@ -106,7 +106,12 @@ def forget_the_task_when_the_thread_is_there(patch):
 
 @caught_by("deep")
 def spawn_as_deep_as_anybody_likes(patch):
-    patch.setattr(spawns, "_limit_problem", lambda *given: None)
+    right = spawns._limit_problem
+
+    def only_the_numbers(state, command, limits: Limits):
+        return right(state, command, msgspec.structs.replace(limits, spawn_max_depth=99))
+
+    patch.setattr(spawns, "_limit_problem", only_the_numbers)
 
 
 @caught_by("that agents spawned in a row | others were at work")
@@ -114,7 +119,7 @@ def count_nothing(patch):
     right = spawns._limit_problem
 
     def only_the_depth(state, command, limits: Limits):
-        wide = msgspec.structs.replace(limits, spawn_max_children=999, spawn_max_in_a_row=40)
+        wide = msgspec.structs.replace(limits, spawn_max_children=99, spawn_max_in_a_row=12)
         return right(state, command, wide)
 
     patch.setattr(spawns, "_limit_problem", only_the_depth)
