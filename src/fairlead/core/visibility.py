@@ -5,6 +5,7 @@ from fairlead.core.ids import SessionKeyText
 from fairlead.core.keys import parse_session_key
 from fairlead.core.requests import Caller
 from fairlead.core.rules import StandingRule
+from fairlead.core.spawns import NO_THREAD_SPACE
 from fairlead.core.state import State
 
 
@@ -17,6 +18,8 @@ def may_see(state: State, session_key: SessionKeyText, caller: Caller) -> bool:
     if spawned is not None and spawned.returns != "thread" and spawned.parent_session_key:
         return may_see(state, spawned.parent_session_key, caller)
     key = parse_session_key(session_key)
+    if spawned is None and key is not None and key.space_id == NO_THREAD_SPACE:
+        return False  # the state has forgotten it, and with it, whose it was
     return key is None or key.kind != "user" or key.target_id == caller.person
 
 
