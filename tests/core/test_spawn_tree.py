@@ -3,7 +3,10 @@
 import pytest
 
 from fairlead.core.decide.sessions import ResetSession
+from fairlead.core.decide.spawns import FinishReturn
+from fairlead.core.requests import Caller
 from fairlead.core.spawn_tree import awaits_completion, descendants, is_seen_from, live_children
+from fairlead.core.visibility import may_see
 from tests.core.decide.test_spawns import IN_THREAD, THREAD, order, scene
 from tests.core.harness import OWNER, CoreHarness
 
@@ -53,6 +56,31 @@ def test_a_reset_session_waits_for_nothing():
     made, _, _ = family()
     made.do(ResetSession(TOP, OWNER))
     assert not awaits_completion(made.state, TOP)
+
+
+def test_sessions_that_nobody_can_talk_to_leave_when_they_are_long_over():
+    made, child, grandchild = family()
+    for _ in range(3):
+        made.complete(made.start())
+    for entry_id in list(made.state.returning):
+        made.do(FinishReturn(entry_id))
+    for entry_id in list(made.state.outbox):
+        made.deliver_in_full(entry_id)
+    made.live(7)
+    assert {child, grandchild} <= set(made.state.sessions)
+    made.live(3)
+    assert (made.state.spawns, made.state.spawn_requests, list(made.state.sessions)) == ({}, {}, [TOP])
+    assert {job.session_key for job in made.state.jobs.values()} == {TOP}
+    stranger = Caller(person="ben", conversation=THREAD, session_key=IN_THREAD)
+    assert not may_see(made.state, child, stranger)
+
+
+def test_one_that_is_owed_to_somebody_or_has_work_below_it_stays():
+    made, child, grandchild = family()
+    for _ in range(2):
+        made.complete(made.start())
+    made.live(20)
+    assert {child, grandchild} <= set(made.state.sessions)
 
 
 def test_a_session_without_a_thread_is_seen_where_it_was_asked_for():

@@ -12,16 +12,19 @@ to what is promised below. Days without any event do not count.
 4. A binding leaves when it ends, or 7 days after it was last touched, once it expired. A delivered outbox entry leaves
    at once; an answer that no client fetched after 7 days; a question after 7 days, unless its job still waits.
    So does a schedule that fired once, 7 days after it did.
-5. That an answer was given up is told with the next delivery there: of each conversation the last 20 are kept, 30 days.
+5. A session that was spawned without a thread leaves, with its jobs, when it has done nothing for 7 days, its last
+   words are delivered and no session is below it: nobody can talk to it.
+6. That an answer was given up is told with the next delivery there: of each conversation the last 20 are kept, 30 days.
 
-Rules 2 to 5 are applied whenever a new day begins in the events: that bounds the state and costs nothing in between.
+Rules 2 to 6 are applied whenever a new day begins in the events: that bounds the state and costs nothing in between.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import Final
 
-from fairlead.core.ids import BindingId
+from fairlead.core.ids import BindingId, SessionKeyText
 from fairlead.core.state import OutboxEntry, Session, State, answer_entry_id
 
 KEPT_ENDED_JOBS: Final = 50
@@ -67,7 +70,35 @@ def _forget_what_is_old(state: State, ts: str) -> None:
             remove_entry(state, entry)
     for schedule in [s for s in state.schedules.values() if s.status == "done" and s.done_on < oldest]:
         del state.schedules[schedule.number]
+    _forget_spawned_sessions(state, oldest)
     _forget_old_undelivered(state, state.lived_day - KEPT_UNDELIVERED_DAYS - CLOCK_MAY_BE_AHEAD_DAYS)
+
+
+def _forget_spawned_sessions(state: State, oldest: int) -> None:
+    """The newest first, so that those below are gone before the one above is looked at."""
+    above = Counter(spawned.parent_session_key for spawned in state.spawns.values())
+    for spawned in reversed(list(state.spawns.values())):
+        session = state.sessions[spawned.session_key]
+        if spawned.returns == "thread" or above[spawned.session_key] or not _is_long_over(state, session, oldest):
+            continue
+        above[spawned.parent_session_key] -= 1
+        for job_id in session.ended:
+            state.jobs.pop(job_id, None)
+        del state.sessions[spawned.session_key]
+        forget_spawn(state, spawned.session_key)
+
+
+def _is_long_over(state: State, session: Session, oldest: int) -> bool:
+    if session.queue or session.running_job_id or session.agent_job_id:
+        return False
+    ended = (state.jobs[job_id] for job_id in session.ended if job_id in state.jobs)
+    return all(job.ended_on < oldest and answer_entry_id(job.job_id) not in state.outbox for job in ended)
+
+
+def forget_spawn(state: State, session_key: SessionKeyText) -> None:
+    spawned = state.spawns.pop(session_key, None)
+    if spawned is not None and state.spawn_requests.get(spawned.asked_by) == session_key:
+        del state.spawn_requests[spawned.asked_by]
 
 
 def _forget_old_undelivered(state: State, oldest: int) -> None:

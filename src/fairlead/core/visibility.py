@@ -5,6 +5,7 @@ from fairlead.core.ids import SessionKeyText
 from fairlead.core.keys import parse_session_key
 from fairlead.core.requests import Caller
 from fairlead.core.rules import StandingRule
+from fairlead.core.spawns import NO_THREAD_SPACE
 from fairlead.core.state import State
 
 
@@ -20,6 +21,8 @@ def may_see(state: State, session_key: SessionKeyText, caller: Caller) -> bool:
     if key is not None and key.kind == "schedule":
         own = state.sessions.get(session_key)
         return own is not None and bool(own.parent_session_key) and may_see(state, own.parent_session_key, caller)
+    if spawned is None and key is not None and key.space_id == NO_THREAD_SPACE:
+        return False  # the state has forgotten it, and with it, whose it was
     return key is None or key.kind != "user" or key.target_id == caller.person
 
 

@@ -2,8 +2,7 @@
 
 from fairlead.core import events as e
 from fairlead.core.conversation import SessionBindingRecord
-from fairlead.core.fold.spawns import forget_spawn
-from fairlead.core.retention import unbind
+from fairlead.core.retention import forget_spawn, unbind
 from fairlead.core.state import Person, Session, State, resume_slot
 
 

@@ -31,12 +31,6 @@ def session_spawned(state: State, _ts: str, event: e.SessionSpawned) -> None:
         state.spawns_in_a_row[topmost] = state.spawns_in_a_row.get(topmost, 0) + 1
 
 
-def forget_spawn(state: State, session_key: SessionKeyText) -> None:
-    spawned = state.spawns.pop(session_key, None)
-    if spawned is not None and state.spawn_requests.get(spawned.asked_by) == session_key:
-        del state.spawn_requests[spawned.asked_by]
-
-
 def person_spoke(state: State, session_key: SessionKeyText) -> None:
     """What agents spawn is counted from zero again."""
     state.spawns_in_a_row.pop(state.topmost(session_key), None)
