@@ -26,6 +26,7 @@ from fairlead.flow.queries.live_events import LiveEvents
 from fairlead.flow.queries.view import FlowView
 from fairlead.flow.turns.agent_turns import AgentTurns
 from fairlead.flow.turns.approvals import Approvals
+from fairlead.flow.turns.limit_windows import LimitWindows
 from fairlead.flow.turns.queued_recheck import QueuedRecheck
 from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.flow.turns.turn import OpenStream, Turn, TurnSettings
@@ -72,6 +73,7 @@ class Adapters(msgspec.Struct, frozen=True, kw_only=True):
 class Flow:
     def __init__(self, adapters: Adapters) -> None:
         self._adapters = adapters
+        self._limit_windows = LimitWindows()
         self.ledger = Ledger(adapters.state, adapters.journal, adapters.clock, adapters.limits)
         self.agent_runtimes = AgentRuntimes(self.ledger, adapters.runtimes, adapters.catalogue)
         self.live_events = LiveEvents(adapters.state)
@@ -117,6 +119,7 @@ class Flow:
             workspaces=adapters.turn_settings.workspaces,
             hook_secrets=adapters.hook_secrets,
             hook_deliveries=hooks,
+            limit_windows=self._limit_windows,
             default_agent=adapters.default_agent,
         )
         commands = CommandHandlers(parts, adapters.commands)
@@ -149,5 +152,6 @@ class Flow:
             inboxes=adapters.inboxes,
             directories=adapters.directories,
             settings=adapters.turn_settings,
+            limit_windows=self._limit_windows,
             fetcher=adapters.fetchers.get(job.conversation.channel),
         )

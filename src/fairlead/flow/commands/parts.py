@@ -14,6 +14,7 @@ from fairlead.flow.hooks.deliveries import HookDeliveries
 from fairlead.flow.intake.messages import MessageIntake
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.queries.job_history import JobHistory
+from fairlead.flow.turns.limit_windows import LimitWindows
 from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.ports import Channel, Directories, History, HookSecrets, Runtime
 
@@ -49,6 +50,7 @@ class CommandParts(msgspec.Struct, frozen=True, kw_only=True):
     workspaces: str
     hook_secrets: HookSecrets
     hook_deliveries: HookDeliveries
+    limit_windows: LimitWindows
     default_agent: DefaultAgent = NO_DEFAULT
 
     @property
