@@ -83,8 +83,11 @@ class ThreadTitles:
         self._threads: dict[str, _Thread] = {}
 
     def look_at(self, job: JobView, state: JobState) -> None:
-        """A job moved. Jobs that are not in a thread name nothing."""
+        """A job moved. Jobs that are not in a thread name nothing, nor does a session that only answers there."""
         if job.conversation.parent_conversation_id is None or state not in SIGNS:
+            return
+        bound = self._view.conversation(job.conversation)
+        if bound is not None and bound.session_key != job.session_key:
             return
         thread = self._threads.get(job.session_key)
         if thread is None:
