@@ -75,8 +75,6 @@ TESTED_THROUGH = {
     "runtimes/install/programs.py": "runtimes/install/test_npm.py",
     "runtimes/claude/plan.py": "runtimes/claude/test_runtime.py",
     "runtimes/claude/process.py": "runtimes/claude/test_runtime.py",
-    "runtimes/claude/turn_router.py": "runtimes/claude/test_runtime.py",
-    "runtimes/claude/wire.py": "runtimes/claude/test_translate.py",
     "runtimes/gemini/runtime.py": "runtimes/test_contract.py",
     "runtimes/gemini/wire.py": "runtimes/gemini/test_translate.py",
     "runtimes/lines.py": "runtimes/test_contract.py",

@@ -139,6 +139,22 @@ class UsageReported(_Engine, frozen=True, kw_only=True):
     context_size: int = 0
 
 
+class LimitWindow(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, kw_only=True):
+    """How much of what an agent's account may use in a span of time is used. `used` is from 0 to 1, None where the
+    agent does not say; `is_spent` says that it refuses more until `resets_at`, which may be unknown."""
+
+    name: str
+    used: float | None = None
+    resets_at: str = ""
+    is_spent: bool = False
+
+
+class LimitsReported(_Engine, frozen=True):
+    """Windows of the agent's account, as of now; one that is not named is as it was."""
+
+    windows: tuple[LimitWindow, ...]
+
+
 class ModelsOffered(_Engine, frozen=True):
     current: str
     models: tuple[str, ...] = ()
@@ -236,6 +252,7 @@ EngineEvent: TypeAlias = (
     | PlanProposed
     | RequestWithdrawn
     | UsageReported
+    | LimitsReported
     | ModelsOffered
     | ModesOffered
     | OptionsOffered

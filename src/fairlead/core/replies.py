@@ -6,6 +6,7 @@ import msgspec
 
 from fairlead.core.agents import ConfiguredAgent
 from fairlead.core.conversation import ConversationRef
+from fairlead.core.engine import LimitWindow
 from fairlead.core.hooks import HookForm
 from fairlead.core.inbound import Ring
 from fairlead.core.rules import RuleOffer
@@ -380,6 +381,8 @@ class UsageReport(Reply, frozen=True, kw_only=True):
     cost_usd: float
     context_used: int = 0
     context_size: int = 0
+    windows: tuple[LimitWindow, ...] = ()
+    """What the agent last said about the limits of its account, since Fairlead was started."""
 
 
 class AgentAdded(Reply, frozen=True):

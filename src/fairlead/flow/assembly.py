@@ -31,6 +31,7 @@ from fairlead.flow.spawns.child_returns import ChildReturns
 from fairlead.flow.spawns.spawning import Spawning
 from fairlead.flow.turns.agent_turns import AgentTurns
 from fairlead.flow.turns.approvals import Approvals
+from fairlead.flow.turns.limit_windows import LimitWindows
 from fairlead.flow.turns.queued_recheck import QueuedRecheck
 from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.flow.turns.turn import OpenStream, Turn, TurnSettings
@@ -79,6 +80,7 @@ class Adapters(msgspec.Struct, frozen=True, kw_only=True):
 class Flow:
     def __init__(self, adapters: Adapters) -> None:
         self._adapters = adapters
+        self._limit_windows = LimitWindows()
         self.ledger = Ledger(adapters.state, adapters.journal, adapters.clock, adapters.limits)
         self.agent_runtimes = AgentRuntimes(self.ledger, adapters.runtimes, adapters.catalogue)
         self.live_events = LiveEvents(adapters.state)
@@ -135,6 +137,7 @@ class Flow:
             workspaces=adapters.turn_settings.workspaces,
             hook_secrets=adapters.hook_secrets,
             hook_deliveries=hooks,
+            limit_windows=self._limit_windows,
             default_agent=adapters.default_agent,
             schedules=self.schedules,
         )
@@ -170,5 +173,6 @@ class Flow:
             inboxes=adapters.inboxes,
             directories=adapters.directories,
             settings=adapters.turn_settings,
+            limit_windows=self._limit_windows,
             fetcher=adapters.fetchers.get(job.conversation.channel),
         )

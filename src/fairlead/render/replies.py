@@ -197,7 +197,7 @@ def _cannot(report: r.AgentReport, lang: str) -> str:
     return "; ".join(words)
 
 
-def _usage(report: r.UsageReport, _lang: str, _quote: Quote) -> RenderedReply:
+def _usage(report: r.UsageReport, _lang: str, when: When) -> RenderedReply:
     rows = [
         f"session: {report.session_id}",
         f"input_tokens: {report.input_tokens}",
@@ -207,6 +207,10 @@ def _usage(report: r.UsageReport, _lang: str, _quote: Quote) -> RenderedReply:
     if report.context_size:
         share = 100 * report.context_used / report.context_size
         rows.append(f"context: {report.context_used} of {report.context_size} ({share:.0f}%)")
+    for window in report.windows:
+        used = "spent" if window.is_spent else "" if window.used is None else f"{100 * window.used:.0f}%"
+        resets = f"resets {when(window.resets_at)}" if window.resets_at else ""
+        rows.append(f"limit {window.name}: {', '.join(filter(None, (used, resets))) or NOTHING}")
     return RenderedReply(title="Usage", rows=tuple(rows))
 
 
@@ -471,6 +475,7 @@ _RENDERERS_WITH_TIMES: Final[dict[type[msgspec.Struct], Callable[[Any, str, When
     r.SessionCatalogue: _sessions,
     r.SessionFound: _session,
     r.BudgetReport: _budgets,
+    r.UsageReport: _usage,
 }
 _RENDERERS: Final[dict[type[msgspec.Struct], Callable[[Any, str, Quote], RenderedReply]]] = {
     r.ProjectReport: _project_report,
@@ -494,7 +499,6 @@ _RENDERERS: Final[dict[type[msgspec.Struct], Callable[[Any, str, Quote], Rendere
     r.ModelSet: _model_change,
     r.ModeSet: _mode_change,
     r.CommandSent: _command_sent,
-    r.UsageReport: _usage,
     r.AgentCatalogue: _agents,
     r.AgentAdded: _agent_added,
     r.AgentWasRemoved: _agent_removed,

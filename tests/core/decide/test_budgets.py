@@ -99,6 +99,20 @@ def test_somebody_is_asked_once_a_day_and_the_job_stays_queued_without_a_slot(co
     assert core.start() == job_id
 
 
+def test_a_question_about_the_budget_that_is_still_open_keeps_no_job_from_going_on(core: CoreHarness):
+    with_budget(core)
+    spend(core)
+    job_id = core.say("more")
+    about_budget = asked(core, job_id)
+    core.later(days=1)
+    core.start()
+    of_agent = core.ask(job_id)
+    core.do(RespondToQuestion(question_id=of_agent, person=OWNER, verdict="allow"))
+    assert (core.state.questions[about_budget].status, core.job(job_id).state) == ("open", "waiting")
+    core.do(StartNext())
+    assert core.job(job_id).state == "running"
+
+
 def test_the_owner_lets_it_go_on_for_today_only(core: CoreHarness):
     with_budget(core)
     spend(core)

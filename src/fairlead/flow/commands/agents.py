@@ -36,6 +36,7 @@ class AgentCommands:
         self._scheduler = parts.scheduler
         self._runtimes = parts.runtimes
         self._workspaces = parts.workspaces
+        self._limit_windows = parts.limit_windows
 
     @property
     def _state(self) -> State:
@@ -157,4 +158,5 @@ class AgentCommands:
             cost_usd=session.cost_usd,
             context_used=info.context_used,
             context_size=info.context_size,
+            windows=self._limit_windows.of_runtime(session.runtime),
         )

@@ -16,6 +16,7 @@ from fairlead.flow.ledger import Ledger
 from fairlead.flow.queries.job_history import JobHistory
 from fairlead.flow.schedules.schedules import Schedules
 from fairlead.flow.spawns.spawning import Spawning
+from fairlead.flow.turns.limit_windows import LimitWindows
 from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.ports import Channel, Directories, History, HookSecrets, Runtime
 
@@ -53,6 +54,7 @@ class CommandParts(msgspec.Struct, frozen=True, kw_only=True):
     hook_secrets: HookSecrets
     hook_deliveries: HookDeliveries
     schedules: Schedules
+    limit_windows: LimitWindows
     default_agent: DefaultAgent = NO_DEFAULT
 
     @property

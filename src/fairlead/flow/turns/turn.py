@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias, cast
 import msgspec
 
 from fairlead.core import engine
+from fairlead.core.commands import COMMANDS
 from fairlead.core.decide.job_ends import Cancelled, Completed, EndJob, Failure, Outcome, TryAgain
 from fairlead.core.decide.scheduling import ForgetResumeKey, HandOver, LearnResumeKey, ReportProgress
 from fairlead.core.engine import EngineEvent, Invocation
@@ -21,6 +22,7 @@ from fairlead.flow.ledger import Ledger
 from fairlead.flow.queries.live_events import LiveEvents
 from fairlead.flow.turns.approvals import Approvals, NoTiers, Tiers
 from fairlead.flow.turns.invocation import InvocationMaker
+from fairlead.flow.turns.limit_windows import LimitWindows, window_words
 from fairlead.flow.turns.turn_results import TurnResults
 from fairlead.kit.tasks import PausableTimeout, TaskOwner
 from fairlead.observe import log, log_failure
@@ -53,6 +55,7 @@ class Turn:
         inboxes: SessionInboxes,
         directories: Directories,
         settings: TurnSettings,
+        limit_windows: LimitWindows,
         fetcher: AttachmentFetcher | None = None,
     ) -> None:
         self.job = job
@@ -62,6 +65,7 @@ class Turn:
         self._ledger = ledger
         self._live_events = live_events
         self._approvals = approvals
+        self._limit_windows = limit_windows
         self._invocations = InvocationMaker(
             ledger,
             blobs=blobs,
@@ -90,6 +94,7 @@ class Turn:
                     if await self._may_try_again():
                         await self._listen(await self._begin_second_attempt(invocation), owner)
                     self._note_refused_requests()
+                    self._note_spent_window()
                     outcome = await self._results.decide_outcome()
             except Exception as fault:  # a runtime that breaks, in whatever way, ends no more than its own job
                 outcome = self._failure_of(fault)
@@ -214,6 +219,8 @@ class Turn:
                 self._note(event.text)
             case engine.UsageReported():
                 results.add_usage(event)
+            case engine.LimitsReported():
+                self._limit_windows.note(self.job.runtime or "", event.windows)
             case _:
                 pass
         self._live_events.agent_acted(self.job.job_id, self.job.session_key, event)
@@ -242,6 +249,11 @@ class Turn:
                 f"A process of this agent sent a request to Fairlead in your name "
                 f"({self.job.refused_requests} time(s)), and was refused. /why {self.job.job_id} shows the request."
             )
+
+    def _note_spent_window(self) -> None:
+        window = self._limit_windows.find_spent(self.job.runtime or "")
+        if window is not None and isinstance(self._results.ended, engine.TurnFailed):
+            self._note(window_words(window, can_schedule=COMMANDS.find("schedule add") is not None))
 
     def _log_end(self, outcome: Outcome, seconds: float) -> None:
         """The one line per turn."""

@@ -9,6 +9,7 @@ from fairlead.core.engine import (
     Ask,
     Diagnostic,
     EngineEvent,
+    LimitsReported,
     ModelsOffered,
     PermissionRequested,
     PlanProposed,
@@ -33,7 +34,7 @@ from fairlead.runtimes.lines import UNREADABLE, why_unread
 INITIALIZE: Final = "fairlead-initialize"
 CONTEXT_USAGE: Final = "fairlead-context"
 # These events accompany a turn; none of them shows that a turn has begun.
-_BESIDE: Final = Diagnostic | ModelsOffered | ResumeKeyFound | UsageReported
+_BESIDE: Final = Diagnostic | LimitsReported | ModelsOffered | ResumeKeyFound | UsageReported
 
 _ENDING: Final = frozenset({Code.E_ADAPTER_PARSE, Code.E_CLI_NOT_LOGGED_IN, Code.E_BUDGET_SPENT})
 

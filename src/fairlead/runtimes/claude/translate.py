@@ -20,6 +20,7 @@ from fairlead.core.engine import (
 from fairlead.errors import Code
 from fairlead.runtimes.claude import wire
 from fairlead.runtimes.claude.agent_requests import ask_of
+from fairlead.runtimes.claude.limits import read_limits
 from fairlead.runtimes.claude.todos import ClaudeTodos
 from fairlead.runtimes.faults import failure_from
 from fairlead.runtimes.images import NewImages
@@ -90,6 +91,8 @@ class ClaudeTranslator:
                 return self._translate_request(event)
             case wire.ControlCancel():
                 return [RequestWithdrawn(event.request_id)]
+            case wire.RateLimit():
+                return read_limits(event.rate_limit_info)
             case wire.CommandLifecycle() | wire.ControlResponse():
                 return []
         return self._tell_key(event.session_id, said)

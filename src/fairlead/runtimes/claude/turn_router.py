@@ -41,6 +41,8 @@ class TurnRouter:
             case wire.Assistant():
                 self._begin_if(event.user_message_uuid == self._prompt)
                 return self._current_owner()
+            case wire.RateLimit():
+                return "job" if self._prompt else "agent turn"  # it may come before the prompt is said to be taken
             case wire.Result():
                 return self._owner_of_result(event)
             case _:

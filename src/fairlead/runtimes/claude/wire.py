@@ -107,6 +107,12 @@ class Result(msgspec.Struct, tag_field="type", tag="result"):
     origin: Origin | None = None
 
 
+class RateLimit(msgspec.Struct, tag_field="type", tag="rate_limit_event"):
+    """Read with care: a line that nobody needs for the answer must not fail a turn."""
+
+    rate_limit_info: Any = None
+
+
 class CommandLifecycle(msgspec.Struct, tag_field="type", tag="command_lifecycle"):
     command_uuid: str = ""
     state: str = ""
@@ -149,6 +155,7 @@ Event: TypeAlias = (
     | StreamEvent
     | Result
     | CommandLifecycle
+    | RateLimit
     | ControlRequest
     | ControlCancel
     | ControlResponse
@@ -162,6 +169,7 @@ KINDS = frozenset(
         "stream_event",
         "result",
         "command_lifecycle",
+        "rate_limit_event",
         "control_request",
         "control_cancel_request",
         "control_response",

@@ -43,6 +43,16 @@ async def test_a_thread_is_called_after_its_first_prompt_then_after_the_agents_t
     await stage.discord.wait_for(lambda: thread.channel.name == "✅ Parser of dates", timeout=60)
 
 
+async def test_a_hook_that_only_answers_in_a_thread_does_not_name_it(eager: Stage) -> None:
+    thread = await eager.start_thread()
+    await eager.owner.slash(thread, "hook add", name="ci", template="Look at the build").reply()
+    await eager.owner.slash(thread, "hook test", name="ci").reply()
+    await thread.wait_for_answer(lambda m: "Look at the build" in m.content)
+    said = eager.owner.say(thread, "Fix the parser")
+    await thread.wait_for_answer(after=said)
+    await eager.discord.wait_for(lambda: thread.channel.name == "✅ Fix the parser", timeout=60)
+
+
 async def test_the_third_rename_waits_until_the_window_of_the_first_is_over(tmp_path: Path) -> None:
     assert (RENAMES, WITHIN_SEC > 600) == (2, True), "Discord allows no more within ten minutes"
     async with a_stage_with_window(tmp_path, WINDOW_SEC) as stage:

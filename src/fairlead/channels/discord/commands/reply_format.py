@@ -14,7 +14,7 @@ from fairlead.core import replies as r
 from fairlead.core import timestamps
 from fairlead.core.keys import parse_session_key
 from fairlead.render.pieces import plan_pieces
-from fairlead.render.replies import RenderedReply, render_reply, tree_mark
+from fairlead.render.replies import RenderedReply, render_reply, show_as_is, tree_mark
 from fairlead.render.safe_text import code_block, quote_inline
 from fairlead.render.story import StorySentence, say_step
 from fairlead.render.words import say
@@ -23,6 +23,7 @@ _DESCRIPTION: Final = 4000
 _PATH: Final = 1000
 _THREAD_KEY: Final = re.compile(r"agent:[^\s:]+:thread:\d+:(\d+)")
 _IN_EMBEDS: Final = (r.AgentReport, r.UsageReport)
+_WITH_TIMES: Final = (r.UsageReport, r.BudgetReport)
 
 
 class FormattedReply(msgspec.Struct, frozen=True):
@@ -42,7 +43,7 @@ def format_reply(reply: r.Reply, lang: str) -> FormattedReply:
     if isinstance(reply, r.StatusReport):
         status = render_reply(reply, lang, when=relative_time)
         return _lines((*status.sentences, f"**{status.title}**", *map(_escape_value, status.rows)), lang)
-    rendered = render_reply(reply, lang, _quote_path)
+    rendered = render_reply(reply, lang, _quote_path, relative_time if isinstance(reply, _WITH_TIMES) else show_as_is)
     if isinstance(reply, _IN_EMBEDS):
         return _embed("\n".join(rendered.rows), lang, rendered.title)
     if isinstance(reply, r.Story):
