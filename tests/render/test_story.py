@@ -164,10 +164,14 @@ def values_in(event: e.JournalEvent) -> list[str]:
     return sorted((text for gap, text in fields.items() if gap not in own), key=len, reverse=True)
 
 
+IN_ENGLISH_YET: tuple[str, ...] = ()
+"""Facts whose sentence is not translated."""
+
+
 def test_every_fact_that_can_be_asked_for_has_words():
     """`/why` finds a fact by the fields that say what it is about."""
     found = {kind.__name__ for kind in EVENT_TYPES if set(kind.__struct_fields__) & set(NAMING_FIELDS)}
-    without = found - {type(event).__name__ for event in events()} - {"JobFailed"}
+    without = found - {type(event).__name__ for event in events()} - {"JobFailed", *IN_ENGLISH_YET}
     assert without == set(), "give each a sentence in render/story.py and words/story, and an example here"
 
 

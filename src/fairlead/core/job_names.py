@@ -1,6 +1,7 @@
 """The short names of jobs: `#14` is `job_20261117_0014`. Jobs are numbered in the order in which they came, over all
 sessions, so the number alone names one. Pure; knows only the jobs that the state still has."""
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -20,6 +21,11 @@ def short_name(job_id: str) -> str:
     """`#14`; a name that is no job's id stays as it is."""
     number = job_number(job_id)
     return f"#{number}" if number else job_id
+
+
+def shorten_names(text: str) -> str:
+    """Every job's id in it as its short name."""
+    return re.sub(r"\bjob_\d+_\d+\b", lambda found: short_name(found[0]), text)
 
 
 def find_job_id(jobs: Iterable[JobId], name: str) -> JobId:

@@ -3,7 +3,6 @@
 The titles of reports and the names of their fields are the same in every language: people search and script by them.
 """
 
-import re
 import shlex
 from collections.abc import Callable
 from typing import Any, Final
@@ -12,7 +11,7 @@ import msgspec
 
 from fairlead.core import replies as r
 from fairlead.core.budgets import Budget, DaySpending
-from fairlead.core.job_names import short_name
+from fairlead.core.job_names import short_name, shorten_names
 from fairlead.render.budgets import budget_words
 from fairlead.render.graphemes import display_width
 from fairlead.render.rules import rule_words
@@ -161,13 +160,9 @@ def _project_report(report: r.ProjectReport, _lang: str, _quote: Quote) -> Rende
         f"running_sessions: {report.running_sessions}",
         f"queued_jobs: {report.queued_jobs}",
         f"failed_jobs_24h: {report.failed_jobs_24h}",
-        f"last_error: {_shorten_ids(report.last_error or NOTHING)}",
+        f"last_error: {shorten_names(report.last_error or NOTHING)}",
     )
     return RenderedReply(title=f"Project Status: {report.name}", rows=rows)
-
-
-def _shorten_ids(text: str) -> str:
-    return re.sub(r"\bjob_\d+_\d+", lambda found: short_name(found[0]), text)
 
 
 def _agent_report(report: r.AgentReport, lang: str, _quote: Quote) -> RenderedReply:

@@ -25,8 +25,7 @@ class StorySentence(NamedTuple):
 
 def describe_event(event: e.JournalEvent, lang: str = "en") -> str:
     """What happened, without the long texts."""
-    sentence = sentence_of(event)
-    return say_step(sentence, lang) or _spell_out(type(event).__name__)
+    return say_step(sentence_of(event), lang) or _describe_in_english(event)
 
 
 def say_step(sentence: StorySentence, lang: str, quote: Callable[[str, str], str] = lambda _gap, text: text) -> str:
@@ -205,5 +204,6 @@ def _delivery_sentence(
             return _tell("DeliveryAbandoned", code=event.error_code, reason=event.reason)
 
 
-def _spell_out(name: str) -> str:
-    return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
+def _describe_in_english(event: e.JournalEvent) -> str:
+    """A fact that has no sentence in `words/story`."""
+    return "".join(f" {c.lower()}" if c.isupper() else c for c in type(event).__name__).strip()

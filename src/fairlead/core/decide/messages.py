@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from fairlead.core import message_ids
+from fairlead.core import job_names, message_ids
 from fairlead.core.decide.decision import NOTHING, Decision
 from fairlead.core.decide.projects import project_to_work_in, runtime_to_keep
 from fairlead.core.decide.sessions import binding_events
@@ -26,7 +26,6 @@ from fairlead.core.events import (
 )
 from fairlead.core.ids import BlobName, JobId
 from fairlead.core.inbound import Attachment, Cause, Inbound, clean_text
-from fairlead.core.job_names import short_name
 from fairlead.core.job_states import RETRYABLE, states_before
 from fairlead.core.limits import Limits
 from fairlead.core.message_outcomes import Enqueued, Refused, Skipped
@@ -308,15 +307,15 @@ def retry_job(state: State, command: RetryJob, now: str, limits: Limits) -> Deci
 def _retry_problem(state: State, original: Job, limits: Limits) -> FairleadError | None:
     job_id = original.job_id
     if original.state not in RETRYABLE:
-        return error(Code.E_JOB_NOT_RETRYABLE, f"{short_name(job_id)} is {original.state}, not failed.")
+        return error(Code.E_JOB_NOT_RETRYABLE, f"{job_names.short_name(job_id)} is {original.state}, not failed.")
     if original.cause == "agent":
-        message = f"The agent started {short_name(job_id)} by itself, so there is no prompt to send again."
+        message = f"The agent started {job_names.short_name(job_id)} by itself, so there is no prompt to send again."
         return error(Code.E_JOB_NOT_RETRYABLE, message)
     retried = state.outcome_of(original.conversation, message_ids.retry_id(job_id))
     if isinstance(retried, Enqueued):
         return error(
             Code.E_JOB_NOT_RETRYABLE,
-            f"{short_name(job_id)} has already been tried again, as {short_name(retried.job_id)}.",
+            f"{job_names.short_name(job_id)} has already been tried again, as {job_names.short_name(retried.job_id)}.",
             # The id, because the number of a job that the state has forgotten names nothing.
             next_step=f"If that failed too, use /retry {retried.job_id}.",
         )
