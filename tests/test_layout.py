@@ -90,6 +90,8 @@ TESTED_THROUGH = {
     "testing/mishaps.py": "simulator/test_seeds.py",
     "testing/months.py": "simulator/test_seeds.py",
     "testing/people.py": "simulator/test_seeds.py",
+    "testing/schedule_invariants.py": "simulator/test_schedules.py",
+    "testing/schedule_people.py": "simulator/test_schedules.py",
     "testing/simulated_daemon.py": "simulator/test_seeds.py",
     "testing/time_invariants.py": "simulator/test_deliberate_bugs.py",
     "testing/simulated_machine.py": "simulator/test_seeds.py",
