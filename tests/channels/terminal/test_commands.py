@@ -171,3 +171,15 @@ def test_words_that_mean_leaving_everywhere_need_no_slash():
     assert [spell_out(line) for line in ("exit", " Quit ", "?", "exit the loop", "/why")] == [
         "/exit", "/quit", "/help", "exit the loop", "/why",
     ]  # fmt: skip
+
+
+@pytest.mark.req("E10")
+def test_an_option_of_a_schedule_may_be_named():
+    typed = '/schedule add "every weekday at 9" "look at a=b" ring=never check="test -f go"'
+    assert CommandLine().parse(typed) == r.ScheduleAdd(
+        when="every weekday at 9", text="look at a=b", ring="never", check="test -f go"
+    )
+    with pytest.raises(FairleadError, match="ring must be"):
+        CommandLine().parse('/schedule add "every day at 9" look ring=loudly')
+    with pytest.raises(FairleadError, match="E_INVALID_ARGS"):
+        CommandLine().parse("/schedule add every day at 9 look at it please and do not forget anything at all")
