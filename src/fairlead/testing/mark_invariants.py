@@ -36,7 +36,9 @@ def _wanted_marks(facts: list[JournalLine]) -> dict[tuple[str, str], str]:
         match fact.payload:
             case e.JobEnqueued() as job if job.conversation.channel == "chat" and written_message(job.message_id):
                 keys[job.job_id] = _key(job)
-            case e.MessageRefused() as refused if refused.conversation.channel == "chat":
+            case e.MessageRefused() as refused if refused.conversation.channel == "chat" and written_message(
+                refused.message_id
+            ):
                 wanted[_key(refused)] = FAILED
             case e.JobCompleted() as ended if ended.job_id in keys:
                 wanted[keys[ended.job_id]] = FAILED if answer_entry_id(ended.job_id) in given_up else DONE

@@ -37,6 +37,7 @@ from fairlead.testing.chat import SimulatedChat
 from fairlead.testing.long_lived_runtime import LongLivedRuntime, SimulatedCatalogue
 from fairlead.testing.processes import SimulatedProcess
 from fairlead.testing.runtime import ScriptedRuntime
+from fairlead.testing.schedule_people import SimulatedChecks
 from fairlead.testing.stepped_writer import SteppedWriter
 from fairlead.testing.wall_clock import ClockOfALife
 from fairlead.testing.world import OWNER, STATE, STATE_ID, World
@@ -167,6 +168,7 @@ class SimulatedMachine:
             recheckers={},
             random=self._random,
             turn_settings=TurnSettings(workspaces="/work"),
+            checks=SimulatedChecks(world),
         )
 
     def _count_torn_tails(self) -> None:

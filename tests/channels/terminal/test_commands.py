@@ -205,3 +205,15 @@ def test_the_names_of_arguments_are_completed_in_a_task():
     assert half is not None
     assert (half.argument.field, half.word) == ("project", "a")
     assert LINE.half_typed("/spawn count a") is None
+
+
+@pytest.mark.req("E10")
+def test_an_option_of_a_schedule_may_be_named():
+    typed = '/schedule add "every weekday at 9" "look at a=b" ring=never check="test -f go"'
+    assert CommandLine().parse(typed) == r.ScheduleAdd(
+        when="every weekday at 9", text="look at a=b", ring="never", check="test -f go"
+    )
+    with pytest.raises(FairleadError, match="ring must be"):
+        CommandLine().parse('/schedule add "every day at 9" look ring=loudly')
+    with pytest.raises(FairleadError, match="E_INVALID_ARGS"):
+        CommandLine().parse("/schedule add every day at 9 look at it please and do not forget anything at all")

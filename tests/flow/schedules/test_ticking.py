@@ -266,3 +266,16 @@ async def test_who_is_told_and_whether_it_rings_is_part_of_the_schedule():
         await wait_until(flow, at("09:30"))
         [job] = flow.facts(JobEnqueued)
         assert (job.ring, job.tell) == ("always", ("42",))
+
+
+@virtually
+async def test_a_tick_whose_time_has_not_come_after_all_is_not_settled():
+    """The clock was far ahead when the check began, and right again when it ended."""
+    checks = Checks(*(CheckResult(passed=True, detail="exit code 0") for _ in range(2)))
+    async with run_flow(checks=checks) as flow:
+        await flow.command(add("0 * * * *", check="true"))
+        set_clock(flow, 24 * HOUR)
+        await flow.until(lambda: bool(checks.asked))
+        set_clock(flow, -24 * HOUR)
+        await wait_until(flow, at("09:30"))
+        assert ticks(flow) == [(at("09:00"), "ran")]

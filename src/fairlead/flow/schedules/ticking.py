@@ -65,16 +65,20 @@ class Ticking:
             heapq.heappush(self._heap, (schedule.due, number))
             self._changed.set()
 
-    async def run(self) -> None:
-        """For ever."""
+    def load(self) -> None:
+        """Once, before anything ticks: the only look at all schedules."""
         self._heap = [(s.due, s.number) for s in self._state.schedules.values() if s.status == "active" and s.due]
         heapq.heapify(self._heap)
         self._latest_seen = self._state.highest_ts
+
+    async def run(self) -> None:
+        """For ever."""
+        self.load()
         async with TaskOwner("schedules", on_crash=self._report_crash) as owner:
             while True:
                 self._changed.clear()
                 await self._follow_clock()
-                await self._settle_due(owner)
+                await self.settle_due(owner)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self._seconds_to_wait()):
                         await self._changed.wait()
@@ -118,7 +122,7 @@ class Ticking:
 
     # --- ticks
 
-    async def _settle_due(self, owner: TaskOwner) -> None:
+    async def settle_due(self, owner: TaskOwner) -> None:
         """Nothing is settled while the disk is full: what cannot be written has not happened."""
         count = 0
         while not self._ledger.is_stalled and (number := self._pop_due(self._ledger.now())) is not None:
@@ -177,7 +181,8 @@ class Ticking:
                 plan = await self._check_first(schedule, plan)
                 if plan.outcome == "ran" and schedule.terms.session == "fresh":
                     await self._end_agent(schedule)
-            if not self._ledger.is_stalled:
+            was_set_back = self._ledger.now() < plan.tick  # meanwhile: the time of this tick has not come after all
+            if not self._ledger.is_stalled and not was_set_back:
                 self._settle(schedule, plan)
         finally:
             self._busy.discard(number)
