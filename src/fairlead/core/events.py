@@ -16,7 +16,7 @@ from fairlead.core.inbound import Attachment, Cause
 from fairlead.core.questions import QuestionFields
 from fairlead.core.rules import RuleOffer
 
-OutboxKind = Literal["answer", "question", "opening", "reminder"]
+OutboxKind = Literal["answer", "question", "opening", "reminder", "sent"]
 TitledBy = Literal["prompt", "agent", "person"]
 Route = Literal["bound", "asked", "fallback", "nowhere"]
 
@@ -389,6 +389,18 @@ class ChoiceMade(_Fact, frozen=True):
     via: str = ""
 
 
+class AgentToolCalled(_Fact, frozen=True, kw_only=True):
+    """An agent called one of the tools that Fairlead offers it. `call_id` is the same however often the call is sent;
+    `job_id` is the job that ran, or the last one. `detail` begins what it was about."""
+
+    call_id: str
+    session_key: SessionKeyText
+    generation: int
+    job_id: JobId
+    tool: str
+    detail: str = ""
+
+
 class AgentRequestRefused(_Fact, frozen=True):
     """A process of the job's agent asked something of Fairlead itself, as if it were a person."""
 
@@ -444,8 +456,8 @@ class ThreadOpening(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, k
 
 
 class DeliveryOwed(_Fact, frozen=True, kw_only=True):
-    """A person is owed words: an answer, a question, a thread, a reminder of a question with a `link` to it. Always in
-    the same batch as the fact they are about.
+    """A person is owed words: an answer, a question, a thread, a reminder of a question with a `link` to it, or what an
+    agent sent by itself, with its `text` and `files`. Always in the same batch as the fact they are about.
 
     `fail_closed` forbids the router to fall back to the requester: requirement D2 asks for it, and sessions that start
     other sessions (D4) will set it."""
@@ -459,6 +471,8 @@ class DeliveryOwed(_Fact, frozen=True, kw_only=True):
     fail_closed: bool = False
     opening: ThreadOpening | None = None
     link: str = ""
+    text: str = ""
+    files: tuple[FileRef, ...] = ()
 
 
 class Piece(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -560,6 +574,7 @@ JournalEvent: TypeAlias = (
     | QuestionAnswered
     | ChoiceMade
     | QuestionClosed
+    | AgentToolCalled
     | AgentRequestRefused
     | BindingBound
     | BindingTouched

@@ -17,7 +17,8 @@ class QuestionFields(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
 
     `tier` is what the project's agent may do now; `tier_before` is there where a person last saw another one. `offers`
     are the standing rules that the owner may make of it for `project`. With `words_go_next`, the agent cannot be told
-    why it is refused: the words of a refusal become its next message."""
+    why it is refused: the words of a refusal become its next message. With `by_message`, the agent does not wait for
+    the response: it ends its turn, and the response is a message that begins another."""
 
     question_id: QuestionId
     job_id: JobId
@@ -35,6 +36,7 @@ class QuestionFields(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     offers: tuple[RuleOffer, ...] = ()
     project: str = ""
     words_go_next: bool = False
+    by_message: bool = False
 
 
 class RespondToQuestion(msgspec.Struct, frozen=True, kw_only=True):

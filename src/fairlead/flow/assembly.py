@@ -8,6 +8,7 @@ import msgspec
 
 from fairlead.core.limits import Limits
 from fairlead.core.state import Job, State
+from fairlead.flow.agent_calls import AgentCalls, AgentToolSettings
 from fairlead.flow.agent_runtimes import FIXED, AgentRuntimes, RuntimeCatalogue
 from fairlead.flow.bindings import Bindings
 from fairlead.flow.commands.handlers import BUILT_IN, CommandHandlers, Commands
@@ -29,6 +30,7 @@ from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.flow.turns.turn import OpenStream, Turn, TurnSettings
 from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import (
+    NO_FILES,
     AttachmentFetcher,
     Blobs,
     Channel,
@@ -36,6 +38,7 @@ from fairlead.ports import (
     Directories,
     Journal,
     MessageRechecker,
+    ProjectFiles,
     Runtime,
     SessionInboxes,
 )
@@ -63,6 +66,8 @@ class Adapters(msgspec.Struct, frozen=True, kw_only=True):
     redact: Callable[[str], str] = str
     commands: Commands = BUILT_IN
     default_agent: DefaultAgent = NO_DEFAULT
+    project_files: ProjectFiles = NO_FILES
+    agent_tools: AgentToolSettings = AgentToolSettings()
 
 
 class Flow:
@@ -114,6 +119,13 @@ class Flow:
         )
         commands = CommandHandlers(parts, adapters.commands)
         self.gate = FlowGate(self.ledger, intake, commands, reconnects)
+        self.agent_calls = AgentCalls(
+            self.ledger,
+            blobs=adapters.blobs,
+            files=adapters.project_files,
+            tiers=adapters.turn_settings.tiers,
+            settings=adapters.agent_tools,
+        )
 
     async def run(self) -> None:
         """All workers, for ever. Cancelling it ends every turn and every delivery."""

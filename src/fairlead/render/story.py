@@ -1,8 +1,18 @@
 """One fact of the journal as a sentence, for `why` and `journal show`. English: it is read beside the raw lines."""
 
+from typing import Final
+
 from fairlead.core import events as e
 from fairlead.render.rules import rule_words
 from fairlead.render.safe_text import one_line
+
+_OWED: Final = {
+    "answer": "the answer",
+    "question": "a question",
+    "opening": "a thread",
+    "reminder": "a reminder",
+    "sent": "what the agent sent",
+}
 
 
 def describe_event(event: e.JournalEvent) -> str:
@@ -53,6 +63,8 @@ def describe_event(event: e.JournalEvent) -> str:
             return f"allowed by rule {event.number} ({rule}) without asking: {event.tool} {_short(event.detail)}"
         case e.StandingRuleRemoved():
             return f"{event.person} removed rule {event.number}"
+        case e.AgentToolCalled():
+            return f"the agent called {event.tool}" + (f": {_short(event.detail)}" if event.detail else "")
         case e.AgentRequestRefused():
             return f"a process of the agent was refused: {_short(event.request)} from {_short(event.program)}"
         case e.ChoiceMade():
@@ -62,7 +74,7 @@ def describe_event(event: e.JournalEvent) -> str:
         case e.SessionTitled():
             return f"the session is called {_short(event.title)!r} (by {event.by})"
         case e.DeliveryOwed():
-            return "the answer is pending delivery" if event.kind == "answer" else f"a {event.kind} is pending delivery"
+            return f"{_OWED[event.kind]} is pending delivery"
         case e.DeliveryPlanned():
             where = event.destination.address if event.destination is not None else "nowhere"
             count = f"{len(event.pieces)} message(s)" if event.pieces else "to be fetched"

@@ -11,7 +11,7 @@ from fairlead.core.state import State
 from fairlead.errors import FairleadError
 from fairlead.flow.assembly import Flow
 from fairlead.flow.startup import sequence
-from fairlead.ports import Gate, View
+from fairlead.ports import Gate, ToolHandler, View
 from fairlead.testing.simulated_machine import SimulatedMachine
 from fairlead.testing.world import World
 
@@ -47,6 +47,10 @@ class SimulatedDaemon:
     @property
     def state(self) -> State:
         return self.flow.ledger.state
+
+    @property
+    def agent_calls(self) -> ToolHandler:
+        return self.flow.agent_calls
 
     @property
     def is_chat_busy(self) -> bool:

@@ -21,7 +21,7 @@ from fairlead.core.limits import Limits
 from fairlead.core.state import State
 from fairlead.errors import Code
 from fairlead.kit.files import read_if_there, replace_durably
-from fairlead.ports import Gate, OutgoingMessage, View
+from fairlead.ports import Gate, OutgoingMessage, ToolHandler, View
 from fairlead.store.config_file import CONFIG_NAME
 from fairlead.testing.channel import ChannelHistory, Post, Weather
 from fairlead.testing.clock import VirtualLoop
@@ -60,6 +60,14 @@ class Promise(msgspec.Struct, frozen=True):
     refusal: Code | None = None
 
 
+class MadeCall(msgspec.Struct, frozen=True):
+    """A call of one of Fairlead's own tools, of which an agent was told that it is done."""
+
+    call_id: str
+    session_key: str
+    tool: str
+
+
 class Life(Protocol):
     """The daemon from one start to the next crash, as people reach it."""
 
@@ -74,6 +82,11 @@ class Life(Protocol):
     @property
     def state(self) -> State:
         """For those who choose at random among all that there is: no channel sees that much."""
+        ...
+
+    @property
+    def agent_calls(self) -> ToolHandler:
+        """What agents reach with Fairlead's own tools."""
         ...
 
     def mark_refused(self, conversation: ConversationRef, message_id: MessageId) -> None:
@@ -132,6 +145,7 @@ class World:
         self.pauses = (0.5, 30.0, 600.0)
         self.actors: list[Actor] = []
         self.promises: list[Promise] = []
+        self.made_calls: list[MadeCall] = []
         self.violations: list[str] = []
         self.story: list[str] = []
         self.lives = 0
@@ -261,6 +275,13 @@ class World:
         self.tell(f"{promise.address} message {promise.message_id} is {what}")
         if f'"{promise.message_id}"'.encode() not in self.disk.durable_bytes(JOURNAL):
             self.accuse(f"message {promise.message_id} was acknowledged as {what} before it was durable")
+
+    def note_call(self, made: MadeCall) -> None:
+        """An agent was told that its call is done: that must be durable already."""
+        self.made_calls.append(made)
+        self.happened["calls of agents"] += 1
+        if f'"{made.call_id}"'.encode() not in self.disk.durable_bytes(JOURNAL):
+            self.accuse(f"{made.call_id} was acknowledged before it was durable")
 
     def _accuse_impatience(self, outgoing: OutgoingMessage) -> None:
         self.accuse(f"{outgoing.entry_id} was tried again before the time that the channel had named")

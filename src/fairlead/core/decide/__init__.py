@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from fairlead.core.decide import (
+    agent_calls,
     agents,
     delivery,
     job_ends,
@@ -64,6 +65,9 @@ Command: TypeAlias = (
     | questions.ExpireQuestion
     | questions.WithdrawQuestion
     | questions.RefuseAgentRequest
+    | agent_calls.SendForAgent
+    | agent_calls.AskForAgent
+    | agent_calls.TitleForAgent
     | rules.UseRule
     | rules.RemoveRule
     | delivery.PlanDelivery
@@ -117,6 +121,9 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     questions.ExpireQuestion: questions.expire_question,
     questions.WithdrawQuestion: questions.withdraw_question,
     questions.RefuseAgentRequest: questions.refuse_agent_request,
+    agent_calls.SendForAgent: agent_calls.send_for_agent,
+    agent_calls.AskForAgent: agent_calls.ask_for_agent,
+    agent_calls.TitleForAgent: agent_calls.title_for_agent,
     rules.UseRule: rules.use_rule,
     rules.RemoveRule: rules.remove_rule,
     delivery.PlanDelivery: delivery.plan_delivery,

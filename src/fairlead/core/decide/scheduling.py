@@ -78,7 +78,7 @@ def start_next(state: State, command: StartNext, _now: str, limits: Limits) -> D
 
 
 def has_open_question(state: State, job_id: JobId) -> bool:
-    return any(q.job_id == job_id and q.status == "open" for q in state.questions.values())
+    return any(q.job_id == job_id and q.status == "open" and not q.by_message for q in state.questions.values())
 
 
 def _longest_unserved(state: State, held: frozenset[JobId]) -> Session | None:

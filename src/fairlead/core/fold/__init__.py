@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, Protocol
 
 from fairlead.core import events as e
-from fairlead.core.fold import agents, delivery, jobs, projects, questions, rules, sessions
+from fairlead.core.fold import agent_calls, agents, delivery, jobs, projects, questions, rules, sessions
 from fairlead.core.retention import change_day
 from fairlead.core.state import State
 
@@ -132,6 +132,7 @@ _RULES: Final[dict[type[e.JournalEvent], _Rule]] = {
     e.QuestionAnswered: questions.question_answered,
     e.ChoiceMade: questions.choice_made,
     e.QuestionClosed: questions.question_closed,
+    e.AgentToolCalled: agent_calls.agent_tool_called,
     e.AgentRequestRefused: jobs.agent_request_refused,
     e.BindingBound: sessions.binding_bound,
     e.BindingTouched: sessions.binding_touched,

@@ -22,6 +22,9 @@ def delivery_owed(state: State, ts: str, event: e.DeliveryOwed) -> None:
     entry.owed_on = state.lived_day
     if event.opening is not None:
         entry.opening = event.opening
+    if event.kind == "sent":
+        entry.text = event.text
+        entry.files = event.files
     if event.kind == "reminder":
         entry.link = event.link
         question = state.questions.get(event.question_id)

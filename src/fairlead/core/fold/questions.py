@@ -15,14 +15,14 @@ _ASKABLE: Final = states_before(e.QuestionAsked)
 
 def question_asked(state: State, ts: str, event: e.QuestionAsked) -> None:
     job = state.jobs.get(event.job_id)
-    if job is None or job.state not in _ASKABLE:
+    if job is None or (job.state not in _ASKABLE and not event.by_message):
         return
     state.questions_made += 1
     asked = asdict(event)  # every field of the event, so that a new one needs no line here
     state.questions[event.question_id] = OpenQuestion(
         **asked, asked_at=ts, conversation=job.conversation, asked_on=state.lived_day
     )
-    if job.state == "running":
+    if job.state == "running" and not event.by_message:
         job.state = "waiting"
         state.running.remove(event.job_id)
         state.waiting.append(event.job_id)
