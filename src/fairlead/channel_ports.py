@@ -28,7 +28,8 @@ class Mentions(msgspec.Struct, frozen=True, kw_only=True):
 class ChannelCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     """What a channel can do. A limit of 0 is none, and no text limit is below 200 characters; without `push` the client
     fetches for itself. `busy_code` is what a person is told while the channel takes nothing more. `small_print` is what
-    a line begins with that is shown small; without it, no such line stands under an answer."""
+    a line begins with that is shown small; without it, no such line stands under an answer. `thread_link` makes a link
+    of a thread's id."""
 
     text_limit: int = 0
     max_pieces: int = 0
@@ -42,6 +43,7 @@ class ChannelCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     small_print: str = ""
     mentions: Mentions | None = None
     busy_code: Code = Code.E_UNDELIVERABLE
+    thread_link: Callable[[str], str] = str
 
 
 class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):

@@ -124,6 +124,45 @@ class Settings:
         name="FAIRLEAD_MAX_QUEUE_PER_SESSION",
         description="The maximum number of queued messages per session.",
     )
+    spawn_threads: bool = setting(
+        _DEFAULT_LIMITS.spawn_threads,
+        name="FAIRLEAD_SPAWN_THREADS",
+        description="Whether a spawned session gets a thread of its own, where the channel has threads: its completion "
+        "goes there and only there, and the conversation that asked gets the link. 0: the completion returns to "
+        "the person or the agent that asked.",
+    )
+    spawn_fail_closed: bool = setting(
+        _DEFAULT_LIMITS.spawn_fail_closed,
+        name="FAIRLEAD_SPAWN_FAIL_CLOSED",
+        description="If the thread of a spawned session is no longer bound to it, its completion goes nowhere and is "
+        "recorded as undeliverable. 0: it falls back, visibly, to the conversation that asked.",
+    )
+    spawn_binding_ttl_sec: float = setting(
+        _DEFAULT_LIMITS.spawn_binding_ttl_sec,
+        at_least=0,
+        name="FAIRLEAD_SPAWN_BINDING_TTL_SEC",
+        description="A spawned session is bound to its thread until nothing was posted there for N seconds; choose "
+        "more than your longest task takes. 0: for good.",
+    )
+    spawn_max_depth: int = setting(
+        _DEFAULT_LIMITS.spawn_max_depth,
+        at_least=0,
+        name="FAIRLEAD_SPAWN_MAX_DEPTH",
+        description="How deep sessions may spawn sessions. 0: not at all.",
+    )
+    spawn_max_children: int = setting(
+        _DEFAULT_LIMITS.spawn_max_children,
+        at_least=1,
+        name="FAIRLEAD_SPAWN_MAX_CHILDREN",
+        description="The maximum number of spawned sessions of one session that are at work at the same time.",
+    )
+    spawn_max_in_a_row: int = setting(
+        _DEFAULT_LIMITS.spawn_max_in_a_row,
+        at_least=0,
+        name="FAIRLEAD_SPAWN_MAX_IN_A_ROW",
+        description="The maximum number of sessions that agents may spawn, a session and all below it together, until "
+        "a person speaks there again.",
+    )
     global_max_running: int = setting(
         default_factory=lambda: read_machine_size().agents_that_fit(),
         at_least=1,
@@ -483,6 +522,12 @@ class Settings:
             max_message_bytes=self.max_message_bytes,
             max_result_excerpt_chars=self.max_result_excerpt_chars,
             question_timeout_sec=self.question_timeout_sec,
+            spawn_threads=self.spawn_threads,
+            spawn_fail_closed=self.spawn_fail_closed,
+            spawn_binding_ttl_sec=self.spawn_binding_ttl_sec,
+            spawn_max_depth=self.spawn_max_depth,
+            spawn_max_children=self.spawn_max_children,
+            spawn_max_in_a_row=self.spawn_max_in_a_row,
         )
 
     def secrets(self) -> list[str]:

@@ -252,11 +252,11 @@ class FlowHarness:
         return await self.ended((await self.say(text, **more)).job_id)
 
     async def quiet(self) -> None:
-        """Nothing runs and nothing is owed to a channel that pushes."""
+        """Nothing runs, and nothing is owed to a channel that pushes, or to a session."""
         await self.until(
             lambda: (
                 not any(j.is_live for j in self.state.jobs.values())
-                and not any(d.plan is None or d.plan.pieces for d in self.state.outbox.values())
+                and not any(d.plan is None or d.plan.pieces or d.asker for d in self.state.outbox.values())
             )
         )
 

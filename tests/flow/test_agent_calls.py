@@ -6,9 +6,10 @@ import pytest
 
 from fairlead.core.agent_tools import TOOL_NAMES, ToolHolder
 from fairlead.core.events import AgentToolCalled, DeliveryOwed, DeliveryPlanned, QuestionAsked
+from fairlead.core.limits import Limits
 from fairlead.core.requests import Reset
 from fairlead.errors import Code, error
-from fairlead.flow.agent_calls import ASKED, AgentToolSettings, CallRate
+from fairlead.flow.agent_calls import ASKED, SPAWNED, AgentToolSettings, CallRate
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.ports import ProjectFile, ToolReply
 from fairlead.testing.channel import ChannelHistory
@@ -187,3 +188,38 @@ def test_the_rate_is_counted_for_each_session_within_any_minute():
     now[0] = 61.0
     assert rate.seconds_until_free("a", "9") == 0.0
     assert set(rate._calls) == {"a"}
+
+
+@pytest.mark.req("D4")
+@virtually
+async def test_a_spawned_session_runs_its_task_once_and_its_result_comes_back_as_a_message():
+    """With one slot: the parent holds none while the child works."""
+    async with run_flow(limits=Limits(runtimes=("echo",), global_max_running=1)) as flow:
+        await flow.answered("hello")
+        for _ in range(2):  # the same call, sent again
+            assert await call(flow, "spawn_session", task="count the files") == ToolReply(SPAWNED)
+        await flow.until(lambda: any(job.cause == "child" for job in flow.state.jobs.values()))
+        await flow.quiet()
+        spawned = [s for s in flow.state.sessions.values() if s.parent_session_key == KEY]
+        assert len(spawned) == 1
+        [result] = [job for job in flow.state.jobs.values() if job.cause == "child"]
+        assert (result.session_key, result.state) == (KEY, "success")
+        assert [fact.tool for fact in flow.facts(AgentToolCalled)] == ["spawn_session"]
+
+
+@virtually
+async def test_an_agent_of_a_session_that_was_reset_starts_nobody():
+    async with run_flow() as flow:
+        await flow.answered("hello")
+        await flow.command(Reset())
+        assert not (await call(flow, "spawn_session", task="x")).ok
+        assert len(flow.state.sessions) == 1
+
+
+@pytest.mark.req("E3")
+@virtually
+async def test_no_argument_makes_a_child_in_another_project():
+    async with run_flow(projects=("/srv/api", "/srv/web")) as flow:
+        await flow.say("hello", project="api")
+        await flow.quiet()
+        assert not (await call(flow, "spawn_session", task="x", project="web")).ok

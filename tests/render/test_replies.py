@@ -255,6 +255,7 @@ REPLIES: list[r.Reply] = [
     r.RuleCatalogue((RULE,)),
     r.RuleWasRemoved(RULE),
     r.JobQueued("job_2", 2, "job_1"),
+    r.Spawned(returns="person", session_key="k", session_id="spawn-2", project="api", tool="claude", job_id="job_2"),
     r.SessionWasReset("k", ("job_1",)),
     r.JobsCancelled(("job_1",), ("job_2",)),
     r.Story("job_1", (r.Step(1, "2026-02-26T14:20:05.000Z", "JobEnqueued", "queued"),)),

@@ -95,7 +95,7 @@ def call_every_interrupted_job_unknown(patch):
         for event in right(state, command, now, limits).events:
             if isinstance(event, JobRequeued):
                 unknown = JobMarkedUnknownAfterCrash(event.job_id, event.session_key)
-                events += [unknown, job_ends.answer_delivery(state.jobs[event.job_id])]
+                events += [unknown, *job_ends.answer_delivery(state, state.jobs[event.job_id], unknown)]
             else:
                 events.append(event)
         return Decision(tuple(events))

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import click
@@ -102,7 +102,11 @@ def terminal_language(settings: Settings, environment: Mapping[str, str]) -> str
 
 
 async def join_running(settings: Settings, options: ChatOptions) -> int:
-    """Chat with the daemon that holds the state directory, or with one that is started for chats. Raises E_CONFIG if it
+    return await connect(settings, lambda client: run_chat(client, options))
+
+
+async def connect(settings: Settings, use: Callable[[Client], Awaitable[int]]) -> int:
+    """A client of the daemon that holds the state directory, or of one that is started for chats. Raises E_CONFIG if it
     serves no HTTP."""
     while True:
         address = await find_or_start(settings)
@@ -110,7 +114,7 @@ async def join_running(settings: Settings, options: ChatOptions) -> int:
             tell(f"note: {note}", err=True)
         async with _client(address.url, address.token, settings.state_dir) as client:
             if await _responds(client):
-                return await run_chat(client, options)
+                return await use(client)
         await asyncio.sleep(LOOK_SEC)  # it was just stopping
 
 

@@ -17,6 +17,7 @@ EXIT_LOCKED: Final = 75
 _COMMANDS: Final = {
     "up": ("fairlead.cli.up", "Start Fairlead with every channel that is turned on."),
     "chat": ("fairlead.cli.chat", "Talk to an agent in this terminal."),
+    "spawn": ("fairlead.cli.spawn", "Give a task to a session of its own."),
     "init": (
         "fairlead.cli.init",
         "Set up Discord: ask for the bot's token, look up the rest, write the settings file.",

@@ -57,8 +57,9 @@ def make_server(calls: ToolCalls) -> Server[Any]:
 
 def _describe(name: str, shown_as: str) -> types.Tool:
     words = " ".join((ARGUMENTS[name].__doc__ or "").split())
-    # No tool changes anything on this machine: what is sent, the agent could as well say in its answer.
-    harmless = types.ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=False)
+    # These only talk to the person: what they send, the agent could as well say in its answer.
+    is_talk = name in {"send_message", "send_file", "ask_user", "set_title"}
+    harmless = types.ToolAnnotations(read_only_hint=is_talk, destructive_hint=False, open_world_hint=False)
     return types.Tool(name=shown_as, description=words, input_schema=dict(tool_schema(name)), annotations=harmless)
 
 

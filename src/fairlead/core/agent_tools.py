@@ -69,15 +69,26 @@ class SetTitle(_Arguments, frozen=True):
     title: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TITLE)]
 
 
-ToolArguments: TypeAlias = SendMessage | SendFile | AskUser | SetTitle
+class SpawnTask(_Arguments, frozen=True):
+    """Start another agent in a session of its own, in this project, for a part of the work that can be done apart. This
+    returns at once, without a result: if you need it, END YOUR TURN when you have nothing else to do. The result comes
+    as a message of its own."""
+
+    task: Annotated[Text, msgspec.Meta(description="All that the other agent must know: it sees nothing of this talk.")]
+    agent: Annotated[str, msgspec.Meta(max_length=60, description="Which agent; yours if you name none.")] = ""
+
+
+ToolArguments: TypeAlias = SendMessage | SendFile | AskUser | SetTitle | SpawnTask
 ARGUMENTS: Final[dict[str, type[ToolArguments]]] = {
     "send_message": SendMessage,
     "send_file": SendFile,
     "ask_user": AskUser,
     "set_title": SetTitle,
+    "spawn_session": SpawnTask,
 }
 TOOL_NAMES: Final = tuple(ARGUMENTS)
 
-NEEDED_TOOL: Final = {"send_file": "Read"}
-"""The tool of a project's tier without which an agent does not have this one: who may not read files may not send them.
+NEEDED_TOOL: Final = {"send_file": "Read", "spawn_session": "Edit"}
+"""The tool of a project's tier without which an agent does not have this one: who may not read files may not send them,
+and who may change nothing starts nobody.
 A tool that is not listed only talks to the person, and no tier withholds it."""

@@ -15,9 +15,10 @@ from fairlead.core.requests import Request
 from fairlead.core.type_words import describe_type
 from fairlead.errors import Code, error
 
-ArgumentKind = Literal["text", "integer", "list", "json", "message", "path"]
-"""How an argument is typed: a list has commas, a message is a job's or a message's id, or a link to it where the
-channel has links. A path may begin at the current directory where a channel has one."""
+ArgumentKind = Literal["text", "words", "integer", "yes_no", "list", "json", "message", "path"]
+"""How an argument is typed: `words` are the rest of a line without quotation marks, a list has commas, a message is a
+job's or a message's id, or a link to it where the channel has links. A path may begin at the current directory where a
+channel has one."""
 
 ChoiceSource = Literal[
     "project",
@@ -42,6 +43,7 @@ PAGE_FIELDS: Final = ("limit", "after")
 _OWN_ID: Final = "asked_by"
 _GAP_LENGTH: Final = {"path": 200}
 _USUAL_GAP_LENGTH: Final = 60
+_YES_NO: Final = {"yes": True, "true": True, "no": False, "false": False}
 
 
 class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -224,6 +226,8 @@ def _value_of(spec: CommandSpec, argument: Argument, typed: str | int) -> object
 
 def _plain_value(argument: Argument, typed: str | int, *, as_text: bool) -> object:
     match argument.kind:
+        case "yes_no":
+            return _YES_NO.get(str(typed).lower(), typed)
         case "integer":
             # A number that stands for a name, such as a project's: where people type freely, the name does as well.
             return str(typed) if as_text else int(typed)
@@ -231,7 +235,7 @@ def _plain_value(argument: Argument, typed: str | int, *, as_text: bool) -> obje
             return [part.strip() for part in str(typed).split(",") if part.strip()]
         case "json":
             return msgspec.json.decode(str(typed))
-        case "text" | "message" | "path":
+        case "text" | "words" | "message" | "path":
             return typed
 
 

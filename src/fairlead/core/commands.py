@@ -71,15 +71,19 @@ _CONVERSATION: Final = (
         words="cancel",
         request=requests.Cancel,
         reply=replies.JobsCancelled,
-        arguments=(Argument(field="job_id", required=False, choices="live", ways=("line",)),),
+        arguments=(
+            Argument(field="job_id", required=False, choices="live", ways=("line",)),
+            Argument(field="children", kind="yes_no", required=False),
+        ),
         works_on_full_disk=True,
         routes=(
-            ApiRoute(method="POST", path="/v1/cancel"),
+            ApiRoute(method="POST", path="/v1/cancel", schema="Cancellation"),
             ApiRoute(
                 method="POST",
                 path="/v1/jobs/{job_id}/cancel",
                 user="optional",
                 operation="post_cancel_job",
+                schema="JobCancellation",
                 summary="Cancel one job.",
                 at_job=True,
             ),
@@ -106,6 +110,17 @@ _CONVERSATION: Final = (
             ),
         ),
         routes=(ApiRoute(method="GET", path="/v1/why", user="optional", schema="WhyQuery"),),
+    ),
+    CommandSpec(
+        words="spawn",
+        request=requests.Spawn,
+        reply=replies.Spawned,
+        arguments=(
+            Argument(field="task", kind="words"),
+            Argument(field="project", required=False, choices="project", gap="project"),
+            Argument(field="agent", required=False, choices="any_tool", gap="tool"),
+        ),
+        routes=(ApiRoute(method="POST", path="/v1/spawn", schema="SpawnTask"),),
     ),
 )
 

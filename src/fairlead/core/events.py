@@ -15,10 +15,12 @@ from fairlead.core.ids import BindingId, BlobName, EntryId, JobId, MessageId, Qu
 from fairlead.core.inbound import Attachment, Cause
 from fairlead.core.questions import QuestionFields
 from fairlead.core.rules import RuleOffer
+from fairlead.core.spawns import SpawnOrder, SpawnReturn
 
-OutboxKind = Literal["answer", "question", "opening", "reminder", "sent"]
+OutboxKind = Literal["answer", "question", "opening", "reminder", "link", "sent"]
 TitledBy = Literal["prompt", "agent", "person"]
-Route = Literal["bound", "asked", "fallback", "nowhere"]
+Route = Literal["bound", "asked", "fallback", "nowhere", "asker"]
+"""`asker`: into the session that asked for it, not to a conversation."""
 
 
 class _Fact(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -118,7 +120,16 @@ class SessionCreated(_Fact, frozen=True, kw_only=True):
     conversation: ConversationRef
     person: str
     parent_session_key: SessionKeyText = SessionKeyText("")
-    """The session that started this one: requirement D4 asks for it."""
+    """The session that started this one; `SessionSpawned` says more."""
+
+
+class SessionSpawned(_Fact, frozen=True, kw_only=True):
+    """This session was started for a task. In the same batch as its SessionCreated."""
+
+    session_key: SessionKeyText
+    asked_by: str
+    order: SpawnOrder
+    returns: SpawnReturn
 
 
 class SessionDiscarded(_Fact, frozen=True):
@@ -453,14 +464,17 @@ class ThreadOpening(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, k
     runtime: str = msgspec.field(name="tool")
     agent_id: str
     space_id: str
+    spawn: SpawnOrder | None = None
+    """The task that the session is started for; None where a person will say what to do."""
 
 
 class DeliveryOwed(_Fact, frozen=True, kw_only=True):
-    """A person is owed words: an answer, a question, a thread, a reminder of a question with a `link` to it, or what an
-    agent sent by itself, with its `text` and `files`. Always in the same batch as the fact they are about.
+    """A person is owed words: an answer, a question, a thread, a reminder of a question with a `link` to it, a `link`
+    to the thread of a spawned session, or, with an `error_code`, why there is none; or what an agent sent by itself,
+    with its `text` and `files`. Always in the same batch as the fact they are about.
 
-    `fail_closed` forbids the router to fall back to the requester: requirement D2 asks for it, and sessions that start
-    other sessions (D4) will set it."""
+    `fail_closed` forbids the router to fall back to the requester: the answers of sessions that were spawned with a
+    thread have it. With an `asker` the words are owed to that session: its agent, not a person, asked for them."""
 
     entry_id: EntryId = msgspec.field(name="debt_id")
     kind: OutboxKind
@@ -473,6 +487,8 @@ class DeliveryOwed(_Fact, frozen=True, kw_only=True):
     link: str = ""
     text: str = ""
     files: tuple[FileRef, ...] = ()
+    error_code: str = ""
+    asker: SessionKeyText = SessionKeyText("")
 
 
 class Piece(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -543,6 +559,7 @@ JournalEvent: TypeAlias = (
     | AgentConfigured
     | AgentRemoved
     | SessionCreated
+    | SessionSpawned
     | SessionDiscarded
     | SessionTitled
     | ToolChanged

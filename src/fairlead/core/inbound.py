@@ -8,8 +8,9 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.ids import BlobName, MessageId
 from fairlead.core.keys import SessionKey
 
-Cause = Literal["message", "retry", "agent", "answer", "child", "reaction", "schedule"]
-"""Why there is a job. Nothing makes a "child" or a "schedule" yet: requirements D4 and E10 ask for them."""
+Cause = Literal["message", "retry", "agent", "answer", "spawn", "child", "reaction", "schedule"]
+"""Why there is a job. A "spawn" is the task of a session that was started for it, a "child" the completion of such a
+task, which goes to the session that asked. Nothing makes a "schedule" yet: requirement E10 asks for it."""
 
 
 class Attachment(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

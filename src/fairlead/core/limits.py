@@ -19,3 +19,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     max_attachments: int = 10
     question_timeout_sec: float = 600
     delivery_patience_days: int = 7
+    spawn_threads: bool = False
+    spawn_fail_closed: bool = True
+    spawn_binding_ttl_sec: float = 0
+    """0: the thread of a spawned session is bound for good."""
+    spawn_max_depth: int = 3
+    spawn_max_children: int = 8
+    spawn_max_in_a_row: int = 50
+    """By agents, in one tree of sessions, since a person last spoke there."""

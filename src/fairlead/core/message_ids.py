@@ -7,6 +7,8 @@ where nobody wrote one, so that each of those, too, is taken once.
     reaction-ID     a person sent message ID to the agent by a reaction
     chosen-ID       a person chose the project for message ID, which had been refused without one
     command-ID      a person sent a slash command of the agent's own; ID is that of the request
+    spawn-ID        somebody asked for a session of its own for a task; ID is that of the request
+    child-JOB       JOB, the task of a spawned session, has ended, and the session that asked hears of it
     +KEY            an idempotency key that looks like a number, or like one of the ids above; `~` in it is `%7E`
     ID~N            the Nth use of an idempotency key whose earlier uses were refused
 """
@@ -23,7 +25,9 @@ _AGENT_TURN: Final = "agent-"
 _REACTION: Final = "reaction-"
 _CHOICE: Final = "chosen-"
 _COMMAND: Final = "command-"
-_OURS: Final = (_RETRY, _RESPONSE, _AGENT_TURN, _REACTION, _CHOICE, _COMMAND)
+_SPAWN: Final = "spawn-"
+_CHILD: Final = "child-"
+_OURS: Final = (_RETRY, _RESPONSE, _AGENT_TURN, _REACTION, _CHOICE, _COMMAND, _SPAWN, _CHILD)
 
 
 class OfRetry(msgspec.Struct, frozen=True):
@@ -54,13 +58,25 @@ class OfCommand(msgspec.Struct, frozen=True):
     asked_by: str
 
 
+class OfSpawn(msgspec.Struct, frozen=True):
+    asked_by: str
+
+
+class OfChild(msgspec.Struct, frozen=True):
+    """`job_id` is that of the task which has ended."""
+
+    job_id: JobId
+
+
 class Plain(msgspec.Struct, frozen=True):
     """A message that somebody wrote, by its channel's own id."""
 
     message_id: MessageId
 
 
-MessageIdParts: TypeAlias = OfRetry | OfResponse | OfAgentTurn | OfReaction | OfChoice | OfCommand | Plain
+MessageIdParts: TypeAlias = (
+    OfRetry | OfResponse | OfAgentTurn | OfReaction | OfChoice | OfCommand | OfSpawn | OfChild | Plain
+)
 
 
 def retry_id(job_id: JobId) -> MessageId:
@@ -85,6 +101,14 @@ def choice_id(message_id: MessageId) -> MessageId:
 
 def command_id(asked_by: str) -> MessageId:
     return MessageId(f"{_COMMAND}{asked_by}")
+
+
+def spawn_id(asked_by: str) -> MessageId:
+    return MessageId(f"{_SPAWN}{asked_by}")
+
+
+def child_id(job_id: JobId) -> MessageId:
+    return MessageId(f"{_CHILD}{job_id}")
 
 
 def idempotency_id(key: str) -> MessageId:
@@ -112,6 +136,10 @@ def parse_message_id(message_id: MessageId) -> MessageIdParts:
         return OfChoice(MessageId(message_id.removeprefix(_CHOICE)))
     if message_id.startswith(_COMMAND):
         return OfCommand(message_id.removeprefix(_COMMAND))
+    if message_id.startswith(_SPAWN):
+        return OfSpawn(message_id.removeprefix(_SPAWN))
+    if message_id.startswith(_CHILD):
+        return OfChild(JobId(message_id.removeprefix(_CHILD)))
     return Plain(message_id)
 
 

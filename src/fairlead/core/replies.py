@@ -7,6 +7,7 @@ import msgspec
 from fairlead.core.agents import ConfiguredAgent
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.rules import RuleOffer
+from fairlead.core.spawns import SpawnReturn
 from fairlead.core.state import JobState, SessionState
 
 
@@ -111,6 +112,9 @@ class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     state: SessionState
     last_activity_at: str
     conversation: ConversationRef
+    parent_session_id: str = ""
+    depth: int = 0
+    """How many sessions are above this one: 0 for one that nobody spawned."""
 
 
 class SessionCatalogue(Reply, frozen=True):
@@ -129,6 +133,18 @@ class SessionStarted(Reply, frozen=True):
     session_id: str
     project: str
     tool: str
+
+
+class Spawned(Reply, frozen=True, kw_only=True):
+    """A session was started for a task. `returns` says where its completion goes; `session_id` is empty while its
+    thread is being made."""
+
+    returns: SpawnReturn
+    session_key: str = ""
+    session_id: str = ""
+    project: str = ""
+    tool: str = ""
+    job_id: str = ""
 
 
 class ToolSet(Reply, frozen=True):

@@ -106,9 +106,11 @@ class Reset(Request, frozen=True):
 
 
 class Cancel(Request, frozen=True):
-    """One job, or everything of the session: what runs and what waits behind it."""
+    """One job, or everything of the session: what runs and what waits behind it. With `children`, also what the
+    sessions below it do."""
 
     job_id: str = ""
+    children: Annotated[bool, msgspec.Meta(description="Also the jobs of sessions that this one spawned.")] = False
 
 
 class Why(Request, frozen=True):
@@ -125,6 +127,15 @@ class Start(Request, frozen=True):
     project: str = ""
     tool: str = ""
     agent_first: bool = False
+
+
+class Spawn(Request, frozen=True, kw_only=True):
+    """A session of its own for a task. `asked_by` is the request's own id, the same however often it is tried."""
+
+    asked_by: str
+    task: Annotated[str, msgspec.Meta(min_length=1, description="What the new session shall do.")]
+    project: str = ""
+    agent: str = ""
 
 
 class AgentStatus(Request, frozen=True):

@@ -78,6 +78,8 @@ def _forget_old_undelivered(state: State, oldest: int) -> None:
 
 def remove_entry(state: State, entry: OutboxEntry) -> None:
     del state.outbox[entry.entry_id]
+    if entry.asker:
+        state.returning.pop(entry.entry_id, None)
     if entry.kind == "answer":
         job = state.jobs.get(entry.job_id)
         if job is not None:

@@ -16,8 +16,9 @@ class Destination(msgspec.Struct, frozen=True):
 
 
 def requester_destination(requester: ConversationRef) -> Destination:
-    """A thread is started where it was asked for: its session has no binding yet."""
-    return Destination(None, "asked", "replies to /start go to where it was typed", requester)
+    """A thread is started where it was asked for: its session has no binding yet. A link goes to where the session was
+    asked for, a reminder to the person that it reminds."""
+    return Destination(None, "asked", "it goes to where it was asked for", requester)
 
 
 def resolve_destination(

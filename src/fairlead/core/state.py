@@ -31,6 +31,7 @@ from fairlead.core.keys import SessionKey, parse_session_key
 from fairlead.core.message_outcomes import Enqueued, MessageOutcome, decode_outcome
 from fairlead.core.questions import QuestionFields
 from fairlead.core.rules import StandingRule
+from fairlead.core.spawns import SpawnedSession
 
 SessionState = Literal["idle", "running", "queued", "waiting", "failed", "unknown_after_crash"]
 
@@ -210,6 +211,8 @@ class OutboxEntry(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     link: str = ""
     text: str = ""
     files: tuple[FileRef, ...] = ()
+    error_code: str = ""
+    asker: SessionKeyText = NO_SESSION
 
     @property
     def next_index(self) -> int:
@@ -218,7 +221,7 @@ class OutboxEntry(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
 
     @property
     def awaits_fetching(self) -> bool:
-        return self.plan is not None and not self.plan.pieces
+        return self.plan is not None and not self.plan.pieces and not self.asker
 
 
 class Person(msgspec.Struct, omit_defaults=True, gc=False):
@@ -287,6 +290,12 @@ class State:
     outcomes_by_day: dict[str, StoredOutcomes] = field(default_factory=dict)
     dedupe_floors: dict[ConversationAddress, int] = field(default_factory=dict)
     last_posts: dict[ConversationAddress, MessageId] = field(default_factory=dict)
+    spawns: dict[SessionKeyText, SpawnedSession] = field(default_factory=dict)
+    spawn_requests: dict[str, SessionKeyText] = field(default_factory=dict)
+    spawns_in_a_row: dict[SessionKeyText, int] = field(default_factory=dict)
+    """By the topmost session of a tree: what agents spawned in it since a person last spoke there."""
+    returning: dict[EntryId, int] = field(default_factory=dict)
+    """The outbox entries that are owed to a session."""
     undelivered: dict[ConversationAddress, dict[JobId, int]] = field(default_factory=dict)
     """By destination, the jobs whose answers were given up there, and on which lived day: the next delivery says so."""
 
@@ -328,6 +337,14 @@ class State:
         """A session by its key or by the id shown to people."""
         found = self.sessions.get(SessionKeyText(name))
         return found or next((s for s in self.sessions.values() if s.session_id == name), None)
+
+    def topmost(self, session_key: SessionKeyText) -> SessionKeyText:
+        """The session at the head of the tree of spawned sessions that this one belongs to."""
+        spawned = self.spawns.get(session_key)
+        while spawned is not None and spawned.parent_session_key:
+            session_key = spawned.parent_session_key
+            spawned = self.spawns.get(session_key)
+        return session_key
 
     def project_named(self, name: str) -> Project | None:
         """A project by name or by number; one that was removed is not found."""
@@ -383,6 +400,10 @@ def reminder_entry_id(question_id: QuestionId) -> EntryId:
 def sent_entry_id(number: int) -> EntryId:
     """`number` counts the calls that agents have made."""
     return EntryId(f"debt_call_{number}")
+
+
+def link_entry_id(asked_by: str) -> EntryId:
+    return EntryId(f"debt_link_{asked_by}")
 
 
 def thread_start_entry_id(asked_by: str) -> EntryId:

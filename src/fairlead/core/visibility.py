@@ -9,9 +9,13 @@ from fairlead.core.state import State
 
 
 def may_see(state: State, session_key: SessionKeyText, caller: Caller) -> bool:
-    """Channels and threads are shared by all allowed people; a user's own session is not."""
+    """Channels and threads are shared by all allowed people; a user's own session is not, and neither is one that was
+    spawned from it without a thread."""
     if caller.pre_authorised or caller.person == state.owner_id:
         return True
+    spawned = state.spawns.get(session_key)
+    if spawned is not None and spawned.returns != "thread" and spawned.parent_session_key:
+        return may_see(state, spawned.parent_session_key, caller)
     key = parse_session_key(session_key)
     return key is None or key.kind != "user" or key.target_id == caller.person
 

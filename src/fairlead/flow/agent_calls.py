@@ -8,9 +8,10 @@
 """
 
 import asyncio
+import hashlib
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -22,11 +23,19 @@ from fairlead.core.agent_tools import (
     SendFile,
     SendMessage,
     SetTitle,
+    SpawnTask,
     ToolArguments,
     ToolHolder,
 )
-from fairlead.core.decide import Command
-from fairlead.core.decide.agent_calls import AgentCall, AskForAgent, SendForAgent, TitleForAgent
+from fairlead.core.decide import Command, Decision
+from fairlead.core.decide.agent_calls import (
+    AgentCall,
+    AskForAgent,
+    NoteAgentCall,
+    SendForAgent,
+    TitleForAgent,
+    find_caller,
+)
 from fairlead.core.engine import AskedItem, Option
 from fairlead.core.events import FileRef
 from fairlead.core.ids import JobId
@@ -34,6 +43,7 @@ from fairlead.core.inbound import clean_text
 from fairlead.core.state import Project, Session
 from fairlead.errors import FairleadError
 from fairlead.flow.ledger import Ledger
+from fairlead.flow.spawns.spawning import AgentAsks, Spawning
 from fairlead.flow.turns.approvals import Tiers
 from fairlead.kit.file_names import clean_name, media_type_of_name
 from fairlead.observe import log
@@ -47,12 +57,22 @@ ASKED: Final = (
     "The question was asked. END YOUR TURN NOW: do not wait, do not ask again, and do not guess the answer. The answer "
     "comes as your next message."
 )
+SPAWNED: Final = (
+    "The session was started. Do not wait for it: go on with your own work, or end your turn. Its result comes as a "
+    "message of its own."
+)
+SPAWNED_APART: Final = "The session was started in a thread of its own. Its result stays there: do not wait for it."
 _DONE: Final[dict[type[ToolArguments], str]] = {
     SendMessage: "Sent.",
     SendFile: "Sent.",
     AskUser: ASKED,
     SetTitle: "Noted.",
+    SpawnTask: SPAWNED,
 }
+
+
+_Recorded: TypeAlias = SendMessage | SendFile | AskUser | SetTitle
+"""What one decision carries out."""
 
 
 class AgentToolSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,9 +87,17 @@ class AgentCalls:
     """`ports.ToolHandler`."""
 
     def __init__(
-        self, ledger: Ledger, *, blobs: Blobs, files: ProjectFiles, tiers: Tiers, settings: AgentToolSettings
+        self,
+        ledger: Ledger,
+        *,
+        blobs: Blobs,
+        files: ProjectFiles,
+        tiers: Tiers,
+        settings: AgentToolSettings,
+        spawning: Spawning,
     ) -> None:
         self._ledger = ledger
+        self._spawning = spawning
         self._blobs = blobs
         self._files = files
         self._tiers = tiers
@@ -106,10 +134,31 @@ class AgentCalls:
         call = AgentCall(
             call_id=call_id[:MAX_CALL_ID], session_key=holder.session_key, generation=holder.generation, tool=tool
         )
+        if isinstance(given, SpawnTask):
+            return await self._spawn(call, given)
         await self._ledger.record_durably(await self._command(holder, call, given))
         return ToolReply(_DONE[type(given)])
 
-    async def _command(self, holder: ToolHolder, call: AgentCall, given: ToolArguments) -> Command:
+    async def _spawn(self, call: AgentCall, given: SpawnTask) -> ToolReply:
+        """In the caller's own project: in another one the child might have a wider tier. The request's id comes from
+        the call, so a call that is repeated, also after a crash between the two facts, starts one session."""
+        caller = find_caller(self._ledger.state, call)
+        if isinstance(caller, Decision):
+            if caller.refusal is not None:
+                raise caller.refusal
+            return ToolReply(SPAWNED)
+        asked_by = hashlib.blake2b(f"{call.session_key} {call.call_id}".encode(), digest_size=12).hexdigest()
+        spawned = await self._spawning.spawn_session(
+            AgentAsks(call.session_key, caller.job_id),
+            task=clean_text(given.task),
+            asked_by=f"call-{asked_by}",
+            project=caller.project,
+            agent=given.agent,
+        )
+        await self._ledger.record_durably(NoteAgentCall(call=call, about=given.task))
+        return ToolReply(SPAWNED if spawned.returns == "session" else SPAWNED_APART)
+
+    async def _command(self, holder: ToolHolder, call: AgentCall, given: _Recorded) -> Command:
         match given:
             case SendMessage():
                 return SendForAgent(call=call, text=clean_text(given.text))

@@ -23,6 +23,8 @@ from fairlead.flow.queries.job_history import JobHistory
 from fairlead.flow.queries.latencies import Latencies
 from fairlead.flow.queries.live_events import LiveEvents
 from fairlead.flow.queries.view import FlowView
+from fairlead.flow.spawns.child_returns import ChildReturns
+from fairlead.flow.spawns.spawning import Spawning
 from fairlead.flow.turns.agent_turns import AgentTurns
 from fairlead.flow.turns.approvals import Approvals
 from fairlead.flow.turns.queued_recheck import QueuedRecheck
@@ -104,6 +106,8 @@ class Flow:
             language_of=self.view.language_of,
         )
         intake = MessageIntake(self.ledger, adapters.blobs)
+        self.spawning = Spawning(self.ledger, adapters.journal, adapters.channels)
+        self._child_returns = ChildReturns(self.ledger, intake, adapters.blobs, adapters.redact)
         parts = CommandParts(
             ledger=self.ledger,
             intake=intake,
@@ -114,6 +118,7 @@ class Flow:
             directories=adapters.directories,
             runtimes=adapters.runtimes,
             agent_runtimes=self.agent_runtimes,
+            spawning=self.spawning,
             workspaces=adapters.turn_settings.workspaces,
             default_agent=adapters.default_agent,
         )
@@ -125,6 +130,7 @@ class Flow:
             files=adapters.project_files,
             tiers=adapters.turn_settings.tiers,
             settings=adapters.agent_tools,
+            spawning=self.spawning,
         )
 
     async def run(self) -> None:
@@ -133,6 +139,7 @@ class Flow:
             owner.start(self.ledger.run_announcements(), name="announcements")
             owner.start(self.scheduler.run(), name="scheduler")
             owner.start(self.outbox.run(), name="outbox")
+            owner.start(self._child_returns.run(), name="child returns")
             owner.start(self.agent_runtimes.run(self._listen), name="agents")
 
     def _listen(self, runtime: Runtime) -> Coroutine[Any, Any, None]:

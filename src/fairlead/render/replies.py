@@ -246,7 +246,20 @@ def _sessions(catalogue: r.SessionCatalogue, lang: str, when: When) -> RenderedR
 
 def _session_row(session: r.SessionRow, when: When) -> str:
     where = f"{session.conversation.channel}:{session.conversation.conversation_id}"
-    return f"{session.session_id}  {session.project}  {session.state}  {when(session.last_activity_at)}  {where}"
+    name = f"{tree_mark(session)}{session.session_id}"
+    return f"{name}  {session.project}  {session.state}  {when(session.last_activity_at)}  {where}"
+
+
+def tree_mark(session: r.SessionRow) -> str:
+    """Before a session that was spawned, so that it stands under the one above it."""
+    return "  " * (session.depth - 1) + "↳ " if session.depth else ""
+
+
+def _spawn(done: r.Spawned, lang: str, _quote: Quote) -> RenderedReply:
+    key = {"thread": "reply.spawn.thread", "person": "reply.spawn.person", "session": "reply.spawn.session"}
+    sentence = say(lang, key[done.returns], session=done.session_id, job=short_name(done.job_id))
+    rows = (f"project: {done.project}", f"tool: {done.tool}") if done.project else ()
+    return RenderedReply(sentences=(sentence,), rows=rows)
 
 
 def _session(found: r.SessionFound, _lang: str, when: When) -> RenderedReply:
@@ -362,6 +375,7 @@ _RENDERERS: Final[dict[type[msgspec.Struct], Callable[[Any, str, Quote], Rendere
     r.RuleCatalogue: _rules,
     r.RuleWasRemoved: _rule_removed,
     r.SessionStarted: _session_start,
+    r.Spawned: _spawn,
     r.ToolSet: _tool_change,
     r.ProjectSelected: _project_switch,
     r.JobQueued: _retry,

@@ -11,6 +11,7 @@ _OWED: Final = {
     "question": "a question",
     "opening": "a thread",
     "reminder": "a reminder",
+    "link": "a link",
     "sent": "what the agent sent",
 }
 
@@ -71,6 +72,9 @@ def describe_event(event: e.JournalEvent) -> str:
             return f"{event.person} chose {_short('; '.join(event.chosen.values()))}"
         case e.QuestionClosed():
             return f"the question closed: {event.reason.replace('_', ' ')}"
+        case e.SessionSpawned():
+            by = "the agent of" if event.order.by_agent else "a person in"
+            return f"{event.session_key} was spawned by {by} {event.order.parent_session_key or 'no session'}"
         case e.SessionTitled():
             return f"the session is called {_short(event.title)!r} (by {event.by})"
         case e.DeliveryOwed():
@@ -78,6 +82,8 @@ def describe_event(event: e.JournalEvent) -> str:
         case e.DeliveryPlanned():
             where = event.destination.address if event.destination is not None else "nowhere"
             count = f"{len(event.pieces)} message(s)" if event.pieces else "to be fetched"
+            if event.route == "asker":
+                return f"goes back to the session that asked ({event.reason})"
             return f"will be sent to {where} ({event.route}: {event.reason}), {count}"
         case e.PieceDelivered():
             return f"message {event.index + 1} was delivered as {event.message_id}"

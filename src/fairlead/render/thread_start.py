@@ -10,9 +10,10 @@ _TITLE: Final = 80
 _MARKS: Final = re.compile(r"<[@#][!&]?\d+>|[`*_~|]+|^#+\s*")
 
 
-def opening_text(project: Project, tool: str) -> str:
-    """Without the project's path: everybody in the channel reads this."""
-    return f"**{project.name}** · {tool}"
+def opening_text(project: Project, tool: str, task: str = "") -> str:
+    """Without the project's path: everybody in the channel reads this. A session that was spawned names its task."""
+    title = title_of_prompt(task)
+    return f"**{project.name}** · {tool}" + (f" · ↳ {title}" if title else "")
 
 
 def thread_name(project: str, since: str) -> str:

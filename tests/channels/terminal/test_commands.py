@@ -141,7 +141,7 @@ def test_what_has_no_choices_is_left_to_the_person(typed: str):
 
 def test_help_shows_how_each_command_is_used_in_the_readers_language():
     shown = dict(line.split("  ", 1) for line in LINE.help_lines())
-    assert shown["/cancel [JOB]"].strip() == "Cancel running and queued jobs here"
+    assert shown["/cancel [JOB] [children:yes]"].strip() == "Cancel running and queued jobs here"
     assert "/project create NAME PATH TOOLS DEFAULT_TOOL [ARGS_JSON]" in shown
     assert any(line.endswith("セッションの使用量情報を表示する") for line in CommandLine(lang="ja").help_lines())
 

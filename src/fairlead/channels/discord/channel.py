@@ -158,6 +158,7 @@ def _capabilities(settings: Settings, identities: Identities) -> ChannelCapabili
         edits=True,
         files=True,
         threads=True,
+        thread_link=lambda thread_id: f"<#{thread_id}>",
         push=True,
         tables=False,
         buttons=True,

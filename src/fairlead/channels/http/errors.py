@@ -29,6 +29,7 @@ _STATUS_OF_CODE: Final[dict[Code, int]] = {
     Code.E_MESSAGE_TOO_LARGE: 413,
     Code.E_IDEMPOTENCY_MISMATCH: 422,
     Code.E_QUEUE_FULL: 429,
+    Code.E_SPAWN_LIMIT: 429,
     Code.E_SHUTDOWN: 503,
     Code.E_DISK_FULL: 507,
     Code.E_CLI_TIMEOUT: 504,

@@ -2,7 +2,9 @@
 screen."""
 
 import difflib
+import re
 import shlex
+from itertools import dropwhile
 from posixpath import join, normpath
 from typing import Final, Literal, TypeAlias
 
@@ -30,6 +32,8 @@ _BARE_WORDS: Final = {"exit": "/exit", "quit": "/quit", "?": "/help"}
 
 
 _WIDE: Final = 80
+_NAMED: Final = re.compile(r"(\w+):(\S+)")
+"""An argument with its name before it, as `project:api`."""
 
 
 class HalfTyped(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +67,9 @@ class CommandLine:
 
     def parse(self, line: str) -> Parsed:
         """Raises E_INVALID_ARGS that says how it is used, or what was probably meant."""
+        spoken = self._with_words(line)
+        if spoken is not None:
+            return spoken
         try:
             words = shlex.split(line)
         except ValueError as fault:
@@ -70,15 +77,51 @@ class CommandLine:
         name = next((n for n in (" ".join(words[:2]), " ".join(words[:1])) if n in self.names), None)
         if name is None or (name in self._groups and len(words) > 1):
             raise self._unknown_command(words)
-        given = words[len(name.split()) :]
-        arguments = self._arguments(name)
+        named, given = self._split_named(name, words[len(name.split()) :])
+        arguments = tuple(a for a in self._arguments(name) if a.field not in named)
         if not sum(a.required for a in arguments) <= len(given) <= len(arguments):
             usage = self._say("usage", usage=self.usage(name))
             raise error(Code.E_INVALID_ARGS, usage, next_step=self._say("see_help"))
         if name in _LOCAL:
             return _LOCAL[name]
         typed = {a.field: self._whole(a, word) for a, word in zip(arguments, given, strict=False)}
-        return request_from(self._specs[name], typed)
+        return request_from(self._specs[name], typed | named)
+
+    def _with_words(self, line: str) -> Request | None:
+        """A command whose argument is the rest of the line, as it was typed; None for any other. Arguments with their
+        names before them may stand at either end."""
+        name, _, rest = line.strip().partition(" ")
+        spec = self._specs.get(name)
+        wordy = next((a for a in spec.arguments if a.kind == "words"), None) if spec is not None else None
+        if spec is None or wordy is None:
+            return None
+        words = rest.split()
+        head = len(words) - len(self._without_named(name, words))
+        tail = len(words) - len(self._without_named(name, words[::-1]))
+        named, _ = self._split_named(name, [*words[:head], *words[max(head, len(words) - tail) :]])
+        text = rest.strip()
+        for _ in range(head):
+            text = text.partition(" ")[2].lstrip()
+        for _ in range(min(tail, len(words) - head)):
+            text = text.rpartition(" ")[0].rstrip()
+        if not text:
+            usage = self._say("usage", usage=self.usage(name))
+            raise error(Code.E_INVALID_ARGS, usage, next_step=self._say("see_help"))
+        return request_from(spec, {wordy.field: text} | named)
+
+    def _without_named(self, name: str, words: list[str]) -> list[str]:
+        return list(dropwhile(lambda word: self._named_field(name, word) is not None, words))
+
+    def _split_named(self, name: str, words: list[str]) -> tuple[dict[str, str], list[str]]:
+        """The arguments that have their names before them, by field, and the other words."""
+        fields = {word: self._named_field(name, word) for word in words}
+        named = {field: word.partition(":")[2] for word, field in fields.items() if field is not None}
+        return named, [word for word in words if fields[word] is None]
+
+    def _named_field(self, name: str, word: str) -> str | None:
+        found = _NAMED.fullmatch(word)
+        optional = (a for a in self._arguments(name) if not a.required)
+        return next((a.field for a in optional if found and found[1] in {a.field, a.option_name}), None)
 
     def _whole(self, argument: Argument, word: str) -> str:
         """A path begins where the person stands: the daemon stands elsewhere."""
@@ -104,7 +147,9 @@ class CommandLine:
     # --- showing what there is
 
     def usage(self, name: str) -> str:
-        return " ".join((name, *(argument.usage for argument in self._arguments(name))))
+        arguments = self._arguments(name)
+        has_words = any(a.kind == "words" for a in arguments)
+        return " ".join((name, *(_usage_of(argument, has_words=has_words) for argument in arguments)))
 
     def help_lines(self, columns: int = _WIDE) -> list[str]:
         """In two columns; on a narrow screen, as on a phone, each description stands below its command."""
@@ -131,6 +176,12 @@ class CommandLine:
         if name is None:
             return self._command_of_the_agent(typed)
         *before, word = typed[len(name) + 1 :].split(" ")
+        field = self._named_field(name, f"{word}x")
+        if field is not None:
+            argument = next(a for a in self._arguments(name) if a.field == field)
+            return HalfTyped(command=self._specs[name].words, argument=argument, word=word.partition(":")[2])
+        if any(a.kind == "words" for a in self._arguments(name)):
+            return None
         rest = self._arguments(name)[len([w for w in before if w]) :]
         if not rest or not rest[0].choices:
             return None
@@ -142,6 +193,12 @@ class CommandLine:
         if spec is None or not typed.startswith("/") or typed.startswith("//") or len(typed.split()) != 1:
             return None
         return HalfTyped(command=spec.words, argument=spec.arguments_for("line")[0], word=typed[1:])
+
+
+def _usage_of(argument: Argument, *, has_words: bool) -> str:
+    if argument.required or not (has_words or argument.kind == "yes_no"):
+        return argument.usage
+    return f"[{argument.field}:{'yes' if argument.kind == 'yes_no' else 'NAME'}]"
 
 
 def spell_out(line: str) -> str:

@@ -14,6 +14,7 @@ from fairlead.core.decide import (
     rules,
     scheduling,
     sessions,
+    spawns,
     thread_start,
 )
 from fairlead.core.decide.decision import NOTHING, Decision
@@ -27,6 +28,8 @@ Command: TypeAlias = (
     | sessions.SeePerson
     | sessions.StartSession
     | thread_start.StartThread
+    | spawns.SpawnSession
+    | spawns.FinishReturn
     | sessions.ChangeRuntime
     | sessions.ChooseModel
     | sessions.TitleSession
@@ -68,6 +71,7 @@ Command: TypeAlias = (
     | agent_calls.SendForAgent
     | agent_calls.AskForAgent
     | agent_calls.TitleForAgent
+    | agent_calls.NoteAgentCall
     | rules.UseRule
     | rules.RemoveRule
     | delivery.PlanDelivery
@@ -83,6 +87,8 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     sessions.SeePerson: sessions.see_person,
     sessions.StartSession: sessions.start_session,
     thread_start.StartThread: thread_start.start_thread,
+    spawns.SpawnSession: spawns.spawn_session,
+    spawns.FinishReturn: spawns.finish_return,
     sessions.ChangeRuntime: sessions.change_runtime,
     sessions.ChooseModel: sessions.choose_model,
     sessions.TitleSession: sessions.title_session,
@@ -124,6 +130,7 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     agent_calls.SendForAgent: agent_calls.send_for_agent,
     agent_calls.AskForAgent: agent_calls.ask_for_agent,
     agent_calls.TitleForAgent: agent_calls.title_for_agent,
+    agent_calls.NoteAgentCall: agent_calls.note_agent_call,
     rules.UseRule: rules.use_rule,
     rules.RemoveRule: rules.remove_rule,
     delivery.PlanDelivery: delivery.plan_delivery,

@@ -50,6 +50,20 @@ class TitleForAgent(msgspec.Struct, frozen=True, kw_only=True):
     title: str
 
 
+class NoteAgentCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that was carried out by another decision, which knows it by its id."""
+
+    call: AgentCall
+    about: str
+
+
+def note_agent_call(state: State, command: NoteAgentCall, _now: str, _limits: Limits) -> Decision:
+    caller = find_caller(state, command.call)
+    if isinstance(caller, Decision):
+        return caller
+    return Decision((make_call_fact(command.call, caller, command.about),), job_id=caller.job_id)
+
+
 def send_for_agent(state: State, command: SendForAgent, _now: str, _limits: Limits) -> Decision:
     caller = find_caller(state, command.call)
     if isinstance(caller, Decision):

@@ -5,7 +5,7 @@ import msgspec
 from fairlead.core import timestamps
 from fairlead.core.decide.decision import NOTHING, Decision
 from fairlead.core.decide.sessions import touch_events
-from fairlead.core.decide.thread_start import discard_events, session_events
+from fairlead.core.decide.thread_start import discard_events, session_events, task_events
 from fairlead.core.events import (
     DeliveryAbandoned,
     DeliveryAcknowledged,
@@ -93,6 +93,8 @@ def mark_piece_sent(state: State, command: MarkPieceSent, now: str, _limits: Lim
         return NOTHING
     paid = PieceDelivered(command.entry_id, command.index, command.message_id)
     started = session_events(state, entry, command.message_id, now) if command.index == 0 else ()
+    if entry.plan is not None and command.index == len(entry.plan.pieces) - 1 and "0" in entry.paid:
+        started = task_events(state, entry, entry.paid["0"], now)
     to = entry.plan.destination if entry.plan is not None else None
     binding_id = state.bound.get(to.address, BindingId("")) if to is not None else BindingId("")
     return Decision((paid, *started, *touch_events(state, binding_id, now, active_at=now)))
@@ -135,4 +137,4 @@ def abandon_delivery(state: State, command: AbandonDelivery, _now: str, _limits:
 
 
 def _give_up(state: State, entry: OutboxEntry, code: Code, reason: str) -> Decision:
-    return Decision((*discard_events(state, entry), DeliveryAbandoned(entry.entry_id, code, reason)))
+    return Decision((*discard_events(state, entry, code), DeliveryAbandoned(entry.entry_id, code, reason)))

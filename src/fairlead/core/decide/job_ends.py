@@ -3,10 +3,12 @@
 from typing import Final, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from fairlead.core.decide.decision import NOTHING, Decision, refuse
 from fairlead.core.events import (
     DeliveryOwed,
+    DeliveryPlanned,
     FileRef,
     JobCancelled,
     JobCompleted,
@@ -20,8 +22,11 @@ from fairlead.core.events import (
     Spent,
 )
 from fairlead.core.ids import BlobName, JobId
+from fairlead.core.inbound import Cause
 from fairlead.core.job_states import JobState, states_before
 from fairlead.core.limits import Limits
+from fairlead.core.spawn_tree import awaits_completion, still_waits
+from fairlead.core.spawns import SpawnedSession
 from fairlead.core.state import Job, State, answer_entry_id
 from fairlead.errors import Code
 
@@ -49,6 +54,10 @@ class Cancelled(msgspec.Struct, frozen=True):
 
 
 Outcome: TypeAlias = Completed | Failure | Cancelled
+
+_OF_THE_TASK: Final[frozenset[Cause]] = frozenset({"spawn", "retry", "answer", "child"})
+"""Jobs of a spawned session that bring its task to an end: the task itself, another attempt, the answer to a question
+that outlived its job, and the completion of a task that it gave to a session of its own."""
 
 _WITHDRAWABLE: Final = states_before(JobWithdrawn)
 _TRYABLE_AGAIN: Final = states_before(JobTriedAgain)
@@ -94,7 +103,8 @@ def end_job(state: State, command: EndJob, _now: str, limits: Limits) -> Decisio
     if job is None or job.state not in _ENDABLE[type(command.outcome)]:
         return NOTHING
     closed = () if _is_asked_across_a_restart(command.outcome) else _close_questions(state, job)
-    return Decision((*closed, _end_event(job, command.outcome, limits), answer_delivery(job)), job_id=job.job_id)
+    ended = _end_event(job, command.outcome, limits)
+    return Decision((*closed, ended, *answer_delivery(state, job, ended)), job_id=job.job_id)
 
 
 def _is_asked_across_a_restart(outcome: Outcome) -> bool:
@@ -139,14 +149,34 @@ def _end_event(job: Job, outcome: Outcome, limits: Limits) -> JournalEvent:
             return JobCancelled(job.job_id, job.session_key, outcome.person, outcome.reason)
 
 
-def answer_delivery(job: Job) -> DeliveryOwed:
-    return DeliveryOwed(
+def answer_delivery(state: State, job: Job, ended: JournalEvent) -> tuple[JournalEvent, ...]:
+    """The outbox entry of this end. That of a task whose session has a thread goes there, and nowhere else if it is
+    `fail_closed`; one that an agent waits for goes into the agent's session, unless a person cancelled the task (then
+    nobody wants a new turn to begin), or the session waits itself for one that it spawned (then it is not done)."""
+    owed = DeliveryOwed(
         entry_id=answer_entry_id(job.job_id),
         kind="answer",
         session_key=job.session_key,
         requester=job.conversation,
         job_id=job.job_id,
     )
+    spawned = state.spawns.get(job.session_key)
+    if spawned is None or job.cause not in _OF_THE_TASK:
+        return (owed,)
+    if spawned.returns == "thread" and job.cause == "spawn":
+        return (replace(owed, requester=spawned.conversation, fail_closed=spawned.fail_closed),)
+    if spawned.returns == "session" and not isinstance(ended, JobCancelled) and _is_completion(state, spawned):
+        return (replace(owed, asker=spawned.parent_session_key), _plan_return(owed))
+    return (owed,)
+
+
+def _is_completion(state: State, spawned: SpawnedSession) -> bool:
+    return still_waits(state, spawned) and not awaits_completion(state, spawned.session_key)
+
+
+def _plan_return(owed: DeliveryOwed) -> DeliveryPlanned:
+    reason = "the session whose agent asked gets it as a message"
+    return DeliveryPlanned(entry_id=owed.entry_id, destination=owed.requester, route="asker", reason=reason)
 
 
 def mark_interrupted(state: State, _command: MarkInterrupted, _now: str, _limits: Limits) -> Decision:
@@ -156,7 +186,8 @@ def mark_interrupted(state: State, _command: MarkInterrupted, _now: str, _limits
         if job.awaits_hand_over:
             events.append(JobRequeued(job_id, job.session_key))
         else:
-            events += (JobMarkedUnknownAfterCrash(job_id, job.session_key), answer_delivery(job))
+            unknown = JobMarkedUnknownAfterCrash(job_id, job.session_key)
+            events += (unknown, *answer_delivery(state, job, unknown))
     return Decision(tuple(events))
 
 
@@ -182,7 +213,8 @@ def cancel_queued(state: State, job_id: JobId, person: str, reason: str) -> tupl
     job = state.jobs.get(job_id)
     if job is None or job.state not in _CANCELLABLE_IN_QUEUE:
         return ()
-    return (JobCancelled(job_id, job.session_key, person, reason), answer_delivery(job))
+    cancelled = JobCancelled(job_id, job.session_key, person, reason)
+    return (cancelled, *answer_delivery(state, job, cancelled))
 
 
 def withdraw_job(state: State, command: WithdrawJob, _now: str, _limits: Limits) -> Decision:

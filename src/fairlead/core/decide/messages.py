@@ -25,13 +25,17 @@ from fairlead.core.events import (
     ToolChanged,
 )
 from fairlead.core.ids import BlobName, JobId
-from fairlead.core.inbound import Attachment, Inbound, clean_text
+from fairlead.core.inbound import Attachment, Cause, Inbound, clean_text
 from fairlead.core.job_states import RETRYABLE, states_before
 from fairlead.core.limits import Limits
 from fairlead.core.message_outcomes import Enqueued, Refused, Skipped
 from fairlead.core.retention import is_rising
 from fairlead.core.state import Job, Project, Session, State
 from fairlead.errors import Code, FairleadError, error
+
+_TO_A_SESSION: Final[frozenset[Cause]] = frozenset({"child"})
+"""Automatic follow-ups: for one session, whatever waits there, and without images (requirement E10). Their number is
+limited where they are asked for."""
 
 _AMENDABLE: Final = states_before(JobAmended)
 
@@ -82,8 +86,10 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
     seen = _decide_duplicate(state, inbound)
     if seen is not None:
         return seen
-    session = state.session_for(inbound.conversation, inbound.session_key, now)
+    session = _session_of(state, inbound, now)
     problem = _message_problem(inbound, limits)
+    if session is None and inbound.cause in _TO_A_SESSION:
+        problem = error(Code.E_SESSION_NOT_FOUND)
     if problem is not None:
         return _refuse(inbound, problem)
     project = project_to_work_in(state, session=session, person=inbound.person, asked_for=inbound.project)
@@ -102,7 +108,7 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
         person=inbound.person,
         prompt=_quotation(inbound) if command.prompt_blob else prompt_of(inbound),
         prompt_blob=command.prompt_blob,
-        attachments=inbound.attachments,
+        attachments=() if inbound.cause in _TO_A_SESSION else inbound.attachments,
         cause=inbound.cause,
         body_digest=inbound.body_digest,
         quoted=0 if command.prompt_blob else len(_quotation(inbound)),
@@ -110,6 +116,13 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
         project=project.name if inbound.project is not None else "",
     )
     return Decision((*before, job), job_id=job.job_id)
+
+
+def _session_of(state: State, inbound: Inbound, now: str) -> Session | None:
+    """What is for one session goes there, whatever its conversation is bound to by now."""
+    if inbound.cause in _TO_A_SESSION:
+        return state.sessions.get(inbound.session_key.text)
+    return state.session_for(inbound.conversation, inbound.session_key, now)
 
 
 def prompt_of(inbound: Inbound) -> str:
@@ -187,7 +200,8 @@ def _session_problem(
     if runtime not in project.enabled_runtimes:
         enabled = ", ".join(project.enabled_runtimes)
         return error(Code.E_TOOL_NOT_ENABLED, f"{runtime[:40]!r} is not enabled: {project.name} has {enabled}.")
-    if session is not None and len(session.queue) >= limits.max_queue_per_session:
+    has_room = session is None or len(session.queue) < limits.max_queue_per_session
+    if session is not None and not has_room and inbound.cause not in _TO_A_SESSION:
         return error(Code.E_QUEUE_FULL, f"{len(session.queue)} messages are already waiting in this session.")
     return None
 
@@ -210,7 +224,7 @@ def _preparing_events(
                 person=inbound.person,
             )
         )
-    if state.session_at(inbound.conversation, now) is None:
+    if state.session_at(inbound.conversation, now) is None and inbound.cause not in _TO_A_SESSION:
         events += binding_events(state, key, inbound.conversation, now)
     if inbound.project is not None and (session is None or session.project != project.name):
         events.append(ProjectSwitched(key, inbound.person, project.name, runtime))

@@ -7,19 +7,23 @@ import msgspec
 
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.decision import Decision, refuse
+from fairlead.core.decide.messages import new_job_id
 from fairlead.core.decide.sessions import binding_events, project_and_runtime
+from fairlead.core.decide.spawns import task_event
 from fairlead.core.events import (
     BindingEnded,
     DeliveryOwed,
     JournalEvent,
     SessionCreated,
     SessionDiscarded,
+    SessionSpawned,
     ThreadOpening,
 )
 from fairlead.core.ids import NO_SESSION, MessageId
 from fairlead.core.keys import SessionKey, thread_key
 from fairlead.core.limits import Limits
-from fairlead.core.state import OutboxEntry, State, thread_start_entry_id
+from fairlead.core.spawns import SpawnOrder
+from fairlead.core.state import OutboxEntry, State, link_entry_id, thread_start_entry_id
 from fairlead.errors import Code, FairleadError
 
 _NO_THREAD: Final = "its thread could not be created"
@@ -82,8 +86,8 @@ def session_events(state: State, entry: OutboxEntry, message_id: MessageId, now:
     opening, key = entry.opening, thread_of(entry, message_id)
     if opening is None or key is None or key.text in state.sessions:
         return ()
-    parent = entry.requester
-    there = ConversationRef(parent.channel, parent.account_id, message_id, parent.conversation_id)
+    there = _conversation_at(entry, message_id)
+    order = opening.spawn
     created = SessionCreated(
         session_key=key.text,
         session_id=key.session_id,
@@ -91,15 +95,65 @@ def session_events(state: State, entry: OutboxEntry, message_id: MessageId, now:
         runtime=opening.runtime,
         conversation=there,
         person=opening.person,
+        parent_session_key=NO_SESSION if order is None else order.parent_session_key,
     )
-    return (created, *binding_events(state, key.text, there, now))
+    if order is None:
+        return (created, *binding_events(state, key.text, there, now))
+    spawned = SessionSpawned(
+        session_key=key.text,
+        asked_by=opening.asked_by,
+        order=msgspec.structs.replace(order, task=""),
+        returns="thread",
+    )
+    ttl_ms = order.binding_ttl_ms
+    bound = binding_events(state, key.text, there, now, target_kind="subagent", ttl_ms=ttl_ms)
+    return (created, spawned, *bound)
 
 
-def discard_events(state: State, entry: OutboxEntry) -> tuple[JournalEvent, ...]:
-    """The thread can never be made: nothing stays bound to it, and its session was never talked to."""
+def _conversation_at(entry: OutboxEntry, message_id: MessageId) -> ConversationRef:
+    parent = entry.requester
+    return ConversationRef(parent.channel, parent.account_id, message_id, parent.conversation_id)
+
+
+def task_events(state: State, entry: OutboxEntry, message_id: MessageId, now: str) -> tuple[JournalEvent, ...]:
+    """The thread stands: the task that its session is for, and the link for the conversation where it was asked for. A
+    channel that the thread grows in shows it already. `message_id` is that of the opening message."""
+    opening, key = entry.opening, thread_of(entry, message_id)
+    if opening is None or opening.spawn is None or key is None or key.text not in state.sessions:
+        return ()
+    order = opening.spawn
+    task = task_event(
+        order,
+        job_id=new_job_id(state, now),
+        session_key=key.text,
+        conversation=_conversation_at(entry, message_id),
+        asked_by=opening.asked_by,
+    )
+    if order.conversation.address == entry.requester.address:
+        return (task,)
+    return (task, _link(opening.asked_by, order, link=key.session_id))
+
+
+def _link(asked_by: str, order: SpawnOrder, *, link: str = "", error_code: str = "") -> DeliveryOwed:
+    return DeliveryOwed(
+        entry_id=link_entry_id(asked_by),
+        kind="link",
+        session_key=order.parent_session_key,
+        requester=order.conversation,
+        link=link,
+        error_code=error_code,
+    )
+
+
+def discard_events(state: State, entry: OutboxEntry, code: Code) -> tuple[JournalEvent, ...]:
+    """The thread can never be made: nothing stays bound to it, and its session was never talked to. The place
+    where its task was asked for is told that nobody works on it."""
+    opening = entry.opening
+    told = opening is not None and opening.spawn is not None and code is not Code.E_SPAWN_CANCELLED
+    owed = (_link(opening.asked_by, opening.spawn, error_code=code),) if told and opening and opening.spawn else ()
     key = thread_of(entry, entry.paid["0"]) if "0" in entry.paid else None
     if key is None or key.text not in state.sessions:
-        return ()
+        return owed
     bound = [b.binding_id for b in state.bindings.values() if b.target_session_key == key.text]
     ended = (BindingEnded(binding_id, _NO_THREAD) for binding_id in bound)
-    return (*ended, SessionDiscarded(key.text, _NO_THREAD))
+    return (*ended, SessionDiscarded(key.text, _NO_THREAD), *owed)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, Protocol
 
 from fairlead.core import events as e
-from fairlead.core.fold import agent_calls, agents, delivery, jobs, projects, questions, rules, sessions
+from fairlead.core.fold import agent_calls, agents, delivery, jobs, projects, questions, rules, sessions, spawns
 from fairlead.core.retention import change_day
 from fairlead.core.state import State
 
@@ -101,6 +101,7 @@ _RULES: Final[dict[type[e.JournalEvent], _Rule]] = {
     e.AgentConfigured: agents.agent_configured,
     e.AgentRemoved: agents.agent_removed,
     e.SessionCreated: sessions.session_created,
+    e.SessionSpawned: spawns.session_spawned,
     e.SessionDiscarded: sessions.session_discarded,
     e.SessionTitled: sessions.session_titled,
     e.ToolChanged: sessions.tool_changed,

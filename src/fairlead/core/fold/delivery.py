@@ -25,6 +25,12 @@ def delivery_owed(state: State, ts: str, event: e.DeliveryOwed) -> None:
     if event.kind == "sent":
         entry.text = event.text
         entry.files = event.files
+    if event.asker:
+        entry.asker = event.asker
+        state.returning[event.entry_id] = 0
+    if event.kind == "link":
+        entry.link = event.link
+        entry.error_code = event.error_code
     if event.kind == "reminder":
         entry.link = event.link
         question = state.questions.get(event.question_id)

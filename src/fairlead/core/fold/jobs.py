@@ -3,6 +3,7 @@
 from typing import Final
 
 from fairlead.core import events as e
+from fairlead.core.fold.spawns import BY_A_PERSON, person_spoke
 from fairlead.core.ids import ConversationAddress, ResumeKey
 from fairlead.core.job_states import JobState, states_before
 from fairlead.core.message_outcomes import Refused, Skipped, encode_outcome
@@ -50,6 +51,8 @@ def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
     if event.foreign:
         job.foreign = True
     state.jobs_made += 1
+    if state.spawns_in_a_row and event.cause in BY_A_PERSON:
+        person_spoke(state, key)
     if event.first:
         _put_first(state, session, job)
     else:

@@ -2,6 +2,7 @@
 
 from fairlead.core import events as e
 from fairlead.core.conversation import SessionBindingRecord
+from fairlead.core.fold.spawns import forget_spawn
 from fairlead.core.retention import unbind
 from fairlead.core.state import Person, Session, State, resume_slot
 
@@ -43,6 +44,7 @@ def session_discarded(state: State, _ts: str, event: e.SessionDiscarded) -> None
     session = state.sessions.get(event.session_key)
     if session is not None and session.last_job_id is None and not session.queue:
         del state.sessions[event.session_key]
+        forget_spawn(state, event.session_key)
 
 
 def tool_changed(state: State, ts: str, event: e.ToolChanged) -> None:

@@ -17,6 +17,7 @@ from fairlead.flow.commands.parts import CommandParts, Handler, MakeHandlers
 from fairlead.flow.commands.projects import project_handlers
 from fairlead.flow.commands.rules import rule_handlers
 from fairlead.flow.commands.sessions import session_handlers
+from fairlead.flow.commands.spawns import spawn_handlers
 from fairlead.flow.commands.thread_start import thread_start_handlers
 
 
@@ -40,6 +41,7 @@ BUILT_IN: Final = Commands(
         agent_handlers,
         configured_agent_handlers,
         thread_start_handlers,
+        spawn_handlers,
     ),
 )
 

@@ -3,12 +3,14 @@
 from typing import Final
 
 from fairlead.core import requests as ask
+from fairlead.core.decide.delivery import AbandonDelivery
 from fairlead.core.decide.messages import RetryJob
 from fairlead.core.ids import JobId
 from fairlead.core.job_names import find_job_id, job_number
 from fairlead.core.job_states import RETRYABLE
 from fairlead.core.replies import JobCatalogue, JobQueued, JobRow, JobsCancelled, Story
 from fairlead.core.requests import Caller
+from fairlead.core.spawn_tree import descendants, openings_below
 from fairlead.core.state import Job, Session
 from fairlead.core.visibility import may_see
 from fairlead.errors import Code, error
@@ -17,6 +19,10 @@ from fairlead.flow.queries.reports import job_row
 from fairlead.flow.turns.cancellation import cancel_jobs
 
 JOB_LIST_LENGTH: Final = 10
+
+
+def _live_jobs(session: Session) -> list[JobId]:
+    return [*filter(None, (session.running_job_id, session.agent_job_id)), *session.queue]
 
 
 def job_handlers(parts: CommandParts) -> HandlerTable:
@@ -40,11 +46,16 @@ class JobCommands:
     async def cancel(self, request: ask.Cancel, caller: Caller) -> JobsCancelled:
         parts = self._parts
         session = parts.managed_session(caller)
-        everything = [*filter(None, (session.running_job_id, session.agent_job_id)), *session.queue]
         wanted = find_job_id(parts.state.jobs, request.job_id)
-        chosen = [j for j in everything if wanted in {"", j}]
-        if not chosen:
+        chosen = [j for j in _live_jobs(session) if wanted in {"", j}]
+        below = descendants(parts.state, session.session_key) if request.children else []
+        # From the top down: a session that is cancelled first asks for no more.
+        chosen += [j for key in below for j in _live_jobs(parts.state.sessions[key])]
+        unborn = openings_below(parts.state, frozenset({session.session_key, *below})) if request.children else []
+        if not chosen and not unborn:
             raise error(Code.E_NOTHING_TO_CANCEL)
+        for entry_id in unborn:
+            await parts.ledger.record_durably(AbandonDelivery(entry_id, Code.E_SPAWN_CANCELLED, "cancelled"))
         return await cancel_jobs(parts.ledger, parts.scheduler, chosen, caller.person)
 
     async def retry(self, request: ask.Retry, caller: Caller) -> JobQueued:

@@ -13,6 +13,7 @@ from fairlead.flow.agent_runtimes import AgentRuntimes
 from fairlead.flow.intake.messages import MessageIntake
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.queries.job_history import JobHistory
+from fairlead.flow.spawns.spawning import Spawning
 from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.ports import Channel, Directories, History, Runtime
 
@@ -45,6 +46,7 @@ class CommandParts(msgspec.Struct, frozen=True, kw_only=True):
     directories: Directories
     runtimes: Mapping[str, Runtime]
     agent_runtimes: AgentRuntimes
+    spawning: Spawning
     workspaces: str
     default_agent: DefaultAgent = NO_DEFAULT
 

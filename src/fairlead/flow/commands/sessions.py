@@ -65,7 +65,7 @@ class SessionCommands:
         seen = [s for s in state.sessions.values() if may_see(state, s.session_key, caller)]
         chosen = [s for s in seen if project is None or s.project == project.name]
         page, following = _cut_page(chosen, request)
-        return SessionCatalogue(tuple(reports.session_row(state, s) for s in page), following)
+        return SessionCatalogue(reports.arrange_as_tree([reports.session_row(state, s) for s in page]), following)
 
     async def open(self, request: ask.SessionOpen, caller: Caller) -> SessionFound:
         state = self._parts.state

@@ -20,7 +20,7 @@ from fairlead.render.questions import question_text, reminder_text
 from fairlead.render.replies import duration
 from fairlead.render.tables import readable_tables
 from fairlead.render.thread_start import opening_text, thread_name
-from fairlead.render.words import say
+from fairlead.render.words import error_line, say
 
 NOBODY: Final = ()
 LEAST_TEXT: Final = 200
@@ -66,14 +66,24 @@ class Composer:
         return entry.kind == "answer" and job is not None and bool(job.answer_blob)
 
     async def compose(
-        self, entry: OutboxEntry, can: ChannelCapabilities, undelivered: Sequence[JobId] = ()
+        self,
+        entry: OutboxEntry,
+        can: ChannelCapabilities,
+        undelivered: Sequence[JobId] = (),
+        *,
+        is_bound: bool = True,
     ) -> tuple[Piece, ...]:
-        """`undelivered` names jobs whose answers were given up where this entry goes: a line at its head says so."""
+        """`undelivered` names jobs whose answers were given up where this entry goes: a line at its head says so. Where
+        the entry's session is not bound, another one is talked to there, and a line says whose words these are."""
         if entry.opening is not None:
             return self._opening(entry, entry.opening)
+        if entry.kind == "link":
+            return self._link(entry, can)
         job = self._state.jobs.get(entry.job_id)
         language = self._language_of(job.person if job is not None else "")
         head = _undelivered_line(undelivered, language)
+        if job is not None and not is_bound and job.session_key in self._state.spawns:
+            head += say(language, "status.from_spawned", session=job.session_id) + "\n"
         question = self._state.questions.get(entry.question_id)
         if entry.kind == "reminder" and question is not None:
             return self._reminder(entry, question, can)
@@ -86,8 +96,19 @@ class Composer:
         return await self._end(job, can, language, head)
 
     def _opening(self, entry: OutboxEntry, opening: ThreadOpening) -> tuple[Piece, ...]:
-        text = opening_text(self._state.projects[opening.project], opening.runtime)
+        task = "" if opening.spawn is None else opening.spawn.task
+        text = opening_text(self._state.projects[opening.project], opening.runtime, task)
         return (Piece(text), Piece("", thread=thread_name(opening.project, entry.owed_at)))
+
+    def _link(self, entry: OutboxEntry, can: ChannelCapabilities) -> tuple[Piece, ...]:
+        """In the language of the person who was last answered there."""
+        session = self._state.sessions.get(entry.session_key)
+        job_id = (session.running_job_id or session.last_job_id) if session is not None else None
+        last = self._state.jobs.get(job_id or JobId(""))
+        language = self._language_of("" if last is None else last.person)
+        if entry.error_code:
+            return (Piece(say(language, "status.not_spawned", error=error_line(language, entry.error_code))),)
+        return (Piece(say(language, "status.spawned", link=can.thread_link(entry.link))),)
 
     def _reminder(self, entry: OutboxEntry, question: OpenQuestion, can: ChannelCapabilities) -> tuple[Piece, ...]:
         """For the owner, in the owner's language: who asked may be somebody else."""

@@ -9,11 +9,12 @@ import asyncio
 import contextlib
 import hashlib
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from fairlead.core.decide.delivery import AbandonDelivery, DeferDelivery, MarkPieceSent, PlanDelivery
+from fairlead.core.events import Piece
 from fairlead.core.ids import ConversationAddress, EntryId, JobId, MessageId
 from fairlead.core.message_ids import written_message
 from fairlead.core.read_models import question_view
@@ -31,6 +32,7 @@ from fairlead.observe import log, log_failure
 from fairlead.ports import (
     Channel,
     ChannelAway,
+    ChannelCapabilities,
     DeliveryForbidden,
     DeliveryImpossible,
     DeliveryLater,
@@ -51,7 +53,7 @@ LONGEST_PAUSE_SEC: Final = 900.0
 line in the journal; whatever may end the refusal sooner is reported as `Gate.came_back`."""
 
 
-_WAITED_FOR: Final = frozenset({"answer", "question", "sent"})
+_WAITED_FOR: Final = frozenset({"answer", "question", "link", "sent"})
 """What waits for a right that is missing. Who starts a thread asks again; nobody waits for a reminder."""
 
 _WARNED_ABOUT: Final = frozenset({"fallback", "nowhere"})
@@ -147,13 +149,18 @@ class Outbox:
         reports = self._list_undelivered(to)
         can = channel.capabilities
         try:
-            pieces = result_without_waiting(self._composer.compose(entry, can, reports)) if can.push else ()
+            pieces = result_without_waiting(self._compose(entry, can, to, reports)) if can.push else ()
         except Exception:  # whatever it is, `run` meets it again and reports it
             return False
         if pieces is None:
             return False
         self._apply_plan(PlanDelivery(entry.entry_id, to, pieces, reports if pieces else ()))
         return True
+
+    def _compose(
+        self, entry: OutboxEntry, can: ChannelCapabilities, to: Destination, reports: tuple[JobId, ...]
+    ) -> Coroutine[Any, Any, tuple[Piece, ...]]:
+        return self._composer.compose(entry, can, reports, is_bound=to.mode == "bound")
 
     def _apply_plan(self, plan: PlanDelivery) -> None:
         if plan.pieces:
@@ -178,7 +185,7 @@ class Outbox:
         can = channel.capabilities if channel is not None else None
         reports = self._list_undelivered(to)
         try:
-            pieces = await self._composer.compose(entry, can, reports) if can is not None and can.push else ()
+            pieces = await self._compose(entry, can, to, reports) if can is not None and can.push else ()
         except Exception as fault:  # one answer that cannot be put into words must not hold up all others
             log_failure("delivery not planned; it is tried again", fault, entry_id=entry.entry_id)
             return False
@@ -191,7 +198,7 @@ class Outbox:
         return tuple(self._state.undelivered.get(to.conversation.address, ())) if to.conversation is not None else ()
 
     def _destination(self, entry: OutboxEntry) -> Destination:
-        if entry.opening is not None or entry.kind == "reminder":
+        if entry.opening is not None or entry.kind in {"reminder", "link"}:
             return requester_destination(entry.requester)
         return resolve_destination(
             self._state,

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, MutableSequence, 
 
 from fairlead.core import events as e
 from fairlead.core.engine import EngineEvent, TextDelta, ThinkingDelta
-from fairlead.core.ids import EntryId, JobId, QuestionId
+from fairlead.core.ids import EntryId, JobId, QuestionId, SessionKeyText
 from fairlead.core.job_states import LIVE, JobState
 from fairlead.core.live import (
     AgentActed,
@@ -22,6 +22,7 @@ from fairlead.core.live import (
     RuleApplied,
 )
 from fairlead.core.read_models import question_view, sent_view
+from fairlead.core.spawn_tree import is_seen_from
 from fairlead.core.state import Job, OpenQuestion, State, answered_job
 
 
@@ -36,7 +37,7 @@ class Watch:
         self._sleeper: asyncio.Future[None] | None = None
 
     def wants(self, event: LiveEvent) -> bool:
-        session_fits = self._session_key is None or event.session_key == self._session_key
+        session_fits = self._session_key is None or self._live_events.is_shown_in(event, self._session_key)
         return session_fits and (self._job_id is None or event.job_id == self._job_id)
 
     def give(self, event: LiveEvent) -> None:
@@ -167,6 +168,18 @@ class LiveEvents:
                 yield from self._show_answer(event.entry_id, is_delivered=False)
             case _:
                 pass
+
+    def is_shown_in(self, event: LiveEvent, session_key: str) -> bool:
+        """Spawned sessions without a thread are asked about, and answered for, where they were asked for. What an agent
+        asked for is answered to the agent."""
+        if event.session_key == session_key:
+            return True
+        spawned = self._state.spawns.get(SessionKeyText(event.session_key))
+        if spawned is None or (
+            spawned.returns == "session" and not isinstance(event, QuestionOpened | QuestionSettled)
+        ):
+            return False
+        return is_seen_from(self._state, spawned.session_key, SessionKeyText(session_key))
 
     def _show_move(self, job_id: JobId, state: JobState) -> Iterator[LiveEvent]:
         job = self._state.jobs.get(job_id)

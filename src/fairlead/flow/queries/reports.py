@@ -1,5 +1,6 @@
 """Reports on sessions and projects, drawn from the state, and the session that a caller's command is about."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from fairlead.core import timestamps
@@ -91,6 +92,8 @@ def project_report(state: State, project: Project, now: str) -> ProjectReport:
 
 
 def session_row(state: State, session: Session) -> SessionRow:
+    spawned = state.spawns.get(session.session_key)
+    parent = None if spawned is None else state.sessions.get(spawned.parent_session_key)
     return SessionRow(
         session_id=session.session_id,
         session_key=session.session_key,
@@ -98,4 +101,21 @@ def session_row(state: State, session: Session) -> SessionRow:
         state=session_state(state, session),
         last_activity_at=session.last_activity_at,
         conversation=session.conversation,
+        parent_session_id="" if parent is None else parent.session_id,
+        depth=0 if spawned is None else spawned.depth,
     )
+
+
+def arrange_as_tree(rows: Sequence[SessionRow]) -> tuple[SessionRow, ...]:
+    """In the same order, but spawned sessions right below the one that they were spawned from, if that is there too."""
+    there = {row.session_id for row in rows}
+    children: dict[str, list[SessionRow]] = {}
+    for row in rows:
+        children.setdefault(row.parent_session_id if row.parent_session_id in there else "", []).append(row)
+    arranged: list[SessionRow] = []
+    waiting = children.get("", [])[::-1]
+    while waiting:
+        row = waiting.pop()
+        arranged.append(row)
+        waiting += children.get(row.session_id, [])[::-1]
+    return tuple(arranged)

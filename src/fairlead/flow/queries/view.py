@@ -24,7 +24,8 @@ from fairlead.core.read_models import (
     session_view,
 )
 from fairlead.core.requests import Caller
-from fairlead.core.state import Job, answer_entry_id
+from fairlead.core.spawn_tree import is_seen_from
+from fairlead.core.state import Job, OpenQuestion, answer_entry_id
 from fairlead.core.views import (
     ConversationView,
     Counts,
@@ -215,8 +216,11 @@ class FlowView:
         return [
             question_view(self._state, question)
             for question in self._state.open_questions()
-            if session_key in {None, question.session_key} and job_id in {None, question.job_id}
+            if job_id in {None, question.job_id} and self._is_asked_in(question, session_key)
         ]
+
+    def _is_asked_in(self, question: OpenQuestion, session_key: str | None) -> bool:
+        return session_key is None or is_seen_from(self._state, question.session_key, SessionKeyText(session_key))
 
     # --- sessions, conversations, projects, people
 

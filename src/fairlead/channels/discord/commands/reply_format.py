@@ -8,13 +8,13 @@ import discord
 import msgspec
 from discord.utils import escape_markdown
 
-from fairlead.channels.discord.inbound.conversations import CHANNEL, link_to
+from fairlead.channels.discord.inbound.conversations import CHANNEL, guild_of, link_to
 from fairlead.channels.discord.outbound.messages import TEXT_LIMIT
 from fairlead.core import replies as r
 from fairlead.core import timestamps
 from fairlead.core.keys import parse_session_key
 from fairlead.render.pieces import plan_pieces
-from fairlead.render.replies import RenderedReply, render_reply
+from fairlead.render.replies import RenderedReply, render_reply, tree_mark
 from fairlead.render.safe_text import code_block, quote_inline
 from fairlead.render.words import say
 
@@ -88,7 +88,7 @@ def _session_row(row: r.SessionRow) -> str:
     """A thread is named by its link; only another conversation needs its id, by which `/session open` finds it."""
     is_thread = row.conversation.channel == CHANNEL and row.conversation.parent_conversation_id is not None
     name = where(row) if is_thread else f"{where(row)} · `{row.session_id}`"
-    return f"{name} · {row.project} · {row.state} · {relative_time(row.last_activity_at)}"
+    return f"{tree_mark(row)}{name} · {row.project} · {row.state} · {relative_time(row.last_activity_at)}"
 
 
 def _story_line(step: r.Step) -> str:
@@ -108,8 +108,7 @@ def where(row: r.SessionRow) -> str:
         return row.conversation.channel
     if row.conversation.parent_conversation_id is not None:
         return f"<#{row.conversation.conversation_id}>"
-    key = parse_session_key(row.session_key)
-    guild_id = int(key.space_id) if key is not None and key.space_id else None
+    guild_id = guild_of(parse_session_key(row.session_key))
     return link_to(guild_id, row.conversation.conversation_id)
 
 

@@ -17,7 +17,7 @@ from fairlead.channels.discord.commands.reply_format import (
     numbered_projects,
 )
 from fairlead.channels.discord.inbound.callers import Callers
-from fairlead.channels.discord.inbound.conversations import CHANNEL, link_to, message_named
+from fairlead.channels.discord.inbound.conversations import CHANNEL, guild_of, link_to, message_named
 from fairlead.channels.discord.outbound.acknowledge import acknowledge
 from fairlead.channels.discord.outbound.messages import TEXT_LIMIT
 from fairlead.channels.discord.outbound.other_daemons import OtherDaemons
@@ -27,7 +27,7 @@ from fairlead.channels.discord.outbound.threads import edit_reopening, unarchive
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.command_spec import Argument, CommandSpec, choices_for, request_from, sentence_gaps
 from fairlead.core.keys import parse_session_key
-from fairlead.core.replies import Reply, SessionFound, SessionRow, SessionStarted
+from fairlead.core.replies import Reply, SessionFound, SessionRow, SessionStarted, Spawned
 from fairlead.core.requests import Caller, Request, Start
 from fairlead.errors import Code, FairleadError, error
 from fairlead.observe import log, log_failure
@@ -81,6 +81,8 @@ class CommandRunner(msgspec.Struct, frozen=True):
             case SessionStarted():
                 line = say(lang, "reply.session.started", thread=f"<#{reply.session_id}>")
                 return FormattedReply(f"{line}\nsession_id: {reply.session_id}")
+            case Spawned(returns="thread", session_id=session_id) if session_id:
+                return FormattedReply(say(lang, "reply.session.started", thread=f"<#{session_id}>"))
             case SessionFound():
                 return FormattedReply(
                     say(lang, "reply.session.opened", thread=await self._reopen_and_link(reply.session))
@@ -157,9 +159,7 @@ class CommandRunner(msgspec.Struct, frozen=True):
             return f"{conversation.channel} ({row.session_id})"
         key = parse_session_key(row.session_key)
         if conversation.parent_conversation_id is None:
-            return link_to(
-                int(key.space_id) if key is not None and key.space_id else None, conversation.conversation_id
-            )
+            return link_to(guild_of(key), conversation.conversation_id)
         thread_id = int(conversation.conversation_id)
         try:
             thread: Any = await self.rest.once(Urgency.ANSWER, lambda client: client.http.get_channel(thread_id))

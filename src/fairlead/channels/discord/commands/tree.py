@@ -63,7 +63,7 @@ def _build_command(spec: CommandSpec) -> BuiltCommand:
 
 
 def _parameter(argument: Argument) -> Parameter:
-    kind = int if argument.kind == "integer" else str
+    kind = {"integer": int, "yes_no": bool}.get(argument.kind, str)
     default = Parameter.empty if argument.required else None
     annotation = kind if argument.required else kind | None
     return Parameter(argument.option_name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)

@@ -9,7 +9,7 @@ import discord
 import msgspec
 from discord.utils import time_snowflake, utcnow
 
-from fairlead.channels.discord.inbound.conversations import CHANNEL
+from fairlead.channels.discord.inbound.conversations import CHANNEL, guild_of
 from fairlead.channels.discord.inbound.inbound_message import said_message_id
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
 from fairlead.channels.push.rate_limit import Urgency
@@ -134,8 +134,9 @@ def _threads_among(conversations: Iterable[ConversationView]) -> dict[int, int]:
     """The threads that have sessions of their own, each with its server."""
     found: dict[int, int] = {}
     for key in (parse_session_key(each.session_key) for each in conversations):
-        if key is not None and key.kind == "thread" and key.space_id and key.target_id.isdecimal():
-            found[int(key.target_id)] = int(key.space_id)
+        guild_id = guild_of(key)
+        if key is not None and key.kind == "thread" and guild_id is not None and key.target_id.isdecimal():
+            found[int(key.target_id)] = guild_id
     return found
 
 

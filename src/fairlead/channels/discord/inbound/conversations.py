@@ -86,6 +86,12 @@ def guild_id_of(message: discord.Message) -> int | None:
     return getattr(message.channel, "guild_id", None)
 
 
+def guild_of(key: SessionKey | None) -> int | None:
+    """The server in a session's key; None for a direct message, and for a session that was spawned without a thread."""
+    space = None if key is None else key.space_id
+    return int(space) if space is not None and space.isdecimal() else None
+
+
 def link_to(guild_id: int | None, channel_id: str | int, message_id: str | int | None = None) -> str:
     base = f"https://discord.com/channels/{guild_id or '@me'}/{channel_id}"
     return base if message_id is None else f"{base}/{message_id}"

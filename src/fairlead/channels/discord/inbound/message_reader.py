@@ -10,6 +10,7 @@ from fairlead.channels.discord.inbound.conversations import (
     DiscordConversation,
     DiscordConversations,
     guild_id_of,
+    guild_of,
     names_us,
 )
 from fairlead.channels.discord.inbound.inbound_message import inbound_of
@@ -85,7 +86,7 @@ class MessageReader:
             return None
         parent = bound.conversation.parent_conversation_id
         kind = "thread" if parent is not None else ("dm" if key.kind == "user" else key.kind)
-        return DiscordConversation(kind, bound.conversation, key, int(key.space_id) if key.space_id else None)
+        return DiscordConversation(kind, bound.conversation, key, guild_of(key))
 
     def _note_stranger(self, message: discord.Message, guild_id: int | None, mention: re.Pattern[str]) -> None:
         if guild_id is None or names_us(message, self._identity.bot_id, mention) or self._is_bound(message.channel.id):

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from fairlead.channels.discord.inbound.conversations import CHANNEL, DiscordConversations, link_to
+from fairlead.channels.discord.inbound.conversations import CHANNEL, DiscordConversations, guild_of, link_to
 from fairlead.channels.discord.live.button_clicks import ButtonClicks
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
 from fairlead.channels.push.rate_limit import Urgency
@@ -85,8 +85,8 @@ class QuestionReminders:
 
     def _link(self, question: QuestionView, asked_in: ConversationRef) -> str:
         """To the message itself where this process sent it, else to its conversation, whose newest message it is."""
-        key = parse_session_key(question.session_key)
-        guild_id = int(key.space_id) if key is not None and key.space_id else None
+        bound = self._view.conversation(asked_in)
+        guild_id = guild_of(parse_session_key(question.session_key if bound is None else bound.session_key))
         return link_to(guild_id, asked_in.conversation_id, self._button_clicks.find_message(question.question_id))
 
     def note_sent(self, question_id: str, channel_id: int, message_id: int) -> None:

@@ -15,6 +15,7 @@ from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, RestCalls
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.events import TitledBy
 from fairlead.core.job_states import JobState
+from fairlead.core.keys import parse_session_key
 from fairlead.core.views import JobView, SessionView
 from fairlead.errors import FairleadError
 from fairlead.kit.tasks import TaskOwner
@@ -83,9 +84,12 @@ class ThreadTitles:
         self._threads: dict[str, _Thread] = {}
 
     def look_at(self, job: JobView, state: JobState) -> None:
-        """A job moved. Jobs that are not in a thread name nothing."""
+        """A job moved. Jobs that are not in their session's own thread name nothing."""
         if job.conversation.parent_conversation_id is None or state not in SIGNS:
             return
+        own = parse_session_key(job.session_key)
+        if own is None or own.target_id != job.conversation.conversation_id:
+            return  # a session that was spawned without a thread works where it was asked for
         thread = self._threads.get(job.session_key)
         if thread is None:
             thread = _Thread(int(job.conversation.conversation_id), job.session_key)

@@ -4,6 +4,11 @@
 from typing import Final
 
 DETAILS: Final = {
+    "The task has {size} bytes; the limit is {limit}.": "タスクは {size} バイトです。上限は {limit} バイトです。",
+    "Sessions may be spawned {depth} deep.": "セッションの派生は {depth} 段までです。",
+    "{count} spawned sessions are still at work.": "派生したセッション {count} 件がまだ作業中です。",
+    "Agents have spawned {count} sessions since a person last spoke.": "最後に人が発言してから、エージェントが {count} 件のセッションを派生させました。",
+    "{job} is no job of this session.": "{job} はこのセッションのジョブではありません。",
     "No agent is running for this session.": "このセッションでは実行中のエージェントがありません。",
     "There is no project {name}.": "プロジェクト {name} はありません。",
     "There is no session {name}.": "セッション {name} はありません。",

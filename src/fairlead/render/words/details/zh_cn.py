@@ -4,6 +4,11 @@
 from typing import Final
 
 DETAILS: Final = {
+    "The task has {size} bytes; the limit is {limit}.": "任务有 {size} 字节；上限为 {limit} 字节。",
+    "Sessions may be spawned {depth} deep.": "会话最多可以派生 {depth} 层。",
+    "{count} spawned sessions are still at work.": "{count} 个派生会话仍在工作。",
+    "Agents have spawned {count} sessions since a person last spoke.": "自上次有人发言以来，智能体已派生 {count} 个会话。",
+    "{job} is no job of this session.": "{job} 不是这个会话的任务。",
     "No agent is running for this session.": "此会话没有正在运行的智能体。",
     "There is no project {name}.": "没有项目 {name}。",
     "There is no session {name}.": "没有会话 {name}。",

@@ -4,6 +4,11 @@
 from typing import Final
 
 DETAILS: Final = {
+    "The task has {size} bytes; the limit is {limit}.": "任務有 {size} 位元組；上限為 {limit} 位元組。",
+    "Sessions may be spawned {depth} deep.": "session 最多可以衍生 {depth} 層。",
+    "{count} spawned sessions are still at work.": "{count} 個衍生 session 仍在工作。",
+    "Agents have spawned {count} sessions since a person last spoke.": "自上次有人發言以來，代理程式已衍生 {count} 個 session。",
+    "{job} is no job of this session.": "{job} 不是這個 session 的工作。",
     "No agent is running for this session.": "這個 session 沒有正在執行的代理程式。",
     "There is no project {name}.": "沒有專案 {name}。",
     "There is no session {name}.": "沒有 session {name}。",

@@ -248,6 +248,18 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "The settings are wrong.",
         "Correct the settings; `fairlead doctor` checks them.",
     ),
+    "E_SPAWN_DEPTH": (
+        "Too many sessions are nested: a spawned session may not spawn another one here.",
+        "Do the task here, or raise FAIRLEAD_SPAWN_MAX_DEPTH.",
+    ),
+    "E_SPAWN_LIMIT": (
+        "Too many sessions were spawned from this one.",
+        "Wait until some have finished, or /cancel children:yes; a message from a person resets the count of agents.",
+    ),
+    "E_SPAWN_CANCELLED": (
+        "The task was cancelled before its session had begun.",
+        "Ask for it again if you still want it.",
+    ),
     "E_INTERNAL": (
         "An unexpected error occurred inside Fairlead.",
         "logs/app.ndjson has the details; then /retry[[ {job}]].",

@@ -248,6 +248,18 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "设置有误。",
         "请修正；`fairlead doctor` 可以检查。",
     ),
+    "E_SPAWN_DEPTH": (
+        "会话嵌套过深：此处派生的会话不能再派生会话。",
+        "在这里完成任务，或提高 FAIRLEAD_SPAWN_MAX_DEPTH。",
+    ),
+    "E_SPAWN_LIMIT": (
+        "由此会话派生的会话过多。",
+        "等一些会话完成，或使用 /cancel children:yes；有人发送消息后，智能体的计数会重新开始。",
+    ),
+    "E_SPAWN_CANCELLED": (
+        "任务在其会话开始之前已被取消。",
+        "如果仍然需要，请重新提出。",
+    ),
     "E_INTERNAL": (
         "发生错误。",
         "详细内容在 logs/app.ndjson；确认后请使用 /retry[[ {job}]]。",

@@ -248,6 +248,18 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "設定有誤。",
         "請修正；`fairlead doctor` 可以檢查。",
     ),
+    "E_SPAWN_DEPTH": (
+        "session 巢狀過深：此處衍生的 session 不能再衍生 session。",
+        "在這裡完成任務，或提高 FAIRLEAD_SPAWN_MAX_DEPTH。",
+    ),
+    "E_SPAWN_LIMIT": (
+        "由此 session 衍生的 session 過多。",
+        "等一些 session 完成，或使用 /cancel children:yes；有人傳送訊息後，代理程式的計數會重新開始。",
+    ),
+    "E_SPAWN_CANCELLED": (
+        "任務在其 session 開始之前已被取消。",
+        "如果仍然需要，請重新提出。",
+    ),
     "E_INTERNAL": (
         "發生錯誤。",
         "詳細內容在 logs/app.ndjson；確認後請使用 /retry[[ {job}]]。",
