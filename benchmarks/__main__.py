@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks import acp, agents, answers, daemon, discord, journal, latency, memory, round_trips
+from benchmarks import acp, agents, answers, daemon, discord, journal, latency, memory, round_trips, tool_calls
 from benchmarks.rows import NotMeasured, Row, table
 
 LARGE, SMALL = 1_000_000, 10_000
@@ -53,6 +53,10 @@ def _round_trips(directory: Path) -> Rows:
     return asyncio.run(round_trips.round_trip_rows(directory / "trips"))
 
 
+def _tool_calls(directory: Path) -> Rows:
+    return [asyncio.run(tool_calls.tool_call_row(directory / "tools"))]
+
+
 GROUPS: dict[str, Callable[[Path], Rows]] = {
     "durable appends": _appending,
     "replay, memory and start of a long history": _history,
@@ -62,6 +66,7 @@ GROUPS: dict[str, Callable[[Path], Rows]] = {
     "agents of the agent client protocol": _acp,
     "discord": _discord,
     "round trips beside a bare bot": _round_trips,
+    "tool calls of agents": _tool_calls,
 }
 
 
