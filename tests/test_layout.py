@@ -89,6 +89,8 @@ TESTED_THROUGH = {
     "testing/mishaps.py": "simulator/test_seeds.py",
     "testing/months.py": "simulator/test_seeds.py",
     "testing/people.py": "simulator/test_seeds.py",
+    "testing/spawn_invariants.py": "simulator/test_deliberate_bugs_in_spawns.py",
+    "testing/spawn_people.py": "simulator/test_spawns.py",
     "testing/simulated_daemon.py": "simulator/test_seeds.py",
     "testing/time_invariants.py": "simulator/test_deliberate_bugs.py",
     "testing/simulated_machine.py": "simulator/test_seeds.py",

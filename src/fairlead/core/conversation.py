@@ -27,8 +27,8 @@ class ConversationRef(msgspec.Struct, frozen=True, omit_defaults=True, gc=False)
 class SessionBindingRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     """One conversation bound to one session, for a while or for good.
 
-    Every binding that Fairlead makes by itself is for good; `ttl_ms`, `metadata` and the kind "subagent" are what the
-    binding service of requirement D1 offers."""
+    A session that was spawned with a thread is bound to it as a "subagent", by a setting with a `ttl_ms`; every other
+    binding that Fairlead makes by itself is for good. `metadata` is for those who use the binding service."""
 
     binding_id: BindingId
     target_session_key: SessionKeyText

@@ -1,7 +1,7 @@
 """Which conversation is bound to which session: bind, list, resolve, touch, unbind. Durable before it returns.
 
-This is the binding service of requirement D1. Fairlead itself binds while it takes messages and starts threads;
-sessions that start other sessions (D4) will bind through here.
+This is the binding service of requirement D1. Fairlead itself binds in the same batch as it takes a
+message, starts a thread or spawns a session; what is bound apart from that is bound through here.
 """
 
 from typing import Any

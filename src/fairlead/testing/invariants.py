@@ -23,6 +23,7 @@ from fairlead.store.verification import Verdict, verify
 from fairlead.testing.call_invariants import judge_calls
 from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.mark_invariants import judge_marks, judge_said
+from fairlead.testing.spawn_invariants import judge_spawns
 from fairlead.testing.time_invariants import judge_patience, judge_repeats, judge_retention, judge_unfetched
 from fairlead.testing.world import JOURNAL, STATE, World
 
@@ -46,6 +47,7 @@ def judge(world: World) -> None:
     judge_marks(world, facts)
     judge_said(world, facts)
     judge_calls(world, facts)
+    judge_spawns(world, facts)
     _hand_edits_are_taken_over(world, facts)
     _started_agents_belong_to_somebody(world, facts)
     _only_bounded_turns_run_out_of_time(world, facts)

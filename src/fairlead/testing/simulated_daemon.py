@@ -7,9 +7,11 @@ from fairlead.core.agents import ConfiguredAgent
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.agents import ConfigureAgent
 from fairlead.core.ids import MessageId
+from fairlead.core.replies import Spawned
 from fairlead.core.state import State
 from fairlead.errors import FairleadError
 from fairlead.flow.assembly import Flow
+from fairlead.flow.spawns.spawning import AgentAsks
 from fairlead.flow.startup import sequence
 from fairlead.ports import Gate, ToolHandler, View
 from fairlead.testing.simulated_machine import SimulatedMachine
@@ -65,6 +67,9 @@ class SimulatedDaemon:
     async def configure_agent(self, agent: ConfiguredAgent) -> None:
         await self.flow.ledger.record_durably(ConfigureAgent(agent))
         await self.flow.agent_runtimes.follow()
+
+    async def spawn(self, asker: AgentAsks, *, task: str, asked_by: str) -> Spawned:
+        return await self.flow.spawning.spawn_session(asker, task=task, asked_by=asked_by)
 
     def unplug(self) -> None:
         self._machine.unplug()

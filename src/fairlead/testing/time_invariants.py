@@ -12,15 +12,19 @@ from fairlead.testing.world import World
 
 KEPT_UNFETCHED_DAYS = 7
 MOST_DAYS_KEPT = KEPT_KEY_DAYS + 3
+_AT_ONCE = frozenset({Code.E_QUESTION_CLOSED, Code.E_SPAWN_CANCELLED})
 
 
 def judge_patience(world: World, facts: list[JournalLine]) -> None:
-    """Only a question that is settled may be dropped at once, and what goes to a conversation that is gone."""
+    """Only a question that is settled or a task that was cancelled may be dropped at once, and what goes to a
+    conversation that is gone, or, because its binding has ended, nowhere."""
     plans = {f.payload.entry_id: f.payload for f in facts if isinstance(f.payload, e.DeliveryPlanned)}
     owed_at = _times_owed(world, facts)
     for fact in facts:
         given_up = fact.payload
-        if not isinstance(given_up, e.DeliveryAbandoned) or given_up.error_code == Code.E_QUESTION_CLOSED:
+        if not isinstance(given_up, e.DeliveryAbandoned) or given_up.error_code in _AT_ONCE:
+            continue
+        if given_up.entry_id in plans and plans[given_up.entry_id].route == "nowhere":
             continue
         to = plans[given_up.entry_id].destination if given_up.entry_id in plans else None
         age = world.wall.last_time_of(fact.ts) - owed_at[given_up.entry_id]

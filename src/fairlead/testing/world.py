@@ -18,8 +18,10 @@ from fairlead.core.ids import MessageId
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import SessionKey, thread_key, user_key
 from fairlead.core.limits import Limits
+from fairlead.core.replies import Spawned
 from fairlead.core.state import State
 from fairlead.errors import Code
+from fairlead.flow.spawns.spawning import AgentAsks
 from fairlead.kit.files import read_if_there, replace_durably
 from fairlead.ports import Gate, OutgoingMessage, ToolHandler, View
 from fairlead.store.config_file import CONFIG_NAME
@@ -101,6 +103,10 @@ class Life(Protocol):
         """As `fairlead agent add` does it, while the daemon runs."""
         ...
 
+    async def spawn(self, asker: AgentAsks, *, task: str, asked_by: str) -> Spawned:
+        """As the agent of a session asks for another one."""
+        ...
+
 
 class Actor(Protocol):
     """A person, a client or a fault outside of the daemon. `act` is called once in every life; an actor with
@@ -146,6 +152,7 @@ class World:
         self.actors: list[Actor] = []
         self.promises: list[Promise] = []
         self.made_calls: list[MadeCall] = []
+        self.spawn_promises: list[tuple[str, Spawned]] = []
         self.violations: list[str] = []
         self.story: list[str] = []
         self.lives = 0
@@ -282,6 +289,13 @@ class World:
         self.happened["calls of agents"] += 1
         if f'"{made.call_id}"'.encode() not in self.disk.durable_bytes(JOURNAL):
             self.accuse(f"{made.call_id} was acknowledged before it was durable")
+
+    def promise_spawn(self, asked_by: str, reply: Spawned) -> None:
+        """Somebody was told that a task was taken: that must be durable already, and stay true."""
+        self.spawn_promises.append((asked_by, reply))
+        self.tell(f"the task {asked_by} is for {reply.session_key or 'a thread'}, back to the {reply.returns}")
+        if f'"asked_by":"{asked_by}"'.encode() not in self.disk.durable_bytes(JOURNAL):
+            self.accuse(f"the task {asked_by} was acknowledged before it was durable")
 
     def _accuse_impatience(self, outgoing: OutgoingMessage) -> None:
         self.accuse(f"{outgoing.entry_id} was tried again before the time that the channel had named")

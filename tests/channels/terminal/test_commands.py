@@ -171,3 +171,37 @@ def test_words_that_mean_leaving_everywhere_need_no_slash():
     assert [spell_out(line) for line in ("exit", " Quit ", "?", "exit the loop", "/why")] == [
         "/exit", "/quit", "/help", "exit the loop", "/why",
     ]  # fmt: skip
+
+
+@pytest.mark.req("D4")
+@pytest.mark.parametrize(
+    ("line", "request_"),
+    [
+        ("/spawn count the files", r.Spawn(asked_by="", task="count the files")),
+        ("/spawn  don't  count", r.Spawn(asked_by="", task="don't  count")),
+        ("/spawn project:api count", r.Spawn(asked_by="", task="count", project="api")),
+        ("/spawn count it agent:codex", r.Spawn(asked_by="", task="count it", agent="codex")),
+        ("/spawn agent:codex count project:api", r.Spawn(asked_by="", task="count", project="api", agent="codex")),
+        ("/spawn fix task:1 now", r.Spawn(asked_by="", task="fix task:1 now")),
+        ("/spawn set agent:x here", r.Spawn(asked_by="", task="set agent:x here")),
+        ("/cancel children:yes", r.Cancel(children=True)),
+        ("/cancel 14 children:no", r.Cancel("14")),
+        ("/cancel 14 yes", r.Cancel("14", children=True)),
+    ],
+)
+def test_a_task_is_the_rest_of_the_line_and_arguments_may_have_their_names(line, request_):
+    assert LINE.parse(line) == request_
+
+
+@pytest.mark.parametrize("line", ["/spawn", "/spawn project:api", "/cancel children:perhaps"])
+def test_a_task_without_words_and_a_yes_that_is_none_are_refused(line):
+    with pytest.raises(FairleadError) as refused:
+        LINE.parse(line)
+    assert refused.value.code is Code.E_INVALID_ARGS
+
+
+def test_the_names_of_arguments_are_completed_in_a_task():
+    half = LINE.half_typed("/spawn count project:a")
+    assert half is not None
+    assert (half.argument.field, half.word) == ("project", "a")
+    assert LINE.half_typed("/spawn count a") is None

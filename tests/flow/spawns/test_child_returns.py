@@ -160,16 +160,28 @@ async def test_what_others_said_stays_foreign_on_its_way_down_and_up():
 
 
 @virtually
-async def test_nobody_who_is_served_no_longer_starts_anything():
+async def test_a_completion_that_the_session_cannot_take_is_given_up_openly():
     async with run_flow(limits=limits()) as flow:
-        await flow.gate.command(ask.ProjectList(), caller())
         parent = await say_in_thread(flow, "hello")
-        flow.state.owner_id = "somebody else"
-        await agent_spawns(flow, parent)
+        await agent_spawns(flow, parent, "count\n/slow 20")
+        flow.state.projects["api"].disabled = "its directory is gone"
         await flow.quiet()
         assert follow_ups(flow) == []
         [given_up] = flow.facts(e.DeliveryAbandoned)
-        assert given_up.error_code == "E_OWNER_ONLY"
+        assert given_up.error_code == "E_INVALID_PATH"
+        flow.state.projects["api"].disabled = ""
+        await say_in_thread(flow, "and now?")
+        await flow.quiet()
+        assert any("Not delivered here" in text for text in flow.texts(THREAD))
+
+
+@virtually
+async def test_people_whom_a_channel_lets_in_by_itself_are_served_too():
+    async with run_flow(limits=limits()) as flow:
+        asked = await flow.answered("hello", user="alice")
+        await agent_spawns(flow, asked)
+        await flow.quiet()
+        assert [job.person for job in follow_ups(flow)] == ["alice"]
 
 
 @settings(max_examples=40, deadline=None)

@@ -52,8 +52,8 @@ class SeePerson(msgspec.Struct, frozen=True):
 
 
 class StartSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A new session in a conversation of its own, bound from the first moment. For a session that starts another one
-    (requirement D4); people start threads with `StartThread`."""
+    """A new session in a conversation of its own, bound from the first moment. Threads are started with `StartThread`
+    or `SpawnSession`, which make the conversation too."""
 
     session_key: SessionKey
     conversation: ConversationRef

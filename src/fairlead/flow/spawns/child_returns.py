@@ -57,7 +57,7 @@ class ChildReturns:
                 await self._ledger.record_durably(FinishReturn(entry.entry_id, refusal.code, refusal.message))
 
     async def _message(self, job: Job, asker: Session) -> Inbound:
-        """On behalf of the person for whom the task was asked. A person who is served no longer starts nothing."""
+        """On behalf of the person for whom the task was asked, and who was let in then."""
         return Inbound(
             conversation=asker.conversation,
             session_key=asker.key,
@@ -65,6 +65,7 @@ class ChildReturns:
             person=job.person,
             text=self._redact(child_result(job, await self._answer(job))),
             cause="child",
+            pre_authorised=True,
             foreign=has_foreign_text(job),
         )
 
