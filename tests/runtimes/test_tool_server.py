@@ -198,7 +198,7 @@ async def test_a_call_that_crashes_is_reported_and_the_next_one_works(tmp_path: 
             assert await first_line(process) == "s1: again"
 
 
-async def test_a_long_state_directory_gets_a_socket_elsewhere(tmp_path: Path):
+async def test_the_socket_is_not_in_the_way_of_who_copies_the_state(tmp_path: Path):
     deep = tmp_path / ("d" * 100)
     deep.mkdir()
     async with serving(deep) as server:
@@ -208,6 +208,19 @@ async def test_a_long_state_directory_gets_a_socket_elsewhere(tmp_path: Path):
         async with agent(grant, tmp_path, "t:1") as process:
             assert await first_line(process) == "('send_message',)"
     assert not server._socket.parent.exists()
+
+
+async def test_a_directory_that_others_can_write_is_not_used_for_the_socket(tmp_path: Path):
+    server = ToolServer(tmp_path)
+    server.prepare()
+    usual = server._socket.parent
+    usual.chmod(0o777)
+    try:
+        async with serving(tmp_path) as wary:
+            assert wary._socket.parent != usual
+            assert wary._socket.parent.stat().st_mode & 0o777 == 0o700
+    finally:
+        usual.rmdir()
 
 
 async def test_tools_that_are_off_give_nothing_to_anybody(tmp_path: Path):

@@ -78,17 +78,34 @@ class SpawnTask(_Arguments, frozen=True):
     agent: Annotated[str, msgspec.Meta(max_length=60, description="Which agent; yours if you name none.")] = ""
 
 
-ToolArguments: TypeAlias = SendMessage | SendFile | AskUser | SetTitle | SpawnTask
+class MakeSchedule(_Arguments, frozen=True):
+    """Have yourself called again in this session, once or again and again. The words come as a message of its own at
+    that time, so that you need not wait for it."""
+
+    when: Annotated[
+        str,
+        msgspec.Meta(
+            min_length=1,
+            max_length=200,
+            description="Exactly: a cron expression (`0 9 * * 1-5`), or a date with a time (`2027-01-31 18:00`).",
+        ),
+    ]
+    text: Annotated[Text, msgspec.Meta(description="What you are to be told then.")]
+    zone: Annotated[str, msgspec.Meta(max_length=60, description="A time zone such as Europe/Berlin.")] = ""
+
+
+ToolArguments: TypeAlias = SendMessage | SendFile | AskUser | SetTitle | SpawnTask | MakeSchedule
 ARGUMENTS: Final[dict[str, type[ToolArguments]]] = {
     "send_message": SendMessage,
     "send_file": SendFile,
     "ask_user": AskUser,
     "set_title": SetTitle,
     "spawn_session": SpawnTask,
+    "schedule": MakeSchedule,
 }
 TOOL_NAMES: Final = tuple(ARGUMENTS)
 
-NEEDED_TOOL: Final = {"send_file": "Read", "spawn_session": "Edit"}
+NEEDED_TOOL: Final = {"send_file": "Read", "spawn_session": "Edit", "schedule": "Bash"}
 """The tool of a project's tier without which an agent does not have this one: who may not read files may not send them,
-and who may change nothing starts nobody.
+who may change nothing starts nobody, and only who may run commands works without being asked.
 A tool that is not listed only talks to the person, and no tier withholds it."""

@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
 
@@ -20,6 +20,7 @@ from fairlead.core.agent_tools import (
     NEEDED_TOOL,
     TOOL_NAMES,
     AskUser,
+    MakeSchedule,
     SendFile,
     SendMessage,
     SetTitle,
@@ -38,7 +39,7 @@ from fairlead.core.decide.agent_calls import (
 )
 from fairlead.core.engine import AskedItem, Option
 from fairlead.core.events import FileRef
-from fairlead.core.ids import JobId
+from fairlead.core.ids import JobId, SessionKeyText
 from fairlead.core.inbound import clean_text
 from fairlead.core.state import Project, Session
 from fairlead.errors import FairleadError
@@ -68,11 +69,20 @@ _DONE: Final[dict[type[ToolArguments], str]] = {
     AskUser: ASKED,
     SetTitle: "Noted.",
     SpawnTask: SPAWNED,
+    MakeSchedule: "The schedule was made.",
 }
 
 
 _Recorded: TypeAlias = SendMessage | SendFile | AskUser | SetTitle
 """What one decision carries out."""
+
+
+class ScheduleMaker(Protocol):
+    """What makes schedules for agents. Where there is none, no agent has the tool."""
+
+    async def add_for_agent(self, session_key: SessionKeyText, *, when: str, text: str, zone: str = "") -> object:
+        """Raises the FairleadError that refuses it."""
+        ...
 
 
 class AgentToolSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,7 +105,9 @@ class AgentCalls:
         tiers: Tiers,
         settings: AgentToolSettings,
         spawning: Spawning,
+        schedules: ScheduleMaker | None = None,
     ) -> None:
+        self._schedules = schedules
         self._ledger = ledger
         self._spawning = spawning
         self._blobs = blobs
@@ -136,6 +148,8 @@ class AgentCalls:
         )
         if isinstance(given, SpawnTask):
             return await self._spawn(call, given)
+        if isinstance(given, MakeSchedule):
+            return await self._schedule(call, given)
         await self._ledger.record_durably(await self._command(holder, call, given))
         return ToolReply(_DONE[type(given)])
 
@@ -158,6 +172,17 @@ class AgentCalls:
         await self._ledger.record_durably(NoteAgentCall(call=call, about=given.task))
         return ToolReply(SPAWNED if spawned.returns == "session" else SPAWNED_APART)
 
+    async def _schedule(self, call: AgentCall, given: MakeSchedule) -> ToolReply:
+        """The call is noted first: one that is repeated makes no second schedule. What fails is told, and a call with
+        another id may try again."""
+        assert self._schedules is not None, "without it the tool is withheld"
+        noted = await self._ledger.record_durably(NoteAgentCall(call=call, about=f"{given.when}: {given.text}"))
+        if not noted.duplicate:
+            await self._schedules.add_for_agent(
+                call.session_key, when=given.when, text=clean_text(given.text), zone=given.zone
+            )
+        return ToolReply(_DONE[MakeSchedule])
+
     async def _command(self, holder: ToolHolder, call: AgentCall, given: _Recorded) -> Command:
         match given:
             case SendMessage():
@@ -179,7 +204,8 @@ class AgentCalls:
 
     def _why_withheld(self, holder: ToolHolder, tool: str) -> str:
         """Empty where the agent has the tool. The project's tier is read now: it may have changed since the start."""
-        if tool not in self._settings.names or tool not in ARGUMENTS:
+        is_there = tool in ARGUMENTS and (tool != "schedule" or self._schedules is not None)
+        if tool not in self._settings.names or not is_there:
             return f"There is no tool {tool[:60]!r}."
         needed = NEEDED_TOOL.get(tool)
         project = self._project_of(holder)

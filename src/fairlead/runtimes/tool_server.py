@@ -11,6 +11,7 @@
 
 import asyncio
 import contextlib
+import hashlib
 import hmac
 import os
 import secrets
@@ -44,7 +45,8 @@ PASSABLE: Final = 0o711
 """Of the directory, where agents have a user of their own: that user passes through, and can list nothing."""
 MOST_CONNECTIONS: Final = 8
 """Of one agent. It needs one."""
-_LONGEST_SOCKET_PATH: Final = 100
+_LONGEST_TEMPORARY: Final = 60
+"""A socket's path has at most some hundred bytes."""
 _PEER: Final = struct.Struct("3i")
 
 
@@ -88,7 +90,7 @@ class ToolServer:
         self.is_on = is_on
         self.give: Callable[[Path | int], None] | None = None
         self._grants: dict[str, ToolGrant] = {}
-        self._socket = _choose_socket(self._directory)
+        self._socket = self._directory / SOCKET_NAME
 
     # --- capabilities ----------------------------------------------------------------------------------------------
 
@@ -99,6 +101,8 @@ class ToolServer:
             self._directory.chmod(PASSABLE)
         for left in self._directory.iterdir():
             left.unlink()
+        if self.is_on:
+            self._socket = _make_socket_directory(self._directory) / SOCKET_NAME
 
     def grant(self, mark: str, project_path: str) -> ToolGrant | None:
         """None where agents are offered no tools."""
@@ -145,8 +149,6 @@ class ToolServer:
         if not self.is_on:
             return
         serving = _Serving(self, handler)
-        with contextlib.suppress(FileNotFoundError):
-            self._socket.unlink()
         with _bind(self._socket) as listening:
             if self.give is not None:
                 self._socket.parent.chmod(PASSABLE)
@@ -247,20 +249,26 @@ def _peer_of(writer: asyncio.StreamWriter) -> int | None:
     return pid
 
 
-def _choose_socket(directory: Path) -> Path:
-    """In the state directory; where its path is too long for a socket, in a directory of its own for this process."""
-    path = directory / SOCKET_NAME
-    if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
-        return path
-    return Path(tempfile.gettempdir()) / f"fairlead-{secrets.token_hex(8)}" / SOCKET_NAME
+def _make_socket_directory(directory: Path) -> Path:
+    """Beside the state directory's own files a socket would be in the way of who copies them, and its path may be too
+    long. The name is the same at every start, so a killed daemon leaves one directory behind, not many."""
+    digest = hashlib.blake2b(os.fsencode(directory), digest_size=8).hexdigest()
+    temporary = tempfile.gettempdir() if len(tempfile.gettempdir()) < _LONGEST_TEMPORARY else "/tmp"  # noqa: S108
+    found = Path(temporary) / f"fairlead-tools-{digest}"
+    with contextlib.suppress(FileExistsError):
+        found.mkdir(mode=0o700)
+    kept = found.lstat()
+    is_ours = stat.S_ISDIR(kept.st_mode) and kept.st_uid == os.geteuid() and not kept.st_mode & 0o022
+    if not is_ours:  # another user was there first: nobody can have put anything into a new one
+        found = Path(tempfile.mkdtemp(prefix="fairlead-tools-", dir=temporary))
+    found.chmod(0o700)
+    return found
 
 
 @contextmanager
 def _bind(path: Path) -> Generator[socket.socket]:
     """A socket that only our user can use. Its directory is 0700 from its making on, so nobody is in time."""
-    own = path.parent if not path.parent.exists() else None
-    if own is not None:
-        own.mkdir(mode=0o700)
+    path.unlink(missing_ok=True)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listening.bind(str(path))
@@ -271,8 +279,7 @@ def _bind(path: Path) -> Generator[socket.socket]:
         listening.close()
         with contextlib.suppress(OSError):
             path.unlink()
-            if own is not None:
-                own.rmdir()
+            path.parent.rmdir()
 
 
 NO_TOOLS: Final = ToolServer(Path("/nonexistent"), is_on=False)
