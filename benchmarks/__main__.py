@@ -7,7 +7,19 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks import acp, agents, answers, daemon, discord, journal, latency, memory, round_trips, schedules
+from benchmarks import (
+    acp,
+    agents,
+    answers,
+    daemon,
+    discord,
+    journal,
+    latency,
+    memory,
+    round_trips,
+    schedules,
+    tool_calls,
+)
 from benchmarks.rows import NotMeasured, Row, table
 
 LARGE, SMALL = 1_000_000, 10_000
@@ -57,6 +69,10 @@ def _schedules(_directory: Path) -> Rows:
     return schedules.schedule_rows()
 
 
+def _tool_calls(directory: Path) -> Rows:
+    return [asyncio.run(tool_calls.tool_call_row(directory / "tools"))]
+
+
 GROUPS: dict[str, Callable[[Path], Rows]] = {
     "durable appends": _appending,
     "replay, memory and start of a long history": _history,
@@ -67,6 +83,7 @@ GROUPS: dict[str, Callable[[Path], Rows]] = {
     "discord": _discord,
     "round trips beside a bare bot": _round_trips,
     "schedules": _schedules,
+    "tool calls of agents": _tool_calls,
 }
 
 

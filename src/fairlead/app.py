@@ -24,6 +24,7 @@ from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
 from fairlead.core.state import State
 from fairlead.errors import Code, FairleadError, error
+from fairlead.flow.agent_calls import AgentToolSettings
 from fairlead.flow.assembly import Adapters, Flow
 from fairlead.flow.commands.handlers import BUILT_IN, Commands
 from fairlead.flow.commands.parts import DefaultAgent
@@ -50,6 +51,7 @@ from fairlead.runtimes.environment import child_environment, secret_values
 from fairlead.runtimes.install.agent_files import AgentFiles
 from fairlead.runtimes.separation import check_giving, make_confinements
 from fairlead.runtimes.tool_policy import WorkspaceTiers
+from fairlead.runtimes.tool_server import ToolServer
 from fairlead.settings import OPEN_HTTP_ADVICE, Settings, load_settings
 from fairlead.store.blobs import BLOBS_NAME, FileBlobs, named_blobs
 from fairlead.store.config_copy import ConfigFile
@@ -58,6 +60,7 @@ from fairlead.store.hook_secrets import FileHookSecrets
 from fairlead.store.inboxes import INBOX_NAME, FileInboxes
 from fairlead.store.journal import FileJournal, Opened, open_state
 from fairlead.store.name_index import INDEX_NAME
+from fairlead.store.project_files import RealProjectFiles
 from fairlead.store.snapshot_schedule import SnapshotPace, keep_snapshots
 from fairlead.store.tidying import Tidying
 from fairlead.store.writer import NO_ROOM, ThreadedWriter
@@ -206,7 +209,13 @@ class RealMachine:
             offload=asyncio.to_thread,
             forget_logs=job_logs.forget_old,
         )
-        self._catalogue = Catalogue(settings, job_logs)
+        self._tools = ToolServer(
+            self._state_dir,
+            hide=self._redactor.learn,
+            forget=self._redactor.forget,
+            is_on=bool(settings.agent_tools),
+        )
+        self._catalogue = Catalogue(settings, job_logs, self._tools)
         self._catalogue.follow(opened.state.agents)
         stack.push_async_callback(self._catalogue.aclose)
         self.runtimes = self._catalogue.runtimes
@@ -217,11 +226,12 @@ class RealMachine:
         self._hook_secrets = FileHookSecrets(
             self._state_dir, disk=self._disk, offload=asyncio.to_thread, learn=self._redactor.learn
         )
+        self._tools.prepare()
         return self._make_adapters(opened.state)
 
     def _separate_agents(self, stack: AsyncExitStack) -> Callable[[Path | int], None] | None:
         """From here on every agent is started as the settings ask for. Returns what gives a file to their user."""
-        confinements = make_confinements(self._settings, self._find_inbox)
+        confinements = make_confinements(self._settings, self._find_shown)
         stack.enter_context(confine_children(confinements))
         user = next((c for c in confinements if isinstance(c, AnotherUser)), None)
         if user is None:
@@ -231,12 +241,15 @@ class RealMachine:
             make_private_directory(directory, disk=self._disk)
             directory.chmod(PASSABLE_DIRECTORY)
         check_giving(user, self._state_dir / INBOX_NAME)
+        self._tools.give = user.give
         return user.give
 
-    def _find_inbox(self, mark: str) -> Path | None:
+    def _find_shown(self, mark: str) -> list[Path]:
+        """What an agent's own session has in the state directory."""
         assert self._opened is not None
         job = self._opened.state.jobs.get(JobId(mark.rpartition(":")[2]))
-        return None if job is None else self._inboxes.path_of(job.session_key)
+        inbox = [] if job is None else [self._inboxes.path_of(job.session_key)]
+        return [*inbox, *self._tools.paths_for(mark)]
 
     def _open_journal(self, opened: Opened) -> Journal:
         broken = self.broken
@@ -279,6 +292,12 @@ class RealMachine:
             ),
             schedule_defaults=ScheduleDefaults(
                 zone=settings.time_zone or find_local_zone(), missed=settings.schedule_missed
+            ),
+            project_files=RealProjectFiles(asyncio.to_thread),
+            agent_tools=AgentToolSettings(
+                names=settings.agent_tools,
+                calls_per_minute=settings.agent_calls_per_minute,
+                max_file_bytes=settings.agent_file_max_bytes,
             ),
             default_agent=DefaultAgent(name=default_acp_name(settings), goes_first=bool(settings.agent_command)),
         )
@@ -364,6 +383,7 @@ class RealMachine:
             "check": adapters.journal.keep_checking(),
             "tidying": self._tidying.keep_tidy(adapters.state, self._journal, self._blobs, self._inboxes),
             "config": keep_config(flow.ledger, self.config),
+            "agent tools": self._tools.run(flow.agent_calls),
         }
 
     async def serve(self, stack: AsyncExitStack) -> None:

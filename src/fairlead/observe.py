@@ -61,6 +61,10 @@ class Redactor:
         if secret not in self._texts:
             self._set_secrets((*self._texts, secret))
 
+    def forget(self, secret: str) -> None:
+        """A secret that is worth nothing any more."""
+        self._set_secrets(known for known in self._texts if known != secret)
+
     def _set_secrets(self, secrets: Iterable[str]) -> None:
         known = sorted({s for s in secrets if len(s) >= _SHORTEST_SECRET}, key=len, reverse=True)
         self._texts = tuple(known)

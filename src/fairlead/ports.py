@@ -43,8 +43,10 @@ from fairlead.core.views import (
     ProjectView,
     QuestionView,
     RefusedMessage,
+    SentView,
     SessionView,
 )
+from fairlead.errors import Code, error
 from fairlead.runtime_ports import (
     AgentInfo,
     AgentPreparation,
@@ -54,10 +56,13 @@ from fairlead.runtime_ports import (
     Runtime,
     RuntimeCapabilities,
     RuntimeHealth,
+    ToolHandler,
+    ToolReply,
 )
 
 __all__ = [
     "NAMING_FIELDS",
+    "NO_FILES",
     "AgentInfo",
     "AgentPreparation",
     "AgentState",
@@ -84,6 +89,8 @@ __all__ = [
     "MessageRechecker",
     "OutcomeUnknown",
     "OutgoingMessage",
+    "ProjectFile",
+    "ProjectFiles",
     "Receipt",
     "Recorded",
     "Runtime",
@@ -91,6 +98,8 @@ __all__ = [
     "RuntimeHealth",
     "SessionInboxes",
     "Snapshots",
+    "ToolHandler",
+    "ToolReply",
     "View",
     "Watching",
 ]
@@ -127,6 +136,29 @@ class Blobs(Protocol):
     async def put(self, data: bytes) -> BlobName: ...
 
     async def get(self, name: BlobName) -> bytes: ...
+
+
+class ProjectFile(msgspec.Struct, frozen=True):
+    """A file of a project: its name without directories, and its bytes."""
+
+    name: str
+    data: bytes
+
+
+class ProjectFiles(Protocol):
+    """Files that lie in a project, and none that a path or a link only leads to from there."""
+
+    async def read(self, project_path: str, path: str, largest: int) -> ProjectFile:
+        """Raises E_INVALID_PATH for whatever is no regular file below the project, and E_MESSAGE_TOO_LARGE."""
+        ...
+
+
+class _NoFiles:
+    async def read(self, project_path: str, path: str, largest: int) -> ProjectFile:  # noqa: ARG002 - the port's names
+        raise error(Code.E_INVALID_PATH, "There are no files here.")
+
+
+NO_FILES: Final = _NoFiles()
 
 
 class SessionInboxes(Protocol):
@@ -295,6 +327,10 @@ class Gate(Protocol):
 
     async def acknowledge(self, job_id: str) -> None: ...
 
+    async def acknowledge_message(self, sent_id: str) -> None:
+        """A client has what an agent sent by itself."""
+        ...
+
     async def remind(self, question_id: str, conversation: ConversationRef, link: str) -> None:
         """The owner is owed a reminder of this question in this conversation: once, while it can be answered."""
         ...
@@ -382,6 +418,14 @@ class View(Protocol):
 
     def unfetched_jobs(self, conversation: ConversationRef) -> list[str]:
         """Jobs whose answers wait here to be fetched."""
+        ...
+
+    def unfetched_messages(self, conversation: ConversationRef) -> list[SentView]:
+        """What agents sent by themselves and that waits here to be fetched, oldest first."""
+        ...
+
+    def unfetched_message(self, sent_id: str) -> SentView | None:
+        """One of those, by its id; None if it was fetched."""
         ...
 
     # --- questions

@@ -2,10 +2,11 @@
 where everybody imports it from. Nothing is implemented here."""
 
 from collections.abc import AsyncIterator, Callable
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
+from fairlead.core.agent_tools import ToolHolder
 from fairlead.core.engine import (
     AgentInitiated,
     AgentInstruction,
@@ -95,6 +96,26 @@ class RuntimeHealth(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     notes: tuple[str, ...] = ()
     needs_login: bool = False
+
+
+class ToolReply(msgspec.Struct, frozen=True):
+    """What an agent is told about its call of one of Fairlead's own tools."""
+
+    text: str
+    ok: bool = True
+
+
+class ToolHandler(Protocol):
+    """Carries out the calls that agents make of Fairlead's own tools. `holder` comes from the capability that the agent
+    was given, never from the agent."""
+
+    def tools_of(self, holder: ToolHolder) -> tuple[str, ...]:
+        """The names of the tools that this agent has now."""
+        ...
+
+    async def call(self, holder: ToolHolder, *, call_id: str, tool: str, arguments: dict[str, Any]) -> ToolReply:
+        """Returns when all that the call says is durable. The same `call_id` is carried out once."""
+        ...
 
 
 class Runtime(Protocol):

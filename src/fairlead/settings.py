@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 from zoneinfo import ZoneInfo
 
+from fairlead.core.agent_tools import TOOL_NAMES
 from fairlead.core.attention import LONG_TURN_SEC, Ping, PingRule
 from fairlead.core.days import Days
 from fairlead.core.identity import Identities, link_identities
@@ -18,6 +19,7 @@ from fairlead.settings_checks import (
     IDENTITY_DEFAULTS,
     LEAST_HEARTBEAT_TIMEOUT_SEC,
     check_absolute,
+    check_agent_tools,
     check_command,
     check_heartbeat_timeout,
     check_host_names,
@@ -273,6 +275,26 @@ class Settings:
         name="FAIRLEAD_RUNTIME_ENVIRONMENT",
         description="Names of other environment variables that agents get, separated by commas. Never Fairlead's own.",
         form="commas",
+    )
+    agent_tools: tuple[str, ...] = setting(
+        TOOL_NAMES,
+        name="FAIRLEAD_AGENT_TOOLS",
+        description="The tools that Fairlead itself offers to agents, separated by commas; `none`: no tools. "
+        "A project's PERMISSIONS.json may withhold some of them.",
+        form="commas",
+        check=check_agent_tools,
+    )
+    agent_calls_per_minute: int = setting(
+        30,
+        at_least=1,
+        name="FAIRLEAD_AGENT_CALLS_PER_MINUTE",
+        description="How often the agent of one session may call those tools within a minute.",
+    )
+    agent_file_max_bytes: int = setting(
+        10 * 1024 * 1024,
+        at_least=1,
+        name="FAIRLEAD_AGENT_FILE_MAX_BYTES",
+        description="The maximum size of a file that an agent sends, in bytes. Discord takes 10 MiB.",
     )
     agent_user: str = setting(
         "",

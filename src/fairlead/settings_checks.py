@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from fairlead.core.agent_tools import TOOL_NAMES
 from fairlead.core.identity import LOCAL_USER, IdentityDefaults, link_identities
 from fairlead.core.keys import is_valid_part
 from fairlead.errors import FairleadError
@@ -13,6 +14,7 @@ from fairlead.settings_values import Others, Secret
 LEAST_HEARTBEAT_TIMEOUT_SEC: Final = 45.0
 IDENTITY_DEFAULTS: Final = IdentityDefaults(numeric_channel="discord", owner_account=f"terminal:{LOCAL_USER}")
 """Discord gives out ids of digits alone, and the owner's known account is the terminal's."""
+NO_AGENT_TOOLS: Final = "none"
 _HOST_NAME: Final = re.compile(
     r"(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?"
 )
@@ -86,6 +88,16 @@ def check_heartbeat_timeout(value: float, others: Others) -> float:
             f"is {value:g} and must be at least {least:g}: Discord's heartbeat comes every 41 s, and a quiet "
             "connection would time out again and again"
         )
+    return value
+
+
+def check_agent_tools(value: tuple[str, ...], _others: Others) -> tuple[str, ...]:
+    """`none` alone turns them off; an empty value counts as no value."""
+    if value == (NO_AGENT_TOOLS,):
+        return ()
+    wrong = [name for name in value if name not in TOOL_NAMES]
+    if wrong:
+        raise ValueError(f"takes {', '.join(TOOL_NAMES)}, or {NO_AGENT_TOOLS} alone: not {', '.join(wrong)}")
     return value
 
 

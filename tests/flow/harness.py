@@ -26,13 +26,24 @@ from fairlead.core.questions import RespondToQuestion
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller
 from fairlead.core.state import Job
+from fairlead.flow.agent_calls import AgentToolSettings
 from fairlead.flow.agent_runtimes import FIXED, RuntimeCatalogue
 from fairlead.flow.assembly import Adapters, Flow
 from fairlead.flow.commands.handlers import BUILT_IN, Commands
 from fairlead.flow.startup import recovery
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.kit.tasks import TaskOwner
-from fairlead.ports import AgentInfo, Channel, Receipt, Recorded, Runtime, RuntimeCapabilities, RuntimeHealth
+from fairlead.ports import (
+    NO_FILES,
+    AgentInfo,
+    Channel,
+    ProjectFiles,
+    Receipt,
+    Recorded,
+    Runtime,
+    RuntimeCapabilities,
+    RuntimeHealth,
+)
 from fairlead.store.blobs import FileBlobs
 from fairlead.store.history import find_lines
 from fairlead.store.hook_secrets import FileHookSecrets
@@ -291,6 +302,8 @@ async def run_flow(
     life: int = 0,
     commands: Commands = BUILT_IN,
     make_catalogue: Callable[[dict[str, Any]], RuntimeCatalogue] | None = None,
+    project_files: ProjectFiles = NO_FILES,
+    agent_tools: AgentToolSettings | None = None,
     **more: Any,
 ) -> AsyncIterator[FlowHarness]:
     """From an open journal to running workers. Leaving it is the end of the process: nothing drains."""
@@ -328,6 +341,8 @@ async def run_flow(
         random=Random(7),
         turn_settings=settings or TurnSettings(workspaces="/state/workspaces"),
         commands=commands,
+        project_files=project_files,
+        agent_tools=agent_tools or AgentToolSettings(),
         **more,
     )
     flow = FlowHarness(Flow(world), journal, blobs, writer, world)

@@ -179,6 +179,13 @@ class Client:
         """All of them, page by page."""
         return await self._all_jobs("/v1/answers", w.AnswerPage, {w.USER: user})
 
+    async def unfetched_messages(self, user: str) -> tuple[w.SentInfo, ...]:
+        """What agents sent by themselves and this person has not got yet."""
+        return (await self._ask("GET", "/v1/sent", w.SentList, query={w.USER: user})).messages
+
+    async def acknowledge_message(self, sent_id: str) -> None:
+        await self._ask("POST", f"/v1/sent/{quote(sent_id, safe='')}/ack", w.Acknowledged)
+
     async def history(self, session: str) -> tuple[w.JobInfo, ...]:
         """All of its recent jobs, page by page."""
         return await self._all_jobs(f"/v1/sessions/{quote(session, safe='')}/history", w.JobList, {})

@@ -293,7 +293,23 @@ class Failed(_Event, frozen=True):
     job: JobInfo
 
 
-StreamEvent: TypeAlias = Accepted | Moved | Delta | ToolUse | QuestionInfo | RuleUse | Image | Usage | Done | Failed
+class SentInfo(_Event, frozen=True):
+    """What an agent sent by itself, beside its answer. It waits until it is acknowledged; so do its files."""
+
+    sent_id: str
+    job_id: str
+    sent_at: str
+    text: str = ""
+    files: tuple[FileInfo, ...] = ()
+
+
+class SentList(msgspec.Struct, frozen=True):
+    messages: tuple[SentInfo, ...]
+
+
+StreamEvent: TypeAlias = (
+    Accepted | Moved | Delta | ToolUse | QuestionInfo | RuleUse | Image | SentInfo | Usage | Done | Failed
+)
 
 EVENT_NAMES: Final[dict[type[StreamEvent], str]] = {
     Accepted: "accepted",
@@ -303,6 +319,7 @@ EVENT_NAMES: Final[dict[type[StreamEvent], str]] = {
     QuestionInfo: "question",
     RuleUse: "rule",
     Image: "image",
+    SentInfo: "sent",
     Usage: "usage",
     Done: "done",
     Failed: "error",

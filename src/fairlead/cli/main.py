@@ -26,6 +26,7 @@ _COMMANDS: Final = {
     "agent": ("fairlead.cli.agent", "Add, update and remove agents that speak the Agent Client Protocol."),
     "journal": ("fairlead.cli.journal", "Inspect the journal: verify, tail, show."),
     "restore": ("fairlead.cli.restore", "Restore an older copy of the journal."),
+    "mcp": ("fairlead.cli.mcp", "The tools that Fairlead offers to its agents; started by agents, not by people."),
     "completion": ("fairlead.cli.completion", "Install completion for bash, zsh or fish."),
 }
 

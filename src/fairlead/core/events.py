@@ -20,7 +20,7 @@ from fairlead.core.rules import RuleOffer
 from fairlead.core.schedules import ScheduleNotice, ScheduleStatus, ScheduleTerms, TickOutcome
 from fairlead.core.spawns import SpawnOrder, SpawnReturn
 
-OutboxKind = Literal["answer", "question", "opening", "reminder", "link", "notice"]
+OutboxKind = Literal["answer", "question", "opening", "reminder", "link", "notice", "sent"]
 TitledBy = Literal["prompt", "agent", "person"]
 Route = Literal["bound", "asked", "fallback", "nowhere", "asker"]
 """`asker`: into the session that asked for it, not to a conversation."""
@@ -443,6 +443,18 @@ class ChoiceMade(_Fact, frozen=True):
     via: str = ""
 
 
+class AgentToolCalled(_Fact, frozen=True, kw_only=True):
+    """An agent called one of the tools that Fairlead offers it. `call_id` is the same however often the call is sent;
+    `job_id` is the job that ran, or the last one. `detail` begins what it was about."""
+
+    call_id: str
+    session_key: SessionKeyText
+    generation: int
+    job_id: JobId
+    tool: str
+    detail: str = ""
+
+
 class AgentRequestRefused(_Fact, frozen=True):
     """A process of the job's agent asked something of Fairlead itself, as if it were a person."""
 
@@ -556,8 +568,8 @@ class ThreadOpening(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, k
 
 class DeliveryOwed(_Fact, frozen=True, kw_only=True):
     """A person is owed words: an answer, a question, a thread, a reminder of a question with a `link` to it, a `link`
-    to the thread of a spawned session, or, with an `error_code`, why there is none. Always in the same batch as the
-    fact they are about.
+    to the thread of a spawned session, or, with an `error_code`, why there is none; or what an agent sent by itself,
+    with its `text` and `files`. Always in the same batch as the fact they are about.
 
     `fail_closed` forbids the router to fall back to the requester: the answers of sessions that were spawned with a
     thread have it. With an `asker` the words are owed to that session: its agent, not a person, asked for them."""
@@ -571,6 +583,8 @@ class DeliveryOwed(_Fact, frozen=True, kw_only=True):
     fail_closed: bool = False
     opening: ThreadOpening | None = None
     link: str = ""
+    text: str = ""
+    files: tuple[FileRef, ...] = ()
     error_code: str = ""
     asker: SessionKeyText = SessionKeyText("")
     notice: ScheduleNotice | None = None
@@ -680,6 +694,7 @@ JournalEvent: TypeAlias = (
     | QuestionAnswered
     | ChoiceMade
     | QuestionClosed
+    | AgentToolCalled
     | AgentRequestRefused
     | ScheduleMade
     | ScheduleConfirmed

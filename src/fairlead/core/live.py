@@ -7,7 +7,7 @@ import msgspec
 from fairlead.core.engine import EngineEvent
 from fairlead.core.job_states import JobState
 from fairlead.core.rules import RuleOffer
-from fairlead.core.views import QuestionView
+from fairlead.core.views import QuestionView, SentView
 
 
 class JobMoved(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=True, omit_defaults=True):
@@ -59,4 +59,14 @@ class AnswerSettled(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
     is_delivered: bool
 
 
-LiveEvent: TypeAlias = JobMoved | AgentActed | QuestionOpened | QuestionSettled | RuleApplied | AnswerSettled
+class AgentSent(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
+    """The agent sent something by itself; the outbox brings it to the person."""
+
+    job_id: str
+    session_key: str
+    sent: SentView
+
+
+LiveEvent: TypeAlias = (
+    JobMoved | AgentActed | QuestionOpened | QuestionSettled | RuleApplied | AnswerSettled | AgentSent
+)

@@ -18,7 +18,8 @@ class QuestionFields(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     `tier` is what the project's agent may do now; `tier_before` is there where a person last saw another one. `offers`
     are the standing rules that the owner may make of it for `project`. With `words_go_next`, the agent cannot be told
     why it is refused: the words of a refusal become its next message. With `budget_day` it is Fairlead itself that
-    asks: the budget of `project` for that day is spent, and the job has not begun."""
+    asks: the budget of `project` for that day is spent, and the job has not begun. With `by_message`, the agent does
+    not wait for the response: it ends its turn, and the response is a message that begins another."""
 
     question_id: QuestionId
     job_id: JobId
@@ -37,6 +38,7 @@ class QuestionFields(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     project: str = ""
     words_go_next: bool = False
     budget_day: str = ""
+    by_message: bool = False
 
 
 class RespondToQuestion(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,8 +8,8 @@ from fairlead.core.message_ids import written_message
 from fairlead.core.message_outcomes import Refused, decode_outcome
 from fairlead.core.questions import QuestionFields
 from fairlead.core.retention import highest_rising, is_rising
-from fairlead.core.state import Job, OpenQuestion, Project, Session, State, answer_entry_id
-from fairlead.core.views import Counts, JobView, ProjectView, QuestionView, RefusedMessage, SessionView
+from fairlead.core.state import Job, OpenQuestion, OutboxEntry, Project, Session, State, answer_entry_id
+from fairlead.core.views import Counts, JobView, ProjectView, QuestionView, RefusedMessage, SentView, SessionView
 
 _OUTCOMES: Final = ("answered", "failed", "cancelled", "unknown", "withdrawn", "refused", "skipped")
 
@@ -55,6 +55,17 @@ def question_view(state: State, question: OpenQuestion) -> QuestionView:
         takes_responses=state.takes_response(question.question_id),
         asked_at=question.asked_at,
         reminded=question.reminded,
+    )
+
+
+def sent_view(entry: OutboxEntry) -> SentView:
+    return SentView(
+        sent_id=entry.entry_id,
+        job_id=entry.job_id,
+        session_key=entry.session_key,
+        sent_at=entry.owed_at,
+        text=entry.text,
+        files=entry.files,
     )
 
 

@@ -106,6 +106,8 @@ class Session:
     title: str = ""
     titled_by: str = ""
     title_before: str = ""
+    calls: list[str] = field(default_factory=list)
+    """The ids of the latest calls of Fairlead's own tools: the same call, sent again, is done once."""
 
     def proven_key(self, slot: str) -> ResumeKey | None:
         """The resume key of this slot, if an agent has answered with it before."""
@@ -212,6 +214,8 @@ class OutboxEntry(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     opening: ThreadOpening | None = None
     owed_on: int = 0
     link: str = ""
+    text: str = ""
+    files: tuple[FileRef, ...] = ()
     error_code: str = ""
     asker: SessionKeyText = NO_SESSION
     notice: ScheduleNotice | None = None
@@ -269,6 +273,7 @@ class State:
     projects_made: int = 0
     rules_made: int = 0
     schedules_made: int = 0
+    agent_calls_made: int = 0
     account: Account = field(default_factory=Account)
     projects: dict[str, Project] = field(default_factory=dict)
     agents: dict[str, ConfiguredAgent] = field(default_factory=dict)
@@ -372,6 +377,8 @@ class State:
         question = self.questions.get(question_id)
         if question is None or question.status != "open":
             return False
+        if question.by_message:
+            return True  # its job may have ended long ago; a reset closes it
         job = self.jobs.get(question.job_id)
         return job is not None and (job.is_live or question.kind == "question")
 
@@ -401,6 +408,11 @@ def question_entry_id(question_id: QuestionId) -> EntryId:
 
 def reminder_entry_id(question_id: QuestionId) -> EntryId:
     return EntryId(f"debt_reminder_{question_id}")
+
+
+def sent_entry_id(number: int) -> EntryId:
+    """`number` counts the calls that agents have made."""
+    return EntryId(f"debt_call_{number}")
 
 
 def link_entry_id(asked_by: str) -> EntryId:

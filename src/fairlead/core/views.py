@@ -81,6 +81,17 @@ class QuestionView(QuestionFields, frozen=True, kw_only=True):
     reminded: bool = False
 
 
+class SentView(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent sent by itself and a person has not got yet, while the state has it."""
+
+    sent_id: str
+    job_id: str
+    session_key: str
+    sent_at: str
+    text: str = ""
+    files: tuple[FileRef, ...] = ()
+
+
 class SessionView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`title` is what people see the session called, `title_before` what it was called before that."""
 

@@ -8,6 +8,7 @@ import msgspec
 
 from fairlead.core.limits import Limits
 from fairlead.core.state import Job, State
+from fairlead.flow.agent_calls import AgentCalls, AgentToolSettings
 from fairlead.flow.agent_runtimes import FIXED, AgentRuntimes, RuntimeCatalogue
 from fairlead.flow.bindings import Bindings
 from fairlead.flow.budgets.keeper import BudgetKeeper
@@ -37,6 +38,7 @@ from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.flow.turns.turn import OpenStream, Turn, TurnSettings
 from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import (
+    NO_FILES,
     AttachmentFetcher,
     Blobs,
     Channel,
@@ -45,6 +47,7 @@ from fairlead.ports import (
     HookSecrets,
     Journal,
     MessageRechecker,
+    ProjectFiles,
     Runtime,
     SessionInboxes,
 )
@@ -75,6 +78,8 @@ class Adapters(msgspec.Struct, frozen=True, kw_only=True):
     default_agent: DefaultAgent = NO_DEFAULT
     checks: CheckRunner = NoChecks()
     schedule_defaults: ScheduleDefaults = ScheduleDefaults()
+    project_files: ProjectFiles = NO_FILES
+    agent_tools: AgentToolSettings = AgentToolSettings()
 
 
 class Flow:
@@ -144,6 +149,14 @@ class Flow:
         commands = CommandHandlers(parts, adapters.commands)
         self.gate = FlowGate(self.ledger, intake, commands, reconnects, hooks=hooks)
         self._budgets = BudgetKeeper(self.ledger, self.view.language_of)
+        self.agent_calls = AgentCalls(
+            self.ledger,
+            blobs=adapters.blobs,
+            files=adapters.project_files,
+            tiers=adapters.turn_settings.tiers,
+            settings=adapters.agent_tools,
+            spawning=self.spawning,
+        )
 
     async def run(self) -> None:
         """All workers, for ever. Cancelling it ends every turn and every delivery."""

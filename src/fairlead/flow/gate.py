@@ -12,7 +12,7 @@ from fairlead.core.decide.questions import RefuseAgentRequest, RemindOfQuestion
 from fairlead.core.decide.sessions import SeePerson, TitleSession
 from fairlead.core.events import TitledBy
 from fairlead.core.hook_deliveries import Delivery
-from fairlead.core.ids import JobId, QuestionId, SessionKeyText
+from fairlead.core.ids import EntryId, JobId, QuestionId, SessionKeyText
 from fairlead.core.inbound import Inbound, clean_text
 from fairlead.core.questions import RespondToQuestion
 from fairlead.core.replies import Reply
@@ -97,6 +97,9 @@ class FlowGate:
 
     async def acknowledge(self, job_id: str) -> None:
         await self._ledger.record_durably(Acknowledge(answer_entry_id(JobId(job_id))))
+
+    async def acknowledge_message(self, sent_id: str) -> None:
+        await self._ledger.record_durably(Acknowledge(EntryId(sent_id)))
 
     async def remind(self, question_id: str, conversation: ConversationRef, link: str) -> None:
         await self._ledger.record_durably(RemindOfQuestion(QuestionId(question_id), conversation, link))

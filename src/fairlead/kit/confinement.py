@@ -83,7 +83,11 @@ class Bubblewrap:
     and what `shown` names; an empty home and /tmp; its own processes. `hidden` is nowhere to be seen, even where it
     lies in something that is shown."""
 
-    def __init__(self, program: str, *, home: Path, hidden: Iterable[Path], shown: ShownPaths) -> None:
+    def __init__(
+        self, program: str, *, home: Path, hidden: Iterable[Path], shown: ShownPaths, readable: Iterable[Path] = ()
+    ) -> None:
+        """`readable` are paths that every child may read."""
+        self._readable = tuple(readable)
         self._program = program
         self._home = home
         self._hidden = tuple(Path(os.path.realpath(path)) for path in hidden)
@@ -95,7 +99,7 @@ class Bubblewrap:
         for path in SYSTEM_PATHS:
             arguments += ("--ro-bind-try", path, path)
         arguments += ("--proc", "/proc", "--dev", "/dev", "--tmpfs", _TMP, "--tmpfs", str(self._home))
-        for path in self._find_program_files(launch):
+        for path in (*self._find_program_files(launch), *self._readable):
             arguments += ("--ro-bind-try", str(path), str(path))
         if real_cwd != Path("/"):
             arguments += ("--bind", str(real_cwd), str(real_cwd))

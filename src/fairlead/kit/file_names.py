@@ -53,3 +53,9 @@ def _missing_extension(name: str, media_type: str) -> str:
         fits = PICTURE_TYPES.get(extension) == media_type
         return "" if fits else next(ending for ending, kind in PICTURE_TYPES.items() if kind == media_type)
     return "" if extension else mimetypes.guess_extension(media_type) or ""
+
+
+def media_type_of_name(name: str) -> str:
+    """What the extension says the file is; empty if it says nothing."""
+    extension = PurePosixPath(name).suffix.lower()
+    return PICTURE_TYPES.get(extension) or mimetypes.guess_type(f"file{extension}")[0] or ""

@@ -34,6 +34,7 @@ __all__ = [
     "SweptProcess",
     "Tee",
     "count_living",
+    "living_with",
     "sweep",
 ]
 
@@ -81,12 +82,18 @@ class Ending(msgspec.Struct, frozen=True):
     killed: tuple[SweptProcess, ...]
 
 
-_living: set[int] = set()
+_living: dict[int, str] = {}
+"""The marks of our children by their pids."""
 
 
 def count_living() -> int:
     """How many children of this process have not been ended yet."""
     return len(_living)
+
+
+def living_with(mark: str) -> frozenset[int]:
+    """The children with this mark that have not been ended yet, without what they have started."""
+    return frozenset(pid for pid, known in _living.items() if known == mark)
 
 
 class OwnedProcess:
@@ -198,7 +205,7 @@ class OwnedProcess:
         except OSError as fault:
             raise _why_not_started(launch.argv[0], cwd, fault) from fault
         self._pid = transport.get_pid()
-        _living.add(self._pid)
+        _living[self._pid] = self.mark
         started = system_table().start_time(self._pid)
         self._root = None if started is None else (self._pid, started)
         if launch.preamble:
@@ -222,7 +229,7 @@ class OwnedProcess:
             killed = await asyncio.to_thread(kill_until_gone, family, limit=grace.kill)
             await self._exit_within(grace.kill)
             await self._pipes.close(patience=PIPE_PATIENCE)
-            _living.discard(self.pid)
+            _living.pop(self.pid, None)
         return Ending(self.returncode, killed)
 
     async def _ask_to_go(self, family: Family, grace: Grace) -> None:

@@ -122,6 +122,8 @@ def _automation_sentence(event: e.JournalEvent) -> StorySentence | None:
         case e.SessionSpawned():
             key = "SessionSpawned.agent" if event.order.by_agent else "SessionSpawned.person"
             return _tell(key, person=event.order.person)
+        case e.AgentToolCalled():
+            return _tell("AgentToolCalled", tool=event.tool, what=event.detail)
         case e.HookAdded():
             return _tell("HookAdded", person=event.person, name=event.name)
         case e.HookRemoved():
@@ -183,7 +185,7 @@ def _delivery_sentence(
 ) -> StorySentence:
     match event:
         case e.DeliveryOwed():
-            keys = {"answer": "DeliveryOwed.answer", "question": "DeliveryOwed.question"}
+            keys = {"answer": "DeliveryOwed.answer", "question": "DeliveryOwed.question", "sent": "DeliveryOwed.sent"}
             return _tell(keys.get(event.kind, "DeliveryOwed.other"))
         case e.DeliveryPlanned(route="asker"):
             return _tell("DeliveryPlanned.asker")

@@ -19,6 +19,7 @@ from fairlead.runtimes.acp.known_agents import AcpAgent
 from fairlead.runtimes.echo import EchoRuntime
 from fairlead.runtimes.pool import ProcessPool
 from fairlead.runtimes.separation import agents_environment
+from fairlead.runtimes.tool_server import NO_TOOLS, ToolServer
 from fairlead.settings import Settings
 
 PREFERRED: Final = ("claude", "codex-acp", "codex", "gemini")
@@ -35,16 +36,18 @@ class RuntimeParts(msgspec.Struct, frozen=True):
     settings: Settings
     job_logs: JobLogDirectory
     pool: ProcessPool
+    tools: ToolServer = NO_TOOLS
 
 
 class Catalogue:
     """The runtimes by name, the preferred one first. `runtimes` is shared: it changes in place when agents are added or
     removed."""
 
-    def __init__(self, settings: Settings, job_logs: JobLogDirectory) -> None:
+    def __init__(self, settings: Settings, job_logs: JobLogDirectory, tools: ToolServer = NO_TOOLS) -> None:
         self.runtimes: dict[str, Runtime] = {}
         self._settings = settings
         self._job_logs = job_logs
+        self._tools = tools
         self._agents: dict[str, AcpAgent] = {}
         self._pool = ProcessPool(
             most=settings.pool_size(),
@@ -66,7 +69,7 @@ class Catalogue:
         return gone
 
     def _make_missing(self, wanted: Mapping[str, AcpAgent]) -> dict[str, Runtime]:
-        parts = RuntimeParts(self._settings, self._job_logs, self._pool)
+        parts = RuntimeParts(self._settings, self._job_logs, self._pool, self._tools)
         makers: dict[str, Callable[[], Runtime]] = {
             **{name: lambda name=name: _BUILT_IN[name](parts) for name in _find_built_in(self._settings)},
             **{name: lambda agent=agent: make_acp_runtime(agent, parts) for name, agent in wanted.items()},
@@ -107,7 +110,14 @@ def make_acp_runtime(agent: AcpAgent, parts: RuntimeParts) -> Runtime:
     settings = parts.settings
     chosen = AcpSettings(tools=settings.runtime_tools, watchdog_sec=settings.agent_watchdog_sec)
     environment = agents_environment(settings)
-    return AcpRuntime(agent, settings=chosen, environment=environment, job_logs=parts.job_logs.open, pool=parts.pool)
+    return AcpRuntime(
+        agent,
+        settings=chosen,
+        environment=environment,
+        job_logs=parts.job_logs.open,
+        pool=parts.pool,
+        tools=parts.tools,
+    )
 
 
 def _programs(settings: Settings) -> dict[str, str]:
@@ -143,7 +153,7 @@ def _make_claude(parts: RuntimeParts) -> Runtime:
         session_scanning=settings.session_scanning,
         extra_environment=settings.runtime_environment,
     )
-    return ClaudeRuntime(chosen, agents_environment(settings), parts.job_logs.open, parts.pool)
+    return ClaudeRuntime(chosen, agents_environment(settings), parts.job_logs.open, pool=parts.pool, tools=parts.tools)
 
 
 def _make_codex(parts: RuntimeParts) -> Runtime:
@@ -157,7 +167,7 @@ def _make_codex(parts: RuntimeParts) -> Runtime:
         widest_sandbox=settings.codex_sandbox,
         extra_environment=settings.runtime_environment,
     )
-    return codex_runtime(chosen, agents_environment(settings), parts.job_logs.open)
+    return codex_runtime(chosen, agents_environment(settings), parts.job_logs.open, parts.tools)
 
 
 def _make_gemini(parts: RuntimeParts) -> Runtime:
@@ -171,7 +181,7 @@ def _make_gemini(parts: RuntimeParts) -> Runtime:
         output=settings.gemini_output,
         extra_environment=settings.runtime_environment,
     )
-    return gemini_runtime(chosen, agents_environment(settings), parts.job_logs.open)
+    return gemini_runtime(chosen, agents_environment(settings), parts.job_logs.open, parts.tools)
 
 
 _BUILT_IN: Final = {"claude": _make_claude, "codex": _make_codex, "gemini": _make_gemini}

@@ -6,6 +6,7 @@ nobody else may write them; in every other installation it would only warn about
 """
 
 import stat
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,13 @@ def keep_sessions() -> dict[str, str]:
     has no message yet, also one that another gemini has just begun, and two sessions of one project start at once
     here."""
     return _defaults_in("gemini-system-defaults.json")
+
+
+def tool_defaults() -> dict[str, str]:
+    """The same with Fairlead's own tools. Gemini takes such a server from a settings file alone; the file is the same
+    for all, and Gemini puts the variables' values in."""
+    defaults = _defaults_in("gemini-tool-defaults.json")
+    return {**defaults, "FAIRLEAD_MCP_PYTHON": sys.executable} if defaults else {}
 
 
 def check_quietly() -> dict[str, str]:

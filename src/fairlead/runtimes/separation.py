@@ -35,16 +35,17 @@ _LOGINS: Final = {
 _PROBE_SEC: Final = 10.0
 _SYSTEM_PROGRAMS: Final = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/run/wrappers/bin"
 
-InboxOf = Callable[[str], Path | None]
+ShownTo = Callable[[str], list[Path]]
 
 
-def make_confinements(settings: Settings, inbox_of: InboxOf = lambda _mark: None) -> list[Confinement]:
-    """`inbox_of` leads from a process's mark to the files that were sent to its session. Raises E_CONFIG."""
+def make_confinements(settings: Settings, shown_to: ShownTo = lambda _mark: []) -> list[Confinement]:
+    """`shown_to` leads from a process's mark to what its session has in the state directory: the files that were sent
+    to it, its capability. Raises E_CONFIG."""
     user = _find_user(settings)
     home = Path(os.path.realpath(user.home if user is not None else Path.home()))
     made: list[Confinement] = []
     if settings.agent_sandbox == "bwrap":
-        made.append(_make_sandbox(settings, home, inbox_of))
+        made.append(_make_sandbox(settings, home, shown_to))
     if user is not None:
         made.append(user)
     return made
@@ -117,7 +118,7 @@ def check_giving(user: AnotherUser, directory: Path) -> None:
             ) from fault
 
 
-def _make_sandbox(settings: Settings, home: Path, inbox_of: InboxOf) -> Bubblewrap:
+def _make_sandbox(settings: Settings, home: Path, shown_to: ShownTo) -> Bubblewrap:
     program = shutil.which("bwrap")
     if program is None:
         raise error(
@@ -128,11 +129,16 @@ def _make_sandbox(settings: Settings, home: Path, inbox_of: InboxOf) -> Bubblewr
     extra = tuple(Path(path).expanduser() for path in settings.agent_sandbox_paths)
 
     def list_shown(argv: Sequence[str], mark: str) -> list[Path]:
-        inbox = inbox_of(mark)
-        return [*login_paths(argv, home), *extra, *([inbox] if inbox is not None else [])]
+        return [*login_paths(argv, home), *extra, *shown_to(mark)]
 
     hidden = (settings.state_dir, settings.log_dir, find_settings_file().path, Path.cwd() / ".env")
-    return Bubblewrap(program, home=home, hidden=hidden, shown=list_shown)
+    return Bubblewrap(program, home=home, hidden=hidden, shown=list_shown, readable=_find_own_files())
+
+
+def _find_own_files() -> tuple[Path, ...]:
+    """Fairlead itself: the agent starts `fairlead mcp` in its sandbox. Secrets stand elsewhere."""
+    package = Path(__file__).resolve().parents[2]
+    return tuple(dict.fromkeys(Path(path) for path in (sys.prefix, sys.base_prefix, str(package))))
 
 
 def login_paths(argv: Sequence[str], home: Path) -> list[Path]:

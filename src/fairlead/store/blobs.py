@@ -100,5 +100,6 @@ def named_blobs(state: State) -> Iterator[BlobName]:
         yield from (f.blob for f in job.files)
         yield from (name for name in (job.prompt_blob, job.answer_blob) if name)
     for entry in state.outbox.values():
+        yield from (f.blob for f in entry.files)
         if entry.plan is not None:
             yield from (f.blob for piece in entry.plan.pieces for f in piece.files)

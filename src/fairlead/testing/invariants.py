@@ -20,6 +20,7 @@ from fairlead.store.journal import SNAPSHOT_NAME, open_state
 from fairlead.store.name_index import Unindexable, names_in
 from fairlead.store.reader import find_finished_end
 from fairlead.store.verification import Verdict, verify
+from fairlead.testing.call_invariants import judge_calls
 from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.mark_invariants import judge_marks, judge_said
 from fairlead.testing.outside_invariants import judge_outside
@@ -48,6 +49,7 @@ def judge(world: World) -> None:
     judge_marks(world, facts)
     judge_said(world, facts)
     judge_outside(world, facts)
+    judge_calls(world, facts)
     judge_spawns(world, facts)
     judge_schedules(world, facts)
     _hand_edits_are_taken_over(world, facts)

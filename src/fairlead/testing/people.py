@@ -180,6 +180,9 @@ class Fetcher:
                 view = await life.view.job(job_id)
                 world.tell(f"{self._participant.person} fetched {job_id}: {view.state}")
                 await life.gate.acknowledge(job_id)
+            for sent in life.view.unfetched_messages(self._participant.conversation):
+                world.tell(f"{self._participant.person} fetched {sent.sent_id}")
+                await life.gate.acknowledge_message(sent.sent_id)
 
 
 def everybody(world: World) -> list[Actor]:

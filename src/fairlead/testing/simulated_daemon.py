@@ -13,7 +13,7 @@ from fairlead.errors import FairleadError
 from fairlead.flow.assembly import Flow
 from fairlead.flow.spawns.spawning import AgentAsks
 from fairlead.flow.startup import sequence
-from fairlead.ports import Gate, View
+from fairlead.ports import Gate, ToolHandler, View
 from fairlead.testing.simulated_machine import SimulatedMachine
 from fairlead.testing.world import World
 
@@ -49,6 +49,10 @@ class SimulatedDaemon:
     @property
     def state(self) -> State:
         return self.flow.ledger.state
+
+    @property
+    def agent_calls(self) -> ToolHandler:
+        return self.flow.agent_calls
 
     @property
     def is_chat_busy(self) -> bool:

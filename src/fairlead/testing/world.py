@@ -23,7 +23,7 @@ from fairlead.core.state import State
 from fairlead.errors import Code
 from fairlead.flow.spawns.spawning import AgentAsks
 from fairlead.kit.files import read_if_there, replace_durably
-from fairlead.ports import Gate, OutgoingMessage, View
+from fairlead.ports import Gate, OutgoingMessage, ToolHandler, View
 from fairlead.store.config_file import CONFIG_NAME
 from fairlead.testing.channel import ChannelHistory, Post, Weather
 from fairlead.testing.clock import VirtualLoop
@@ -62,6 +62,14 @@ class Promise(msgspec.Struct, frozen=True):
     refusal: Code | None = None
 
 
+class MadeCall(msgspec.Struct, frozen=True):
+    """A call of one of Fairlead's own tools, of which an agent was told that it is done."""
+
+    call_id: str
+    session_key: str
+    tool: str
+
+
 class Life(Protocol):
     """The daemon from one start to the next crash, as people reach it."""
 
@@ -76,6 +84,11 @@ class Life(Protocol):
     @property
     def state(self) -> State:
         """For those who choose at random among all that there is: no channel sees that much."""
+        ...
+
+    @property
+    def agent_calls(self) -> ToolHandler:
+        """What agents reach with Fairlead's own tools."""
         ...
 
     def mark_refused(self, conversation: ConversationRef, message_id: MessageId) -> None:
@@ -139,6 +152,7 @@ class World:
         self.actors: list[Actor] = []
         self.promises: list[Promise] = []
         self.events_taken: dict[int, str] = {}
+        self.made_calls: list[MadeCall] = []
         self.spawn_promises: list[tuple[str, Spawned]] = []
         self.violations: list[str] = []
         self.story: list[str] = []
@@ -269,6 +283,13 @@ class World:
         self.tell(f"{promise.address} message {promise.message_id} is {what}")
         if f'"{promise.message_id}"'.encode() not in self.disk.durable_bytes(JOURNAL):
             self.accuse(f"message {promise.message_id} was acknowledged as {what} before it was durable")
+
+    def note_call(self, made: MadeCall) -> None:
+        """An agent was told that its call is done: that must be durable already."""
+        self.made_calls.append(made)
+        self.happened["calls of agents"] += 1
+        if f'"{made.call_id}"'.encode() not in self.disk.durable_bytes(JOURNAL):
+            self.accuse(f"{made.call_id} was acknowledged before it was durable")
 
     def promise_spawn(self, asked_by: str, reply: Spawned) -> None:
         """Somebody was told that a task was taken: that must be durable already, and stay true."""

@@ -142,6 +142,13 @@ def _tool_item(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     call_id = f"call_{uuid.uuid4().hex[:20]}"
     if name == "apply_patch":  # the one tool that codex takes as free text
         return {"type": "custom_tool_call", "call_id": call_id, "name": name, "input": arguments["input"]}
+    if name.startswith("mcp__"):  # codex knows the tools of a server by the server's namespace and their own names
+        server, _, own = name.removeprefix("mcp__").partition("__")
+        namespace = f"mcp__{server}"
+        return {
+            "type": "function_call", "call_id": call_id, "name": own, "namespace": namespace,
+            "arguments": as_json(arguments),
+        }  # fmt: skip
     return {"type": "function_call", "call_id": call_id, "name": name, "arguments": as_json(arguments)}
 
 

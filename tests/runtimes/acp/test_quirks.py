@@ -354,7 +354,7 @@ def opened_after(agent_name: str, history_at: list[float]) -> float:
     """When a prompt may be sent to an agent that repeats the history at these seconds after its response."""
 
     class Late:
-        async def load_session(self, cwd: str, session_id: str) -> wire.SessionOpened:
+        async def load_session(self, cwd: str, session_id: str, *_: object) -> wire.SessionOpened:
             del cwd, session_id
             for at in history_at:
                 asyncio.get_running_loop().call_later(at, session.note_update)
@@ -395,7 +395,7 @@ class Loading:
         self.loaded_at: list[datetime] = []
         self._now = now
 
-    async def load_session(self, cwd: str, session_id: str) -> wire.SessionOpened:
+    async def load_session(self, cwd: str, session_id: str, *_: object) -> wire.SessionOpened:
         del cwd, session_id
         self.loaded_at.append(self._now())
         return wire.SessionOpened()

@@ -130,7 +130,7 @@ async def test_a_session_that_is_never_opened_ends_the_agent(tmp_path: Path, mon
 @pytest.mark.anyio
 async def test_an_agent_that_names_no_session_is_refused(tmp_path: Path):
     class Nameless:
-        async def new_session(self, cwd: str) -> wire.SessionOpened:
+        async def new_session(self, cwd: str, *_: object) -> wire.SessionOpened:
             del cwd
             return wire.SessionOpened()
 

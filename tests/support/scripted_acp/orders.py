@@ -4,14 +4,14 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from . import endings, faults, permissions, questions, tools, updates
+from . import endings, faults, own_tools, permissions, questions, tools, updates
 from .replies import reply_to
 
 if TYPE_CHECKING:
     from .turn import Turn
 
 Step = Callable[["Turn"], None]
-_GROUPS = (updates, tools, permissions, questions, endings, faults)
+_GROUPS = (updates, tools, permissions, questions, endings, faults, own_tools)
 WITH_REST = {word: follow for group in _GROUPS for word, follow in group.WITH_REST.items()}
 ALONE = {word: follow for group in _GROUPS for word, follow in group.ALONE.items()}
 _AFTER_THE_CANCEL = {"hang-deaf", "ask-after-cancel", "cancel-slowly"}

@@ -17,16 +17,21 @@ from fairlead.api.wire import (
     JobInfo,
     JobList,
     OfAnyUser,
+    OfUser,
     QuestionAnswer,
     QuestionList,
+    SentList,
     SessionInfo,
     question_info,
 )
 from fairlead.channels.http.call import Call, job_info
+from fairlead.channels.http.job_stream import sent_info
 from fairlead.core import replies, requests
+from fairlead.core.events import FileRef
 from fairlead.core.ids import QuestionId
 from fairlead.core.pages import build_cursor_error, cut_page
 from fairlead.core.questions import RespondToQuestion
+from fairlead.core.views import SentView
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import run_to_end
 from fairlead.ports import Durability
@@ -76,6 +81,10 @@ async def get_file(call: Call) -> web.StreamResponse:
     if file is None:
         sentence = f"The answer of {job.job_id} has {len(named)} files; {call.part('number')[:20]} is none."
         raise error(Code.E_JOB_NOT_FOUND, sentence)
+    return await _send_file(call, file)
+
+
+async def _send_file(call: Call, file: FileRef) -> web.StreamResponse:
     data = await call.service.blobs.get(file.blob)
     headers = {
         # An agent made the file, so a browser must not run it as a page of this origin.
@@ -96,6 +105,36 @@ async def post_ack(call: Call) -> Acknowledged:
     job = await call.service.job(call.part("job_id"))
     await call.service.acknowledge(job.job_id)
     return Acknowledged(job.job_id)
+
+
+async def get_sent(call: Call) -> SentList:
+    query: OfUser = call.query
+    waiting = call.service.view.unfetched_messages(call.caller(query.userId).conversation)
+    return SentList(tuple(map(sent_info, waiting)))
+
+
+async def get_sent_file(call: Call) -> web.StreamResponse:
+    """Only while the message waits to be acknowledged."""
+    sent = _find_sent(call)
+    named = {str(number): file for number, file in enumerate(sent.files)}
+    file = named.get(call.part("number"))
+    if file is None:
+        raise error(Code.E_JOB_NOT_FOUND, f"{sent.sent_id} has {len(named)} files; {call.part('number')[:20]} is none.")
+    return await _send_file(call, file)
+
+
+async def post_sent_ack(call: Call) -> Acknowledged:
+    sent = _find_sent(call)
+    await run_to_end(call.service.gate.acknowledge_message(sent.sent_id))
+    return Acknowledged(sent.job_id)
+
+
+def _find_sent(call: Call) -> SentView:
+    sent = call.service.view.unfetched_message(call.part("sent_id"))
+    if sent is None:
+        sentence = f"{call.part('sent_id')[:60]} does not wait to be fetched: it was acknowledged, or never sent."
+        raise error(Code.E_JOB_NOT_FOUND, sentence)
+    return sent
 
 
 async def get_answers(call: Call) -> AnswerPage:

@@ -19,11 +19,24 @@ from typing import Final
 
 import msgspec
 
-from fairlead.api.wire import EVENT_NAMES, Delta, Image, Moved, RuleUse, StreamEvent, ToolUse, Usage, question_info
+from fairlead.api.wire import (
+    EVENT_NAMES,
+    Delta,
+    FileInfo,
+    Image,
+    Moved,
+    RuleUse,
+    SentInfo,
+    StreamEvent,
+    ToolUse,
+    Usage,
+    question_info,
+)
 from fairlead.core.engine import ImageProduced, TextDelta, ToolEnded, ToolStarted, UsageReported
 from fairlead.core.job_states import LIVE, JobState
 from fairlead.core.live import (
     AgentActed,
+    AgentSent,
     AnswerSettled,
     JobMoved,
     LiveEvent,
@@ -31,6 +44,7 @@ from fairlead.core.live import (
     QuestionSettled,
     RuleApplied,
 )
+from fairlead.core.views import SentView
 from fairlead.ports import View, Watching
 
 MAX_STREAM_BYTES: Final = 1024 * 1024
@@ -209,8 +223,17 @@ def stream_event_of(event: LiveEvent) -> StreamEvent | None:
             return _stream_event_of_agent(event)
         case RuleApplied():
             return RuleUse(event.number, event.offer)
+        case AgentSent():
+            return sent_info(event.sent)
         case AnswerSettled():
             return None  # a client that fetches knows by itself
+
+
+def sent_info(sent: SentView) -> SentInfo:
+    files = (
+        FileInfo(f.name, f"/v1/sent/{sent.sent_id}/files/{number}", f.media_type) for number, f in enumerate(sent.files)
+    )
+    return SentInfo(sent_id=sent.sent_id, job_id=sent.job_id, sent_at=sent.sent_at, text=sent.text, files=tuple(files))
 
 
 def _stream_event_of_agent(event: AgentActed) -> StreamEvent | None:

@@ -73,6 +73,14 @@ _FIXED: Final[tuple[Endpoint, ...]] = (
         takes_files=True,
     ),
     _get("/v1/answers", h.get_answers, "Answers that wait to be fetched.", query=w.AnswersQuery, reply=w.AnswerPage),
+    _get("/v1/sent", h.get_sent, "What agents sent by themselves, to be fetched.", query=w.OfUser, reply=w.SentList),
+    _get(
+        "/v1/sent/{sent_id}/files/{number}",
+        h.get_sent_file,
+        "A file that an agent sent, until it is acknowledged.",
+        media_type="application/octet-stream",
+    ),
+    _post("/v1/sent/{sent_id}/ack", h.post_sent_ack, "Acknowledge what an agent sent.", reply=w.Acknowledged),
     _get("/v1/jobs/{job_id}", h.get_job, "A job, its answer included.", reply=w.JobInfo),
     _get("/v1/jobs/{job_id}/events", get_events, "What happens in a job.", media_type="text/event-stream"),
     _get(

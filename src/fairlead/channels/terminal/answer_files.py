@@ -14,14 +14,14 @@ KEPT_SEC: Final = 7 * 24 * 3600.0
 _UNSAFE: Final = re.compile(r"[^\w.\- ]")
 
 
-async def save_files(client: Client, job: w.JobInfo, directory: Path) -> list[tuple[str, str]]:
+async def save_files(client: Client, job: w.JobInfo | w.SentInfo, directory: Path) -> list[tuple[str, str]]:
     """Names and paths. What is older than a week goes: an answer's files can be fetched again. Raises what the client
     raises, and OSError."""
     if not job.files:
         return []
     make_private_directory(directory)
     _forget_old(directory)
-    own = directory / job.job_id
+    own = directory / (job.sent_id if isinstance(job, w.SentInfo) else job.job_id)
     make_private_directory(own)
     saved: list[tuple[str, str]] = []
     for number, file in enumerate(job.files, 1):

@@ -22,7 +22,7 @@ from fairlead.channels.terminal.away import describe_away
 from fairlead.channels.terminal.commands import CommandLine, Local, message_in, spell_out
 from fairlead.channels.terminal.completion import CommandCompleter, look_up_choices
 from fairlead.channels.terminal.keyboard import Keyboard
-from fairlead.channels.terminal.live_view import Ending, TerminalLiveView, show_files
+from fairlead.channels.terminal.live_view import Ending, TerminalLiveView, show_files, show_sent
 from fairlead.channels.terminal.local_time import local_time
 from fairlead.channels.terminal.news import SessionNews
 from fairlead.channels.terminal.options import ChatOptions
@@ -138,8 +138,10 @@ class Chat:
             await self._start_new_conversation()
         for job in await self._client.unfetched_jobs(self._options.user):
             await self._show_unread(job)
+        for sent in await self._client.unfetched_messages(self._options.user):
+            await show_sent(self._client, self._screen, self._options, sent)
         for question in await self._client.questions(self._options.user):
-            if (await self._client.job(question.job_id)).state in LIVE:
+            if not question.by_message and (await self._client.job(question.job_id)).state in LIVE:
                 waits = say(self._lang, "terminal.waits_for_answer", job=short_name(question.job_id))
                 self._screen.say(waits, "yellow")
                 await self._follow(question.job_id)
@@ -186,8 +188,9 @@ class Chat:
         return answer in {"y", "yes"} or (not answer and not here.caution)
 
     async def _ask_late(self, question: w.QuestionInfo) -> None:
-        asked = say(self._lang, "terminal.asked_before_restart", job=short_name(question.job_id))
-        self._screen.say(asked, "yellow")
+        if not question.by_message:
+            asked = say(self._lang, "terminal.asked_before_restart", job=short_name(question.job_id))
+            self._screen.say(asked, "yellow")
         turn = TerminalLiveView(self._client, self._screen, self._options)
         begun = await turn.ask_late(question, self._keyboard)
         self._keep_typed(turn)
@@ -260,7 +263,11 @@ class Chat:
             return await self._edit(typed)
         except _TakenUp as taken:
             self._typed = self._editor.default_buffer.text
-            self._to_follow.append(taken.job_id)
+            if self._news.to_ask:
+                asked, self._news.to_ask = self._news.to_ask, []
+                await self._ask_open(asked)
+            else:
+                self._to_follow.append(taken.job_id)
             return ""
 
     async def _edit(self, begun: str) -> str:
@@ -351,7 +358,17 @@ class Chat:
         turn.typed, self._typed = self._typed, ""
         ending = await turn.follow(job_id, self._keyboard)
         self._keep_typed(turn)
+        if ending == "over" and turn.asked_for_later:
+            await self._ask_open(turn.asked_for_later)
         return ending
+
+    async def _ask_open(self, asked: list[w.QuestionInfo]) -> None:
+        """Those of the questions that nobody has answered meanwhile."""
+        still_open = {question.question_id for question in await self._client.questions(self._options.user)}
+        for question in {q.question_id: q for q in asked}.values():
+            self._news.asked.add(question.question_id)
+            if question.question_id in still_open:
+                await self._ask_late(question)
 
     def _keep_typed(self, turn: TerminalLiveView) -> None:
         self._entered += turn.entered

@@ -59,6 +59,8 @@ class TerminalLiveView:
     ) -> None:
         self.typed = ""
         self.entered: list[str] = []
+        self.asked_for_later: list[w.QuestionInfo] = []
+        """Questions for whose response the agent does not wait: they are asked when the turn is over."""
         self._client = client
         self._screen = screen
         self._options = options
@@ -197,8 +199,13 @@ class TerminalLiveView:
                 self._screen.flow(whole, self._flowing.tail)
             case w.ToolUse():
                 self._tool(event)
+            case w.QuestionInfo(by_message=True):
+                self.asked_for_later.append(event)
             case w.QuestionInfo():
                 self._question(event)
+            case w.SentInfo():
+                self._flush()
+                await show_sent(self._client, self._screen, self._options, event)
             case w.RuleUse():
                 rule = rule_words(event.rule)
                 self._screen.say(f"  ✓ {say(self._lang, 'status.allowed_by_rule', number=event.number, rule=rule)}")
@@ -387,7 +394,16 @@ class TerminalLiveView:
         return None
 
 
-async def show_files(client: Client, screen: Screen, options: ChatOptions, job: w.JobInfo) -> None:
+async def show_sent(client: Client, screen: Screen, options: ChatOptions, sent: w.SentInfo) -> None:
+    """What the agent sent by itself; it is shown again at the next start if it could not be acknowledged."""
+    screen.rule(say(options.lang, "terminal.sent", job=short_name(sent.job_id)))
+    screen.answer(sent.text)
+    await show_files(client, screen, options, sent)
+    with suppress(FairleadError, ServerAway):  # it may be another conversation's
+        await client.acknowledge_message(sent.sent_id)
+
+
+async def show_files(client: Client, screen: Screen, options: ChatOptions, job: w.JobInfo | w.SentInfo) -> None:
     """As paths on this machine; where there is no directory for them, as addresses of the API."""
     if options.files is None:
         for file in job.files:

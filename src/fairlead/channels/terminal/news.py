@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from fairlead.api import Client, ServerAway, error_in
 from fairlead.api import wire as w
 from fairlead.channels.terminal.away import describe_server
-from fairlead.channels.terminal.live_view import show_files
+from fairlead.channels.terminal.live_view import show_files, show_sent
 from fairlead.channels.terminal.options import ChatOptions
 from fairlead.channels.terminal.screen import Screen
 from fairlead.core.job_names import job_number, short_name
@@ -24,11 +24,14 @@ ShowAbove = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 
 
 class SessionNews:
-    """`own` are the jobs that this chat follows by itself. `hear` runs as long as the chat, `show` only while
+    """`own` are the jobs that this chat follows by itself. `to_ask` are questions whose response is a message, and
+    `asked` the ids of those that the chat has asked. `hear` runs as long as the chat, `show` only while
     nobody but the line editor has the screen. `project` is the name of the one that the chat works in."""
 
     def __init__(self, client: Client, screen: Screen, options: ChatOptions) -> None:
         self.own: set[str] = set()
+        self.to_ask: list[w.QuestionInfo] = []
+        self.asked: set[str] = set()
         self.project = ""
         self._client = client
         self._screen = screen
@@ -53,7 +56,7 @@ class SessionNews:
             self._heard.put_nowait(sentence)
 
     async def show(self, above: ShowAbove) -> str:
-        """Until somebody has to answer a question: the job that asks it."""
+        """Until somebody has to answer a question: the job that asks it, whose question may be one `to_ask`."""
         while True:
             event = await self._heard.get()
             try:
@@ -69,8 +72,14 @@ class SessionNews:
                 await self._after_connecting(above)
             case str():
                 await above(lambda: self._say(event, "yellow"))
+            case w.QuestionInfo(by_message=True):
+                if event.status == "open" and event.question_id not in self.asked:
+                    self.to_ask.append(event)
+                    return event.job_id
             case w.QuestionInfo(status="open", job_id=job_id) if job_id not in self.own:
                 return job_id
+            case w.SentInfo():
+                await self._show_sent(above)
             case w.Moved(job_id=job_id, state=state) if job_id not in self.own:
                 await self._show_move(job_id, state in LIVE, above)
             case _:
@@ -82,9 +91,15 @@ class SessionNews:
         was_away, self._told_of_server = self._told_of_server, ""
         if was_away:
             await above(lambda: self._say(say(self._lang, "terminal.connection_back"), "yellow"))
+        await self._show_sent(above)
         for job in await self._client.unfetched_jobs(self._options.user):
             if job.job_id not in self.own:
                 await self._show_end(job, above)
+
+    async def _show_sent(self, above: ShowAbove) -> None:
+        """All that waits for this person: what was shown in a turn that the chat followed waits no more."""
+        for sent in await self._client.unfetched_messages(self._options.user):
+            await above(lambda sent=sent: show_sent(self._client, self._screen, self._options, sent))
 
     async def _show_move(self, job_id: str, is_live: bool, above: ShowAbove) -> None:
         if is_live and job_id in self._announced:

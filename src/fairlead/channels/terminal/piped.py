@@ -130,8 +130,12 @@ class _Exchange:
                 case w.RuleUse(number, rule):
                     by_rule = say(self._lang, "status.allowed_by_rule", number=number, rule=rule_words(rule))
                     _tell(self._stderr, f"✓ {by_rule}")
+                case w.QuestionInfo(by_message=True, status="open"):
+                    _tell(self._stderr, f"? {event.title}")  # it stays open: the agent does not wait for the answer
                 case w.QuestionInfo(status="open"):
                     await self._decide(event)
+                case w.SentInfo():
+                    await self._print_sent(event)
                 case w.Done(job):
                     return await self._print(job)
                 case w.Failed(fault, job):
@@ -172,7 +176,15 @@ class _Exchange:
             _tell(self._stderr, f"{job.job_id}: {say(self._lang, f'status.{job.state}')}")
         return FAILED
 
-    async def _tell_files(self, job: w.JobInfo) -> None:
+    async def _print_sent(self, sent: w.SentInfo) -> None:
+        """Beside the answer: standard output has the answer alone."""
+        if sent.text:
+            _tell(self._stderr, f"💬 {sent.text}")
+        await self._tell_files(sent)
+        with suppress(FairleadError, ServerAway):
+            await self._client.acknowledge_message(sent.sent_id)
+
+    async def _tell_files(self, job: w.JobInfo | w.SentInfo) -> None:
         if self._options.files is None:
             for file in job.files:
                 _tell(self._stderr, f"📎 {file.name}  {self._client.base_url}{file.url}")

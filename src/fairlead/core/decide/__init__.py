@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from fairlead.core.decide import (
+    agent_calls,
     agents,
     budgets,
     delivery,
@@ -70,6 +71,10 @@ Command: TypeAlias = (
     | questions.ExpireQuestion
     | questions.WithdrawQuestion
     | questions.RefuseAgentRequest
+    | agent_calls.SendForAgent
+    | agent_calls.AskForAgent
+    | agent_calls.TitleForAgent
+    | agent_calls.NoteAgentCall
     | rules.UseRule
     | rules.RemoveRule
     | hooks.AddHook
@@ -138,6 +143,10 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     questions.ExpireQuestion: questions.expire_question,
     questions.WithdrawQuestion: questions.withdraw_question,
     questions.RefuseAgentRequest: questions.refuse_agent_request,
+    agent_calls.SendForAgent: agent_calls.send_for_agent,
+    agent_calls.AskForAgent: agent_calls.ask_for_agent,
+    agent_calls.TitleForAgent: agent_calls.title_for_agent,
+    agent_calls.NoteAgentCall: agent_calls.note_agent_call,
     rules.UseRule: rules.use_rule,
     rules.RemoveRule: rules.remove_rule,
     hooks.AddHook: hooks.add_hook,

@@ -115,10 +115,11 @@ def _is_asked_across_a_restart(outcome: Outcome) -> bool:
 
 
 def _close_questions(state: State, job: Job) -> tuple[JournalEvent, ...]:
+    """Those that the job waited for. The response to any other begins a turn of its own."""
     return tuple(
         QuestionClosed(q.question_id, "job_ended")
         for q in state.questions.values()
-        if q.job_id == job.job_id and q.status == "open"
+        if q.job_id == job.job_id and q.status == "open" and not q.by_message
     )
 
 

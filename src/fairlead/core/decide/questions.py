@@ -154,11 +154,13 @@ def respond_to_question(state: State, command: RespondToQuestion, now: str, limi
         command = msgspec.structs.replace(command, chosen=question.chosen | command.chosen)
         if command.partial and not _has_all(question, command.chosen):
             return Decision((made,), job_id=question.job_id)
+    if question.by_message:
+        return _respond_by_message(state, question, command, now, limits)
     job = state.jobs.get(question.job_id)
     if job is None or not state.takes_response(question.question_id):
         return _refuse_for_gone_job(question)
     if not job.is_live:
-        return _respond_after_crash(state, question, command, now, limits)
+        return _respond_by_message(state, question, command, now, limits)
     response = QuestionAnswered(
         question_id=command.question_id,
         verdict=command.verdict,
@@ -229,11 +231,11 @@ def _refuse_for_gone_job(question: OpenQuestion) -> Decision:
     )
 
 
-def _respond_after_crash(
+def _respond_by_message(
     state: State, question: OpenQuestion, command: RespondToQuestion, now: str, limits: Limits
 ) -> Decision:
-    """A click on a question is consent to go on, as a retry is, unless it declines to answer; a permission died with
-    the process that asked."""
+    """The agent does not wait: it ended its turn, or a crash ended its process. A response to a question is consent to
+    go on, as a retry is, unless it declines to answer; a permission died with the process that asked."""
     response = QuestionAnswered(
         question_id=command.question_id,
         verdict=command.verdict,
@@ -246,6 +248,7 @@ def _respond_after_crash(
         return Decision((response,), job_id=question.job_id)
     if len(state.sessions[question.session_key].queue) >= limits.max_queue_per_session:
         return refuse(Code.E_QUEUE_FULL)
+    asked_by = state.jobs.get(question.job_id)
     enqueued = JobEnqueued(
         job_id=new_job_id(state, now),
         session_key=question.session_key,
@@ -254,13 +257,15 @@ def _respond_after_crash(
         person=command.person,
         prompt=question_and_response(question, command.chosen, command.message),
         cause="answer",
-        foreign=has_foreign_text(state.jobs[question.job_id]),
+        project=question.project,
+        foreign=asked_by is None or has_foreign_text(asked_by),
     )
     return Decision((response, enqueued), job_id=enqueued.job_id)
 
 
 def question_and_response(question: OpenQuestion, chosen: dict[str, str], message: str) -> str:
-    lines = ["You asked this before a restart. Here is the answer:"]
+    when = "" if question.by_message else " before a restart"
+    lines = [f"You asked this{when}. Here is the answer:"]
     for item in question.items:
         lines += (f"Question: {item.text}", f"Answer: {chosen.get(item.text, message or 'no answer')}")
     return "\n".join(lines)

@@ -80,8 +80,11 @@ def start_next(state: State, command: StartNext, now: str, limits: Limits) -> De
 
 
 def has_open_question(state: State, job_id: JobId) -> bool:
-    """Of its agent: a question about the budget was there before the job began."""
-    return any(q.job_id == job_id and q.status == "open" and not q.budget_day for q in state.questions.values())
+    """Of its agent, which waits for the response: a question about the budget was there before the job began."""
+    return any(
+        q.job_id == job_id and q.status == "open" and not q.budget_day and not q.by_message
+        for q in state.questions.values()
+    )
 
 
 def _longest_unserved(state: State, held: frozenset[JobId], today: str) -> Session | None:

@@ -206,7 +206,9 @@ def reset_session(state: State, command: ResetSession, _now: str, _limits: Limit
     left_behind = [
         QuestionClosed(q.question_id, "withdrawn")
         for q in state.questions.values()
-        if q.session_key == command.session_key and q.status == "open" and not _is_live(state, q.job_id)
+        if q.session_key == command.session_key
+        and q.status == "open"
+        and (q.by_message or not _is_live(state, q.job_id))
     ]
     return Decision((reset, *queued, *left_behind))
 

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 
 from fairlead.core import events as e
 from fairlead.core.fold import (
+    agent_calls,
     agents,
     budgets,
     delivery,
@@ -149,6 +150,7 @@ _RULES: Final[dict[type[e.JournalEvent], _Rule]] = {
     e.QuestionAnswered: questions.question_answered,
     e.ChoiceMade: questions.choice_made,
     e.QuestionClosed: questions.question_closed,
+    e.AgentToolCalled: agent_calls.agent_tool_called,
     e.AgentRequestRefused: jobs.agent_request_refused,
     e.ScheduleMade: schedules.schedule_made,
     e.ScheduleConfirmed: schedules.schedule_confirmed,

@@ -22,6 +22,9 @@ def delivery_owed(state: State, ts: str, event: e.DeliveryOwed) -> None:
     entry.owed_on = state.lived_day
     if event.opening is not None:
         entry.opening = event.opening
+    if event.kind == "sent":
+        entry.text = event.text
+        entry.files = event.files
     if event.asker:
         entry.asker = event.asker
         state.returning[event.entry_id] = 0

@@ -16,7 +16,8 @@ _ASKABLE: Final = states_before(e.QuestionAsked)
 
 def question_asked(state: State, ts: str, event: e.QuestionAsked) -> None:
     job = state.jobs.get(event.job_id)
-    if job is None or job.state not in _ASKABLE or (job.state == "queued" and not event.budget_day):
+    is_askable = job is not None and (job.state in _ASKABLE or event.by_message)
+    if job is None or not is_askable or (job.state == "queued" and not event.budget_day):
         return
     if event.budget_day:
         state.budget_days[event.project] = BudgetDay(event.budget_day)
@@ -25,7 +26,7 @@ def question_asked(state: State, ts: str, event: e.QuestionAsked) -> None:
     state.questions[event.question_id] = OpenQuestion(
         **asked, asked_at=ts, conversation=job.conversation, asked_on=state.lived_day
     )
-    if job.state == "running":
+    if job.state == "running" and not event.by_message:
         job.state = "waiting"
         state.running.remove(event.job_id)
         state.waiting.append(event.job_id)

@@ -93,6 +93,8 @@ class Composer:
             return self._reminder(entry, question, can)
         if entry.kind == "question" and question is not None:
             return await self._question(question, job, can, language, head)
+        if entry.kind == "sent":
+            return await self._pieces(head + entry.text, entry.files, can, language)
         if job is None:
             return await self._pieces(head, (), can, language)
         return await self._end(job, can, language, head + schedule_head(self._state, job, language))

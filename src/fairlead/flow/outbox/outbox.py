@@ -53,6 +53,9 @@ LONGEST_PAUSE_SEC: Final = 900.0
 line in the journal; whatever may end the refusal sooner is reported as `Gate.came_back`."""
 
 
+_WAITED_FOR: Final = frozenset({"answer", "question", "link", "sent"})
+"""What waits for a right that is missing. Who starts a thread asks again; nobody waits for a reminder."""
+
 _WARNED_ABOUT: Final = frozenset({"fallback", "nowhere"})
 """Ways of routing an entry that are no longer those of a binding."""
 
@@ -270,9 +273,9 @@ class Outbox:
         except DeliveryLater as later:
             await self._defer(entry, later)
         except DeliveryImpossible as never:
-            if isinstance(never, DeliveryForbidden) and entry.kind in {"answer", "question", "link"}:
+            if isinstance(never, DeliveryForbidden) and entry.kind in _WAITED_FOR:
                 await self._defer(entry, DeliveryLater(never.code))
-            else:  # who starts a thread asks again when the right is there; nobody waits for a reminder
+            else:
                 log.error("undeliverable", entry_id=entry.entry_id, error_code=never.code, message=never.reason)
                 await self._ledger.record_durably(AbandonDelivery(entry.entry_id, never.code, never.reason))
         except Exception as fault:  # whatever a channel does, its entries are tried again, and only its own

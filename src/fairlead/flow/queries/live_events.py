@@ -13,6 +13,7 @@ from fairlead.core.ids import EntryId, JobId, QuestionId, SessionKeyText
 from fairlead.core.job_states import LIVE, JobState
 from fairlead.core.live import (
     AgentActed,
+    AgentSent,
     AnswerSettled,
     JobMoved,
     LiveEvent,
@@ -20,7 +21,7 @@ from fairlead.core.live import (
     QuestionSettled,
     RuleApplied,
 )
-from fairlead.core.read_models import question_view
+from fairlead.core.read_models import question_view, sent_view
 from fairlead.core.spawn_tree import is_seen_from
 from fairlead.core.state import Job, OpenQuestion, State, answered_job
 
@@ -151,12 +152,16 @@ class LiveEvents:
             case e.JobMarkedUnknownAfterCrash():
                 yield from self._show_move(event.job_id, "unknown_after_crash")
             case e.QuestionAsked():
-                yield from self._show_move(event.job_id, "waiting")
+                if not event.by_message:
+                    yield from self._show_move(event.job_id, "waiting")
                 yield from self._show_question(event.question_id, self._make_opened)
             case e.QuestionAnswered() | e.QuestionClosed():
                 yield from self._show_question(event.question_id, self._make_settled)
             case e.StandingRuleUsed():
                 yield from self._show_rule(event)
+            case e.DeliveryOwed(kind="sent"):
+                sent = sent_view(self._state.outbox[event.entry_id])
+                yield AgentSent(event.job_id, event.session_key, sent)
             case e.PieceDelivered() | e.DeliveryAcknowledged():
                 yield from self._show_answer(event.entry_id, is_delivered=True)
             case e.DeliveryAbandoned():
@@ -227,7 +232,7 @@ class LiveEvents:
                 self._questions[live.question.question_id] = live
             case QuestionSettled():
                 self._questions.pop(live.question.question_id, None)
-            case AgentActed() | AnswerSettled() | RuleApplied():
+            case AgentActed() | AgentSent() | AnswerSettled() | RuleApplied():
                 pass
 
     def _publish(self, event: LiveEvent) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 from fairlead.core import timestamps
 from fairlead.core.command_spec import Choice, ChoiceSource
 from fairlead.core.conversation import ConversationRef, SessionBindingRecord
-from fairlead.core.ids import BindingId, JobId, MessageId, QuestionId, SessionKeyText
+from fairlead.core.ids import BindingId, EntryId, JobId, MessageId, QuestionId, SessionKeyText
 from fairlead.core.job_names import job_number, short_name
 from fairlead.core.job_states import RETRYABLE
 from fairlead.core.keys import SessionKey
@@ -20,6 +20,7 @@ from fairlead.core.read_models import (
     question_view,
     queued_jobs,
     refused_lately,
+    sent_view,
     session_view,
 )
 from fairlead.core.requests import Caller
@@ -34,6 +35,7 @@ from fairlead.core.views import (
     ProjectView,
     QuestionView,
     RefusedMessage,
+    SentView,
     SessionView,
 )
 from fairlead.core.visibility import may_see, visible_rules
@@ -202,6 +204,17 @@ class FlowView:
             for entry in self._state.outbox.values()
             if entry.kind == "answer" and entry.awaits_fetching and entry.requester.address == conversation.address
         ]
+
+    def unfetched_messages(self, conversation: ConversationRef) -> list[SentView]:
+        return [
+            sent_view(entry)
+            for entry in self._state.outbox.values()
+            if entry.kind == "sent" and entry.awaits_fetching and entry.requester.address == conversation.address
+        ]
+
+    def unfetched_message(self, sent_id: str) -> SentView | None:
+        entry = self._state.outbox.get(EntryId(sent_id))
+        return sent_view(entry) if entry is not None and entry.kind == "sent" and entry.awaits_fetching else None
 
     # --- questions
 

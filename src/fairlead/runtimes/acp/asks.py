@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
+from fairlead.core.agent_tools import TOOL_NAMES
 from fairlead.core.decide.questions import narrow_rule
 from fairlead.core.engine import Diagnostic, EngineEvent, Noticed, PermissionRequested, RequestWithdrawn, Response
 from fairlead.runtimes.acp import wire
@@ -14,6 +15,10 @@ from fairlead.runtimes.acp.forms import UnfitResponse, form_request
 from fairlead.runtimes.acp.quirks import PLAIN
 from fairlead.runtimes.acp.tier import Tier
 from fairlead.runtimes.acp.transport import REQUEST_ID
+from fairlead.runtimes.tool_wire import SERVER_NAME
+
+OWN_TOOLS: Final = frozenset(f"mcp__{SERVER_NAME}__{name}" for name in TOOL_NAMES)
+"""By the names that Claude gives them, the only agent that asks before it calls one and says which."""
 
 ShownOf = Callable[[str], tuple[wire.ToolContent, ...]]
 
@@ -36,6 +41,8 @@ class Asks:
         self._allowed: set[str] = set()
         self._tier = Tier()
         self.quirks = PLAIN
+        self.has_own_tools = False
+        """Whether the agent was given Fairlead's own tools."""
         self.can_be_heard = False
         """Whether anybody would see a question now: not between two turns, nor once a turn is being cancelled."""
         self.has_refused = False
@@ -94,6 +101,8 @@ class Asks:
     def _decide_by_rule(self, request: AgentRequest) -> Response | None:
         """What the project's tier forbids and what a standing rule allows is not asked."""
         ask = request.ask
+        if self.has_own_tools and request.tool in OWN_TOOLS:  # Fairlead decides about these itself when they are called
+            return Response(request_id=ask.request_id, verdict="allow")
         forbidden = self._tier.forbids(request.tool) if request.tool else ""
         if forbidden:
             self._emit(Noticed(forbidden))

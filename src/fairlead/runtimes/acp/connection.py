@@ -20,6 +20,8 @@ from fairlead.runtimes.acp import wire
 from fairlead.runtimes.acp.translate import as_dict
 from fairlead.runtimes.acp.transport import AgentTransport
 from fairlead.runtimes.acp.turn_ends import AgentRefused
+from fairlead.runtimes.tool_server import COMMAND, ToolGrant
+from fairlead.runtimes.tool_wire import SERVER_NAME
 
 T = TypeVar("T")
 
@@ -50,15 +52,16 @@ class AcpConnection:
         )
         return await self._request("initialize", request, wire.Initialized)
 
-    async def new_session(self, cwd: str) -> wire.SessionOpened:
-        return await self._request("session_new", schema.NewSessionRequest(cwd=cwd, mcp_servers=[]), wire.SessionOpened)
+    async def new_session(self, cwd: str, grant: ToolGrant | None = None) -> wire.SessionOpened:
+        request = schema.NewSessionRequest(cwd=cwd, mcp_servers=_tool_servers(grant))
+        return await self._request("session_new", request, wire.SessionOpened)
 
-    async def resume_session(self, cwd: str, session_id: str) -> wire.SessionOpened:
-        request = schema.ResumeSessionRequest(cwd=cwd, session_id=session_id, mcp_servers=[])
+    async def resume_session(self, cwd: str, session_id: str, grant: ToolGrant | None = None) -> wire.SessionOpened:
+        request = schema.ResumeSessionRequest(cwd=cwd, session_id=session_id, mcp_servers=_tool_servers(grant))
         return await self._request("session_resume", request, wire.SessionOpened)
 
-    async def load_session(self, cwd: str, session_id: str) -> wire.SessionOpened:
-        request = schema.LoadSessionRequest(cwd=cwd, session_id=session_id, mcp_servers=[])
+    async def load_session(self, cwd: str, session_id: str, grant: ToolGrant | None = None) -> wire.SessionOpened:
+        request = schema.LoadSessionRequest(cwd=cwd, session_id=session_id, mcp_servers=_tool_servers(grant))
         return await self._request("session_load", request, wire.SessionOpened)
 
     async def prompt(self, session_id: str, blocks: list[dict[str, Any]]) -> wire.Prompted:
@@ -102,6 +105,15 @@ class AcpConnection:
         if handler is None or is_notification:
             raise RequestError.method_not_found(method)
         return await handler(params)
+
+
+def _tool_servers(grant: ToolGrant | None) -> list[Any]:
+    """Fairlead's own tools. An agent may put what it gets here on a command line, so it gets the name of the
+    capability's file and not the token."""
+    if grant is None:
+        return []
+    env = [schema.EnvVariable(name=name, value=value) for name, value in grant.env.items()]
+    return [schema.McpServerStdio(name=SERVER_NAME, command=COMMAND[0], args=list(COMMAND[1:]), env=env)]
 
 
 def _dump(model: BaseModel) -> dict[str, Any]:

@@ -5,6 +5,8 @@ import contextlib
 from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
+
 from fairlead.core.engine import (
     INTERRUPTED,
     AgentInstruction,
@@ -36,6 +38,7 @@ from fairlead.runtimes.acp.tier import Tier
 from fairlead.runtimes.acp.translate import SessionFacts, without_mode_message
 from fairlead.runtimes.acp.turn_ends import AgentGone, AgentRefused
 from fairlead.runtimes.acp.turn_events import SilentTooLong, TurnEvents
+from fairlead.runtimes.tool_server import ToolGrant
 
 if TYPE_CHECKING:
     from fairlead.runtimes.acp.connection import AcpConnection
@@ -58,14 +61,17 @@ class AcpProcess:
         known_totals: turn_ends.KnownTotals,
         on_own_turn: OnOwnTurn | None = None,
         on_rest: Callable[[], None] | None = None,
+        grant: ToolGrant | None = None,
     ) -> None:
+        self._grant = grant
         self.launch = launch
         self.mark = mark
         self.owner: tuple[SessionKeyText, int] = (SessionKeyText(""), 0)
         """The session that the agent's own turns belong to, and its generation."""
         self.is_in_turn = False
-        self._session = AgentSession(launch.argv, launch.cwd, launch.env, known_totals=known_totals)
+        self._session = AgentSession(launch.argv, launch.cwd, launch.env, known_totals=known_totals, grant=grant)
         self._asks = Asks(self._emit, self._look_again)
+        self._asks.has_own_tools = grant is not None
         self._own_turns = OwnTurns(
             mark,
             self.facts,
@@ -87,7 +93,8 @@ class AcpProcess:
         self._has_left_mode = False
         self._events = self._new_events()
         self._tasks = OwnedTasks(f"agent {mark}")
-        self._program = AgentProgram(launch, mark=mark, owner=self, tee=self._tee, first_start=first_start)
+        given = launch if grant is None else msgspec.structs.replace(launch, env={**launch.env, **grant.env})
+        self._program = AgentProgram(given, mark=mark, owner=self, tee=self._tee, first_start=first_start)
 
     # --- as the pool and the runtime see it ------------------------------------------------------------------------
 
@@ -132,6 +139,11 @@ class AcpProcess:
             return False
         return not self._was_prompted if resume_key is None else self.session_id == resume_key
 
+    def belong_to(self, session_key: SessionKeyText, generation: int) -> None:
+        self.owner = (session_key, generation)
+        if self._grant is not None:
+            self._grant.bind(session_key, generation)
+
     def start(self) -> None:
         self._program.start()
 
@@ -171,6 +183,8 @@ class AcpProcess:
         self._session.translator.error_mark = quirks.error_mark
 
     def note_end(self) -> None:
+        if self._grant is not None:
+            self._grant.revoke()
         self._asks.release()
         self._own_turns.end(self._end_of_own_turn)
         self._take_log(None)

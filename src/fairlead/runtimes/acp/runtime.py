@@ -43,6 +43,7 @@ from fairlead.runtimes.images import split_images
 from fairlead.runtimes.pool import OnRest, PoolShare, ProcessPool
 from fairlead.runtimes.prompts import compose, without_outside_mentions
 from fairlead.runtimes.tool_policy import FULL, read_tool_policy
+from fairlead.runtimes.tool_server import NO_TOOLS, ToolServer
 from fairlead.runtimes.workspace import read_context
 
 CAPABILITIES: Final = RuntimeCapabilities(
@@ -78,8 +79,10 @@ class AcpRuntime:
         environment: Mapping[str, str],
         job_logs: JobLogs,
         pool: ProcessPool | None = None,
+        tools: ToolServer = NO_TOOLS,
     ) -> None:
         self.agent = agent
+        self._tools = tools
         self._settings = settings
         own = child_environment(environment, own_prefixes=agent.own_prefixes, extra=agent.extra_environment)
         self._env = {**agent.environment, **own}
@@ -184,13 +187,14 @@ class AcpRuntime:
             start=lambda on_rest: self._start_for_pool(launch, invocation.mark, on_rest),
         )
         if process is not None:
-            process.owner = (invocation.session_key, invocation.generation)
+            process.belong_to(invocation.session_key, invocation.generation)
         return process
 
     @asynccontextmanager
     async def _own_process(self, invocation: Invocation) -> AsyncGenerator[AcpProcess]:
         launch = self._launch(invocation.project_path, invocation.args)
         process = self._start(launch, invocation.mark)
+        process.belong_to(invocation.session_key, invocation.generation)
         self._alone[invocation.session_key] = process
         try:
             yield process
@@ -215,6 +219,8 @@ class AcpRuntime:
         mark: str,
         on_own_turn: OnOwnTurn | None = None,
         on_rest: OnRest | None = None,
+        *,
+        with_tools: bool = True,
     ) -> AcpProcess:
         process = AcpProcess(
             launch,
@@ -224,6 +230,7 @@ class AcpRuntime:
             known_totals=self._known_totals,
             on_own_turn=on_own_turn,
             on_rest=on_rest,
+            grant=self._tools.grant(mark, launch.cwd) if with_tools else None,
         )
         process.start()
         return process
@@ -253,7 +260,7 @@ class AcpRuntime:
     def adopt(self, ticket: str, session_key: str, generation: int) -> None:
         process = self._pool.get(ticket)
         if process is not None:
-            process.owner = (SessionKeyText(session_key), generation)
+            process.belong_to(SessionKeyText(session_key), generation)
             self._pool.rename(ticket, session_key)
 
     # --- beside a turn ---------------------------------------------------------------------------------------------
@@ -314,7 +321,7 @@ class AcpRuntime:
         launch = AgentLaunch(self.agent.command, "/", self._check_env)
         # Several agents are checked at the same time, and the end of one ends every process with its mark.
         mark = f"{self._settings.check_mark}:{self.name}:{secrets.token_hex(3)}"
-        process = self._start(launch, mark)
+        process = self._start(launch, mark, with_tools=False)
         try:
             agent = await process.introduce()
         except AgentGone as gone:

@@ -13,6 +13,7 @@ from fairlead.runtimes.acp import turn_ends, wire
 from fairlead.runtimes.acp.quirks import PLAIN
 from fairlead.runtimes.acp.translate import UpdateTranslator
 from fairlead.runtimes.acp.turn_ends import METHOD_NOT_FOUND, AgentGone, AgentRefused
+from fairlead.runtimes.tool_server import ToolGrant
 
 if TYPE_CHECKING:
     from fairlead.runtimes.acp.connection import AcpConnection
@@ -33,7 +34,9 @@ class AgentSession:
         *,
         known_totals: turn_ends.KnownTotals | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        grant: ToolGrant | None = None,
     ) -> None:
+        self._grant = grant
         self.session_id = ""
         self.translator = UpdateTranslator()
         self.totals = turn_ends.Totals()
@@ -69,7 +72,9 @@ class AgentSession:
         try:
             async with asyncio.timeout(OPEN_SEC):
                 opened = await (
-                    self._resume(connection, resume_key) if resume_key else connection.new_session(self._cwd)
+                    self._resume(connection, resume_key)
+                    if resume_key
+                    else connection.new_session(self._cwd, self._grant)
                 )
         except TimeoutError:
             words = f"The agent did not open its session within {OPEN_SEC:.0f} s."
@@ -93,7 +98,7 @@ class AgentSession:
         capabilities = self._can.session_capabilities
         if capabilities is not None and capabilities.resume is not None:
             try:
-                return await connection.resume_session(self._cwd, key)
+                return await connection.resume_session(self._cwd, key, self._grant)
             except AgentRefused as refusal:
                 if refusal.code != METHOD_NOT_FOUND or not self._can.load_session:
                     raise
@@ -101,7 +106,7 @@ class AgentSession:
             raise AgentGone(TurnFailed(Code.E_RESUME_GONE, "This agent cannot resume an earlier session."))
         await self._until_loadable(key)
         self._has_updated.clear()
-        opened = await connection.load_session(self._cwd, key)
+        opened = await connection.load_session(self._cwd, key, self._grant)
         await self._until_silent()
         return opened
 

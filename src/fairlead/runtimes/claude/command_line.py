@@ -5,6 +5,7 @@ from typing import Final, Literal
 import msgspec
 
 from fairlead.runtimes.tool_policy import FULL, ToolPolicy
+from fairlead.runtimes.tool_wire import SERVER_NAME
 
 # These tools only ask the person, through Fairlead, so no tier withholds them.
 ASKING_TOOLS: Final = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode")
@@ -34,6 +35,8 @@ class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True):
     session_scanning: bool = False
     extra_environment: tuple[str, ...] = ()
     check_mark: str = "fairlead-check:claude"
+    own_tools: str = ""
+    """The configuration of Fairlead's own tools; empty where they are off."""
 
 
 class SessionChoice(msgspec.Struct, frozen=True):
@@ -53,7 +56,7 @@ def shared_flags(
         *(("--model", model) if model else ()),
         *(("--dangerously-skip-permissions",) if settings.dangerously_skip_permissions else ()),
         *(("--strict-mcp-config",) if settings.strict_mcp_config else ()),
-        *(("--mcp-config", settings.mcp_config) if settings.mcp_config else ()),
+        *_mcp_config(settings),
         *(("--fallback-model", settings.fallback_model) if settings.fallback_model else ()),
         *(("--max-budget-usd", f"{settings.max_budget_usd:g}") if settings.max_budget_usd is not None else ()),
         *_system_prompt(settings),
@@ -61,6 +64,14 @@ def shared_flags(
         *(part for directory in add_dirs for part in ("--add-dir", directory)),
         *("--tools", ",".join(policy.tools)),
     )
+
+
+def _mcp_config(settings: ClaudeSettings) -> tuple[str, ...]:
+    """Fairlead's own tools beside the person's; Fairlead itself decides about each call of them, so claude need not
+    ask."""
+    configs = tuple(config for config in (settings.mcp_config, settings.own_tools) if config)
+    allowed = ("--allowedTools", f"mcp__{SERVER_NAME}") if settings.own_tools else ()
+    return (*(("--mcp-config", *configs) if configs else ()), *allowed)
 
 
 def _system_prompt(settings: ClaudeSettings) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from fairlead.runtimes.claude import wire
 from fairlead.runtimes.claude.command_line import SessionChoice
 from fairlead.runtimes.claude.protocol import CONTEXT_USAGE, INITIALIZE, ClaudeProtocol, ends_the_process
 from fairlead.runtimes.cli_turn import CANCEL_GRACE, START_FAULTS, exit_of, hang_failure, start_failure
+from fairlead.runtimes.tool_server import ToolGrant
 from fairlead.runtimes.translator import exit_failure, is_end
 
 CONTEXT_DELAY: Final = 1.0
@@ -80,7 +81,9 @@ class ClaudeProcess:
         mode: str = "",
         on_agent_turn: OnAgentTurn | None = None,
         on_rest: Callable[[], None] | None = None,
+        grant: ToolGrant | None = None,
     ) -> None:
+        self._grant = grant
         self.launch = launch
         self.mark = mark
         self.protocol = ClaudeProtocol(session.key, f"{uuid.uuid4().hex}-", spent=0.0 if session.is_new else None)
@@ -220,7 +223,7 @@ class ClaudeProcess:
             async with OwnedProcess.spawn(
                 (*self.launch.argv, *self._model_and_mode_flags(), *self._session.flags()),
                 cwd=Path(self.launch.cwd),
-                env=self.launch.env,
+                env={**self.launch.env, **(self._grant.env if self._grant is not None else {})},
                 mark=self.mark,
                 tee=self._tee,
                 grace=CANCEL_GRACE,
@@ -247,6 +250,8 @@ class ClaudeProcess:
 
     def _mark_dead(self, lost: TurnFailed) -> None:
         was_ended, self.is_dead = self.is_dead, True
+        if self._grant is not None:
+            self._grant.revoke()
         self._cancel_context_timer()
         self._lost = ProcessLost(lost, is_wanted=was_ended)
         self._started.set()

@@ -42,6 +42,8 @@ from fairlead.runtimes.cli_turn import START_FAULTS, CliCommand, CliTurn, start_
 from fairlead.runtimes.environment import child_environment
 from fairlead.runtimes.pool import OnRest, PoolShare, ProcessPool
 from fairlead.runtimes.tool_policy import read_tool_policy
+from fairlead.runtimes.tool_server import COMMAND, NO_TOOLS, ToolGrant, ToolServer
+from fairlead.runtimes.tool_wire import GRANT_VARIABLE, SERVER_NAME
 from fairlead.runtimes.translator import Translator
 from fairlead.settings import MAX_APPENDED_PROMPT
 
@@ -55,6 +57,17 @@ STOP_GRACE: Final = Grace(interrupt=2.0, terminate=5.0)
 _OWN: Final = ("ANTHROPIC_", "CLAUDE_CODE_", "CLAUDE_CONFIG_DIR")
 # After these failures another process may do better; after all others it would fail in the same way.
 _WORTH_ANOTHER_PROCESS: Final = frozenset({Code.E_RUNTIME_HUNG, Code.E_CLI_EXIT_NONZERO})
+
+
+def _own_tools() -> str:
+    """The same for every process: claude puts the variable's value in, which names the capability's file."""
+    server = {
+        "type": "stdio",
+        "command": COMMAND[0],
+        "args": list(COMMAND[1:]),
+        "env": {GRANT_VARIABLE: f"${{{GRANT_VARIABLE}}}"},
+    }
+    return msgspec.json.encode({"mcpServers": {SERVER_NAME: server}}).decode()
 
 
 MergeStreams = Callable[[AsyncGenerator[EngineEvent]], AsyncGenerator[EngineEvent]]
@@ -76,6 +89,7 @@ class ClaudeRuntime:
         environment: Mapping[str, str],
         job_logs: JobLogs,
         pool: ProcessPool | None = None,
+        tools: ToolServer = NO_TOOLS,
     ) -> None:
         if len(settings.append_system_prompt) > MAX_APPENDED_PROMPT:
             raise error(
@@ -83,6 +97,9 @@ class ClaudeRuntime:
                 f"CLAUDE_APPEND_SYSTEM_PROMPT has {len(settings.append_system_prompt)} characters;"
                 f" at most {MAX_APPENDED_PROMPT} are allowed.",
             )
+        if tools.is_on:
+            settings = msgspec.structs.replace(settings, own_tools=_own_tools())
+        self._tools = tools
         self._settings = settings
         self._env = claude_environment(environment, settings.extra_environment)
         self._job_logs = job_logs
@@ -235,6 +252,7 @@ class ClaudeRuntime:
             mode=plan.mode,
             on_agent_turn=on_agent_turn,
             on_rest=on_rest,
+            grant=self._grant(invocation),
         )
         process.start()
         return process
@@ -242,7 +260,14 @@ class ClaudeRuntime:
     @asynccontextmanager
     async def _own_process(self, invocation: Invocation, plan: Plan) -> AsyncGenerator[AsyncGenerator[EngineEvent]]:
         """A process for this turn alone, but over pipes: so it can take pictures, and can ask."""
-        process = ClaudeProcess(plan.launch, plan.session, mark=invocation.mark, model=plan.model, mode=plan.mode)
+        process = ClaudeProcess(
+            plan.launch,
+            plan.session,
+            mark=invocation.mark,
+            model=plan.model,
+            mode=plan.mode,
+            grant=self._grant(invocation),
+        )
         process.start()
         self._alone[invocation.session_key] = process
         try:
@@ -264,7 +289,9 @@ class ClaudeRuntime:
             add_dirs=plan.add_dirs,
             args=invocation.args,
         )
-        command = CliCommand(argv=argv, cwd=invocation.project_path, env=self._env, mark=invocation.mark)
+        grant = self._grant(invocation)
+        env = {**self._env, **(grant.env if grant is not None else {})}
+        command = CliCommand(argv=argv, cwd=invocation.project_path, env=env, mark=invocation.mark)
         # In text mode claude prints nothing before the end: there silence says nothing.
         hang_sec = self._settings.hang_timeout_sec if self._settings.output_format == "stream-json" else None
         turn = CliTurn(command, self._translator(plan), self._job_logs(invocation.job_id), hang_sec=hang_sec)
@@ -274,6 +301,14 @@ class ClaudeRuntime:
                 yield events
         finally:
             del self._one_shots[invocation.session_key]
+            if grant is not None:
+                grant.revoke()
+
+    def _grant(self, invocation: Invocation) -> ToolGrant | None:
+        grant = self._tools.grant(invocation.mark, invocation.project_path)
+        if grant is not None:
+            grant.bind(invocation.session_key, invocation.generation)
+        return grant
 
     def _turn_of(self, process: ClaudeProcess, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
         # A prompt's uuid is never used again: claude takes one that its session already knows for a repetition.

@@ -1,6 +1,7 @@
 """Codex as a runtime: its command line, its sandbox for a tier, its totals. Knows nothing of its events."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,8 +23,11 @@ from fairlead.runtimes.images import split_images
 from fairlead.runtimes.per_turn import PerTurnRuntime, Prepared
 from fairlead.runtimes.prompts import compose
 from fairlead.runtimes.tool_policy import FULL, ToolPolicy, read_tool_policy
+from fairlead.runtimes.tool_server import COMMAND, NO_TOOLS, ToolGrant, ToolServer
+from fairlead.runtimes.tool_wire import GRANT_VARIABLE, SERVER_NAME
 from fairlead.runtimes.workspace import read_context
 
+STARTUP_SEC: Final = 30
 MOST_CHARACTERS: Final = 1_048_576
 KNOWN_GOOD: Final = KnownGood((0, 150, 0), (0, 166, 99))
 LOGIN: Final = Login(
@@ -60,8 +64,26 @@ def sandbox_for(policy: ToolPolicy, widest: Sandbox = "workspace-write") -> Sand
     return "read-only"
 
 
+def tool_options() -> tuple[str, ...]:
+    """Fairlead's own tools. Codex passes to such a server the variables that it is told to, and no other; Fairlead
+    itself decides about each call, so Codex need not ask."""
+    server = f"mcp_servers.{SERVER_NAME}"
+    values = {
+        "command": COMMAND[0],
+        "args": list(COMMAND[1:]),
+        "env_vars": [GRANT_VARIABLE],
+        "startup_timeout_sec": STARTUP_SEC,
+        "default_tools_approval_mode": "approve",
+    }
+    return tuple(part for key, value in values.items() for part in ("-c", f"{server}.{key}={json.dumps(value)}"))
+
+
 def arguments(
-    invocation: Invocation, settings: CodexSettings, policy: ToolPolicy, images: tuple[str, ...] = ()
+    invocation: Invocation,
+    settings: CodexSettings,
+    policy: ToolPolicy,
+    images: tuple[str, ...] = (),
+    tools: tuple[str, ...] = (),
 ) -> tuple[str, ...]:
     """The prompt itself comes by standard input, which `-` stands for: then it can be neither option nor command."""
     web = () if policy.has("WebSearch") else ("-c", 'web_search="disabled"')
@@ -73,6 +95,7 @@ def arguments(
         "--skip-git-repo-check",
         *("-s", sandbox_for(policy, settings.widest_sandbox)),
         *web,
+        *tools,
         *(("-m", model) if model else ()),
         *invocation.args,
         *(("resume", invocation.resume_key) if invocation.resume_key else ()),
@@ -83,7 +106,8 @@ def arguments(
 
 
 class CodexAdapter:
-    def __init__(self, settings: CodexSettings, environment: Mapping[str, str]) -> None:
+    def __init__(self, settings: CodexSettings, environment: Mapping[str, str], tools: ToolServer = NO_TOOLS) -> None:
+        self._tools = tools
         self._settings = settings
         self._env = child_environment(environment, own_prefixes=_OWN, extra=settings.extra_environment)
         self._withheld = withheld_names(environment, self._env)
@@ -110,17 +134,21 @@ class CodexAdapter:
         translator = CodexTranslator(invocation.resume_key, before, withheld=self._withheld)
         notes = tuple(note for note in (policy.warning, *(context.warnings if is_new else ())) if note)
         async with comma_free_files(images, self.name) as pictures:
-            argv = arguments(invocation, self._settings, policy, tuple(picture.path for picture in pictures))
-            try:
-                yield Prepared(self._command(invocation, argv, prompt), translator, notes)
-            finally:
-                self._remember(translator)
+            paths = tuple(picture.path for picture in pictures)
+            with self._tools.grant_for(invocation) as grant:
+                argv = arguments(invocation, self._settings, policy, paths, tool_options() if grant else ())
+                try:
+                    yield Prepared(self._command(invocation, argv, prompt, grant), translator, notes)
+                finally:
+                    self._remember(translator)
 
-    def _command(self, invocation: Invocation, argv: tuple[str, ...], prompt: str) -> CliCommand:
+    def _command(
+        self, invocation: Invocation, argv: tuple[str, ...], prompt: str, grant: ToolGrant | None
+    ) -> CliCommand:
         return CliCommand(
             argv=argv,
             cwd=invocation.project_path,
-            env=self._env,
+            env={**self._env, **(grant.env if grant is not None else {})},
             mark=invocation.mark,
             stdin=prompt.encode(errors="replace"),
         )
@@ -166,5 +194,7 @@ def _read_recorded_total(sessions: Path, thread_id: str) -> wire.Usage | None:
     return None
 
 
-def codex_runtime(settings: CodexSettings, environment: Mapping[str, str], job_logs: JobLogs) -> PerTurnRuntime:
-    return PerTurnRuntime(CodexAdapter(settings, environment), job_logs)
+def codex_runtime(
+    settings: CodexSettings, environment: Mapping[str, str], job_logs: JobLogs, tools: ToolServer = NO_TOOLS
+) -> PerTurnRuntime:
+    return PerTurnRuntime(CodexAdapter(settings, environment, tools), job_logs)

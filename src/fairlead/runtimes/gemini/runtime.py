@@ -18,11 +18,12 @@ from fairlead.runtimes.comma_free import comma_free_files
 from fairlead.runtimes.environment import child_environment
 from fairlead.runtimes.gemini.policy import is_everything, policy_for
 from fairlead.runtimes.gemini.translate import JsonTranslator, StreamTranslator
-from fairlead.runtimes.gemini_defaults import keep_sessions
+from fairlead.runtimes.gemini_defaults import keep_sessions, tool_defaults
 from fairlead.runtimes.images import split_images
 from fairlead.runtimes.per_turn import PerTurnRuntime, Prepared
 from fairlead.runtimes.prompts import compose, without_outside_mentions
 from fairlead.runtimes.tool_policy import FULL, ToolPolicy, read_tool_policy
+from fairlead.runtimes.tool_server import NO_TOOLS, ToolServer
 from fairlead.runtimes.workspace import ContextFile, read_context
 
 MOST_STDIN: Final = 8 * 1024 * 1024
@@ -71,7 +72,8 @@ def arguments(
 
 
 class GeminiAdapter:
-    def __init__(self, settings: GeminiSettings, environment: Mapping[str, str]) -> None:
+    def __init__(self, settings: GeminiSettings, environment: Mapping[str, str], tools: ToolServer = NO_TOOLS) -> None:
+        self._tools = tools
         self._settings = settings
         own = child_environment(environment, own_prefixes=_OWN, extra=settings.extra_environment)
         # Otherwise gemini starts itself again as a child, which takes a second more and ignores signals.
@@ -95,11 +97,13 @@ class GeminiAdapter:
             prompt = _prompt(invocation.prompt, files, policy, context.files if is_new else ())
             directories = tuple(dict.fromkeys(str(Path(file.path).parent) for file in files))
             argv = arguments(invocation, self._settings, policy, policy_file=policy_file, directories=directories)
-            yield Prepared(
-                CliCommand(argv=argv, cwd=invocation.project_path, env=self._env, mark=invocation.mark, stdin=prompt),
-                self._translator(invocation.resume_key, policy),
-                tuple(note for note in (policy.warning, *(context.warnings if is_new else ())) if note),
-            )
+            with self._tools.grant_for(invocation) as grant:
+                env = {**self._env, **(grant.env | tool_defaults() if grant is not None else {})}
+                yield Prepared(
+                    CliCommand(argv=argv, cwd=invocation.project_path, env=env, mark=invocation.mark, stdin=prompt),
+                    self._translator(invocation.resume_key, policy),
+                    tuple(note for note in (policy.warning, *(context.warnings if is_new else ())) if note),
+                )
 
     async def check(self) -> RuntimeHealth:
         settings = self._settings
@@ -142,5 +146,7 @@ def _escape(path: str) -> str:
     return "".join(f"\\{c}" if c in " ()[]{}'\"&;,!?*\\" else c for c in path)
 
 
-def gemini_runtime(settings: GeminiSettings, environment: Mapping[str, str], job_logs: JobLogs) -> PerTurnRuntime:
-    return PerTurnRuntime(GeminiAdapter(settings, environment), job_logs)
+def gemini_runtime(
+    settings: GeminiSettings, environment: Mapping[str, str], job_logs: JobLogs, tools: ToolServer = NO_TOOLS
+) -> PerTurnRuntime:
+    return PerTurnRuntime(GeminiAdapter(settings, environment, tools), job_logs)

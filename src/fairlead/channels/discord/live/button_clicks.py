@@ -129,7 +129,7 @@ class ButtonClicks:
         self._question_messages.pop(question.question_id, None)
         all_chosen = msgspec.structs.replace(response, chosen=settled.chosen)  # together with the earlier choices
         outcome = outcome_line(lang, all_chosen, f"<@{interaction.user.id}>", settled)
-        if not question.job_is_live:
+        if not question.job_is_live and not question.by_message:
             outcome += f"\n{say(lang, 'question.carried_over')}"
         content = interaction.message.content if interaction.message is not None else ""
         return closing_edit(content, outcome, settled)

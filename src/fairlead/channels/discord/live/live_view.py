@@ -18,6 +18,7 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.engine import TitleFound
 from fairlead.core.live import (
     AgentActed,
+    AgentSent,
     AnswerSettled,
     JobMoved,
     LiveEvent,
@@ -96,8 +97,8 @@ class DiscordLiveView:
                 self._owner.start(self._reminders.settle(question_id), name=f"settle {question_id}")
             case QuestionOpened():
                 self._reminders.watch(event.question)  # the outbox brings the question itself
-            case AnswerSettled():
-                pass  # only its mark shows it
+            case AnswerSettled() | AgentSent():
+                pass  # only its mark shows the one, and the outbox brings the other
 
     def _update_status(self, job: JobView, event: JobMoved) -> None:
         status = self._statuses.get(job.job_id)

@@ -124,7 +124,7 @@ class MessageSender:
         view: discord.ui.View | None = None
         if outgoing.question is not None:
             view = build_buttons(outgoing.question, self._state_id, outgoing.language)
-            until = countdown_line(outgoing.question.deadline)
+            until = "" if outgoing.question.by_message else countdown_line(outgoing.question.deadline)
             text += until if len(text) + len(until) <= TEXT_LIMIT else ""
         elif outgoing.retries:
             view = build_retry_button(outgoing.retries, self._state_id, outgoing.language)

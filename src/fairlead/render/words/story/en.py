@@ -65,4 +65,6 @@ STORY: Final = {
     "ScheduleTicked.not": (
         "schedule {number} did not run[[, due at {tick}]][[: {reason}]][[; times from {missed} on were missed]]"
     ),
+    "AgentToolCalled": "the agent called {tool}[[: {what}]]",
+    "DeliveryOwed.sent": "what the agent sent is to be delivered",
 }

@@ -69,4 +69,6 @@ STORY: Final = {
         "スケジュール {number} は実行されませんでした[[（予定 {tick}）]][[: {reason}]]"
         "[[。{missed} からの予定は逃しました]]"
     ),
+    "AgentToolCalled": "エージェントが {tool} を呼び出しました[[: {what}]]",
+    "DeliveryOwed.sent": "エージェントが送ったものを届けます",
 }

@@ -41,6 +41,7 @@ TERMINAL: Final = {
     "queued": "{job} is queued[[ behind {position}]].",
     "elsewhere": "{job}, from another chat: {prompt}",
     "unasked": "{job}, started by the agent itself",
+    "sent": "{job}, sent by the agent",
     "elsewhere_end": "{job}, from another chat in {project}: {state}",
     "stopping": "Fairlead is stopping: running jobs get some time to finish, queued ones stay queued.",
     "stopped": "Fairlead was stopped. All accepted messages are saved; `fairlead chat` starts it again.",

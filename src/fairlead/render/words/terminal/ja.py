@@ -42,6 +42,7 @@ TERMINAL: Final = {
     "queued": "{job} を受け付けました[[（{position} 件の後）]]。",
     "elsewhere": "{job}（別のチャットから）: {prompt}",
     "unasked": "{job}（エージェントが自発的に）",
+    "sent": "{job}（エージェントから）",
     "elsewhere_end": "{job}（別のチャット、{project}）: {state}",
     "stopping": "Fairlead を停止しています。実行中のジョブには終了の猶予があり、待機中のものは残ります。",
     "stopped": "Fairlead は停止しました。受け付けたものは保管されています。`fairlead chat` で再び起動します。",

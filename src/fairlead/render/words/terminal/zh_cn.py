@@ -42,6 +42,7 @@ TERMINAL: Final = {
     "queued": "{job} 已排队[[，前面还有 {position} 个]]。",
     "elsewhere": "{job}，来自另一个聊天：{prompt}",
     "unasked": "{job}，智能体主动发起",
+    "sent": "{job}，智能体发送",
     "elsewhere_end": "{job}，来自 {project} 中的另一个聊天：{state}",
     "stopping": "Fairlead 正在停止：执行中的任务还有一些时间完成，排队的任务会保留。",
     "stopped": "Fairlead 已停止。已接受的内容都会保留；`fairlead chat` 会重新启动它。",

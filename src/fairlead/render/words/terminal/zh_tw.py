@@ -42,6 +42,7 @@ TERMINAL: Final = {
     "queued": "{job} 已排入佇列[[，前面還有 {position} 個]]。",
     "elsewhere": "{job}，來自另一個聊天：{prompt}",
     "unasked": "{job}，代理程式主動發起",
+    "sent": "{job}，代理程式傳送",
     "elsewhere_end": "{job}，來自 {project} 中的另一個聊天：{state}",
     "stopping": "Fairlead 正在停止：執行中的工作還有一些時間完成，排隊的工作會保留。",
     "stopped": "Fairlead 已停止。已接受的內容都會保留；`fairlead chat` 會重新啟動它。",
