@@ -156,6 +156,7 @@ class Flow:
             tiers=adapters.turn_settings.tiers,
             settings=adapters.agent_tools,
             spawning=self.spawning,
+            schedules=self.schedules,
         )
 
     async def run(self) -> None:
