@@ -1,8 +1,10 @@
-"""Fairlead's own tools in the hands of real agents: they send a file, ask, and get the answer, also after a kill -9."""
+"""Fairlead's own tools in the hands of real agents: they send a file, ask, and get the answer, also after a kill -9;
+they spawn a session and hear its result; they make a schedule, and it fires."""
 
 import json
 import signal
 from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -82,3 +84,42 @@ async def test_no_command_line_and_no_log_has_the_token(daemon: Daemon, server: 
     token = json.loads(tokens)["token"]
     assert token not in (daemon.project / "seen.txt").read_text()
     assert all(token.encode() not in log.read_bytes() for log in (daemon.home / "logs").rglob("*") if log.is_file())
+
+
+@pytest.mark.req("D4")
+async def test_a_real_agent_spawns_a_session_and_hears_its_result(
+    daemon: Daemon, server: ModelServer, request: pytest.FixtureRequest
+):
+    agent = request.node.callspec.params["daemon"]
+    assert "was started" in await use(daemon, server, agent, "spawn_session", {"task": "count the blue files"})
+
+    def job_of(cause: str) -> str:
+        return next((fact["job_id"] for fact in daemon.facts("JobEnqueued") if fact.get("cause") == cause), "")
+
+    await daemon.until(lambda: job_of("child") != "")
+    async with daemon.client() as client:
+        child, parent = await ended(client, job_of("spawn")), await ended(client, job_of("child"))
+    assert (child.state, parent.state) == ("success", "success")
+    assert child.session_key != parent.session_key
+    [heard] = [fact["prompt"] for fact in daemon.facts("JobEnqueued") if fact.get("cause") == "child"]
+    assert "count the blue files" in child.answer, "the model repeats what it is asked"
+    assert child.answer in heard
+    assert any(child.answer in seen.prompt for seen in server.turns), "the agent that asked has it"
+
+
+@pytest.mark.req("E10")
+async def test_a_real_agent_makes_a_schedule_and_it_fires_in_the_agents_own_session(
+    daemon: Daemon, server: ModelServer, request: pytest.FixtureRequest
+):
+    agent = request.node.callspec.params["daemon"]
+    soon = datetime.now(UTC) + timedelta(seconds=30)
+    wanted = {"when": soon.strftime("%Y-%m-%dT%H:%M:%SZ"), "text": "look at the green build"}
+    assert "was made" in await use(daemon, server, agent, "schedule", wanted)
+    await daemon.until(lambda: daemon.facts("ScheduleTicked") != [])
+    [tick] = daemon.facts("ScheduleTicked")
+    assert tick["outcome"] == "ran"
+    async with daemon.client() as client:
+        run = await ended(client, tick["job_id"])
+    assert run.state == "success"
+    assert {fact["session_key"] for fact in daemon.facts("JobEnqueued")} == {run.session_key}
+    assert any("look at the green build" in seen.prompt for seen in server.turns)

@@ -1,14 +1,14 @@
 """The answer goes first: a turn ends with the agent's last word, and its process leaves behind it, with an owner."""
 
 import asyncio
-from contextlib import aclosing
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 
 import pytest
 
 from fairlead.core.engine import EngineEvent, Interrupt, Invocation, TurnEnded
 from fairlead.ports import Runtime
-from fairlead.runtimes import clean_ups
 from fairlead.runtimes.clean_ups import CleanUps
 from tests.runtimes.harness import SCENES, ReplayStage
 from tests.runtimes.recordings import lines_of
@@ -86,19 +86,19 @@ async def test_of_a_turn_that_a_person_stopped_nothing_is_left_when_its_end_come
         assert processes_of(turn) == []
 
 
-async def test_a_turn_that_does_not_wait_for_the_clean_up_is_noticed(
-    stage: StayingStage, monkeypatch: pytest.MonkeyPatch
-):
-    """The judge is judged: without the wait, the checks above see the process of the turn before."""
+async def test_a_clean_up_that_is_forgotten_is_noticed(stage: StayingStage, monkeypatch: pytest.MonkeyPatch):
+    """The judge is judged: without the clean-up, the checks above see the process of the turn."""
+    forgotten: list[tuple[AsyncGenerator[EngineEvent], AsyncExitStack]] = []
 
-    async def not_at_all(self: CleanUps, session_key: str) -> None:
-        pass
+    def forget(_self: CleanUps, _session_key: str, events: AsyncGenerator[EngineEvent], stack: AsyncExitStack) -> None:
+        forgotten.append((events, stack))
 
-    monkeypatch.setattr(CleanUps, "until_done", not_at_all)
-    monkeypatch.setattr(clean_ups, "ANSWER_FIRST_SEC", 3600)
-    first, second = stage.turn("s"), stage.turn("s", 2)
+    monkeypatch.setattr(CleanUps, "_start", forget)
+    turn = stage.turn("s")
     async with closing(stage.staying_runtime()) as runtime:
-        await end_of(runtime, first)
-        await end_of(runtime, second)
-        assert processes_of(first) != []
-    assert processes_of(first) == []
+        await end_of(runtime, turn)
+    assert processes_of(turn) != []
+    [(events, stack)] = forgotten
+    async with stack:
+        await events.aclose()
+    assert processes_of(turn) == []
