@@ -42,12 +42,13 @@ def stands_in_the_code(words: list[str]) -> bool:
     return not words or (longest > 0 and stands_in_the_code(words[longest:]))
 
 
-# What a person meets only where English is spoken anyway: at the start, on the command line, over HTTP, in the log.
+# What a person meets only where English is spoken anyway: at the start, on the command line, over HTTP, in the log; and
+# what only an agent is told.
 ENGLISH_ONLY = (
-    "api/", "app.py", "channels/http/", "cli/", "core/agents.py", "core/decide/agents.py", "core/decide/scheduling.py",
-    "core/hook_deliveries.py", "core/pages.py", "flow/hooks/", "runtimes/install/", "runtimes/separation.py",
-    "settings", "store/config", "store/history.py", "store/journal", "store/reader.py", "store/restoration.py",
-    "testing/",
+    "api/", "app.py", "channels/http/", "cli/", "core/agents.py", "core/decide/agent_calls.py",
+    "core/decide/agents.py", "core/decide/scheduling.py", "core/hook_deliveries.py", "core/pages.py", "flow/hooks/",
+    "ports.py", "runtimes/install/", "runtimes/separation.py", "settings", "store/config", "store/history.py",
+    "store/journal", "store/project_files.py", "store/reader.py", "store/restoration.py", "testing/",
 )  # fmt: skip
 # Sentences that are made of parts, as people may read them.
 PARTS = {

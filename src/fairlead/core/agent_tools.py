@@ -78,7 +78,7 @@ class SpawnTask(_Arguments, frozen=True):
     agent: Annotated[str, msgspec.Meta(max_length=60, description="Which agent; yours if you name none.")] = ""
 
 
-class MakeSchedule(_Arguments, frozen=True):
+class ScheduleTask(_Arguments, frozen=True):
     """Have yourself called again in this session, once or again and again. The words come as a message of its own at
     that time, so that you need not wait for it."""
 
@@ -94,14 +94,14 @@ class MakeSchedule(_Arguments, frozen=True):
     zone: Annotated[str, msgspec.Meta(max_length=60, description="A time zone such as Europe/Berlin.")] = ""
 
 
-ToolArguments: TypeAlias = SendMessage | SendFile | AskUser | SetTitle | SpawnTask | MakeSchedule
+ToolArguments: TypeAlias = SendMessage | SendFile | AskUser | SetTitle | SpawnTask | ScheduleTask
 ARGUMENTS: Final[dict[str, type[ToolArguments]]] = {
     "send_message": SendMessage,
     "send_file": SendFile,
     "ask_user": AskUser,
     "set_title": SetTitle,
     "spawn_session": SpawnTask,
-    "schedule": MakeSchedule,
+    "schedule": ScheduleTask,
 }
 TOOL_NAMES: Final = tuple(ARGUMENTS)
 

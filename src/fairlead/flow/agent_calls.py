@@ -20,7 +20,7 @@ from fairlead.core.agent_tools import (
     NEEDED_TOOL,
     TOOL_NAMES,
     AskUser,
-    MakeSchedule,
+    ScheduleTask,
     SendFile,
     SendMessage,
     SetTitle,
@@ -69,7 +69,7 @@ _DONE: Final[dict[type[ToolArguments], str]] = {
     AskUser: ASKED,
     SetTitle: "Noted.",
     SpawnTask: SPAWNED,
-    MakeSchedule: "The schedule was made.",
+    ScheduleTask: "The schedule was made.",
 }
 
 
@@ -148,7 +148,7 @@ class AgentCalls:
         )
         if isinstance(given, SpawnTask):
             return await self._spawn(call, given)
-        if isinstance(given, MakeSchedule):
+        if isinstance(given, ScheduleTask):
             return await self._schedule(call, given)
         await self._ledger.record_durably(await self._command(holder, call, given))
         return ToolReply(_DONE[type(given)])
@@ -172,7 +172,7 @@ class AgentCalls:
         await self._ledger.record_durably(NoteAgentCall(call=call, about=given.task))
         return ToolReply(SPAWNED if spawned.returns == "session" else SPAWNED_APART)
 
-    async def _schedule(self, call: AgentCall, given: MakeSchedule) -> ToolReply:
+    async def _schedule(self, call: AgentCall, given: ScheduleTask) -> ToolReply:
         """The call is noted first: one that is repeated makes no second schedule. What fails is told, and a call with
         another id may try again."""
         assert self._schedules is not None, "without it the tool is withheld"
@@ -181,7 +181,7 @@ class AgentCalls:
             await self._schedules.add_for_agent(
                 call.session_key, when=given.when, text=clean_text(given.text), zone=given.zone
             )
-        return ToolReply(_DONE[MakeSchedule])
+        return ToolReply(_DONE[ScheduleTask])
 
     async def _command(self, holder: ToolHolder, call: AgentCall, given: _Recorded) -> Command:
         match given:

@@ -12,6 +12,11 @@ from fairlead.render.rules import rule_words
 from fairlead.render.safe_text import one_line
 from fairlead.render.words import CATALOGUES, say
 
+_BUDGET_DECIDED = {
+    "go_on": "BudgetDecided.go_on",
+    "wait": "BudgetDecided.wait",
+    "cancel": "BudgetDecided.cancel",
+}
 _OWN_WORDS = {"reason"}
 """Gaps that are filled with sentences of Fairlead's own, or with an agent's, which stay as they are."""
 
@@ -137,11 +142,11 @@ def _automation_sentence(event: e.JournalEvent) -> StorySentence | None:
         case e.ScheduleMade():
             return _tell("ScheduleMade", number=event.number, person=event.terms.person)
         case e.ScheduleTicked():
-            key = f"ScheduleTicked.{'ran' if event.outcome == 'ran' else 'not'}"
-            missed = event.missed_from
-            return _tell(key, number=event.number, tick=event.tick, reason=event.detail, missed=missed)
+            key = "ScheduleTicked.ran" if event.outcome == "ran" else "ScheduleTicked.not"
+            why = "" if event.outcome == "ran" else event.detail
+            return _tell(key, number=event.number, tick=event.tick, detail=why, missed=event.missed_from)
         case e.BudgetDecided():
-            return _tell(f"BudgetDecided.{event.choice}", person=event.person, project=event.project, day=event.day)
+            return _tell(_BUDGET_DECIDED[event.choice], person=event.person, project=event.project, day=event.day)
         case _:
             return None
 

@@ -42,7 +42,7 @@ class SimulatedChecks:
         return CheckResult(passed=said == "exit code 0", detail=said)
 
 
-class ScheduleMaker:
+class SchedulingPerson:
     """The owner has some schedules, and changes them for a while. In the end all of them are removed, so that the world
     becomes quiet. A command whose reply a crash swallowed is asked again: removing needs no memory."""
 
@@ -158,7 +158,7 @@ class ClockNudger:
 def everybody_and_schedules(world: World) -> list[Actor]:
     """The usual company, schedules, and now and then a clock that is set."""
     rng = Random(f"{world.seed}/schedules")
-    maker = ScheduleMaker(world, schedules=rng.randint(1, 4), deeds=rng.randint(0, 5))
+    maker = SchedulingPerson(world, schedules=rng.randint(1, 4), deeds=rng.randint(0, 5))
     nudger = ClockNudger(world, jumps=rng.choice((0, 1, 3)))
     setter = ClockSetter(world, jumps=rng.choice((0, 0, 1)), pause=200.0)
     return [*everybody(world), maker, nudger, setter]

@@ -43,7 +43,7 @@ async def test_a_time_in_words_is_confirmed_and_a_moment_fires(tmp_path: Path):
         _, listed = await daemon.get("/v1/schedules?userId=alice")
         assert [(row["number"], row["status"]) for row in listed["schedules"]] == [(1, "active"), (2, "done")]
         _, told = await daemon.get(f"/v1/why?subject={fired.last_job_id}")
-        assert any("schedule 2 at " in step["words"] for step in told["steps"])
+        assert any("schedule 2 started it" in step["words"] for step in told["steps"])
 
 
 async def test_a_schedule_outlives_the_daemon_that_it_was_made_in_and_fires_once(tmp_path: Path):

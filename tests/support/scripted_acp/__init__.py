@@ -34,6 +34,7 @@ Orders that use tools (KIND is read, edit, delete, move, search, execute, think,
     ask-after-cancel: …      waits for the cancel, then asks        unasked-ask: FIFO WHAT    long after the turn
     ask-question: Q | A | B  a permission that asks, as Qwen        SET, in brackets, is in permissions.py
     form: NAME…              elicitation, names in questions.py     form-json: {SCHEMA}
+    own: TOOL {JSON}         calls one of Fairlead's own tools      (with the SDK only)
 
 Orders that end, delay or break the turn:
 

@@ -63,7 +63,7 @@ STORY: Final = {
     "ScheduleMade": "{person} made schedule {number}",
     "ScheduleTicked.ran": ("schedule {number} started it[[, due at {tick}]][[; times from {missed} on were missed]]"),
     "ScheduleTicked.not": (
-        "schedule {number} did not run[[, due at {tick}]][[: {reason}]][[; times from {missed} on were missed]]"
+        "schedule {number} did not run[[, due at {tick}]][[: {detail}]][[; times from {missed} on were missed]]"
     ),
     "AgentToolCalled": "the agent called {tool}[[: {what}]]",
     "DeliveryOwed.sent": "what the agent sent is to be delivered",

@@ -66,7 +66,7 @@ STORY: Final = {
         "スケジュール {number} が開始しました[[（予定 {tick}）]][[。{missed} からの予定は逃しました]]"
     ),
     "ScheduleTicked.not": (
-        "スケジュール {number} は実行されませんでした[[（予定 {tick}）]][[: {reason}]]"
+        "スケジュール {number} は実行されませんでした[[（予定 {tick}）]][[: {detail}]]"
         "[[。{missed} からの予定は逃しました]]"
     ),
     "AgentToolCalled": "エージェントが {tool} を呼び出しました[[: {what}]]",

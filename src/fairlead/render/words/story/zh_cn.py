@@ -63,7 +63,7 @@ STORY: Final = {
     "DeliveryPlanned.asker": "返回给请求它的会话",
     "ScheduleMade": "{person} 创建了定时任务 {number}",
     "ScheduleTicked.ran": ("定时任务 {number} 启动了它[[，原定 {tick}]][[；错过了 {missed} 起的时间]]"),
-    "ScheduleTicked.not": ("定时任务 {number} 没有运行[[，原定 {tick}]][[：{reason}]][[；错过了 {missed} 起的时间]]"),
+    "ScheduleTicked.not": ("定时任务 {number} 没有运行[[，原定 {tick}]][[：{detail}]][[；错过了 {missed} 起的时间]]"),
     "AgentToolCalled": "智能体调用了 {tool}[[：{what}]]",
     "DeliveryOwed.sent": "智能体发送的内容将送达",
 }

@@ -63,7 +63,7 @@ STORY: Final = {
     "DeliveryPlanned.asker": "送回提出請求的工作階段",
     "ScheduleMade": "{person} 建立了排程 {number}",
     "ScheduleTicked.ran": ("排程 {number} 啟動了它[[，原定 {tick}]][[；錯過了 {missed} 起的時間]]"),
-    "ScheduleTicked.not": ("排程 {number} 沒有執行[[，原定 {tick}]][[：{reason}]][[；錯過了 {missed} 起的時間]]"),
+    "ScheduleTicked.not": ("排程 {number} 沒有執行[[，原定 {tick}]][[：{detail}]][[；錯過了 {missed} 起的時間]]"),
     "AgentToolCalled": "代理程式呼叫了 {tool}[[：{what}]]",
     "DeliveryOwed.sent": "代理程式傳送的內容將送達",
 }
