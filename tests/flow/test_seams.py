@@ -4,12 +4,40 @@ import pytest
 
 from fairlead.core import requests as ask
 from fairlead.core.agent_tools import ToolHolder
+from fairlead.core.events import JobEnqueued
 from tests.flow.harness import OWNER, run_flow, virtually
+from tests.flow.schedules.test_ticking import add, at, wait_until
+from tests.flow.spawns.harness import agent_spawns
 
 pytestmark = pytest.mark.req("E10")
 
 FRIEND = "7"
 KEY = f"agent:fairlead:user:{OWNER}"
+
+
+@virtually
+async def test_a_schedule_that_a_spawned_agent_makes_runs_in_the_agents_own_session():
+    async with run_flow() as flow:
+        parent = await flow.answered("hello")
+        child = await agent_spawns(flow, parent)
+        await flow.quiet()
+        await flow.flow.schedules.add_for_agent(child.session_key, when="2026-01-05T10:00:00Z", text="look again")
+        await wait_until(flow, at("10:30"))
+        await flow.quiet()
+        [run] = [job for job in flow.facts(JobEnqueued) if job.cause == "schedule"]
+        assert run.session_key == child.session_key
+
+
+@virtually
+async def test_a_spawned_session_stays_as_long_as_it_has_a_schedule():
+    async with run_flow() as flow:
+        child = await agent_spawns(flow, await flow.answered("hello"))
+        await flow.command(add("0 8 * * *"))
+        await flow.flow.schedules.add_for_agent(child.session_key, when="2026-01-25T10:00:00Z", text="look again")
+        await wait_until(flow, at("10:30", "2026-01-25"))
+        assert child.session_key in flow.state.spawns
+        await wait_until(flow, at("10:30", "2026-02-15"))
+        assert child.session_key not in flow.state.sessions
 
 
 @virtually
