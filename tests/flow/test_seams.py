@@ -4,10 +4,15 @@ import pytest
 
 from fairlead.core import requests as ask
 from fairlead.core.agent_tools import ToolHolder
+from fairlead.core.engine import AgentInitiated, TurnEnded
 from fairlead.core.events import JobEnqueued
+from fairlead.core.limits import Limits
+from fairlead.errors import Code
+from tests.flow.commands.harness import refused
 from tests.flow.harness import OWNER, run_flow, virtually
 from tests.flow.schedules.test_ticking import add, at, wait_until
 from tests.flow.spawns.harness import agent_spawns
+from tests.flow.turns.harness import playing
 
 pytestmark = pytest.mark.req("E10")
 
@@ -38,6 +43,31 @@ async def test_a_spawned_session_stays_as_long_as_it_has_a_schedule():
         assert child.session_key in flow.state.spawns
         await wait_until(flow, at("10:30", "2026-02-15"))
         assert child.session_key not in flow.state.sessions
+
+
+@virtually
+async def test_an_agent_that_goes_on_by_itself_schedules_with_no_more_rights_than_its_person():
+    agent = playing(TurnEnded("ok"), can={"agent_turns": True})
+    async with run_flow(runtimes=[agent], limits=Limits(runtimes=("echo",), allowed_people=(FRIEND,))) as flow:
+        first = await flow.answered("hello", user=FRIEND)
+        agent.spoken.put_nowait(AgentInitiated(first.session_key, 0, "t1", TurnEnded("by the way")))
+        await flow.until(lambda: any(j.cause == "agent" and not j.is_live for j in flow.state.jobs.values()))
+        made = flow.flow.schedules.add_for_agent(first.session_key, when="2026-01-05T10:00:00Z", text="look")
+        assert await refused(made) is Code.E_OWNER_ONLY
+
+
+@virtually
+async def test_what_an_agent_spawns_unasked_may_rely_on_no_rule():
+    agent = playing(TurnEnded("ok"), can={"agent_turns": True})
+    async with run_flow(runtimes=[agent]) as flow:
+        first = await flow.answered("hello")
+        agent.spoken.put_nowait(AgentInitiated(first.session_key, 0, "t1", TurnEnded("by the way")))
+        await flow.until(lambda: any(j.cause == "agent" and not j.is_live for j in flow.state.jobs.values()))
+        unasked = next(j for j in flow.state.jobs.values() if j.cause == "agent")
+        await agent_spawns(flow, unasked)
+        await flow.quiet()
+        [task] = [job for job in flow.facts(JobEnqueued) if job.cause == "spawn"]
+        assert (task.foreign, task.person) == (True, OWNER)
 
 
 @virtually
