@@ -1,5 +1,7 @@
 """Where schedules, hooks, spawned sessions, budgets and the agents' own tools meet."""
 
+from contextlib import aclosing
+
 import pytest
 
 from fairlead.core import requests as ask
@@ -7,9 +9,13 @@ from fairlead.core.agent_tools import ToolHolder
 from fairlead.core.engine import AgentInitiated, TurnEnded
 from fairlead.core.events import JobEnqueued
 from fairlead.core.limits import Limits
+from fairlead.core.live import QuestionOpened
+from fairlead.core.visibility import may_see
 from fairlead.errors import Code
 from tests.flow.commands.harness import refused
 from tests.flow.harness import OWNER, run_flow, virtually
+from tests.flow.hooks.test_deliveries import add as add_hook
+from tests.flow.hooks.test_deliveries import make_delivery
 from tests.flow.schedules.test_ticking import add, at, wait_until
 from tests.flow.spawns.harness import agent_spawns
 from tests.flow.turns.harness import playing
@@ -68,6 +74,53 @@ async def test_what_an_agent_spawns_unasked_may_rely_on_no_rule():
         await flow.quiet()
         [task] = [job for job in flow.facts(JobEnqueued) if job.cause == "spawn"]
         assert (task.foreign, task.person) == (True, OWNER)
+
+
+@virtually
+async def test_a_question_of_a_schedules_own_session_is_seen_where_the_schedule_was_made():
+    async with run_flow() as flow:
+        await flow.answered("hello")
+        await flow.command(add("2026-01-05 09:00", "/ask make test", session="own"))
+        await wait_until(flow, at("09:01"))
+        question_id = await flow.question()
+        assert [q.question_id for q in flow.view.open_questions(session_key=KEY)] == [question_id]
+
+
+@virtually
+async def test_a_question_of_a_hooks_own_session_is_seen_where_the_hook_was_made():
+    async with run_flow() as flow:
+        await flow.answered("hello")
+        await flow.gate.take_event(make_delivery(await add_hook(flow, template="/ask make test")))
+        question_id = await flow.question()
+        assert [q.question_id for q in flow.view.open_questions(session_key=KEY)] == [question_id]
+
+
+@virtually
+async def test_whoever_watches_where_a_hook_was_made_hears_of_its_question():
+    async with run_flow() as flow:
+        await flow.answered("hello")
+        secret = await add_hook(flow, template="/ask make test")
+        async with aclosing(flow.view.watch(session_key=KEY)) as watching:
+            await flow.gate.take_event(make_delivery(secret))
+            heard = await anext(event async for event in watching if isinstance(event, QuestionOpened))
+        assert heard.session_key == "agent:fairlead:channel:hook:ci"
+
+
+@virtually
+async def test_the_agent_of_a_hook_spawns_without_a_thread():
+    """The space of a hook is no channel's: a thread with its name would not be found again."""
+    async with run_flow(limits=Limits(runtimes=("echo",), spawn_threads=True)) as flow:
+        job = await flow.ended((await flow.gate.take_event(make_delivery(await add_hook(flow)))).job_id)
+        assert (await agent_spawns(flow, job)).returns == "session"
+
+
+@virtually
+async def test_the_session_of_a_hook_is_as_private_as_the_place_where_it_was_made():
+    async with run_flow(limits=Limits(allowed_people=(FRIEND,))) as flow:
+        receipt = await flow.gate.take_event(make_delivery(await add_hook(flow)))
+        job = await flow.ended(receipt.job_id)
+        assert not may_see(flow.state, job.session_key, flow.caller(FRIEND, pre_authorised=False))
+        assert may_see(flow.state, job.session_key, flow.caller(OWNER, pre_authorised=False))
 
 
 @virtually
