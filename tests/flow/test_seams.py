@@ -124,6 +124,26 @@ async def test_the_session_of_a_hook_is_as_private_as_the_place_where_it_was_mad
 
 
 @virtually
+async def test_each_run_of_a_schedule_may_spawn_as_many_sessions_as_the_first():
+    async with run_flow(limits=Limits(runtimes=("echo",), spawn_max_in_a_row=1)) as flow:
+        await flow.command(add("0 * * * *", session="own"))
+        for hour in ("09", "10"):
+            await wait_until(flow, at(f"{hour}:01"))
+            run = [job for job in flow.state.jobs.values() if job.cause == "schedule"][-1]
+            await flow.ended(run.job_id)
+            await agent_spawns(flow, run, asked_by=f"call-{hour}")
+
+
+@virtually
+async def test_each_event_of_a_hook_may_spawn_as_many_sessions_as_the_first():
+    async with run_flow(limits=Limits(runtimes=("echo",), spawn_max_in_a_row=1)) as flow:
+        secret = await add_hook(flow)
+        for number in (1, 2):
+            job = await flow.ended((await flow.gate.take_event(make_delivery(secret, number))).job_id)
+            await agent_spawns(flow, job, asked_by=f"call-{number}")
+
+
+@virtually
 async def test_an_answer_after_the_project_was_renamed_runs_in_the_renamed_project():
     async with run_flow() as flow:
         await flow.answered("hello")
