@@ -144,6 +144,20 @@ async def test_each_event_of_a_hook_may_spawn_as_many_sessions_as_the_first():
 
 
 @virtually
+async def test_two_resets_leave_the_question_about_a_budget_open_for_the_others_who_wait():
+    async with run_flow() as flow:
+        await flow.command(ask.BudgetChange(project="api", usd="2"))
+        await flow.answered("/usage 10 5 2.0")
+        await flow.say("more")
+        question_id = await flow.question()
+        job_id = (await flow.say("mine", user=FRIEND)).job_id
+        for _ in range(2):
+            await flow.command(ask.Reset())
+        await flow.click(question_id, message="go_on")
+        assert (await flow.ended(job_id)).state == "success"
+
+
+@virtually
 async def test_an_answer_after_the_project_was_renamed_runs_in_the_renamed_project():
     async with run_flow() as flow:
         await flow.answered("hello")
