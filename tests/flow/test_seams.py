@@ -158,6 +158,29 @@ async def test_two_resets_leave_the_question_about_a_budget_open_for_the_others_
 
 
 @virtually
+async def test_cancel_reaches_the_job_of_a_hook_and_with_children_what_it_spawned():
+    async with run_flow() as flow:
+        secret = await add_hook(flow, template="/slow 900")
+        job_id = (await flow.gate.take_event(make_delivery(secret))).job_id
+        child = await agent_spawns(flow, flow.state.jobs[job_id], "/slow 900")
+        assert (await flow.command(ask.Cancel())).stopping == (job_id,)
+        assert (await flow.ended(job_id)).state == "cancelled"
+        assert flow.state.jobs[child.job_id].is_live
+        await flow.command(ask.Cancel(children=True))
+        assert (await flow.ended(child.job_id)).state == "cancelled"
+
+
+@virtually
+async def test_cancel_by_name_reaches_a_spawned_job_that_is_shown_here_and_no_other():
+    async with run_flow() as flow:
+        child = await agent_spawns(flow, await flow.answered("hello"), "/slow 900")
+        await flow.answered("hello", user=FRIEND)
+        assert await refused(flow.command(ask.Cancel(child.job_id), user=FRIEND)) is Code.E_NOTHING_TO_CANCEL
+        await flow.command(ask.Cancel(child.job_id))
+        assert (await flow.ended(child.job_id)).state == "cancelled"
+
+
+@virtually
 async def test_an_answer_after_the_project_was_renamed_runs_in_the_renamed_project():
     async with run_flow() as flow:
         await flow.answered("hello")

@@ -8,7 +8,7 @@ from fairlead.core import message_ids
 from fairlead.core.hooks import HOOK_SPACE
 from fairlead.core.ids import NO_SESSION, EntryId, SessionKeyText
 from fairlead.core.spawns import SpawnedSession
-from fairlead.core.state import OutboxEntry, State
+from fairlead.core.state import OutboxEntry, Session, State
 
 
 def live_children(state: State, parent: SessionKeyText) -> set[SessionKeyText | EntryId]:
@@ -69,9 +69,12 @@ def shown_in(state: State, session_key: SessionKeyText) -> SessionKeyText:
     if spawned is not None:
         return NO_SESSION if spawned.returns == "thread" else spawned.parent_session_key
     session = state.sessions.get(session_key)
-    if session is None or not (session.key.kind == "schedule" or session.key.space_id == HOOK_SPACE):
-        return NO_SESSION
-    return session.parent_session_key
+    return NO_SESSION if session is None or not is_apart(session) else session.parent_session_key
+
+
+def is_apart(session: Session) -> bool:
+    """Whether it is the own session of a schedule or of a hook."""
+    return session.key.kind == "schedule" or session.key.space_id == HOOK_SPACE
 
 
 def still_waits(state: State, spawned: SpawnedSession) -> bool:
