@@ -12,8 +12,9 @@ from fairlead.core.limits import Limits
 from fairlead.core.live import QuestionOpened
 from fairlead.core.visibility import may_see
 from fairlead.errors import Code
+from fairlead.testing.simulated_machine import SimulatedPullChannel
 from tests.flow.commands.harness import refused
-from tests.flow.harness import OWNER, run_flow, virtually
+from tests.flow.harness import OWNER, conversation_ref, run_flow, virtually
 from tests.flow.hooks.test_deliveries import add as add_hook
 from tests.flow.hooks.test_deliveries import make_delivery
 from tests.flow.schedules.test_ticking import add, at, wait_until
@@ -178,6 +179,19 @@ async def test_cancel_by_name_reaches_a_spawned_job_that_is_shown_here_and_no_ot
         assert await refused(flow.command(ask.Cancel(child.job_id), user=FRIEND)) is Code.E_NOTHING_TO_CANCEL
         await flow.command(ask.Cancel(child.job_id))
         assert (await flow.ended(child.job_id)).state == "cancelled"
+
+
+@virtually
+async def test_why_a_schedule_did_not_run_is_fetched_where_answers_are_fetched():
+    there = conversation_ref(OWNER, "pull")
+    async with run_flow(channels=[SimulatedPullChannel()], projects=("/srv/api", "/srv/web")) as flow:
+        await flow.command(add("2026-01-05 09:00", project="web"), at=there)
+        await flow.command(ask.ProjectRemove("web"))
+        await wait_until(flow, at("09:01"))
+        [told] = flow.view.unfetched_messages(there)
+        assert told.text.startswith("⏰ Schedule 1")
+        await flow.gate.acknowledge_message(told.sent_id)
+        assert flow.view.unfetched_messages(there) == []
 
 
 @virtually
