@@ -217,3 +217,15 @@ def test_an_option_of_a_schedule_may_be_named():
         CommandLine().parse('/schedule add "every day at 9" look ring=loudly')
     with pytest.raises(FairleadError, match="E_INVALID_ARGS"):
         CommandLine().parse("/schedule add every day at 9 look at it please and do not forget anything at all")
+
+
+def test_a_sentence_that_begins_with_the_name_of_an_option_is_a_sentence():
+    asked = LINE.parse('/schedule add "0 9 * * *" "check: is the build green?" zone:UTC')
+    assert asked == r.ScheduleAdd(when="0 9 * * *", text="check: is the build green?", zone="UTC")
+
+
+def test_an_option_is_completed_after_either_sign():
+    for typed in ("/schedule add a b ring:ne", "/schedule add a b ring=ne"):
+        half_typed = LINE.half_typed(typed)
+        assert half_typed is not None
+        assert (half_typed.argument.field, half_typed.word) == ("ring", "ne")

@@ -32,8 +32,8 @@ _BARE_WORDS: Final = {"exit": "/exit", "quit": "/quit", "?": "/help"}
 
 
 _WIDE: Final = 80
-_NAMED: Final = re.compile(r"(\w+)[:=](.+)", re.DOTALL)
-"""An argument with its name before it, as `project:api` or `ring=never`."""
+_NAMED: Final = re.compile(r"(\w+)[:=](\S.*)", re.DOTALL)
+"""An argument with its name before it, as `project:api` or `ring=never`; not a sentence such as "check: is it up?"."""
 
 
 class HalfTyped(msgspec.Struct, frozen=True, kw_only=True):
@@ -179,7 +179,7 @@ class CommandLine:
         field = self._named_field(name, f"{word}x")
         if field is not None:
             argument = next(a for a in self._arguments(name) if a.field == field)
-            return HalfTyped(command=self._specs[name].words, argument=argument, word=word.partition(":")[2])
+            return HalfTyped(command=self._specs[name].words, argument=argument, word=_value_of(f"{word}x")[:-1])
         if any(a.kind == "words" for a in self._arguments(name)):
             return None
         rest = self._arguments(name)[len([w for w in before if w]) :]
