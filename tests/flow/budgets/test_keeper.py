@@ -1,12 +1,15 @@
 """A budget that is spent: one question, jobs that wait without a slot, and the next day; in virtual time."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 
 import pytest
 
 from fairlead.core import requests as ask
 from fairlead.core.events import BudgetDecided, DeliveryOwed, JobStarted, QuestionAsked
 from fairlead.core.limits import Limits
+from fairlead.core.live import JobMoved, LiveEvent, QuestionOpened
 from fairlead.core.replies import BudgetReport
 from fairlead.errors import Code, FairleadError
 from fairlead.testing.channel import ChannelHistory
@@ -112,3 +115,20 @@ async def test_a_cancelled_turn_has_spent_what_its_agent_reported():
         report = await flow.command(ask.BudgetShow("api"))
         assert isinstance(report, BudgetReport)
         assert [(row.spent_usd, row.spent_tokens) for row in report.rows] == [(2.0, 15)]
+
+
+@virtually
+async def test_who_watches_a_job_that_waits_for_its_budget_sees_it_in_the_queue():
+    async with run_flow() as flow:
+        async with aclosing(flow.view.watch(session_key=f"agent:fairlead:user:{OWNER}")) as watching:
+            job_id = await spend_all(flow)
+            shown = [event async for event in _until_asked(watching) if event.job_id == job_id]
+        assert [event.state for event in shown] == ["queued"]
+
+
+async def _until_asked(watching: AsyncIterator[LiveEvent]) -> AsyncIterator[JobMoved]:
+    async for event in watching:
+        if isinstance(event, QuestionOpened):
+            return
+        if isinstance(event, JobMoved):
+            yield event

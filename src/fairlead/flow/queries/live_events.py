@@ -152,7 +152,7 @@ class LiveEvents:
             case e.JobMarkedUnknownAfterCrash():
                 yield from self._show_move(event.job_id, "unknown_after_crash")
             case e.QuestionAsked():
-                if not event.by_message:
+                if not (event.by_message or event.budget_day):
                     yield from self._show_move(event.job_id, "waiting")
                 yield from self._show_question(event.question_id, self._make_opened)
             case e.QuestionAnswered() | e.QuestionClosed():
