@@ -9,8 +9,7 @@ from fairlead.core.events import AgentToolCalled, DeliveryOwed, DeliveryPlanned,
 from fairlead.core.limits import Limits
 from fairlead.core.requests import Reset
 from fairlead.errors import Code, error
-from fairlead.flow.agent_calls import ASKED, SPAWNED, AgentCalls, AgentToolSettings, CallRate
-from fairlead.flow.turns.approvals import NoTiers
+from fairlead.flow.agent_calls import ASKED, SPAWNED, AgentToolSettings, CallRate
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.ports import ProjectFile, ToolReply
 from fairlead.testing.channel import ChannelHistory
@@ -226,37 +225,25 @@ async def test_no_argument_makes_a_child_in_another_project():
         assert not (await call(flow, "spawn_session", task="x", project="web")).ok
 
 
-class Calendar:
-    """Takes what is scheduled, and refuses a time that it cannot read."""
-
-    def __init__(self) -> None:
-        self.made: list[tuple[str, str, str, str]] = []
-
-    async def add_for_agent(self, session_key: str, *, when: str, text: str, zone: str = "") -> None:
-        if when == "never":
-            raise error(Code.E_INVALID_ARGS, "That time never comes.")
-        self.made.append((session_key, when, text, zone))
-
-
 @pytest.mark.req("E10")
 @virtually
 async def test_a_schedule_is_made_once_for_the_callers_own_session():
     async with run_flow() as flow:
         await flow.answered("hello")
-        calendar = Calendar()
-        calls = AgentCalls(
-            flow.flow.ledger,
-            blobs=flow.blobs,
-            files=PretendedFiles(),
-            tiers=NoTiers(),
-            settings=AgentToolSettings(),
-            spawning=flow.flow.spawning,
-            schedules=calendar,
-        )
-        arguments = {"when": "0 9 * * 1-5", "text": "look at the build"}
-        assert "schedule" in calls.tools_of(HOLDER)
+        assert "schedule" in flow.flow.agent_calls.tools_of(HOLDER)
         for _ in range(2):
-            assert (await calls.call(HOLDER, call_id="c1", tool="schedule", arguments=arguments)).ok
-        assert calendar.made == [(KEY, "0 9 * * 1-5", "look at the build", "")]
-        refused = await calls.call(HOLDER, call_id="c2", tool="schedule", arguments={"when": "never", "text": "x"})
-        assert refused == ToolReply("E_INVALID_ARGS: That time never comes.", ok=False)
+            assert (await call(flow, "schedule", when="0 9 * * 1-5", text="look at the build")).ok
+        [made] = flow.state.schedules.values()
+        assert (made.terms.session_key, made.terms.timing.cron) == (KEY, "0 9 * * 1-5")
+        assert [fact.tool for fact in flow.facts(AgentToolCalled)] == ["schedule"]
+
+
+@pytest.mark.req("E10")
+@virtually
+async def test_a_schedule_that_was_refused_is_refused_again_when_the_call_is_repeated():
+    async with run_flow() as flow:
+        await flow.answered("hello")
+        for _ in range(2):
+            refused = await call(flow, "schedule", when="0 0 30 2 *", text="x")
+            assert refused.text.startswith("E_SCHEDULE_TIME")
+        assert not flow.facts(AgentToolCalled)

@@ -80,8 +80,10 @@ _Recorded: TypeAlias = SendMessage | SendFile | AskUser | SetTitle
 class ScheduleMaker(Protocol):
     """What makes schedules for agents. Where there is none, no agent has the tool."""
 
-    async def add_for_agent(self, session_key: SessionKeyText, *, when: str, text: str, zone: str = "") -> object:
-        """Raises the FairleadError that refuses it."""
+    async def add_for_agent(
+        self, session_key: SessionKeyText, *, when: str, text: str, zone: str = "", call: AgentCall | None = None
+    ) -> object:
+        """Once for each call. Raises the FairleadError that refuses it."""
         ...
 
 
@@ -173,14 +175,12 @@ class AgentCalls:
         return ToolReply(SPAWNED if spawned.returns == "session" else SPAWNED_APART)
 
     async def _schedule(self, call: AgentCall, given: ScheduleTask) -> ToolReply:
-        """The call is noted first: one that is repeated makes no second schedule. What fails is told, and a call with
-        another id may try again."""
+        """The call and the schedule are one fact: a call that is repeated makes no second schedule, and one that failed
+        fails again."""
         assert self._schedules is not None, "without it the tool is withheld"
-        noted = await self._ledger.record_durably(NoteAgentCall(call=call, about=f"{given.when}: {given.text}"))
-        if not noted.duplicate:
-            await self._schedules.add_for_agent(
-                call.session_key, when=given.when, text=clean_text(given.text), zone=given.zone
-            )
+        await self._schedules.add_for_agent(
+            call.session_key, when=given.when, text=clean_text(given.text), zone=given.zone, call=call
+        )
         return ToolReply(_DONE[ScheduleTask])
 
     async def _command(self, holder: ToolHolder, call: AgentCall, given: _Recorded) -> Command:

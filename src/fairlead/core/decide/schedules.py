@@ -12,6 +12,7 @@ import msgspec
 
 from fairlead.core import message_ids
 from fairlead.core.decide import messages
+from fairlead.core.decide.agent_calls import AgentCall, find_caller, make_call_fact
 from fairlead.core.decide.decision import NOTHING, Decision, refuse
 from fairlead.core.decide.messages import Submit, is_allowed
 from fairlead.core.decide.projects import project_to_work_in
@@ -41,11 +42,13 @@ _SKIPPED_BECAUSE: Final = {"overlap": "the last run of its schedule has not ende
 
 
 class MakeSchedule(msgspec.Struct, frozen=True):
-    """`due` is its first tick. One whose time was read from people's words is only proposed."""
+    """`due` is its first tick. One whose time was read from people's words is only proposed. `call` is that of the
+    agent which makes it: both are one batch, so a call that is repeated makes no second schedule."""
 
     terms: ScheduleTerms
     due: str
     is_proposed: bool = False
+    call: AgentCall | None = None
 
 
 class ConfirmSchedule(msgspec.Struct, frozen=True):
@@ -99,6 +102,9 @@ class MoveDue(msgspec.Struct, frozen=True):
 
 def make_schedule(state: State, command: MakeSchedule, now: str, limits: Limits) -> Decision:
     terms = command.terms
+    called = _call_events(state, command)
+    if isinstance(called, Decision):
+        return called
     problem = _terms_problem(state, terms, now, limits)
     if problem is not None:
         return Decision(refusal=problem)
@@ -113,7 +119,18 @@ def make_schedule(state: State, command: MakeSchedule, now: str, limits: Limits)
         for s in state.schedules.values()
         if command.is_proposed and s.status == "proposed" and _is_of_same_person_here(s, terms)
     ]
-    return Decision((*older, made), schedule=made.number)
+    return Decision((*called, *older, made), schedule=made.number)
+
+
+def _call_events(state: State, command: MakeSchedule) -> tuple[JournalEvent, ...] | Decision:
+    """The fact of the agent's call; the decision to refuse it, or that it is known."""
+    if command.call is None:
+        return ()
+    caller = find_caller(state, command.call)
+    if isinstance(caller, Decision):
+        return caller
+    timing = command.terms.timing
+    return (make_call_fact(command.call, caller, f"{timing.cron or timing.at}: {command.terms.text}"),)
 
 
 def _is_of_same_person_here(schedule: Schedule, terms: ScheduleTerms) -> bool:

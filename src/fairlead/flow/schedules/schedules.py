@@ -7,7 +7,7 @@ import msgspec
 
 from fairlead.core import requests as ask
 from fairlead.core.conversation import ConversationRef
-from fairlead.core.decide.agent_calls import find_person
+from fairlead.core.decide.agent_calls import AgentCall, find_person
 from fairlead.core.decide.messages import is_allowed
 from fairlead.core.decide.schedules import (
     ConfirmSchedule,
@@ -78,7 +78,9 @@ class Schedules:
             project=self._fixed_project(request.project, session) if chosen != "here" else "",
             pre_authorised=caller.pre_authorised,
         )
-        return await self._make(terms, reading)
+        made = await self._make(terms, reading)
+        assert made is not None, "only an agent's call may have come before"
+        return made
 
     async def confirm(self, request: ask.ScheduleConfirm, caller: Caller) -> ScheduleRow:
         schedule = self._find_owned(request.number or self._last_proposed(caller), caller)
@@ -111,10 +113,13 @@ class Schedules:
 
     # --- agents
 
-    async def add_for_agent(self, session_key: SessionKeyText, *, when: str, text: str, zone: str = "") -> ScheduleRow:
+    async def add_for_agent(
+        self, session_key: SessionKeyText, *, when: str, text: str, zone: str = "", call: AgentCall | None = None
+    ) -> ScheduleRow | None:
         """A schedule that an agent makes in its own session, for the person whose job it works on. The time must be
         exact (a cron expression, or a date with a time): words would have to be shown to a person first. What the agent
-        wrote is data: no standing rule allows anything in such a run. Raises E_SCHEDULE_TIME or E_OWNER_ONLY."""
+        wrote is data: no standing rule allows anything in such a run. None for a call that made one before. Raises
+        E_SCHEDULE_TIME or E_OWNER_ONLY."""
         session, person, conversation = self._behind(session_key)
         is_trusted = is_allowed(self._state, person, self._ledger.limits, pre_authorised=False)
         is_others = is_trusted and person != self._state.owner_id
@@ -135,7 +140,7 @@ class Schedules:
             pre_authorised=not is_trusted,
             foreign=True,
         )
-        return await self._make(terms, reading)
+        return await self._make(terms, reading, call)
 
     def list_for_agent(self, session_key: SessionKeyText) -> list[ScheduleRow]:
         return [self.row(s) for s in self._state.schedules.values() if s.terms.session_key == session_key]
@@ -166,9 +171,11 @@ class Schedules:
         find_zone(zone)
         return read_when(when, zone, self._ledger.now())
 
-    async def _make(self, terms: ScheduleTerms, reading: Reading) -> ScheduleRow:
+    async def _make(self, terms: ScheduleTerms, reading: Reading, call: AgentCall | None = None) -> ScheduleRow | None:
         due = check_timing(terms.timing, self._ledger.now())
-        decision = await self._ledger.record_durably(MakeSchedule(terms, due, is_proposed=not reading.is_exact))
+        decision = await self._ledger.record_durably(MakeSchedule(terms, due, not reading.is_exact, call))
+        if decision.duplicate:
+            return None
         self._ticking.follow(decision.schedule)
         return self.row(self._state.schedules[decision.schedule])
 
