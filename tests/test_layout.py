@@ -113,6 +113,7 @@ RULES = {
     "channels/terminal/test_words.py": "no sentence stands in the terminal's code",
     "core/decide/test_any_order.py": "what holds for every decision, in any order",
     "core/test_no_channel_names.py": "core and flow name no channel",
+    "flow/test_seams.py": "where schedules, hooks, spawned sessions, budgets and own tools meet",
     "render/words/test_catalogue_use.py": "the catalogues and the code that speaks fit",
     "render/words/test_command_words.py": "every command has its words",
     "runtimes/acp/test_checks_at_once.py": "the checks of many agents at the same time",

@@ -58,11 +58,11 @@ def _has_arrived(state: State, entry: OutboxEntry) -> bool:
 def is_seen_from(state: State, session_key: SessionKeyText, above: SessionKeyText) -> bool:
     """Whether what happens in this session is shown where `above` is talked to."""
     while session_key not in {above, NO_SESSION}:
-        session_key = shown_in(state, session_key)
+        session_key = find_place(state, session_key)
     return session_key == above
 
 
-def shown_in(state: State, session_key: SessionKeyText) -> SessionKeyText:
+def find_place(state: State, session_key: SessionKeyText) -> SessionKeyText:
     """Where people see what happens in a session that no conversation leads to: in the one that it was spawned from, or
     in which its schedule or its hook was made. NO_SESSION for one that has a conversation."""
     spawned = state.spawns.get(session_key)

@@ -6,7 +6,7 @@ from fairlead.core.ids import SessionKeyText
 from fairlead.core.keys import parse_session_key
 from fairlead.core.requests import Caller
 from fairlead.core.rules import StandingRule
-from fairlead.core.spawn_tree import shown_in
+from fairlead.core.spawn_tree import find_place
 from fairlead.core.spawns import NO_THREAD_SPACE
 from fairlead.core.state import State
 
@@ -17,7 +17,7 @@ def may_see(state: State, session_key: SessionKeyText, caller: Caller) -> bool:
     made."""
     if caller.pre_authorised or caller.person == state.owner_id:
         return True
-    above = shown_in(state, session_key)
+    above = find_place(state, session_key)
     if above:
         return may_see(state, above, caller)
     key = parse_session_key(session_key)

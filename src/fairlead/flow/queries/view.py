@@ -212,14 +212,14 @@ class FlowView:
 
     def unfetched_messages(self, conversation: ConversationRef) -> list[SentView]:
         here = (e for e in self._state.outbox.values() if e.requester.address == conversation.address)
-        return [self._sent(entry) for entry in here if entry.kind in _SENT and entry.awaits_fetching]
+        return [self._describe_sent(entry) for entry in here if entry.kind in _SENT and entry.awaits_fetching]
 
     def unfetched_message(self, sent_id: str) -> SentView | None:
         entry = self._state.outbox.get(EntryId(sent_id))
         is_there = entry is not None and entry.kind in _SENT and entry.awaits_fetching
-        return self._sent(entry) if entry is not None and is_there else None
+        return self._describe_sent(entry) if entry is not None and is_there else None
 
-    def _sent(self, entry: OutboxEntry) -> SentView:
+    def _describe_sent(self, entry: OutboxEntry) -> SentView:
         """What a schedule could not do is told in the words of its maker's language."""
         sent, notice = sent_view(entry), entry.notice
         if notice is None:
