@@ -10,13 +10,15 @@ from typing import Any, Final, Literal, cast
 import msgspec
 
 from fairlead.core.conversation import ConversationRef
-from fairlead.core.ids import SessionKeyText
+from fairlead.core.ids import NO_SESSION, SessionKeyText
 from fairlead.core.inbound import clean_text
 from fairlead.errors import Code, FairleadError, error
 
 HookForm = Literal["github", "signed"]
 HookSession = Literal["own", "here"]
 
+HOOK_SPACE: Final = "hook"
+"""The space of the sessions that belong to hooks: no channel has a space of this name."""
 MOST_HOOKS: Final = 50
 MOST_FIELDS: Final = 20
 MOST_CONDITIONS: Final = 10
@@ -38,7 +40,8 @@ class HookFields(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, 
     """A hook as the journal and the state have it; its secret is in neither.
 
     Its events become jobs of `session_key`, in `project` where the session is the hook's own; what they come to is
-    told in `conversation`. `events` and `conditions` are what an event must be, where they are there."""
+    told in `conversation`, where `made_in` was talked to when the hook was made. `events` and `conditions` are what an
+    event must be, where they are there."""
 
     name: str
     form: HookForm
@@ -51,6 +54,7 @@ class HookFields(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, 
     template: str = DEFAULT_TEMPLATE
     events: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
+    made_in: SessionKeyText = NO_SESSION
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ to what is promised below. Days without any event do not count.
    at once; an answer that no client fetched after 7 days; a question after 7 days, unless its job still waits.
    So does a schedule that fired once, 7 days after it did.
 5. A session that was spawned without a thread leaves, with its jobs, when it has done nothing for 7 days, its last
-   words are delivered and no session is below it: nobody can talk to it.
+   words are delivered, it has no schedule and no session is below it: nobody can talk to it.
 6. That an answer was given up is told with the next delivery there: of each conversation the last 20 are kept, 30 days.
 
 Rules 2 to 6 are applied whenever a new day begins in the events: that bounds the state and costs nothing in between.
@@ -76,12 +76,13 @@ def _forget_what_is_old(state: State, ts: str) -> None:
 
 def _forget_spawned_sessions(state: State, oldest: int) -> None:
     """The newest first, so that those below are gone before the one above is looked at."""
-    above = Counter(spawned.parent_session_key for spawned in state.spawns.values())
+    needed_by = Counter(spawned.parent_session_key for spawned in state.spawns.values())
+    needed_by.update(schedule.terms.session_key for schedule in state.schedules.values())
     for spawned in reversed(list(state.spawns.values())):
         session = state.sessions[spawned.session_key]
-        if spawned.returns == "thread" or above[spawned.session_key] or not _is_long_over(state, session, oldest):
+        if spawned.returns == "thread" or needed_by[spawned.session_key] or not _is_long_over(state, session, oldest):
             continue
-        above[spawned.parent_session_key] -= 1
+        needed_by[spawned.parent_session_key] -= 1
         for job_id in session.ended:
             state.jobs.pop(job_id, None)
         del state.sessions[spawned.session_key]

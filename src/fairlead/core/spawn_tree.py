@@ -1,13 +1,14 @@
-"""The trees of spawned sessions: who is below whom, and who still has something to do. Only reads the state.
+"""The trees of sessions: who is below whom, and who still has something to do. Only reads the state.
 
 What is asked for often looks only at what is alive, however many sessions there have been."""
 
 from collections.abc import Iterator
 
 from fairlead.core import message_ids
-from fairlead.core.ids import EntryId, SessionKeyText
+from fairlead.core.hooks import HOOK_SPACE
+from fairlead.core.ids import NO_SESSION, EntryId, SessionKeyText
 from fairlead.core.spawns import SpawnedSession
-from fairlead.core.state import OutboxEntry, State
+from fairlead.core.state import OutboxEntry, Session, State
 
 
 def live_children(state: State, parent: SessionKeyText) -> set[SessionKeyText | EntryId]:
@@ -55,14 +56,25 @@ def _has_arrived(state: State, entry: OutboxEntry) -> bool:
 
 
 def is_seen_from(state: State, session_key: SessionKeyText, above: SessionKeyText) -> bool:
-    """Whether what happens in this session is shown where `above` is talked to: it is that session, or was spawned from
-    it without a thread of its own."""
-    while session_key != above:
-        spawned = state.spawns.get(session_key)
-        if spawned is None or spawned.returns == "thread":
-            return False
-        session_key = spawned.parent_session_key
-    return True
+    """Whether what happens in this session is shown where `above` is talked to."""
+    while session_key not in {above, NO_SESSION}:
+        session_key = shown_in(state, session_key)
+    return session_key == above
+
+
+def shown_in(state: State, session_key: SessionKeyText) -> SessionKeyText:
+    """Where people see what happens in a session that no conversation leads to: in the one that it was spawned from, or
+    in which its schedule or its hook was made. NO_SESSION for one that has a conversation."""
+    spawned = state.spawns.get(session_key)
+    if spawned is not None:
+        return NO_SESSION if spawned.returns == "thread" else spawned.parent_session_key
+    session = state.sessions.get(session_key)
+    return NO_SESSION if session is None or not is_apart(session) else session.parent_session_key
+
+
+def is_apart(session: Session) -> bool:
+    """Whether it is the own session of a schedule or of a hook."""
+    return session.key.kind == "schedule" or session.key.space_id == HOOK_SPACE
 
 
 def still_waits(state: State, spawned: SpawnedSession) -> bool:

@@ -38,7 +38,7 @@ from fairlead.core.spawns import SpawnedSession
 
 SessionState = Literal["idle", "running", "queued", "waiting", "failed", "unknown_after_crash"]
 
-FOLD_VERSION: Final = 6
+FOLD_VERSION: Final = 7
 """Raised whenever the same events would fold into another state: snapshots of another version are set aside."""
 
 

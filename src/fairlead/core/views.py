@@ -82,7 +82,8 @@ class QuestionView(QuestionFields, frozen=True, kw_only=True):
 
 
 class SentView(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent sent by itself and a person has not got yet, while the state has it."""
+    """What an agent sent by itself, or why a schedule did not run, and a person has not got yet, while the state has
+    it. The latter belongs to no job."""
 
     sent_id: str
     job_id: str

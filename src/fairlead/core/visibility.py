@@ -1,27 +1,27 @@
 """Who may see which session, and which standing rules: a person's own session is for that person and the owner. Reads
 no text."""
 
+from fairlead.core.hooks import HOOK_SPACE
 from fairlead.core.ids import SessionKeyText
 from fairlead.core.keys import parse_session_key
 from fairlead.core.requests import Caller
 from fairlead.core.rules import StandingRule
+from fairlead.core.spawn_tree import shown_in
 from fairlead.core.spawns import NO_THREAD_SPACE
 from fairlead.core.state import State
 
 
 def may_see(state: State, session_key: SessionKeyText, caller: Caller) -> bool:
     """Channels and threads are shared by all allowed people; a user's own session is not, and neither is one that was
-    spawned from it without a thread. A schedule's is seen by those who see the session in which it was made."""
+    spawned from it without a thread. A schedule's or a hook's is seen by those who see the session in which it was
+    made."""
     if caller.pre_authorised or caller.person == state.owner_id:
         return True
-    spawned = state.spawns.get(session_key)
-    if spawned is not None and spawned.returns != "thread" and spawned.parent_session_key:
-        return may_see(state, spawned.parent_session_key, caller)
+    above = shown_in(state, session_key)
+    if above:
+        return may_see(state, above, caller)
     key = parse_session_key(session_key)
-    if key is not None and key.kind == "schedule":
-        own = state.sessions.get(session_key)
-        return own is not None and bool(own.parent_session_key) and may_see(state, own.parent_session_key, caller)
-    if spawned is None and key is not None and key.space_id == NO_THREAD_SPACE:
+    if key is not None and (key.kind == "schedule" or key.space_id in {NO_THREAD_SPACE, HOOK_SPACE}):
         return False  # the state has forgotten it, and with it, whose it was
     return key is None or key.kind != "user" or key.target_id == caller.person
 

@@ -19,7 +19,7 @@ from fairlead.store.lines import JournalLine
 from fairlead.testing.world import World
 
 _ENDS = (e.JobCompleted, e.JobFailed, e.JobCancelled, e.JobMarkedUnknownAfterCrash)
-_BY_A_PERSON = frozenset({"message", "retry", "answer", "reaction"})
+_BY_NO_AGENT = frozenset({"message", "retry", "answer", "reaction", "hook"})
 
 
 class _Family:
@@ -157,7 +157,7 @@ def _limits_hold(world: World, family: _Family) -> None:
         match fact:
             case e.JobEnqueued():
                 live[fact.session_key].add(fact.job_id)
-                if fact.cause in _BY_A_PERSON:
+                if fact.cause in _BY_NO_AGENT or (fact.cause == "schedule" and not fact.foreign):
                     in_a_row[_topmost(family, fact.session_key)] = 0
             case e.JobCompleted() | e.JobFailed() | e.JobCancelled() | e.JobMarkedUnknownAfterCrash():
                 live[family.jobs[fact.job_id].session_key].discard(fact.job_id)

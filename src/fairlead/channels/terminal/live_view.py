@@ -396,7 +396,8 @@ class TerminalLiveView:
 
 async def show_sent(client: Client, screen: Screen, options: ChatOptions, sent: w.SentInfo) -> None:
     """What the agent sent by itself; it is shown again at the next start if it could not be acknowledged."""
-    screen.rule(say(options.lang, "terminal.sent", job=short_name(sent.job_id)))
+    if sent.job_id:
+        screen.rule(say(options.lang, "terminal.sent", job=short_name(sent.job_id)))
     screen.answer(sent.text)
     await show_files(client, screen, options, sent)
     with suppress(FairleadError, ServerAway):  # it may be another conversation's

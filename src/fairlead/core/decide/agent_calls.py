@@ -142,6 +142,14 @@ def _job_of(state: State, session: Session) -> Job | None:
     return None
 
 
+def find_person(state: State, job: Job) -> str:
+    """The person for whom the agent works: in a turn that it began by itself, the one who was last worked for. Empty
+    where the state has forgotten who that was."""
+    session = state.sessions[job.session_key]
+    jobs = (job, *(state.jobs[job_id] for job_id in reversed(session.ended) if job_id in state.jobs))
+    return next((job.person for job in jobs if job.person), "")
+
+
 def make_call_fact(call: AgentCall, job: Job, about: str) -> JournalEvent:
     return AgentToolCalled(
         call_id=call.call_id,

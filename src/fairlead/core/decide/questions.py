@@ -10,7 +10,7 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.budgets import decide_budget
 from fairlead.core.decide.decision import NOTHING, Decision, refuse
 from fairlead.core.decide.messages import has_foreign_text, is_allowed, new_job_id
-from fairlead.core.decide.rules import make_rule, rules_to_offer
+from fairlead.core.decide.rules import make_rule, may_rely_on_rules, rules_to_offer
 from fairlead.core.engine import Ask, PermissionRequested, PlanProposed, QuestionRequested
 from fairlead.core.events import (
     AgentRequestRefused,
@@ -258,7 +258,7 @@ def _respond_by_message(
         prompt=question_and_response(question, command.chosen, command.message),
         cause="answer",
         project=question.project,
-        foreign=asked_by is None or has_foreign_text(asked_by),
+        foreign=asked_by is None or not may_rely_on_rules(asked_by),
     )
     return Decision((response, enqueued), job_id=enqueued.job_id)
 

@@ -34,7 +34,7 @@ def use_rule(state: State, command: UseRule, _now: str, _limits: Limits) -> Deci
     follows, or the tier of the project is another one than a person last saw."""
     job = state.jobs.get(command.job_id)
     project = None if job is None else state.projects.get(job.project)
-    if job is None or not job.is_live or project is None or project.removed or not _may_rely_on_rules(job):
+    if job is None or not job.is_live or project is None or project.removed or not may_rely_on_rules(job):
         return NOTHING
     rule = find_rule(state.rules.values(), job.project, command.subject)
     if rule is None or project.seen_tier != command.tier:
@@ -49,14 +49,14 @@ def use_rule(state: State, command: UseRule, _now: str, _limits: Limits) -> Deci
     return Decision((used,), job_id=job.job_id)
 
 
-def _may_rely_on_rules(job: Job) -> bool:
+def may_rely_on_rules(job: Job) -> bool:
     """An agent that goes on by itself may follow whatever it has read meanwhile."""
     return job.cause != "agent" and not has_foreign_text(job)
 
 
 def rules_to_offer(state: State, job: Job, subject: RuleSubject | None) -> tuple[RuleOffer, ...]:
     project = state.projects.get(job.project)
-    if subject is None or project is None or project.removed or not _may_rely_on_rules(job):
+    if subject is None or project is None or project.removed or not may_rely_on_rules(job):
         return ()
     return offers_for(subject)
 

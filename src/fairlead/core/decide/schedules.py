@@ -137,6 +137,8 @@ def _terms_problem(state: State, terms: ScheduleTerms, now: str, limits: Limits)
     key = parse_session_key(terms.session_key)
     assert key is not None, "only built keys reach a command"
     session = state.session_for(terms.conversation, key, now) if terms.session == "here" else None
+    if terms.foreign:
+        session = state.sessions.get(terms.session_key)
     project = project_to_work_in(state, session=session, person=terms.person, asked_for=terms.project or None)
     return project if isinstance(project, FairleadError) else None
 
@@ -307,6 +309,8 @@ def _own_key(schedule: Schedule, limits: Limits) -> SessionKeyText:
 
 
 def _inbound(schedule: Schedule, message_id: MessageId, limits: Limits) -> Inbound:
+    """An agent is called again in the session in which it made the schedule, whichever one is talked to where that
+    answers: a spawned session answers where its parent is talked to."""
     terms = schedule.terms
     is_here = terms.session == "here"
     key = parse_session_key(terms.session_key if is_here else _own_key(schedule, limits))
@@ -323,6 +327,6 @@ def _inbound(schedule: Schedule, message_id: MessageId, limits: Limits) -> Inbou
         foreign=terms.foreign,
         ring=terms.ring,
         tell=terms.tell,
-        own_session=not is_here,
+        own_session=not is_here or terms.foreign,
         parent_session_key=NO_SESSION if is_here else terms.session_key,
     )

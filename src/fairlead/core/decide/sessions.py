@@ -197,7 +197,8 @@ def title_session(state: State, command: TitleSession, _now: str, _limits: Limit
 
 def reset_session(state: State, command: ResetSession, _now: str, _limits: Limits) -> Decision:
     """The queue goes at once; a running turn is ended by its owner and finds its generation outdated. Questions
-    that a crash left behind go too: a late click must not carry the old generation into the new one."""
+    that a crash left behind go too: a late click must not carry the old generation into the new one. One about a budget
+    stays: it is about every job of the project."""
     session = state.sessions.get(command.session_key)
     if session is None:
         return refuse(Code.E_NOT_IN_MANAGED_THREAD)
@@ -208,6 +209,7 @@ def reset_session(state: State, command: ResetSession, _now: str, _limits: Limit
         for q in state.questions.values()
         if q.session_key == command.session_key
         and q.status == "open"
+        and not q.budget_day
         and (q.by_message or not _is_live(state, q.job_id))
     ]
     return Decision((reset, *queued, *left_behind))

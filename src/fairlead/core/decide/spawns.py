@@ -23,6 +23,7 @@ from fairlead.core.events import (
     SessionSpawned,
     ThreadOpening,
 )
+from fairlead.core.hooks import HOOK_SPACE
 from fairlead.core.ids import NO_SESSION, EntryId, JobId, SessionKeyText
 from fairlead.core.inbound import clean_text
 from fairlead.core.keys import SessionKey, thread_key
@@ -80,7 +81,7 @@ def spawn_session(state: State, command: SpawnSession, now: str, limits: Limits)
 
 def thread_place(conversation: ConversationRef, key: SessionKey) -> ConversationRef | None:
     """The conversation that a thread can grow in: a channel itself, and beside a thread, its parent."""
-    if key.space_id is None or key.space_id == NO_THREAD_SPACE:
+    if key.space_id in {None, NO_THREAD_SPACE, HOOK_SPACE}:
         return None
     if key.kind == "channel":
         return conversation

@@ -4,7 +4,7 @@ from typing import Final
 
 from fairlead.core import events as e
 from fairlead.core.fold.budgets import count_spending
-from fairlead.core.fold.spawns import BY_A_PERSON, person_spoke
+from fairlead.core.fold.spawns import begins_anew, count_anew
 from fairlead.core.ids import ConversationAddress, ResumeKey
 from fairlead.core.job_states import JobState, states_before
 from fairlead.core.message_outcomes import Refused, Skipped, encode_outcome
@@ -56,8 +56,8 @@ def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
     if event.tell:
         job.tell = event.tell
     state.jobs_made += 1
-    if state.spawns_in_a_row and event.cause in BY_A_PERSON:
-        person_spoke(state, key)
+    if state.spawns_in_a_row and begins_anew(event):
+        count_anew(state, key)
     if event.first:
         _put_first(state, session, job)
     else:

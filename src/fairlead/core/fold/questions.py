@@ -70,3 +70,10 @@ def _remove_fetchable_entry(state: State, question_id: QuestionId) -> None:
     entry = state.outbox.get(question_entry_id(question_id))
     if entry is not None and entry.awaits_fetching:
         remove_entry(state, entry)
+
+
+def rename_project(state: State, name: str, new_name: str) -> None:
+    """The response to a question may begin a job in its project."""
+    for question in list(state.questions.values()):
+        if question.project == name:
+            state.questions[question.question_id] = replace(question, project=new_name)

@@ -8,8 +8,8 @@ from fairlead.core.inbound import Cause
 from fairlead.core.spawns import SpawnedSession
 from fairlead.core.state import State
 
-BY_A_PERSON: Final[frozenset[Cause]] = frozenset({"message", "retry", "answer", "reaction"})
-"""Jobs that a person asked for, so that somebody sees what the agents of this tree of sessions do."""
+_BY_NO_AGENT: Final[frozenset[Cause]] = frozenset({"message", "retry", "answer", "reaction", "hook"})
+"""Jobs that no agent asked for. Nobody can speak in the session of a hook: there each event counts anew."""
 
 
 def session_spawned(state: State, _ts: str, event: e.SessionSpawned) -> None:
@@ -31,6 +31,12 @@ def session_spawned(state: State, _ts: str, event: e.SessionSpawned) -> None:
         state.spawns_in_a_row[topmost] = state.spawns_in_a_row.get(topmost, 0) + 1
 
 
-def person_spoke(state: State, session_key: SessionKeyText) -> None:
+def begins_anew(event: e.JobEnqueued) -> bool:
+    """Whether agents may spawn as many sessions after this job as ever. A schedule whose text is foreign was made by an
+    agent."""
+    return event.cause in _BY_NO_AGENT or (event.cause == "schedule" and not event.foreign)
+
+
+def count_anew(state: State, session_key: SessionKeyText) -> None:
     """What agents spawn is counted from zero again."""
     state.spawns_in_a_row.pop(state.topmost(session_key), None)

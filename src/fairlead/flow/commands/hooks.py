@@ -6,15 +6,13 @@ from typing import Final, cast, get_args
 from fairlead.core import requests as ask
 from fairlead.core.decide.hooks import AddHook, RemoveHook
 from fairlead.core.decide.projects import project_to_work_in
-from fairlead.core.hooks import DEFAULT_TEMPLATE, Event, HookFields, HookForm, HookSession, check_hook
+from fairlead.core.hooks import DEFAULT_TEMPLATE, HOOK_SPACE, Event, HookFields, HookForm, HookSession, check_hook
 from fairlead.core.keys import channel_key
 from fairlead.core.replies import HookCatalogue, HookMade, HookRow, HookTested, HookWasRemoved
 from fairlead.core.requests import Caller
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.commands.parts import CommandParts, HandlerTable
 
-_SPACE: Final = "hook"
-"""The space of the sessions that belong to hooks: no channel has a space of this name."""
 _TEST_EVENT: Final = "test"
 
 
@@ -67,7 +65,9 @@ class HookCommands:
         if request.tool and request.tool not in project.enabled_runtimes:
             enabled = ", ".join(project.enabled_runtimes)
             raise error(Code.E_TOOL_NOT_ENABLED, f"{request.tool[:40]!r} is not enabled: {project.name} has {enabled}.")
-        own_key = channel_key(agent_id=parts.ledger.limits.agent_id, space_id=_SPACE, channel_id=request.name or "-")
+        own_key = channel_key(
+            agent_id=parts.ledger.limits.agent_id, space_id=HOOK_SPACE, channel_id=request.name or "-"
+        )
         here = session.session_key if session is not None else caller.session_key.text
         return HookFields(
             name=request.name,
@@ -81,6 +81,7 @@ class HookCommands:
             template=request.template.strip() or DEFAULT_TEMPLATE,
             events=request.events,
             conditions=request.where,
+            made_in=here,
         )
 
     async def list(self, _request: ask.HookList, _caller: Caller) -> HookCatalogue:

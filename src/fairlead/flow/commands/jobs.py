@@ -10,7 +10,7 @@ from fairlead.core.job_names import find_job_id, job_number
 from fairlead.core.job_states import RETRYABLE
 from fairlead.core.replies import JobCatalogue, JobQueued, JobRow, JobsCancelled, Story
 from fairlead.core.requests import Caller
-from fairlead.core.spawn_tree import descendants, openings_below
+from fairlead.core.spawn_tree import descendants, is_apart, is_seen_from, openings_below
 from fairlead.core.state import Job, Session
 from fairlead.core.visibility import may_see
 from fairlead.errors import Code, error
@@ -45,30 +45,35 @@ class JobCommands:
 
     async def cancel(self, request: ask.Cancel, caller: Caller) -> JobsCancelled:
         parts = self._parts
-        session = parts.session_here(caller)
-        scheduled = self._scheduled_here(caller)
-        if session is None and not scheduled:
+        here = self._sessions_here(caller)
+        if not here:
             raise error(Code.E_NOT_IN_MANAGED_THREAD)
         wanted = find_job_id(parts.state.jobs, request.job_id)
-        own = [] if session is None else _live_jobs(session)
-        chosen = [j for j in dict.fromkeys([*own, *scheduled]) if wanted in {"", j}]
-        below = descendants(parts.state, session.session_key) if request.children and session is not None else []
+        chosen = [j for s in here for j in _live_jobs(s)] if not wanted else self._shown_here(wanted, here)
+        tops = [s.session_key for s in here] if request.children else []
+        below = [key for top in tops for key in descendants(parts.state, top)]
         # From the top down: a session that is cancelled first asks for no more.
-        chosen += [j for key in below for j in _live_jobs(parts.state.sessions[key])]
-        tree = {session.session_key, *below} if request.children and session is not None else set(below)
-        unborn = openings_below(parts.state, frozenset(tree)) if tree else []
+        chosen += [j for key in below for j in _live_jobs(parts.state.sessions[key]) if j not in chosen]
+        unborn = openings_below(parts.state, frozenset((*tops, *below))) if tops else []
         if not chosen and not unborn:
             raise error(Code.E_NOTHING_TO_CANCEL)
         for entry_id in unborn:
             await parts.ledger.record_durably(AbandonDelivery(entry_id, Code.E_SPAWN_CANCELLED, "cancelled"))
         return await cancel_jobs(parts.ledger, parts.scheduler, chosen, caller.person)
 
-    def _scheduled_here(self, caller: Caller) -> "list[JobId]":
-        """Runs of schedules that answer here, in whichever session they are: those that run, and those that wait."""
-        state, here = self._parts.state, caller.conversation.address
-        queued = (job_id for key in state.ready for job_id in state.sessions[key].queue)
-        live = (state.jobs[job_id] for job_id in (*state.running, *state.waiting, *queued))
-        return [job.job_id for job in live if job.cause == "schedule" and job.conversation.address == here]
+    def _sessions_here(self, caller: Caller) -> "list[Session]":
+        """The one that is talked to here, and the own ones of the schedules and hooks that answer here."""
+        session, address = self._parts.session_here(caller), caller.conversation.address
+        apart = [s for s in self._parts.state.sessions.values() if is_apart(s) and s.conversation.address == address]
+        return [*([] if session is None or session in apart else [session]), *apart]
+
+    def _shown_here(self, job_id: JobId, here: "list[Session]") -> "list[JobId]":
+        """The job, if it lives and people see it here, in whichever session it is."""
+        state, job = self._parts.state, self._parts.state.jobs.get(job_id)
+        if job is None or not job.is_live:
+            return []
+        is_shown = any(is_seen_from(state, job.session_key, session.session_key) for session in here)
+        return [job_id] if is_shown else []
 
     async def retry(self, request: ask.Retry, caller: Caller) -> JobQueued:
         parts = self._parts

@@ -8,6 +8,7 @@ import msgspec
 from fairlead.core import message_ids, timestamps
 from fairlead.core.hook_deliveries import Delivery, is_genuine, read_event
 from fairlead.core.hooks import Event, HookFields, make_prompt, why_unwanted
+from fairlead.core.ids import NO_SESSION
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import parse_session_key
 from fairlead.errors import Code, error
@@ -81,4 +82,5 @@ def _inbound_of(hook: HookFields, event: Event) -> Inbound:
         cause="hook",
         foreign=True,
         own_session=is_own,
+        parent_session_key=hook.made_in if is_own else NO_SESSION,
     )

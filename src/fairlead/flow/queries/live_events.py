@@ -170,16 +170,15 @@ class LiveEvents:
                 pass
 
     def is_shown_in(self, event: LiveEvent, session_key: str) -> bool:
-        """Spawned sessions without a thread are asked about, and answered for, where they were asked for. What an agent
-        asked for is answered to the agent."""
+        """Sessions that no conversation leads to are asked about, and answered for, where they were asked for. What an
+        agent asked for is answered to the agent."""
         if event.session_key == session_key:
             return True
         spawned = self._state.spawns.get(SessionKeyText(event.session_key))
-        if spawned is None or (
-            spawned.returns == "session" and not isinstance(event, QuestionOpened | QuestionSettled)
-        ):
+        is_question = isinstance(event, QuestionOpened | QuestionSettled)
+        if spawned is not None and spawned.returns == "session" and not is_question:
             return False
-        return is_seen_from(self._state, spawned.session_key, SessionKeyText(session_key))
+        return is_seen_from(self._state, SessionKeyText(event.session_key), SessionKeyText(session_key))
 
     def _show_move(self, job_id: JobId, state: JobState) -> Iterator[LiveEvent]:
         job = self._state.jobs.get(job_id)

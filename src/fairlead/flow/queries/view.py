@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+import msgspec
+
 from fairlead.core import timestamps
 from fairlead.core.command_spec import Choice, ChoiceSource
 from fairlead.core.conversation import ConversationRef, SessionBindingRecord
@@ -26,7 +28,7 @@ from fairlead.core.read_models import (
 from fairlead.core.requests import Caller
 from fairlead.core.schedules import Schedule
 from fairlead.core.spawn_tree import is_seen_from
-from fairlead.core.state import Job, OpenQuestion, answer_entry_id
+from fairlead.core.state import Job, OpenQuestion, OutboxEntry, answer_entry_id
 from fairlead.core.views import (
     ConversationView,
     Counts,
@@ -47,9 +49,12 @@ from fairlead.flow.queries.reports import session_of_caller
 from fairlead.ports import AgentInfo, Runtime
 from fairlead.render.rules import rule_words
 from fairlead.render.safe_text import one_line
+from fairlead.render.schedules import notice_text
 from fairlead.render.words import pick_language
 
 CHOICE_LENGTH: Final = 50
+_SENT: Final = frozenset({"sent", "notice"})
+"""What comes to people by itself, without a question and without an answer."""
 
 
 class FlowView:
@@ -206,15 +211,20 @@ class FlowView:
         ]
 
     def unfetched_messages(self, conversation: ConversationRef) -> list[SentView]:
-        return [
-            sent_view(entry)
-            for entry in self._state.outbox.values()
-            if entry.kind == "sent" and entry.awaits_fetching and entry.requester.address == conversation.address
-        ]
+        here = (e for e in self._state.outbox.values() if e.requester.address == conversation.address)
+        return [self._sent(entry) for entry in here if entry.kind in _SENT and entry.awaits_fetching]
 
     def unfetched_message(self, sent_id: str) -> SentView | None:
         entry = self._state.outbox.get(EntryId(sent_id))
-        return sent_view(entry) if entry is not None and entry.kind == "sent" and entry.awaits_fetching else None
+        is_there = entry is not None and entry.kind in _SENT and entry.awaits_fetching
+        return self._sent(entry) if entry is not None and is_there else None
+
+    def _sent(self, entry: OutboxEntry) -> SentView:
+        """What a schedule could not do is told in the words of its maker's language."""
+        sent, notice = sent_view(entry), entry.notice
+        if notice is None:
+            return sent
+        return msgspec.structs.replace(sent, text=notice_text(notice, self.language_of(notice.person)))
 
     # --- questions
 

@@ -7,6 +7,7 @@ import msgspec
 
 from fairlead.core import requests as ask
 from fairlead.core.conversation import ConversationRef
+from fairlead.core.decide.agent_calls import find_person
 from fairlead.core.decide.messages import is_allowed
 from fairlead.core.decide.schedules import (
     ConfirmSchedule,
@@ -116,7 +117,8 @@ class Schedules:
         wrote is data: no standing rule allows anything in such a run. Raises E_SCHEDULE_TIME or E_OWNER_ONLY."""
         session, person, conversation = self._behind(session_key)
         is_trusted = is_allowed(self._state, person, self._ledger.limits, pre_authorised=False)
-        if self._ledger.limits.schedules_for == "owner" and is_trusted and person != self._state.owner_id:
+        is_others = is_trusted and person != self._state.owner_id
+        if not person or (self._ledger.limits.schedules_for == "owner" and is_others):
             raise error(Code.E_OWNER_ONLY, "Only the owner may make schedules here.")
         reading = self._read(when, zone)
         if not reading.is_exact:
@@ -155,7 +157,7 @@ class Schedules:
         job = self._state.jobs.get(job_id or JobId(""))
         if job is None:
             raise error(Code.E_JOB_NOT_FOUND)
-        return session, job.person, job.conversation
+        return session, find_person(self._state, job), job.conversation
 
     # --- both
 

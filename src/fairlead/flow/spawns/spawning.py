@@ -7,7 +7,8 @@ from typing import TypeAlias
 import msgspec
 
 from fairlead.core import message_ids
-from fairlead.core.decide.messages import has_foreign_text
+from fairlead.core.decide.agent_calls import find_person
+from fairlead.core.decide.rules import may_rely_on_rules
 from fairlead.core.decide.spawns import SpawnSession
 from fairlead.core.ids import NO_SESSION, JobId, SessionKeyText
 from fairlead.core.replies import Spawned
@@ -80,12 +81,12 @@ class Spawning:
                 return SpawnSession(
                     asked_by=asked_by,
                     task=task,
-                    person=job.person,
+                    person=find_person(state, job),
                     parent=session_key,
                     conversation=session.conversation,
                     session_key=session.key,
                     by_agent=True,
-                    foreign=has_foreign_text(job),
+                    foreign=not may_rely_on_rules(job),
                     has_threads=self._has_threads(session.conversation.channel),
                 )
 
