@@ -30,7 +30,7 @@ SHOW_PACKAGES = /^Collecting/ { sub(/==.*/, "", $$2); printf " %s", $$2; fflush(
 help:
 	@echo "make run          start Fairlead and talk to an agent at once"
 	@echo "make test         format, lint, types, layers and tests"
-	@echo "make test-long    the tests that take longer: Discord's, and the simulator's"
+	@echo "make test-long    the tests that take longer: stories of whole daemons, Discord's, the simulator's"
 	@echo "make check        the same without the tests"
 	@echo "make docs         write the parts of the documents that are made from the code"
 	@echo "make bench        measure"

@@ -14,8 +14,8 @@ hypothesis.settings.load_profile("fairlead")
 
 
 TESTS = Path(__file__).parent
-LONG = (TESTS / "channels" / "discord", TESTS / "simulator")
-"""Whole daemons on a loopback Discord, and simulated worlds: `make test-long` runs them, and `make test` ends soon."""
+LONG = (TESTS / "channels" / "discord", TESTS / "channels" / "stories", TESTS / "simulator")
+"""Whole daemons with their channels, and simulated worlds: `make test-long` runs them, and `make test` ends soon."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -399,7 +399,7 @@ def last_in_first_out(patch):
 
 @caught_by("while")
 def two_turns_at_once_in_one_session(patch):
-    def anybody(state, _held):
+    def anybody(state, _held, _today):
         return next((state.sessions[key] for key in state.ready), None)
 
     patch.setattr(scheduling, "_longest_unserved", anybody)

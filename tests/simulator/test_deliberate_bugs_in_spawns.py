@@ -137,9 +137,9 @@ def keep_an_interrupted_task_from_the_agent_that_asked(patch):
     patch.setattr(job_ends, "answer_delivery", to_people)
 
 
-@caught_by("and came into | does not hear of it")
+@caught_by("and came into | does not hear of it | was given up after")
 def refuse_a_completion_where_the_queue_is_full(patch):
-    patch.setattr(messages, "_TO_A_SESSION", frozenset())
+    patch.setattr(messages, "_FOLLOW_UPS", frozenset())
 
 
 @caught_by("got 2 sessions | was taken 2 times | ran 2 times")

@@ -81,7 +81,9 @@ def _completions_come_to_who_asked(world: World, family: _Family) -> None:
                 world.accuse(f"{job.job_id} is an automatic follow-up, and has images")
     shown = Counter(post.entry_id for post in world.history.posts)
     for job_id in family.ends:
-        owed = family.owed[answer_entry_id(job_id)]
+        owed = family.owed.get(answer_entry_id(job_id))
+        if owed is None:
+            continue  # that nobody owes its answer, another rule says
         there = arrived.pop(child_id(job_id), [])
         if not owed.asker and there:
             world.accuse(f"{job_id} came into {there}, and no agent waited for it")
