@@ -140,14 +140,6 @@ async def test_an_agent_makes_a_schedule_in_its_own_session():
         assert (again.session_key, again.person, again.prompt) == (job.session_key, "42", "look again")
         assert again.foreign
         assert flow.facts(ScheduleTicked)[0].outcome == "ran"
-        assert [row.number for row in flow.flow.schedules.list_for_agent(job.session_key)] == [1]
-        assert flow.flow.schedules.list_for_agent("agent:fairlead:user:other") == []
-        assert (
-            await refused(flow.flow.schedules.remove_for_agent("agent:fairlead:user:other", 1))
-            is Code.E_SCHEDULE_NOT_FOUND
-        )
-        await flow.flow.schedules.remove_for_agent(job.session_key, 1)
-        assert not flow.state.schedules
 
 
 @virtually

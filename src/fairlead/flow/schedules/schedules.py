@@ -142,18 +142,6 @@ class Schedules:
         )
         return await self._make(terms, reading, call)
 
-    def list_for_agent(self, session_key: SessionKeyText) -> list[ScheduleRow]:
-        return [self.row(s) for s in self._state.schedules.values() if s.terms.session_key == session_key]
-
-    async def remove_for_agent(self, session_key: SessionKeyText, number: int) -> ScheduleRow:
-        """Only one of its own session. Raises E_SCHEDULE_NOT_FOUND."""
-        schedule = self._state.schedules.get(number)
-        if schedule is None or schedule.terms.session_key != session_key:
-            raise _build_unknown(number)
-        row = self.row(schedule)
-        await self._ledger.record_durably(RemoveSchedule(number, "agent"))
-        return row
-
     def _behind(self, session_key: SessionKeyText) -> tuple[Session, str, ConversationRef]:
         session = self._state.sessions.get(session_key)
         if session is None:
