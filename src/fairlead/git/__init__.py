@@ -1,0 +1,1 @@
+"""Work trees of projects, by the real git: snapshots, changes, worktrees. Knows no job and no channel."""

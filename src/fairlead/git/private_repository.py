@@ -1,0 +1,217 @@
+"""A repository of our own for one project's directory: its index, its rules for converting and ignoring, its HEAD.
+
+1. It has no configuration but ours. `info/attributes` turns off every conversion, so that a file is stored as the bytes
+   that it has: no line ends are changed, no filter (LFS) runs, no `$Id$` is filled in.
+2. Its index is ours alone and kept from snapshot to snapshot, so that only files that changed are read again.
+3. Objects and refs go into the project's own repository where it has one, so that the same file is not stored twice
+   and the person's `git gc` keeps what our refs need; otherwise they stay here.
+4. HEAD is the last snapshot: against it, `git status` is quick.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from fairlead.core.trees import TreeSnapshot
+from fairlead.git.command import GitCalls, GitFailed, GitPlace
+from fairlead.git.project_repository import SHA1, ProjectRepository
+from fairlead.kit.files import make_private_directory
+
+_ATTRIBUTES: Final = b"* -text -eol -crlf -filter -ident -working-tree-encoding\n"
+_NO_SNAPSHOT: Final = "ref: refs/heads/none\n"
+_CONFIG: Final = (
+    ("core.bare", "false"),
+    ("core.autocrlf", "false"),
+    ("core.safecrlf", "false"),
+    ("core.logAllRefUpdates", "false"),
+    ("core.splitIndex", "false"),
+    ("core.untrackedCache", "keep"),
+    ("index.version", "4"),  # half as long, and it is read and written more than once for a snapshot
+    ("advice.addEmbeddedRepo", "false"),
+    ("status.renames", "false"),
+)
+_SPECIAL: Final = re.compile(rb"[*?\[\]\\ !#]")
+_LOCK_PATIENCE: Final = 3.0
+_LOOKS_PER_REFRESH: Final = 16
+PROJECT_NAME: Final = "fairlead-project"
+"""The file that names the project."""
+_OWN, _HERE = "own", "here"
+"""Where the objects of its snapshots are: in the project's own repository, or in the private one."""
+
+
+class LastSnapshot(msgspec.Struct, frozen=True):
+    commit: str
+    tree: str
+
+
+class PrivateRepository:
+    """Used by one thread at a time: the caller holds the project's lock."""
+
+    def __init__(self, directory: Path, repository: ProjectRepository) -> None:
+        self.directory = directory
+        self.repository = repository
+        self.stores_here = not repository.takes_objects
+        self._excluded: tuple[int, int] | None = (-1, -1)
+        self.last: LastSnapshot | None = None
+        self._stamped: tuple[object, TreeSnapshot] | None = None
+        self._looks = 0
+        self.is_quick = False
+        """Whether to look at all the files takes no more than a moment."""
+
+    @property
+    def place(self) -> GitPlace:
+        """For commands that write objects and the index."""
+        repository = self.repository
+        variables = {"GIT_DIR": str(self.directory), "GIT_WORK_TREE": repository.root}
+        if not self.stores_here:
+            variables["GIT_OBJECT_DIRECTORY"] = repository.objects
+        excludes = (("core.excludesFile", repository.excludes_file),)
+        return GitPlace(
+            directory=repository.root, variables=variables, config=(*repository.followed, *excludes, *_CONFIG)
+        )
+
+    def choose_place_to_look(self) -> GitPlace:
+        """For a look at the files. Git would write the whole index for what it learns about files that were only
+        touched; that is worth it the first time and now and then, not for every snapshot."""
+        place = self.place
+        self._looks += 1
+        if self._looks % _LOOKS_PER_REFRESH == 1:
+            return place
+        return msgspec.structs.replace(place, variables={**place.variables, "GIT_OPTIONAL_LOCKS": "0"})
+
+    @property
+    def reading_place(self) -> GitPlace:
+        """For commands that only read: they also find what was stored before the project had a repository, or when it
+        had another one."""
+        place = self.place
+        here = self.directory.with_name(self.directory.name.replace(f"-{_OWN}", f"-{_HERE}")) / "objects"
+        others = [str(here) if here.is_dir() else "", self.repository.objects]
+        alternates = os.pathsep.join(_quote_alternate(path) for path in others if path)
+        return msgspec.structs.replace(
+            place, variables={**place.variables, "GIT_ALTERNATE_OBJECT_DIRECTORIES": alternates}
+        )
+
+    @property
+    def refs_place(self) -> GitPlace:
+        """Where our refs are: the project's own repository, or this one. No reflog is kept of them."""
+        at = str(self.directory) if self.stores_here else self.repository.common_dir
+        return GitPlace(directory=at, variables={"GIT_DIR": at}, config=(("core.logAllRefUpdates", "false"),))
+
+    def open(self, calls: GitCalls) -> None:
+        """Make it, or take it up again after a restart. What a killed git left is waited for, then removed."""
+        if not (self.directory / "HEAD").exists():
+            self._make(calls)
+        self._wait_for_lock(calls)
+        self.last = self._read_last(calls)
+
+    def _make(self, calls: GitCalls) -> None:
+        make_private_directory(self.directory.parent)
+        shutil.rmtree(self.directory, ignore_errors=True)
+        make_private_directory(self.directory)
+        place = GitPlace(directory=str(self.directory))
+        asked = ["init", "-q", "--bare", "--template=", f"--object-format={self.repository.object_format}", "."]
+        calls.run(asked, place=place)
+        (self.directory / "info").mkdir(exist_ok=True)
+        (self.directory / "info" / "attributes").write_bytes(_ATTRIBUTES)
+        (self.directory / PROJECT_NAME).write_bytes(os.fsencode(self.repository.project))
+        self._write_head(_NO_SNAPSHOT)
+
+    def _wait_for_lock(self, calls: GitCalls) -> None:
+        lock = self.directory / "index.lock"
+        deadline = time.monotonic() + _LOCK_PATIENCE
+        while lock.exists() and time.monotonic() < deadline:
+            calls.check()
+            time.sleep(0.05)
+        lock.unlink(missing_ok=True)
+
+    def _read_last(self, calls: GitCalls) -> LastSnapshot | None:
+        """None where there is none, or where its objects are gone (a person removed our refs, and git its objects)."""
+        commit = (self.directory / "HEAD").read_text().strip()
+        if commit.startswith("ref:"):
+            return None  # an index may be there already: a first snapshot that took too long goes on where it was
+        try:
+            tree = calls.run(["rev-parse", "--verify", "-q", f"{commit}^{{tree}}"], place=self.place)
+        except GitFailed:
+            self.forget_last()
+            return None
+        return LastSnapshot(commit, tree.line)
+
+    def remember(self, last: LastSnapshot) -> None:
+        self.last = last
+        self._write_head(f"{last.commit}\n")
+
+    def forget_last(self) -> None:
+        """The next snapshot reads every file."""
+        self.last = None
+        self._write_head(_NO_SNAPSHOT)
+        for name in ("index", "index.lock"):
+            (self.directory / name).unlink(missing_ok=True)
+
+    def remember_stamp(self, stamp: object | None, taken: TreeSnapshot) -> None:
+        """`stamp` was taken before git looked at the files; None if it says nothing."""
+        self._stamped = None if stamp is None else (stamp, taken)
+
+    def find_same(self, stamp: object | None) -> TreeSnapshot | None:
+        """The last snapshot, if the files are as they were then and nobody has removed it."""
+        if self._stamped is None or self.last is None or stamp != self._stamped[0]:
+            return None
+        taken = self._stamped[1]
+        objects = str(self.directory / "objects") if self.stores_here else self.repository.objects
+        is_there = taken.commit == self.last.commit and Path(objects, taken.commit[:2], taken.commit[2:]).exists()
+        return taken if is_there else None  # git knows whether it is in a pack
+
+    def _write_head(self, text: str) -> None:
+        new = self.directory / "HEAD.new"
+        new.write_text(text)
+        new.replace(self.directory / "HEAD")
+
+    def follow_excludes(self) -> None:
+        """The repository's own rules of ignoring, which its owner may have changed since; and files that are not the
+        project's: our state directory, and a repository that stands in its own work tree under another name."""
+        source = Path(self.repository.common_dir or os.devnull, "info", "exclude")
+        try:
+            found = source.stat()
+            seen: tuple[int, int] | None = (found.st_mtime_ns, found.st_size)
+        except OSError:
+            seen = None
+        if seen == self._excluded:
+            return
+        rules = b""
+        if seen is not None:
+            with suppress(OSError):  # it cannot be read, so it excludes nothing
+                rules = source.read_bytes()
+        own = (str(self.directory.parent.parent), self.repository.common_dir)
+        lines = [_rule_for(path, self.repository.root) for path in own if path]
+        (self.directory / "info" / "exclude").write_bytes(b"\n".join([rules, *filter(None, lines), b""]))
+        self._excluded = seen
+
+
+def directory_for(trees: Path, repository: ProjectRepository) -> Path:
+    """By the project's path, and by the kind of names that its objects have."""
+    name = hashlib.sha256(os.fsencode(repository.project)).hexdigest()[:24]
+    where = _OWN if repository.takes_objects else _HERE
+    suffix = "" if repository.object_format == SHA1 else f"-{repository.object_format}"
+    return trees / f"{name}-{where}{suffix}"
+
+
+def _rule_for(path: str, root: str) -> bytes:
+    """Excludes this directory, if it is in the work tree. Every character of its name stands for itself."""
+    below = Path(os.path.realpath(path))
+    if not below.is_relative_to(root) or below == Path(root) or below.name == ".git":
+        return b""
+    name = os.fsencode(str(below.relative_to(root)))
+    return b"" if b"\n" in name else b"/" + _SPECIAL.sub(rb"\\\g<0>", name) + b"/"
+
+
+def _quote_alternate(path: str) -> str:
+    """As git reads its list of object directories: one with a separator in its name is quoted."""
+    if os.pathsep not in path and not path.startswith('"'):
+        return path
+    return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'

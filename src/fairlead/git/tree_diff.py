@@ -1,0 +1,121 @@
+"""What changed between two snapshots, by one `git diff-tree`. No external diff and no converter of the project runs."""
+
+import os
+from typing import Final, NamedTuple
+
+from fairlead.core.trees import ChangeKind, FileChange, TreeChanges
+from fairlead.git.command import GitCalls, GitPlace
+from fairlead.git.file_names import show_name
+
+_DIFF: Final = (
+    *("diff-tree", "-r", "-M", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--no-commit-id"),
+    *("--ignore-submodules=none", "--submodule=short", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"),
+)
+_KINDS: Final[dict[str, ChangeKind]] = {
+    "A": "added",
+    "M": "modified",
+    "D": "deleted",
+    "R": "renamed",
+    "C": "copied",
+    "T": "type changed",
+}
+MOST_DIFF: Final = 8 * 1024 * 1024
+_HEAD: Final = b"\ndiff --git "
+
+_Named = tuple[ChangeKind, str, str]
+"""What happened to a file, the name that it had before a rename, and its name."""
+
+
+class _Count(NamedTuple):
+    added: int
+    removed: int
+    is_binary: bool
+
+
+def list_changes(calls: GitCalls, place: GitPlace, before: str, after: str, prefix: str = "") -> tuple[FileChange, ...]:
+    """The files alone; paths from the project's directory, which is `prefix` in the work tree."""
+    return _read_files(calls.run([*_DIFF, "--numstat", *_below(prefix), before, after], place=place).stdout)
+
+
+def show_changes(calls: GitCalls, place: GitPlace, before: str, after: str, prefix: str = "") -> TreeChanges:
+    """With the diff, cut at a line end if it is very long; the list of files is always whole. Lines are counted in the
+    diff, because git would compare every file a second time for their number."""
+    ran = calls.run([*_DIFF, "--patch", *_below(prefix), before, after], place=place, most=MOST_DIFF)
+    head, _, diff = ran.stdout.partition(b"\0\0")
+    if ran.is_cut:
+        diff = diff[: diff.rfind(b"\n") + 1]
+    named = _read_names(os.fsdecode(head).split("\0"))
+    counts = None if ran.is_cut else _count_lines(diff, named)
+    files = list_changes(calls, place, before, after, prefix) if counts is None else _make_changes(named, counts)
+    return TreeChanges(files=files, diff=_text(diff), is_cut=ran.is_cut)
+
+
+def _count_lines(diff: bytes, named: list[_Named]) -> list[_Count] | None:
+    """For each file in its part of the diff. A file's own lines begin with a sign, so none looks like the head of a
+    part. None if there are not as many parts as there must be."""
+    parts = (b"\n" + diff).split(_HEAD)[1:]
+    needed = sum(2 if kind == "type changed" else 1 for kind, _, _ in named)
+    if len(parts) != needed:
+        return None
+    found = iter(map(_count_part, parts))
+    return [_join(next(found), next(found)) if kind == "type changed" else next(found) for kind, _, _ in named]
+
+
+def _count_part(part: bytes) -> _Count:
+    head, _, lines = part.partition(b"\n@@ ")
+    return _Count(lines.count(b"\n+"), lines.count(b"\n-"), is_binary=b"\nBinary files " in head)
+
+
+def _below(prefix: str) -> list[str]:
+    return [f"--relative={prefix}/"] if prefix else []
+
+
+def _text(diff: bytes) -> str:
+    return diff.decode("utf-8", "backslashreplace")
+
+
+def _join(removal: _Count, addition: _Count) -> _Count:
+    """Of a file that became a link, or the other way round: git shows that as two."""
+    is_binary = removal.is_binary or addition.is_binary
+    return _Count(0 if is_binary else addition.added, 0 if is_binary else removal.removed, is_binary=is_binary)
+
+
+def _read_files(out: bytes) -> tuple[FileChange, ...]:
+    """Of `--raw --numstat -z`: first the raw entries, then as many counts, in the same order."""
+    fields = os.fsdecode(out).split("\0")
+    named = _read_names(fields)
+    at = sum(3 if old else 2 for _, old, _ in named)
+    counts: list[_Count] = []
+    while len(counts) < len(named) and at < len(fields):
+        added, removed, path = fields[at].split("\t", 2)
+        is_binary = added == "-"
+        counts.append(_Count(0 if is_binary else int(added), 0 if is_binary else int(removed), is_binary=is_binary))
+        at += 1 if path else 3
+    return _make_changes(named, counts)
+
+
+def _read_names(fields: list[str]) -> list[_Named]:
+    """Of `--raw -z`, at its beginning. A rename has two paths, each with its own NUL."""
+    named: list[_Named] = []
+    at = 0
+    while at < len(fields) and fields[at].startswith(":"):
+        letter = fields[at].rpartition(" ")[2][:1]
+        is_pair = letter in {"R", "C"}
+        old, new = fields[at + 1], fields[at + (2 if is_pair else 1)]
+        named.append((_KINDS.get(letter, "modified"), old if is_pair else "", new))
+        at += 3 if is_pair else 2
+    return named
+
+
+def _make_changes(named: list[_Named], counts: list[_Count]) -> tuple[FileChange, ...]:
+    return tuple(
+        FileChange(
+            path=show_name(new),
+            kind=kind,
+            old_path=show_name(old),
+            added=count.added,
+            removed=count.removed,
+            is_binary=count.is_binary,
+        )
+        for (kind, old, new), count in zip(named, counts, strict=True)
+    )

@@ -1,0 +1,67 @@
+"""Plans which files go back to an earlier snapshot, and which have been changed since by somebody else. Writes no file.
+
+A step goes from the end of a turn to its start. A path that the turn changed goes back if it still is as the turn left
+it; if it is as it was before the turn, there is nothing to do; anything else is a conflict, and then nothing is done.
+"""
+
+import os
+from collections.abc import Sequence
+
+import msgspec
+
+from fairlead.git.command import GitCalls
+from fairlead.git.private_repository import PrivateRepository
+from fairlead.git.tree_entries import ABSENT, Entry, list_entries
+from fairlead.git.tree_files import find_obstacles
+
+_INDEX = "undo-index"
+
+
+class PlannedFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """`after` is the commit of the files as they should be; `conflicts` are paths from the root of the work tree."""
+
+    after: str = ""
+    conflicts: tuple[str, ...] = ()
+
+
+def plan_files(
+    calls: GitCalls, repository: PrivateRepository, present: str, steps: Sequence[tuple[str, str]], label: str
+) -> PlannedFiles:
+    """`present` is a snapshot of the files as they are now. Without an `after`, nothing is to be done."""
+    wanted: dict[str, Entry] = {}
+    conflicts: set[str] = set()
+    for end, start in steps:
+        since = list_entries(calls, repository, end, present)
+        for path, (left_as, was) in list_entries(calls, repository, end, start).items():
+            now = wanted.get(path) or (since[path][1] if path in since else left_as)
+            if now in {left_as, was}:
+                wanted[path] = was
+            else:
+                conflicts.add(path)
+    if not conflicts:
+        conflicts.update(find_obstacles(repository.repository.root, wanted))
+    if conflicts:
+        return PlannedFiles(conflicts=tuple(sorted(conflicts)))
+    if not wanted:
+        return PlannedFiles()
+    return PlannedFiles(after=_commit(calls, repository, present, wanted, label))
+
+
+def _commit(calls: GitCalls, repository: PrivateRepository, present: str, wanted: dict[str, Entry], label: str) -> str:
+    """The present files with those that go back, in an index of their own. What goes is removed first: a directory may
+    stand where a file was."""
+    place = repository.place  # what is stored elsewhere must not be on a ref of the project's repository
+    index = repository.directory / _INDEX
+    index.unlink(missing_ok=True)
+    place = msgspec.structs.replace(place, variables={**place.variables, "GIT_INDEX_FILE": str(index)})
+    calls.run(["read-tree", present], place=place)
+    ordered = sorted(wanted.items(), key=lambda item: item[1] != ABSENT)
+    nothing = "0" * len(present)
+    lines = (
+        f"{entry.mode} {nothing if entry == ABSENT else entry.name}\t".encode() + os.fsencode(path) + b"\0"
+        for path, entry in ordered
+    )
+    calls.run(["update-index", "-z", "--index-info"], place=place, stdin=b"".join(lines))
+    tree = calls.run(["write-tree"], place=place).line
+    index.unlink(missing_ok=True)
+    return calls.run(["commit-tree", "-m", label, tree], place=place).line

@@ -1,0 +1,191 @@
+"""`WorkTrees` of the ports with the real git: one private repository and one lock for each project."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+from fairlead.core.trees import FileChange, TreeChanges, TreeSnapshot, UndoPlan
+from fairlead.errors import Code, FairleadError, error
+from fairlead.git.command import Git, GitCalls, GitFailed, GitMissing
+from fairlead.git.file_names import show_name
+from fairlead.git.private_repository import PROJECT_NAME, PrivateRepository, directory_for
+from fairlead.git.project_repository import NoWorkTree, find_repository, sign
+from fairlead.git.tree_diff import list_changes, show_changes
+from fairlead.git.tree_restore import restore
+from fairlead.git.tree_snapshots import (
+    OUR_REFS,
+    TooMuch,
+    find_commits,
+    find_unchanged,
+    forget,
+    keep,
+    list_refs,
+    measure,
+    take_snapshot,
+)
+from fairlead.git.tree_status import FileLimits
+from fairlead.git.tree_undo import plan_files
+from fairlead.observe import log
+from fairlead.tree_ports import TreeCost
+
+T = TypeVar("T")
+
+TREES_NAME: Final = "trees"
+_NO_ROOM: Final = "No space left"
+_GONE: Final = ("bad object", "unable to read", "Not a valid object name", "unknown revision", "bad tree")
+
+Steps = Callable[[GitCalls, PrivateRepository], T]
+
+
+class GitWorkTrees:
+    """`home` is where the person's own git configuration lies: of it, the rules of ignoring count."""
+
+    def __init__(self, git: Git, state_dir: Path, *, limits: FileLimits, home: Path) -> None:
+        self._git = git
+        self._trees = state_dir / TREES_NAME
+        self._limits = limits
+        self._home = str(home)
+        self._open: dict[str, PrivateRepository] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    async def snapshot(self, project_path: str, label: str, *, limit_sec: float | None = None) -> TreeSnapshot | None:
+        def take(calls: GitCalls, repository: PrivateRepository) -> TreeSnapshot:
+            return take_snapshot(calls, repository, self._limits, label)
+
+        return await self.work(project_path, take, limit_sec=limit_sec)
+
+    def find_unchanged(self, project_path: str) -> TreeSnapshot | None:
+        known, lock = self._open.get(project_path), self._locks.get(project_path)
+        if known is None or not known.is_quick or (lock is not None and lock.locked()):
+            return None
+        return find_unchanged(known) if self._is_current(known, project_path) else None
+
+    async def keep(self, project_path: str, commits: Mapping[str, str]) -> None:
+        refs = {f"{OUR_REFS}/{name}": commit for name, commit in commits.items()}
+        await self.work(project_path, lambda calls, repository: keep(calls, repository, refs))
+
+    async def list_changes(self, project_path: str, before: str, after: str) -> tuple[FileChange, ...]:
+        def read(calls: GitCalls, repository: PrivateRepository) -> tuple[FileChange, ...]:
+            return list_changes(calls, repository.reading_place, before, after, repository.repository.prefix)
+
+        return await self.work(project_path, read)
+
+    async def show_changes(self, project_path: str, before: str, after: str) -> TreeChanges:
+        def read(calls: GitCalls, repository: PrivateRepository) -> TreeChanges:
+            return show_changes(calls, repository.reading_place, before, after, repository.repository.prefix)
+
+        return await self.work(project_path, read)
+
+    async def plan_undo(self, project_path: str, steps: Sequence[tuple[str, str]], label: str) -> UndoPlan:
+        def plan(calls: GitCalls, repository: PrivateRepository) -> UndoPlan:
+            before = take_snapshot(calls, repository, self._limits, label)
+            planned = plan_files(calls, repository, before.commit, steps, label)
+            if not planned.after:
+                return UndoPlan(before=before, conflicts=tuple(map(show_name, planned.conflicts)))
+            prefix, place = repository.repository.prefix, repository.reading_place
+            files = list_changes(calls, place, before.commit, planned.after, prefix)
+            return UndoPlan(before=before, after=planned.after, files=files)
+
+        return await self.work(project_path, plan)
+
+    async def restore(self, project_path: str, before: str, after: str) -> tuple[str, ...]:
+        def bring(calls: GitCalls, repository: PrivateRepository) -> tuple[str, ...]:
+            return tuple(map(show_name, restore(calls, repository, before, after)))
+
+        return await self.work(project_path, bring)
+
+    async def keep_only(self, family: str, commits: Mapping[str, Mapping[str, str]]) -> None:
+        for project in await asyncio.to_thread(self._list_projects):
+            needed = {f"{OUR_REFS}/{name}": commit for name, commit in commits.get(project, {}).items()}
+            try:
+                await self.work(project, _settling(f"{OUR_REFS}/{family}/", needed))
+            except (FairleadError, OSError) as fault:  # a project that is gone took its refs with it
+                log.info("snapshots stay", project_path=project, message=str(fault))
+            if not needed:
+                await self._remove(project)
+
+    async def costs(self) -> list[TreeCost]:
+        projects = await asyncio.to_thread(self._list_projects)
+        return [await self._cost_of(project) for project in projects]
+
+    async def work(self, project: str, steps: Steps[T], *, limit_sec: float | None = None) -> T:
+        """Carry out `steps` while nobody else works on this project. The time limit includes the waiting for them."""
+        lock = self._locks.setdefault(project, asyncio.Lock())
+        try:
+            async with asyncio.timeout(limit_sec), lock:
+                return await self._git.work(lambda calls: steps(calls, self._repository_of(calls, project)))
+        except TimeoutError:
+            raise error(Code.E_SNAPSHOT, f"It took longer than {limit_sec:.0f} s.") from None
+        except (GitFailed, GitMissing, NoWorkTree, TooMuch, OSError) as fault:
+            raise _explain(fault) from fault
+
+    def _repository_of(self, calls: GitCalls, project: str) -> PrivateRepository:
+        """In the thread. The repository is looked for again when one was made or removed since."""
+        known = self._open.get(project)
+        if known is not None and self._is_current(known, project):
+            return known
+        found = find_repository(calls, project, self._home)
+        private = PrivateRepository(directory_for(self._trees, found), found)
+        private.open(calls)
+        self._open[project] = private
+        return private
+
+    def _is_current(self, known: PrivateRepository, project: str) -> bool:
+        return known.repository.signature == sign(project) and known.directory.exists()
+
+    def _list_projects(self) -> list[str]:
+        """Those that have a private repository."""
+        named = self._trees.glob(f"*/{PROJECT_NAME}")
+        return sorted({os.fsdecode(path.read_bytes()) for path in named})
+
+    def _directories_of(self, project: str) -> list[Path]:
+        named = self._trees.glob(f"*/{PROJECT_NAME}")
+        return [path.parent for path in named if os.fsdecode(path.read_bytes()) == project]
+
+    async def _remove(self, project: str) -> None:
+        async with self._locks.setdefault(project, asyncio.Lock()):
+            self._open.pop(project, None)
+            for directory in await asyncio.to_thread(self._directories_of, project):
+                await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
+        self._locks.pop(project, None)
+
+    async def _cost_of(self, project: str) -> TreeCost:
+        def measure_all(calls: GitCalls, repository: PrivateRepository) -> tuple[int, int]:
+            refs = list_refs(calls, repository, f"{OUR_REFS}/")
+            return len(refs), measure(calls, repository, list(refs))
+
+        try:
+            refs, in_project = await self.work(project, measure_all)
+        except (FairleadError, OSError):
+            refs, in_project = 0, 0
+        here = await asyncio.to_thread(lambda: sum(map(_size_of, self._directories_of(project))))
+        return TreeCost(project_path=project, refs=refs, own_bytes=here, project_bytes=in_project)
+
+
+def _settling(below: str, needed: dict[str, str]) -> Steps[None]:
+    def settle(calls: GitCalls, repository: PrivateRepository) -> None:
+        there = list_refs(calls, repository, below)
+        missing = find_commits(calls, repository, {ref: commit for ref, commit in needed.items() if ref not in there})
+        if missing:
+            keep(calls, repository, missing)
+        gone = [ref for ref in there if ref not in needed]
+        if gone:
+            forget(calls, repository, gone)
+
+    return settle
+
+
+def _size_of(directory: Path) -> int:
+    return sum(path.lstat().st_size for path in directory.rglob("*"))
+
+
+def _explain(fault: Exception) -> FairleadError:
+    words = str(fault)
+    if (isinstance(fault, GitFailed) and fault.is_disk_full) or _NO_ROOM in words:
+        return error(Code.E_DISK_FULL, "The disk with the snapshot is full.")
+    if isinstance(fault, GitFailed) and any(word in words for word in _GONE):
+        return error(Code.E_SNAPSHOT_GONE)
+    return error(Code.E_SNAPSHOT, words)
