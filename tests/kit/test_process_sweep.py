@@ -2,10 +2,14 @@
 
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from fairlead.kit.process_sweep import Family, kill_until_gone
+from fairlead.kit.process_table import MARK_VARIABLE, ProcessEntry, system_table
 from fairlead.kit.processes import (
     AT_ONCE,
     sweep,
@@ -54,3 +58,47 @@ def test_a_sweep_spares_itself_and_other_marks(mark: str):
 def test_a_sweep_of_everybody_is_refused():
     with pytest.raises(ValueError, match="not empty"):
         sweep("")
+
+
+class ChildrenFirst:
+    """The process table of a machine whose numbers have begun again: a child's is lower than its parent's. What a
+    signal to the child sets off has happened before the parent is met."""
+
+    def __init__(self, agent: int, command: int, next_command: Path) -> None:
+        self._agent = agent
+        self._command = command
+        self._next_command = next_command
+        self.start_time = system_table().start_time
+
+    def scan(self) -> Iterator[ProcessEntry]:
+        for entry in sorted(system_table().scan(), key=lambda entry: entry.pid, reverse=True):
+            yield entry
+            if entry.pid == self._command:
+                self._give_the_agent_time()
+
+    def _give_the_agent_time(self) -> None:
+        deadline = time.monotonic() + 2
+        while "T" not in {state_of(self._agent), state_of(self._command)} and time.monotonic() < deadline:
+            if self._next_command.exists():
+                return
+
+
+def state_of(pid: int) -> str:
+    """One letter, as ps shows it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_an_agent_whose_command_is_killed_begins_no_other_one(mark: str, tmp_path: Path):
+    next_command = tmp_path / "next"
+    script = f"sleep 1000 & echo $!; wait; touch {next_command}"
+    argv = ["env", f"{MARK_VARIABLE}={mark}", "sh", "-c", script]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as agent:
+        assert agent.stdout is not None
+        command = int(agent.stdout.readline())
+        family = Family(lambda found: found == mark, table=ChildrenFirst(agent.pid, command, next_command))
+        assert {process.pid for process in kill_until_gone(family, limit=10)} == {agent.pid, command}
+    assert not next_command.exists()

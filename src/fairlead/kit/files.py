@@ -16,7 +16,10 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import NewType, Protocol, Self
+from typing import Final, NewType, Protocol, Self
+
+NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""What a full disk, or a user who has used up their share of it, answers."""
 
 PRIVATE_FILE = 0o600
 PRIVATE_DIRECTORY = 0o700

@@ -9,6 +9,7 @@ Root becomes that user by itself. Anybody else goes through sudo, which makes th
 3. We may not signal them: the other user does. sudo itself belongs to root, and leaves when its program has ended.
 """
 
+import errno
 import os
 import pwd
 import re
@@ -45,6 +46,7 @@ eval "$s"
 wrote them is gone: then nothing is run."""
 
 _ACL_NAME: Final = "system.posix_acl_access"
+_DEFAULT_ACL_NAME: Final = "system.posix_acl_default"
 _ACL_VERSION: Final = 2
 _NOBODY: Final = 0xFFFFFFFF
 _USER_OBJ, _USER, _GROUP_OBJ, _MASK, _OTHER = 0x01, 0x02, 0x04, 0x10, 0x20
@@ -87,6 +89,21 @@ class AnotherUser:
             os.chown(target, account.pw_uid, account.pw_gid)
         else:
             os.chown(target, account.pw_uid, account.pw_gid, follow_symlinks=False)
+
+    def share_directory(self, directory: Path) -> None:
+        """Before files are made in it: the user may work here, and so may we."""
+        self.give(directory)
+
+    def share_tree(self, directory: Path) -> None:
+        """After we made files in it. No link is followed."""
+        for parent, directories, files in os.walk(directory):
+            for name in (*directories, *files):
+                self.give(Path(parent) / name)
+        self.give(directory)
+
+    def remove_tree(self, directory: Path) -> None:
+        """What only this user may remove. Raises PermissionError where it is still there."""
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(directory))
 
     def read_environments(self, variable: str) -> dict[int, bytes]:  # noqa: ARG002 - the name of the other way's
         """For each process of this user that has it the entry `NAME=value`, as far as we cannot see it ourselves."""
@@ -147,6 +164,20 @@ class SudoUser(AnotherUser):
         else:
             os.setxattr(target, _ACL_NAME, _write_acl(target.lstat().st_mode, self.uid), follow_symlinks=False)
 
+    def share_directory(self, directory: Path) -> None:
+        """By lists that all that is made below inherits, from either user: both may write and remove it."""
+        acl = write_shared_acl((os.geteuid(), self.uid))
+        for name in (_ACL_NAME, _DEFAULT_ACL_NAME):
+            os.setxattr(directory, name, acl)
+
+    def share_tree(self, directory: Path) -> None:
+        """The lists of the directory were inherited."""
+
+    def remove_tree(self, directory: Path) -> None:
+        self.run("/bin/rm", "-rf", "--", str(directory))
+        if directory.exists():
+            super().remove_tree(directory)
+
     def read_environments(self, variable: str) -> dict[int, bytes]:
         script = f'exec grep -Hasz "^{variable}=" /proc/[0-9]*/environ'
         entries = self.run("/bin/sh", "-c", script).stdout.split(b"\0")
@@ -203,6 +234,19 @@ def _write_acl(mode: int, user: int) -> bytes:
         (_USER, rights, user),
         (_GROUP_OBJ, 0, _NOBODY),
         (_MASK, rights, _NOBODY),
+        (_OTHER, 0, _NOBODY),
+    )
+    return struct.pack("<I", _ACL_VERSION) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+
+
+def write_shared_acl(users: Iterable[int]) -> bytes:
+    """Lets each of these users do everything, and nobody else anything."""
+    named = [(_USER, 7, user) for user in sorted(users)]
+    entries = (
+        (_USER_OBJ, 7, _NOBODY),
+        *named,
+        (_GROUP_OBJ, 0, _NOBODY),
+        (_MASK, 7, _NOBODY),
         (_OTHER, 0, _NOBODY),
     )
     return struct.pack("<I", _ACL_VERSION) + b"".join(struct.pack("<HHI", *entry) for entry in entries)

@@ -103,13 +103,19 @@ class ChildPipes(asyncio.SubprocessProtocol):
         The next write waits for this one, so never more than one message is held for a child that does not
         read. Cancelling lets go of the waiting only: half a message would garble all that follow.
         """
+        is_free = self._writable.is_set() and not self._write_turn.locked()
+        if is_free:
+            self._stdin().write(data)
+            if self._writable.is_set():
+                return  # as nearly always: the pipe has taken it
         try:
             async with asyncio.timeout(patience), self._write_turn:
                 await self._writable.wait()
-                self._stdin().write(data)
+                if not is_free:
+                    self._stdin().write(data)
                 if not self._writable.is_set():
                     await self._writable.wait()
-                    self._stdin()  # woken because the child is gone, not because it read
+                self._stdin()  # it may have been woken because the child is gone, not because it read
         except TimeoutError:
             raise StdinStuck(f"the child has not read its standard input for {patience:g} s") from None
 

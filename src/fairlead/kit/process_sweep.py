@@ -131,14 +131,14 @@ def _hold(pid: int) -> int | None:
 
 
 def kill_until_gone(family: Family, *, limit: float) -> tuple[SweptProcess, ...]:
-    """Look, then SIGKILL all and look again, until two looks in a row find nobody or the time is up.
+    """SIGSTOP all, then SIGKILL all and look again, until two looks in a row find nobody or the time is up.
 
-    The first only looks, because killing cuts the tree. Two, because a process that is just
-    forking or in exec can escape one.
+    The first look only stops them. Killing cuts the tree, and an agent whose command is killed a moment before the
+    agent itself would go on to its next command. Two, because a process that is just forking or in exec can escape one.
     """
     deadline = time.monotonic() + limit
     struck: dict[tuple[int, str], ProcessEntry] = {}
-    left = family.look()
+    left = family.send(signal.SIGSTOP)
     quiet = 0 if left else 1
     while quiet < 2 and time.monotonic() < deadline:
         left = family.send(signal.SIGKILL)
