@@ -2,9 +2,10 @@
 
 import pytest
 
-from fairlead.core.attention import Ping, PingRule, end_rings, question_rings
+from fairlead.core.attention import end_rings, question_rings
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.job_states import JobState
+from fairlead.core.ping_rule import Ping, PingRule
 from fairlead.core.state import Job
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from fairlead.core import events as e
 from fairlead.core.decide.job_ends import MarkInterrupted, WithdrawJob
+from fairlead.core.decide.steering import AskToSteer, BeginSteering, SettleSteering
+from fairlead.core.engine import SteerResult
 from fairlead.core.job_states import LIVE, RETRYABLE, TRANSITIONS, JobState, states_before
 from tests.core.harness import OWNER, CoreHarness
 
@@ -15,12 +17,28 @@ REACHED: dict[JobState, Callable[[CoreHarness, str], object]] = {
     "queued": lambda _core, _job_id: None,
     "running": lambda core, _job_id: core.start(),
     "waiting": lambda core, job_id: (core.start(), core.ask(job_id)),
+    "steering": lambda core, job_id: (steer(core, job_id),),
     "success": lambda core, job_id: (core.start(), core.complete(job_id)),
     "failed": lambda core, job_id: (core.start(), core.fail(job_id)),
     "cancelled": lambda core, job_id: (core.start(), core.cancel(job_id)),
     "unknown_after_crash": lambda core, _job_id: (core.start(), core.do(MarkInterrupted())),
     "withdrawn": lambda core, job_id: core.do(WithdrawJob(job_id, "deleted")),
+    "steered": lambda core, job_id: (
+        steer(core, job_id),
+        core.do(SettleSteering(job_id, SteerResult("taken"))),
+    ),
 }
+
+
+def steer(core: CoreHarness, job_id: str) -> None:
+    """Into a job that was said later and runs: the queue is turned round for that."""
+    into = core.say("the one that runs")
+    core.session().queue.reverse()
+    core.start()
+    core.do(AskToSteer(core.job(job_id).session_key, OWNER, job_id))
+    core.do(BeginSteering(job_id, into))
+
+
 EVENTS = sorted({move.event for move in TRANSITIONS} - {e.JobEnqueued}, key=lambda event: event.__name__)
 
 
@@ -50,6 +68,10 @@ def event_about(kind: type[e.JournalEvent], job_id: str, session_key: str) -> e.
             job_id=job_id, session_key=session_key, error_code="E_AGENT_ERROR", error_message="it broke"
         ),
         e.JobMarkedUnknownAfterCrash: lambda: e.JobMarkedUnknownAfterCrash(job_id, session_key),
+        e.SteeringAsked: lambda: e.SteeringAsked(job_id, OWNER),
+        e.SteeringBegun: lambda: e.SteeringBegun(job_id=job_id, session_key=session_key, into="job_x"),
+        e.JobSteered: lambda: e.JobSteered(job_id, session_key, "job_x"),
+        e.SteeringDeclined: lambda: e.SteeringDeclined(job_id=job_id, session_key=session_key, reason="too_late"),
     }
     return made[kind]()
 
@@ -74,7 +96,7 @@ def test_an_event_and_a_state_have_at_most_one_move():
 
 
 def test_what_is_derived_from_the_table():
-    assert {"queued", "running", "waiting"} == LIVE
+    assert {"queued", "running", "waiting", "steering"} == LIVE
     assert {"failed", "unknown_after_crash"} == RETRYABLE
     assert states_before(e.JobStarted) == {"queued"}
     assert states_before(e.JobCancelled) == LIVE

@@ -1,24 +1,10 @@
 """Which deliveries a person must hear of at once, wherever they are. Pure: knows no channel and mentions nobody."""
 
-from typing import Final, Literal
-
-import msgspec
-
 from fairlead.core import timestamps
 from fairlead.core.inbound import Ring
 from fairlead.core.job_states import RETRYABLE
+from fairlead.core.ping_rule import PingRule
 from fairlead.core.state import Job
-
-Ping = Literal["needed", "done", "never"]
-"""When a person is mentioned: only if something needs them (a question, a failure); also at the end of a long turn;
-never."""
-
-LONG_TURN_SEC: Final = 60.0
-
-
-class PingRule(msgspec.Struct, frozen=True):
-    ping: Ping = "done"
-    long_turn_sec: float = LONG_TURN_SEC
 
 
 def question_rings(rule: PingRule, ring: Ring = "usual") -> bool:

@@ -15,11 +15,21 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     tokens: int | None = None
 
 
+class AgentSpending(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """One agent's part of what a project has spent in a day."""
+
+    agent: str
+    usd: float = 0.0
+    tokens: int = 0
+
+
 class DaySpending(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """What one project has spent in one day. Tokens are those that went in and those that came out."""
+    """What one project has spent in one day. Tokens are those that went in and those that came out. `by_agent` are its
+    parts: together they are the whole."""
 
     usd: float = 0.0
     tokens: int = 0
+    by_agent: tuple[AgentSpending, ...] = ()
 
 
 class BudgetDay(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -35,6 +35,9 @@ ChoiceSource = Literal[
     "model",
     "mode",
     "agent_command",
+    "stored_session",
+    "worktree",
+    "discarded_worktree",
 ]
 """Choices that are looked up while somebody types."""
 

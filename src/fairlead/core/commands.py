@@ -14,6 +14,9 @@ _ANY_AGENT: Final = Argument(field="tool", required=False, choices="any_tool", p
 _NAMED_PROJECT: Final = Argument(field="project", option="project_name", choices="project", gap="project")
 _MODEL: Final = Argument(field="model", required=False, option="model_id", choices="model", gap="model_id")
 
+_WORKTREE: Final = Argument(field="worktree", kind="yes_no", required=False)
+_WORKTREE_NUMBER: Final = Argument(field="number", kind="integer", required=False, choices="worktree")
+
 _ALL_PROJECTS: Final = CommandSpec(
     words="projects",
     request=requests.ProjectList,
@@ -27,7 +30,7 @@ _CONVERSATION: Final = (
         words="start",
         request=requests.Start,
         reply=replies.SessionStarted,
-        arguments=(_NAMED_PROJECT, _ANY_AGENT),
+        arguments=(_NAMED_PROJECT, _ANY_AGENT, _WORKTREE),
         fixed={"agent_first": False},
         ways=("menu",),
     ),
@@ -119,8 +122,37 @@ _CONVERSATION: Final = (
             Argument(field="task", kind="words"),
             Argument(field="project", required=False, choices="project", gap="project"),
             Argument(field="agent", required=False, choices="any_tool", gap="tool"),
+            _WORKTREE,
         ),
         routes=(ApiRoute(method="POST", path="/v1/spawn", schema="SpawnTask"),),
+    ),
+    CommandSpec(
+        words="fork",
+        request=requests.Fork,
+        reply=replies.SessionForkMade,
+        arguments=(Argument(field="job_id", required=False, choices="job", ways=("line",)), _WORKTREE),
+        routes=(ApiRoute(method="POST", path="/v1/fork", schema="ForkWish"),),
+    ),
+    CommandSpec(
+        words="steer",
+        request=requests.SteerTurn,
+        reply=replies.TurnSteered,
+        arguments=(
+            Argument(field="text", kind="words", required=False, placeholder="TEXT|JOB"),
+            Argument(field="job_id", required=False, choices="live", ways=()),
+        ),
+        routes=(
+            ApiRoute(method="POST", path="/v1/steer", schema="SteeringText"),
+            ApiRoute(
+                method="POST",
+                path="/v1/jobs/{job_id}/steer",
+                user="optional",
+                operation="post_steer_job",
+                schema="JobSteering",
+                summary="Give a message that waits to the turn that runs in its session.",
+                at_job=True,
+            ),
+        ),
     ),
 )
 
@@ -238,6 +270,52 @@ _BUDGETS: Final = (
     ),
 )
 
+_WORKTREES: Final = (
+    CommandSpec(
+        words="worktree make",
+        request=requests.WorktreeMake,
+        reply=replies.WorktreeShown,
+        arguments=(Argument(field="project", required=False, choices="project", gap="project"),),
+        routes=(ApiRoute(method="POST", path="/v1/worktree", schema="NewWorktree"),),
+    ),
+    CommandSpec(
+        words="worktree show",
+        request=requests.WorktreeShow,
+        reply=replies.WorktreeShown,
+        arguments=(_WORKTREE_NUMBER,),
+        works_on_full_disk=True,
+        routes=(ApiRoute(method="GET", path="/v1/worktree", schema="WorktreeQuery"),),
+    ),
+    CommandSpec(
+        words="worktree list",
+        request=requests.WorktreeList,
+        reply=replies.WorktreeCatalogue,
+        works_on_full_disk=True,
+        routes=(ApiRoute(method="GET", path="/v1/worktrees", user="optional"),),
+    ),
+    CommandSpec(
+        words="worktree restore",
+        request=requests.WorktreeRestore,
+        reply=replies.WorktreeShown,
+        arguments=(Argument(field="number", kind="integer", choices="discarded_worktree"),),
+        routes=(ApiRoute(method="POST", path="/v1/worktrees/{number}/restore", operation="post_restore_worktree"),),
+    ),
+    CommandSpec(
+        words="merge",
+        request=requests.Merge,
+        reply=replies.WorktreeWasMerged,
+        arguments=(_WORKTREE_NUMBER, Argument(field="uncommitted", required=False, choices=("refuse", "leave"))),
+        routes=(ApiRoute(method="POST", path="/v1/merge", schema="WorktreeMerge"),),
+    ),
+    CommandSpec(
+        words="discard",
+        request=requests.Discard,
+        reply=replies.WorktreeWasDiscarded,
+        arguments=(_WORKTREE_NUMBER, Argument(field="confirm", kind="yes_no", required=False)),
+        routes=(ApiRoute(method="POST", path="/v1/discard", schema="WorktreeDiscard"),),
+    ),
+)
+
 _SCHEDULE_NUMBER: Final = Argument(field="number", kind="integer", choices="schedule")
 
 _SCHEDULES: Final = (
@@ -349,6 +427,13 @@ _OTHER_WORDS: Final = (
         ways=("line",),
     ),
     CommandSpec(
+        words="worktree",
+        request=requests.WorktreeShow,
+        reply=replies.WorktreeShown,
+        works_on_full_disk=True,
+        ways=("line",),
+    ),
+    CommandSpec(
         words="agent",
         request=requests.AgentStatus,
         reply=replies.AgentReport,
@@ -375,6 +460,43 @@ _SESSIONS: Final = (
         works_on_full_disk=True,
         ways=("menu",),
     ),
+    CommandSpec(
+        words="session adopt",
+        request=requests.SessionAdopt,
+        reply=replies.SessionAdoption,
+        arguments=(
+            Argument(field="key", required=False, option="id", placeholder="ID", choices="stored_session"),
+            Argument(field="tool", required=False, choices="tool", gap="tool"),
+        ),
+        who="the owner",
+        routes=(ApiRoute(method="POST", path="/v1/session/adopt", schema="SessionChoice"),),
+    ),
+    CommandSpec(
+        words="session stored",
+        request=requests.StoredSessionList,
+        reply=replies.StoredSessionCatalogue,
+        arguments=(Argument(field="tool", required=False, ways=(), gap="tool"),),
+        who="the owner",
+        works_on_full_disk=True,
+        routes=(ApiRoute(method="GET", path="/v1/session/stored", schema="StoredSessionsQuery"),),
+        ways=(),
+    ),
+    CommandSpec(
+        words="handoff",
+        request=requests.HandSession,
+        reply=replies.SessionHandOff,
+        arguments=(Argument(field="action", required=False, placeholder="back", choices=("back",)),),
+        who="the owner",
+        routes=(ApiRoute(method="POST", path="/v1/handoff", schema="HandOffAction"),),
+    ),
+)
+
+_SWITCH: Final = CommandSpec(
+    words="session switch",
+    request=requests.SessionSwitch,
+    reply=replies.SessionSwitched,
+    arguments=(Argument(field="session_id", required=False, choices="session", gap="session"),),
+    routes=(ApiRoute(method="POST", path="/v1/session/switch", schema="SessionSwitchBody"),),
 )
 
 _PROJECTS: Final = (
@@ -453,6 +575,22 @@ _PROJECTS: Final = (
         arguments=(_PROJECT,),
         routes=(ApiRoute(method="POST", path="/v1/projects/switch", operation="post_switch", schema="ProjectChoice"),),
     ),
+    CommandSpec(
+        words="project worktree",
+        request=requests.ProjectWorktrees,
+        reply=replies.ProjectWorktreesChosen,
+        arguments=(_PROJECT, Argument(field="worktree", kind="yes_no")),
+        who="the owner",
+        routes=(
+            ApiRoute(
+                method="POST",
+                path="/v1/projects/{project}/worktree",
+                user="absent",
+                operation="post_project_worktree",
+                schema="WorktreeDefault",
+            ),
+        ),
+    ),
 )
 
 _AGENTS: Final = (
@@ -463,6 +601,7 @@ _AGENTS: Final = (
         arguments=(
             Argument(field="project", kind="integer", option="project_id", choices="project_number", gap="project"),
             _ANY_AGENT,
+            _WORKTREE,
         ),
         fixed={"agent_first": True},
         routes=(ApiRoute(method="POST", path="/v1/agent/start", operation="post_agent_start", schema="AgentStart"),),
@@ -536,6 +675,15 @@ _CONFIGURED_AGENTS: Final = (
         ways=(),
     ),
     CommandSpec(
+        words="agent check",
+        request=requests.AgentCheck,
+        reply=replies.AgentsChecked,
+        who="the owner",
+        works_on_full_disk=True,
+        routes=(ApiRoute(method="POST", path="/v1/agents/check", user="absent", operation="post_check_agents"),),
+        ways=(),
+    ),
+    CommandSpec(
         words="agent add",
         request=requests.AgentAdd,
         reply=replies.AgentAdded,
@@ -573,16 +721,69 @@ _CONFIGURED_AGENTS: Final = (
 """Offered to programs that hold the owner's token, `fairlead agent` before all: an agent is a program of this machine,
 and nobody should name one from a chat."""
 
+_FILES: Final = (
+    CommandSpec(
+        words="changes",
+        request=requests.Changes,
+        reply=replies.ChangesShown,
+        arguments=(
+            Argument(field="job_id", required=False, choices="job", gap="job", placeholder="JOB|session"),
+            Argument(field="scope", required=False, choices=("turn", "session")),
+        ),
+        works_on_full_disk=True,
+        routes=(
+            ApiRoute(method="GET", path="/v1/changes", schema="ChangesQuery"),
+            ApiRoute(
+                method="GET",
+                path="/v1/jobs/{job_id}/changes",
+                user="optional",
+                operation="get_job_changes",
+                schema="JobChangesQuery",
+            ),
+        ),
+    ),
+    CommandSpec(
+        words="undo",
+        request=requests.Undo,
+        reply=replies.TurnsUndone,
+        arguments=(
+            Argument(field="job_id", required=False, choices="job", gap="job"),
+            Argument(field="turns", required=False, choices=("this", "since")),
+            Argument(field="what", required=False, choices=("both", "files", "talk")),
+        ),
+        routes=(
+            ApiRoute(method="POST", path="/v1/undo", schema="UndoLatest"),
+            ApiRoute(
+                method="POST",
+                path="/v1/jobs/{job_id}/undo",
+                user="optional",
+                operation="post_undo_job",
+                schema="UndoJob",
+                summary="Undo one job, or everything since it.",
+            ),
+        ),
+    ),
+    CommandSpec(
+        words="redo",
+        request=requests.Redo,
+        reply=replies.TurnsUndone,
+        routes=(ApiRoute(method="POST", path="/v1/redo"),),
+    ),
+)
+
 COMMANDS: Final = CommandCatalogue(
     (
         _ALL_PROJECTS,
         *_CONVERSATION,
+        *_FILES,
         *_PROJECTS,
         *_RULES,
         *_HOOKS,
         *_BUDGETS,
         *_SCHEDULES,
+        *_WORKTREES,
         *_SESSIONS,
+        _SWITCH,
         *_AGENTS,
         *_CONFIGURED_AGENTS,
         *_OTHER_WORDS,

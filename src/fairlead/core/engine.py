@@ -71,6 +71,13 @@ class ResumeKeyFound(_Engine, frozen=True):
     key: str
 
 
+class PointReached(_Engine, frozen=True):
+    """The agent's own name for where its talk is now: a fork can keep the talk up to here, and drop what comes later.
+    The last one of a turn counts, whichever way the turn ends."""
+
+    point: str
+
+
 class Suggestion(msgspec.Struct, frozen=True, omit_defaults=True):
     """A standing permission the agent proposes, in words for people and in its own form for the way back."""
 
@@ -247,6 +254,7 @@ EngineEvent: TypeAlias = (
     | ToolEnded
     | ImageProduced
     | ResumeKeyFound
+    | PointReached
     | PermissionRequested
     | QuestionRequested
     | PlanProposed
@@ -308,6 +316,15 @@ class AgentInitiated(msgspec.Struct, frozen=True):
     event: EngineEvent
 
 
+class ForkOrigin(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A talk that begins as a copy of another: of all that the agent remembers under `key`, or, with a `point`, of that
+    up to there. A point is the agent's own name for a place in the talk (`PointReached`). The other talk stays as it
+    is."""
+
+    key: ResumeKey
+    point: str = ""
+
+
 class InputFile(msgspec.Struct, frozen=True, omit_defaults=True):
     """A file that goes with the prompt, already on disk."""
 
@@ -316,9 +333,33 @@ class InputFile(msgspec.Struct, frozen=True, omit_defaults=True):
     media_type: str = ""
 
 
+class Steer(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """Further words for a turn that runs. With `foreign` they are not those of the person who asked for the turn: what
+    people allowed beforehand no longer holds in it."""
+
+    job_id: JobId
+    text: str
+    files: tuple[InputFile, ...] = ()
+    foreign: bool = False
+
+
+SteerOutcome = Literal["taken", "too_late", "refused", "unknown"]
+
+
+class SteerResult(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What became of the words: the agent took them into its turn; the turn was over first, and the agent does not have
+    them; the agent refused them, in these words; or nobody knows, because the agent ended before it said so."""
+
+    outcome: SteerOutcome
+    words: str = ""
+
+
 class Invocation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """All that a runtime needs to run one turn. `is_second_attempt` marks
-    the one repetition that Fairlead makes by itself; there is no third attempt."""
+    the one repetition that Fairlead makes by itself; there is no third attempt.
+
+    `fork` says what the talk began as, until the agent has answered in it: without a `resume_key`, and where the agent
+    has not stored what that key names, the turn begins with the fork and reports the key of the new talk."""
 
     job_id: JobId
     session_key: SessionKeyText
@@ -331,6 +372,7 @@ class Invocation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     attempt: int = 1
     is_second_attempt: bool = False
     resume_key: ResumeKey | None = None
+    fork: ForkOrigin | None = None
     model: str | None = None
     args: tuple[str, ...] = ()
     files: tuple[InputFile, ...] = ()

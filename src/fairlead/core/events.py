@@ -11,7 +11,8 @@ import msgspec
 from fairlead.core.agents import ConfiguredAgent
 from fairlead.core.budgets import BudgetChoice
 from fairlead.core.conversation import BindingTargetKind, ConversationRef
-from fairlead.core.engine import Suggestion
+from fairlead.core.engine import ForkOrigin, Suggestion
+from fairlead.core.forks import ForkOrder
 from fairlead.core.hooks import HookFields
 from fairlead.core.ids import BindingId, BlobName, EntryId, JobId, MessageId, QuestionId, ResumeKey, SessionKeyText
 from fairlead.core.inbound import Attachment, Cause, Ring
@@ -19,11 +20,18 @@ from fairlead.core.questions import QuestionFields
 from fairlead.core.rules import RuleOffer
 from fairlead.core.schedules import ScheduleNotice, ScheduleStatus, ScheduleTerms, TickOutcome
 from fairlead.core.spawns import SpawnOrder, SpawnReturn
+from fairlead.core.trees import ChangeSummary, Moment, TreeSnapshot, UndoneParts, UndoNotice
+from fairlead.core.turn_reports import NO_REPORT, TurnReport
+from fairlead.core.worktrees import UncommittedChoice, WorktreeNotice
 
-OutboxKind = Literal["answer", "question", "opening", "reminder", "link", "notice", "sent"]
+OutboxKind = Literal["answer", "question", "opening", "reminder", "link", "notice", "sent", "card"]
 TitledBy = Literal["prompt", "agent", "person"]
 Route = Literal["bound", "asked", "fallback", "nowhere", "asker"]
 """`asker`: into the session that asked for it, not to a conversation."""
+
+
+SteeringReason = Literal["no_turn", "unsupported", "too_late", "refused"]
+"""Why a text was not taken into a turn: none ran, its agent cannot take any, it ended first, its agent refused."""
 
 
 class _Fact(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -99,6 +107,14 @@ class ProjectSwitched(_Fact, frozen=True):
     person: str
     project: str
     runtime: str = msgspec.field(name="tool")
+
+
+class ProjectWorktreesSet(_Fact, frozen=True):
+    """Whether the sessions that people begin in this project get a worktree where nobody says otherwise."""
+
+    name: str
+    wanted: bool
+    person: str = ""
 
 
 # --- agents ------------------------------------------------------------------------------------------------------
@@ -182,6 +198,41 @@ class ResumeKeyForgotten(_Fact, frozen=True):
     generation: int
     runtime: str = msgspec.field(name="tool")
     project_path: str
+
+
+class SessionAdopted(_Fact, frozen=True, kw_only=True):
+    """The session goes on with a session of the agent's own, wherever that was begun. `before` is the resume key that
+    it had there until now."""
+
+    session_key: SessionKeyText
+    generation: int
+    runtime: str = msgspec.field(name="tool")
+    project_path: str
+    key: ResumeKey
+    person: str
+    before: ResumeKey = ResumeKey("")
+
+
+class SessionHandedOff(_Fact, frozen=True, kw_only=True):
+    """The agent's own session goes on in a shell. Until SessionTakenBack no job of this session starts. `position`
+    is where the agent's record of it ended."""
+
+    session_key: SessionKeyText
+    runtime: str = msgspec.field(name="tool")
+    project_path: str
+    key: ResumeKey
+    person: str
+    position: str = ""
+
+
+class SessionTakenBack(_Fact, frozen=True, kw_only=True):
+    """Jobs of this session start again. `exchanges` counts what was said in the shell meanwhile; `unread`: nobody
+    knows."""
+
+    session_key: SessionKeyText
+    person: str
+    exchanges: int = 0
+    unread: bool = False
 
 
 class RuleGranted(_Fact, frozen=True):
@@ -282,6 +333,8 @@ class JobEnqueued(_Fact, frozen=True, kw_only=True):
     """It goes before the messages that wait, because it belongs to the job that runs."""
     ring: Ring = "usual"
     tell: tuple[str, ...] = ()
+    steers: bool = False
+    """The person wants it given to the turn that runs, if the agent takes it there."""
 
 
 class MessageRefused(_Fact, frozen=True, kw_only=True):
@@ -329,6 +382,8 @@ class JobStarted(_Fact, frozen=True, kw_only=True):
     generation: int = 0
     resume_key: ResumeKey = ResumeKey("")
     awaits_hand_over: bool = False
+    fork: ForkOrigin | None = None
+    """What the talk began as, until the agent has answered in it."""
 
 
 class JobHandedOver(_Fact, frozen=True):
@@ -389,6 +444,9 @@ class JobCompleted(_Fact, frozen=True, kw_only=True):
     spent: Spent = Spent()
     spent_on: str = ""
     """The owner's day to whose budget this counts; empty where nothing was spent, and in lines of earlier versions."""
+    point: str = ""
+    """Where the agent's talk was when the turn ended, in the agent's own words; empty where it does not say."""
+    report: TurnReport = NO_REPORT
 
 
 class JobFailed(_Fact, frozen=True, kw_only=True):
@@ -399,6 +457,8 @@ class JobFailed(_Fact, frozen=True, kw_only=True):
     text: str = ""
     spent: Spent = Spent()
     spent_on: str = ""
+    point: str = ""
+    report: TurnReport = NO_REPORT
 
 
 class JobCancelled(_Fact, frozen=True):
@@ -408,6 +468,8 @@ class JobCancelled(_Fact, frozen=True):
     reason: str = ""
     spent: Spent = Spent()
     spent_on: str = ""
+    point: str = ""
+    report: TurnReport = NO_REPORT
 
 
 class JobMarkedUnknownAfterCrash(_Fact, frozen=True):
@@ -525,6 +587,149 @@ class ScheduleDueMoved(_Fact, frozen=True):
     due: str
 
 
+# --- steering ----------------------------------------------------------------------------------------------------
+
+
+class SteeringAsked(_Fact, frozen=True):
+    """A person wants this message, which waits, given to the turn that runs."""
+
+    job_id: JobId
+    person: str
+
+
+class SteeringBegun(_Fact, frozen=True, kw_only=True):
+    """The message left the queue, and its text goes to the agent, into the turn of the job `into`. Durable before its
+    first byte leaves. With `foreign`, it is not the text of the person who asked for that turn."""
+
+    job_id: JobId
+    session_key: SessionKeyText
+    into: JobId
+    foreign: bool = False
+
+
+class JobSteered(_Fact, frozen=True):
+    """The agent took the text into the turn of `into`: the message has no turn and no answer of its own."""
+
+    job_id: JobId
+    session_key: SessionKeyText
+    into: JobId
+
+
+class SteeringDeclined(_Fact, frozen=True, kw_only=True):
+    """The agent does not have the text, and `reason` says why; it is an ordinary message again, the next one of its
+    session. `detail` are the agent's own words."""
+
+    job_id: JobId
+    session_key: SessionKeyText
+    reason: SteeringReason
+    detail: str = ""
+
+
+# --- forks -------------------------------------------------------------------------------------------------------
+
+
+class SessionForked(_Fact, frozen=True, kw_only=True):
+    """This session begins with all that was said in another one. In the same batch as its SessionCreated."""
+
+    session_key: SessionKeyText
+    forked_from: SessionKeyText
+    asked_by: str
+    person: str
+    after: JobId = JobId("")
+
+
+class ForkPlanned(_Fact, frozen=True, kw_only=True):
+    """From the next turn on, what this session's agent remembers in this project begins as a copy of another talk."""
+
+    session_key: SessionKeyText
+    generation: int
+    runtime: str = msgspec.field(name="tool")
+    project_path: str
+    fork: ForkOrigin
+
+
+# --- worktrees ---------------------------------------------------------------------------------------------------
+
+
+class WorktreePlanned(_Fact, frozen=True, kw_only=True):
+    """This session works in a worktree from now on, and git makes it next. Written once more, with the same number, if
+    the branch's name was taken. `source` is the kept commit of a discarded worktree that is brought back."""
+
+    number: int
+    session_key: SessionKeyText
+    project: str
+    person: str
+    repository: str
+    path: str
+    branch: str
+    source: str = ""
+    target: str = ""
+
+
+class WorktreeMade(_Fact, frozen=True, kw_only=True):
+    """The worktree is there. `directory` is where agents work, `common_dir` where the repository is; `base` is the
+    commit that it began from, `target` the branch that a merge goes into."""
+
+    number: int
+    directory: str
+    common_dir: str
+    base: str
+    target: str
+    left_behind: int = 0
+
+
+class WorktreeFailed(_Fact, frozen=True, kw_only=True):
+    """The worktree could not be made, or not be removed whole. Its session runs nothing until a person has it made
+    again, or discards it."""
+
+    number: int
+    error_code: str
+    error_message: str = ""
+
+
+class WorktreeMergeBegun(_Fact, frozen=True, kw_only=True):
+    number: int
+    person: str
+    uncommitted: UncommittedChoice = "refuse"
+
+
+class WorktreeMerged(_Fact, frozen=True, kw_only=True):
+    """The commits of the worktree's branch are in `target`, which went from `before` to `after`."""
+
+    number: int
+    target: str
+    before: str
+    after: str
+    commits: int = 0
+    files: int = 0
+
+
+class WorktreeMergeStopped(_Fact, frozen=True, kw_only=True):
+    """Nothing was merged: the branch, the target and all files are as they were before."""
+
+    number: int
+    error_code: str
+    error_message: str = ""
+    files: tuple[str, ...] = ()
+
+
+class WorktreeDiscardBegun(_Fact, frozen=True, kw_only=True):
+    """From here on the worktree is removed, also after a crash. With `renew`, its session gets a new one."""
+
+    number: int
+    person: str
+    renew: bool = False
+
+
+class WorktreeDiscarded(_Fact, frozen=True, kw_only=True):
+    """The worktree and its branch are gone. `ref` keeps the branch's last commit and what was not committed; empty for
+    a worktree that was never made."""
+
+    number: int
+    ref: str = ""
+    commit: str = ""
+
+
 # --- bindings ----------------------------------------------------------------------------------------------------
 
 
@@ -564,6 +769,10 @@ class ThreadOpening(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, k
     space_id: str
     spawn: SpawnOrder | None = None
     """The task that the session is started for; None where a person will say what to do."""
+    fork: ForkOrder | None = None
+    """What the session begins with; None where it begins empty."""
+    branch: str = ""
+    """The branch of the worktree that the session gets; empty for a session that works in the project's directory."""
 
 
 class DeliveryOwed(_Fact, frozen=True, kw_only=True):
@@ -588,6 +797,8 @@ class DeliveryOwed(_Fact, frozen=True, kw_only=True):
     error_code: str = ""
     asker: SessionKeyText = SessionKeyText("")
     notice: ScheduleNotice | None = None
+    worktree: WorktreeNotice | None = None
+    undo: UndoNotice | None = None
 
 
 class Piece(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -595,7 +806,7 @@ class Piece(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     With `thread` it is no message but a thread of that name, which grows from the piece before it. `mentions` are the
     accounts that its text mentions and that shall hear of it at once; a piece without them is sent silently. With
-    `retries` the piece has a button that tries that job again."""
+    `retries` the piece has a button that tries that job again, with `card` the buttons about what that job changed."""
 
     text: str
     files: tuple[FileRef, ...] = ()
@@ -603,6 +814,7 @@ class Piece(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     thread: str = ""
     mentions: tuple[str, ...] = ()
     retries: JobId = JobId("")
+    card: JobId = JobId("")
 
 
 class DeliveryPlanned(_Fact, frozen=True, kw_only=True):
@@ -645,6 +857,76 @@ class DeliveryAbandoned(_Fact, frozen=True):
     reason: str
 
 
+# --- the files of projects ---------------------------------------------------------------------------------------
+
+
+class TreeSnapshotTaken(_Fact, frozen=True, kw_only=True):
+    """The files of the job's directory as they were when its turn began, before its agent had the prompt, or ended.
+    `changed` says what differs at the end. With `is_late`, Fairlead stopped before it could look: what was changed in
+    between counts as the turn's."""
+
+    job_id: JobId
+    moment: Moment
+    snapshot: TreeSnapshot
+    changed: ChangeSummary | None = None
+    is_late: bool = False
+
+
+class TreeSnapshotMissed(_Fact, frozen=True):
+    """No snapshot could be taken, so the job's turn cannot be undone."""
+
+    job_id: JobId
+    moment: Moment
+    error_code: str
+    reason: str = ""
+
+
+class UndoBegan(_Fact, frozen=True, kw_only=True):
+    """What these jobs did is taken back from now on: in the files (from the snapshot `before` to `after`), in what the
+    agent remembers, or both. With `redo_of`, an undo is taken back. Durable before the first file is touched; until
+    UndoEnded, a start goes on with it."""
+
+    undo_id: str
+    session_key: SessionKeyText
+    job_ids: tuple[JobId, ...]
+    project_path: str
+    person: str
+    what: UndoneParts
+    before: str = ""
+    after: str = ""
+    redo_of: str = ""
+    files: ChangeSummary = ChangeSummary()
+    back_before: JobId = JobId("")
+    """What the agent remembers goes back to before this job, if the agent can; empty if it stays."""
+
+
+class UndoEnded(_Fact, frozen=True, kw_only=True):
+    """The files are as they should be, but for `left`: somebody changed these in the last moment. With `is_set_back`,
+    the agent's next turn goes on without what it remembered of these jobs, by the facts behind this one; `origin` is
+    the way back to that. With an `error_code` it could not be carried out, and `reason` says what stands."""
+
+    undo_id: str
+    left: tuple[str, ...] = ()
+    is_set_back: bool = False
+    origin: ForkOrigin | None = None
+    error_code: str = ""
+    reason: str = ""
+
+
+class JobUndone(_Fact, frozen=True):
+    """In the same batch as UndoEnded."""
+
+    job_id: JobId
+    undo_id: str
+    person: str
+
+
+class JobRedone(_Fact, frozen=True):
+    job_id: JobId
+    undo_id: str
+    person: str
+
+
 JournalEvent: TypeAlias = (
     StateFounded
     | DaemonStarted
@@ -666,6 +948,9 @@ JournalEvent: TypeAlias = (
     | SessionReset
     | ResumeKeyLearnt
     | ResumeKeyForgotten
+    | SessionAdopted
+    | SessionHandedOff
+    | SessionTakenBack
     | RuleGranted
     | StandingRuleMade
     | StandingRuleUsed
@@ -703,6 +988,21 @@ JournalEvent: TypeAlias = (
     | ScheduleRemoved
     | ScheduleTicked
     | ScheduleDueMoved
+    | SteeringAsked
+    | SteeringBegun
+    | JobSteered
+    | SteeringDeclined
+    | SessionForked
+    | ForkPlanned
+    | ProjectWorktreesSet
+    | WorktreePlanned
+    | WorktreeMade
+    | WorktreeFailed
+    | WorktreeMergeBegun
+    | WorktreeMerged
+    | WorktreeMergeStopped
+    | WorktreeDiscardBegun
+    | WorktreeDiscarded
     | BindingBound
     | BindingTouched
     | BindingEnded
@@ -712,6 +1012,12 @@ JournalEvent: TypeAlias = (
     | DeliveryDeferred
     | DeliveryAcknowledged
     | DeliveryAbandoned
+    | TreeSnapshotTaken
+    | TreeSnapshotMissed
+    | UndoBegan
+    | UndoEnded
+    | JobUndone
+    | JobRedone
 )
 
 EVENT_TYPES: tuple[type[JournalEvent], ...] = JournalEvent.__args__  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]

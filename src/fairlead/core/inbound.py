@@ -8,9 +8,9 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.ids import NO_SESSION, BlobName, MessageId, SessionKeyText
 from fairlead.core.keys import SessionKey
 
-Cause = Literal["message", "retry", "agent", "answer", "spawn", "child", "reaction", "schedule", "hook"]
+Cause = Literal["message", "retry", "agent", "answer", "spawn", "child", "reaction", "schedule", "hook", "merge"]
 """Why there is a job. A "spawn" is the task of a session that was started for it, a "child" the completion of such a
-task, which goes to the session that asked."""
+task, which goes to the session that asked. A "merge" is what a merge of the session's worktree left to be resolved."""
 
 Ring = Literal["usual", "always", "needed", "never"]
 """Whether the person hears of the end of a job at once: as its channel's rule says, always, only if something needs
@@ -50,6 +50,8 @@ class Inbound(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     body_digest: str = ""
     foreign: bool = False
     own_session: bool = False
+    steers: bool | None = None
+    """Whether the text is for the turn that runs. None: a sign at its beginning says so (`core/steering.py`)."""
     ring: Ring = "usual"
     tell: tuple[str, ...] = ()
     """Whom the answer mentions; empty for the person who asked."""

@@ -4,6 +4,7 @@
 2. An event that finds a job in any other state changes nothing: `decide` writes no such event, the fold ignores it.
 3. A state that no move leaves is an end. `m` makes a new job and leaves the old one as it was.
 4. Only a running job has a slot; a waiting one has given its slot away and gets another by `g`.
+5. A job that is steering is a text on its way into the turn of another job. It has no slot and no turn of its own.
 """
 
 from typing import Final, Literal
@@ -12,7 +13,18 @@ import msgspec
 
 from fairlead.core import events as e
 
-JobState = Literal["queued", "running", "waiting", "success", "failed", "cancelled", "unknown_after_crash", "withdrawn"]
+JobState = Literal[
+    "queued",
+    "running",
+    "waiting",
+    "steering",
+    "success",
+    "failed",
+    "cancelled",
+    "unknown_after_crash",
+    "withdrawn",
+    "steered",
+]
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -45,6 +57,14 @@ TRANSITIONS: Final = (
     Move("waiting", "cancelled", "k", e.JobCancelled),
     Move("running", "unknown_after_crash", "l", e.JobMarkedUnknownAfterCrash),
     Move("waiting", "unknown_after_crash", "l", e.JobMarkedUnknownAfterCrash),
+    Move("queued", "queued", "q", e.SteeringAsked),
+    Move("queued", "steering", "r", e.SteeringBegun),
+    Move("steering", "steered", "s", e.JobSteered),
+    Move("steering", "queued", "t", e.SteeringDeclined),
+    Move("queued", "queued", "t", e.SteeringDeclined),
+    Move("steering", "failed", "u", e.JobFailed),
+    Move("steering", "cancelled", "u", e.JobCancelled),
+    Move("steering", "unknown_after_crash", "l", e.JobMarkedUnknownAfterCrash),
     Move("failed", "queued", "m", e.JobEnqueued),
     Move("unknown_after_crash", "queued", "m", e.JobEnqueued),
 )
@@ -57,6 +77,9 @@ def states_before(event: type[e.JournalEvent]) -> frozenset[JobState]:
 
 RETRYABLE: Final = states_before(e.JobEnqueued)
 """Ends after which a person may ask for a new attempt."""
+
+Held = Literal["", "handed_off"]
+"""Why a queued job waits although nothing runs before it: its session goes on in a shell."""
 
 LIVE: Final[frozenset[JobState]] = frozenset(
     move.before for move in TRANSITIONS if move.before is not None and move.event is not e.JobEnqueued

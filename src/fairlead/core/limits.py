@@ -33,4 +33,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """By agents, in one tree of sessions, since a person last spoke there."""
     hook_events_per_minute: int = 60
     days: Days = Days()
+    worktrees: str = ""
+    """The directory that the worktrees of sessions are made in; without one, none can be made."""
     schedules_for: Literal["owner", "allowed"] = "owner"

@@ -5,7 +5,8 @@ from typing import TypeAlias
 import msgspec
 
 from fairlead.core.engine import EngineEvent
-from fairlead.core.job_states import JobState
+from fairlead.core.events import SteeringReason
+from fairlead.core.job_states import Held, JobState
 from fairlead.core.rules import RuleOffer
 from fairlead.core.views import QuestionView, SentView
 
@@ -17,9 +18,12 @@ class JobMoved(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=
     session_key: str
     state: JobState
     position: int = 0
+    held: Held = ""
     runtime: str = ""
     error_code: str = ""
     error_message: str = ""
+    steered_into: str = ""
+    """The job whose turn the text is on its way to, or was taken into."""
 
 
 class AgentActed(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
@@ -51,6 +55,15 @@ class RuleApplied(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
     offer: RuleOffer
 
 
+class SteeringTold(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
+    """A text that was meant for the turn that runs is an ordinary message after all; `reason` says why."""
+
+    job_id: str
+    session_key: str
+    reason: SteeringReason
+    detail: str = ""
+
+
 class AnswerSettled(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
     """The person has the whole answer, or its delivery was given up."""
 
@@ -68,5 +81,5 @@ class AgentSent(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
 
 
 LiveEvent: TypeAlias = (
-    JobMoved | AgentActed | QuestionOpened | QuestionSettled | RuleApplied | AnswerSettled | AgentSent
+    JobMoved | AgentActed | QuestionOpened | QuestionSettled | RuleApplied | SteeringTold | AnswerSettled | AgentSent
 )

@@ -12,6 +12,7 @@ where nobody wrote one, so that each of those, too, is taken once.
     hook-NAME-KEY   an event of the hook NAME; KEY is the same whenever the event is sent again
     schedule-N-TICK schedule N fired at TICK, its nominal time in UTC
     schedule-N-by-ID a person ran schedule N by hand; ID is that of the request
+    merge-N-SEQ     worktree N could not be merged, and its agent is asked to resolve the conflicts
     +KEY            an idempotency key that looks like a number, or like one of the ids above; `~` in it is `%7E`
     ID~N            the Nth use of an idempotency key whose earlier uses were refused
 """
@@ -33,7 +34,8 @@ _CHILD: Final = "child-"
 _HOOK: Final = "hook-"
 _SCHEDULE: Final = "schedule-"
 _BY_HAND: Final = "by-"
-_OURS: Final = (_RETRY, _RESPONSE, _AGENT_TURN, _REACTION, _CHOICE, _COMMAND, _SPAWN, _CHILD, _HOOK, _SCHEDULE)
+_MERGE: Final = "merge-"
+_OURS: Final = (_RETRY, _RESPONSE, _AGENT_TURN, _REACTION, _CHOICE, _COMMAND, _SPAWN, _CHILD, _HOOK, _SCHEDULE, _MERGE)
 
 
 class OfRetry(msgspec.Struct, frozen=True):
@@ -87,6 +89,12 @@ class OfSchedule(msgspec.Struct, frozen=True):
     tick: str = ""
 
 
+class OfMerge(msgspec.Struct, frozen=True):
+    """`number` is that of the worktree."""
+
+    number: int
+
+
 class Plain(msgspec.Struct, frozen=True):
     """A message that somebody wrote, by its channel's own id."""
 
@@ -104,6 +112,7 @@ MessageIdParts: TypeAlias = (
     | OfChild
     | OfHook
     | OfSchedule
+    | OfMerge
     | Plain
 )
 
@@ -152,6 +161,11 @@ def hand_run_id(number: int, asked_by: str) -> MessageId:
     return MessageId(f"{_SCHEDULE}{number}-{_BY_HAND}{asked_by}")
 
 
+def merge_id(number: int, seq: int) -> MessageId:
+    """`seq` is that of the state when it was decided: one worktree may conflict more than once."""
+    return MessageId(f"{_MERGE}{number}-{seq}")
+
+
 def idempotency_id(key: str) -> MessageId:
     """An id that no other key has, and that is none of Fairlead's own. Digits get a sign before them, because ids that
     are numbers rise from message to message; so do keys that look like ids of Fairlead's. No key may have a `%`."""
@@ -187,6 +201,10 @@ def parse_message_id(message_id: MessageId) -> MessageIdParts:
         number, _, rest = message_id.removeprefix(_SCHEDULE).partition("-")
         if number.isdecimal():
             return OfSchedule(int(number), "" if rest.startswith(_BY_HAND) else rest)
+    if message_id.startswith(_MERGE):
+        number = message_id.removeprefix(_MERGE).partition("-")[0]
+        if number.isdecimal():
+            return OfMerge(int(number))
     return Plain(message_id)
 
 

@@ -7,11 +7,12 @@ from fairlead.core.ids import ConversationAddress
 from fairlead.core.message_ids import written_message
 from fairlead.core.message_outcomes import Refused, decode_outcome
 from fairlead.core.questions import QuestionFields
+from fairlead.core.replies import TurnsUndone
 from fairlead.core.retention import highest_rising, is_rising
-from fairlead.core.state import Job, OpenQuestion, OutboxEntry, Project, Session, State, answer_entry_id
+from fairlead.core.state import Job, OpenQuestion, OutboxEntry, Project, Session, State, UndoRecord, answer_entry_id
 from fairlead.core.views import Counts, JobView, ProjectView, QuestionView, RefusedMessage, SentView, SessionView
 
-_OUTCOMES: Final = ("answered", "failed", "cancelled", "unknown", "withdrawn", "refused", "skipped")
+_OUTCOMES: Final = ("answered", "failed", "cancelled", "unknown", "withdrawn", "steered", "refused", "skipped")
 
 
 def job_view(state: State, job: Job, *, prompt: str = "", answer: str = "") -> JobView:
@@ -28,6 +29,11 @@ def job_view(state: State, job: Job, *, prompt: str = "", answer: str = "") -> J
         answer=answer,
         cost_usd=job.cost_usd,
         project=job.project,
+        changed=job.tree.changed if job.tree is not None else None,
+        report=job.report,
+        input_tokens=job.input_tokens,
+        output_tokens=job.output_tokens,
+        steered_into=job.steered_into,
         conversation=job.conversation,
         message_id=job.message_id,
         person=job.person,
@@ -38,6 +44,10 @@ def job_view(state: State, job: Job, *, prompt: str = "", answer: str = "") -> J
         body_digest=job.body_digest,
         answer_owed=answer_entry_id(job.job_id) in state.outbox,
         answer_given_up=job.given_up,
+        cause=job.cause,
+        retry_of=job.retry_of,
+        has_snapshot=job.tree is not None and job.tree.start is not None,
+        is_undone=job.tree is not None and bool(job.tree.undone_by),
     )
 
 
@@ -55,6 +65,19 @@ def question_view(state: State, question: OpenQuestion) -> QuestionView:
         takes_responses=state.takes_response(question.question_id),
         asked_at=question.asked_at,
         reminded=question.reminded,
+    )
+
+
+def undo_reply(undo: UndoRecord) -> TurnsUndone:
+    return TurnsUndone(
+        undo_id=undo.undo_id,
+        job_ids=undo.job_ids,
+        what=undo.what,
+        files=undo.files.files,
+        total=undo.files.total,
+        left=undo.left,
+        is_redo=bool(undo.redo_of),
+        is_set_back=undo.is_set_back,
     )
 
 
@@ -80,6 +103,7 @@ def session_view(session: Session) -> SessionView:
         title=session.title,
         titled_by=session.titled_by,
         title_before=session.title_before,
+        handed_off=session.hand_off is not None,
     )
 
 

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from fairlead.core.agent_sessions import Exchange
 from fairlead.core.agents import ConfiguredAgent
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.engine import LimitWindow
@@ -13,6 +14,8 @@ from fairlead.core.rules import RuleOffer
 from fairlead.core.schedules import MissedTicks, ScheduleSession, ScheduleStatus
 from fairlead.core.spawns import SpawnReturn
 from fairlead.core.state import JobState, SessionState
+from fairlead.core.trees import FileChange, UncoveredPath, UndoneParts
+from fairlead.core.worktrees import MergeResult, WorktreeStatus, WorktreeWork
 
 
 class Reply(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=True):
@@ -28,6 +31,8 @@ class ProjectInfo(Reply, frozen=True, kw_only=True):
     active: bool = False
     disabled: str = ""
     created: bool = False
+    worktree: bool = False
+    """New sessions get a worktree where nobody says otherwise."""
 
 
 class ProjectCatalogue(Reply, frozen=True):
@@ -181,6 +186,20 @@ class LastJob(msgspec.Struct, frozen=True, omit_defaults=True):
     finished_at: str
 
 
+class WorktreeRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A worktree of a session. `target` is the branch that a merge goes into, `error` why it cannot be used."""
+
+    number: int
+    session_id: str
+    project: str
+    branch: str
+    path: str
+    status: WorktreeStatus
+    target: str = ""
+    merges: int = 0
+    error: str = ""
+
+
 class StatusReport(Reply, frozen=True, kw_only=True):
     """`session_key` is the session's own, as everywhere; `resume_key` is by which its agent finds its memory.
     `all_running` counts the jobs of all sessions, of which `most_running` may run at once."""
@@ -205,6 +224,9 @@ class StatusReport(Reply, frozen=True, kw_only=True):
     running_since: str = ""
     all_running: int = 0
     most_running: int = 0
+    handed_off_at: str = ""
+    """Since when the session goes on in a shell; empty if it does not."""
+    worktree: WorktreeRow | None = None
 
 
 class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -217,6 +239,9 @@ class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     parent_session_id: str = ""
     depth: int = 0
     """How many sessions are above this one: 0 for one that nobody spawned."""
+    branch: str = ""
+    """That of the worktree that it works in; empty for one that works in the project's directory."""
+    path: str = ""
 
 
 class SessionCatalogue(Reply, frozen=True):
@@ -230,11 +255,70 @@ class SessionFound(Reply, frozen=True):
     session: SessionRow
 
 
+class StoredSessionRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A session in an agent's own records. With `has_more` it has more than `exchanges`; `session_id` is the session
+    that goes on with it already, `here` says that it is this one."""
+
+    key: str
+    tool: str
+    first_words: str = ""
+    began_at: str = ""
+    changed_at: str = ""
+    exchanges: int = 0
+    has_more: bool = False
+    session_id: str = ""
+    here: bool = False
+
+
+class StoredSessionCatalogue(Reply, frozen=True):
+    """Latest change first. `unlisted` are agents whose sessions cannot be listed, each with the reason."""
+
+    directory: str
+    sessions: tuple[StoredSessionRow, ...]
+    unlisted: dict[str, str] = {}
+
+
+class SessionAdoption(Reply, frozen=True, kw_only=True):
+    """`adopted` is the session of the agent's own that this session goes on with now, and `latest` its last exchanges;
+    `before` is the resume key that it had until now. Where no key was given nothing was changed, and `offered` is there
+    instead."""
+
+    adopted: StoredSessionRow | None = None
+    latest: tuple[Exchange, ...] = ()
+    before: str = ""
+    before_tool: str = ""
+    offered: StoredSessionCatalogue | None = None
+
+
+class SessionHandOff(Reply, frozen=True, kw_only=True):
+    """While `handed_off`, the session goes on in a shell by `command`; `argv` in `directory` with `variables` is the
+    same for a program. Else it is back here: `exchanges` were made in the shell, of which `latest` are the last.
+    `pending` messages wait, or run now."""
+
+    session_id: str
+    tool: str
+    resume_key: str
+    handed_off: bool
+    command: str = ""
+    directory: str = ""
+    argv: tuple[str, ...] = ()
+    variables: dict[str, str] = {}
+    pending: int = 0
+    exchanges: int = 0
+    has_more: bool = False
+    latest: tuple[Exchange, ...] = ()
+    unread: bool = False
+    """The agent's record could not be read: nobody knows what was said in the shell."""
+
+
 class SessionStarted(Reply, frozen=True):
+    """`branch` is that of the session's worktree, where it has one."""
+
     session_key: str
     session_id: str
     project: str
     tool: str
+    branch: str = ""
 
 
 class Spawned(Reply, frozen=True, kw_only=True):
@@ -291,9 +375,70 @@ class JobCatalogue(Reply, frozen=True):
     jobs: tuple[JobRow, ...]
 
 
-class SessionWasReset(Reply, frozen=True):
+class DiscardedRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What is kept of a discarded worktree, as a ref of the project's repository."""
+
+    number: int
+    project: str
+    branch: str
+    ref: str
+    discarded_at: str
+
+
+class WorktreeShown(Reply, frozen=True, kw_only=True):
+    """`work` is what would be lost with it. `left_behind` counts the project's files that are not committed, and so not
+    in a worktree that was just made."""
+
+    done: Literal["shown", "made", "restored"]
+    worktree: WorktreeRow
+    work: WorktreeWork | None = None
+    left_behind: int = 0
+    has_submodules: bool = False
+
+
+class WorktreeCatalogue(Reply, frozen=True):
+    worktrees: tuple[WorktreeRow, ...]
+    discarded: tuple[DiscardedRow, ...] = ()
+
+
+class MergeConflictRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The files that conflict. The session's agent was asked, in `job_id`, to resolve that."""
+
+    target: str
+    files: tuple[str, ...]
+    files_total: int
+    job_id: str
+
+
+class WorktreeWasMerged(Reply, frozen=True):
+    """With a `conflict`, nothing was merged and nothing was changed."""
+
+    worktree: WorktreeRow
+    result: MergeResult | None = None
+    conflict: MergeConflictRow | None = None
+
+
+class WorktreeWasDiscarded(Reply, frozen=True):
+    """`ref` keeps it for so many `days`; empty where there was nothing to keep."""
+
+    worktree: WorktreeRow
+    ref: str = ""
+    days: int = 0
+
+
+class ProjectWorktreesChosen(Reply, frozen=True):
+    project: str
+    worktree: bool
+
+
+class SessionWasReset(Reply, frozen=True, kw_only=True):
+    """The session's worktree, if it has one, and what is in it. Where nothing was, it is `renewed`."""
+
     session_key: str
     cancelled: tuple[str, ...]
+    worktree: WorktreeRow | None = None
+    work: WorktreeWork | None = None
+    renewed: bool = False
 
 
 class JobsCancelled(Reply, frozen=True):
@@ -401,5 +546,86 @@ class AgentWasRemoved(Reply, frozen=True):
     running: tuple[str, ...] = ()
 
 
+class AgentCheckRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What an agent's program says of itself. `ok` says that turns can be run with it."""
+
+    name: str
+    ok: bool
+    program: str = ""
+    version: str = ""
+    notes: tuple[str, ...] = ()
+    needs_login: bool = False
+
+
+class AgentsChecked(Reply, frozen=True):
+    checked_at: str
+    agents: tuple[AgentCheckRow, ...]
+
+
 class AgentCatalogue(Reply, frozen=True):
     agents: tuple[ConfiguredAgent, ...]
+
+
+class ChangesShown(Reply, frozen=True, kw_only=True):
+    """What changed in a project's files from the start of the first of these jobs to the end of the last one, or, with
+    `is_running`, until now. `shared_with` are jobs that worked there at the same time: nobody can tell whose change is
+    whose. `is_late`: Fairlead stopped meanwhile, so that others may have changed something. `uncovered` is what no
+    snapshot holds. `diff` is unified; `is_cut` if it was too long."""
+
+    job_ids: tuple[str, ...]
+    project: str
+    since: str
+    is_session: bool = False
+    is_running: bool = False
+    files: tuple[FileChange, ...] = ()
+    added: int = 0
+    removed: int = 0
+    diff: str = ""
+    is_cut: bool = False
+    shared_with: tuple[str, ...] = ()
+    is_late: bool = False
+    uncovered: tuple[UncoveredPath, ...] = ()
+    uncovered_more: int = 0
+
+
+class TurnSteered(Reply, frozen=True, kw_only=True):
+    """What has become of the text so far. `into` is the job whose turn has it or gets it; `reason` says why it waits
+    as an ordinary message instead."""
+
+    job_id: str
+    state: JobState
+    into: str = ""
+    reason: str = ""
+
+
+class TurnsUndone(Reply, frozen=True, kw_only=True):
+    """These turns, newest first, were taken back, or, with `is_redo`, brought back. `files` are the first of `total`
+    that changed by that. `left` are files that somebody changed in the last moment."""
+
+    undo_id: str
+    job_ids: tuple[str, ...]
+    what: UndoneParts
+    files: tuple[FileChange, ...] = ()
+    total: int = 0
+    left: tuple[str, ...] = ()
+    is_redo: bool = False
+    is_set_back: bool = False
+    """The agent remembers no more of these turns, or, after a redo, again; otherwise its next prompt tells it."""
+
+
+class SessionForkMade(Reply, frozen=True, kw_only=True):
+    """A session that begins with all that was said in `forked_from`. With `is_here`, this conversation goes on in it;
+    else it has a thread of its own. `branch` is that of its worktree, where it has one."""
+
+    session_key: str
+    session_id: str
+    forked_from: str
+    project: str
+    tool: str
+    branch: str = ""
+    is_here: bool = False
+
+
+class SessionSwitched(Reply, frozen=True):
+    session_key: str
+    session_id: str

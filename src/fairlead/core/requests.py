@@ -9,6 +9,7 @@ from fairlead.core.conversation import ConversationRef
 from fairlead.core.inbound import Ring
 from fairlead.core.keys import SessionKey
 from fairlead.core.pages import After, Limit
+from fairlead.core.worktrees import UncommittedChoice
 
 SESSIONS_SHOWN: Final = 20
 
@@ -96,7 +97,9 @@ class ScheduleConfirm(Request, frozen=True):
 
 
 class ScheduleList(Request, frozen=True):
-    """The schedules that the caller may see."""
+    """The schedules that the caller may see, each with so many of its next ticks."""
+
+    ticks: int = 1
 
 
 class SchedulePause(Request, frozen=True):
@@ -150,6 +153,26 @@ class SessionOpen(Request, frozen=True):
     session_id: str
 
 
+class StoredSessionList(Request, frozen=True):
+    """The sessions in the agents' own records for the directory of this session, wherever they were begun."""
+
+    tool: str = ""
+
+
+class SessionAdopt(Request, frozen=True):
+    """Go on here with one of the agents' own sessions; without `key`, the list of them. The beginning of a key names a
+    session too, if it is the only one. Without `tool`, any agent of the project that has it."""
+
+    key: str = ""
+    tool: str = ""
+
+
+class HandSession(Request, frozen=True):
+    """Leave the session to a shell; with `back`, go on with it here."""
+
+    action: Literal["", "back"] = ""
+
+
 class Reset(Request, frozen=True):
     pass
 
@@ -168,6 +191,40 @@ class Why(Request, frozen=True):
     subject: Annotated[str, msgspec.Meta(min_length=1, description="A job's id or number, or an Idempotency-Key.")] = ""
 
 
+SESSION: Final = "session"
+"""Typed instead of a job: all of this session."""
+
+
+class Changes(Request, frozen=True):
+    """What a turn changed in the files of its project; without a job, the session's latest. With `session` as the job
+    or the scope, everything since the session began."""
+
+    job_id: Annotated[str, msgspec.Meta(description="A job's id or number, or `session`.")] = ""
+    scope: Annotated[
+        Literal["turn", "session"], msgspec.Meta(description="Of the turn alone, or since the session began.")
+    ] = "turn"
+
+    @property
+    def asks_for_session(self) -> bool:
+        return SESSION in {self.scope, self.job_id}
+
+
+class Undo(Request, frozen=True):
+    """Take a turn back; without a job, the session's latest that changed files. With `since`, that turn and all after
+    it. `talk` is what the agent remembers of it."""
+
+    job_id: Annotated[str, msgspec.Meta(description="A job's id or number.")] = ""
+    turns: Annotated[Literal["this", "since"], msgspec.Meta(description="This turn, or all since it began.")] = "this"
+    what: Annotated[
+        Literal["both", "files", "talk"],
+        msgspec.Meta(description="What it changed in the files, what the agent remembers of it, or both."),
+    ] = "both"
+
+
+class Redo(Request, frozen=True):
+    """Bring back in the files what the session's latest undo took back."""
+
+
 class Start(Request, frozen=True):
     """A new session in a thread of its own, which grows where this was asked. `asked_by` is the command's own id, the
     same however often it is tried. With `agent_first`, the agent is started before the thread is made."""
@@ -176,6 +233,9 @@ class Start(Request, frozen=True):
     project: str = ""
     tool: str = ""
     agent_first: bool = False
+    worktree: Annotated[
+        bool | None, msgspec.Meta(description="A worktree of its own; without it, as the project says.")
+    ] = None
 
 
 class Spawn(Request, frozen=True, kw_only=True):
@@ -185,6 +245,7 @@ class Spawn(Request, frozen=True, kw_only=True):
     task: Annotated[str, msgspec.Meta(min_length=1, description="What the new session shall do.")]
     project: str = ""
     agent: str = ""
+    worktree: Annotated[bool, msgspec.Meta(description="A worktree of its own.")] = False
 
 
 class AgentStatus(Request, frozen=True):
@@ -265,6 +326,53 @@ class BudgetClear(Request, frozen=True):
     project: str
 
 
+WorktreeNumber = Annotated[int, msgspec.Meta(ge=0, description="The number of a worktree in /v1/worktrees.")]
+
+
+class WorktreeMake(Request, frozen=True):
+    """For the session of this conversation, which begins with one if there is none yet."""
+
+    project: str = ""
+
+
+class WorktreeShow(Request, frozen=True):
+    """Without a number, the one of this session."""
+
+    number: WorktreeNumber = 0
+
+
+class WorktreeList(Request, frozen=True):
+    """The worktrees that the caller may see, and the discarded ones that can be brought back."""
+
+
+class WorktreeRestore(Request, frozen=True):
+    """A discarded worktree, for the session of this conversation."""
+
+    number: Annotated[int, msgspec.Meta(ge=1, description="The number of a discarded worktree in /v1/worktrees.")]
+
+
+class Merge(Request, frozen=True, kw_only=True):
+    """Without a number, the worktree of this session. `uncommitted` says what becomes of files there that are not
+    committed: the merge is refused, or they are left there as they are."""
+
+    number: WorktreeNumber = 0
+    uncommitted: UncommittedChoice = "refuse"
+
+
+class Discard(Request, frozen=True, kw_only=True):
+    """Without a number, the worktree of this session. Without `confirm`, only if nothing would be lost."""
+
+    number: WorktreeNumber = 0
+    confirm: Annotated[bool, msgspec.Meta(description="Also if work would be lost.")] = False
+
+
+class ProjectWorktrees(Request, frozen=True, kw_only=True):
+    """Whether the sessions that people begin in this project get a worktree where nobody says otherwise."""
+
+    project: str
+    worktree: bool
+
+
 class AgentUsage(Request, frozen=True):
     pass
 
@@ -287,5 +395,35 @@ class AgentRemove(Request, frozen=True, kw_only=True):
     even_if_used: bool = False
 
 
+class AgentCheck(Request, frozen=True):
+    """Let every agent's program say which version it is, and whether it is logged in."""
+
+
 class AgentList(Request, frozen=True):
     """The configured agents, as the journal has them: config.json may be in the middle of an edit."""
+
+
+class SteerTurn(Request, frozen=True, kw_only=True):
+    """A text for the turn that runs; without one, a message that waits: the one of `job_id`, or the newest. `asked_by`
+    is the request's own id."""
+
+    asked_by: str
+    text: str = ""
+    job_id: str = ""
+
+
+class Fork(Request, frozen=True, kw_only=True):
+    """Another session that begins with all that was said in this one; with a job, up to the end of that job. `asked_by`
+    is the request's own id, the same however often it is tried."""
+
+    asked_by: str
+    job_id: str = ""
+    worktree: Annotated[
+        bool | None, msgspec.Meta(description="A worktree of its own; without it, as the session that is forked.")
+    ] = None
+
+
+class SessionSwitch(Request, frozen=True):
+    """Go on here with another session of this conversation: one that was forked in it, or, without an id, its own."""
+
+    session_id: str = ""

@@ -13,10 +13,11 @@ to what is promised below. Days without any event do not count.
    at once; an answer that no client fetched after 7 days; a question after 7 days, unless its job still waits.
    So does a schedule that fired once, 7 days after it did.
 5. A session that was spawned without a thread leaves, with its jobs, when it has done nothing for 7 days, its last
-   words are delivered, it has no schedule and no session is below it: nobody can talk to it.
-6. That an answer was given up is told with the next delivery there: of each conversation the last 20 are kept, 30 days.
+   words are delivered, it has no schedule, no worktree, and no session is below it: nobody can talk to it.
+6. What is kept of a discarded worktree leaves 7 days after it was discarded. An undo leaves with the last of its jobs.
+7. That an answer was given up is told with the next delivery there: of each conversation the last 20 are kept, 30 days.
 
-Rules 2 to 6 are applied whenever a new day begins in the events: that bounds the state and costs nothing in between.
+Rules 2 to 7 are applied whenever a new day begins in the events: that bounds the state and costs nothing in between.
 """
 
 from collections import Counter
@@ -70,7 +71,11 @@ def _forget_what_is_old(state: State, ts: str) -> None:
             remove_entry(state, entry)
     for schedule in [s for s in state.schedules.values() if s.status == "done" and s.done_on < oldest]:
         del state.schedules[schedule.number]
+    for discarded in [d for d in state.discarded_worktrees.values() if d.discarded_on < oldest]:
+        del state.discarded_worktrees[discarded.number]
     _forget_spawned_sessions(state, oldest)
+    for undo in [u for u in state.undos.values() if u.is_over and not any(j in state.jobs for j in u.job_ids)]:
+        del state.undos[undo.undo_id]
     _forget_old_undelivered(state, state.lived_day - KEPT_UNDELIVERED_DAYS - CLOCK_MAY_BE_AHEAD_DAYS)
 
 
@@ -78,6 +83,7 @@ def _forget_spawned_sessions(state: State, oldest: int) -> None:
     """The newest first, so that those below are gone before the one above is looked at."""
     needed_by = Counter(spawned.parent_session_key for spawned in state.spawns.values())
     needed_by.update(schedule.terms.session_key for schedule in state.schedules.values())
+    needed_by.update(worktree.session_key for worktree in state.worktrees.values())
     for spawned in reversed(list(state.spawns.values())):
         session = state.sessions[spawned.session_key]
         if spawned.returns == "thread" or needed_by[spawned.session_key] or not _is_long_over(state, session, oldest):
@@ -90,7 +96,7 @@ def _forget_spawned_sessions(state: State, oldest: int) -> None:
 
 
 def _is_long_over(state: State, session: Session, oldest: int) -> bool:
-    if session.queue or session.running_job_id or session.agent_job_id:
+    if session.queue or session.running_job_id or session.agent_job_id or session.hand_off is not None:
         return False
     ended = (state.jobs[job_id] for job_id in session.ended if job_id in state.jobs)
     return all(job.ended_on < oldest and answer_entry_id(job.job_id) not in state.outbox for job in ended)

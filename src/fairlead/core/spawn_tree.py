@@ -5,6 +5,7 @@ What is asked for often looks only at what is alive, however many sessions there
 from collections.abc import Iterator
 
 from fairlead.core import message_ids
+from fairlead.core.forks import FORK_SPACE
 from fairlead.core.hooks import HOOK_SPACE
 from fairlead.core.ids import NO_SESSION, EntryId, SessionKeyText
 from fairlead.core.spawns import SpawnedSession
@@ -69,6 +70,8 @@ def find_place(state: State, session_key: SessionKeyText) -> SessionKeyText:
     if spawned is not None:
         return NO_SESSION if spawned.returns == "thread" else spawned.parent_session_key
     session = state.sessions.get(session_key)
+    if session is not None and session.key.space_id == FORK_SPACE:
+        return session.forked_from
     return NO_SESSION if session is None or not is_apart(session) else session.parent_session_key
 
 

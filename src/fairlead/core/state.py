@@ -9,10 +9,11 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from fairlead.core.agent_sessions import HandOff
 from fairlead.core.agents import ECHO, ConfiguredAgent
 from fairlead.core.budgets import Budget, BudgetDay, DaySpending
 from fairlead.core.conversation import ConversationRef, SessionBindingRecord
-from fairlead.core.engine import Suggestion
+from fairlead.core.engine import ForkOrigin, Suggestion
 from fairlead.core.events import DeliveryPlanned, FileRef, OutboxKind, ThreadOpening
 from fairlead.core.hooks import HookFields
 from fairlead.core.ids import (
@@ -35,10 +36,13 @@ from fairlead.core.questions import QuestionFields
 from fairlead.core.rules import StandingRule
 from fairlead.core.schedules import Schedule, ScheduleNotice
 from fairlead.core.spawns import SpawnedSession
+from fairlead.core.trees import ChangeSummary, TreeSnapshot, UndoneParts, UndoNotice
+from fairlead.core.turn_reports import NO_REPORT, TurnReport
+from fairlead.core.worktrees import DiscardedWorktree, Worktree, WorktreeNotice
 
-SessionState = Literal["idle", "running", "queued", "waiting", "failed", "unknown_after_crash"]
+SessionState = Literal["idle", "running", "queued", "waiting", "failed", "unknown_after_crash", "handed_off"]
 
-FOLD_VERSION: Final = 7
+FOLD_VERSION: Final = 8
 """Raised whenever the same events would fold into another state: snapshots of another version are set aside."""
 
 
@@ -57,6 +61,8 @@ class Project(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     removed: bool = False
     workspace: str = ""
     tools_chosen: bool | None = None
+    worktrees: bool = False
+    """Sessions that people begin here get a worktree where nobody says otherwise."""
 
     @property
     def has_all_agents(self) -> bool:
@@ -106,8 +112,23 @@ class Session:
     title: str = ""
     titled_by: str = ""
     title_before: str = ""
+    untold_undos: list[str] = field(default_factory=list)
+    """What was undone or redone, and the agent does not know of it yet."""
     calls: list[str] = field(default_factory=list)
     """The ids of the latest calls of Fairlead's own tools: the same call, sent again, is done once."""
+    hand_off: HandOff | None = None
+    """While the agent's own session goes on in a shell: no job of this session starts."""
+    outside_until: int = 0
+    """The number of the last end of a job before the agent's own session went on elsewhere: what was said there stands
+    behind these jobs, and would be forgotten with them."""
+    forks: dict[str, ForkOrigin] = field(default_factory=dict)
+    """By resume slot, what the talk there began as; until an agent has answered in it."""
+    points: dict[str, str] = field(default_factory=dict)
+    """By resume slot, where the talk is now, in the agent's own words; only where the agent has said it."""
+    forked_from: SessionKeyText = NO_SESSION
+    """The session that this one was forked from."""
+    forked_after: JobId | None = None
+    """The last job of that session which the fork knows."""
 
     def proven_key(self, slot: str) -> ResumeKey | None:
         """The resume key of this slot, if an agent has answered with it before."""
@@ -118,6 +139,44 @@ class Session:
         parsed = parse_session_key(self.session_key)
         assert parsed is not None, "only built keys reach the journal"
         return parsed
+
+
+class JobTree(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, kw_only=True):
+    """The files of a job's directory when its turn began and ended. `missed` is the code of why a snapshot is missing,
+    `shared_with` are jobs whose turns ran in the same directory at the same time."""
+
+    start: TreeSnapshot | None = None
+    end: TreeSnapshot | None = None
+    changed: ChangeSummary | None = None
+    missed: str = ""
+    is_late: bool = False
+    shared_with: tuple[JobId, ...] = ()
+    undone_by: str = ""
+
+
+class UndoRecord(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, kw_only=True):
+    """Turns that were taken back, or, with `redo_of`, brought back. It is not over until the files are as they should
+    be; `redone_by` names the redo that took this one back."""
+
+    undo_id: str
+    session_key: SessionKeyText
+    job_ids: tuple[JobId, ...]
+    project_path: str
+    person: str
+    what: UndoneParts
+    before: str = ""
+    after: str = ""
+    redo_of: str = ""
+    files: ChangeSummary = ChangeSummary()
+    is_over: bool = False
+    error_code: str = ""
+    left: tuple[str, ...] = ()
+    redone_by: str = ""
+    back_before: JobId = JobId("")
+    is_set_back: bool = False
+    origin: ForkOrigin | None = None
+    last_job_id: JobId | None = None
+    """The session's last job when it was over: as long as there is no later one, the agent can be set forward."""
 
 
 class Job(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
@@ -146,6 +205,12 @@ class Job(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     project_path: str = ""
     generation: int = 0
     resume_key: ResumeKey = ResumeKey("")
+    fork: ForkOrigin | None = None
+    point_before: str = ""
+    report: TurnReport = NO_REPORT
+    point: str = ""
+    """Where the talk was when the job ended, and, as `point_key`, which talk."""
+    point_key: ResumeKey = ResumeKey("")
     tried_again: bool = False
     started_at: str | None = None
     finished_at: str | None = None
@@ -167,10 +232,27 @@ class Job(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     output_tokens: int = 0
     ring: Ring = "usual"
     tell: tuple[str, ...] = ()
+    steers: bool = False
+    """It waits, and a person wants its text in the turn that runs."""
+    steered_into: JobId = JobId("")
+    """The job whose turn its text went to, or is on its way to."""
+    steering_reason: str = ""
+    """Why its text, which was meant for a turn that ran, is an ordinary message."""
+
+    tree: JobTree | None = None
+    told_undos: tuple[str, ...] = ()
+    """What its agent is told besides the prompt: what was undone or redone since the last one."""
 
     @property
     def is_live(self) -> bool:
         return self.state in LIVE
+
+    @property
+    def is_retryable(self) -> bool:
+        """Whether a person may ask for its prompt once more: it did not end well, or it changed files, so that somebody
+        may want the same again after an undo."""
+        has_changed = self.tree is not None and self.tree.changed is not None
+        return self.cause != "agent" and (self.state in RETRYABLE or (self.state == "success" and has_changed))
 
 
 class OpenQuestion(QuestionFields, frozen=True, kw_only=True):
@@ -219,6 +301,8 @@ class OutboxEntry(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
     error_code: str = ""
     asker: SessionKeyText = NO_SESSION
     notice: ScheduleNotice | None = None
+    worktree: WorktreeNotice | None = None
+    undo: UndoNotice | None = None
 
     @property
     def next_index(self) -> int:
@@ -237,7 +321,8 @@ class Person(msgspec.Struct, omit_defaults=True, gc=False):
 
 @dataclass(slots=True, kw_only=True)
 class Account:
-    """received = answered + failed + cancelled + unknown + withdrawn + refused + skipped + what is still live."""
+    """received = answered + failed + cancelled + unknown + withdrawn + steered + refused + skipped + what is still
+    live."""
 
     received: int = 0
     answered: int = 0
@@ -247,11 +332,12 @@ class Account:
     withdrawn: int = 0
     refused: int = 0
     skipped: int = 0
+    steered: int = 0
 
     @property
     def settled_total(self) -> int:
         ended = self.answered + self.failed + self.cancelled + self.unknown
-        return ended + self.withdrawn + self.refused + self.skipped
+        return ended + self.withdrawn + self.steered + self.refused + self.skipped
 
 
 StoredOutcomes = dict[ConversationAddress, dict[MessageId, str]]
@@ -285,6 +371,10 @@ class State:
     jobs: dict[JobId, Job] = field(default_factory=dict)
     running: list[JobId] = field(default_factory=list)
     waiting: list[JobId] = field(default_factory=list)
+    steering: list[JobId] = field(default_factory=list)
+    """Texts on their way into a turn."""
+    to_steer: list[JobId] = field(default_factory=list)
+    """Queued jobs that people want in the turn that runs."""
     ready: dict[SessionKeyText, int] = field(default_factory=dict)
     questions: dict[QuestionId, OpenQuestion] = field(default_factory=dict)
     outbox: dict[EntryId, OutboxEntry] = field(default_factory=dict)
@@ -311,6 +401,13 @@ class State:
     budget_days: dict[str, BudgetDay] = field(default_factory=dict)
     spending: dict[str, dict[str, DaySpending]] = field(default_factory=dict)
     """By the owner's day, then by project: the latest days alone, in the order in which they were lived through."""
+    open_trees: dict[JobId, int] = field(default_factory=dict)
+    """Jobs that have a snapshot of their turn's start and none of its end."""
+    worktrees_made: int = 0
+    worktrees: dict[int, Worktree] = field(default_factory=dict)
+    discarded_worktrees: dict[int, DiscardedWorktree] = field(default_factory=dict)
+    undos_made: int = 0
+    undos: dict[str, UndoRecord] = field(default_factory=dict)
 
     def outcome_of(self, conversation: ConversationRef, message_id: MessageId) -> MessageOutcome | None:
         """What became of a message; None if it was never seen, or longer ago than outcomes are kept."""
@@ -359,6 +456,24 @@ class State:
             spawned = self.spawns.get(session_key)
         return session_key
 
+    def worktree_of(self, session_key: SessionKeyText, project: str) -> Worktree | None:
+        """The worktree that this session works in when it works in this project: its own, else that of the session that
+        it was spawned from, whose task it shares."""
+        while session_key and self.worktrees:
+            own = (w for w in self.worktrees.values() if w.session_key == session_key and w.project == project)
+            found = next(own, None)
+            if found is not None:
+                return found
+            spawned = self.spawns.get(session_key)
+            session_key = NO_SESSION if spawned is None else spawned.parent_session_key
+        return None
+
+    def directory_of(self, session_key: SessionKeyText, project: Project) -> str:
+        """Where the agent of this session works in this project: its worktree, else the project's own directory. A
+        worktree that is not there has its planned path: the turn that wants an agent there says why none can run."""
+        worktree = self.worktree_of(session_key, project.name)
+        return project.path if worktree is None else worktree.directory or worktree.path
+
     def project_named(self, name: str) -> Project | None:
         """A project by name or by number; one that was removed is not found."""
         number = name.removeprefix("#")
@@ -385,6 +500,7 @@ class State:
     def live_counts(self) -> dict[str, int]:
         counts = {"queued": 0, "running": len(self.running), "waiting": len(self.waiting)}
         counts["queued"] = sum(len(self.sessions[key].queue) for key in self.ready)
+        counts["steering"] = len(self.steering)
         return counts
 
 
@@ -415,6 +531,10 @@ def sent_entry_id(number: int) -> EntryId:
     return EntryId(f"debt_call_{number}")
 
 
+def card_entry_id(job_id: JobId) -> EntryId:
+    return EntryId(f"debt_card_{job_id}")
+
+
 def link_entry_id(asked_by: str) -> EntryId:
     return EntryId(f"debt_link_{asked_by}")
 
@@ -423,15 +543,26 @@ def notice_entry_id(number: int, tick: str) -> EntryId:
     return EntryId(f"debt_schedule_{number}_{tick}")
 
 
+def worktree_entry_id(number: int, seq: int) -> EntryId:
+    """`seq` is that of the state when it was decided: a worktree is merged more than once."""
+    return EntryId(f"debt_worktree_{number}_{seq}")
+
+
+def undo_entry_id(undo_id: str) -> EntryId:
+    return EntryId(f"debt_{undo_id}")
+
+
 def thread_start_entry_id(asked_by: str) -> EntryId:
     return EntryId(f"debt_start_{asked_by}")
 
 
 def session_state(state: State, session: Session) -> SessionState:
-    """Running, else queued, else how the last job ended, else idle."""
+    """Running, else handed off, else queued, else how the last job ended, else idle."""
     running = session.running_job_id or session.agent_job_id
     if running:
         return "waiting" if state.jobs[running].state == "waiting" else "running"
+    if session.hand_off is not None:
+        return "handed_off"
     if session.queue:
         return "queued"
     last = state.jobs.get(session.last_job_id or JobId(""))

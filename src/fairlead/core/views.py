@@ -8,10 +8,12 @@ import msgspec
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.events import FileRef
 from fairlead.core.ids import JobId, MessageId, SessionKeyText
-from fairlead.core.inbound import Attachment
+from fairlead.core.inbound import Attachment, Cause
 from fairlead.core.job_states import LIVE, JobState
 from fairlead.core.keys import SessionKey, parse_session_key
 from fairlead.core.questions import QuestionFields
+from fairlead.core.trees import ChangeSummary
+from fairlead.core.turn_reports import NO_REPORT, TurnReport
 
 
 class JobFields(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
@@ -29,6 +31,13 @@ class JobFields(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, g
     answer: str = ""
     cost_usd: float = 0.0
     project: str = ""
+    changed: ChangeSummary | None = None
+    """The files that the turn changed; absent where it changed none, or nobody knows."""
+    report: TurnReport = NO_REPORT
+    input_tokens: int = 0
+    output_tokens: int = 0
+    steered_into: str = ""
+    """The job whose turn took the text, or is to take it."""
 
 
 class JobView(JobFields, frozen=True, kw_only=True):
@@ -45,6 +54,11 @@ class JobView(JobFields, frozen=True, kw_only=True):
     body_digest: str = ""
     answer_owed: bool = False
     answer_given_up: bool = False
+    cause: Cause = "message"
+    retry_of: JobId = JobId("")
+    has_snapshot: bool = False
+    """Its files at the start of its turn are known, so that what changed can be shown."""
+    is_undone: bool = False
 
     @property
     def is_live(self) -> bool:
@@ -105,6 +119,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     title: str = ""
     titled_by: str = ""
     title_before: str = ""
+    handed_off: bool = False
 
     @property
     def key(self) -> SessionKey:

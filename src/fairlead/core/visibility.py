@@ -1,6 +1,7 @@
 """Who may see which session, and which standing rules: a person's own session is for that person and the owner. Reads
 no text."""
 
+from fairlead.core.forks import FORK_SPACE
 from fairlead.core.hooks import HOOK_SPACE
 from fairlead.core.ids import SessionKeyText
 from fairlead.core.keys import parse_session_key
@@ -21,7 +22,7 @@ def may_see(state: State, session_key: SessionKeyText, caller: Caller) -> bool:
     if above:
         return may_see(state, above, caller)
     key = parse_session_key(session_key)
-    if key is not None and (key.kind == "schedule" or key.space_id in {NO_THREAD_SPACE, HOOK_SPACE}):
+    if key is not None and (key.kind == "schedule" or key.space_id in {NO_THREAD_SPACE, HOOK_SPACE, FORK_SPACE}):
         return False  # the state has forgotten it, and with it, whose it was
     return key is None or key.kind != "user" or key.target_id == caller.person
 

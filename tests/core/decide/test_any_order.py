@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from fairlead.core.decide.agent_sessions import AdoptSession, HandOffSession, TakeBackSession
 from fairlead.core.decide.delivery import AbandonDelivery, Acknowledge, DeferDelivery, MarkPieceSent
 from fairlead.core.decide.job_ends import (
     Cancelled,
@@ -131,6 +132,26 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(name=names)
     def reset(self, name: str):
         self.core.do(ResetSession(str(thread(name)), OWNER))
+
+    @rule(name=names)
+    def hand_off(self, name: str):
+        session = self.core.state.sessions.get(str(thread(name)))
+        for slot, key in list(session.resume_keys.items())[:1] if session is not None else []:
+            runtime, _, path = slot.partition(" ")
+            key_of = {"session_key": str(thread(name)), "runtime": runtime, "project_path": path, "key": key}
+            self.core.do(HandOffSession(**key_of, person=OWNER))
+
+    @rule(name=names, exchanges=which)
+    def take_back(self, name: str, exchanges: int):
+        self.core.do(TakeBackSession(session_key=str(thread(name)), person=OWNER, exchanges=exchanges))
+
+    @rule(name=names, key=st.sampled_from(["t1", "t2"]), runtime=runtimes)
+    def adopt(self, name: str, key: str, runtime: str):
+        self.core.do(
+            AdoptSession(session_key=str(thread(name)), runtime=runtime, project_path="/srv/api", key=key, person=OWNER)
+        )
+        users = [s for s in self.core.state.sessions.values() if key in s.resume_keys.values()]
+        assert len(users) <= 1, "two sessions go on with one session of an agent's"
 
     @rule(name=names, where=names, ttl=st.sampled_from([None, 1000, 86_400_000]))
     def bind(self, name: str, where: str, ttl: int | None):
@@ -274,6 +295,11 @@ class AnyOrder(RuleBasedStateMachine):
             assert len(session.queue) <= SMALL.max_queue_per_session
             assert session.ended == [*dict.fromkeys(session.ended)]
             assert all(state.jobs[job_id].state not in LIVE for job_id in session.ended)
+
+    @invariant()
+    def nothing_runs_in_a_session_that_was_handed_off(self):
+        handed_off = [s for s in self.core.state.sessions.values() if s.hand_off is not None]
+        assert [s.session_key for s in handed_off if s.running_job_id or s.agent_job_id] == []
 
     @invariant()
     def the_indexes_agree_with_what_they_index(self):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.core.budgets import Budget, DaySpending
+from fairlead.core.budgets import AgentSpending, Budget, DaySpending
 from fairlead.core.decide.budgets import CHOICES, AskAboutBudget, CloseBudgetQuestion, SetBudget
 from fairlead.core.decide.job_ends import Cancelled, Completed, Failure
 from fairlead.core.decide.projects import RenameProject
@@ -192,11 +192,11 @@ def test_a_project_takes_its_budget_and_its_spending_along_under_a_new_name(core
 
 
 def test_the_state_keeps_some_days_and_no_more(core: CoreHarness):
-    for _ in range(20):
+    for _ in range(KEPT_DAYS + 5):
         spend(core, Spent(input_tokens=1))
         core.later(days=1)
     assert len(core.state.spending) == KEPT_DAYS
-    assert set(core.state.spending.popitem()[1].values()) == {DaySpending(0.0, 1)}
+    assert set(core.state.spending.popitem()[1].values()) == {DaySpending(0.0, 1, (AgentSpending("echo", 0.0, 1),))}
 
 
 def test_a_replay_comes_to_the_same_budgets(core: CoreHarness):

@@ -195,7 +195,7 @@ def test_live_jobs_are_counted(core: CoreHarness):
         core.say_in(name)
     core.ask(core.start())
     core.start()
-    assert core.state.live_counts() == {"queued": 2, "running": 1, "waiting": 1}
+    assert core.state.live_counts() == {"queued": 2, "running": 1, "waiting": 1, "steering": 0}
 
 
 def test_a_plan_is_never_replaced(core: CoreHarness):

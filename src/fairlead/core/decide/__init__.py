@@ -5,9 +5,11 @@ from typing import Any, Final, TypeAlias
 
 from fairlead.core.decide import (
     agent_calls,
+    agent_sessions,
     agents,
     budgets,
     delivery,
+    forks,
     hooks,
     job_ends,
     messages,
@@ -18,7 +20,11 @@ from fairlead.core.decide import (
     scheduling,
     sessions,
     spawns,
+    steering,
     thread_start,
+    trees,
+    undos,
+    worktrees,
 )
 from fairlead.core.decide.decision import NOTHING, Decision
 from fairlead.core.limits import Limits
@@ -37,6 +43,9 @@ Command: TypeAlias = (
     | sessions.ChooseModel
     | sessions.TitleSession
     | sessions.ResetSession
+    | agent_sessions.AdoptSession
+    | agent_sessions.HandOffSession
+    | agent_sessions.TakeBackSession
     | sessions.Bind
     | sessions.Touch
     | sessions.Unbind
@@ -90,11 +99,31 @@ Command: TypeAlias = (
     | schedules.SettleTick
     | schedules.RunByHand
     | schedules.MoveDue
+    | worktrees.SetProjectWorktrees
+    | worktrees.WantWorktree
+    | worktrees.PlanAgain
+    | worktrees.FinishMaking
+    | worktrees.FailMaking
+    | worktrees.BeginMerge
+    | worktrees.FinishMerge
+    | worktrees.StopMerge
+    | worktrees.BeginDiscard
+    | worktrees.FinishDiscard
+    | forks.ForkSession
+    | forks.SwitchSession
+    | steering.AskToSteer
+    | steering.BeginSteering
+    | steering.DeclineSteering
+    | steering.SettleSteering
     | delivery.PlanDelivery
     | delivery.MarkPieceSent
     | delivery.DeferDelivery
     | delivery.Acknowledge
     | delivery.AbandonDelivery
+    | trees.NoteSnapshot
+    | trees.MissSnapshot
+    | undos.BeginUndo
+    | undos.EndUndo
 )
 
 _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decision]]] = {
@@ -109,6 +138,9 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     sessions.ChooseModel: sessions.choose_model,
     sessions.TitleSession: sessions.title_session,
     sessions.ResetSession: sessions.reset_session,
+    agent_sessions.AdoptSession: agent_sessions.adopt_session,
+    agent_sessions.HandOffSession: agent_sessions.hand_off_session,
+    agent_sessions.TakeBackSession: agent_sessions.take_back_session,
     sessions.Bind: sessions.bind,
     sessions.Touch: sessions.touch,
     sessions.Unbind: sessions.unbind,
@@ -162,11 +194,31 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     schedules.SettleTick: schedules.settle_tick,
     schedules.RunByHand: schedules.run_by_hand,
     schedules.MoveDue: schedules.move_due,
+    worktrees.SetProjectWorktrees: worktrees.set_project_worktrees,
+    worktrees.WantWorktree: worktrees.want_worktree,
+    worktrees.PlanAgain: worktrees.plan_again,
+    worktrees.FinishMaking: worktrees.finish_making,
+    worktrees.FailMaking: worktrees.fail_making,
+    worktrees.BeginMerge: worktrees.begin_merge,
+    worktrees.FinishMerge: worktrees.finish_merge,
+    worktrees.StopMerge: worktrees.stop_merge,
+    worktrees.BeginDiscard: worktrees.begin_discard,
+    worktrees.FinishDiscard: worktrees.finish_discard,
+    forks.ForkSession: forks.fork_session,
+    forks.SwitchSession: forks.switch_session,
+    steering.AskToSteer: steering.ask_to_steer,
+    steering.BeginSteering: steering.begin_steering,
+    steering.DeclineSteering: steering.decline_steering,
+    steering.SettleSteering: steering.settle_steering,
     delivery.PlanDelivery: delivery.plan_delivery,
     delivery.MarkPieceSent: delivery.mark_piece_sent,
     delivery.DeferDelivery: delivery.defer_delivery,
     delivery.Acknowledge: delivery.acknowledge,
     delivery.AbandonDelivery: delivery.abandon_delivery,
+    trees.NoteSnapshot: trees.note_snapshot,
+    trees.MissSnapshot: trees.miss_snapshot,
+    undos.BeginUndo: undos.begin_undo,
+    undos.EndUndo: undos.end_undo,
 }
 assert set(_DECIDERS) == set(Command.__args__), "every command needs a decider"
 

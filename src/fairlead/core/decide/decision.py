@@ -12,7 +12,7 @@ class Decision(msgspec.Struct, frozen=True):
 
     The caller goes on with the object that the field of its kind names; the other fields are empty: the job that was
     made, chosen or changed, the question that is asked, the project, the outbox entry, the binding,
-    the schedule."""
+    the schedule, the worktree."""
 
     events: tuple[JournalEvent, ...] = ()
     refusal: FairleadError | None = None
@@ -23,6 +23,7 @@ class Decision(msgspec.Struct, frozen=True):
     entry_id: EntryId = EntryId("")
     binding_id: BindingId = BindingId("")
     schedule: int = 0
+    worktree: int = 0
 
 
 NOTHING = Decision()

@@ -72,6 +72,9 @@ def plan_delivery(state: State, command: PlanDelivery, _now: str, _limits: Limit
         pieces=command.pieces,
         reports=command.reports,
     )
+    if entry.kind == "card" and not command.pieces:
+        # A client that fetches reads what changed in the job itself.
+        return Decision((planned, DeliveryAcknowledged(command.entry_id)))
     if to.conversation is not None:
         return Decision((planned,))
     return Decision((planned, DeliveryAbandoned(command.entry_id, Code.E_UNDELIVERABLE, to.reason)))
@@ -84,7 +87,7 @@ def _entry_with_piece(state: State, entry_id: EntryId, index: int) -> OutboxEntr
     return entry
 
 
-def mark_piece_sent(state: State, command: MarkPieceSent, now: str, _limits: Limits) -> Decision:
+def mark_piece_sent(state: State, command: MarkPieceSent, now: str, limits: Limits) -> Decision:
     """In one batch with the session that the piece opens: no opening message is marked as sent without its session.
 
     A piece that arrived is activity of its conversation: it moves the expiry of the binding there (requirement D1)."""
@@ -92,7 +95,7 @@ def mark_piece_sent(state: State, command: MarkPieceSent, now: str, _limits: Lim
     if entry is None or str(command.index) in entry.paid:
         return NOTHING
     paid = PieceDelivered(command.entry_id, command.index, command.message_id)
-    started = session_events(state, entry, command.message_id, now) if command.index == 0 else ()
+    started = session_events(state, entry, command.message_id, now, limits) if command.index == 0 else ()
     if entry.plan is not None and command.index == len(entry.plan.pieces) - 1 and "0" in entry.paid:
         started = task_events(state, entry, entry.paid["0"], now)
     to = entry.plan.destination if entry.plan is not None else None

@@ -20,6 +20,7 @@ from fairlead.core.events import (
     JournalEvent,
     QuestionClosed,
     Spent,
+    SteeringDeclined,
 )
 from fairlead.core.ids import BlobName, JobId
 from fairlead.core.inbound import Cause
@@ -28,6 +29,7 @@ from fairlead.core.limits import Limits
 from fairlead.core.spawn_tree import awaits_completion, still_waits
 from fairlead.core.spawns import SpawnedSession
 from fairlead.core.state import Job, State, answer_entry_id
+from fairlead.core.turn_reports import NO_REPORT, TurnReport
 from fairlead.errors import Code
 
 MAX_ERROR_CHARS: Final = 2000
@@ -39,6 +41,8 @@ class Completed(msgspec.Struct, frozen=True):
     text_blob: BlobName = BlobName("")
     files: tuple[FileRef, ...] = ()
     spent: Spent = Spent()
+    point: str = ""
+    report: TurnReport = NO_REPORT
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -46,12 +50,16 @@ class Failure(msgspec.Struct, frozen=True):
     message: str
     text: str = ""
     spent: Spent = Spent()
+    point: str = ""
+    report: TurnReport = NO_REPORT
 
 
 class Cancelled(msgspec.Struct, frozen=True):
     person: str
     reason: str = ""
     spent: Spent = Spent()
+    point: str = ""
+    report: TurnReport = NO_REPORT
 
 
 Outcome: TypeAlias = Completed | Failure | Cancelled
@@ -62,11 +70,11 @@ that outlived its job, and the completion of a task that it gave to a session of
 
 _WITHDRAWABLE: Final = states_before(JobWithdrawn)
 _TRYABLE_AGAIN: Final = states_before(JobTriedAgain)
-_HAS_TURN: Final = states_before(JobMarkedUnknownAfterCrash)
-_CANCELLABLE_IN_QUEUE: Final = states_before(JobCancelled) - _HAS_TURN
+_HAS_TURN: Final = states_before(JobCompleted)
+_CANCELLABLE_IN_QUEUE: Final = frozenset({"queued"}) & states_before(JobCancelled)
 _ENDABLE: Final[dict[type[Outcome], frozenset[JobState]]] = {
     Completed: states_before(JobCompleted),
-    Failure: states_before(JobFailed),
+    Failure: states_before(JobFailed) & _HAS_TURN,
     Cancelled: states_before(JobCancelled) & _HAS_TURN,
 }
 """When a turn may report its end; a job that has no turn yet is cancelled with `CancelQueued`."""
@@ -106,7 +114,8 @@ def end_job(state: State, command: EndJob, now: str, limits: Limits) -> Decision
     closed = () if _is_asked_across_a_restart(command.outcome) else _close_questions(state, job)
     spent_on = limits.days.day_of(now) if command.outcome.spent != Spent() else ""
     ended = _end_event(job, command.outcome, limits, spent_on)
-    return Decision((*closed, ended, *answer_delivery(state, job, ended)), job_id=job.job_id)
+    late = _decline_late_texts(state, job)
+    return Decision((*closed, *late, ended, *answer_delivery(state, job, ended)), job_id=job.job_id)
 
 
 def _is_asked_across_a_restart(outcome: Outcome) -> bool:
@@ -120,6 +129,15 @@ def _close_questions(state: State, job: Job) -> tuple[JournalEvent, ...]:
         QuestionClosed(q.question_id, "job_ended")
         for q in state.questions.values()
         if q.job_id == job.job_id and q.status == "open" and not q.by_message
+    )
+
+
+def _decline_late_texts(state: State, job: Job) -> tuple[JournalEvent, ...]:
+    """Texts that were for this job's turn and did not leave their queue: they are ordinary messages now."""
+    return tuple(
+        SteeringDeclined(job_id=waiting, session_key=job.session_key, reason="too_late")
+        for waiting in state.to_steer
+        if state.jobs[waiting].session_key == job.session_key
     )
 
 
@@ -137,6 +155,8 @@ def _end_event(job: Job, outcome: Outcome, limits: Limits, spent_on: str) -> Jou
                 files=outcome.files,
                 spent=outcome.spent,
                 spent_on=spent_on,
+                point=outcome.point,
+                report=outcome.report,
             )
         case Failure():
             message = outcome.message[:MAX_ERROR_CHARS]
@@ -148,6 +168,8 @@ def _end_event(job: Job, outcome: Outcome, limits: Limits, spent_on: str) -> Jou
                 text=outcome.text,
                 spent=outcome.spent,
                 spent_on=spent_on,
+                point=outcome.point,
+                report=outcome.report,
             )
         case Cancelled():
             return JobCancelled(
@@ -157,6 +179,8 @@ def _end_event(job: Job, outcome: Outcome, limits: Limits, spent_on: str) -> Jou
                 reason=outcome.reason,
                 spent=outcome.spent,
                 spent_on=spent_on,
+                point=outcome.point,
+                report=outcome.report,
             )
 
 
@@ -192,11 +216,12 @@ def _plan_return(owed: DeliveryOwed) -> DeliveryPlanned:
 
 def mark_interrupted(state: State, _command: MarkInterrupted, _now: str, _limits: Limits) -> Decision:
     events: list[JournalEvent] = []
-    for job_id in (*state.running, *state.waiting):
+    for job_id in (*state.running, *state.waiting, *state.steering):
         job = state.jobs[job_id]
         if job.awaits_hand_over:
             events.append(JobRequeued(job_id, job.session_key))
         else:
+            events += _decline_late_texts(state, job) if job.state != "steering" else ()
             unknown = JobMarkedUnknownAfterCrash(job_id, job.session_key)
             events += (unknown, *answer_delivery(state, job, unknown))
     return Decision(tuple(events))

@@ -22,15 +22,17 @@ from fairlead.core.events import (
     ProjectSwitched,
     QuestionClosed,
     SessionCreated,
+    SteeringDeclined,
     ToolChanged,
 )
 from fairlead.core.ids import BlobName, JobId
 from fairlead.core.inbound import Attachment, Cause, Inbound, clean_text
-from fairlead.core.job_states import RETRYABLE, states_before
+from fairlead.core.job_states import states_before
 from fairlead.core.limits import Limits
 from fairlead.core.message_outcomes import Enqueued, Refused, Skipped
 from fairlead.core.retention import is_rising
 from fairlead.core.state import Job, Project, Session, State
+from fairlead.core.worktree_plans import plan_by_default
 from fairlead.errors import Code, FairleadError, error
 
 _FOLLOW_UPS: Final[frozenset[Cause]] = frozenset({"child"})
@@ -99,6 +101,7 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
     if problem is not None:
         return _refuse(inbound, problem)
     before = _preparing_events(state, session, project, inbound, now)
+    before += _default_worktree(state, session, project, command, now=now, limits=limits)
     key = session.session_key if session is not None else inbound.session_key.text
     job = JobEnqueued(
         job_id=new_job_id(state, now),
@@ -116,7 +119,12 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
         project=project.name if inbound.project is not None else "",
         ring=inbound.ring,
         tell=inbound.tell,
+        steers=bool(inbound.steers),
     )
+    has_turn = session is not None and session.running_job_id is not None
+    if job.steers and not has_turn:
+        declined = SteeringDeclined(job_id=job.job_id, session_key=key, reason="no_turn")
+        return Decision((*before, job, declined), job_id=job.job_id)
     return Decision((*before, job), job_id=job.job_id)
 
 
@@ -235,6 +243,21 @@ def _preparing_events(
     return tuple(events)
 
 
+def _default_worktree(
+    state: State, session: Session | None, project: Project, command: Submit, *, now: str, limits: Limits
+) -> tuple[JournalEvent, ...]:
+    """The sessions of schedules and hooks have none by default: they report on the project as it is now."""
+    inbound = command.inbound
+    is_there = session is not None and session.project == project.name
+    if is_there or inbound.own_session:
+        return ()
+    key = inbound.session_key.text if session is None else session.session_key
+    title = session.title if session is not None else next(iter(clean_text(inbound.text).strip().splitlines()), "")
+    return plan_by_default(
+        state, session_key=key, project=project, person=inbound.person, title=title, now=now, limits=limits
+    )
+
+
 def _refuse(inbound: Inbound, problem: FairleadError) -> Decision:
     if inbound.cause == "hook":
         # No person waits for it: its sender is told, and may send it again until there is room.
@@ -306,11 +329,11 @@ def retry_job(state: State, command: RetryJob, now: str, limits: Limits) -> Deci
 
 def _retry_problem(state: State, original: Job, limits: Limits) -> FairleadError | None:
     job_id = original.job_id
-    if original.state not in RETRYABLE:
-        return error(Code.E_JOB_NOT_RETRYABLE, f"{job_names.short_name(job_id)} is {original.state}, not failed.")
     if original.cause == "agent":
         message = f"The agent started {job_names.short_name(job_id)} by itself, so there is no prompt to send again."
         return error(Code.E_JOB_NOT_RETRYABLE, message)
+    if not original.is_retryable:
+        return error(Code.E_JOB_NOT_RETRYABLE, f"{job_names.short_name(job_id)} is {original.state}, not failed.")
     retried = state.outcome_of(original.conversation, message_ids.retry_id(job_id))
     if isinstance(retried, Enqueued):
         return error(

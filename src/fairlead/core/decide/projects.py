@@ -15,12 +15,14 @@ from fairlead.core.events import (
     ProjectRenamed,
     ProjectSwitched,
     ProjectUpdated,
+    ProjectWorktreesSet,
     SessionCreated,
     ToolChanged,
 )
 from fairlead.core.keys import SessionKey
 from fairlead.core.limits import Limits
 from fairlead.core.state import Job, Project, Session, State
+from fairlead.core.worktree_plans import plan_by_default
 from fairlead.errors import Code, FairleadError, error
 
 _NO_PROJECT: Final = "No project is registered yet. `/project add PATH` registers one."
@@ -54,13 +56,15 @@ class AddProject(msgspec.Struct, frozen=True):
 
 
 class UpdateProject(msgspec.Struct, frozen=True, kw_only=True):
-    """Take over what a person wrote into config.json, or that a path came or went."""
+    """Take over what a person wrote into config.json, or that a path came or went. `worktrees` is None where nothing is
+    said about them."""
 
     name: str
     directory: DirectoryFacts
     runtimes: tuple[str, ...]
     default_runtime: str
     args: dict[str, tuple[str, ...]] = {}
+    worktrees: bool | None = None
 
 
 class FollowAgents(msgspec.Struct, frozen=True):
@@ -196,7 +200,9 @@ def update_project(state: State, command: UpdateProject, _now: str, limits: Limi
         and event.default_args == project.default_args
         and event.disabled == project.disabled
     )
-    return Decision(() if unchanged else (event,), project=command.name)
+    wanted = project.worktrees if command.worktrees is None else command.worktrees
+    chosen = () if wanted == project.worktrees else (ProjectWorktreesSet(command.name, wanted),)
+    return Decision((*(() if unchanged else (event,)), *chosen), project=command.name)
 
 
 def follow_agents(state: State, _command: FollowAgents, _now: str, limits: Limits) -> Decision:
@@ -237,7 +243,7 @@ def _as_new(command: UpdateProject) -> CreateProject:
     )
 
 
-def switch_project(state: State, command: SwitchProject, _now: str, _limits: Limits) -> Decision:
+def switch_project(state: State, command: SwitchProject, now: str, limits: Limits) -> Decision:
     project = state.project_named(command.project)
     if project is None:
         return refuse(Code.E_PROJECT_NOT_FOUND, f"There is no project {command.project[:60]!r}.")
@@ -262,6 +268,16 @@ def switch_project(state: State, command: SwitchProject, _now: str, _limits: Lim
     switched = ProjectSwitched(command.session_key.text, command.person, project.name, runtime)
     if session is None or not _is_there_already(state, session, switched):
         events.append(switched)
+    if session is None or session.project != project.name:
+        events += plan_by_default(
+            state,
+            session_key=command.session_key.text,
+            project=project,
+            person=command.person,
+            title="" if session is None else session.title,
+            now=now,
+            limits=limits,
+        )
     return Decision(tuple(events), project=project.name)
 
 

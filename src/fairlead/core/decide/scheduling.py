@@ -19,6 +19,7 @@ from fairlead.core.events import (
 from fairlead.core.ids import JobId, ResumeKey, SessionKeyText
 from fairlead.core.limits import Limits
 from fairlead.core.state import Job, Session, State, resume_slot
+from fairlead.core.worktrees import UNSETTLED
 from fairlead.errors import Code
 
 
@@ -88,16 +89,24 @@ def has_open_question(state: State, job_id: JobId) -> bool:
 
 
 def _longest_unserved(state: State, held: frozenset[JobId], today: str) -> Session | None:
-    """Of the sessions that have queued jobs and run none, the one that started a job longest ago; but none whose next
-    job would begin while the budget of its project for today is spent."""
+    """Of the sessions that have queued jobs and run none, the one that started a job longest ago; but none that was
+    handed off to a shell, and none whose next job would begin while the budget of its project for today is spent, or
+    while git works on its worktree."""
     idle = (
         s
         for s in (state.sessions[key] for key in state.ready)
-        if s.running_job_id is None and s.agent_job_id is None and s.queue[0] not in held
+        if s.running_job_id is None and s.agent_job_id is None and s.hand_off is None and s.queue[0] not in held
     )
     if today:
         idle = (s for s in idle if not is_spent(state, project_of_next(state, s), today))
+    if state.worktrees:
+        idle = (s for s in idle if not _awaits_worktree(state, s))
     return min(idle, key=lambda s: s.last_started, default=None)
+
+
+def _awaits_worktree(state: State, session: Session) -> bool:
+    worktree = state.worktree_of(session.session_key, project_of_next(state, session))
+    return worktree is not None and worktree.status in UNSETTLED
 
 
 def _start_event(state: State, session: Session, job_id: JobId, runtime: str = "") -> JobStarted:
@@ -107,14 +116,17 @@ def _start_event(state: State, session: Session, job_id: JobId, runtime: str = "
     project = state.projects[(job.project if job is not None else "") or session.project]
     if not runtime:
         runtime = session.runtime if project.name == session.project else runtime_to_keep(session, project)
+    directory = state.directory_of(session.session_key, project)
+    slot = resume_slot(runtime, directory)
     return JobStarted(
         job_id=job_id,
         session_key=session.session_key,
         runtime=runtime,
         project=project.name,
-        project_path=project.path,
+        project_path=directory,
         generation=session.generation,
-        resume_key=session.resume_keys.get(resume_slot(runtime, project.path), ResumeKey("")),
+        resume_key=session.resume_keys.get(slot, ResumeKey("")),
+        fork=session.forks.get(slot),
     )
 
 
@@ -125,6 +137,9 @@ def begin_agent_turn(state: State, command: BeginAgentTurn, now: str, _limits: L
     if command.generation != session.generation:
         # The agent's words and its resume key belong to the generation that the reset ended.
         return refuse(Code.E_SESSION_NOT_FOUND, f"An agent reported for {command.session_key!r} from before a reset.")
+    if session.hand_off is not None:
+        # Its process is being ended; a turn that it still begins would write beside the shell.
+        return refuse(Code.E_SESSION_HANDED_OFF, f"An agent reported for {command.session_key!r}, which is handed off.")
     message_id = message_ids.agent_turn_id(command.turn_id)
     conversation = session.conversation
     if state.outcome_of(conversation, message_id) is not None:

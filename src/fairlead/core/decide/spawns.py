@@ -23,6 +23,7 @@ from fairlead.core.events import (
     SessionSpawned,
     ThreadOpening,
 )
+from fairlead.core.forks import FORK_SPACE
 from fairlead.core.hooks import HOOK_SPACE
 from fairlead.core.ids import NO_SESSION, EntryId, JobId, SessionKeyText
 from fairlead.core.inbound import clean_text
@@ -32,6 +33,8 @@ from fairlead.core.message_outcomes import Enqueued
 from fairlead.core.spawn_tree import agents_openings, live_children
 from fairlead.core.spawns import NO_THREAD_SPACE, SpawnOrder
 from fairlead.core.state import Project, Session, State, thread_start_entry_id
+from fairlead.core.worktree_plans import plan_worktree, taken_branches
+from fairlead.core.worktrees import branch_name, free_branch
 from fairlead.errors import Code, FairleadError, error
 
 MAX_TASK_BYTES: Final = 64 * 1024
@@ -52,6 +55,8 @@ class SpawnSession(msgspec.Struct, frozen=True, kw_only=True):
     has_threads: bool = False
     project: str | None = None
     runtime: str | None = None
+    worktree: bool = False
+    """A worktree of its own; without it, the session works where the one that it was spawned from works."""
 
 
 class FinishReturn(msgspec.Struct, frozen=True):
@@ -75,13 +80,13 @@ def spawn_session(state: State, command: SpawnSession, now: str, limits: Limits)
     order = _make_order(state, command, limits)
     place = thread_place(command.conversation, command.session_key) if command.has_threads else None
     if limits.spawn_threads and place is not None:
-        return _open_thread(command, order, place, chosen)
-    return _begin_without_thread(state, command, order, chosen, now)
+        return _open_thread(command, order, place, chosen, branch=_branch(state, command, chosen[0], now))
+    return _begin_without_thread(state, command, order, chosen, now=now, limits=limits)
 
 
 def thread_place(conversation: ConversationRef, key: SessionKey) -> ConversationRef | None:
     """The conversation that a thread can grow in: a channel itself, and beside a thread, its parent."""
-    if key.space_id in {None, NO_THREAD_SPACE, HOOK_SPACE}:
+    if key.space_id in {None, NO_THREAD_SPACE, HOOK_SPACE, FORK_SPACE}:
         return None
     if key.kind == "channel":
         return conversation
@@ -161,8 +166,17 @@ def _make_order(state: State, command: SpawnSession, limits: Limits) -> SpawnOrd
     )
 
 
+def _branch(state: State, command: SpawnSession, project: Project, now: str) -> str:
+    """The branch of the session's own worktree; empty where it has none."""
+    inherits = state.worktree_of(command.parent, project.name) is not None
+    if not command.worktree and (inherits or not project.worktrees):
+        return ""
+    title = next(iter(command.task.strip().splitlines()), "")
+    return free_branch(branch_name(title, project.name, now), taken_branches(state))
+
+
 def _open_thread(
-    command: SpawnSession, order: SpawnOrder, place: ConversationRef, chosen: tuple[Project, str]
+    command: SpawnSession, order: SpawnOrder, place: ConversationRef, chosen: tuple[Project, str], *, branch: str
 ) -> Decision:
     project, runtime = chosen
     entry_id = thread_start_entry_id(command.asked_by)
@@ -174,13 +188,14 @@ def _open_thread(
         agent_id=command.session_key.agent_id,
         space_id=command.session_key.space_id or "",
         spawn=order,
+        branch=branch,
     )
     owed = DeliveryOwed(entry_id=entry_id, kind="opening", session_key=NO_SESSION, requester=place, opening=opening)
     return Decision((owed,), entry_id=entry_id)
 
 
 def _begin_without_thread(
-    state: State, command: SpawnSession, order: SpawnOrder, chosen: tuple[Project, str], now: str
+    state: State, command: SpawnSession, order: SpawnOrder, chosen: tuple[Project, str], *, now: str, limits: Limits
 ) -> Decision:
     project, runtime = chosen
     agent_id = command.session_key.agent_id
@@ -207,7 +222,14 @@ def _begin_without_thread(
         conversation=order.conversation,
         asked_by=command.asked_by,
     )
-    return Decision((created, spawned, job), job_id=job.job_id)
+    branch = _branch(state, command, project, now)
+    planned = plan_worktree(
+        state, session_key=key.text, project=project, person=order.person, branch=branch, limits=limits
+    )
+    if branch and isinstance(planned, FairleadError):
+        return Decision(refusal=planned)
+    worktree = (planned,) if branch and not isinstance(planned, FairleadError) else ()
+    return Decision((created, spawned, *worktree, job), job_id=job.job_id)
 
 
 def task_event(

@@ -7,6 +7,7 @@ import msgspec
 
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.decision import Decision, refuse
+from fairlead.core.decide.forks import fork_events
 from fairlead.core.decide.messages import new_job_id
 from fairlead.core.decide.sessions import binding_events, project_and_runtime
 from fairlead.core.decide.spawns import task_event
@@ -18,12 +19,16 @@ from fairlead.core.events import (
     SessionDiscarded,
     SessionSpawned,
     ThreadOpening,
+    WorktreeDiscardBegun,
+    WorktreePlanned,
 )
 from fairlead.core.ids import NO_SESSION, MessageId
 from fairlead.core.keys import SessionKey, thread_key
 from fairlead.core.limits import Limits
 from fairlead.core.spawns import SpawnOrder
-from fairlead.core.state import OutboxEntry, State, link_entry_id, thread_start_entry_id
+from fairlead.core.state import OutboxEntry, Project, State, link_entry_id, thread_start_entry_id
+from fairlead.core.worktree_plans import plan_worktree, taken_branches
+from fairlead.core.worktrees import branch_name, free_branch
 from fairlead.errors import Code, FairleadError
 
 _NO_THREAD: Final = "its thread could not be created"
@@ -38,9 +43,13 @@ class StartThread(msgspec.Struct, frozen=True, kw_only=True):
     person: str
     project: str | None = None
     runtime: str | None = None
+    worktree: bool | None = None
+    """Whether the session works in a worktree of its own; None leaves that to the project."""
+    branches: frozenset[str] = frozenset()
+    """The branches that the project's repository has, where a worktree is asked for."""
 
 
-def start_thread(state: State, command: StartThread, _now: str, _limits: Limits) -> Decision:
+def start_thread(state: State, command: StartThread, now: str, _limits: Limits) -> Decision:
     entry_id = thread_start_entry_id(command.asked_by)
     if entry_id in state.outbox:
         return Decision(entry_id=entry_id, duplicate=True)
@@ -58,6 +67,7 @@ def start_thread(state: State, command: StartThread, _now: str, _limits: Limits)
         runtime=runtime,
         agent_id=key.agent_id,
         space_id=key.space_id,
+        branch=_branch(state, command, project, now),
     )
     return Decision(
         (
@@ -73,6 +83,13 @@ def start_thread(state: State, command: StartThread, _now: str, _limits: Limits)
     )
 
 
+def _branch(state: State, command: StartThread, project: Project, now: str) -> str:
+    """The branch of the worktree that the session shall have; empty where it shall have none."""
+    wanted = project.worktrees if command.worktree is None else command.worktree
+    taken = taken_branches(state) | command.branches
+    return free_branch(branch_name("", project.name, now), taken) if wanted else ""
+
+
 def thread_of(entry: OutboxEntry, message_id: MessageId) -> SessionKey | None:
     """The session that this message opens; None if it is not one that opens anything."""
     opening = entry.opening
@@ -81,8 +98,11 @@ def thread_of(entry: OutboxEntry, message_id: MessageId) -> SessionKey | None:
     return thread_key(agent_id=opening.agent_id, space_id=opening.space_id, thread_id=message_id)
 
 
-def session_events(state: State, entry: OutboxEntry, message_id: MessageId, now: str) -> tuple[JournalEvent, ...]:
-    """The opening message stands: the session and its binding, before the thread itself is made."""
+def session_events(
+    state: State, entry: OutboxEntry, message_id: MessageId, now: str, limits: Limits
+) -> tuple[JournalEvent, ...]:
+    """The opening message stands: the session, its binding and its worktree, before the thread itself is made: nobody
+    can say anything in it that would run elsewhere."""
     opening, key = entry.opening, thread_of(entry, message_id)
     if opening is None or key is None or key.text in state.sessions:
         return ()
@@ -97,8 +117,10 @@ def session_events(state: State, entry: OutboxEntry, message_id: MessageId, now:
         person=opening.person,
         parent_session_key=NO_SESSION if order is None else order.parent_session_key,
     )
+    worktree = _worktree_events(state, opening, key, limits)
     if order is None:
-        return (created, *binding_events(state, key.text, there, now))
+        forked = _fork_events(state, opening, created, worktree)
+        return (created, *worktree, *forked, *binding_events(state, key.text, there, now))
     spawned = SessionSpawned(
         session_key=key.text,
         asked_by=opening.asked_by,
@@ -107,7 +129,30 @@ def session_events(state: State, entry: OutboxEntry, message_id: MessageId, now:
     )
     ttl_ms = order.binding_ttl_ms
     bound = binding_events(state, key.text, there, now, target_kind="subagent", ttl_ms=ttl_ms)
-    return (created, spawned, *bound)
+    return (created, spawned, *worktree, *bound)
+
+
+def _fork_events(
+    state: State, opening: ThreadOpening, created: SessionCreated, worktree: tuple[JournalEvent, ...]
+) -> tuple[JournalEvent, ...]:
+    if opening.fork is None:
+        return ()
+    planned = next((event for event in worktree if isinstance(event, WorktreePlanned)), None)
+    return fork_events(state, created, opening.fork, asked_by=opening.asked_by, worktree=planned)
+
+
+def _worktree_events(state: State, opening: ThreadOpening, key: SessionKey, limits: Limits) -> tuple[JournalEvent, ...]:
+    if not opening.branch:
+        return ()
+    planned = plan_worktree(
+        state,
+        session_key=key.text,
+        project=state.projects[opening.project],
+        person=opening.person,
+        branch=opening.branch,
+        limits=limits,
+    )
+    return () if isinstance(planned, FairleadError) else (planned,)
 
 
 def _conversation_at(entry: OutboxEntry, message_id: MessageId) -> ConversationRef:
@@ -156,4 +201,9 @@ def discard_events(state: State, entry: OutboxEntry, code: Code) -> tuple[Journa
         return owed
     bound = [b.binding_id for b in state.bindings.values() if b.target_session_key == key.text]
     ended = (BindingEnded(binding_id, _NO_THREAD) for binding_id in bound)
-    return (*ended, SessionDiscarded(key.text, _NO_THREAD), *owed)
+    worktrees = [
+        WorktreeDiscardBegun(number=w.number, person=w.person)
+        for w in state.worktrees.values()
+        if w.session_key == key.text
+    ]
+    return (*ended, *worktrees, SessionDiscarded(key.text, _NO_THREAD), *owed)

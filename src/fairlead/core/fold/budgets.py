@@ -3,11 +3,12 @@
 from typing import Final
 
 from fairlead.core import events as e
-from fairlead.core.budgets import Budget, BudgetDay, DaySpending
-from fairlead.core.state import State
+from fairlead.core.budgets import AgentSpending, Budget, BudgetDay, DaySpending
+from fairlead.core.state import Job, State
 
-KEPT_DAYS: Final = 8
-"""More than one, so that a clock that jumps to another day and back finds what was spent."""
+KEPT_DAYS: Final = 31
+"""A month to look back on. Budgets need more than one day, so that a clock that jumps to another day and back finds
+what was spent."""
 
 
 def budget_set(state: State, _ts: str, event: e.BudgetSet) -> None:
@@ -26,15 +27,25 @@ def budget_decided(state: State, _ts: str, event: e.BudgetDecided) -> None:
         state.budget_days[event.project] = BudgetDay(event.day, event.choice)
 
 
-def count_spending(state: State, project: str, day: str, spent: e.Spent) -> None:
+def count_spending(state: State, job: Job, day: str, spent: e.Spent) -> None:
     projects = state.spending.get(day)
     if projects is None:
         projects = state.spending[day] = {}
         while len(state.spending) > KEPT_DAYS:
             del state.spending[next(iter(state.spending))]
-    before = projects.get(project, DaySpending())
+    before = projects.get(job.project, DaySpending())
     tokens = spent.input_tokens + spent.output_tokens
-    projects[project] = DaySpending(before.usd + spent.cost_usd, before.tokens + tokens)
+    projects[job.project] = DaySpending(
+        before.usd + spent.cost_usd,
+        before.tokens + tokens,
+        _add_to_agent(before.by_agent, job.runtime or "", spent.cost_usd, tokens),
+    )
+
+
+def _add_to_agent(parts: tuple[AgentSpending, ...], agent: str, usd: float, tokens: int) -> tuple[AgentSpending, ...]:
+    known = next((part for part in parts if part.agent == agent), AgentSpending(agent))
+    others = (part for part in parts if part.agent != agent)
+    return (*others, AgentSpending(agent, known.usd + usd, known.tokens + tokens))
 
 
 def rename_project(state: State, name: str, new_name: str) -> None:

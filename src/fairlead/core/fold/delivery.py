@@ -33,6 +33,10 @@ def delivery_owed(state: State, ts: str, event: e.DeliveryOwed) -> None:
         entry.error_code = event.error_code
     if event.notice is not None:
         entry.notice = event.notice
+    if event.worktree is not None:
+        entry.worktree = event.worktree
+    if event.undo is not None:
+        entry.undo = event.undo
     if event.kind == "reminder":
         entry.link = event.link
         question = state.questions.get(event.question_id)

@@ -9,6 +9,7 @@ from fairlead.core.ids import ConversationAddress, ResumeKey
 from fairlead.core.job_states import JobState, states_before
 from fairlead.core.message_outcomes import Refused, Skipped, encode_outcome
 from fairlead.core.state import Job, Session, State, resume_slot
+from fairlead.core.turn_reports import NO_REPORT
 
 _AMENDABLE: Final = states_before(e.JobAmended)
 _WITHDRAWABLE: Final = states_before(e.JobWithdrawn)
@@ -55,6 +56,9 @@ def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
         job.ring = event.ring
     if event.tell:
         job.tell = event.tell
+    if event.steers:
+        job.steers = True
+        state.to_steer.append(job_id)
     state.jobs_made += 1
     if state.spawns_in_a_row and restarts_count(event):
         restart_count(state, key)
@@ -70,6 +74,12 @@ def job_enqueued(state: State, ts: str, event: e.JobEnqueued) -> None:
     if here is None:
         here = state.outcomes_today[ConversationAddress(address)] = {}
     here[event.message_id] = job_id  # the same as encode_outcome(Enqueued(job_id)), without the call
+
+
+def stop_steering(state: State, job: Job) -> None:
+    """The job is no longer one that shall go into the turn that runs."""
+    job.steers = False
+    state.to_steer.remove(job.job_id)
 
 
 def _put_first(state: State, session: Session, job: Job) -> None:
@@ -109,7 +119,7 @@ def attachments_stored(state: State, _ts: str, event: e.AttachmentsStored) -> No
 def job_withdrawn(state: State, ts: str, event: e.JobWithdrawn) -> None:
     job = state.jobs.get(event.job_id)
     if job is not None and job.state in _WITHDRAWABLE:
-        _end(state, ts, job, "withdrawn")
+        end(state, ts, job, "withdrawn")
         state.account.withdrawn += 1
 
 
@@ -122,6 +132,8 @@ def job_started(state: State, ts: str, event: e.JobStarted) -> None:
     session.queue.remove(job_id)
     if not session.queue:
         del state.ready[session.session_key]
+    if job.steers:
+        stop_steering(state, job)
     state.jobs_started += 1
     session.last_started = state.jobs_started
     if job.cause == "agent":
@@ -137,8 +149,15 @@ def job_started(state: State, ts: str, event: e.JobStarted) -> None:
         job.generation = event.generation
     if event.resume_key:
         job.resume_key = event.resume_key
+    if event.fork is not None:
+        job.fork = event.fork
+    if session.points:
+        job.point_before = session.points.get(resume_slot(event.runtime, event.project_path), "")
     if event.awaits_hand_over:
         job.awaits_hand_over = True
+    if session.untold_undos and job.cause != "agent":
+        job.told_undos = tuple(session.untold_undos)
+        session.untold_undos.clear()
     state.running.append(job_id)
 
 
@@ -160,7 +179,15 @@ def job_requeued(state: State, _ts: str, event: e.JobRequeued) -> None:
     job.state = "queued"
     job.started_at = None
     job.resume_key = ResumeKey("")
+    job.fork = None
+    job.point_before = ""
     job.awaits_hand_over = False
+    if job.told_undos:
+        session.untold_undos[:0] = job.told_undos
+        job.told_undos = ()
+    if job.tree is not None:
+        job.tree = None
+        state.open_trees.pop(job.job_id, None)
 
 
 def job_tried_again(state: State, _ts: str, event: e.JobTriedAgain) -> None:
@@ -181,7 +208,7 @@ def job_completed(state: State, ts: str, event: e.JobCompleted) -> None:
     job = state.jobs.get(event.job_id)
     if job is None or job.state not in _COMPLETABLE:
         return
-    session = _end(state, ts, job, "success")
+    session = end(state, ts, job, "success")
     job.result_excerpt = event.excerpt
     job.answer = event.text
     if event.text_blob:
@@ -191,44 +218,58 @@ def job_completed(state: State, ts: str, event: e.JobCompleted) -> None:
     state.account.answered += 1
     _spend(session, job, event.spent)
     if event.spent_on:
-        count_spending(state, job.project, event.spent_on, event.spent)
+        count_spending(state, job, event.spent_on, event.spent)
     if session.unproven:
         _prove(session, job)
+    if event.point or session.points:
+        _move_point(session, job, event.point)
+    if event.report != NO_REPORT:
+        job.report = event.report
 
 
 def job_failed(state: State, ts: str, event: e.JobFailed) -> None:
     job = state.jobs.get(event.job_id)
     if job is None or job.state not in _FAILABLE:
         return
-    session = _end(state, ts, job, "failed")
+    session = end(state, ts, job, "failed")
     job.error_code = event.error_code
     job.error_message = event.error_message
     job.answer = event.text
     state.account.failed += 1
     _spend(session, job, event.spent)
     if event.spent_on:
-        count_spending(state, job.project, event.spent_on, event.spent)
+        count_spending(state, job, event.spent_on, event.spent)
+    if event.point or session.points:
+        _move_point(session, job, event.point)
+    if event.report != NO_REPORT:
+        job.report = event.report
 
 
 def job_cancelled(state: State, ts: str, event: e.JobCancelled) -> None:
     job = state.jobs.get(event.job_id)
     if job is not None and job.state in _CANCELLABLE:
-        session = _end(state, ts, job, "cancelled")
+        session = end(state, ts, job, "cancelled")
         state.account.cancelled += 1
         if event.spent_on:
             _spend(session, job, event.spent)
-            count_spending(state, job.project, event.spent_on, event.spent)
+            count_spending(state, job, event.spent_on, event.spent)
+        if event.point or session.points:
+            _move_point(session, job, event.point)
+        if event.report != NO_REPORT:
+            job.report = event.report
 
 
 def job_marked_unknown(state: State, ts: str, event: e.JobMarkedUnknownAfterCrash) -> None:
     job = state.jobs.get(event.job_id)
     if job is not None and job.state in _INTERRUPTIBLE:
-        _end(state, ts, job, "unknown_after_crash")
+        session = end(state, ts, job, "unknown_after_crash")
+        if session.points:
+            _move_point(session, job, "")
         job.error_code = "E_UNKNOWN_AFTER_CRASH"
         state.account.unknown += 1
 
 
-def _end(state: State, ts: str, job: Job, how: JobState) -> Session:
+def end(state: State, ts: str, job: Job, how: JobState) -> Session:
     """Every end does this: the job leaves its queue or slot, and its prompt stays in the journal alone."""
     session = state.sessions[job.session_key]
     job_id = job.job_id
@@ -239,6 +280,10 @@ def _end(state: State, ts: str, job: Job, how: JobState) -> Session:
         session.queue.remove(job_id)
         if not session.queue:
             del state.ready[session.session_key]
+        if job.steers:
+            stop_steering(state, job)
+    elif before == "steering":
+        state.steering.remove(job_id)
     else:
         state.waiting.remove(job_id)
     if session.running_job_id == job_id:
@@ -265,6 +310,20 @@ def _prove(session: Session, job: Job) -> None:
     slot = resume_slot(job.runtime or "", job.project_path)
     if job.generation == session.generation and slot in session.unproven:
         session.unproven.remove(slot)
+        session.forks.pop(slot, None)
+
+
+def _move_point(session: Session, job: Job, point: str) -> None:
+    """A turn that does not say where it ended leaves the talk at a place that nobody can name. One that never began
+    leaves it where it was."""
+    if job.runtime is None or job.generation != session.generation or job.awaits_hand_over:
+        return
+    slot = resume_slot(job.runtime, job.project_path)
+    if point:
+        session.points[slot] = job.point = point
+        job.point_key = session.resume_keys.get(slot, ResumeKey(""))
+    else:
+        session.points.pop(slot, None)
 
 
 def _spend(session: Session, job: Job, spent: e.Spent) -> None:

@@ -3,7 +3,7 @@
 import msgspec
 
 from fairlead.core import events as e
-from fairlead.core.fold import budgets, hooks, questions
+from fairlead.core.fold import budgets, hooks, questions, worktrees
 from fairlead.core.state import Person, Project, State
 
 
@@ -62,6 +62,7 @@ def project_renamed(state: State, ts: str, event: e.ProjectRenamed) -> None:
         if entry.opening is not None and entry.opening.project == event.name:
             entry.opening = msgspec.structs.replace(entry.opening, project=event.new_name)
     questions.rename_project(state, event.name, event.new_name)
+    worktrees.rename_project(state, event.name, event.new_name)
 
 
 def project_removed(state: State, ts: str, event: e.ProjectRemoved) -> None:

@@ -74,7 +74,11 @@ def session_reset(state: State, ts: str, event: e.SessionReset) -> None:
         session.generation = event.generation
         session.resume_keys = {}
         session.unproven = []
+        session.forks = {}
+        session.points = {}
         session.rules = []
+        session.hand_off = None  # what goes on in the shell is no longer this session's
+        session.untold_undos = []
         session.updated_at = ts
         if session.titled_by != "person":
             session.titled_by = ""  # the next prompt begins another talk
@@ -84,8 +88,11 @@ def resume_key_learnt(state: State, ts: str, event: e.ResumeKeyLearnt) -> None:
     session = state.sessions.get(event.session_key)
     if session is not None and event.generation == session.generation:
         slot = resume_slot(event.runtime, event.project_path)
-        if session.resume_keys.get(slot) != event.key and slot not in session.unproven:
-            session.unproven.append(slot)
+        if session.resume_keys.get(slot) != event.key:
+            if slot not in session.unproven:
+                session.unproven.append(slot)
+            if session.points and slot not in session.forks:
+                session.points.pop(slot, None)  # the point was one of another talk
         session.resume_keys[slot] = event.key
         session.updated_at = ts
 
@@ -97,6 +104,8 @@ def resume_key_forgotten(state: State, ts: str, event: e.ResumeKeyForgotten) -> 
         session.resume_keys.pop(slot, None)
         if slot in session.unproven:
             session.unproven.remove(slot)
+        if slot not in session.forks:
+            session.points.pop(slot, None)
         session.updated_at = ts
 
 

@@ -1,0 +1,22 @@
+"""What a turn did beside its answer, as a fact: the tests that its agent ran, and how full the agent's context is."""
+
+import msgspec
+
+
+class CheckRun(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A command that looked like tests, and how it ended; `result` are its counts, such as `5 passed, 1 failed`."""
+
+    command: str
+    ok: bool
+    result: str = ""
+
+
+class TurnReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, kw_only=True):
+    """`context_used` of `context_size` tokens; 0 where the agent does not say."""
+
+    checks: tuple[CheckRun, ...] = ()
+    context_used: int = 0
+    context_size: int = 0
+
+
+NO_REPORT = TurnReport()
