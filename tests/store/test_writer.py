@@ -3,6 +3,8 @@
 import asyncio
 import errno
 import os
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,8 @@ import pytest
 from fairlead.core.events import PersonSeen, StateFounded
 from fairlead.errors import Code, FairleadError
 from fairlead.kit.files import REAL_DISK
-from fairlead.store.journal import JOURNAL_NAME, open_state
-from fairlead.store.writer import AppendFile, Batch, DiskFull, ThreadedWriter
+from fairlead.store.journal import JOURNAL_NAME, FileJournal, open_state
+from fairlead.store.writer import SYNCS_AFTER_A_SLOW_ONE, AppendFile, Batch, DiskFull, JournalWriter
 from tests.store.harness import STATE, TroubledDisk, disk_with, encoded, open_journal
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A7")]
@@ -25,7 +27,7 @@ def seen(number: int) -> tuple[PersonSeen]:
 
 
 async def test_a_line_is_durable_when_the_wait_is_over(tmp_path: Path):
-    _, journal = open_journal(tmp_path, REAL_DISK, ThreadedWriter())
+    _, journal = open_journal(tmp_path, REAL_DISK, JournalWriter())
     journal.append(TS, 1, [StateFounded("abcd")])
     await journal.until_durable(1)
     assert (tmp_path / JOURNAL_NAME).read_bytes() == encoded([[StateFounded("abcd")]])
@@ -34,17 +36,74 @@ async def test_a_line_is_durable_when_the_wait_is_over(tmp_path: Path):
 
 
 async def test_nobody_is_told_before_the_sync_has_ended(tmp_path: Path):
-    disk = TroubledDisk()
-    _, journal = open_journal(tmp_path, disk, ThreadedWriter())
+    disk, journal = await open_on_slow_disk(tmp_path)
     disk.may_sync.clear()
-    journal.append(TS, 1, seen(1))
-    waiting = asyncio.ensure_future(journal.until_durable(1))
+    journal.append(TS, 2, seen(2))
+    waiting = asyncio.ensure_future(journal.until_durable(2))
     done, _ = await asyncio.wait({waiting}, timeout=0.05)
     assert not done
-    assert journal.durable_seq == 0
+    assert journal.durable_seq == 1
     disk.may_sync.set()
     await waiting
     await journal.aclose()
+
+
+async def open_on_slow_disk(directory: Path) -> tuple[TroubledDisk, FileJournal]:
+    """With one line, whose sync took too long: the thread makes the next ones."""
+    disk = TroubledDisk()
+    _, journal = open_journal(directory, disk, JournalWriter(slow_sec=0))
+    journal.append(TS, 1, seen(1))
+    await journal.until_durable(1)
+    return disk, journal
+
+
+async def test_a_slow_disk_does_not_hold_the_event_loop_up(tmp_path: Path):
+    disk, journal = await open_on_slow_disk(tmp_path)
+    for number in range(2, SYNCS_AFTER_A_SLOW_ONE + 2):
+        disk.may_sync.clear()
+        journal.append(TS, number, seen(number))
+        durable = asyncio.ensure_future(journal.until_durable(number))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert not durable.done()
+        disk.may_sync.set()  # the event loop still runs, or this would never be reached
+        await durable
+    await journal.aclose()
+
+
+async def test_a_quick_disk_is_written_without_a_thread(tmp_path: Path):
+    synced_in: list[int] = []
+
+    class Noting(TroubledDisk):
+        def sync(self, handle):
+            synced_in.append(threading.get_ident())
+            super().sync(handle)
+
+    _, journal = open_journal(tmp_path, Noting(), JournalWriter(slow_sec=60))
+    for number in range(1, 4):
+        journal.append(TS, number, seen(number))
+        await asyncio.sleep(0)
+        await journal.until_durable(number)
+    assert set(synced_in) == {threading.get_ident()}
+    await journal.aclose()
+
+
+async def test_lines_keep_their_order_while_the_disk_is_now_quick_and_now_slow(tmp_path: Path):
+    class Moody(TroubledDisk):
+        def sync(self, handle):
+            super().sync(handle)
+            time.sleep(0.003 if self.syncs % 7 == 0 else 0)
+
+    _, journal = open_journal(tmp_path, Moody(), JournalWriter(slow_sec=0.002))
+    for number in range(1, 301):
+        journal.append(TS, number, seen(number))
+        if number % 3 == 0:
+            await asyncio.sleep(0)
+        if number % 50 == 0:
+            await journal.until_durable(number)
+            assert journal.durable_seq >= number
+    await journal.aclose()
+    assert list(open_state(tmp_path, REAL_DISK).state.people) == [f"p{n}" for n in range(1, 301)]
 
 
 class OneBatchAtATime:
@@ -84,26 +143,40 @@ async def test_a_line_is_waited_for_no_longer_than_its_own_sync_even_if_others_w
     await journal.aclose()
 
 
-async def test_64_writers_share_their_syncs(tmp_path: Path):
+async def test_what_one_step_appends_is_written_with_one_sync(tmp_path: Path):
+    """A message, the start of its job and the hand-over: whoever waits for the last one waits for one sync."""
     disk = TroubledDisk()
-    _, journal = open_journal(tmp_path, disk, ThreadedWriter())
+    _, journal = open_journal(tmp_path, disk, JournalWriter())
+    before = disk.syncs
+    for number in range(1, 4):
+        journal.append(TS, number, seen(number))
+        time.sleep(0.002)  # the event loop is busy: a thread that was woken too early would write now
+    await journal.until_durable(3)
+    assert disk.syncs == before + 1
+    await journal.aclose()
+
+
+async def test_64_writers_share_their_syncs(tmp_path: Path):
+    disk, journal = await open_on_slow_disk(tmp_path)
+    before = disk.syncs
     disk.may_sync.clear()
-    journal.append(TS, 1, seen(1))
-    first = asyncio.ensure_future(journal.until_durable(1))
+    journal.append(TS, 2, seen(2))
+    first = asyncio.ensure_future(journal.until_durable(2))
+    await asyncio.sleep(0)
     others = []
-    for number in range(2, 65):
+    for number in range(3, 65):
         journal.append(TS, number, seen(number))
         others.append(asyncio.ensure_future(journal.until_durable(number)))
     disk.may_sync.set()
     await asyncio.gather(first, *others)
-    assert disk.syncs <= 2
+    assert disk.syncs <= before + 2
     await journal.aclose()
     opened = open_state(tmp_path, REAL_DISK)
     assert list(opened.state.people) == [f"p{n}" for n in range(1, 65)]
 
 
 async def test_closing_makes_everything_durable_that_was_appended(tmp_path: Path):
-    _, journal = open_journal(tmp_path, REAL_DISK, ThreadedWriter())
+    _, journal = open_journal(tmp_path, REAL_DISK, JournalWriter())
     for number in range(1, 200):
         journal.append(TS, number, seen(number))
     await journal.aclose()
@@ -113,7 +186,7 @@ async def test_closing_makes_everything_durable_that_was_appended(tmp_path: Path
 @pytest.mark.req("A18")
 async def test_a_full_disk_holds_everything_and_loses_nothing(tmp_path: Path):
     disk = TroubledDisk()
-    _, journal = open_journal(tmp_path, disk, ThreadedWriter(retry_seconds=0.01))
+    _, journal = open_journal(tmp_path, disk, JournalWriter(retry_seconds=0.01))
     journal.append(TS, 1, seen(1))
     await journal.until_durable(1)
     size = (tmp_path / JOURNAL_NAME).stat().st_size
@@ -137,7 +210,7 @@ async def test_a_full_disk_holds_everything_and_loses_nothing(tmp_path: Path):
 
 async def test_a_full_disk_does_not_keep_the_writer_from_closing(tmp_path: Path):
     disk = TroubledDisk()
-    _, journal = open_journal(tmp_path, disk, ThreadedWriter(retry_seconds=3600))
+    _, journal = open_journal(tmp_path, disk, JournalWriter(retry_seconds=3600))
     disk.room = 10
     journal.append(TS, 1, seen(1))
     while not journal.is_stalled:
@@ -148,7 +221,7 @@ async def test_a_full_disk_does_not_keep_the_writer_from_closing(tmp_path: Path)
 
 async def test_a_failed_sync_is_the_end(tmp_path: Path):
     disk, told = TroubledDisk(), []
-    _, journal = open_journal(tmp_path, disk, ThreadedWriter(), on_broken=told.append)
+    _, journal = open_journal(tmp_path, disk, JournalWriter(), on_broken=told.append)
     disk.failing = True
     journal.append(TS, 1, seen(1))
     with pytest.raises(FairleadError) as caught:
@@ -164,13 +237,33 @@ async def test_a_failed_sync_is_the_end(tmp_path: Path):
     await journal.aclose()
 
 
+async def test_after_a_sync_that_failed_in_the_thread_the_event_loop_writes_nothing_either(tmp_path: Path):
+    disk, journal = await open_on_slow_disk(tmp_path)
+    disk.failing = True
+    disk.may_sync.clear()
+    journal.append(TS, 2, seen(2))
+    durable = asyncio.ensure_future(journal.until_durable(2))
+    while not journal._writer._file_in_use.locked():
+        await asyncio.sleep(0)
+    journal.append(TS, 3, seen(3))
+    journal._writer._left_to_thread = 0  # the event loop tries to write before the thread's report has come
+    disk.may_sync.set()
+    while journal._writer._file_in_use.locked():
+        time.sleep(0.001)
+    disk.failing = False
+    with pytest.raises(FairleadError, match="E_JOURNAL_BROKEN"):
+        await durable
+    assert journal.durable_seq == 1
+    await journal.aclose()
+
+
 async def test_a_write_that_fails_for_another_reason_is_the_end_too(tmp_path: Path):
     class Broken(TroubledDisk):
         def write(self, handle, data):
             raise OSError(errno.EIO, "Input/output error")
 
     told = []
-    _, journal = open_journal(tmp_path, Broken(), ThreadedWriter(), on_broken=told.append)
+    _, journal = open_journal(tmp_path, Broken(), JournalWriter(), on_broken=told.append)
     journal.append(TS, 1, seen(1))
     with pytest.raises(FairleadError, match="E_JOURNAL_BROKEN"):
         await journal.until_durable(1)
@@ -209,7 +302,7 @@ def test_what_did_not_fit_is_cut_back_to_the_last_durable_byte():
 async def test_our_files_are_ours_alone_and_the_umask_is_left_alone(tmp_path: Path):
     before = os.umask(0o002)
     try:
-        state, journal = open_journal(tmp_path, REAL_DISK, ThreadedWriter())
+        state, journal = open_journal(tmp_path, REAL_DISK, JournalWriter())
         journal.append(TS, 1, [StateFounded("abcd")])
         await journal.until_durable(1)
         state.seq = 1

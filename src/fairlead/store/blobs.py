@@ -9,9 +9,8 @@ from typing import Final
 from fairlead.core.ids import BlobName
 from fairlead.core.state import State
 from fairlead.errors import Code, error
-from fairlead.kit.files import Disk, make_private_directory, remove_leftovers, replace_durably
+from fairlead.kit.files import NO_ROOM, Disk, make_private_directory, remove_leftovers, replace_durably
 from fairlead.store.history import Offload
-from fairlead.store.writer import NO_ROOM
 
 BLOBS_NAME: Final = "blobs"
 _REMOVED_AT_ONCE: Final = 16

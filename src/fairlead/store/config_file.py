@@ -34,6 +34,8 @@ class ConfigProject(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     disabled: str = ""
     created_at: str = ""
     updated_at: str = ""
+    worktree: bool | msgspec.UnsetType = msgspec.UNSET
+    """Left out where it is no: an earlier version wrote it so, and the hash must stay right."""
 
 
 class ConfigAgent(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -118,6 +120,7 @@ def shown_project(project: Project) -> ConfigProject:
         disabled=project.disabled,
         created_at=project.created_at,
         updated_at=project.updated_at,
+        worktree=True if project.worktrees else msgspec.UNSET,
     )
 
 

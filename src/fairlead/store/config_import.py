@@ -73,7 +73,14 @@ def _command(project: ConfigProject, state: State, directories: Directories) -> 
     facts = directories.inspect(project.path)
     runtimes, default, args = project.enabled_tools, project.default_tool, _given_args(project)
     if project.name in state.projects:
-        return UpdateProject(name=project.name, directory=facts, runtimes=runtimes, default_runtime=default, args=args)
+        return UpdateProject(
+            name=project.name,
+            directory=facts,
+            runtimes=runtimes,
+            default_runtime=default,
+            args=args,
+            worktrees=project.worktree is True,
+        )
     return CreateProject(name=project.name, directory=facts, runtimes=runtimes, default_runtime=default, args=args)
 
 

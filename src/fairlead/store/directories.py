@@ -1,10 +1,10 @@
 """Looks at paths on the disk. Registered projects are real paths: links and `..` are resolved once, here."""
 
-import difflib
 import os
 from pathlib import Path
 
 from fairlead.core.decide.projects import DirectoryFacts
+from fairlead.kit.similar_names import find_similar
 
 
 class RealDirectories:
@@ -41,9 +41,15 @@ class RealDirectories:
         return ""
 
     def problem_at(self, real_path: str) -> str:
-        path = Path(real_path)
-        is_fine = path.is_dir() and os.access(path, os.R_OK | os.X_OK) and not self._find_conflict(path, real_path)
+        """Looked at before every turn, so it looks at the file system once where all is well: what opens as a directory
+        and can be listed is one."""
+        is_fine = os.access(f"{real_path}/.", os.R_OK | os.X_OK) and not self._is_near_state(real_path)
         return "" if is_fine else self.inspect(real_path).problem
+
+    def _is_near_state(self, real_path: str) -> bool:
+        """Whether one of the two holds the other. Both are real paths."""
+        near = os.path.commonpath((real_path, self._state_dir))
+        return near in {real_path, str(self._state_dir)}
 
     def real_path(self, path: str) -> str:
         return os.path.realpath(path)
@@ -67,5 +73,5 @@ def _hint(real: Path) -> str:
         names = [p.name for p in real.parent.iterdir() if p.is_dir()]
     except OSError:
         return ""
-    near = difflib.get_close_matches(real.name, names, n=1)
+    near = find_similar(real.name, names)
     return f" Did you mean {real.parent / near[0]}?" if near else ""

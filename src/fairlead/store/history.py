@@ -17,7 +17,7 @@ from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import Disk
 from fairlead.kit.tasks import run_to_end
 from fairlead.observe import log
-from fairlead.ports import NAMING_FIELDS, Recorded
+from fairlead.ports import NAMING_FIELDS, Recorded, TextStretch
 from fairlead.store import lines
 from fairlead.store.name_index import (
     INDEX_NAME,
@@ -34,6 +34,7 @@ from fairlead.store.name_index import (
     write_run,
 )
 from fairlead.store.reader import Position, blocks, check_chain, find_finished_end
+from fairlead.store.text_search import search_backwards
 
 Offload = Callable[[Callable[[], Any]], Awaitable[Any]]
 """Runs blocking work: the daemon in a thread, the simulator at once."""
@@ -77,6 +78,9 @@ class IndexedHistory:
         runs, gap = self._runs, (self.indexed_end, self._tail_start)
         tail = [(b.start, min(b.end, end)) for b in self._tail if b.start < end and not wanted.isdisjoint(b.names)]
         return await self._offload(lambda: find_named_lines(self._disk, self._journal, wanted, runs, [gap, *tail]))
+
+    async def texts_before(self, place: int, words: Sequence[str], most_bytes: int) -> TextStretch:
+        return await self._offload(lambda: search_backwards(self._disk, self._journal, words, place, most_bytes))
 
     # --- keeping the index -------------------------------------------------------------------------------------------
 
@@ -257,7 +261,7 @@ def _make_damage_error(path: Path, start: int, length: int) -> FairleadError:
 
 def _decode(raw: bytes, path: Path, start: int, length: int) -> Recorded:
     try:
-        line = lines.decoder.decode(raw)
+        line = lines.line_decoder().decode(raw)
     except lines.UNREADABLE:
         raise _make_damage_error(path, start, length) from None
     return Recorded(line.seq, line.ts, line.payload)

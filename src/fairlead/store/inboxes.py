@@ -22,11 +22,10 @@ from fairlead.core.inbound import Attachment
 from fairlead.core.state import State
 from fairlead.errors import Code, error
 from fairlead.kit.file_names import clean_media_type, clean_name, name_on_disk
-from fairlead.kit.files import Disk, make_private_directory, write_all
+from fairlead.kit.files import NO_ROOM, Disk, make_private_directory, write_all
 from fairlead.observe import log
 from fairlead.ports import Blobs
 from fairlead.store.history import Offload
-from fairlead.store.writer import NO_ROOM
 
 INBOX_NAME: Final = "inbox"
 _OF_A_JOB: Final = re.compile(r"(job_\d+_\d+)-\d+-")
@@ -54,6 +53,8 @@ class FileInboxes:
     async def lay_out(
         self, session_key: SessionKeyText, job_id: JobId, attachments: Sequence[Attachment]
     ) -> tuple[InputFile, ...]:
+        if not attachments:
+            return ()
         inbox = self._directory / inbox_name(session_key)
         files: list[InputFile] = []
         for number, attachment in enumerate(attachments, 1):

@@ -21,7 +21,7 @@ from fairlead.core.state import State
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import Disk, open_private_append, write_all
 from fairlead.observe import log
-from fairlead.ports import Recorded
+from fairlead.ports import Recorded, TextStretch
 from fairlead.store import lines
 from fairlead.store.history import IndexedHistory, Offload
 from fairlead.store.journal_check import JournalCheck
@@ -295,6 +295,12 @@ class FileJournal:
         await self.until_durable(position.seq)
         return await self._history.lines_about(names, position.offset)
 
+    async def texts_before(self, place: int | None, words: Sequence[str], most_bytes: int) -> TextStretch:
+        end = self._position
+        await self.until_durable(end.seq)
+        wanted = end.offset if place is None else min(place, end.offset)
+        return await self._history.texts_before(wanted, words, most_bytes)
+
     async def keep_index(self) -> None:
         await self._history.keep_index(self.until_durable)
 
@@ -312,19 +318,10 @@ class FileJournal:
         await self._offload(self._writer.close)
         self._file.close()
 
-    # The writer's reports come from its own thread.
+    # --- the writer's reports
 
     def on_durable(self, seq: int) -> None:
-        self._loop.call_soon_threadsafe(self._became_durable, seq)
-
-    def on_stalled(self) -> None:
-        self._loop.call_soon_threadsafe(self._became_stalled)
-
-    def on_broken(self, fault: OSError) -> None:
-        self._loop.call_soon_threadsafe(self._became_broken, fault)
-
-    def _became_durable(self, seq: int) -> None:
-        self._durable_seq = seq
+        self._durable_seq = max(self._durable_seq, seq)  # a report of the writer's thread may come late
         self._check.end = self._file.durable_offset
         if self._stalled:
             self._stalled = False
@@ -335,12 +332,12 @@ class FileJournal:
             if not future.done():
                 future.set_result(None)
 
-    def _became_stalled(self) -> None:
+    def on_stalled(self) -> None:
         if not self._stalled:
             self._stalled = True
             log.error("the disk is full", message=f"{self._path} waits for space", error_code="E_DISK_FULL")
 
-    def _became_broken(self, fault: OSError) -> None:
+    def on_broken(self, fault: OSError) -> None:
         self._broken = error(
             Code.E_JOURNAL_BROKEN,
             f"{self._path} could not be synced to disk ({fault}). Fairlead stops, because later writes could be lost.",

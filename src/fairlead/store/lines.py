@@ -13,6 +13,7 @@ missing never happened.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any, Final
 from zlib import crc32
 
@@ -46,8 +47,8 @@ class Head(msgspec.Struct, gc=False):
     crc: str = ""
 
 
-_ENVELOPE: Final[list[Any]] = [("seq", int), ("ts", str)]
-_ENVELOPE_WITH_CRC: Final[list[Any]] = [*_ENVELOPE, ("crc", str)]
+def _envelope(*, requires_crc: bool) -> list[Any]:
+    return [("seq", int), ("ts", str), *([("crc", str)] if requires_crc else [])]
 
 
 def _line_type(event_type: type[JournalEvent], envelope: list[Any]) -> type[msgspec.Struct]:
@@ -65,16 +66,6 @@ def _line_struct(event_type: type[JournalEvent], fields: list[Any], **how: Any) 
     return msgspec.defstruct(f"{name}Line", fields, tag_field="type", tag=name, frozen=True, gc=False, **how)
 
 
-def _make_decoder(envelope: list[Any]) -> "msgspec.json.Decoder[JournalLine]":
-    return msgspec.json.Decoder(any_of(_line_type(event_type, envelope) for event_type in EVENT_TYPES))
-
-
-def _make_replay_decoder(envelope: list[Any]) -> "msgspec.json.Decoder[JournalLine]":
-    """Decodes only what a replay needs: nearly every second line is a sign of life, whose payload is skipped."""
-    makers = {event_type: _silent_line_type if event_type in SILENT else _line_type for event_type in EVENT_TYPES}
-    return msgspec.json.Decoder(any_of(make(event_type, envelope) for event_type, make in makers.items()))
-
-
 def any_of(types: Iterable[type[msgspec.Struct]]) -> Any:
     first, *others = types
     union: Any = first
@@ -83,11 +74,21 @@ def any_of(types: Iterable[type[msgspec.Struct]]) -> Any:
     return union
 
 
-decoder: Final = _make_decoder(_ENVELOPE)
-replay_decoder: Final = _make_replay_decoder(_ENVELOPE)
-crc_requiring_decoder: Final = _make_decoder(_ENVELOPE_WITH_CRC)
-"""Like `decoder`, but it refuses a line without a crc: that costs less than looking for such lines in the bytes."""
-crc_requiring_replay_decoder: Final = _make_replay_decoder(_ENVELOPE_WITH_CRC)
+@cache
+def line_decoder(*, requires_crc: bool = False) -> "msgspec.json.Decoder[JournalLine]":
+    """Made when it is needed, because a decoder for all events is large. One that requires a crc refuses a line without
+    it: that costs less than looking for such lines in the bytes."""
+    envelope = _envelope(requires_crc=requires_crc)
+    return msgspec.json.Decoder(any_of(_line_type(event_type, envelope) for event_type in EVENT_TYPES))
+
+
+@cache
+def replay_decoder(*, requires_crc: bool = False) -> "msgspec.json.Decoder[JournalLine]":
+    """Decodes only what a replay needs: nearly every second line is a sign of life, whose payload is skipped."""
+    envelope = _envelope(requires_crc=requires_crc)
+    makers = {event_type: _silent_line_type if event_type in SILENT else _line_type for event_type in EVENT_TYPES}
+    return msgspec.json.Decoder(any_of(make(event_type, envelope) for event_type, make in makers.items()))
+
 
 head_decoder: Final = msgspec.json.Decoder(Head)
 _encoder: Final = msgspec.json.Encoder()

@@ -38,7 +38,8 @@ class Decoding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 REPLAYING: Final = Decoding(
-    any_line=lines.replay_decoder.decode_lines, with_crc=lines.crc_requiring_replay_decoder.decode_lines
+    any_line=lambda view: lines.replay_decoder().decode_lines(view),
+    with_crc=lambda view: lines.replay_decoder(requires_crc=True).decode_lines(view),
 )
 
 
@@ -140,18 +141,16 @@ def check_some(disk: Disk, path: Path, before: Position, end: int) -> Position:
     raise DamagedLine(path, before, "the journal ends before it.")
 
 
-def _decode_every_line(decoder: "msgspec.json.Decoder[JournalLine]") -> Decode:
-    def decode(view: memoryview) -> list[JournalLine]:
-        found = decoder.decode_lines(view)
-        if len(found) != bytes(view).count(b"\n"):
-            raise OutOfOrder
-        return found
-
-    return decode
+def _decode_every_line(view: memoryview, decoder: "msgspec.json.Decoder[JournalLine]") -> list[JournalLine]:
+    found = decoder.decode_lines(view)
+    if len(found) != bytes(view).count(b"\n"):
+        raise OutOfOrder
+    return found
 
 
 STRICT: Final = Decoding(
-    any_line=_decode_every_line(lines.decoder), with_crc=_decode_every_line(lines.crc_requiring_decoder)
+    any_line=lambda view: _decode_every_line(view, lines.line_decoder()),
+    with_crc=lambda view: _decode_every_line(view, lines.line_decoder(requires_crc=True)),
 )
 """Decodes also what a replay skips: the payload of every event, and empty lines."""
 
@@ -255,7 +254,7 @@ def _problem(raw: bytearray, seq: int) -> str:
     if head.type not in _KNOWN:
         return f"the event type {head.type!r} is unknown: a later version of Fairlead wrote it. Update Fairlead."
     try:
-        lines.decoder.decode(raw)
+        lines.line_decoder().decode(raw)
     except lines.UNREADABLE as fault:
         return f"{head.type} cannot be read ({fault}): another version of Fairlead may have written it."
     return ""

@@ -145,7 +145,9 @@ def _to_published(data: dict[str, Any], state: State) -> dict[str, Any]:
     for key, session in data["sessions"].items():
         live = state.sessions[key]
         project = state.projects.get(live.project)
-        resume = live.resume_keys.get(resume_slot(live.runtime, project.path if project else ""))
+        resume = live.resume_keys.get(
+            resume_slot(live.runtime, state.directory_of(live.session_key, project) if project else "")
+        )
         shown = _rename_fields(session, _SESSION_NAMES) | {
             "adapter_state": {_RESUME_FIELD.get(live.runtime, "session_id"): resume} if resume else {},
             "adapter_states": live.resume_keys,

@@ -6,16 +6,23 @@
 3. A failed sync, or any other failed write, is the end: after it nothing on this file can be trusted.
 """
 
-import errno
+import asyncio
 import threading
+import time
+from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final, NamedTuple, Protocol
 
-from fairlead.kit.files import Disk, open_private_append, write_all
+from fairlead.kit.durations import DurationMeter
+from fairlead.kit.files import NO_ROOM, Disk, open_private_append, write_all
 
 RETRY_SECONDS: Final = 1.0
-NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+SLOW_SEC: Final = 0.01
+"""Nobody notices that everything else waits so long; a disk that needs longer is not waited for."""
+SYNCS_AFTER_A_SLOW_ONE: Final = 20
+"""The thread makes so many before the event loop tries one again."""
 
 
 class DiskFull(Exception):  # noqa: N818 - a condition, not a mistake
@@ -29,7 +36,7 @@ class AppendFile:
         self.path = path
         self._disk = disk
         self._handle = open_private_append(path, disk=disk)
-        self.durable_offset = disk.size(self._handle)
+        self.durable_offset = self._size = disk.size(self._handle)
 
     def write(self, data: bytes) -> None:
         try:
@@ -38,16 +45,18 @@ class AppendFile:
             if fault.errno not in NO_ROOM:
                 raise
             self._disk.truncate(self._handle, self.durable_offset)
+            self._size = self.durable_offset
             raise DiskFull(str(self.path)) from fault
+        self._size += len(data)
 
     def sync(self) -> None:
         self._disk.sync(self._handle)
-        self.durable_offset = self._disk.size(self._handle)
+        self.durable_offset = self._size
 
     def cut(self, size: int) -> None:
         self._disk.truncate(self._handle, size)
         self._disk.sync(self._handle)
-        self.durable_offset = size
+        self.durable_offset = self._size = size
 
     def close(self) -> None:
         self._disk.close(self._handle)
@@ -59,7 +68,7 @@ class Batch(NamedTuple):
 
 
 class Progress(Protocol):
-    """The reports of a writer; it may call them from its own thread."""
+    """The reports of a writer, made in the event loop in which it was started."""
 
     def on_durable(self, seq: int) -> None: ...
 
@@ -78,56 +87,128 @@ class Writer(Protocol):
         ...
 
 
-class ThreadedWriter:
-    """One thread, so that the event loop never waits for the disk."""
+class JournalWriter:
+    """While the disk is quick, the event loop itself writes and syncs; while it is not, a thread does.
 
-    def __init__(self, *, retry_seconds: float = RETRY_SECONDS) -> None:
+    1. The step of the event loop that put the first batch ends first. What it puts behind that batch (a message, the
+       start of its job, the hand-over) shares its sync.
+    2. On most disks a sync takes a few tenths of a millisecond, and to hand it to a thread and back takes about as long
+       again. After a sync that took longer than `slow_sec`, the thread makes the next `SYNCS_AFTER_A_SLOW_ONE`.
+    3. A full disk is the thread's: it tries again until there is room.
+    4. Who takes batches holds the lock until they are durable. So their order is their order in the file.
+    """
+
+    def __init__(
+        self, *, slow_sec: float = SLOW_SEC, retry_seconds: float = RETRY_SECONDS, times: DurationMeter | None = None
+    ) -> None:
+        """`times` is told how long each sync took."""
+        self._times = times or DurationMeter()
+        self._slow_sec = slow_sec
         self._retry_seconds = retry_seconds
-        self._queue: SimpleQueue[Batch | None] = SimpleQueue()
+        self._waiting: deque[Batch] = deque()
+        self._is_due = False
+        self._is_broken = False
+        self._left_to_thread = 0
+        self._file_in_use = threading.Lock()
+        self._wake_ups: SimpleQueue[None] = SimpleQueue()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self, file: AppendFile, progress: Progress) -> None:
-        self._thread = threading.Thread(target=self._run, args=(file, progress), name="journal", daemon=True)
+        self._loop = asyncio.get_running_loop()
+        self._file, self._progress = file, progress
+        self._thread = threading.Thread(target=self._run_thread, name="journal", daemon=True)
         self._thread.start()
 
     def put(self, batch: Batch) -> None:
-        self._queue.put(batch)
+        self._waiting.append(batch)
+        if not self._is_due:
+            self._is_due = True
+            self._loop.call_soon(self._write_waiting)
 
     def close(self) -> None:
         self._closing.set()
-        self._queue.put(None)
+        self._wake_ups.put(None)
         if self._thread is not None:
             self._thread.join()
 
-    def _run(self, file: AppendFile, progress: Progress) -> None:
-        while (first := self._queue.get()) is not None:
-            together = [first]
-            last = False
-            while not self._queue.empty():
-                batch = self._queue.get()
-                if batch is None:
-                    last = True
-                    break
-                together.append(batch)
-            done = self._commit(file, b"".join([b.data for b in together]), progress)
-            if not done:
-                return
-            progress.on_durable(together[-1].last_seq)
-            if last:
-                return
+    # --- in the event loop
 
-    def _commit(self, file: AppendFile, data: bytes, progress: Progress) -> bool:
+    def _write_waiting(self) -> None:
+        self._is_due = False
+        if self._left_to_thread:
+            self._left_to_thread -= 1
+        elif self._file_in_use.acquire(blocking=False):
+            try:
+                self._write_here()
+            finally:
+                self._file_in_use.release()
+        if self._waiting:
+            self._wake_ups.put(None)
+
+    def _write_here(self) -> None:
+        """Leaves everything to the thread if the disk is full."""
+        together = self._take_waiting()
+        if not together:
+            return
+        began = time.perf_counter()
+        try:
+            self._write_durably(together)
+        except DiskFull:
+            self._waiting.extendleft(reversed(together))
+            return
+        except OSError as fault:
+            self._progress.on_broken(fault)
+            return
+        if time.perf_counter() - began > self._slow_sec:
+            self._left_to_thread = SYNCS_AFTER_A_SLOW_ONE
+        self._progress.on_durable(together[-1].last_seq)
+
+    # --- in the thread
+
+    def _run_thread(self) -> None:
+        goes_on = True
+        while goes_on:
+            self._wake_ups.get()
+            goes_on = not self._closing.is_set()  # before the batches are taken: those before `close` are among them
+            with self._file_in_use:
+                together = self._take_waiting()
+                if together and not self._write_patiently(together):
+                    return
+
+    def _write_patiently(self, together: list[Batch]) -> bool:
+        """False if they could not be written."""
         while True:
             try:
-                file.write(data)
-                file.sync()
+                self._write_durably(together)
             except DiskFull:
-                progress.on_stalled()
+                self._report(self._progress.on_stalled)
                 if self._closing.wait(self._retry_seconds):
                     return False
             except OSError as fault:
-                progress.on_broken(fault)
+                self._report(self._progress.on_broken, fault)
                 return False
             else:
+                self._report(self._progress.on_durable, together[-1].last_seq)
                 return True
+
+    def _report(self, report: Callable[..., None], *given: object) -> None:
+        self._loop.call_soon_threadsafe(report, *given)
+
+    # --- in both, with the lock
+
+    def _take_waiting(self) -> list[Batch]:
+        """None of them once the file is broken: the other side may not have heard of it yet."""
+        if self._is_broken:
+            self._waiting.clear()
+        return [self._waiting.popleft() for _ in range(len(self._waiting))]
+
+    def _write_durably(self, together: list[Batch]) -> None:
+        began = time.perf_counter()
+        try:
+            self._file.write(b"".join([batch.data for batch in together]))
+            self._file.sync()
+        except OSError:
+            self._is_broken = True
+            raise
+        self._times.note(time.perf_counter() - began)
