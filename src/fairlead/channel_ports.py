@@ -7,11 +7,11 @@ from typing import Protocol
 
 import msgspec
 
-from fairlead.core.attention import PingRule
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.events import FileRef
 from fairlead.core.ids import EntryId, JobId, SessionKeyText
 from fairlead.core.inbound import Attachment
+from fairlead.core.ping_rule import PingRule
 from fairlead.core.views import JobView, QuestionView
 from fairlead.errors import Code
 
@@ -53,7 +53,8 @@ class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
     that is there already counts as made; if it can never be made, the channel removes its opening message too.
 
     `mentions` are the only accounts that may be mentioned, whatever the text says; with none the piece is sent
-    silently. With `retries` the piece has a button that tries that job again. `reminds_of` is the question that the
+    silently. With `retries` the piece has a button that tries that job again, with `card` the buttons about what
+    that job changed. `reminds_of` is the question that the
     piece is a reminder of."""
 
     entry_id: EntryId
@@ -72,6 +73,7 @@ class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
     thread_from: str = ""
     mentions: tuple[str, ...] = ()
     retries: JobId = JobId("")
+    card: JobId = JobId("")
     reminds_of: str = ""
 
 

@@ -20,20 +20,24 @@ from fairlead.channel_ports import (
     OutcomeUnknown,
     OutgoingMessage,
 )
+from fairlead.core.agent_views import AgentsView
 from fairlead.core.command_spec import Choice, ChoiceSource
+from fairlead.core.console_views import Board, MessagePage, OutcomeName, SessionLine, SessionPage, TextPage, TurnUndo
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.projects import DirectoryFacts
-from fairlead.core.engine import InputFile
+from fairlead.core.engine import InputFile, LimitWindow
 from fairlead.core.events import JournalEvent, TitledBy
 from fairlead.core.hook_deliveries import Delivery
 from fairlead.core.ids import BlobName, JobId, SessionKeyText
 from fairlead.core.inbound import Attachment, Inbound
+from fairlead.core.job_states import Held
 from fairlead.core.keys import SessionKey
 from fairlead.core.live import LiveEvent
 from fairlead.core.message_outcomes import MessageOutcome
 from fairlead.core.questions import RespondToQuestion
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
+from fairlead.core.spending import Spending
 from fairlead.core.state import State
 from fairlead.core.views import (
     ConversationView,
@@ -46,8 +50,10 @@ from fairlead.core.views import (
     SentView,
     SessionView,
 )
-from fairlead.errors import Code, error
+from fairlead.core.worktrees import KeptWork, MadeWorktree, MergeResult, Worktree, WorktreeWork
+from fairlead.errors import Code, FairleadError, error
 from fairlead.runtime_ports import (
+    NO_RECORDS,
     AgentInfo,
     AgentPreparation,
     AgentState,
@@ -56,6 +62,7 @@ from fairlead.runtime_ports import (
     Runtime,
     RuntimeCapabilities,
     RuntimeHealth,
+    SessionRecords,
     ToolHandler,
     ToolReply,
 )
@@ -63,6 +70,8 @@ from fairlead.runtime_ports import (
 __all__ = [
     "NAMING_FIELDS",
     "NO_FILES",
+    "NO_RECORDS",
+    "NO_WORKTREES",
     "AgentInfo",
     "AgentPreparation",
     "AgentState",
@@ -86,6 +95,7 @@ __all__ = [
     "Journal",
     "Log",
     "Mentions",
+    "MergeConflict",
     "MessageRechecker",
     "OutcomeUnknown",
     "OutgoingMessage",
@@ -97,11 +107,14 @@ __all__ = [
     "RuntimeCapabilities",
     "RuntimeHealth",
     "SessionInboxes",
+    "SessionRecords",
     "Snapshots",
+    "TakenBranch",
     "ToolHandler",
     "ToolReply",
     "View",
     "Watching",
+    "Worktrees",
 ]
 
 # --- driven: time, files, the journal ------------------------------------------------------------------------------
@@ -161,6 +174,84 @@ class _NoFiles:
 NO_FILES: Final = _NoFiles()
 
 
+class TakenBranch(Exception):  # noqa: N818 - says what happened
+    """Somebody has a branch of the worktree's name; `branches` are those that another name must not be."""
+
+    def __init__(self, branches: frozenset[str]) -> None:
+        super().__init__("the branch is taken")
+        self.branches = branches
+
+
+class MergeConflict(Exception):  # noqa: N818 - says what happened
+    """Commits of both sides changed the same places in `files`. Nothing was changed."""
+
+    def __init__(self, target: str, files: tuple[str, ...]) -> None:
+        super().__init__(f"{len(files)} files conflict with {target}")
+        self.target = target
+        self.files = files
+
+
+class Worktrees(Protocol):
+    """Git's part in the worktrees of sessions. Everything that changes something can be repeated after a crash in the
+    middle of it: it finishes what was begun. All but `problem_at` raise E_WORKTREE_UNAVAILABLE where git cannot."""
+
+    async def taken_branches(self, project_path: str) -> frozenset[str]:
+        """The branches of the project's repository that a worktree's branch must not be."""
+        ...
+
+    async def make(self, worktree: Worktree) -> MadeWorktree:
+        """Raises TakenBranch."""
+        ...
+
+    async def look(self, worktree: Worktree) -> WorktreeWork: ...
+
+    async def merge(self, worktree: Worktree) -> MergeResult:
+        """Raises E_WORKTREE_GONE, E_UNCOMMITTED_WORK, E_MERGE_BLOCKED, MergeConflict: then nothing was changed."""
+        ...
+
+    async def discard(self, worktree: Worktree) -> KeptWork | None:
+        """Keeps what was there under a ref; None where there was nothing."""
+        ...
+
+    async def forget_kept(self, project_path: str, needed: Container[str]) -> None:
+        """Remove the refs of discarded worktrees that nothing needs any more."""
+        ...
+
+    def problem_at(self, worktree: Worktree) -> str:
+        """Why no agent can work in this worktree; empty if one can. Every turn asks, so it is quick."""
+        ...
+
+
+class _NoWorktrees:
+    async def taken_branches(self, project_path: str) -> frozenset[str]:
+        raise _no_git(project_path)
+
+    async def make(self, worktree: Worktree) -> MadeWorktree:
+        raise _no_git(worktree.repository)
+
+    async def look(self, worktree: Worktree) -> WorktreeWork:
+        raise _no_git(worktree.repository)
+
+    async def merge(self, worktree: Worktree) -> MergeResult:
+        raise _no_git(worktree.repository)
+
+    async def discard(self, worktree: Worktree) -> KeptWork | None:
+        raise _no_git(worktree.repository)
+
+    async def forget_kept(self, project_path: str, needed: Container[str]) -> None:
+        del project_path, needed
+
+    def problem_at(self, worktree: Worktree) -> str:
+        return f"There is no git here that knows {worktree.path}."
+
+
+def _no_git(path: str) -> FairleadError:
+    return error(Code.E_WORKTREE_UNAVAILABLE, f"There is no git here that knows {path}.")
+
+
+NO_WORKTREES: Final = _NoWorktrees()
+
+
 class SessionInboxes(Protocol):
     """A directory for each session, with the files that people sent: its agent may be let into this one, and into no
     other session's."""
@@ -197,6 +288,22 @@ class Recorded(msgspec.Struct, frozen=True):
     seq: int
     ts: str
     event: JournalEvent
+
+
+class TextLine(msgspec.Struct, frozen=True):
+    """A line with a text in it, and where it begins."""
+
+    place: int
+    recorded: Recorded
+
+
+class TextStretch(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found in a stretch of the journal, newest first. `before` is where the stretch begins, 0 for the first
+    byte; `since` is the time of its first line."""
+
+    lines: tuple[TextLine, ...]
+    before: int
+    since: str
 
 
 NAMING_FIELDS: Final = ("message_id", "job_id", "retry_of", "entry_id", "question_id")
@@ -243,6 +350,11 @@ class History(Protocol):
         this was called. The cost does not grow with the journal."""
         ...
 
+    async def texts_before(self, place: int | None, words: Sequence[str], most_bytes: int) -> TextStretch:
+        """The prompts and answers in the stretch before this place, or before the end, that have all of these words, in
+        lower case; and those whose text is in a blob, whatever it says. Reads no more than `most_bytes`."""
+        ...
+
     async def keep_index(self) -> None:
         """For ever: keep the index of `lines_about` up to date with the journal. Without it, `lines_about` is slow."""
         ...
@@ -284,12 +396,14 @@ class HookReceipt(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The message is written. `position` counts the jobs before it; a duplicate names the job it already is."""
+    """The message is written. `position` counts the jobs before it, `held` says why none of them starts; a duplicate
+    names the job it already is."""
 
     job_id: JobId
     session_key: SessionKeyText = SessionKeyText("")
     position: int = 0
     duplicate: bool = False
+    held: Held = ""
 
 
 class Gate(Protocol):
@@ -394,6 +508,10 @@ class View(Protocol):
 
     def queued_jobs(self, conversation: ConversationRef) -> list[JobView]: ...
 
+    def takes_texts(self, session_key: str) -> bool:
+        """Whether a turn runs there whose agent takes further texts."""
+        ...
+
     def has_room(self, conversation: ConversationRef, session_key: SessionKey) -> bool:
         """Whether the queue of the session that is talked to here takes one more message."""
         ...
@@ -483,6 +601,56 @@ class View(Protocol):
         ...
 
     def counts(self) -> Counts: ...
+
+    # --- for the console: what one caller may see
+
+    def sees(self, caller: Caller, session_key: str) -> bool:
+        """Whether this caller may see what happens in the session."""
+        ...
+
+    def board(self, caller: Caller) -> Board:
+        """What needs somebody and what goes on. Costs as much as there is at work."""
+        ...
+
+    def find_sessions(self, caller: Caller, words: str = "", *, after: str = "", limit: int = 50) -> SessionPage:
+        """One page of the sessions that fit the words, most recently active first."""
+        ...
+
+    def session_named(self, name: str) -> SessionView | None:
+        """By its key, or by the id that people see."""
+        ...
+
+    def session_line(self, session_key: str) -> SessionLine:
+        """A session that is there, as a line of the list."""
+        ...
+
+    def talk(self, session_key: str) -> list[JobView]:
+        """The session's recent jobs, oldest first, without their texts. Costs as much as the session has."""
+        ...
+
+    async def find_texts(self, caller: Caller, words: str, *, before: int | None = None) -> TextPage:
+        """A page of the prompts and answers with all of the words, newest first. Costs the same on every journal."""
+        ...
+
+    def turn_undo(self, job_id: str) -> TurnUndo:
+        """What can be done about the files that this turn changed."""
+        ...
+
+    def messages_with(self, caller: Caller, outcome: OutcomeName) -> MessagePage:
+        """The latest messages that this became of."""
+        ...
+
+    def spending(self) -> Spending:
+        """What was spent lately, by day, project and agent: of everybody."""
+        ...
+
+    def agents(self) -> AgentsView:
+        """The agents that turns can be run with, and what their programs said when they were last checked."""
+        ...
+
+    def limit_windows(self) -> dict[str, tuple[LimitWindow, ...]]:
+        """What each agent last said about the limits of its account, since this process began."""
+        ...
 
     def latencies(self) -> list[LatencyView]:
         """Since this process began."""

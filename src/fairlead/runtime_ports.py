@@ -2,10 +2,11 @@
 where everybody imports it from. Nothing is implemented here."""
 
 from collections.abc import AsyncIterator, Callable
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
+from fairlead.core.agent_sessions import ResumeCommand, SessionWriter, StoredSession
 from fairlead.core.agent_tools import ToolHolder
 from fairlead.core.engine import (
     AgentInitiated,
@@ -14,6 +15,8 @@ from fairlead.core.engine import (
     EngineEvent,
     Invocation,
     SlashCommand,
+    Steer,
+    SteerResult,
 )
 from fairlead.core.ids import ResumeKey
 
@@ -36,6 +39,8 @@ class RuntimeCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     """The agent takes further words into a turn that runs."""
     forks: bool = False
     """The agent can begin another session with all that was said in this one."""
+    fork_points: bool = False
+    """It can also begin one with what was said up to a point that it has named (`PointReached`)."""
     prepares: bool = False
     """An agent can be started before its first prompt."""
     commands: bool = False
@@ -43,9 +48,9 @@ class RuntimeCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     gets_ready: bool = False
     """A turn's stream begins with Ready, and until then the runtime changes nothing that anybody could see: so the turn
     may ask for Ready while its start is still being written to disk."""
-    hand_over: Literal["start", "ready", "told"] = "start"
-    """From when on an agent may have the prompt of a turn: from its start, from Ready, or from HandingOver. After a
-    crash before that, the job is run again by itself."""
+    hand_over: Literal["start", "told"] = "start"
+    """From when on an agent may have the prompt of a turn: from its start, or from HandingOver. After a crash before
+    that, the job is run again by itself."""
 
 
 class JobLog(Protocol):
@@ -118,7 +123,59 @@ class ToolHandler(Protocol):
         ...
 
 
+class SessionRecords(Protocol):
+    """What an agent's program keeps of its own sessions, however they were begun. Reads, and changes nothing. What it
+    finds there is text of others, and may be anything."""
+
+    @property
+    def are_files(self) -> bool:
+        """Reading them starts no program."""
+        ...
+
+    async def list_sessions(self, directory: str) -> tuple[StoredSession, ...]:
+        """Those that work in exactly this directory, the latest change first; a record that cannot be read is left
+        out. Raises the FairleadError that says why there is no list."""
+        ...
+
+    async def read_session(self, directory: str, key: ResumeKey, since: str = "") -> StoredSession | None:
+        """One of them with its last exchanges, None if there is none; with `since`, an earlier `position`, it has and
+        counts only the exchanges that were added after that."""
+        ...
+
+    async def find_writers(self, directory: str, key: ResumeKey) -> tuple[SessionWriter, ...]:
+        """The processes that have this session open now, as far as that can be seen; empty where nothing can be."""
+        ...
+
+    async def resume_command(self, directory: str, key: ResumeKey) -> ResumeCommand | None:
+        """How a person goes on with it in a shell; None where that is not known."""
+        ...
+
+
+class _NoRecords:
+    are_files = True
+
+    async def list_sessions(self, directory: str) -> tuple[StoredSession, ...]:  # noqa: ARG002 - the port's names
+        return ()
+
+    async def read_session(self, directory: str, key: ResumeKey, since: str = "") -> StoredSession | None:  # noqa: ARG002
+        return None
+
+    async def find_writers(self, directory: str, key: ResumeKey) -> tuple[SessionWriter, ...]:  # noqa: ARG002
+        return ()
+
+    async def resume_command(self, directory: str, key: ResumeKey) -> ResumeCommand | None:  # noqa: ARG002
+        return None
+
+
+NO_RECORDS: Final[SessionRecords] = _NoRecords()
+
+
 class Runtime(Protocol):
+    @property
+    def records(self) -> SessionRecords:
+        """The agent's own records of its sessions; NO_RECORDS where Fairlead knows of none."""
+        ...
+
     @property
     def name(self) -> str: ...
 
@@ -142,6 +199,11 @@ class Runtime(Protocol):
     async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
         """Pass a response, an interruption or a setting to the agent of this session; ignored when no agent runs,
         except for a mode, which the session's next agent gets too. Raises E_MODE_UNAVAILABLE."""
+        ...
+
+    async def steer(self, session_key: str, steer: Steer) -> SteerResult:
+        """Give further words to the turn that runs. Returns when it is certain what became of them, at the latest soon
+        after the turn has ended. Raises nothing; called only where `capabilities.steering` says so."""
         ...
 
     def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:

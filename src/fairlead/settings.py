@@ -6,19 +6,20 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, cast
-from zoneinfo import ZoneInfo
 
 from fairlead.core.agent_tools import TOOL_NAMES
-from fairlead.core.attention import LONG_TURN_SEC, Ping, PingRule
 from fairlead.core.days import Days
 from fairlead.core.identity import Identities, link_identities
 from fairlead.core.limits import Limits
+from fairlead.core.ping_rule import LONG_TURN_SEC, Ping, PingRule
 from fairlead.errors import Code, error
 from fairlead.kit.capacity import read_machine_size
+from fairlead.kit.local_zone import load_zone
 from fairlead.settings_checks import (
     IDENTITY_DEFAULTS,
     LEAST_HEARTBEAT_TIMEOUT_SEC,
     check_absolute,
+    check_addresses,
     check_agent_tools,
     check_command,
     check_heartbeat_timeout,
@@ -67,6 +68,12 @@ class Settings:
         description="Where app.ndjson and the logs of the jobs are kept.",
         check=make_absolute,
         shown_default="~/.local/state/fairlead/logs",
+    )
+
+    worktree_dir: str = setting(
+        "",
+        name="FAIRLEAD_WORKTREE_DIR",
+        description="Where the git worktrees of sessions are made; empty: `worktrees` in STATE_DIR.",
     )
 
     # --- who is served
@@ -204,6 +211,30 @@ class Settings:
         at_least=0,
         name="FAIRLEAD_MAX_RESULT_EXCERPT_CHARS",
         description="The maximum length of the answer's excerpt in the job's record, in characters.",
+    )
+    tree_snapshots: bool = setting(
+        True,
+        name="FAIRLEAD_TREE_SNAPSHOTS",
+        description="Snapshots of a project's files, by git, at the start and the end of each turn: `/changes` and "
+        "`/undo` need it. 0 turns it off.",
+    )
+    tree_snapshot_sec: float = setting(
+        10.0,
+        above=0,
+        name="FAIRLEAD_TREE_SNAPSHOT_SEC",
+        description="How long a turn waits for the snapshot at its start; after that it goes on, and cannot be undone.",
+    )
+    tree_file_max_bytes: int = setting(
+        25 * 1024 * 1024,
+        at_least=1,
+        name="FAIRLEAD_TREE_FILE_MAX_BYTES",
+        description="A larger file is named in `/changes`, but is in no snapshot.",
+    )
+    tree_new_max_bytes: int = setting(
+        1024 * 1024 * 1024,
+        at_least=1,
+        name="FAIRLEAD_TREE_NEW_MAX_BYTES",
+        description="The most that one snapshot may store: a project with more files has none, until it has fewer.",
     )
     snapshot_every_events: int = setting(
         50, at_least=1, name="FAIRLEAD_SNAPSHOT_EVERY_EVENTS", description="Write a snapshot every N events."
@@ -403,6 +434,14 @@ class Settings:
         form="commas",
         check=check_host_names,
     )
+    http_proxies: tuple[str, ...] = setting(
+        (),
+        name="FAIRLEAD_HTTP_PROXIES",
+        description="The addresses of reverse proxies, separated by commas, such as 127.0.0.1. Only of these are "
+        "X-Forwarded-Proto and X-Forwarded-For believed.",
+        form="commas",
+        check=check_addresses,
+    )
     hook_events_per_minute: int = setting(
         _DEFAULT_LIMITS.hook_events_per_minute,
         at_least=1,
@@ -571,9 +610,16 @@ class Settings:
             spawn_max_children=self.spawn_max_children,
             spawn_max_in_a_row=self.spawn_max_in_a_row,
             hook_events_per_minute=self.hook_events_per_minute,
-            days=Days(ZoneInfo(self.time_zone) if self.time_zone else None),
+            days=Days(load_zone(self.time_zone) if self.time_zone else None),
             schedules_for=self.schedules_for,
+            worktrees=str(self.worktrees_path),
         )
+
+    @property
+    def worktrees_path(self) -> Path:
+        """Absolute, with links resolved: git names worktrees by their real paths."""
+        named = Path(self.worktree_dir).expanduser() if self.worktree_dir else self.state_dir / "worktrees"
+        return named.resolve()
 
     def secrets(self) -> list[str]:
         """Values that must never reach a log, a message or a child process."""

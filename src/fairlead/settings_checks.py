@@ -3,12 +3,13 @@
 import re
 from pathlib import Path
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from fairlead.core.agent_tools import TOOL_NAMES
 from fairlead.core.identity import LOCAL_USER, IdentityDefaults, link_identities
 from fairlead.core.keys import is_valid_part
 from fairlead.errors import FairleadError
+from fairlead.kit.addresses import parse_address
+from fairlead.kit.local_zone import NO_ZONE, load_zone
 from fairlead.settings_values import Others, Secret
 
 LEAST_HEARTBEAT_TIMEOUT_SEC: Final = 45.0
@@ -55,8 +56,8 @@ def check_command(value: tuple[str, ...], _others: Others) -> tuple[str, ...]:
 def check_time_zone(value: str, _others: Others) -> str:
     if value:
         try:
-            ZoneInfo(value)
-        except (ValueError, OSError, LookupError):
+            load_zone(value)
+        except NO_ZONE:
             raise ValueError("must be a time zone such as Europe/Berlin") from None
     return value
 
@@ -98,6 +99,13 @@ def check_agent_tools(value: tuple[str, ...], _others: Others) -> tuple[str, ...
     wrong = [name for name in value if name not in TOOL_NAMES]
     if wrong:
         raise ValueError(f"takes {', '.join(TOOL_NAMES)}, or {NO_AGENT_TOOLS} alone: not {', '.join(wrong)}")
+    return value
+
+
+def check_addresses(value: tuple[str, ...], _others: Others) -> tuple[str, ...]:
+    wrong = [text for text in value if parse_address(text) is None]
+    if wrong:
+        raise ValueError(f"takes addresses such as 127.0.0.1 or ::1, without a port: not {', '.join(wrong)}")
     return value
 
 

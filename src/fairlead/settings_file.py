@@ -5,17 +5,17 @@ A project's own `.env` is nobody's business here: only a file that is named, the
 directory, or the one in Fairlead's own checkout is read.
 """
 
-import difflib
 import logging
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
-
-from dotenv import dotenv_values
-from dotenv.parser import Binding, parse_stream
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from fairlead.errors import Code, error
+from fairlead.kit.similar_names import find_similar
+
+if TYPE_CHECKING:
+    from dotenv.parser import Binding
 
 FILE_VARIABLE: Final = "FAIRLEAD_ENV_FILE"
 _FILE_NAME: Final = ".env"
@@ -68,9 +68,11 @@ def _is_checkout(directory: Path) -> bool:
 def read_sources(file: Path | None) -> list[dict[str, str]]:
     """The environment, and then the file."""
     environment = _fold_case(os.environ)
-    if file is None:
+    if file is None or not file.exists():
         return [environment]
     _refuse_special_file(file)
+    from dotenv import dotenv_values  # noqa: PLC0415 - only a settings file needs it
+
     logging.getLogger("dotenv.main").setLevel(logging.ERROR)  # `find_strange_settings` reports what cannot be read
     try:
         return [environment, _fold_case(dotenv_values(file, encoding="utf-8"))]
@@ -113,17 +115,19 @@ def find_strange_settings(file: SettingsFile, known: Iterable[str]) -> list[str]
     return [*filter(None, lines), *variables, *_describe_file_here(file)]
 
 
-def _read_lines(path: Path) -> list[Binding]:
+def _read_lines(path: Path) -> "list[Binding]":
     if not path.is_file():  # a named pipe would be read for ever
         return []
     try:
         with path.open(encoding="utf-8") as stream:
+            from dotenv.parser import parse_stream  # noqa: PLC0415 - only a settings file needs it
+
             return [*parse_stream(stream)]
     except (OSError, UnicodeDecodeError):
         return []  # reading the settings themselves reports this
 
 
-def _describe_line(path: Path, line: Binding, known: list[str]) -> str:
+def _describe_line(path: Path, line: "Binding", known: list[str]) -> str:
     at = f"{path}, line {line.original.line}"
     if line.error:
         return f"{at} cannot be read. Write it as NAME=value."
@@ -142,7 +146,7 @@ def _suggest(name: str, known: list[str]) -> str:
 
 
 def _nearest(name: str, known: list[str], cutoff: float) -> list[str]:
-    return difflib.get_close_matches(name, known, 1, cutoff)
+    return find_similar(name, known, cutoff=cutoff)
 
 
 def _describe_file_here(file: SettingsFile) -> list[str]:

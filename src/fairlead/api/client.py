@@ -88,6 +88,18 @@ class Client:
         if self._http is not None:
             await self._http.close()
 
+    # --- the console ------------------------------------------------------------------------------------------------
+
+    async def console_link(self, person: str = "") -> w.ConsoleLink:
+        """A one-time link that logs a browser in; without a person, for the owner."""
+        return await self._ask("POST", "/v1/console/links", w.ConsoleLink, body=w.NewConsoleLink(person))
+
+    async def console_logins(self) -> w.ConsoleLoginList:
+        return await self._ask("GET", "/v1/console/logins", w.ConsoleLoginList)
+
+    async def end_console_login(self, number: int) -> w.ConsoleLoginEnded:
+        return await self._ask("POST", f"/v1/console/logins/{number}/end", w.ConsoleLoginEnded)
+
     # --- messages and jobs ------------------------------------------------------------------------------------------
 
     async def submit(

@@ -10,7 +10,8 @@ import msgspec
 
 from fairlead.core.command_spec import Choice
 from fairlead.core.engine import Verdict
-from fairlead.core.job_states import JobState
+from fairlead.core.events import SteeringReason
+from fairlead.core.job_states import Held, JobState
 from fairlead.core.pages import MAX_PAGE, After, Limit
 from fairlead.core.questions import QuestionFields
 from fairlead.core.replies import SessionRow
@@ -63,6 +64,13 @@ class NewMessage(_Asked, frozen=True):
     project: str | None = None
     tool: str | None = None
     stream: bool = False
+    steer: Annotated[
+        bool | None,
+        msgspec.Meta(
+            description="Give the text to the turn that runs (true), or not (false), whatever the text begins with."
+            " Without it, a text that begins with `!` is for the turn that runs."
+        ),
+    ] = None
     files: Annotated[
         tuple[NewFile, ...], msgspec.Meta(description="At most 10, and 20 MiB together, before base64.")
     ] = ()
@@ -220,6 +228,44 @@ class Health(msgspec.Struct, frozen=True):
     damage: str = ""
 
 
+# --- the console ---------------------------------------------------------------------------------------------------
+
+
+class NewConsoleLink(_Asked, frozen=True):
+    """Without a person, the link is for the owner."""
+
+    person: Annotated[
+        str, msgspec.Meta(max_length=128, description="An allowed person, by the id in FAIRLEAD_ALLOWED_USER_IDS.")
+    ] = ""
+
+
+class ConsoleLink(msgspec.Struct, frozen=True):
+    """Opened in a browser, once and within `seconds`, the path logs it in."""
+
+    path: str
+    person: str
+    seconds: int
+
+
+class ConsoleLoginInfo(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A browser that is logged in to the console; `browser` is what it says of itself."""
+
+    number: int
+    person: str
+    is_owner: bool
+    made_at: str
+    used_at: str
+    browser: str = ""
+
+
+class ConsoleLoginList(msgspec.Struct, frozen=True):
+    logins: tuple[ConsoleLoginInfo, ...]
+
+
+class ConsoleLoginEnded(msgspec.Struct, frozen=True):
+    number: int
+
+
 # --- events --------------------------------------------------------------------------------------------------------
 
 
@@ -235,6 +281,7 @@ class Accepted(_Event, frozen=True):
     state: JobState = "queued"
     position: int = 0
     duplicate: bool = False
+    held: Held = ""
 
 
 class Moved(_Event, frozen=True):
@@ -242,6 +289,16 @@ class Moved(_Event, frozen=True):
     state: JobState
     position: int = 0
     tool: str = ""
+    held: Held = ""
+    steered_into: str = ""
+
+
+class NotSteered(_Event, frozen=True):
+    """A text that was meant for the turn that runs waits as an ordinary message instead."""
+
+    job_id: str
+    reason: SteeringReason
+    detail: str = ""
 
 
 class Delta(_Event, frozen=True):
@@ -308,12 +365,13 @@ class SentList(msgspec.Struct, frozen=True):
 
 
 StreamEvent: TypeAlias = (
-    Accepted | Moved | Delta | ToolUse | QuestionInfo | RuleUse | Image | SentInfo | Usage | Done | Failed
+    Accepted | Moved | NotSteered | Delta | ToolUse | QuestionInfo | RuleUse | Image | SentInfo | Usage | Done | Failed
 )
 
 EVENT_NAMES: Final[dict[type[StreamEvent], str]] = {
     Accepted: "accepted",
     Moved: "moved",
+    NotSteered: "not_steered",
     Delta: "delta",
     ToolUse: "tool",
     QuestionInfo: "question",
