@@ -45,7 +45,8 @@ def stands_in_the_code(words: list[str]) -> bool:
 # What a person meets only where English is spoken anyway: at the start, on the command line, over HTTP, in the log; and
 # what only an agent is told.
 ENGLISH_ONLY = (
-    "api/", "app.py", "channels/http/", "cli/", "core/agents.py", "core/decide/agent_calls.py",
+    "api/", "app.py", "real_machine.py", "state_directory.py", "channels/http/",
+    "cli/", "core/agents.py", "core/decide/agent_calls.py",
     "core/decide/agents.py", "core/decide/scheduling.py", "core/hook_deliveries.py", "core/pages.py", "flow/hooks/",
     "ports.py", "runtimes/install/", "runtimes/separation.py", "settings", "store/config", "store/history.py",
     "store/journal", "store/project_files.py", "store/reader.py", "store/restoration.py", "testing/",
@@ -71,7 +72,7 @@ PARTS = {
         "The agent's process would not end: x",
     ),
 }
-FAULTS = {"error", "refuse", "TurnFailed", "Failure", "AttachmentRefused"}
+FAULTS = {"error", "refuse", "TurnFailed", "Failure", "AttachmentRefused", "unavailable", "merge_blocked"}
 
 
 def own_sentences() -> Iterator[tuple[str, str]]:

@@ -4,10 +4,13 @@ import msgspec
 import pytest
 
 from fairlead.core import replies as r
+from fairlead.core.agent_sessions import Exchange
 from fairlead.core.agents import ConfiguredAgent
 from fairlead.core.commands import COMMANDS
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.rules import RuleOffer
+from fairlead.core.trees import FileChange
+from fairlead.core.worktrees import MergeResult
 from fairlead.render.replies import duration, render_reply, reply_lines, reply_text
 from fairlead.render.words import CATALOGUES, MISSING, en
 
@@ -35,6 +38,8 @@ HOOK = r.HookRow(
     project="api",
     events=("push",),
 )
+
+STORED = r.StoredSessionRow(key="k1", tool="claude", first_words="hello", exchanges=2)
 
 SCHEDULE = r.ScheduleRow(
     number=3,
@@ -238,6 +243,10 @@ def test_a_choice_that_was_not_made_shows_what_is_chosen_and_what_else_there_is(
     assert reply_text(r.ModeSet("", ("default", "plan")), "en") == "Mode: n/a. Others: default, plan"
 
 
+WORKTREE = r.WorktreeRow(
+    number=1, session_id="s", project="api", branch="fairlead/x", path="/wt/api/1-x", status="ready", target="main"
+)
+
 REPLIES: list[r.Reply] = [
     STATUS,
     JOBS,
@@ -293,7 +302,7 @@ REPLIES: list[r.Reply] = [
     r.ScheduleRan(3, "job_1"),
     r.JobQueued("job_2", 2, "job_1"),
     r.Spawned(returns="person", session_key="k", session_id="spawn-2", project="api", tool="claude", job_id="job_2"),
-    r.SessionWasReset("k", ("job_1",)),
+    r.SessionWasReset(session_key="k", cancelled=("job_1",)),
     r.JobsCancelled(("job_1",), ("job_2",)),
     r.Story("job_1", (r.Step(1, "2026-02-26T14:20:05.000Z", "JobEnqueued", "queued"),)),
     r.AgentReport(
@@ -325,12 +334,52 @@ REPLIES: list[r.Reply] = [
     r.ModeSet("plan"),
     r.UsageReport(session_id="s", input_tokens=1, output_tokens=2, cost_usd=0.5, context_used=10, context_size=100),
     r.SessionStarted("k", "s", "api", "claude"),
+    r.AgentsChecked("2026-03-01T08:00:00.000Z", (r.AgentCheckRow(name="echo", ok=True, notes=("built in",)),)),
     r.AgentCatalogue(()),
     r.AgentCatalogue((ConfiguredAgent(name="goose", command=("goose", "acp")),)),
     r.AgentAdded("goose", ()),
     r.AgentAdded("goose", ("api", "web"), ("job_1",)),
+    r.TurnSteered(job_id="job_20260105_0002", state="steered", into="job_20260105_0001"),
+    r.TurnSteered(job_id="job_20260105_0002", state="steering", into="job_20260105_0001"),
+    r.TurnSteered(job_id="job_20260105_0002", state="queued", reason="unsupported"),
+    r.TurnSteered(job_id="job_20260105_0002", state="running", reason="no_turn"),
+    r.SessionForkMade(session_key="k", session_id="7", forked_from="k0", project="api", tool="claude", branch="b"),
+    r.SessionForkMade(session_key="k", session_id="7", forked_from="k0", project="api", tool="claude", is_here=True),
+    r.SessionSwitched("k", "7"),
     r.AgentWasRemoved("goose"),
     r.AgentWasRemoved("goose", ("session 1359",), ("job_1",)),
+    r.StoredSessionCatalogue("/srv/api", ()),
+    r.StoredSessionCatalogue("/srv/api", (STORED,)),
+    r.SessionAdoption(adopted=STORED, latest=(Exchange("hello", "hi"),)),
+    r.SessionHandOff(session_id="s", tool="claude", resume_key="k", handed_off=True, command="cd / && claude"),
+    r.SessionHandOff(session_id="s", tool="claude", resume_key="k", handed_off=False),
+    r.WorktreeShown(done="made", worktree=WORKTREE),
+    r.WorktreeCatalogue((WORKTREE,)),
+    r.WorktreeCatalogue(()),
+    r.WorktreeWasMerged(WORKTREE, MergeResult(target="main", before="b" * 40, after="c" * 40, commits_total=1)),
+    r.WorktreeWasDiscarded(WORKTREE, "refs/fairlead/discarded/abcd/1", 7),
+    r.ProjectWorktreesChosen("api", worktree=True),
+    r.ProjectWorktreesChosen("api", worktree=False),
+    r.ChangesShown(
+        job_ids=("job_20261118_0001",),
+        project="api",
+        since="2026-11-18T03:00:00.000Z",
+        files=(FileChange(path="a.py", kind="modified", added=1),),
+        added=1,
+        is_running=True,
+        is_late=True,
+        is_cut=True,
+    ),
+    r.TurnsUndone(
+        undo_id="undo_1",
+        job_ids=("job_20261118_0001",),
+        what="both",
+        files=(FileChange(path="a.py", kind="modified", added=1),),
+        total=3,
+        left=("b.py",),
+    ),
+    r.TurnsUndone(undo_id="undo_1", job_ids=("job_20261118_0001",), what="talk"),
+    r.TurnsUndone(undo_id="undo_1", job_ids=("job_20261118_0001",), what="files", total=1, is_redo=True),
 ]
 
 

@@ -7,10 +7,12 @@ import pytest
 
 from fairlead.core import events as e
 from fairlead.core.conversation import ConversationRef
+from fairlead.core.engine import ForkOrigin
 from fairlead.core.events import EVENT_TYPES, JobFailed
 from fairlead.core.inbound import Attachment
 from fairlead.core.rules import RuleOffer
 from fairlead.core.spawns import SpawnOrder
+from fairlead.core.trees import ChangeSummary, TreeSnapshot
 from fairlead.ports import NAMING_FIELDS
 from fairlead.render.story import StorySentence, describe_event, say_step, sentence_of
 from fairlead.render.words import CATALOGUES, MISSING
@@ -171,6 +173,45 @@ SENTENCES: dict[str, tuple[e.JournalEvent, ...]] = {
     "local lets api spend more on 2026-11-17": (decided("go_on"),),
     "local lets api wait until 2026-11-17 is over": (decided("wait"),),
     "local cancelled what waits for the budget of api on 2026-11-17": (decided("cancel"),),
+    "local undid it": (e.JobUndone(job(1), "undo_1", "local"),),
+    "local redid it": (e.JobRedone(job(1), "undo_2", "local"),),
+    "the files were recorded before the turn": (
+        e.TreeSnapshotTaken(job_id=job(1), moment="start", snapshot=TreeSnapshot("c", "t")),
+    ),
+    "no file was changed": (e.TreeSnapshotTaken(job_id=job(1), moment="end", snapshot=TreeSnapshot("c", "t")),),
+    "files changed: 2 (+3 -0)": (
+        e.TreeSnapshotTaken(
+            job_id=job(1), moment="end", snapshot=TreeSnapshot("c", "t"), changed=ChangeSummary(total=2, added=3)
+        ),
+    ),
+    "the files could not be recorded (E_SNAPSHOT): It took longer than 10 s.": (
+        e.TreeSnapshotMissed(job(1), "start", "E_SNAPSHOT", "It took longer than 10 s."),
+    ),
+    "ada wants it in the running turn": [e.SteeringAsked("job_20260105_0002", "ada")],
+    "goes into the running turn of #1": [
+        e.SteeringBegun(job_id="job_20260105_0002", session_key="k", into="job_20260105_0001")
+    ],
+    "the agent took it into the turn of #1; it has no answer of its own": [
+        e.JobSteered("job_20260105_0002", "k", "job_20260105_0001")
+    ],
+    "no turn was running: it is an ordinary message": [
+        e.SteeringDeclined(job_id="job_20260105_0002", session_key="k", reason="no_turn")
+    ],
+    "this agent takes nothing into a turn that runs: it waits as an ordinary message": [
+        e.SteeringDeclined(job_id="job_20260105_0002", session_key="k", reason="unsupported")
+    ],
+    "the turn ended before the agent took it: it waits as an ordinary message": [
+        e.SteeringDeclined(job_id="job_20260105_0002", session_key="k", reason="too_late")
+    ],
+    "the agent did not take it: Overloaded; it waits as an ordinary message": [
+        e.SteeringDeclined(job_id="job_20260105_0002", session_key="k", reason="refused", detail="Overloaded")
+    ],
+    "ada forked this session from agent:fairlead:user:local": [
+        e.SessionForked(session_key="k", forked_from=OWN, asked_by="9", person="ada")
+    ],
+    "the agent begins with a copy of what was said before": [
+        e.ForkPlanned(session_key="k", generation=0, runtime="claude", project_path="/p", fork=ForkOrigin("r"))
+    ],
 }
 
 

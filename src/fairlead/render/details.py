@@ -2,17 +2,19 @@
 names in them: such a sentence is found by its words. The words of agents and of programs stay as they are. Pure."""
 
 import re
-from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from fairlead.render.words.details import ja, zh_cn, zh_tw
+from fairlead.render.words.languages import LazyCatalogues
 
-BY_LANGUAGE: Final[Mapping[str, Mapping[str, str]]] = {
-    "ja": ja.DETAILS,
-    "zh-CN": zh_cn.DETAILS,
-    "zh-TW": zh_tw.DETAILS,
-}
+BY_LANGUAGE: Final = LazyCatalogues(
+    {
+        "ja": "fairlead.render.words.details.ja",
+        "zh-CN": "fairlead.render.words.details.zh_cn",
+        "zh-TW": "fairlead.render.words.details.zh_tw",
+    },
+    "DETAILS",
+)
 _GAP: Final = re.compile(r"\\\{(\w+)\\\}")
 
 

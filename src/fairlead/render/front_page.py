@@ -78,6 +78,8 @@ def build_front_page(health: Health, version: str, *, origin: str, lang: str) ->
 <p>{_say(lang, _MORE[health])}</p>
 </section>
 <h2>{_say(lang, "get_in")}</h2>
+<p>{_say(lang, "console")}</p>
+<pre>fairlead console</pre>
 <p>{_say(lang, "terminal")}</p>
 <pre>{_COMMAND}</pre>
 <p>{_say(lang, "http")}</p>

@@ -8,6 +8,7 @@ from fairlead.core.state import Job
 from fairlead.render.details import translate_detail
 from fairlead.render.replies import duration
 from fairlead.render.safe_text import code_block, last_lines
+from fairlead.render.turn_card import context_words
 from fairlead.render.words import error_line, error_next_step, error_what, say
 
 _DETAIL_LINES: Final = 8
@@ -45,11 +46,13 @@ def small_line(job: Job, mention: str, lang: str) -> str:
     """Who is to hear of it, how long the turn took, and what it used; empty if there is nothing to tell."""
     seconds = turn_seconds(job)
     tokens = job.input_tokens + job.output_tokens
+    has_card = job.tree is not None and job.tree.changed is not None
     parts = [
         mention,
-        duration(seconds) if seconds >= _WORTH_TELLING_SEC or tokens or mention else "",
+        duration(seconds) if seconds >= _WORTH_TELLING_SEC or tokens or mention or has_card else "",
         say(lang, "chat.tokens", count=short_number(tokens)) if tokens else "",
         f"${job.cost_usd:.2f}" if job.cost_usd >= 0.005 else "",
+        context_words(job.report, lang) if has_card else "",
     ]
     return " · ".join(filter(None, parts))
 

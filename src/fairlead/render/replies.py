@@ -12,10 +12,20 @@ import msgspec
 from fairlead.core import replies as r
 from fairlead.core.budgets import Budget, DaySpending
 from fairlead.core.job_names import short_name, shorten_names
+from fairlead.render import worktrees
+from fairlead.render.agent_sessions import (
+    count_words,
+    exchange_rows,
+    session_rows,
+    unlisted_sentences,
+)
 from fairlead.render.budgets import budget_words
+from fairlead.render.changes import change_head, change_remarks, file_line, undo_sentences
+from fairlead.render.forks import describe_fork
 from fairlead.render.graphemes import display_width
 from fairlead.render.rules import rule_words
 from fairlead.render.safe_text import one_line
+from fairlead.render.steering import describe_steered
 from fairlead.render.story import StorySentence, say_step
 from fairlead.render.words import say
 
@@ -92,6 +102,8 @@ def _status(report: r.StatusReport, lang: str, when: When) -> RenderedReply:
         f"resume_ready: {'yes' if report.resume_ready else 'no'}",
         f"retry_hint: {retry}",
     ]
+    if report.worktree is not None:
+        rows += worktrees.row_lines(report.worktree)
     if report.most_running:
         rows.append(f"jobs: {report.all_running} running, at most {report.most_running} at once")
     if report.cost_usd:
@@ -109,6 +121,8 @@ def _what_goes_on(report: r.StatusReport, lang: str, when: When) -> str:
         key = "reply.status.waiting" if report.state == "waiting" else "reply.status.running"
         since = when(report.running_since) if report.running_since else ""
         return say(lang, key, job=short_name(report.running_job_id), when=since, pending=pending)
+    if report.handed_off_at:
+        return say(lang, "reply.status.handed_off", when=when(report.handed_off_at), pending=pending)
     if pending:
         return say(lang, "reply.status.queued", pending=pending)
     if last is None:
@@ -245,6 +259,7 @@ def _project_row(project: r.ProjectInfo) -> str:
     mark = "*" if project.active else " "
     tools = ", ".join(project.enabled_tools)
     row = f"{mark} #{project.number} {project.name}  {project.default_tool} ({tools})  {project.path}"
+    row += "  worktree: yes" if project.worktree else ""
     return f"{row}  disabled: {project.disabled}" if project.disabled else row
 
 
@@ -263,12 +278,43 @@ def _sessions(catalogue: r.SessionCatalogue, lang: str, when: When) -> RenderedR
 def _session_row(session: r.SessionRow, when: When) -> str:
     where = f"{session.conversation.channel}:{session.conversation.conversation_id}"
     name = f"{tree_mark(session)}{session.session_id}"
-    return f"{name}  {session.project}  {session.state}  {when(session.last_activity_at)}  {where}"
+    row = f"{name}  {session.project}  {session.state}  {when(session.last_activity_at)}  {where}"
+    return f"{row}  {session.branch}  {session.path}" if session.branch else row
 
 
 def tree_mark(session: r.SessionRow) -> str:
     """Before a session that was spawned, so that it stands under the one above it."""
     return "  " * (session.depth - 1) + "↳ " if session.depth else ""
+
+
+def _stored_sessions(catalogue: r.StoredSessionCatalogue, lang: str, when: When) -> RenderedReply:
+    unlisted = unlisted_sentences(catalogue, lang)
+    if not catalogue.sessions:
+        return _sentence(say(lang, "reply.stored.none", directory=catalogue.directory), *unlisted)
+    how = say(lang, "reply.stored.how_to_adopt")
+    return _sentence(*unlisted, how, *session_rows(catalogue, lang, when))
+
+
+def _adoption(done: r.SessionAdoption, lang: str, when: When) -> RenderedReply:
+    if done.offered is not None:
+        return _stored_sessions(done.offered, lang, when)
+    row = done.adopted
+    assert row is not None, "a reply without a list is about one session"
+    count = count_words(row.exchanges, lang, has_more=row.has_more)
+    sentences = [say(lang, "reply.stored.adopted", tool=row.tool, key=row.key, count=count)]
+    if done.before:
+        sentences.append(say(lang, "reply.stored.before", key=done.before))
+    return RenderedReply(sentences=tuple(sentences), rows=exchange_rows(done.latest))
+
+
+def _hand_off(done: r.SessionHandOff, lang: str, _quote: Quote) -> RenderedReply:
+    if done.handed_off:
+        pending = (say(lang, "reply.handoff.pending", count=done.pending),) if done.pending else ()
+        return RenderedReply(sentences=(say(lang, "reply.handoff.done"), *pending), rows=(done.command,))
+    count = count_words(done.exchanges, lang, has_more=done.has_more)
+    key = "reply.handoff.unread" if done.unread else "reply.handoff.back" if count else "reply.handoff.back_unchanged"
+    pending = (say(lang, "reply.handoff.continues", count=done.pending),) if done.pending else ()
+    return RenderedReply(sentences=(*pending, say(lang, key, count=count)), rows=exchange_rows(done.latest))
 
 
 def _spawn(done: r.Spawned, lang: str, _quote: Quote) -> RenderedReply:
@@ -284,7 +330,8 @@ def _session(found: r.SessionFound, _lang: str, when: When) -> RenderedReply:
 
 def _session_start(done: r.SessionStarted, lang: str, _quote: Quote) -> RenderedReply:
     sentence = say(lang, "reply.session.started", thread=done.session_id)
-    return RenderedReply(sentences=(sentence,), rows=(f"project: {done.project}", f"tool: {done.tool}"))
+    branch = [f"branch: {done.branch}"] if done.branch else []
+    return RenderedReply(sentences=(sentence,), rows=(f"project: {done.project}", f"tool: {done.tool}", *branch))
 
 
 # --- what was done
@@ -303,7 +350,7 @@ def _retry(done: r.JobQueued, lang: str, _quote: Quote) -> RenderedReply:
 
 def _session_reset(done: r.SessionWasReset, lang: str, _quote: Quote) -> RenderedReply:
     cancelled = (say(lang, "reply.job.cancelled", job=short_name(job)) for job in done.cancelled)
-    return _sentence(say(lang, "reply.session.reset"), *cancelled)
+    return _sentence(say(lang, "reply.session.reset"), *cancelled, *worktrees.after_reset(done, lang))
 
 
 def _cancellation(done: r.JobsCancelled, lang: str, _quote: Quote) -> RenderedReply:
@@ -335,6 +382,14 @@ def _mode_change(done: r.ModeSet, lang: str, _quote: Quote) -> RenderedReply:
 
 def _command_sent(done: r.CommandSent, lang: str, _quote: Quote) -> RenderedReply:
     return _sentence(say(lang, "reply.command.sent", command=done.command))
+
+
+def _agents_checked(checked: r.AgentsChecked, _lang: str, _quote: Quote) -> RenderedReply:
+    rows = [
+        " ".join(filter(None, (f"{row.name}:", "ok" if row.ok else "FAIL", row.program, row.version, *row.notes)))
+        for row in checked.agents
+    ]
+    return RenderedReply(title="Agents", rows=tuple(rows))
 
 
 def _agents(catalogue: r.AgentCatalogue, lang: str, _quote: Quote) -> RenderedReply:
@@ -463,6 +518,25 @@ def _schedule(shown: r.ScheduleShown, lang: str, quote: Quote) -> RenderedReply:
     return RenderedReply(sentences=(sentence,), rows=tuple(filter(None, rows)))
 
 
+def _changes(shown: r.ChangesShown, lang: str, quote: Quote) -> RenderedReply:
+    sentences = (change_head(shown, lang), *change_remarks(shown, lang, quote))
+    return RenderedReply(sentences=sentences, rows=tuple(map(file_line, shown.files)))
+
+
+def _on_worktrees(render: worktrees.Render) -> Callable[[Any, str, Quote], RenderedReply]:
+    def render_shown(reply: Any, lang: str, quote: Quote) -> RenderedReply:
+        shown = render(reply, lang, quote)
+        return RenderedReply(sentences=shown.sentences, rows=shown.rows)
+
+    return render_shown
+
+
+def _undo(done: r.TurnsUndone, lang: str, quote: Quote) -> RenderedReply:
+    more = [f"(+{done.total - len(done.files)})"] if done.total > len(done.files) else []
+    sentences = tuple(undo_sentences(done, lang, quote))
+    return RenderedReply(sentences=sentences, rows=(*map(file_line, done.files), *more))
+
+
 _RENDERERS_WITH_TIMES: Final[dict[type[msgspec.Struct], Callable[[Any, str, When], RenderedReply]]] = {
     r.StatusReport: _status,
     r.Story: _story,
@@ -471,6 +545,8 @@ _RENDERERS_WITH_TIMES: Final[dict[type[msgspec.Struct], Callable[[Any, str, When
     r.SessionFound: _session,
     r.BudgetReport: _budgets,
     r.UsageReport: _usage,
+    r.StoredSessionCatalogue: _stored_sessions,
+    r.SessionAdoption: _adoption,
 }
 _RENDERERS: Final[dict[type[msgspec.Struct], Callable[[Any, str, Quote], RenderedReply]]] = {
     r.ProjectReport: _project_report,
@@ -484,6 +560,9 @@ _RENDERERS: Final[dict[type[msgspec.Struct], Callable[[Any, str, Quote], Rendere
     r.ScheduleShown: _schedule,
     r.SessionStarted: _session_start,
     r.Spawned: _spawn,
+    r.SessionHandOff: _hand_off,
+    r.SessionForkMade: lambda reply, lang, _quote: _sentence(describe_fork(reply, lang)),
+    r.TurnSteered: lambda reply, lang, _quote: _sentence(describe_steered(reply, lang)),
     r.ToolSet: _tool_change,
     r.ProjectSelected: _project_switch,
     r.JobQueued: _retry,
@@ -494,7 +573,11 @@ _RENDERERS: Final[dict[type[msgspec.Struct], Callable[[Any, str, Quote], Rendere
     r.ModelSet: _model_change,
     r.ModeSet: _mode_change,
     r.CommandSent: _command_sent,
+    r.AgentsChecked: _agents_checked,
     r.AgentCatalogue: _agents,
     r.AgentAdded: _agent_added,
     r.AgentWasRemoved: _agent_removed,
+    r.ChangesShown: _changes,
+    **{kind: _on_worktrees(render) for kind, render in worktrees.RENDERERS.items()},
+    r.TurnsUndone: _undo,
 }

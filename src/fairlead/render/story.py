@@ -2,11 +2,12 @@
 sentences stand in `words/story`. A fact that has none is named by its type."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from fairlead.core import events as e
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.job_names import short_name
+from fairlead.core.trees import ChangeSummary
 from fairlead.render.details import translate_detail
 from fairlead.render.rules import rule_words
 from fairlead.render.safe_text import one_line
@@ -16,6 +17,12 @@ _BUDGET_DECIDED = {
     "go_on": "BudgetDecided.go_on",
     "wait": "BudgetDecided.wait",
     "cancel": "BudgetDecided.cancel",
+}
+_DECLINED: Final[dict[e.SteeringReason, str]] = {
+    "no_turn": "SteeringDeclined.no_turn",
+    "unsupported": "SteeringDeclined.unsupported",
+    "too_late": "SteeringDeclined.too_late",
+    "refused": "SteeringDeclined.refused",
 }
 _OWN_WORDS = {"reason"}
 """Gaps that are filled with sentences of Fairlead's own, or with an agent's, which stay as they are."""
@@ -80,8 +87,15 @@ def sentence_of(event: e.JournalEvent) -> StorySentence:
             | e.DeliveryAbandoned()
         ):
             return _delivery_sentence(event)
+        case e.TreeSnapshotTaken() | e.TreeSnapshotMissed():
+            return _tree_sentence(event)
+        case e.JobUndone():
+            return _tell("JobUndone", person=event.person)
+        case e.JobRedone():
+            return _tell("JobRedone", person=event.person)
         case _:
-            return _job_sentence(event) or _automation_sentence(event) or StorySentence(name, {})
+            told = _job_sentence(event) or _steering_sentence(event) or _automation_sentence(event)
+            return told or StorySentence(name, {})
 
 
 def _job_sentence(event: e.JournalEvent) -> StorySentence | None:
@@ -121,12 +135,37 @@ def _job_sentence(event: e.JournalEvent) -> StorySentence | None:
             return None
 
 
+def _steering_sentence(event: e.JournalEvent) -> StorySentence | None:
+    """What became of a text that was meant for a turn which runs; and what a forked session begins with."""
+    match event:
+        case e.SessionForked():
+            return _tell("SessionForked", person=event.person, session=event.forked_from)
+        case e.ForkPlanned():
+            return _tell("ForkPlanned")
+        case e.SteeringAsked():
+            return _tell("SteeringAsked", person=event.person)
+        case e.SteeringBegun():
+            return _tell("SteeringBegun", job=short_name(event.into))
+        case e.JobSteered():
+            return _tell("JobSteered", job=short_name(event.into))
+        case e.SteeringDeclined():
+            return _tell(_DECLINED[event.reason], detail=event.detail)
+        case _:
+            return None
+
+
 def _automation_sentence(event: e.JournalEvent) -> StorySentence | None:
     """Facts about work that no message of a person began, and about what it may cost."""
     match event:
         case e.SessionSpawned():
             key = "SessionSpawned.agent" if event.order.by_agent else "SessionSpawned.person"
             return _tell(key, person=event.order.person)
+        case e.SessionAdopted():
+            return _tell("SessionAdopted", person=event.person, tool=event.runtime, key=event.key, before=event.before)
+        case e.SessionHandedOff():
+            return _tell("SessionHandedOff", person=event.person, tool=event.runtime, key=event.key)
+        case e.SessionTakenBack():
+            return _tell("SessionTakenBack", person=event.person, count=event.exchanges)
         case e.AgentToolCalled():
             return _tell("AgentToolCalled", tool=event.tool, what=event.detail)
         case e.HookAdded():
@@ -209,6 +248,20 @@ def _delivery_sentence(
             return _tell("DeliveryAcknowledged")
         case e.DeliveryAbandoned():
             return _tell("DeliveryAbandoned", code=event.error_code, reason=event.reason)
+
+
+def _tree_sentence(event: e.TreeSnapshotTaken | e.TreeSnapshotMissed) -> StorySentence:
+    match event:
+        case e.TreeSnapshotTaken(moment="start"):
+            return _tell("TreeSnapshotTaken.start")
+        case e.TreeSnapshotTaken(changed=ChangeSummary() as changed):
+            # As text, because a gap with the number 0 would count as empty.
+            added, removed = str(changed.added), str(changed.removed)
+            return _tell("TreeSnapshotTaken.changed", count=changed.total, added=added, removed=removed)
+        case e.TreeSnapshotTaken():
+            return _tell("TreeSnapshotTaken.unchanged")
+        case e.TreeSnapshotMissed():
+            return _tell("TreeSnapshotMissed", code=event.error_code, reason=event.reason)
 
 
 def _describe_in_english(event: e.JournalEvent) -> str:

@@ -10,10 +10,11 @@ _TITLE: Final = 80
 _MARKS: Final = re.compile(r"<[@#][!&]?\d+>|[`*_~|]+|^#+\s*")
 
 
-def opening_text(project: Project, tool: str, task: str = "") -> str:
-    """Without the project's path: everybody in the channel reads this. A session that was spawned names its task."""
+def opening_text(project: Project, tool: str, task: str = "", branch: str = "") -> str:
+    """Without the project's path: everybody in the channel reads this. A session that was spawned names its task, one
+    with a worktree its branch."""
     title = title_of_prompt(task)
-    return f"**{project.name}** · {tool}" + (f" · ↳ {title}" if title else "")
+    return f"**{project.name}** · {tool}" + (f" · `{branch}`" if branch else "") + (f" · ↳ {title}" if title else "")
 
 
 def thread_name(project: str, since: str) -> str:

@@ -8,14 +8,18 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from fairlead.render.words import en, ja, zh_cn, zh_tw
+from fairlead.render.words import en
+from fairlead.render.words.languages import LazyCatalogues
 
-CATALOGUES: Final[Mapping[str, Mapping[str, str]]] = {
-    "en": en.WORDS,
-    "ja": ja.WORDS,
-    "zh-TW": zh_tw.WORDS,
-    "zh-CN": zh_cn.WORDS,
-}
+CATALOGUES: Final = LazyCatalogues(
+    {
+        "en": "fairlead.render.words.en",
+        "ja": "fairlead.render.words.ja",
+        "zh-TW": "fairlead.render.words.zh_tw",
+        "zh-CN": "fairlead.render.words.zh_cn",
+    },
+    "WORDS",
+)
 MISSING: Final = "…"
 
 _GAP = re.compile(r"\{(\w+)\}")

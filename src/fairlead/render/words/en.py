@@ -1,12 +1,18 @@
 """English, the catalogue that the others are measured against."""
 # one sentence, one line
 
+from sys import intern
 from typing import Final
 
+from fairlead.render.words.cards.en import CARD
 from fairlead.render.words.chat.en import CHAT
+from fairlead.render.words.console.en import CONSOLE
 from fairlead.render.words.errors.en import ERRORS
+from fairlead.render.words.pages.en import PAGES
 from fairlead.render.words.story.en import STORY
 from fairlead.render.words.terminal.en import TERMINAL
+from fairlead.render.words.trees.en import TREES
+from fairlead.render.words.worktrees.en import WORKTREES
 
 _COMMANDS: Final = {
     "project": "Projects that agents work in",
@@ -88,6 +94,12 @@ _COMMANDS: Final = {
     "session.list.project_name": "Only those of this project",
     "session.open": "Go back to a session's thread",
     "session.open.session_id": "The session to open",
+    "session.adopt": "Go on here with a session begun in the agent's own terminal",
+    "session.adopt.id": "Id of the session, or its beginning; leave out to see the list",
+    "session.adopt.tool": "Only sessions of this agent",
+    "session.stored": "List the sessions in the agents' own records",
+    "handoff": "Leave this session to a terminal, or take it back",
+    "handoff.action": "back: take the session back; leave out to hand it off",
     "spawn": "Start a session of its own for a task",
     "spawn.task": "What it shall do",
     "spawn.project": "Name or number of the project (default: the one used here)",
@@ -114,6 +126,7 @@ _COMMANDS: Final = {
     "agent.command.text": "Text after the command",
     "agent.usage": "Show the usage of the session",
     "agent.list": "List the agents that were added",
+    "agent.check": "Check the programs of all agents",
     "agent.add": "Add an agent, or change one",
     "agent.remove": "Remove an agent that was added",
     "cancel": "Cancel running and queued jobs here",
@@ -126,6 +139,40 @@ _COMMANDS: Final = {
     "stop": "Cancel running and queued jobs here, same as /cancel",
     "model": "Show or switch the model, same as /agent model",
     "model.model_id": "Model ID",
+    "worktree": "Worktrees: a branch and a directory for one session",
+    "worktree.make": "Let this session work in its own git worktree",
+    "worktree.make.project": "The project (default: the one used here)",
+    "worktree.show": "Show a worktree and what is in it",
+    "worktree.show.number": "Number of the worktree (default: this session's)",
+    "worktree.list": "List the worktrees, and the discarded ones that are kept",
+    "worktree.restore": "Bring a discarded worktree back, for this session",
+    "worktree.restore.number": "Number of the discarded worktree",
+    "merge": "Merge this session's worktree into the project's branch",
+    "merge.number": "Number of the worktree (default: this session's)",
+    "merge.uncommitted": "Files that are not committed: refuse the merge, or leave them there",
+    "discard": "Discard this session's worktree; its work is kept for some days",
+    "discard.number": "Number of the worktree (default: this session's)",
+    "discard.confirm": "Discard it although work is in it",
+    "project.worktree": "Choose whether new sessions of a project get a worktree",
+    "project.worktree.project": "Name or number of the project",
+    "project.worktree.worktree": "yes: a worktree for each new session; no: the project's directory",
+    "start.worktree": "Work in a git worktree of its own (default: as the project says)",
+    "agent.start.worktree": "Work in a git worktree of its own (default: as the project says)",
+    "spawn.worktree": "Work in a git worktree of its own",
+    "changes": "Show what a turn changed in the files",
+    "changes.job_id": "A job's id or number, or session (default: the latest job)",
+    "changes.scope": "The turn alone, or everything since the session began",
+    "steer": "Give a text to the running turn",
+    "steer.text": "What to say; without it, the newest message that waits",
+    "undo": "Take back what a turn changed in the files",
+    "undo.job_id": "A job's id or number (default: the latest that changed files)",
+    "undo.turns": "This turn alone, or it and all after it",
+    "undo.what": "The files, what the agent remembers, or both",
+    "redo": "Bring back what the last undo took back",
+    "fork": "Begin another session with all that was said in this one",
+    "fork.worktree": "Whether it works in a git worktree of its own",
+    "session.switch": "Go on here with another session of this conversation",
+    "session.switch.session_id": "Id of the session (default: the one that this conversation began with)",
 }
 
 _REPLIES: Final = {
@@ -143,6 +190,22 @@ _REPLIES: Final = {
     "session.killed": "The session was killed",
     "session.reset": "Conversation reset. The next message starts a new one; the history is kept.",
     "sessions.none": "There are no sessions yet. Your first message starts one.",
+    "stored.none": "The agents' own records have no session for {directory}.",
+    "stored.unlisted": "The sessions of {tool} could not be listed: {reason}",
+    "stored.how_to_adopt": "Sessions in the agents' own records (/session adopt ID goes on with one here):",
+    "stored.here": "this session",
+    "stored.elsewhere": "used by {session}",
+    "stored.one": "1 exchange",
+    "stored.exchanges": "{count} exchanges",
+    "stored.adopted": "This session now goes on with {tool} {key}[[ ({count})]]. The last exchanges:",
+    "stored.before": "The one before was {key}; /session adopt {key} goes back to it.",
+    "handoff.done": "Handed off. Nothing runs here until /handoff back; messages wait. Type this in a terminal:",
+    "handoff.pending": "{count} waiting.",
+    "handoff.continues": "{count} waiting, running now.",
+    "handoff.back": "Back here. In the terminal since then: {count}. The last ones:",
+    "handoff.back_unchanged": "Back here. Nothing was said in the terminal meanwhile.",
+    "handoff.unread": "Back here. The agent's record cannot be read, so what was said in the terminal is unknown.",
+    "status.handed_off": "Handed off to a terminal ({when})[[; {pending} waiting]]. /handoff back goes on here.",
     "rules.none": "There are no standing rules. The owner makes one when an agent asks for permission.",
     "rules.how_to_remove": "Allowed without asking (/rules remove NUMBER removes one):",
     "rules.removed": "Removed rule {number}: {rule} in {project}",
@@ -197,6 +260,13 @@ _REPLIES: Final = {
     "ago": "{duration} ago",
     "file.refused": "{name} was not sent to the agent: {reason}",
     "file.too_large": "{name} ({size}) is too large and was not sent to the agent; at most {limit}",
+    "TurnSteered.taken": "The agent took it into the turn of {job}",
+    "TurnSteered.given": "Given to the turn of {job}; the agent takes it between two steps",
+    "TurnSteered.queued": "{own} waits as an ordinary message[[: {reason}]]",
+    "TurnSteered.running": "No turn was running: {own} has one of its own",
+    "fork.thread": "Forked: {session} begins with all that was said here[[, on branch {branch}]]",
+    "fork.here": "The conversation goes on in {session}[[, on branch {branch}]]. /session switch[[ {back}]] leads back",
+    "SessionSwitched": "This conversation goes on in {session_id}",
 }
 
 _STATUS: Final = {
@@ -217,6 +287,13 @@ _STATUS: Final = {
     "undelivered": "⚠️ Not delivered here: {jobs}. /why {job} shows why; `fairlead journal show` prints it.",
     "left_out": "{count} earlier messages will not be answered: too old, or too many. Send the important ones again.",
     "other_fairlead": "⚠️ Another Fairlead uses this bot's token. This one keeps running; stop the other one.",
+    "steering": "On its way into the running turn",
+    "steered": "Taken into the running turn",
+    "steer.no_turn": "no turn is running",
+    "steer.unsupported": "this agent takes nothing into a turn that runs",
+    "steer.too_late": "the turn ended first",
+    "steer.refused": "the agent did not take it[[: {detail}]]",
+    "steer.waits": "↩️ Not taken into the turn: {reason}. It waits as an ordinary message.",
 }
 
 _QUESTIONS: Final = {
@@ -300,6 +377,7 @@ _PAGE: Final = {
     "journal_damaged": "The journal is damaged",
     "journal_damaged.more": "It keeps working. `fairlead journal verify` on this computer says what to do.",
     "get_in": "How to get in",
+    "console": "The console, for this browser or a phone: run this in a terminal on this computer.",
     "terminal": "In a terminal on this computer, in the directory of a project:",
     "http": "From a script, with the token from the file http-token of the state directory:",
     "document": "Every route is described in {link}.",
@@ -316,11 +394,16 @@ GROUPS: Final = {
     "shortened": _SHORTENED,
     "page": _PAGE,
     "terminal": TERMINAL,
+    "card": CARD,
     "chat": CHAT,
+    "console": CONSOLE,
+    "pages": PAGES,
     "story": STORY,
+    "worktree": WORKTREES,
+    "tree": TREES,
 }
 WORDS: Final = {
-    **{f"{group}.{key}": words for group, entries in GROUPS.items() for key, words in entries.items()},
-    **{f"error.{code}": what for code, (what, _) in ERRORS.items()},
-    **{f"error.{code}.next": next_step for code, (_, next_step) in ERRORS.items()},
+    **{intern(f"{group}.{key}"): words for group, entries in GROUPS.items() for key, words in entries.items()},
+    **{intern(f"error.{code}"): what for code, (what, _) in ERRORS.items()},
+    **{intern(f"error.{code}.next"): next_step for code, (_, next_step) in ERRORS.items()},
 }

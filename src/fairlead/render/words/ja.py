@@ -1,12 +1,18 @@
 """Japanese. Where the bridge specification gives a sentence, it stands here word for word."""
 # ruff: noqa: E501, RUF001  # one sentence, one line; full-width punctuation is how Japanese is written
 
+from sys import intern
 from typing import Final
 
+from fairlead.render.words.cards.ja import CARD
 from fairlead.render.words.chat.ja import CHAT
+from fairlead.render.words.console.ja import CONSOLE
 from fairlead.render.words.errors.ja import ERRORS
+from fairlead.render.words.pages.ja import PAGES
 from fairlead.render.words.story.ja import STORY
 from fairlead.render.words.terminal.ja import TERMINAL
+from fairlead.render.words.trees.ja import TREES
+from fairlead.render.words.worktrees.ja import WORKTREES
 
 _COMMANDS: Final = {
     "project": "エージェントが作業するプロジェクト",
@@ -88,6 +94,12 @@ _COMMANDS: Final = {
     "session.list.project_name": "このプロジェクトのものだけ表示する",
     "session.open": "セッションのスレッドに戻る",
     "session.open.session_id": "開くセッション",
+    "session.adopt": "エージェント自身のターミナルで始めたセッションをここで続ける",
+    "session.adopt.id": "セッションの ID かその先頭。省略すると一覧を表示",
+    "session.adopt.tool": "このエージェントのセッションのみ",
+    "session.stored": "エージェント自身の記録にあるセッションを一覧表示",
+    "handoff": "このセッションをターミナルに引き渡す、または引き取る",
+    "handoff.action": "back：セッションを引き取る。省略すると引き渡す",
     "spawn": "タスクのための別セッションを開始します",
     "spawn.task": "やること",
     "spawn.project": "プロジェクトの名前または番号（省略時: ここで使用中のもの）",
@@ -114,6 +126,7 @@ _COMMANDS: Final = {
     "agent.command.text": "コマンドに続ける文",
     "agent.usage": "セッションの使用量情報を表示する",
     "agent.list": "追加したエージェントを一覧表示する",
+    "agent.check": "すべてのエージェントのプログラムを確認",
     "agent.add": "エージェントを追加または変更する",
     "agent.remove": "追加したエージェントを削除する",
     "cancel": "実行中と待機中のジョブを取り消す",
@@ -126,6 +139,40 @@ _COMMANDS: Final = {
     "stop": "実行中と待機中のジョブを取り消す（/cancel と同じ）",
     "model": "モデルを表示または切り替える（/agent model と同じ）",
     "model.model_id": "モデルID",
+    "worktree": "ワークツリー: セッション専用のブランチとディレクトリ",
+    "worktree.make": "このセッションを専用の git ワークツリーで作業させる",
+    "worktree.make.project": "プロジェクト (既定: ここで使っているもの)",
+    "worktree.show": "ワークツリーとその内容を表示する",
+    "worktree.show.number": "ワークツリーの番号 (既定: このセッションのもの)",
+    "worktree.list": "ワークツリーと、保管中の破棄済みワークツリーを一覧する",
+    "worktree.restore": "破棄したワークツリーをこのセッションに戻す",
+    "worktree.restore.number": "破棄したワークツリーの番号",
+    "merge": "このセッションのワークツリーをプロジェクトのブランチにマージする",
+    "merge.number": "ワークツリーの番号 (既定: このセッションのもの)",
+    "merge.uncommitted": "コミットされていないファイル: マージを拒否する (refuse)、またはそのまま残す (leave)",
+    "discard": "このセッションのワークツリーを破棄する (作業は数日間保管)",
+    "discard.number": "ワークツリーの番号 (既定: このセッションのもの)",
+    "discard.confirm": "作業が残っていても破棄する",
+    "project.worktree": "プロジェクトの新しいセッションにワークツリーを与えるかを選ぶ",
+    "project.worktree.project": "プロジェクトの名前または番号",
+    "project.worktree.worktree": "yes: 新しいセッションごとにワークツリー、no: プロジェクトのディレクトリ",
+    "start.worktree": "専用の git ワークツリーで作業する (既定: プロジェクトの設定)",
+    "agent.start.worktree": "専用の git ワークツリーで作業する (既定: プロジェクトの設定)",
+    "spawn.worktree": "専用の git ワークツリーで作業する",
+    "changes": "ターンがファイルに加えた変更を表示する",
+    "changes.job_id": "ジョブの ID か番号、または session（省略時は最新のジョブ）",
+    "changes.scope": "そのターンだけか、セッション開始からのすべてか",
+    "steer": "実行中のターンに文章を渡す",
+    "steer.text": "伝える内容（省略時は最も新しい待機中のメッセージ）",
+    "undo": "ターンがファイルに加えた変更を取り消す",
+    "undo.job_id": "ジョブの ID か番号（省略時はファイルを変更した最新のジョブ）",
+    "undo.turns": "このターンだけか、それ以降すべてか",
+    "undo.what": "ファイル、エージェントの記憶、または両方",
+    "redo": "最後に取り消した変更を元に戻す",
+    "fork": "これまでのやり取りを引き継いだ別のセッションを始める",
+    "fork.worktree": "専用の git ワークツリーで作業するかどうか",
+    "session.switch": "この会話の別のセッションをここで続ける",
+    "session.switch.session_id": "セッションの ID（省略時はこの会話の元のセッション）",
 }
 
 _REPLIES: Final = {
@@ -143,6 +190,22 @@ _REPLIES: Final = {
     "session.killed": "セッションを強制終了しました",
     "session.reset": "会話をリセットしました。次のメッセージから新しい会話が始まります。履歴は残ります。",
     "sessions.none": "セッションはまだありません。最初のメッセージで始まります。",
+    "stored.none": "エージェント自身の記録に {directory} のセッションはありません。",
+    "stored.unlisted": "{tool} のセッションを一覧にできません：{reason}",
+    "stored.how_to_adopt": "エージェント自身の記録にあるセッション（/session adopt ID でここで続けます）：",
+    "stored.here": "このセッション",
+    "stored.elsewhere": "{session} が使用中",
+    "stored.one": "やり取り 1 回",
+    "stored.exchanges": "やり取り {count} 回",
+    "stored.adopted": "このセッションは {tool} {key} を続けます[[（{count}）]]。最後のやり取り：",
+    "stored.before": "以前のものは {key} です。/session adopt {key} で戻れます。",
+    "handoff.done": "引き渡しました。/handoff back までここでは何も実行されず、メッセージは待機します。ターミナルで次を入力してください：",
+    "handoff.pending": "{count} 件が待機中です。",
+    "handoff.continues": "待機中の {count} 件を実行します。",
+    "handoff.back": "ここに戻りました。その間のターミナルでのやり取り：{count}。最後のもの：",
+    "handoff.back_unchanged": "ここに戻りました。その間、ターミナルでのやり取りはありませんでした。",
+    "handoff.unread": "ここに戻りました。エージェントの記録を読めないため、ターミナルでのやり取りは不明です。",
+    "status.handed_off": "ターミナルに引き渡し済み（{when}）[[。{pending} 件が待機中]]。/handoff back でここで続けます。",
     "rules.none": "常時許可ルールはありません。エージェントが許可を求めたときにオーナーが作成できます。",
     "rules.how_to_remove": "確認なしで許可されます。/rules remove 番号 で取り消せます:",
     "rules.removed": "ルール {number} を削除しました: {project} の {rule}",
@@ -197,6 +260,13 @@ _REPLIES: Final = {
     "ago": "{duration} 前",
     "file.refused": "{name} は渡されませんでした: {reason}",
     "file.too_large": "{name}（{size}）は大きすぎるため渡しませんでした。上限は {limit} です",
+    "TurnSteered.taken": "エージェントが {job} のターンに取り入れました",
+    "TurnSteered.given": "{job} のターンに渡しました。エージェントは次の区切りで取り入れます",
+    "TurnSteered.queued": "{own} は通常のメッセージとして待機します[[: {reason}]]",
+    "TurnSteered.running": "実行中のターンがないため、{own} は独立したターンになりました",
+    "fork.thread": "分岐しました: {session} はここまでのやり取りから始まります[[（ブランチ {branch}）]]",
+    "fork.here": "この会話は {session} で続きます。ここまでのやり取りから始まります[[（ブランチ {branch}）]]。/session switch[[ {back}]] で戻れます。",
+    "SessionSwitched": "この会話は {session_id} で続きます",
 }
 
 _STATUS: Final = {
@@ -217,6 +287,13 @@ _STATUS: Final = {
     "undelivered": "⚠️ ここに届けられなかった回答: {jobs}。理由は `/why {job}`、回答は `fairlead journal show {job}` で読めます。",
     "left_out": "留守中にここに書かれた {count} 件のメッセージには、古すぎるか多すぎるため答えません。まだ必要なものはもう一度送ってください。",
     "other_fairlead": "⚠️ 別の Fairlead がこのボットのトークンを使っています。こちらが動作を続けます。もう一方を止めるか、専用のボットを与えてください。",
+    "steering": "実行中のターンへ送付中",
+    "steered": "実行中のターンに取り入れ済み",
+    "steer.no_turn": "実行中のターンがありません",
+    "steer.unsupported": "このエージェントは実行中のターンに文章を取り入れられません",
+    "steer.too_late": "先にターンが終わりました",
+    "steer.refused": "エージェントが受け取りませんでした[[: {detail}]]",
+    "steer.waits": "↩️ ターンに取り入れられませんでした: {reason}。通常のメッセージとして待機します。",
 }
 
 _QUESTIONS: Final = {
@@ -300,6 +377,7 @@ _PAGE: Final = {
     "journal_damaged": "ジャーナルが破損しています",
     "journal_damaged.more": "動作は続いています。対処方法はこのコンピューターで `fairlead journal verify` を実行すると分かります。",
     "get_in": "利用するには",
+    "console": "コンソール（このブラウザーまたはスマートフォン用）：このコンピューターのターミナルで実行します。",
     "terminal": "このコンピューターのターミナルで、プロジェクトのディレクトリから：",
     "http": "スクリプトからは、状態ディレクトリのファイル http-token にあるトークンを使って：",
     "document": "すべてのルートの説明は {link} にあります。",
@@ -316,11 +394,16 @@ GROUPS: Final = {
     "shortened": _SHORTENED,
     "page": _PAGE,
     "terminal": TERMINAL,
+    "card": CARD,
     "chat": CHAT,
+    "console": CONSOLE,
+    "pages": PAGES,
     "story": STORY,
+    "worktree": WORKTREES,
+    "tree": TREES,
 }
 WORDS: Final = {
-    **{f"{group}.{key}": words for group, entries in GROUPS.items() for key, words in entries.items()},
-    **{f"error.{code}": what for code, (what, _) in ERRORS.items()},
-    **{f"error.{code}.next": next_step for code, (_, next_step) in ERRORS.items()},
+    **{intern(f"{group}.{key}"): words for group, entries in GROUPS.items() for key, words in entries.items()},
+    **{intern(f"error.{code}"): what for code, (what, _) in ERRORS.items()},
+    **{intern(f"error.{code}.next"): next_step for code, (_, next_step) in ERRORS.items()},
 }

@@ -1,12 +1,18 @@
 """Simplified Chinese, as written in mainland China."""
 # ruff: noqa: RUF001  # one sentence, one line; full-width punctuation is how Chinese is written
 
+from sys import intern
 from typing import Final
 
+from fairlead.render.words.cards.zh_cn import CARD
 from fairlead.render.words.chat.zh_cn import CHAT
+from fairlead.render.words.console.zh_cn import CONSOLE
 from fairlead.render.words.errors.zh_cn import ERRORS
+from fairlead.render.words.pages.zh_cn import PAGES
 from fairlead.render.words.story.zh_cn import STORY
 from fairlead.render.words.terminal.zh_cn import TERMINAL
+from fairlead.render.words.trees.zh_cn import TREES
+from fairlead.render.words.worktrees.zh_cn import WORKTREES
 
 _COMMANDS: Final = {
     "project": "智能体工作的项目",
@@ -88,6 +94,12 @@ _COMMANDS: Final = {
     "session.list.project_name": "只列出这个项目的会话",
     "session.open": "回到会话的子区",
     "session.open.session_id": "要打开的会话",
+    "session.adopt": "在这里继续在智能体自己的终端中开始的会话",
+    "session.adopt.id": "会话的 ID 或其开头；省略则显示列表",
+    "session.adopt.tool": "只看这个智能体的会话",
+    "session.stored": "列出智能体自己的记录中的会话",
+    "handoff": "把此会话交给终端，或收回",
+    "handoff.action": "back：收回会话；省略则交出",
     "spawn": "为一项任务启动单独的会话",
     "spawn.task": "要做的事",
     "spawn.project": "项目的名称或编号（默认：此处使用的项目）",
@@ -114,6 +126,7 @@ _COMMANDS: Final = {
     "agent.command.text": "命令后面的内容",
     "agent.usage": "显示会话的用量信息",
     "agent.list": "列出已添加的智能体",
+    "agent.check": "检查所有智能体的程序",
     "agent.add": "添加或更改智能体",
     "agent.remove": "移除已添加的智能体",
     "cancel": "取消执行中和等待中的任务",
@@ -126,6 +139,40 @@ _COMMANDS: Final = {
     "stop": "取消执行中和等待中的任务，与 /cancel 相同",
     "model": "显示或切换模型，与 /agent model 相同",
     "model.model_id": "模型 ID",
+    "worktree": "工作树：会话专用的分支和目录",
+    "worktree.make": "让此会话在自己的 git 工作树中工作",
+    "worktree.make.project": "项目（默认：此处使用的项目）",
+    "worktree.show": "显示工作树及其内容",
+    "worktree.show.number": "工作树编号（默认：此会话的）",
+    "worktree.list": "列出工作树，以及保留着的已丢弃工作树",
+    "worktree.restore": "为此会话恢复已丢弃的工作树",
+    "worktree.restore.number": "已丢弃工作树的编号",
+    "merge": "把此会话的工作树合并到项目的分支",
+    "merge.number": "工作树编号（默认：此会话的）",
+    "merge.uncommitted": "未提交的文件：拒绝合并（refuse），或留在原处（leave）",
+    "discard": "丢弃此会话的工作树；其内容会保留几天",
+    "discard.number": "工作树编号（默认：此会话的）",
+    "discard.confirm": "即使其中有内容也丢弃",
+    "project.worktree": "选择项目的新会话是否使用工作树",
+    "project.worktree.project": "项目的名称或编号",
+    "project.worktree.worktree": "yes：每个新会话一个工作树；no：项目的目录",
+    "start.worktree": "在自己的 git 工作树中工作（默认：按项目设置）",
+    "agent.start.worktree": "在自己的 git 工作树中工作（默认：按项目设置）",
+    "spawn.worktree": "在自己的 git 工作树中工作",
+    "changes": "显示一轮对文件的改动",
+    "changes.job_id": "任务的 ID 或编号，或 session；省略则为最新的任务",
+    "changes.scope": "仅这一轮，或会话开始以来的全部",
+    "steer": "把文字交给正在进行的轮次",
+    "steer.text": "要说的话；省略时为最新的等待消息",
+    "undo": "撤销一轮对文件的改动",
+    "undo.job_id": "任务的 ID 或编号；省略则为最近改动过文件的任务",
+    "undo.turns": "仅这一轮，或它和之后的全部",
+    "undo.what": "文件、智能体的记忆，或两者",
+    "redo": "恢复上一次撤销的改动",
+    "fork": "以至今的对话开始另一个会话",
+    "fork.worktree": "是否在自己的 git 工作树中工作",
+    "session.switch": "在这里继续此对话的另一个会话",
+    "session.switch.session_id": "会话 ID；省略则为此对话最初的会话",
 }
 
 _REPLIES: Final = {
@@ -143,6 +190,22 @@ _REPLIES: Final = {
     "session.killed": "已强制结束会话",
     "session.reset": "对话已重置。下一条消息会开始新的对话；记录会保留。",
     "sessions.none": "还没有任何会话。第一条消息会开始一个。",
+    "stored.none": "智能体自己的记录中没有 {directory} 的会话。",
+    "stored.unlisted": "无法列出 {tool} 的会话：{reason}",
+    "stored.how_to_adopt": "智能体自己的记录中的会话（/session adopt ID 在这里继续）：",
+    "stored.here": "此会话",
+    "stored.elsewhere": "{session} 正在使用",
+    "stored.one": "1 轮对话",
+    "stored.exchanges": "{count} 轮对话",
+    "stored.adopted": "此会话现在继续 {tool} {key}[[（{count}）]]。最近的对话：",
+    "stored.before": "之前的是 {key}；/session adopt {key} 可以回去。",
+    "handoff.done": "已交出。在 /handoff back 之前这里不运行任何任务，消息会等待。请在终端输入：",
+    "handoff.pending": "{count} 条在等待。",
+    "handoff.continues": "{count} 条在等待，现在开始运行。",
+    "handoff.back": "已回到这里。期间终端中的对话：{count}。最近的：",
+    "handoff.back_unchanged": "已回到这里。期间终端中没有对话。",
+    "handoff.unread": "已回到这里。无法读取智能体的记录，所以不知道终端中说了什么。",
+    "status.handed_off": "已交给终端（{when}）[[；{pending} 条在等待]]。/handoff back 在这里继续。",
     "rules.none": "没有常设规则。智能体请求许可时，所有者可以创建一条。",
     "rules.how_to_remove": "以下无需询问即允许；/rules remove 编号 可以撤回：",
     "rules.removed": "已移除规则 {number}：{project} 中的 {rule}",
@@ -197,6 +260,13 @@ _REPLIES: Final = {
     "ago": "{duration} 前",
     "file.refused": "{name} 未传递：{reason}",
     "file.too_large": "{name}（{size}）太大，未转交；上限为 {limit}",
+    "TurnSteered.taken": "智能体已把它纳入 {job} 的轮次",
+    "TurnSteered.given": "已交给 {job} 的轮次；智能体会在两步之间采纳",
+    "TurnSteered.queued": "{own} 作为普通消息等待[[：{reason}]]",
+    "TurnSteered.running": "没有正在进行的轮次：{own} 有自己的轮次",
+    "fork.thread": "已分叉：{session} 以这里至今的对话开始[[，分支 {branch}]]",
+    "fork.here": "此对话在分叉会话 {session} 中继续[[，分支 {branch}]]；/session switch[[ {back}]] 可返回",
+    "SessionSwitched": "此对话在 {session_id} 中继续",
 }
 
 _STATUS: Final = {
@@ -217,6 +287,13 @@ _STATUS: Final = {
     "undelivered": "⚠️ 未能送达此处的回答：{jobs}。`/why {job}` 说明原因；`fairlead journal show {job}` 打印回答。",
     "left_out": "我不在时此处有 {count} 条消息未获回答：太旧或太多。仍然需要的请重新发送。",
     "other_fairlead": "⚠️ 另一个 Fairlead 正在使用此机器人的令牌。当前这个继续工作；请停止另一个，或给它单独的机器人。",
+    "steering": "正在送入当前轮次",
+    "steered": "已纳入当前轮次",
+    "steer.no_turn": "没有正在进行的轮次",
+    "steer.unsupported": "此智能体无法在轮次进行中接收文字",
+    "steer.too_late": "轮次先结束了",
+    "steer.refused": "智能体没有采纳[[：{detail}]]",
+    "steer.waits": "↩️ 未纳入轮次：{reason}。它作为普通消息等待。",
 }
 
 _QUESTIONS: Final = {
@@ -300,6 +377,7 @@ _PAGE: Final = {
     "journal_damaged": "日志文件已损坏",
     "journal_damaged.more": "仍在继续运行。在这台电脑上运行 `fairlead journal verify` 可以了解如何处理。",
     "get_in": "如何使用",
+    "console": "控制台（用于此浏览器或手机）：在本机终端中运行：",
     "terminal": "在这台电脑的终端里，进入项目目录后运行：",
     "http": "在脚本中，使用状态目录下 http-token 文件中的令牌：",
     "document": "所有路由的说明见 {link}。",
@@ -316,11 +394,16 @@ GROUPS: Final = {
     "shortened": _SHORTENED,
     "page": _PAGE,
     "terminal": TERMINAL,
+    "card": CARD,
     "chat": CHAT,
+    "console": CONSOLE,
+    "pages": PAGES,
     "story": STORY,
+    "worktree": WORKTREES,
+    "tree": TREES,
 }
 WORDS: Final = {
-    **{f"{group}.{key}": words for group, entries in GROUPS.items() for key, words in entries.items()},
-    **{f"error.{code}": what for code, (what, _) in ERRORS.items()},
-    **{f"error.{code}.next": next_step for code, (_, next_step) in ERRORS.items()},
+    **{intern(f"{group}.{key}"): words for group, entries in GROUPS.items() for key, words in entries.items()},
+    **{intern(f"error.{code}"): what for code, (what, _) in ERRORS.items()},
+    **{intern(f"error.{code}.next"): next_step for code, (_, next_step) in ERRORS.items()},
 }

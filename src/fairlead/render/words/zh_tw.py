@@ -1,12 +1,18 @@
 """Traditional Chinese, as written in Taiwan."""
 # ruff: noqa: RUF001  # one sentence, one line; full-width punctuation is how Chinese is written
 
+from sys import intern
 from typing import Final
 
+from fairlead.render.words.cards.zh_tw import CARD
 from fairlead.render.words.chat.zh_tw import CHAT
+from fairlead.render.words.console.zh_tw import CONSOLE
 from fairlead.render.words.errors.zh_tw import ERRORS
+from fairlead.render.words.pages.zh_tw import PAGES
 from fairlead.render.words.story.zh_tw import STORY
 from fairlead.render.words.terminal.zh_tw import TERMINAL
+from fairlead.render.words.trees.zh_tw import TREES
+from fairlead.render.words.worktrees.zh_tw import WORKTREES
 
 _COMMANDS: Final = {
     "project": "代理程式工作的專案",
@@ -88,6 +94,12 @@ _COMMANDS: Final = {
     "session.list.project_name": "只列出這個專案的 session",
     "session.open": "回到 session 的討論串",
     "session.open.session_id": "要開啟的 session",
+    "session.adopt": "在這裡繼續在代理程式自己的終端機中開始的工作階段",
+    "session.adopt.id": "工作階段的 ID 或其開頭；省略則顯示清單",
+    "session.adopt.tool": "只看這個代理程式的工作階段",
+    "session.stored": "列出代理程式自己的紀錄中的工作階段",
+    "handoff": "把此工作階段交給終端機，或收回",
+    "handoff.action": "back：收回工作階段；省略則交出",
     "spawn": "為一項任務啟動單獨的 session",
     "spawn.task": "要做的事",
     "spawn.project": "專案的名稱或編號（預設：此處使用的專案）",
@@ -114,6 +126,7 @@ _COMMANDS: Final = {
     "agent.command.text": "指令後面的內容",
     "agent.usage": "顯示 session 的用量資訊",
     "agent.list": "列出已新增的代理程式",
+    "agent.check": "檢查所有代理程式",
     "agent.add": "新增或變更代理程式",
     "agent.remove": "移除已新增的代理程式",
     "cancel": "取消執行中和等候中的工作",
@@ -126,6 +139,40 @@ _COMMANDS: Final = {
     "stop": "取消執行中與等待中的工作，與 /cancel 相同",
     "model": "顯示或切換模型，與 /agent model 相同",
     "model.model_id": "模型 ID",
+    "worktree": "工作樹：工作階段專用的分支和目錄",
+    "worktree.make": "讓此工作階段在自己的 git 工作樹中工作",
+    "worktree.make.project": "專案（預設：此處使用的專案）",
+    "worktree.show": "顯示工作樹及其內容",
+    "worktree.show.number": "工作樹編號（預設：此工作階段的）",
+    "worktree.list": "列出工作樹，以及保留著的已捨棄工作樹",
+    "worktree.restore": "為此工作階段復原已捨棄的工作樹",
+    "worktree.restore.number": "已捨棄工作樹的編號",
+    "merge": "把此工作階段的工作樹合併到專案的分支",
+    "merge.number": "工作樹編號（預設：此工作階段的）",
+    "merge.uncommitted": "未提交的檔案：拒絕合併（refuse），或留在原處（leave）",
+    "discard": "捨棄此工作階段的工作樹；其內容會保留幾天",
+    "discard.number": "工作樹編號（預設：此工作階段的）",
+    "discard.confirm": "即使其中有內容也捨棄",
+    "project.worktree": "選擇專案的新工作階段是否使用工作樹",
+    "project.worktree.project": "專案的名稱或編號",
+    "project.worktree.worktree": "yes：每個新工作階段一個工作樹；no：專案的目錄",
+    "start.worktree": "在自己的 git 工作樹中工作（預設：依專案設定）",
+    "agent.start.worktree": "在自己的 git 工作樹中工作（預設：依專案設定）",
+    "spawn.worktree": "在自己的 git 工作樹中工作",
+    "changes": "顯示一輪對檔案的更動",
+    "changes.job_id": "工作的 ID 或編號，或 session；省略則為最新的工作",
+    "changes.scope": "僅這一輪，或工作階段開始以來的全部",
+    "steer": "把文字交給正在進行的輪次",
+    "steer.text": "要說的話；省略時為最新的等待訊息",
+    "undo": "復原一輪對檔案的更動",
+    "undo.job_id": "工作的 ID 或編號；省略則為最近更動過檔案的工作",
+    "undo.turns": "僅這一輪，或它和之後的全部",
+    "undo.what": "檔案、代理程式的記憶，或兩者",
+    "redo": "恢復上一次復原的更動",
+    "fork": "以至今的對話開始另一個 session",
+    "fork.worktree": "是否在自己的 git 工作樹中工作",
+    "session.switch": "在這裡繼續此對話的另一個 session",
+    "session.switch.session_id": "session ID；省略則為此對話最初的 session",
 }
 
 _REPLIES: Final = {
@@ -143,6 +190,22 @@ _REPLIES: Final = {
     "session.killed": "已強制結束 session",
     "session.reset": "對話已重設。下一則訊息會開始新的對話；記錄會保留。",
     "sessions.none": "還沒有任何 session。第一則訊息會開始一個。",
+    "stored.none": "代理程式自己的紀錄中沒有 {directory} 的工作階段。",
+    "stored.unlisted": "無法列出 {tool} 的工作階段：{reason}",
+    "stored.how_to_adopt": "代理程式自己的紀錄中的工作階段（/session adopt ID 在這裡繼續）：",
+    "stored.here": "此工作階段",
+    "stored.elsewhere": "{session} 正在使用",
+    "stored.one": "1 輪對話",
+    "stored.exchanges": "{count} 輪對話",
+    "stored.adopted": "此工作階段現在繼續 {tool} {key}[[（{count}）]]。最近的對話：",
+    "stored.before": "之前的是 {key}；/session adopt {key} 可以回去。",
+    "handoff.done": "已交出。在 /handoff back 之前這裡不執行任何任務，訊息會等待。請在終端機輸入：",
+    "handoff.pending": "{count} 則在等待。",
+    "handoff.continues": "{count} 則在等待，現在開始執行。",
+    "handoff.back": "已回到這裡。期間終端機中的對話：{count}。最近的：",
+    "handoff.back_unchanged": "已回到這裡。期間終端機中沒有對話。",
+    "handoff.unread": "已回到這裡。無法讀取代理程式的紀錄，所以不知道終端機中說了什麼。",
+    "status.handed_off": "已交給終端機（{when}）[[；{pending} 則在等待]]。/handoff back 在這裡繼續。",
     "rules.none": "沒有常設規則。代理程式請求許可時，擁有者可以建立一條。",
     "rules.how_to_remove": "以下不必詢問即允許；/rules remove 編號 可以撤回：",
     "rules.removed": "已移除規則 {number}：{project} 中的 {rule}",
@@ -197,6 +260,13 @@ _REPLIES: Final = {
     "ago": "{duration} 前",
     "file.refused": "{name} 未傳遞：{reason}",
     "file.too_large": "{name}（{size}）太大，未轉交；上限為 {limit}",
+    "TurnSteered.taken": "代理程式已把它納入 {job} 的輪次",
+    "TurnSteered.given": "已交給 {job} 的輪次；代理程式會在兩步之間採納",
+    "TurnSteered.queued": "{own} 作為普通訊息等待[[：{reason}]]",
+    "TurnSteered.running": "沒有正在進行的輪次：{own} 有自己的輪次",
+    "fork.thread": "已分岔：{session} 以這裡至今的對話開始[[，分支 {branch}]]",
+    "fork.here": "此對話在分岔的 session {session} 中繼續[[，分支 {branch}]]；/session switch[[ {back}]] 可返回",
+    "SessionSwitched": "此對話在 {session_id} 中繼續",
 }
 
 _STATUS: Final = {
@@ -217,6 +287,13 @@ _STATUS: Final = {
     "undelivered": "⚠️ 未能送達此處的回答：{jobs}。`/why {job}` 說明原因；`fairlead journal show {job}` 印出回答。",
     "left_out": "我不在時此處有 {count} 則訊息未獲回答：太舊或太多。仍然需要的請重新傳送。",
     "other_fairlead": "⚠️ 另一個 Fairlead 正在使用此機器人的權杖。目前這個繼續運作；請停止另一個，或給它專屬的機器人。",
+    "steering": "正在送入目前輪次",
+    "steered": "已納入目前輪次",
+    "steer.no_turn": "沒有正在進行的輪次",
+    "steer.unsupported": "此代理程式無法在輪次進行中接收文字",
+    "steer.too_late": "輪次先結束了",
+    "steer.refused": "代理程式沒有採納[[：{detail}]]",
+    "steer.waits": "↩️ 未納入輪次：{reason}。它作為普通訊息等待。",
 }
 
 _QUESTIONS: Final = {
@@ -300,6 +377,7 @@ _PAGE: Final = {
     "journal_damaged": "日誌檔已損壞",
     "journal_damaged.more": "仍在繼續運作。在這台電腦上執行 `fairlead journal verify` 可以得知如何處理。",
     "get_in": "如何使用",
+    "console": "主控台（用於此瀏覽器或手機）：在這台電腦的終端機中執行：",
     "terminal": "在這台電腦的終端機中，進入專案目錄後執行：",
     "http": "在指令碼中，使用狀態目錄下 http-token 檔案中的權杖：",
     "document": "所有路由的說明請見 {link}。",
@@ -316,11 +394,16 @@ GROUPS: Final = {
     "shortened": _SHORTENED,
     "page": _PAGE,
     "terminal": TERMINAL,
+    "card": CARD,
     "chat": CHAT,
+    "console": CONSOLE,
+    "pages": PAGES,
     "story": STORY,
+    "worktree": WORKTREES,
+    "tree": TREES,
 }
 WORDS: Final = {
-    **{f"{group}.{key}": words for group, entries in GROUPS.items() for key, words in entries.items()},
-    **{f"error.{code}": what for code, (what, _) in ERRORS.items()},
-    **{f"error.{code}.next": next_step for code, (_, next_step) in ERRORS.items()},
+    **{intern(f"{group}.{key}"): words for group, entries in GROUPS.items() for key, words in entries.items()},
+    **{intern(f"error.{code}"): what for code, (what, _) in ERRORS.items()},
+    **{intern(f"error.{code}.next"): next_step for code, (_, next_step) in ERRORS.items()},
 }

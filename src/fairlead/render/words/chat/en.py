@@ -8,6 +8,7 @@ CHAT: Final = {
     "retried_by": "Tried again by {person} as {job}",
     "one_before": "1 before you",
     "some_before": "{count} before you",
+    "handed_off": "Waiting: this session was handed off to a terminal. /handoff back goes on here.",
     "one_step": "1 step",
     "steps": "{count} steps",
     "todo_more": "{count} more",
@@ -16,4 +17,5 @@ CHAT: Final = {
     "project_chosen": "Working in {project}. Your message was sent to it.",
     "message_gone": "Working in {project}. Your message can no longer be read: send it again.",
     "somebody_elses": "Only the person who wrote the message can choose for it.",
+    "steer_button": "Send into the turn",
 }

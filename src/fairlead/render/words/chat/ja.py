@@ -8,6 +8,7 @@ CHAT: Final = {
     "retried_by": "{person} が {job} として再試行しました",
     "one_before": "前に 1 件あります",
     "some_before": "前に {count} 件あります",
+    "handed_off": "待機中です。このセッションはターミナルに引き渡されています。/handoff back でここで続けます。",
     "one_step": "1 ステップ",
     "steps": "{count} ステップ",
     "todo_more": "ほか {count} 件",
@@ -16,4 +17,5 @@ CHAT: Final = {
     "project_chosen": "{project} で作業します。メッセージを送りました。",
     "message_gone": "{project} で作業します。メッセージを読み取れないため、もう一度送ってください。",
     "somebody_elses": "メッセージを書いた本人だけが選べます。",
+    "steer_button": "ターンに送る",
 }

@@ -9,6 +9,7 @@ CHAT: Final = {
     "retried_by": "{person} 已重试，新任务为 {job}",
     "one_before": "前面还有 1 条",
     "some_before": "前面还有 {count} 条",
+    "handed_off": "等待中：此会话已交给终端。/handoff back 在这里继续。",
     "one_step": "1 步",
     "steps": "{count} 步",
     "todo_more": "还有 {count} 项",
@@ -17,4 +18,5 @@ CHAT: Final = {
     "project_chosen": "在 {project} 中工作，您的消息已发送。",
     "message_gone": "在 {project} 中工作。您的消息已无法读取，请重新发送。",
     "somebody_elses": "只有写这条消息的人才能选择。",
+    "steer_button": "送入轮次",
 }

@@ -9,6 +9,7 @@ CHAT: Final = {
     "retried_by": "{person} 已重試，新工作為 {job}",
     "one_before": "前面還有 1 則",
     "some_before": "前面還有 {count} 則",
+    "handed_off": "等待中：此工作階段已交給終端機。/handoff back 在這裡繼續。",
     "one_step": "1 步",
     "steps": "{count} 步",
     "todo_more": "還有 {count} 項",
@@ -17,4 +18,5 @@ CHAT: Final = {
     "project_chosen": "在 {project} 中工作，您的訊息已傳送。",
     "message_gone": "在 {project} 中工作。您的訊息已無法讀取，請重新傳送。",
     "somebody_elses": "只有寫這則訊息的人才能選擇。",
+    "steer_button": "送入輪次",
 }

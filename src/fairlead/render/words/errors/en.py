@@ -57,7 +57,10 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "Wait for an answer, or use /cancel, then send it again.",
     ),
     "E_JOB_NOT_RETRYABLE": (
-        "The job[[ {job}]] cannot be tried again[[: it is {state}]]. Only failed and interrupted jobs can, each once.",
+        (
+            "The job[[ {job}]] cannot be tried again[[: it is {state}]]. "
+            "Only jobs that failed, were interrupted or changed files can, each once."
+        ),
         "Use /retry with the latest attempt, or send the message again.",
     ),
     "E_CLI_TIMEOUT": (
@@ -256,6 +259,14 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "There is no active session.",
         "Send a message, or start one with /start or /agent start.",
     ),
+    "E_SESSION_IN_USE": (
+        "The agent's session is in use elsewhere.",
+        "Leave it there first, then try again.",
+    ),
+    "E_SESSION_HANDED_OFF": (
+        "This session was handed off to a terminal.",
+        "Leave it there, then use /handoff back.",
+    ),
     "E_SHUTDOWN": (
         "Fairlead was shut down while this was running.",
         "Use /retry[[ {job}]].",
@@ -288,8 +299,72 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "The task was cancelled before its session had begun.",
         "Ask for it again if you still want it.",
     ),
+    "E_WORKTREE_UNAVAILABLE": (
+        "This project cannot have a worktree.",
+        "It needs git and a repository with a commit. Without a worktree, sessions work in the project's directory.",
+    ),
+    "E_WORKTREE_GONE": (
+        "The worktree of this session is gone: somebody removed or moved it.",
+        "/discard gives it up and keeps its commits; then /worktree make makes a new one.",
+    ),
+    "E_WORKTREE_BUSY": (
+        "The worktree is in use.",
+        "Wait until that has ended, or /cancel it; then try again.",
+    ),
+    "E_NO_WORKTREE": (
+        "This session has no worktree.",
+        "/worktree make makes one; /worktree list shows all.",
+    ),
+    "E_UNCOMMITTED_WORK": (
+        "Files in the worktree are not committed.",
+        "Ask the agent to commit them, then use /merge again. /discard gives the worktree up.",
+    ),
+    "E_WORK_WOULD_BE_LOST": (
+        "Work in the worktree is not merged.",
+        "/merge keeps the commits; /discard confirm:yes discards it all.",
+    ),
+    "E_MERGE_CONFLICT": (
+        "The worktree's branch conflicts with the branch that it shall go into. Nothing was changed.",
+        "The agent was asked to resolve it. When it has, look at it and use /merge again.",
+    ),
+    "E_MERGE_BLOCKED": (
+        "The merge is not possible now. Nothing was changed.",
+        "Settle what stands in its way in the project's directory, then use /merge again.",
+    ),
+    "E_FORK_UNAVAILABLE": (
+        "This talk cannot be forked.",
+        "Choose an agent that can fork with /tool, or begin an empty session with /start.",
+    ),
+    "E_NOT_STEERABLE": (
+        "There is no waiting message to give to the running turn.",
+        "Send !text while the agent works; /jobs shows what waits.",
+    ),
+    "E_STEER_UNKNOWN": (
+        "The agent ended before it said whether it took your text into the turn.",
+        "Look at its answer; /retry[[ {job}]] sends the text again, as a message of its own.",
+    ),
     "E_INTERNAL": (
         "An unexpected error occurred inside Fairlead.",
         "logs/app.ndjson has the details; then /retry[[ {job}]].",
+    ),
+    "E_SNAPSHOT": (
+        "No snapshot of the project's files could be taken.",
+        "The agent works all the same, but this turn cannot be undone. `fairlead doctor` says more.",
+    ),
+    "E_SNAPSHOT_GONE": (
+        "The snapshot of the files is no longer there.",
+        "Snapshots go with their job, or when somebody removes refs/fairlead from the repository. Use your own git.",
+    ),
+    "E_NOTHING_TO_UNDO": (
+        "There is nothing to undo or redo here.",
+        "/jobs lists the turns, /changes shows what one of them changed.",
+    ),
+    "E_UNDO_CHANGED": (
+        "Files of that turn have changed since, so nothing was undone.",
+        "Look at them (/changes shows that turn's diff), save what you need, and undo by hand or with your own git.",
+    ),
+    "E_UNDO_BUSY": (
+        "An agent is working in this directory.",
+        "Wait until it is done, or /cancel; then try again.",
     ),
 }

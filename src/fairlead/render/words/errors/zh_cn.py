@@ -57,7 +57,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "请等待回复，或用 /cancel 取消不需要的，再重新发送。",
     ),
     "E_JOB_NOT_RETRYABLE": (
-        "无法重试任务[[ {job}]][[（状态：{state}）]]。只有失败或中断的任务可以重试，且各一次。",
+        "无法重试任务[[ {job}]][[（状态：{state}）]]。只有失败、中断或更改了文件的任务可以重试，且各一次。",
         "请对最新一次尝试使用 /retry，或重新发送消息。",
     ),
     "E_CLI_TIMEOUT": (
@@ -256,6 +256,14 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "没有活动的会话。",
         "请发送消息，或用 /start 或 /agent start 开始。",
     ),
+    "E_SESSION_IN_USE": (
+        "智能体的会话正在别处使用。",
+        "请先在那里退出，然后重试。",
+    ),
+    "E_SESSION_HANDED_OFF": (
+        "此会话已交给终端。",
+        "请在终端退出，然后使用 /handoff back。",
+    ),
     "E_SHUTDOWN": (
         "执行途中 Fairlead 被关闭。",
         "请使用 /retry[[ {job}]]。",
@@ -288,8 +296,72 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "任务在其会话开始之前已被取消。",
         "如果仍然需要，请重新提出。",
     ),
+    "E_WORKTREE_UNAVAILABLE": (
+        "此项目不能使用工作树。",
+        "工作树需要 git 以及至少有一次提交的仓库。没有的话，会话在项目目录中工作。",
+    ),
+    "E_WORKTREE_GONE": (
+        "此会话的工作树不见了：有人删除或移动了它。",
+        "/discard 放弃它并保留其提交。之后用 /worktree make 建立新的，或让会话在项目目录中工作。",
+    ),
+    "E_WORKTREE_BUSY": (
+        "工作树正在使用中。",
+        "请等它结束，或用 /cancel 取消，然后再试。",
+    ),
+    "E_NO_WORKTREE": (
+        "此会话没有工作树。",
+        "/worktree make 建立一个；/worktree list 显示全部。",
+    ),
+    "E_UNCOMMITTED_WORK": (
+        "工作树中有未提交的文件。",
+        "请智能体提交它们，然后再次使用 /merge。/discard 放弃工作树。",
+    ),
+    "E_WORK_WOULD_BE_LOST": (
+        "工作树中有未合并的内容。",
+        "/merge 保留提交；/discard confirm:yes 全部丢弃。",
+    ),
+    "E_MERGE_CONFLICT": (
+        "工作树的分支与目标分支冲突。没有改动任何内容。",
+        "已请智能体解决。完成后请查看并再次使用 /merge。",
+    ),
+    "E_MERGE_BLOCKED": (
+        "现在无法合并。没有改动任何内容。",
+        "请先在项目目录中处理阻碍合并的内容，然后再次使用 /merge。",
+    ),
+    "E_FORK_UNAVAILABLE": (
+        "无法从此对话分叉。",
+        "请用 /tool 选择支持分叉的智能体，或用 /start 开始一个空会话。",
+    ),
+    "E_NOT_STEERABLE": (
+        "没有可以交给当前轮次的等待消息。",
+        "请在智能体工作时发送 !文字；/jobs 会显示正在等待的消息。",
+    ),
+    "E_STEER_UNKNOWN": (
+        "智能体在说明是否采纳该文字之前就结束了。",
+        "请查看它的回答；/retry[[ {job}]] 会把该文字作为单独的消息重新发送。",
+    ),
     "E_INTERNAL": (
         "发生错误。",
         "详细内容在 logs/app.ndjson；确认后请使用 /retry[[ {job}]]。",
+    ),
+    "E_SNAPSHOT": (
+        "无法为项目的文件创建快照。",
+        "智能体会照常工作，但这一轮无法撤销。`fairlead doctor` 有更多说明。",
+    ),
+    "E_SNAPSHOT_GONE": (
+        "文件的快照已不存在。",
+        "快照会随其任务一起删除，或在有人从仓库删除 refs/fairlead 时消失。请使用您自己的 git 历史。",
+    ),
+    "E_NOTHING_TO_UNDO": (
+        "这里没有可撤销或重做的内容。",
+        "/jobs 列出各轮任务，/changes 显示其中一轮改了什么。",
+    ),
+    "E_UNDO_CHANGED": (
+        "那一轮的文件之后又被改动，因此没有撤销任何内容。",
+        "请先查看（/changes 显示那一轮的差异），保存需要的内容，再手动或用您自己的 git 撤销。",
+    ),
+    "E_UNDO_BUSY": (
+        "有智能体正在此目录中工作。",
+        "请等它完成，或使用 /cancel，然后再试。",
     ),
 }

@@ -57,7 +57,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "請等待回覆，或用 /cancel 取消不需要的，再重新傳送。",
     ),
     "E_JOB_NOT_RETRYABLE": (
-        "無法重試工作[[ {job}]][[（狀態：{state}）]]。只有失敗或中斷的工作可以重試，且各一次。",
+        "無法重試工作[[ {job}]][[（狀態：{state}）]]。只有失敗、中斷或變更了檔案的工作可以重試，且各一次。",
         "請對最新一次嘗試使用 /retry，或重新傳送訊息。",
     ),
     "E_CLI_TIMEOUT": (
@@ -256,6 +256,14 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "沒有進行中的 session。",
         "請傳送訊息，或用 /start 或 /agent start 開始。",
     ),
+    "E_SESSION_IN_USE": (
+        "代理程式的工作階段正在別處使用。",
+        "請先在那裡結束，然後重試。",
+    ),
+    "E_SESSION_HANDED_OFF": (
+        "此工作階段已交給終端機。",
+        "請在終端機結束，然後使用 /handoff back。",
+    ),
     "E_SHUTDOWN": (
         "執行途中 Fairlead 被關閉。",
         "請使用 /retry[[ {job}]]。",
@@ -288,8 +296,72 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "任務在其 session 開始之前已被取消。",
         "如果仍然需要，請重新提出。",
     ),
+    "E_WORKTREE_UNAVAILABLE": (
+        "此專案不能使用工作樹。",
+        "工作樹需要 git 以及至少有一次提交的儲存庫。沒有的話，工作階段在專案目錄中工作。",
+    ),
+    "E_WORKTREE_GONE": (
+        "此工作階段的工作樹不見了：有人刪除或移動了它。",
+        "/discard 放棄它並保留其提交。之後用 /worktree make 建立新的，或讓工作階段在專案目錄中工作。",
+    ),
+    "E_WORKTREE_BUSY": (
+        "工作樹正在使用中。",
+        "請等它結束，或用 /cancel 取消，然後再試。",
+    ),
+    "E_NO_WORKTREE": (
+        "此工作階段沒有工作樹。",
+        "/worktree make 建立一個；/worktree list 顯示全部。",
+    ),
+    "E_UNCOMMITTED_WORK": (
+        "工作樹中有未提交的檔案。",
+        "請代理程式提交它們，然後再次使用 /merge。/discard 放棄工作樹。",
+    ),
+    "E_WORK_WOULD_BE_LOST": (
+        "工作樹中有未合併的內容。",
+        "/merge 保留提交；/discard confirm:yes 全部捨棄。",
+    ),
+    "E_MERGE_CONFLICT": (
+        "工作樹的分支與目標分支衝突。沒有改動任何內容。",
+        "已請代理程式解決。完成後請查看並再次使用 /merge。",
+    ),
+    "E_MERGE_BLOCKED": (
+        "現在無法合併。沒有改動任何內容。",
+        "請先在專案目錄中處理阻礙合併的內容，然後再次使用 /merge。",
+    ),
+    "E_FORK_UNAVAILABLE": (
+        "無法從此對話分岔。",
+        "請用 /tool 選擇支援分岔的代理程式，或用 /start 開始一個空的 session。",
+    ),
+    "E_NOT_STEERABLE": (
+        "沒有可以交給目前輪次的等待訊息。",
+        "請在代理程式工作時傳送 !文字；/jobs 會顯示正在等待的訊息。",
+    ),
+    "E_STEER_UNKNOWN": (
+        "代理程式在說明是否採納該文字之前就結束了。",
+        "請查看它的回答；/retry[[ {job}]] 會把該文字當作單獨的訊息重新傳送。",
+    ),
     "E_INTERNAL": (
         "發生錯誤。",
         "詳細內容在 logs/app.ndjson；確認後請使用 /retry[[ {job}]]。",
+    ),
+    "E_SNAPSHOT": (
+        "無法為專案的檔案建立快照。",
+        "代理程式會照常工作，但這一輪無法復原。`fairlead doctor` 有更多說明。",
+    ),
+    "E_SNAPSHOT_GONE": (
+        "檔案的快照已不存在。",
+        "快照會隨其工作一起刪除，或在有人從儲存庫刪除 refs/fairlead 時消失。請使用您自己的 git 歷史。",
+    ),
+    "E_NOTHING_TO_UNDO": (
+        "這裡沒有可復原或重做的內容。",
+        "/jobs 列出各輪工作，/changes 顯示其中一輪改了什麼。",
+    ),
+    "E_UNDO_CHANGED": (
+        "那一輪的檔案之後又被更動，因此沒有復原任何內容。",
+        "請先查看（/changes 顯示那一輪的差異），保存需要的內容，再手動或用您自己的 git 復原。",
+    ),
+    "E_UNDO_BUSY": (
+        "有代理程式正在此目錄中工作。",
+        "請等它完成，或使用 /cancel，然後再試。",
     ),
 }

@@ -64,4 +64,5 @@ TERMINAL: Final = {
     "usage": "Usage: {usage}",
     "see_help": "/help lists all commands.",
     "quotation": "A quotation mark is not closed.",
+    "worktree": "worktree: {branch}  {path}",
 }

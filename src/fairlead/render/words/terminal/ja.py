@@ -65,4 +65,5 @@ TERMINAL: Final = {
     "usage": "使い方: {usage}",
     "see_help": "/help で一覧を表示します。",
     "quotation": "引用符が閉じられていません。",
+    "worktree": "ワークツリー: {branch}  {path}",
 }

@@ -65,4 +65,5 @@ TERMINAL: Final = {
     "usage": "用法：{usage}",
     "see_help": "/help 会列出所有命令。",
     "quotation": "缺少成对的引号。",
+    "worktree": "工作树：{branch}  {path}",
 }

@@ -65,4 +65,5 @@ TERMINAL: Final = {
     "usage": "用法：{usage}",
     "see_help": "/help 會列出所有指令。",
     "quotation": "缺少成對的引號。",
+    "worktree": "工作樹：{branch}  {path}",
 }

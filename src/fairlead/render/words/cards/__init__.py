@@ -1,0 +1,1 @@
+"""What the card of a turn says."""

@@ -1,0 +1,1 @@
+"""The words of the console in the browser."""

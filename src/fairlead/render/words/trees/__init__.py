@@ -1,0 +1,1 @@
+"""What is said about the files of projects: changes, undo. One module for each language."""

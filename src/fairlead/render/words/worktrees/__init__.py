@@ -1,0 +1,1 @@
+"""What people read about worktrees of sessions, a file for each language."""
