@@ -18,6 +18,8 @@ from fairlead.core.engine import (
     AgentInstruction,
     EngineEvent,
     Invocation,
+    Steer,
+    SteerResult,
 )
 from fairlead.core.inbound import Inbound
 from fairlead.core.keys import user_key
@@ -149,6 +151,7 @@ class Agent:
         self.capabilities = RuntimeCapabilities(**can)
         self.invocations: list[Invocation] = []
         self.instructions: list[AgentInstruction] = []
+        self.steers: list[Steer] = []
         self.heard = asyncio.Event()
         self.spoken: asyncio.Queue[AgentInitiated | Exception] = asyncio.Queue()
         self.open = 0
@@ -166,6 +169,14 @@ class Agent:
     async def instruct(self, session_key: str, told: AgentInstruction) -> None:
         self.instructions.append(told)
         self.heard.set()
+
+    async def steer(self, session_key: str, steer: Steer) -> SteerResult:
+        self.steers.append(steer)
+        self.heard.set()
+        return await self.on_steer(steer)
+
+    async def on_steer(self, steer: Steer) -> SteerResult:
+        return SteerResult("taken")
 
     async def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
         while True:

@@ -222,7 +222,9 @@ class AgentCalls:
         job = state.jobs.get(_latest_job(session)) if session is not None else None
         if job is not None:
             return state.projects.get(job.project)
-        return next((p for p in state.projects.values() if p.path == holder.project_path and not p.removed), None)
+        here = {w.project for w in state.worktrees.values() if w.directory == holder.project_path}
+        found = (p for p in state.projects.values() if p.path == holder.project_path or p.name in here)
+        return next((p for p in found if not p.removed), None)
 
 
 def _latest_job(session: Session) -> JobId:

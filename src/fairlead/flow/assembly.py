@@ -8,6 +8,7 @@ import msgspec
 
 from fairlead.core.limits import Limits
 from fairlead.core.state import Job, State
+from fairlead.core.worktrees import Worktree
 from fairlead.flow.agent_calls import AgentCalls, AgentToolSettings
 from fairlead.flow.agent_runtimes import FIXED, AgentRuntimes, RuntimeCatalogue
 from fairlead.flow.bindings import Bindings
@@ -21,9 +22,12 @@ from fairlead.flow.ledger import Ledger
 from fairlead.flow.outbox.channel_reconnects import ChannelReconnects
 from fairlead.flow.outbox.composer import Composer
 from fairlead.flow.outbox.outbox import Outbox
+from fairlead.flow.queries.agent_checks import AgentChecks
 from fairlead.flow.queries.job_history import JobHistory
 from fairlead.flow.queries.latencies import Latencies
 from fairlead.flow.queries.live_events import LiveEvents
+from fairlead.flow.queries.stored_sessions import StoredSessions
+from fairlead.flow.queries.text_search import TextSearch
 from fairlead.flow.queries.view import FlowView
 from fairlead.flow.schedules.checks import CheckRunner, NoChecks
 from fairlead.flow.schedules.schedules import ScheduleDefaults, Schedules
@@ -36,9 +40,13 @@ from fairlead.flow.turns.limit_windows import LimitWindows
 from fairlead.flow.turns.queued_recheck import QueuedRecheck
 from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.flow.turns.turn import OpenStream, Turn, TurnSettings
+from fairlead.flow.work_trees.turn_snapshots import TreeSettings, TurnSnapshots
+from fairlead.flow.work_trees.undoing import Undoing
+from fairlead.flow.worktrees.keeper import WorktreeKeeper
 from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import (
     NO_FILES,
+    NO_WORKTREES,
     AttachmentFetcher,
     Blobs,
     Channel,
@@ -50,7 +58,9 @@ from fairlead.ports import (
     ProjectFiles,
     Runtime,
     SessionInboxes,
+    Worktrees,
 )
+from fairlead.tree_ports import NO_TREES, WorkTrees
 
 
 class Adapters(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +90,9 @@ class Adapters(msgspec.Struct, frozen=True, kw_only=True):
     schedule_defaults: ScheduleDefaults = ScheduleDefaults()
     project_files: ProjectFiles = NO_FILES
     agent_tools: AgentToolSettings = AgentToolSettings()
+    trees: WorkTrees = NO_TREES
+    tree_settings: TreeSettings = TreeSettings()
+    worktrees: Worktrees = NO_WORKTREES
 
 
 class Flow:
@@ -88,6 +101,8 @@ class Flow:
         self._limit_windows = LimitWindows()
         self.ledger = Ledger(adapters.state, adapters.journal, adapters.clock, adapters.limits)
         self.agent_runtimes = AgentRuntimes(self.ledger, adapters.runtimes, adapters.catalogue)
+        self.snapshots = TurnSnapshots(self.ledger, adapters.trees, adapters.tree_settings)
+        self.undoing = Undoing(self.ledger, adapters.trees, self.snapshots)
         self.live_events = LiveEvents(adapters.state)
         self.ledger.announce_to(self.live_events)
         self.bindings = Bindings(self.ledger)
@@ -98,12 +113,18 @@ class Flow:
         self.ledger.announce_to(job_history)
         latencies = Latencies(adapters.state, self.ledger.now)
         self.ledger.announce_to(latencies)
+        self._stored_sessions = StoredSessions(self.ledger, adapters.runtimes)
+        agent_checks = AgentChecks(adapters.runtimes, self.ledger.now)
         self.view = FlowView(
             ledger=self.ledger,
             live_events=self.live_events,
             latencies=latencies,
             job_history=job_history,
             runtimes=adapters.runtimes,
+            stored_sessions=self._stored_sessions,
+            text_search=TextSearch(self.ledger, adapters.journal, adapters.blobs),
+            limit_windows=self._limit_windows.all,
+            agent_checks=agent_checks,
             default_language=adapters.language,
         )
         composer = Composer(adapters.state, adapters.blobs, self.view.language_of, adapters.redact)
@@ -127,6 +148,7 @@ class Flow:
         intake = MessageIntake(self.ledger, adapters.blobs)
         self.spawning = Spawning(self.ledger, adapters.journal, adapters.channels)
         self._child_returns = ChildReturns(self.ledger, intake, adapters.blobs, adapters.redact)
+        self.worktrees = WorktreeKeeper(self.ledger, adapters.worktrees, self._end_agents_in)
         hooks = HookDeliveries(self.ledger, intake, adapters.hook_secrets)
         parts = CommandParts(
             ledger=self.ledger,
@@ -138,13 +160,18 @@ class Flow:
             directories=adapters.directories,
             runtimes=adapters.runtimes,
             agent_runtimes=self.agent_runtimes,
+            agent_checks=agent_checks,
             spawning=self.spawning,
             workspaces=adapters.turn_settings.workspaces,
             hook_secrets=adapters.hook_secrets,
             hook_deliveries=hooks,
             limit_windows=self._limit_windows,
+            stored_sessions=self._stored_sessions,
             default_agent=adapters.default_agent,
             schedules=self.schedules,
+            trees=adapters.trees,
+            worktrees=self.worktrees,
+            undoing=self.undoing,
         )
         commands = CommandHandlers(parts, adapters.commands)
         self.gate = FlowGate(self.ledger, intake, commands, reconnects, hooks=hooks)
@@ -163,12 +190,25 @@ class Flow:
         """All workers, for ever. Cancelling it ends every turn and every delivery."""
         async with TaskOwner("flow") as owner:
             owner.start(self.ledger.run_announcements(), name="announcements")
+            # First, since they end what a crash left open, before a turn works on the same files.
+            owner.start(self.undoing.finish_begun(), name="undo")
+            owner.start(self.snapshots.run(), name="tree snapshots")
             owner.start(self.scheduler.run(), name="scheduler")
             owner.start(self.outbox.run(), name="outbox")
             owner.start(self._child_returns.run(), name="child returns")
             owner.start(self._budgets.run(), name="budgets")
             owner.start(self.agent_runtimes.run(self._listen), name="agents")
             owner.start(self._ticking.run(), name="schedules")
+            owner.start(self._stored_sessions.keep_choices(), name="stored sessions")
+            owner.start(self.worktrees.run(), name="worktrees")
+
+    async def _end_agents_in(self, worktree: Worktree) -> None:
+        """Agents that sit idle in a worktree that goes, of its session and of those below it."""
+        state = self._adapters.state
+        for session in list(state.sessions.values()):
+            runtime = self._adapters.runtimes.get(session.runtime)
+            if runtime is not None and state.worktree_of(session.session_key, worktree.project) is worktree:
+                await runtime.end_session(session.session_key, "stop")
 
     def _listen(self, runtime: Runtime) -> Coroutine[Any, Any, None]:
         """The turns that this runtime's agents begin by themselves, for ever."""
@@ -186,7 +226,9 @@ class Flow:
             blobs=adapters.blobs,
             inboxes=adapters.inboxes,
             directories=adapters.directories,
+            worktrees=adapters.worktrees,
             settings=adapters.turn_settings,
             limit_windows=self._limit_windows,
+            snapshots=self.snapshots,
             fetcher=adapters.fetchers.get(job.conversation.channel),
         )

@@ -12,20 +12,30 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final, Protocol
 
 from fairlead.core.decide import NOTHING, Command, Decision, decide
-from fairlead.core.events import JournalEvent
+from fairlead.core.events import JobEnqueued, JobHandedOver, JobStarted, JournalEvent
 from fairlead.core.fold import apply
 from fairlead.core.limits import Limits
 from fairlead.core.state import State
 from fairlead.errors import Code, error
 from fairlead.ports import Clock, Log
 
-STEPS_BEFORE_WATCHERS: Final = 2
-"""Once a fact is durable, watchers are told this many steps of the event loop later: the scheduler and the turn, which
-the same fact wakes, need two steps to start the agent's process, and watchers (edits of a status message) can wait."""
+STEPS_OF_AN_ACTION: Final = 2
+"""So many steps of the event loop, once a fact is durable, its actors need: a turn to give its agent the
+prompt, the outbox to get an answer's request on the wire."""
+
+BEGINNINGS_WAIT_SEC: Final = 0.005
+_BEGINNINGS: Final = (JobEnqueued, JobStarted, JobHandedOver)
+"""Watchers are told of these so much later, unless there is more to tell sooner."""
+
+
+async def let_actions_begin() -> None:
+    """For what can wait once a fact is durable: telling watchers, a line in the log. Those who act go first."""
+    for _ in range(STEPS_OF_AN_ACTION):
+        await asyncio.sleep(0)
 
 
 class Announcer(Protocol):
@@ -47,6 +57,7 @@ class Ledger:
         self._journal = journal
         self._clock = clock
         self._sleepers: list[asyncio.Future[None]] = []
+        self._is_wake_up_due = False
         self._unannounced: deque[tuple[int, tuple[JournalEvent, ...]]] = deque()
         self._announcers: list[Announcer] = []
         self._followers: list[Callable[[], None]] = []
@@ -107,9 +118,17 @@ class Ledger:
         await sleeper
 
     def wake(self) -> None:
-        """Call the followers, then wake the workers: the state has changed, or something else that they decide by."""
+        """Call the followers, then wake the workers: the state has changed, or something else that they decide by. The
+        workers are woken two steps later: the turn or the delivery that a follower began goes before them."""
         for follower in self._followers:
             follower()
+        if self._sleepers and not self._is_wake_up_due:
+            self._is_wake_up_due = True
+            loop = asyncio.get_running_loop()
+            loop.call_soon(loop.call_soon, self._wake_workers)
+
+    def _wake_workers(self) -> None:
+        self._is_wake_up_due = False
         sleepers, self._sleepers = self._sleepers, []
         for sleeper in sleepers:
             if not sleeper.done():
@@ -133,12 +152,23 @@ class Ledger:
         """Tell watchers of every fact that has become durable, in order, for ever."""
         while True:
             while self._unannounced:
-                seq, _ = self._unannounced[0]
-                await self._journal.until_durable(seq)
-                for _ in range(STEPS_BEFORE_WATCHERS):
-                    await asyncio.sleep(0)
+                seq, events = self._unannounced[0]
+                await self._until_acted_on(seq)
+                if all(isinstance(event, _BEGINNINGS) for event in events):
+                    await self._let_agent_answer()
                 self._announce_durable()
             await self.until_changed(self.state.seq)
+
+    async def _until_acted_on(self, seq: int) -> None:
+        await self._journal.until_durable(seq)
+        await let_actions_begin()
+
+    async def _let_agent_answer(self) -> None:
+        """To tell watchers that a job has begun takes about as long as an agent that answers at once."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(BEGINNINGS_WAIT_SEC):
+                await self.until_changed(self.state.seq)
+                await self._until_acted_on(self.state.seq)
 
     def _announce_durable(self) -> None:
         while self._unannounced and self._unannounced[0][0] <= self._journal.durable_seq:

@@ -9,6 +9,7 @@ from fairlead.core import requests as ask
 from fairlead.errors import Code, FairleadError
 from tests.flow.commands.harness import refused
 from tests.flow.harness import conversation_ref, run_flow, virtually
+from tests.flow.work_trees.harness import make_trees, writing_agent
 
 pytestmark = pytest.mark.req("A12")
 
@@ -120,6 +121,22 @@ async def test_only_what_failed_can_be_retried():
         for job_id in (running.job_id, queued.job_id):
             assert (await flow.ended(job_id)).state == "cancelled"
             assert await refused(flow.command(ask.Retry(job_id))) is Code.E_JOB_NOT_RETRYABLE
+
+
+@pytest.mark.req("A16", "F3")
+@virtually
+async def test_a_job_that_changed_files_can_be_asked_for_again_once():
+    trees = make_trees(**{"a.py": "old\n"})
+    async with run_flow(runtimes=[writing_agent(trees)], trees=trees) as flow:
+        done = await flow.answered("a.py=new")
+        await flow.until(lambda: not flow.state.open_trees)
+        reply = await flow.command(ask.Retry(done.job_id))
+        assert (await flow.ended(reply.job_id)).state == "success"
+        assert (reply.attempt, reply.retry_of) == (2, done.job_id)
+        assert await refused(flow.command(ask.Retry(done.job_id))) is Code.E_JOB_NOT_RETRYABLE
+        await flow.until(lambda: not flow.state.open_trees)
+        assert await refused(flow.command(ask.Retry(reply.job_id))) is Code.E_JOB_NOT_RETRYABLE, "it changed nothing"
+        assert await refused(flow.command(ask.Retry())) is Code.E_JOB_NOT_RETRYABLE, "nothing failed"
 
 
 @virtually

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from fairlead.core import requests as ask
 from fairlead.core.state import as_data
 from fairlead.errors import Code, FairleadError
+from fairlead.observe import capture_log
 from fairlead.store.journal import JOURNAL_NAME, open_state
 from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.simulated_machine import SimulatedPullChannel
@@ -150,19 +151,19 @@ async def test_the_journal_alone_gives_the_state_that_lived():
 @pytest.mark.req("B8")
 @virtually
 async def test_every_refusal_and_every_end_is_logged_with_its_code():
-    import structlog
-
     async with run_flow() as flow:
-        with structlog.testing.capture_logs() as lines:
+        with capture_log() as lines:
             with pytest.raises(FairleadError):
                 await flow.say("")
             with pytest.raises(FairleadError):
                 await flow.gate.command(ask.Status(), flow.caller("666", pre_authorised=False))
             await flow.answered("/fail E_AGENT_ERROR")
             await flow.answered("hello")
-        levels = [(line["event"], line["log_level"], line.get("error_code")) for line in lines]
+            while [line["event"] for line in lines].count("turn ended") < 2:  # the answer goes before its log line
+                await asyncio.sleep(0)
+        levels = [(line["event"], line["level"], line.get("error_code")) for line in lines]
         assert ("message refused", "info", "E_EMPTY_MESSAGE") in levels
         assert ("command refused", "warning", "E_OWNER_ONLY") in levels
         turns = [line for line in lines if line["event"] == "turn ended"]
-        assert [(t["outcome"], t["log_level"]) for t in turns] == [("failed", "error"), ("success", "info")]
+        assert [(t["outcome"], t["level"]) for t in turns] == [("failed", "error"), ("success", "info")]
         assert all({"job_id", "session_key", "tool", "seconds", "cost_usd"} <= set(t) for t in turns)

@@ -327,7 +327,7 @@ async def test_the_counts_add_up():
             seq=flow.view.seq,
             received=5,
             settled=dict.fromkeys(counts.settled, 0) | {"answered": 1, "failed": 1, "refused": 1},
-            live_jobs={"queued": 1, "running": 0, "waiting": 1},
+            live_jobs={"queued": 1, "running": 0, "waiting": 1, "steering": 0},
             queued={"agent:fairlead:user:43": 1},
             sessions=2,
             open_questions=1,

@@ -6,12 +6,14 @@ from typing import Final
 
 import msgspec
 
+from fairlead.core.decide.agent_sessions import handed_off_problem
 from fairlead.core.decide.projects import SwitchProject
 from fairlead.core.decide.sessions import project_and_runtime
+from fairlead.core.decide.worktrees import WantWorktree
 from fairlead.core.ids import ResumeKey
 from fairlead.core.replies import SessionStarted
 from fairlead.core.requests import Caller, Start
-from fairlead.core.state import Project, Session, resume_slot
+from fairlead.core.state import Project, Session, State, resume_slot
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.commands.parts import CommandParts
 from fairlead.kit.tasks import run_to_end
@@ -51,6 +53,7 @@ class AgentStart:
         self._runtimes = parts.runtimes
         self._scheduler = parts.scheduler
         self._default = parts.default_agent
+        self._worktrees = parts.worktrees
 
     def choose(self, request: Start, caller: Caller) -> ChosenAgent:
         """The agent that was asked for; else one that can be started without a prompt: the one that a setting names,
@@ -106,14 +109,40 @@ class AgentStart:
 
     async def _start_here(self, chosen: ChosenAgent, request: Start, caller: Caller) -> SessionStarted:
         session = self._ledger.state.sessions.get(caller.session_key.text)
+        handed_off = handed_off_problem(session)
+        if handed_off is not None:
+            raise handed_off
         if session is not None and session.running_job_id is not None:
             raise error(
                 Code.E_SESSION_STATE, f"{session.running_job_id} is still running.", next_step="Wait, or /cancel it."
             )
+        if self._has_worktree(request, chosen, caller):
+            return await self._start_in_worktree(chosen, request, caller)
         if session is None or not self._is_served(session, chosen):
             async with self.prepare(chosen, request.asked_by, _resume_key(session, chosen)) as prepared:
                 session = await self._take_over(chosen, caller, prepared)
-        return SessionStarted(session.session_key, session.session_id, session.project, session.runtime)
+        return session_started(self._ledger.state, session)
+
+    def _has_worktree(self, request: Start, chosen: ChosenAgent, caller: Caller) -> bool:
+        """Whether the session works in a worktree, or shall: its agent is then started with the first message."""
+        there = self._ledger.state.worktree_of(caller.session_key.text, chosen.project.name)
+        wanted = chosen.project.worktrees if request.worktree is None else request.worktree
+        return there is not None or wanted
+
+    async def _start_in_worktree(self, chosen: ChosenAgent, request: Start, caller: Caller) -> SessionStarted:
+        taken = await self._worktrees.git.taken_branches(chosen.project.path) if request.worktree else frozenset[str]()
+        session = await self._take_over(chosen, caller, None)
+        if request.worktree:
+            await self._worktrees.make(
+                WantWorktree(
+                    session_key=caller.session_key,
+                    conversation=caller.conversation,
+                    person=caller.person,
+                    project=chosen.project.name,
+                    branches=taken,
+                )
+            )
+        return session_started(self._ledger.state, session)
 
     def _is_served(self, session: Session, chosen: ChosenAgent) -> bool:
         is_same = (session.project, session.runtime) == (chosen.project.name, chosen.name)
@@ -134,6 +163,17 @@ class AgentStart:
             await chosen.runtime.end_session(session.session_key, "stop")  # one that worked in another project
             prepared.serve(session)
         return session
+
+
+def session_started(state: State, session: Session) -> SessionStarted:
+    worktree = state.worktree_of(session.session_key, session.project)
+    return SessionStarted(
+        session_key=session.session_key,
+        session_id=session.session_id,
+        project=session.project,
+        tool=session.runtime,
+        branch="" if worktree is None else worktree.branch,
+    )
 
 
 def _resume_key(session: Session | None, chosen: ChosenAgent) -> ResumeKey | None:

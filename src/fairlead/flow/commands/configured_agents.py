@@ -3,7 +3,7 @@
 from fairlead.core import requests as ask
 from fairlead.core.agents import ConfiguredAgent
 from fairlead.core.decide.agents import ConfigureAgent, RemoveAgent, users_of
-from fairlead.core.replies import AgentAdded, AgentCatalogue, AgentWasRemoved
+from fairlead.core.replies import AgentAdded, AgentCatalogue, AgentsChecked, AgentWasRemoved
 from fairlead.core.requests import Caller
 from fairlead.flow.commands.parts import CommandParts, HandlerTable
 
@@ -12,6 +12,7 @@ def configured_agent_handlers(parts: CommandParts) -> HandlerTable:
     commands = ConfiguredAgentCommands(parts)
     return {
         ask.AgentList: commands.list,
+        ask.AgentCheck: commands.check,
         ask.AgentAdd: commands.add,
         ask.AgentRemove: commands.remove,
     }
@@ -23,6 +24,9 @@ class ConfiguredAgentCommands:
 
     async def list(self, _request: ask.AgentList, _caller: Caller) -> AgentCatalogue:
         return AgentCatalogue(tuple(self._parts.state.agents.values()))
+
+    async def check(self, _request: ask.AgentCheck, _caller: Caller) -> AgentsChecked:
+        return await self._parts.agent_checks.check_all()
 
     async def add(self, request: ask.AgentAdd, _caller: Caller) -> AgentAdded:
         parts = self._parts

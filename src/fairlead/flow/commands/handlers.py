@@ -10,9 +10,12 @@ from fairlead.core.decide.messages import is_allowed
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
 from fairlead.errors import Code, error
+from fairlead.flow.commands.agent_sessions import agent_session_handlers
 from fairlead.flow.commands.agents import agent_handlers
 from fairlead.flow.commands.budgets import budget_handlers
+from fairlead.flow.commands.changes import change_handlers
 from fairlead.flow.commands.configured_agents import configured_agent_handlers
+from fairlead.flow.commands.forks import fork_handlers
 from fairlead.flow.commands.hooks import hook_handlers
 from fairlead.flow.commands.jobs import job_handlers
 from fairlead.flow.commands.parts import CommandParts, Handler, MakeHandlers
@@ -21,7 +24,9 @@ from fairlead.flow.commands.rules import rule_handlers
 from fairlead.flow.commands.schedules import schedule_handlers
 from fairlead.flow.commands.sessions import session_handlers
 from fairlead.flow.commands.spawns import spawn_handlers
+from fairlead.flow.commands.steering import steering_handlers
 from fairlead.flow.commands.thread_start import thread_start_handlers
+from fairlead.flow.commands.worktrees import worktree_handlers
 
 
 class Commands(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,11 +48,16 @@ BUILT_IN: Final = Commands(
         budget_handlers,
         schedule_handlers,
         session_handlers,
+        agent_session_handlers,
         job_handlers,
         agent_handlers,
         configured_agent_handlers,
         thread_start_handlers,
         spawn_handlers,
+        change_handlers,
+        worktree_handlers,
+        steering_handlers,
+        fork_handlers,
     ),
 )
 

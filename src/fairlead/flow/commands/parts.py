@@ -5,20 +5,26 @@ from typing import Any, Final
 
 import msgspec
 
+from fairlead.core.decide.projects import project_to_work_in
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
 from fairlead.core.state import Project, Session, State
-from fairlead.errors import Code, error
+from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.agent_runtimes import AgentRuntimes
 from fairlead.flow.hooks.deliveries import HookDeliveries
 from fairlead.flow.intake.messages import MessageIntake
 from fairlead.flow.ledger import Ledger
+from fairlead.flow.queries.agent_checks import AgentChecks
 from fairlead.flow.queries.job_history import JobHistory
+from fairlead.flow.queries.stored_sessions import StoredSessions
 from fairlead.flow.schedules.schedules import Schedules
 from fairlead.flow.spawns.spawning import Spawning
 from fairlead.flow.turns.limit_windows import LimitWindows
 from fairlead.flow.turns.scheduler import Scheduler
+from fairlead.flow.work_trees.undoing import Undoing
+from fairlead.flow.worktrees.keeper import WorktreeKeeper
 from fairlead.ports import Channel, Directories, History, HookSecrets, Runtime
+from fairlead.tree_ports import NO_TREES, WorkTrees
 
 
 class DefaultAgent(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,13 +55,18 @@ class CommandParts(msgspec.Struct, frozen=True, kw_only=True):
     directories: Directories
     runtimes: Mapping[str, Runtime]
     agent_runtimes: AgentRuntimes
+    agent_checks: AgentChecks
     spawning: Spawning
     workspaces: str
     hook_secrets: HookSecrets
     hook_deliveries: HookDeliveries
     schedules: Schedules
     limit_windows: LimitWindows
+    stored_sessions: StoredSessions
+    worktrees: WorktreeKeeper
     default_agent: DefaultAgent = NO_DEFAULT
+    trees: WorkTrees = NO_TREES
+    undoing: Undoing
 
     @property
     def state(self) -> State:
@@ -67,6 +78,10 @@ class CommandParts(msgspec.Struct, frozen=True, kw_only=True):
         if project is None:
             raise error(Code.E_PROJECT_NOT_FOUND, f"There is no project {name[:60]!r}.")
         return project
+
+    def project_to_work_in(self, caller: Caller, name: str | None) -> Project | FairleadError:
+        """The project that a session of this caller, here, works in or would begin in."""
+        return project_to_work_in(self.state, session=self.session_here(caller), person=caller.person, asked_for=name)
 
     def runtimes_of(self, session: Session) -> tuple[str, ...]:
         """The agents that can be chosen in the session's project now."""

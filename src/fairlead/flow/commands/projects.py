@@ -104,4 +104,5 @@ class ProjectCommands:
             active=project.name == current,
             disabled=project.disabled,
             created=created,
+            worktree=project.worktrees,
         )

@@ -30,9 +30,9 @@ class ScheduleCommands:
     async def confirm(self, request: ask.ScheduleConfirm, caller: Caller) -> ScheduleShown:
         return ScheduleShown("confirmed", await self._schedules.confirm(request, caller))
 
-    async def list(self, _request: ask.ScheduleList, caller: Caller) -> ScheduleCatalogue:
+    async def list(self, request: ask.ScheduleList, caller: Caller) -> ScheduleCatalogue:
         schedules = self._schedules
-        return ScheduleCatalogue(tuple(schedules.row(s, shown_ticks=1) for s in schedules.visible(caller)))
+        return ScheduleCatalogue(tuple(schedules.row(s, shown_ticks=request.ticks) for s in schedules.visible(caller)))
 
     async def pause(self, request: ask.SchedulePause, caller: Caller) -> ScheduleShown:
         return ScheduleShown("paused", await self._schedules.pause(request, caller))

@@ -1,16 +1,26 @@
 """Commands about sessions: the one of this conversation, the list, and the way back to one."""
 
+import asyncio
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
 from fairlead.core import requests as ask
 from fairlead.core.decide.sessions import ChangeRuntime, ResetSession
+from fairlead.core.decide.worktrees import BeginDiscard
+from fairlead.core.ids import SessionKeyText
 from fairlead.core.pages import build_cursor_error, cut_page
 from fairlead.core.replies import SessionCatalogue, SessionFound, SessionWasReset, StatusReport, ToolSet
 from fairlead.core.requests import Caller
 from fairlead.core.state import Session
 from fairlead.core.visibility import may_see
-from fairlead.errors import Code, error
+from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.commands.parts import CommandParts, HandlerTable
 from fairlead.flow.queries import reports
 from fairlead.flow.turns.cancellation import cancel_jobs
+
+_LET_GO_SEC: Final = 5.0
 
 
 def session_handlers(parts: CommandParts) -> HandlerTable:
@@ -84,4 +94,31 @@ class SessionCommands:
             runtime = parts.runtimes.get(session.runtime)
             if runtime is not None:
                 await runtime.end_session(session.session_key, "stop")
-        return SessionWasReset(session.session_key, tuple(live))
+        return await self._with_worktree(
+            SessionWasReset(session_key=session.session_key, cancelled=tuple(live)), caller
+        )
+
+    async def _with_worktree(self, reset: SessionWasReset, caller: Caller) -> SessionWasReset:
+        """A worktree with nothing in it is replaced by a new one from the project's HEAD. One with work in it stays,
+        and the reply says what stands there."""
+        parts, state = self._parts, self._parts.state
+        session = state.sessions[SessionKeyText(reset.session_key)]
+        worktree = state.worktree_of(session.session_key, session.project)
+        if worktree is None or worktree.session_key != session.session_key or worktree.status != "ready":
+            return reset
+        reset = msgspec.structs.replace(reset, worktree=reports.worktree_row(state, worktree))
+        try:
+            work = await parts.worktrees.git.look(worktree)
+        except FairleadError:
+            return reset
+        await self._until_idle(session)
+        renewal = BeginDiscard(number=worktree.number, person=caller.person, renew=True)
+        renewed = work.is_nothing and parts.ledger.apply_now(renewal).refusal is None
+        return msgspec.structs.replace(reset, work=work, renewed=renewed)
+
+    async def _until_idle(self, session: Session) -> None:
+        """The turn that the reset ends has let go of the worktree, or takes longer than a person wants to wait."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LET_GO_SEC):
+                while session.running_job_id or session.agent_job_id:
+                    await self._parts.ledger.until_changed(self._parts.state.seq)

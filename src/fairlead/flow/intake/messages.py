@@ -7,7 +7,9 @@ from fairlead.core.decide.job_ends import WithdrawJob
 from fairlead.core.decide.messages import AmendJob, SkipMessage, Submit, prompt_of, quotation_of
 from fairlead.core.ids import BlobName, MessageId
 from fairlead.core.inbound import Inbound, clean_inbound, clean_text
+from fairlead.core.job_states import Held
 from fairlead.core.state import Job
+from fairlead.core.steering import read_sign, without_sign
 from fairlead.flow.ledger import Ledger
 from fairlead.ports import Blobs, Receipt
 
@@ -22,15 +24,23 @@ class MessageIntake:
 
     async def submit(self, inbound: Inbound) -> Receipt:
         self._ledger.check_disk_space()
-        inbound = clean_inbound(inbound)
+        inbound = read_sign(clean_inbound(inbound))
         blob = await self._blob_for(prompt_of(inbound), own_words=inbound.text)
         decision = await self._ledger.record_durably(Submit(inbound, blob))
         job = self._ledger.state.jobs.get(decision.job_id)
         if job is None:
             return Receipt(decision.job_id, duplicate=decision.duplicate)
-        queue = self._ledger.state.sessions[job.session_key].queue
-        position = queue.index(job.job_id) if job.job_id in queue else 0
-        return Receipt(job.job_id, job.session_key, position, decision.duplicate)
+        session = self._ledger.state.sessions[job.session_key]
+        is_queued = job.job_id in session.queue
+        position = session.queue.index(job.job_id) if is_queued else 0
+        held: Held = "handed_off" if is_queued and session.hand_off is not None else ""
+        return Receipt(
+            job_id=job.job_id,
+            session_key=job.session_key,
+            position=position,
+            duplicate=decision.duplicate,
+            held=held,
+        )
 
     async def skip(self, inbound: Inbound, reason: str) -> None:
         self._ledger.check_disk_space()
@@ -41,7 +51,7 @@ class MessageIntake:
         job = self._queued_job(conversation, message_id)
         if job is None:
             return False
-        text = clean_text(text)
+        text = without_sign(clean_text(text)) if job.cause == "message" else clean_text(text)
         prompt = quotation_of(job) + text
         if prompt == await self._prompt_of(job):
             return False  # a channel may report a link preview as an edit: no reason to tell a person of a full disk

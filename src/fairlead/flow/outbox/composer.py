@@ -9,10 +9,12 @@ from fairlead.core import timestamps
 from fairlead.core.attention import end_rings, question_rings
 from fairlead.core.events import FileRef, Piece, ThreadOpening
 from fairlead.core.ids import JobId
+from fairlead.core.job_names import short_name
 from fairlead.core.job_states import RETRYABLE
 from fairlead.core.state import Job, OpenQuestion, OutboxEntry, State
 from fairlead.errors import FairleadError
 from fairlead.ports import Blobs, ChannelCapabilities
+from fairlead.render.changes import undo_notice
 from fairlead.render.errors import error_sentence
 from fairlead.render.job_end import ending_text, small_line
 from fairlead.render.pieces import ANSWER_FILE, plan_pieces
@@ -21,7 +23,9 @@ from fairlead.render.replies import duration
 from fairlead.render.schedules import notice_text, schedule_head
 from fairlead.render.tables import readable_tables
 from fairlead.render.thread_start import opening_text, thread_name
+from fairlead.render.turn_card import card_lines
 from fairlead.render.words import error_line, say
+from fairlead.render.worktrees import worktree_notice
 
 NOBODY: Final = ()
 LEAST_TEXT: Final = 200
@@ -77,12 +81,18 @@ class Composer:
         """`undelivered` names jobs whose answers were given up where this entry goes: a line at its head says so. Where
         the entry's session is not bound, another one is talked to there, and a line says whose words these are."""
         if entry.opening is not None:
-            return self._opening(entry, entry.opening)
+            return self._opening(entry, entry.opening, can)
         if entry.kind == "link":
             return self._link(entry, can)
         if entry.notice is not None:
             language = self._language_of(entry.notice.person)
             return await self._pieces(notice_text(entry.notice, language), (), can, language)
+        if entry.worktree is not None:
+            language = self._language_of(entry.worktree.person)
+            return await self._pieces(worktree_notice(entry.worktree, language), (), can, language)
+        if entry.undo is not None:
+            language = self._language_of(entry.undo.person)
+            return await self._pieces(undo_notice(entry.undo, language), (), can, language)
         job = self._state.jobs.get(entry.job_id)
         language = self._language_of(job.person if job is not None else "")
         head = _undelivered_line(undelivered, language)
@@ -97,11 +107,16 @@ class Composer:
             return await self._pieces(head + entry.text, entry.files, can, language)
         if job is None:
             return await self._pieces(head, (), can, language)
+        if entry.kind == "card":
+            return await self._card(job, can, language, head)
         return await self._end(job, can, language, head + schedule_head(self._state, job, language))
 
-    def _opening(self, entry: OutboxEntry, opening: ThreadOpening) -> tuple[Piece, ...]:
+    def _opening(self, entry: OutboxEntry, opening: ThreadOpening, can: ChannelCapabilities) -> tuple[Piece, ...]:
+        """A fork names what it was forked from."""
         task = "" if opening.spawn is None else opening.spawn.task
-        text = opening_text(self._state.projects[opening.project], opening.runtime, task)
+        text = opening_text(self._state.projects[opening.project], opening.runtime, task, opening.branch)
+        if opening.fork is not None:
+            text += f" · ⑂ {can.thread_link(opening.fork.forked_from.rpartition(':')[2])}"
         return (Piece(text), Piece("", thread=thread_name(opening.project, entry.owed_at)))
 
     def _link(self, entry: OutboxEntry, can: ChannelCapabilities) -> tuple[Piece, ...]:
@@ -134,9 +149,28 @@ class Composer:
         )
         is_small = bool(can.small_print) and not is_failure
         small = small_line(job, mention if is_small else "", language) if can.small_print else ""
-        frame = _Frame(mentions, "" if is_small else mention, f"{can.small_print}{small}" if small else "")
+        lines = [*self._card_lines(job, language), *([small] if small else [])] if can.small_print else []
+        frame = _Frame(mentions, "" if is_small else mention, "\n".join(f"{can.small_print}{line}" for line in lines))
         *before, last = await self._pieces(text, job.files, can, language, frame)
-        return (*before, msgspec.structs.replace(last, retries=job.job_id) if has_button else last)
+        has_card = can.buttons and bool(can.small_print) and bool(self._card_lines(job, language))
+        card = job.job_id if has_card else ""
+        retries = job.job_id if has_button or (has_card and job.is_retryable) else ""
+        return (*before, msgspec.structs.replace(last, retries=retries, card=card))
+
+    def _card_lines(self, job: Job, language: str) -> list[str]:
+        """What the turn changed; nothing for a turn that changed nothing, or of which that is not known yet."""
+        if job.tree is None or job.tree.changed is None or job.is_live:
+            return []
+        return card_lines(job.tree.changed, job.report, language, shared_with=job.tree.shared_with)
+
+    async def _card(self, job: Job, can: ChannelCapabilities, language: str, head: str) -> tuple[Piece, ...]:
+        """Behind the answer, where it was not known in time what had changed."""
+        lines = (short_name(job.job_id), *self._card_lines(job, language))
+        text = head + "\n".join(f"{can.small_print}{line}" for line in lines)
+        pieces = await self._pieces(text, (), can, language)
+        card = job.job_id if can.buttons else ""
+        has_retry = card and job.state == "success" and job.is_retryable  # below a failure the button is there already
+        return (*pieces[:-1], msgspec.structs.replace(pieces[-1], card=card, retries=card if has_retry else ""))
 
     def _mention(self, job: Job, can: ChannelCapabilities) -> tuple[tuple[str, ...], str]:
         """The accounts of those who shall hear of it, mostly the person who asked, and the text that mentions them."""

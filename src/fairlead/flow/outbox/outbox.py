@@ -353,6 +353,7 @@ class Outbox:
             thread_from=entry.paid.get(str(index - 1), "") if piece.thread else "",
             mentions=piece.mentions,
             retries=piece.retries,
+            card=piece.card,
             reminds_of=entry.question_id if entry.kind == "reminder" else "",
         )
 

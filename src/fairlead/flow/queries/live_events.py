@@ -20,6 +20,7 @@ from fairlead.core.live import (
     QuestionOpened,
     QuestionSettled,
     RuleApplied,
+    SteeringTold,
 )
 from fairlead.core.read_models import question_view, sent_view
 from fairlead.core.spawn_tree import is_seen_from
@@ -151,6 +152,13 @@ class LiveEvents:
                 yield from self._show_move(event.job_id, "withdrawn")
             case e.JobMarkedUnknownAfterCrash():
                 yield from self._show_move(event.job_id, "unknown_after_crash")
+            case e.SteeringBegun():
+                yield from self._show_move(event.job_id, "steering")
+            case e.JobSteered():
+                yield from self._show_move(event.job_id, "steered")
+            case e.SteeringDeclined():
+                yield SteeringTold(event.job_id, event.session_key, event.reason, event.detail)
+                yield from self._show_move(event.job_id, "queued")
             case e.QuestionAsked():
                 if not (event.by_message or event.budget_day):
                     yield from self._show_move(event.job_id, "waiting")
@@ -186,15 +194,18 @@ class LiveEvents:
             yield self._move(job, state)
 
     def _move(self, job: Job, state: JobState) -> JobMoved:
-        queue = self._state.sessions[job.session_key].queue
+        session = self._state.sessions[job.session_key]
+        queue = session.queue
         return JobMoved(
             job_id=job.job_id,
             session_key=job.session_key,
             state=state,
             position=queue.index(job.job_id) if job.job_id in queue else 0,
+            held="handed_off" if state == "queued" and session.hand_off is not None else "",
             runtime=job.runtime or "",
             error_code=job.error_code or "" if state in {"failed", "unknown_after_crash"} else "",
             error_message=job.error_message or "" if state == "failed" else "",
+            steered_into=job.steered_into if state in {"steering", "steered"} else "",
         )
 
     def _show_question(
@@ -231,7 +242,7 @@ class LiveEvents:
                 self._questions[live.question.question_id] = live
             case QuestionSettled():
                 self._questions.pop(live.question.question_id, None)
-            case AgentActed() | AgentSent() | AnswerSettled() | RuleApplied():
+            case AgentActed() | AgentSent() | AnswerSettled() | RuleApplied() | SteeringTold():
                 pass
 
     def _publish(self, event: LiveEvent) -> None:

@@ -6,9 +6,10 @@ from typing import Final
 from fairlead.core import timestamps
 from fairlead.core.ids import JobId
 from fairlead.core.job_names import job_number
-from fairlead.core.replies import JobRow, LastJob, ProjectReport, SessionRow, StatusReport
+from fairlead.core.replies import JobRow, LastJob, ProjectReport, SessionRow, StatusReport, WorktreeRow
 from fairlead.core.requests import Caller
 from fairlead.core.state import RETRYABLE, Job, Project, Session, State, resume_slot, session_state
+from fairlead.core.worktrees import Worktree
 from fairlead.render.safe_text import one_line
 
 ROW_LENGTH: Final = 80
@@ -25,8 +26,8 @@ def session_of_caller(state: State, caller: Caller, now: str) -> Session | None:
 
 
 def status_report(state: State, session: Session, *, can_ask: bool, most_running: int) -> StatusReport:
-    project = state.projects.get(session.project)
-    resume_key = session.resume_keys.get(resume_slot(session.runtime, project.path if project is not None else ""))
+    resume_key = session.resume_keys.get(resume_slot(session.runtime, _directory_of(state, session)))
+    worktree = state.worktree_of(session.session_key, session.project)
     last = state.jobs.get(session.last_job_id or JobId(""))
     return StatusReport(
         session_id=session.session_id,
@@ -46,7 +47,14 @@ def status_report(state: State, session: Session, *, can_ask: bool, most_running
         running_since=_running_since(state, session),
         all_running=len(state.running),
         most_running=most_running,
+        handed_off_at=session.hand_off.at if session.hand_off is not None else "",
+        worktree=None if worktree is None else worktree_row(state, worktree),
     )
+
+
+def _directory_of(state: State, session: Session) -> str:
+    project = state.projects.get(session.project)
+    return "" if project is None else state.directory_of(session.session_key, project)
 
 
 def _running_since(state: State, session: Session) -> str:
@@ -91,9 +99,25 @@ def project_report(state: State, project: Project, now: str) -> ProjectReport:
     )
 
 
+def worktree_row(state: State, worktree: Worktree) -> WorktreeRow:
+    session = state.sessions.get(worktree.session_key)
+    return WorktreeRow(
+        number=worktree.number,
+        session_id="" if session is None else session.session_id,
+        project=worktree.project,
+        branch=worktree.branch,
+        path=worktree.path,
+        status=worktree.status,
+        target=worktree.target,
+        merges=worktree.merges,
+        error=worktree.error_message or worktree.error_code,
+    )
+
+
 def session_row(state: State, session: Session) -> SessionRow:
     spawned = state.spawns.get(session.session_key)
     parent = None if spawned is None else state.sessions.get(spawned.parent_session_key)
+    worktree = state.worktree_of(session.session_key, session.project)
     return SessionRow(
         session_id=session.session_id,
         session_key=session.session_key,
@@ -103,6 +127,8 @@ def session_row(state: State, session: Session) -> SessionRow:
         conversation=session.conversation,
         parent_session_id="" if parent is None else parent.session_id,
         depth=0 if spawned is None else spawned.depth,
+        branch="" if worktree is None else worktree.branch,
+        path="" if worktree is None else worktree.path,
     )
 
 

@@ -1,13 +1,16 @@
 """The way to look, as `ports.View` describes it: everything is read from the state and given as a read model."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
 
-from fairlead.core import timestamps
+from fairlead.core import console_models, timestamps
+from fairlead.core.agent_views import AgentsView, AgentView
 from fairlead.core.command_spec import Choice, ChoiceSource
+from fairlead.core.console_views import Board, MessagePage, OutcomeName, SessionLine, SessionPage, TextPage, TurnUndo
 from fairlead.core.conversation import ConversationRef, SessionBindingRecord
+from fairlead.core.engine import LimitWindow
 from fairlead.core.ids import BindingId, EntryId, JobId, MessageId, QuestionId, SessionKeyText
 from fairlead.core.job_names import job_number, short_name
 from fairlead.core.job_states import RETRYABLE
@@ -25,9 +28,11 @@ from fairlead.core.read_models import (
     sent_view,
     session_view,
 )
+from fairlead.core.replies import StoredSessionRow
 from fairlead.core.requests import Caller
 from fairlead.core.schedules import Schedule
 from fairlead.core.spawn_tree import is_seen_from
+from fairlead.core.spending import Spending, list_spending
 from fairlead.core.state import Job, OpenQuestion, OutboxEntry, answer_entry_id
 from fairlead.core.views import (
     ConversationView,
@@ -42,17 +47,23 @@ from fairlead.core.views import (
 )
 from fairlead.core.visibility import may_see, visible_rules
 from fairlead.flow.ledger import Ledger
+from fairlead.flow.queries.agent_checks import AgentChecks
 from fairlead.flow.queries.job_history import JobHistory
 from fairlead.flow.queries.latencies import Latencies
 from fairlead.flow.queries.live_events import LiveEvents, Watch
 from fairlead.flow.queries.reports import session_of_caller
+from fairlead.flow.queries.stored_sessions import StoredSessions
+from fairlead.flow.queries.text_search import TextSearch
 from fairlead.ports import AgentInfo, Runtime
+from fairlead.render.changes import undo_notice
 from fairlead.render.rules import rule_words
 from fairlead.render.safe_text import one_line
 from fairlead.render.schedules import notice_text
 from fairlead.render.words import pick_language
+from fairlead.render.worktrees import worktree_notice
 
 CHOICE_LENGTH: Final = 50
+_ABILITIES: Final = ("permissions", "questions", "steering", "forks", "models", "modes", "images", "commands")
 _SENT: Final = frozenset({"sent", "notice"})
 """What comes to people by itself, without a question and without an answer."""
 
@@ -66,6 +77,10 @@ class FlowView:
         latencies: Latencies,
         job_history: JobHistory,
         runtimes: Mapping[str, Runtime],
+        stored_sessions: StoredSessions,
+        text_search: TextSearch,
+        limit_windows: Callable[[], dict[str, tuple[LimitWindow, ...]]],
+        agent_checks: AgentChecks,
         default_language: str,
     ) -> None:
         self._ledger = ledger
@@ -74,6 +89,10 @@ class FlowView:
         self._latencies = latencies
         self._job_history = job_history
         self._runtimes = runtimes
+        self._stored_sessions = stored_sessions
+        self._text_search = text_search
+        self._limit_windows = limit_windows
+        self._agent_checks = agent_checks
         self._default_language = default_language
 
     @property
@@ -130,8 +149,17 @@ class FlowView:
             case "schedule":
                 schedules = (s for s in state.schedules.values() if may_see(state, s.terms.session_key, caller))
                 return [_schedule_choice(s) for s in schedules]
+            case "worktree":
+                trees = (w for w in state.worktrees.values() if may_see(state, w.session_key, caller))
+                return [Choice(str(w.number), f"{w.number}: {w.branch} · {w.project}"[:100]) for w in trees]
+            case "discarded_worktree":
+                kept = (d for d in state.discarded_worktrees.values() if may_see(state, d.session_key, caller))
+                return [Choice(str(d.number), f"{d.number}: {d.branch} · {d.project}"[:100]) for d in kept]
             case "job" | "live":
                 return [_job_choice(j) for j in self._jobs_here(caller) if source == "job" or j.is_live]
+            case "stored_session":
+                is_owner = caller.pre_authorised or caller.person == state.owner_id
+                return [_stored_choice(row) for row in self._stored_sessions.choices(caller)] if is_owner else []
             case "model":
                 return _choices(self._agent(caller).models)
             case "mode":
@@ -168,6 +196,12 @@ class FlowView:
     def queued_jobs(self, conversation: ConversationRef) -> list[JobView]:
         address = conversation.address
         return self._views(j for j in queued_jobs(self._state) if j.conversation.address == address)
+
+    def takes_texts(self, session_key: str) -> bool:
+        session = self._state.sessions.get(SessionKeyText(session_key))
+        running = None if session is None else self._state.jobs.get(session.running_job_id or JobId(""))
+        runtime = None if running is None else self._runtimes.get(running.runtime or "")
+        return runtime is not None and runtime.capabilities.steering
 
     def has_room(self, conversation: ConversationRef, session_key: SessionKey) -> bool:
         session = self._state.session_for(conversation, session_key, self._ledger.now())
@@ -222,6 +256,11 @@ class FlowView:
     def _describe_sent(self, entry: OutboxEntry) -> SentView:
         """What a schedule could not do is told in the words of its maker's language."""
         sent, notice = sent_view(entry), entry.notice
+        if entry.worktree is not None:
+            worktree = entry.worktree
+            return msgspec.structs.replace(sent, text=worktree_notice(worktree, self.language_of(worktree.person)))
+        if entry.undo is not None:
+            return msgspec.structs.replace(sent, text=undo_notice(entry.undo, self.language_of(entry.undo.person)))
         if notice is None:
             return sent
         return msgspec.structs.replace(sent, text=notice_text(notice, self.language_of(notice.person)))
@@ -283,8 +322,62 @@ class FlowView:
     def counts(self) -> Counts:
         return counts(self._state)
 
+    def spending(self) -> Spending:
+        return list_spending(self._state, self._ledger.limits.days.day_of(self._ledger.now()))
+
+    def agents(self) -> AgentsView:
+        checked = {row.name: row for row in self._agent_checks.last.agents}
+        state = self._state
+        jobs = [state.jobs[job_id].runtime for job_id in (*state.running, *state.waiting)]
+        views = [
+            AgentView(
+                name=name,
+                source=configured.source if (configured := state.agents.get(name)) is not None else "",
+                version=configured.version if configured is not None else "",
+                projects=tuple(p.name for p in state.listed_projects() if name in p.enabled_runtimes),
+                can=tuple(can for can in _ABILITIES if getattr(runtime.capabilities, can)),
+                running=jobs.count(name),
+                check=checked.get(name),
+            )
+            for name, runtime in self._runtimes.items()
+        ]
+        return AgentsView(tuple(views), self._agent_checks.last.checked_at)
+
+    def limit_windows(self) -> dict[str, tuple[LimitWindow, ...]]:
+        return self._limit_windows()
+
     def latencies(self) -> list[LatencyView]:
         return self._latencies.views()
+
+    # --- for the console
+
+    def sees(self, caller: Caller, session_key: str) -> bool:
+        return may_see(self._state, SessionKeyText(session_key), caller)
+
+    def board(self, caller: Caller) -> Board:
+        return console_models.board(self._state, caller, self._ledger.now())
+
+    def find_sessions(self, caller: Caller, words: str = "", *, after: str = "", limit: int = 50) -> SessionPage:
+        return console_models.session_page(self._state, caller, words, after, limit)
+
+    def session_named(self, name: str) -> SessionView | None:
+        session = self._state.session_named(name)
+        return None if session is None else session_view(session)
+
+    def session_line(self, session_key: str) -> SessionLine:
+        return console_models.session_line(self._state, self._state.sessions[SessionKeyText(session_key)])
+
+    def talk(self, session_key: str) -> list[JobView]:
+        return self._views(console_models.session_jobs(self._state, session_key))
+
+    async def find_texts(self, caller: Caller, words: str, *, before: int | None = None) -> TextPage:
+        return await self._text_search.find(caller, words, before)
+
+    def turn_undo(self, job_id: str) -> TurnUndo:
+        return console_models.turn_undo(self._state, job_id)
+
+    def messages_with(self, caller: Caller, outcome: OutcomeName) -> MessagePage:
+        return console_models.message_page(self._state, caller, outcome)
 
 
 def _choices(values: Iterable[str]) -> list[Choice]:
@@ -295,6 +388,11 @@ def _job_choice(job: Job) -> Choice:
     said = one_line(job.prompt or job.result_excerpt or "", CHOICE_LENGTH)
     words = " · ".join(filter(None, (short_name(job.job_id), job.state.replace("_", " "), job.error_code, said)))
     return Choice(job.job_id, words)
+
+
+def _stored_choice(row: StoredSessionRow) -> Choice:
+    words = (row.tool, row.changed_at[:16].replace("T", " "), str(row.exchanges), row.first_words)
+    return Choice(row.key, one_line(" · ".join(words), CHOICE_LENGTH))
 
 
 def _schedule_choice(schedule: Schedule) -> Choice:

@@ -5,17 +5,15 @@ an expression with `*` in its minutes or hours follows real time through both.
 """
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 from itertools import islice
 from typing import Final
-from zoneinfo import ZoneInfo
-
-from cronsim import CronSim, CronSimError
 
 from fairlead.core import timestamps
 from fairlead.core.schedules import Timing
 from fairlead.errors import Code, error
+from fairlead.kit.local_zone import NO_ZONE, load_zone
 
 _LOOK_BACK_SEC: Final = tuple(3600.0 * hours for hours in (1, 24, 24 * 32, 24 * 366, 24 * 366 * 9))
 """How far the latest tick is searched, nearest first: an expression has at most sixty ticks in an hour."""
@@ -24,11 +22,11 @@ NEVER: Final = ""
 
 
 @lru_cache(maxsize=256)
-def find_zone(name: str) -> ZoneInfo:
+def find_zone(name: str) -> tzinfo:
     """Raises E_SCHEDULE_TIME."""
     try:
-        return ZoneInfo(name)
-    except (ValueError, OSError, LookupError):
+        return load_zone(name)
+    except NO_ZONE:
         raise error(Code.E_SCHEDULE_TIME, f"There is no time zone {name[:60]!r}.") from None
 
 
@@ -41,6 +39,8 @@ def check_timing(timing: Timing, now: str) -> str:
         return timing.at
     if len(timing.cron.split()) != 5:
         raise error(Code.E_SCHEDULE_TIME, f"{timing.cron[:60]!r} is no cron expression of five fields.")
+    from cronsim import CronSimError  # noqa: PLC0415 - only a schedule needs it
+
     try:
         first = next_tick(timing, now)
     except CronSimError as fault:
@@ -88,6 +88,8 @@ def _ticks(timing: Timing, after: str) -> Iterator[str]:
         if timing.at > after:
             yield timing.at
         return
+    from cronsim import CronSim  # noqa: PLC0415 - only a schedule needs it
+
     last = after
     for local in CronSim(timing.cron, timestamps.parse(after).astimezone(find_zone(timing.zone))):
         tick = timestamps.moment(local)

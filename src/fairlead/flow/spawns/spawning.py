@@ -43,9 +43,10 @@ class Spawning:
         self._openings = ThreadOpenings(ledger, history, channels)
 
     async def spawn_session(
-        self, asker: Asker, *, task: str, asked_by: str, project: str = "", agent: str = ""
+        self, asker: Asker, *, task: str, asked_by: str, project: str = "", agent: str = "", worktree: bool = False
     ) -> Spawned:
-        """Start a session for `task`, in the asker's project and with its agent unless others are named.
+        """Start a session for `task`, in the asker's project and with its agent unless others are named. With
+        `worktree` it gets a worktree of its own; else it works where the asker works.
 
         `asked_by` is the id of the request, the same however often it is tried: the task runs once. The reply says
         where the completion goes (`returns`): "thread", "person" or "session"; with "session" it comes as an ordinary
@@ -54,7 +55,7 @@ class Spawning:
         being made. Raises E_SPAWN_DEPTH, E_SPAWN_LIMIT, and what a message there would be refused with."""
         self._ledger.check_disk_space()
         command = self._command(asker, task, asked_by)
-        command = msgspec.structs.replace(command, project=project or None, runtime=agent or None)
+        command = msgspec.structs.replace(command, project=project or None, runtime=agent or None, worktree=worktree)
         decision = await self._ledger.record_durably(command)
         if decision.entry_id and isinstance(asker, PersonAsks):
             await self._openings.wait_for(decision.entry_id)

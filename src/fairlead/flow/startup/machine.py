@@ -1,7 +1,7 @@
-"""The machine as a start needs it. The daemon brings the real one, the simulator a simulated one."""
+"""The machine as a start needs it from the state on. The daemon brings the real one, the simulator a simulated one."""
 
 from collections.abc import Coroutine, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack
+from contextlib import AsyncExitStack
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -93,11 +93,7 @@ class Machine(Protocol):
     @property
     def config(self) -> ConfigCopy: ...
 
-    def lock(self) -> AbstractContextManager[object]:
-        """Raises E_STATE_LOCKED with the holder's name."""
-        ...
-
-    def open(self, stack: AsyncExitStack) -> Adapters:
+    async def open(self, stack: AsyncExitStack) -> Adapters:
         """The state, its journal and all other adapters; `stack` gets what must be closed. Raises FairleadError."""
         ...
 

@@ -43,6 +43,15 @@ async def mark_interrupted(ledger: Ledger) -> list[JobId]:
     return jobs
 
 
+def note_begun_undos(ledger: Ledger) -> list[str]:
+    """Undos that were cut off; they are finished as soon as the workers run."""
+    begun = [undo for undo in ledger.state.undos.values() if not undo.is_over]
+    return [
+        f"{'Redo' if undo.redo_of else 'Undo'} of {', '.join(undo.job_ids)} was cut off and is being finished."
+        for undo in begun
+    ]
+
+
 async def register_projects(ledger: Ledger, sources: ProjectSources, directories: Directories) -> list[str]:
     """Register the projects of the settings, and see which paths came or went. Returns notes for a person."""
     notes: list[str] = []

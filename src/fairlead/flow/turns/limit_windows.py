@@ -14,6 +14,9 @@ class LimitWindows:
     def of_runtime(self, runtime: str) -> tuple[LimitWindow, ...]:
         return tuple(self._windows.get(runtime, {}).values())
 
+    def all(self) -> dict[str, tuple[LimitWindow, ...]]:
+        return {runtime: tuple(windows.values()) for runtime, windows in self._windows.items() if windows}
+
     def find_spent(self, runtime: str) -> LimitWindow | None:
         """The spent window that lasts longest, of those whose end is known."""
         spent = [window for window in self.of_runtime(runtime) if window.is_spent and window.resets_at]

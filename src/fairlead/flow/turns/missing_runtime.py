@@ -3,13 +3,22 @@
 from collections.abc import AsyncIterator
 from typing import Literal
 
-from fairlead.core.engine import AgentInitiated, AgentInstruction, EngineEvent, Invocation, TurnFailed
+from fairlead.core.engine import (
+    AgentInitiated,
+    AgentInstruction,
+    EngineEvent,
+    Invocation,
+    Steer,
+    SteerResult,
+    TurnFailed,
+)
 from fairlead.errors import Code
-from fairlead.ports import AgentInfo, AgentPreparation, RuntimeCapabilities, RuntimeHealth
+from fairlead.ports import NO_RECORDS, AgentInfo, AgentPreparation, RuntimeCapabilities, RuntimeHealth
 
 
 class MissingRuntime:
     capabilities = RuntimeCapabilities()
+    records = NO_RECORDS
 
     def __init__(self, name: str, available: tuple[str, ...]) -> None:
         self.name = name
@@ -31,6 +40,9 @@ class MissingRuntime:
 
     async def instruct(self, session_key: str, instruction: AgentInstruction) -> None:
         """There is no agent to be told."""
+
+    async def steer(self, session_key: str, steer: Steer) -> SteerResult:  # noqa: ARG002 - the port's shape
+        return SteerResult("too_late")
 
     async def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
         return

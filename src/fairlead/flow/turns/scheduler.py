@@ -57,6 +57,7 @@ class Scheduler:
         """Does not wait for the disk: each turn gets ready meanwhile, and asks its agent when its start is durable."""
         if self._looking:
             return  # a start, applied below, is a change of the state and calls this again
+        self._give_texts()
         self._looking = True
         try:
             while self._may_start and (decision := self._ledger.apply_now(self._next_start())).events:
@@ -64,6 +65,14 @@ class Scheduler:
                     self._begin(decision.job_id, owner)
         finally:
             self._looking = False
+
+    def _give_texts(self) -> None:
+        """Texts that people want in a turn that runs: mostly there are none."""
+        state = self._ledger.state
+        for session_key in {state.jobs[job_id].session_key for job_id in state.to_steer}:
+            turn = self._turns.get(state.sessions[session_key].running_job_id or "")
+            if turn is not None:
+                turn.look_for_texts()
 
     @property
     def _may_start(self) -> bool:
@@ -98,6 +107,7 @@ class Scheduler:
             # The agent waits for its prompt already, so the start and the hand-over share one sync.
             self._ledger.apply_now(HandOver(job_id))
         turn = self._make_turn(job, runtime)
+        turn.note_unchanged_files()
         owner.start(self.watch_over(turn), name=job_id)
 
     def _runtime_of(self, job: Job) -> Runtime:

@@ -6,7 +6,7 @@ However the agent behaves, a turn ends in exactly one outcome, and nothing of it
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from typing import Final, Literal, TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 import msgspec
 
@@ -18,15 +18,17 @@ from fairlead.core.engine import EngineEvent, Invocation
 from fairlead.core.ids import ResumeKey
 from fairlead.core.state import Job, resume_slot
 from fairlead.errors import Code, FairleadError
-from fairlead.flow.ledger import Ledger
+from fairlead.flow.ledger import Ledger, let_actions_begin
 from fairlead.flow.queries.live_events import LiveEvents
 from fairlead.flow.turns.approvals import Approvals, NoTiers, Tiers
 from fairlead.flow.turns.invocation import InvocationMaker
 from fairlead.flow.turns.limit_windows import LimitWindows, window_words
+from fairlead.flow.turns.steering import Steering
 from fairlead.flow.turns.turn_results import TurnResults
+from fairlead.flow.work_trees.turn_snapshots import TurnSnapshots
 from fairlead.kit.tasks import PausableTimeout, TaskOwner
 from fairlead.observe import log, log_failure
-from fairlead.ports import AttachmentFetcher, Blobs, Directories, Runtime, SessionInboxes
+from fairlead.ports import NO_WORKTREES, AttachmentFetcher, Blobs, Directories, Runtime, SessionInboxes, Worktrees
 
 PROGRESS_SECONDS: Final = 30.0
 
@@ -54,8 +56,10 @@ class Turn:
         blobs: Blobs,
         inboxes: SessionInboxes,
         directories: Directories,
+        worktrees: Worktrees = NO_WORKTREES,
         settings: TurnSettings,
         limit_windows: LimitWindows,
+        snapshots: TurnSnapshots,
         fetcher: AttachmentFetcher | None = None,
     ) -> None:
         self.job = job
@@ -66,11 +70,15 @@ class Turn:
         self._live_events = live_events
         self._approvals = approvals
         self._limit_windows = limit_windows
+        self._snapshots = snapshots
+        self._has_first_snapshot = False
+        self._first_snapshot: asyncio.Task[None] | None = None
         self._invocations = InvocationMaker(
             ledger,
             blobs=blobs,
             inboxes=inboxes,
             directories=directories,
+            worktrees=worktrees,
             fetcher=fetcher,
             workspaces=settings.workspaces,
         )
@@ -79,29 +87,48 @@ class Turn:
         self._owner: TaskOwner | None = None
         self._timer = PausableTimeout(settings.time_limit_sec if runtime.capabilities.bounded_turns else None)
         self._results = TurnResults(blobs)
+        self._steering = Steering(job, runtime, ledger=ledger, texts=self._invocations, find_stop=lambda: self._stopped)
         self._progress_at = 0.0
         self._started_seq = ledger.state.seq
+
+    def note_unchanged_files(self) -> None:
+        """Called in the step of the start, whose sync the fact then shares."""
+        self._has_first_snapshot = self._snapshots.note_unchanged(self.job)
 
     async def run(self) -> None:
         """The whole turn: ask the agent, at most twice, within the time limit; then record how it ended."""
         began = asyncio.get_running_loop().time()
-        outcome = self._stopped  # a turn that was stopped before its first step asks no agent
-        if outcome is None:
-            try:
-                async with self._limit_time() as owner:
-                    invocation = await self._invocations.make(self.job, self._started_seq)
-                    await self._listen(invocation, owner)
-                    if await self._may_try_again():
-                        await self._listen(await self._begin_second_attempt(invocation), owner)
-                    self._note_refused_requests()
-                    self._note_spent_window()
-                    outcome = await self._results.decide_outcome()
-            except Exception as fault:  # a runtime that breaks, in whatever way, ends no more than its own job
-                outcome = self._failure_of(fault)
-        # A stop that a person asked for counts, however the agent came to its end.
-        outcome = msgspec.structs.replace(self._stopped or outcome, spent=self._results.spent)
-        await self._ledger.record_durably(EndJob(self.job.job_id, outcome))
+        async with self._steering:
+            # A turn that was stopped before its first step asks no agent.
+            outcome = self._stopped or await self._ask_agent()
+            # A stop that a person asked for counts, however the agent came to its end.
+            outcome = msgspec.structs.replace(
+                self._stopped or outcome,
+                spent=self._results.spent,
+                point=self._results.point,
+                report=self._results.report,
+            )
+            await self._steering.close()
+        await self._record_end(outcome)
+        await let_actions_begin()
         self._log_end(outcome, asyncio.get_running_loop().time() - began)
+
+    async def _ask_agent(self) -> Outcome:
+        try:
+            async with self._limit_time() as owner:
+                if not self._has_first_snapshot:
+                    self._first_snapshot = owner.start(self._snapshots.take_start(self.job), name="snapshot")
+                invocation = await self._invocations.make(self.job, self._started_seq)
+                await self._listen(invocation, owner)
+                if await self._may_try_again():
+                    await self._listen(await self._begin_second_attempt(invocation), owner)
+                self._note_refused_requests()
+                self._note_late_copy()
+                self._note_spent_window()
+                self._note_missing_snapshot()
+                return await self._results.decide_outcome()
+        except Exception as fault:  # a runtime that breaks, in whatever way, ends no more than its own job
+            return self._failure_of(fault)
 
     def stop(self, outcome: Outcome) -> None:
         """Ask the turn to end like this, as soon as the agent lets go."""
@@ -109,6 +136,21 @@ class Turn:
             self._stopped = outcome
             if self._owner is not None and not self._owner.is_failing:
                 self._owner.start(self._stop_agent(), name="stop agent")
+
+    async def _record_end(self, outcome: Outcome) -> None:
+        """The answer waits for the snapshot a moment, and only if the agent may have changed something."""
+        last_snapshot = self._snapshots.reserve_end(self.job)
+        try:
+            if self._results.agent_may_have_acted:
+                await last_snapshot.wait_a_moment()
+            await self._ledger.record_durably(EndJob(self.job.job_id, outcome))
+        finally:
+            last_snapshot.begin_soon()
+
+    def look_for_texts(self) -> None:
+        """People may want the agent to have what waits in the queue: called in the step of any change."""
+        if self._stopped is None and self._results.ended is None:
+            self._steering.look()
 
     # --- the steps of `run` ----------------------------------------------------------------------------------------
 
@@ -125,7 +167,7 @@ class Turn:
 
     async def _listen(self, invocation: Invocation, owner: TaskOwner) -> None:
         if not self._runtime.capabilities.gets_ready:
-            await self._hand_over_if("start")
+            await self._until_agent_may_start()
         stream = cast("AsyncGenerator[EngineEvent]", self._open_stream(invocation))
         async with contextlib.aclosing(stream):
             async for event in stream:
@@ -140,6 +182,8 @@ class Turn:
             return False
         if self._stopped is not None or self.job.tried_again or self.job.state != "running":
             return False
+        if self._steering.has_begun:
+            return False
         if failed.code is Code.E_RESUME_GONE:
             forgotten = await self._ledger.record_durably(ForgetResumeKey(self.job.job_id))
             return bool(forgotten.events)
@@ -149,13 +193,12 @@ class Turn:
         failed = cast("engine.TurnFailed", self._results.ended)
         await self._ledger.record_durably(TryAgain(self.job.job_id, failed.code, failed.message))
         self._results.ended = None
-        return msgspec.structs.replace(first, is_second_attempt=True, resume_key=self._proven_resume_key())
-
-    def _proven_resume_key(self) -> str | None:
-        """The key of an agent's session that has given an answer: a first attempt that failed may have left none."""
+        # The key of a talk in which the agent has answered: a first attempt that failed may have left none.
         session = self._ledger.state.sessions[self.job.session_key]
         slot = resume_slot(self.job.runtime or "", self.job.project_path)
-        return session.proven_key(slot)
+        return msgspec.structs.replace(
+            first, is_second_attempt=True, resume_key=session.proven_key(slot), fork=session.forks.get(slot)
+        )
 
     def _failure_of(self, fault: Exception) -> Failure:
         match fault:
@@ -179,23 +222,40 @@ class Turn:
 
     # --- what the agent says ---------------------------------------------------------------------------------------
 
-    async def _hand_over_if(self, moment: Literal["start", "ready", "told"]) -> None:
-        """The agent does nothing before its start is on disk: a crash would leave work that no fact tells of. And it
-        has no prompt before that is on disk: after a crash the job would run twice."""
-        is_now = self._runtime.capabilities.hand_over == moment
-        if is_now and self._ledger.apply_now(HandOver(self.job.job_id)).events:
+    async def _until_agent_may_start(self) -> None:
+        """The agent does nothing before its start is on disk: a crash would leave work that no fact tells of."""
+        if self._runtime.capabilities.hand_over == "start":
+            await self._hand_over()
+        else:
+            await self._ledger.until_durable(self._started_seq)
+
+    async def _hand_over(self) -> None:
+        """The agent has no prompt before that is on disk: after a crash the job would run twice."""
+        await self._until_first_snapshot()
+        if self._ledger.apply_now(HandOver(self.job.job_id)).events:
             await self._ledger.until_all_durable()
         else:
             await self._ledger.until_durable(self._started_seq)
 
+    async def _until_first_snapshot(self) -> None:
+        """What the agent changes must not be in the snapshot of its turn's start."""
+        if self._first_snapshot is not None:
+            await asyncio.wait({self._first_snapshot})
+            self._first_snapshot = None
+
     async def _handle(self, event: EngineEvent, owner: TaskOwner) -> None:
         results = self._results
+        if self._runtime.capabilities.hand_over == "start" and not isinstance(
+            event, engine.TurnEnded | engine.TurnFailed
+        ):
+            self._steering.begin()
         match event:
             case engine.Ready():
-                await self._hand_over_if("ready")
+                await self._until_agent_may_start()
                 return
             case engine.HandingOver():
-                await self._hand_over_if("told")
+                await self._hand_over()
+                self._steering.begin()
                 return
             case engine.TurnEnded() | engine.TurnFailed():
                 results.ended = event
@@ -212,13 +272,19 @@ class Turn:
                 await self._approvals.withdraw(self.job.job_id, event.request_id)
             case engine.ToolStarted():
                 results.tools_started += 1
+                results.checks.note(event)
                 self._report_progress()
+            case engine.ToolProgressed() | engine.ToolEnded():
+                results.checks.note(event)
             case engine.ImageProduced():
                 await results.add_image(event)
             case engine.Noticed():
                 self._note(event.text)
             case engine.UsageReported():
                 results.add_usage(event)
+            case engine.PointReached():
+                results.point = event.point
+                return  # nobody reads it: it is for a later fork
             case engine.LimitsReported():
                 self._limit_windows.note(self.job.runtime or "", event.windows)
             case _:
@@ -248,6 +314,24 @@ class Turn:
             self._note(
                 f"A process of this agent sent a request to Fairlead in your name "
                 f"({self.job.refused_requests} time(s)), and was refused. /why {self.job.job_id} shows the request."
+            )
+
+    def _note_missing_snapshot(self) -> None:
+        tree = self.job.tree
+        if tree is not None and tree.missed and self._results.agent_may_have_acted:
+            self._note(f"This turn cannot be undone: there is no snapshot of the files before it ({tree.missed}).")
+
+    def _note_late_copy(self) -> None:
+        """A fork that copied what was said after it was asked for: its agent cannot keep less than the whole."""
+        fork = self.job.fork
+        if fork is None or fork.point or self.job.resume_key:
+            return
+        session = self._ledger.state.sessions[self.job.session_key]
+        other = self._ledger.state.sessions.get(session.forked_from)
+        if other is not None and (other.running_job_id or other.last_job_id != session.forked_after):
+            self._note(
+                f"{self.job.runtime} copies what was said when the first turn begins: it also knows what was said in"
+                " the other session after /fork."
             )
 
     def _note_spent_window(self) -> None:

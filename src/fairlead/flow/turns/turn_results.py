@@ -8,8 +8,10 @@ from fairlead.core.decide.job_ends import Completed, Failure
 from fairlead.core.events import FileRef, Spent
 from fairlead.core.ids import BlobName
 from fairlead.core.inbound import clean_text
+from fairlead.core.turn_reports import TurnReport
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.intake.messages import INLINE_TEXT_BYTES
+from fairlead.flow.turns.check_runs import CheckRuns
 from fairlead.ports import Blobs
 
 MAX_IMAGES: Final = 10
@@ -26,6 +28,9 @@ class TurnResults:
         self._notices: list[str] = []
         self.ended: engine.TurnEnded | engine.TurnFailed | None = None
         self.spent = Spent()
+        self.point = ""
+        self.checks = CheckRuns()
+        self._context = (0, 0)
         self.tools_started = 0
         self.permission_granted = False
 
@@ -33,7 +38,14 @@ class TurnResults:
     def agent_may_have_acted(self) -> bool:
         return bool(self.tools_started or self.permission_granted)
 
+    @property
+    def report(self) -> TurnReport:
+        used, size = self._context
+        return TurnReport(checks=self.checks.latest, context_used=used, context_size=size)
+
     def add_usage(self, usage: engine.UsageReported) -> None:
+        if usage.context_size:
+            self._context = (usage.context_used, usage.context_size)
         spent = self.spent
         self.spent = Spent(
             spent.input_tokens + usage.input_tokens,

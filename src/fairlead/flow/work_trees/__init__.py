@@ -1,0 +1,1 @@
+"""The files that turns work on: snapshots at their start and end, what changed, undo."""
