@@ -11,6 +11,7 @@ import pytest
 from fairlead.core.engine import (
     Diagnostic,
     EngineEvent,
+    HandingOver,
     Ready,
     ToolEnded,
     ToolStarted,
@@ -268,3 +269,24 @@ async def test_a_turn_that_is_interrupted_while_its_start_is_written_starts_no_p
         project.rmdir()
         turn.interrupt()
         assert [event async for event in events] == [TurnEnded("", "interrupted")]
+
+
+async def test_a_process_that_is_interrupted_before_the_hand_over_gets_no_prompt(tmp_path: Path):
+    """It is there already, and waits for the prompt: what it reads stands in a file."""
+    got = tmp_path / "got"
+    command = CliCommand(
+        argv=("sh", "-c", 'cat >"$0"', str(got)),
+        cwd=str(tmp_path),
+        env=dict(os.environ),
+        mark="abcd:job_1",
+        stdin=b"do it",
+    )
+    for is_interrupted, read in ((False, "do it"), (True, "")):
+        turn = CliTurn(command, CodexTranslator(None, Usage()), _NoLog())
+        async with aclosing(turn.events()) as events:
+            assert [await anext(events), await anext(events)] == [Ready(), HandingOver()]
+            if is_interrupted:
+                got.write_text("")
+                turn.interrupt()
+            ends = [event async for event in events]
+        assert (len(ends), got.read_text()) == (1, read)

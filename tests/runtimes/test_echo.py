@@ -1,6 +1,7 @@
 """The echo agent, told in its prompt what to do. Time is virtual."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from fairlead.core.engine import (
     AskedItem,
     Diagnostic,
     EngineEvent,
+    ForkOrigin,
     ImageProduced,
     InputFile,
     Interrupt,
@@ -19,6 +21,7 @@ from fairlead.core.engine import (
     Option,
     PermissionRequested,
     PlanProposed,
+    PointReached,
     QuestionRequested,
     Response,
     ResumeKeyFound,
@@ -41,13 +44,13 @@ from fairlead.testing.clock import run_virtually
 KEY = "agent:fairlead:user:local"
 
 
-def invocation(prompt: str, *, job_id: str = "job_20260105_0001", **more) -> Invocation:
+def invocation(prompt: str, *, job_id: str = "job_20260105_0001", project_path: str = "/srv/api", **more) -> Invocation:
     return Invocation(
         job_id=job_id,
         session_key=KEY,
         generation=0,
         project_name="api",
-        project_path="/srv/api",
+        project_path=project_path,
         workspace_path="/srv/api",
         prompt=prompt,
         mark="m",
@@ -73,8 +76,12 @@ def heard(prompt: str, *answers: Response, runtime: EchoRuntime | None = None, *
     return run_virtually(turn())
 
 
+def heard_at(project: Path, prompt: str, *answers: Response) -> list[EngineEvent]:
+    return heard(prompt, *answers, project_path=str(project))
+
+
 def deeds(events: list[EngineEvent]) -> list[EngineEvent]:
-    return [e for e in events if not isinstance(e, ResumeKeyFound | ModelsOffered | TextDelta)]
+    return [e for e in events if not isinstance(e, ResumeKeyFound | ModelsOffered | PointReached | TextDelta)]
 
 
 def ask_id(number: int) -> str:
@@ -93,6 +100,7 @@ def test_it_names_the_session_key_it_was_given_and_repeats_the_words():
         ResumeKeyFound(resume_key_of("job_20260105_0001")),
         ModelsOffered(MODELS[0], MODELS),
         TextDelta(f"echo {KEY}: hello\nthere\n"),
+        PointReached("1"),
         TurnEnded(f"echo {KEY}: hello\nthere"),
     ]
 
@@ -108,6 +116,24 @@ def test_a_resumed_talk_counts_its_turns():
         f"echo {KEY}: three\nturn 3 of talk {talk}",
     ]
     assert ResumeKeyFound(talk) in third
+
+
+@pytest.mark.req("F7")
+def test_a_fork_remembers_what_was_said_before_it_and_changes_nothing_there():
+    echo = EchoRuntime()
+    heard("one", runtime=echo)
+    talk = resume_key_of("job_20260105_0001")
+    second = heard("two", runtime=echo, job_id="job_20260105_0002", resume_key=talk)
+    assert PointReached("2") in second
+    whole = heard("/recall", runtime=echo, job_id="job_20260105_0003", fork=ForkOrigin(talk))
+    until_one = heard("/recall", runtime=echo, job_id="job_20260105_0004", fork=ForkOrigin(talk, "1"))
+    kept = heard("/recall", runtime=echo, job_id="job_20260105_0005", resume_key=talk)
+    assert [e.text.splitlines()[2:] for e in (whole[-1], until_one[-1], kept[-1])] == [
+        ["1. one", "2. two", "3. /recall"],
+        ["1. one", "2. /recall"],
+        ["1. one", "2. two", "3. /recall"],
+    ]
+    assert ResumeKeyFound(resume_key_of("job_20260105_0003")) in whole
 
 
 def test_a_talk_from_before_a_restart_is_still_resumed():
@@ -307,3 +333,13 @@ def test_no_word_of_any_prompt_is_lost(prompt):
     assert all(step.order == "say" or step.order in ORDERS for step in steps)
     words = [line for line in prompt.splitlines() if line.strip() and line.strip().split(" ")[0][1:] not in ORDERS]
     assert all(any(line in step.rest for step in steps) for line in words)
+
+
+@pytest.mark.req("F2")
+def test_it_writes_and_removes_a_file_of_the_project_when_it_is_allowed_to(tmp_path: Path):
+    (tmp_path / "old.txt").write_text("old")
+    allow = [Response(request_id=ask_id(number), verdict="allow") for number in (1, 2, 3)]
+    heard_at(tmp_path, "/write new.txt some words\n/write old.txt\n/write ../out.txt x", *allow)
+    heard_at(tmp_path, "/write never.txt words", Response(request_id=ask_id(1), verdict="deny"))
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"new.txt": "some words\n", "out.txt": "x\n"}
+    assert not (tmp_path.parent / "out.txt").exists()

@@ -29,12 +29,12 @@ class AdapterWithModels(PlainAdapter):
 def test_a_cli_that_takes_no_model_and_no_picture_offers_none():
     runtime = PerTurnRuntime(PlainAdapter(), MemoryLogs())
     assert runtime.capabilities == RuntimeCapabilities(
-        interrupt=True, second_attempt=True, gets_ready=True, hand_over="ready"
+        interrupt=True, second_attempt=True, gets_ready=True, hand_over="told"
     )
 
 
 def test_what_a_cli_takes_is_offered_beside_what_every_turn_can_do():
     runtime = PerTurnRuntime(AdapterWithModels(), MemoryLogs())
     assert runtime.capabilities == RuntimeCapabilities(
-        models=True, interrupt=True, second_attempt=True, gets_ready=True, hand_over="ready"
+        models=True, interrupt=True, second_attempt=True, gets_ready=True, hand_over="told"
     )

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from fairlead.core.engine import EngineEvent, Ready, ToolEnded, ToolStarted, TurnFailed
+from fairlead.core.engine import EngineEvent, HandingOver, Ready, ToolEnded, ToolStarted, TurnFailed
 from fairlead.errors import Code
 from fairlead.kit.framing import LineTooLong
 from fairlead.kit.processes import (
@@ -32,7 +32,8 @@ STDERR_SHOWN = 16 * 1024
 
 
 class CliCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """How a child is started. Without `stdin` the child reads an empty one, because an open pipe may block it."""
+    """How a child is started. `stdin` is its prompt. Without one the prompt is an argument, and the child reads an
+    empty standard input, because an open pipe may block it."""
 
     argv: tuple[str, ...]
     cwd: str
@@ -89,6 +90,7 @@ class CliTurn:
         self._last_line_at = 0.0
         self._silence: asyncio.TimerHandle | None = None
         self._process: OwnedProcess | None = None
+        self._feeding: asyncio.Task[None] | None = None
         self._is_interrupted = False
         self._tasks = OwnedTasks("turn of a CLI")
         self._is_ending = False
@@ -101,19 +103,25 @@ class CliTurn:
             self._tasks.start(self._process.end(CANCEL_GRACE), name="end")
 
     async def events(self) -> AsyncGenerator[EngineEvent]:
-        """Ready comes first, before a process is there. The end of the turn comes as soon as it is known, and the
-        stream ends when none of the processes is left; of a turn that was interrupted none is left before its end
-        comes. Closing early ends the processes first."""
+        """Ready comes first, before a process is there, and HandingOver before the process has its prompt: one that
+        reads its prompt boots meanwhile. The end of the turn comes as soon as it is known, and the stream ends when
+        none of the processes is left; of a turn that was interrupted none is left before its end comes. Closing early
+        ends the processes first."""
         has_ended = False
         try:
             child = self._prepare_child()
             yield Ready()
+            if self._command.stdin is None and not self._is_interrupted:
+                yield HandingOver()
             if self._is_interrupted:  # while the start of the turn was on its way to the disk: no process is started
                 for event in self._translator.finish(Exit(None, interrupted=True)):
                     yield event
             else:
                 async with child as process:
                     with self._attend(process):
+                        if self._command.stdin is not None:
+                            yield HandingOver()
+                            self._feeding = self._tasks.start(self._feed_stdin(process), name="feed stdin")
                         async for event in self._read(process):
                             has_ended = is_end(event)
                             if has_ended and self._is_interrupted:
@@ -145,19 +153,19 @@ class CliTurn:
 
     @contextmanager
     def _attend(self, process: OwnedProcess) -> Generator[None]:
-        """Meanwhile the process can be interrupted, is fed its input, and is ended when it is silent for too long."""
+        """Meanwhile the process can be interrupted, and is ended when it is silent for too long."""
         self._process = process
         if self._is_interrupted:
             self.interrupt()
         self._last_line_at = asyncio.get_running_loop().time()
         self._watch_for_silence()
-        feeding = self._tasks.start(self._feed_stdin(process), name="feed stdin")
         try:
             yield
         finally:
             if self._silence is not None:
                 self._silence.cancel()
-            feeding.cancel()
+            if self._feeding is not None:
+                self._feeding.cancel()
 
     def _translate(self, line: bytes) -> list[EngineEvent]:
         self._last_line_at = asyncio.get_running_loop().time()
@@ -194,10 +202,10 @@ class CliTurn:
         )
 
     async def _feed_stdin(self, process: OwnedProcess) -> None:
-        if self._command.stdin is None:
-            return
+        if self._is_interrupted:
+            return  # the process is being ended, and must not begin with it
         try:
-            await process.write(self._command.stdin)
+            await process.write(self._command.stdin or b"")
         except (StdinClosed, StdinStuck):
             return  # what the child prints shows whether it had read what it needed
         process.close_stdin()

@@ -6,6 +6,7 @@ It names the session key it was given, so that anybody can see which session the
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from pathlib import Path
 from typing import Final, Literal
 from uuid import NAMESPACE_URL, uuid5
 
@@ -17,17 +18,21 @@ from fairlead.core.engine import (
     Interrupt,
     Invocation,
     ModelsOffered,
+    PointReached,
     Response,
     ResumeKeyFound,
     SetMode,
     SetModel,
+    Steer,
+    SteerResult,
     TextDelta,
     TurnEnded,
     TurnFailed,
 )
 from fairlead.errors import Code, error
-from fairlead.ports import AgentInfo, AgentPreparation, RuntimeCapabilities, RuntimeHealth
-from fairlead.runtimes.echo_actions import AwaitResponse, EchoTurn, Pause, perform
+from fairlead.kit.file_names import clean_name
+from fairlead.ports import NO_RECORDS, AgentInfo, AgentPreparation, RuntimeCapabilities, RuntimeHealth
+from fairlead.runtimes.echo_actions import AwaitResponse, EchoTurn, Pause, TakeTexts, WriteFile, perform
 from fairlead.runtimes.echo_script import read_script
 
 MODELS: Final = ("echo-1", "echo-2")
@@ -47,6 +52,31 @@ class _TurnInbox:
         self._awaited: tuple[str, asyncio.Future[Response]] | None = None
         self._early: dict[str, Response] = {}
         self._stopped: _StoppedEarly | None = None
+        self._texts: list[tuple[str, asyncio.Future[SteerResult]]] = []
+        self._is_closed = False
+
+    async def add_text(self, text: str) -> SteerResult:
+        if self._is_closed or self._stopped is not None:
+            return SteerResult("too_late")
+        future: asyncio.Future[SteerResult] = asyncio.get_running_loop().create_future()
+        self._texts.append((text, future))
+        return await future
+
+    def take_texts(self) -> list[str]:
+        taken, self._texts = self._texts, []
+        self._tell(taken, SteerResult("taken"))
+        return [text for text, _ in taken]
+
+    def close(self) -> None:
+        """What was not taken by now never will be."""
+        self._is_closed = True
+        self._tell(self._texts, SteerResult("too_late"))
+
+    @staticmethod
+    def _tell(texts: list[tuple[str, asyncio.Future[SteerResult]]], result: SteerResult) -> None:
+        for _, future in texts:
+            if not future.done():
+                future.set_result(result)
 
     async def pause(self, seconds: float | None) -> None:
         try:
@@ -83,6 +113,7 @@ class EchoRuntime:
     """Implements `ports.Runtime`. The agent's sessions are remembered as long as Fairlead runs."""
 
     name = "echo"
+    records = NO_RECORDS
     capabilities = RuntimeCapabilities(
         permissions=True,
         questions=True,
@@ -93,11 +124,14 @@ class EchoRuntime:
         modes=True,
         agent_turns=True,
         second_attempt=True,
+        steering=True,
+        forks=True,
+        fork_points=True,
     )
 
     def __init__(self) -> None:
         self._running: dict[str, tuple[EchoTurn, _TurnInbox]] = {}
-        self._turns_of_session: dict[str, int] = {}
+        self._talks: dict[str, list[str]] = {}
         self._failed_once: set[str] = set()
         self._models: dict[str, str] = {}
         self._modes: dict[str, str] = {}
@@ -112,6 +146,7 @@ class EchoRuntime:
                 async for event in events:
                     yield event
         finally:
+            here[1].close()
             if self._running.get(invocation.session_key) is here:
                 del self._running[invocation.session_key]
 
@@ -136,6 +171,13 @@ class EchoRuntime:
                 if instruction.mode not in MODES:
                     raise error(Code.E_MODE_UNAVAILABLE, f"{instruction.mode[:60]!r} is not among {', '.join(MODES)}.")
                 self._modes[session_key] = instruction.mode
+
+    async def steer(self, session_key: str, steer: Steer) -> SteerResult:
+        """Taken when the step that runs is over, as other agents take it between two tools."""
+        turn, inbox = self._running.get(session_key, (None, None))
+        if turn is None or inbox is None:
+            return SteerResult("too_late")
+        return SteerResult("refused", "I am busy.") if turn.is_busy else await inbox.add_text(steer.text)
 
     async def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
         while (event := await self._agent_turns.get()) is not None:
@@ -170,9 +212,9 @@ class EchoRuntime:
     async def _perform(self, turn: EchoTurn, inbox: _TurnInbox) -> AsyncGenerator[EngineEvent]:
         invocation = turn.invocation
         key = invocation.resume_key or resume_key_of(invocation.job_id)
-        # A session that is resumed had a turn before, even if this process has not seen it.
-        number = self._turns_of_session.get(key, 1) + 1 if invocation.resume_key else 1
-        self._turns_of_session[key] = number
+        turn.talk = self._talks[key] = self._recall(invocation)
+        number = len(turn.talk) + 1
+        turn.talk.append(invocation.prompt)
         yield ResumeKeyFound(key)
         yield ModelsOffered(invocation.model or self._models.get(invocation.session_key, MODELS[0]), MODELS)
         script = perform(turn, read_script(invocation.prompt), turn_number=number, resume_key=key)
@@ -186,8 +228,14 @@ class EchoRuntime:
                         await inbox.pause(action.seconds)
                     case AwaitResponse():
                         response = await inbox.wait_for_response(action.request_id)
+                    case WriteFile():
+                        _write(invocation.project_path, action)
+                    case TakeTexts():
+                        turn.steered = inbox.take_texts()
                     case TurnEnded() | TurnFailed():
+                        inbox.close()
                         self._conclude(turn, action)
+                        yield PointReached(str(number))
                         yield action
                         return
                     case _:
@@ -195,6 +243,16 @@ class EchoRuntime:
             except _StoppedEarly as stopped:
                 yield stopped.end
                 return
+
+    def _recall(self, invocation: Invocation) -> list[str]:
+        """What was said before. A talk that this process has not seen had a turn before, nobody knows which."""
+        fork = invocation.fork
+        if invocation.resume_key:
+            return self._talks.get(invocation.resume_key, ["(something)"])
+        if fork is None:
+            return []
+        told = self._talks.get(fork.key, ["(something)"])
+        return told[: int(fork.point)] if fork.point.isdecimal() else list(told)
 
     def _conclude(self, turn: EchoTurn, end: TurnEnded | TurnFailed) -> None:
         job_id = turn.invocation.job_id
@@ -212,3 +270,15 @@ class EchoRuntime:
 def resume_key_of(job_id: str) -> str:
     """The resume key of a session that this job began: the same for the same job."""
     return str(uuid5(NAMESPACE_URL, f"fairlead-echo:{job_id}"))
+
+
+def _write(project_path: str, order: WriteFile) -> None:
+    """Only a plain name: the one who talks to the agent chooses it, and shall reach no file elsewhere."""
+    name = clean_name(order.name)
+    path = Path(project_path) / name
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        return
+    if order.text:
+        path.write_text(f"{order.text}\n")
+    else:
+        path.unlink(missing_ok=True)

@@ -33,7 +33,7 @@ from fairlead.core.engine import (
     UsageReported,
 )
 from fairlead.errors import Code
-from fairlead.runtimes.echo_script import HELP, ScriptStep, failure_of, tool_input
+from fairlead.runtimes.echo_script import HELP, ScriptStep, failure_of, read_script, tool_input
 
 CHUNK: Final = 400
 """Characters of one delta: long answers arrive in several, as an agent's do."""
@@ -51,7 +51,18 @@ class AwaitResponse(msgspec.Struct, frozen=True):
     request_id: str
 
 
-Action: TypeAlias = EngineEvent | Pause | AwaitResponse
+class WriteFile(msgspec.Struct, frozen=True):
+    """In the project's directory itself; without a text, the file is removed."""
+
+    name: str
+    text: str
+
+
+class TakeTexts(msgspec.Struct, frozen=True):
+    """Look at what people have said since the turn began: `EchoTurn.steered` has it then."""
+
+
+Action: TypeAlias = EngineEvent | Pause | AwaitResponse | WriteFile | TakeTexts
 Actions: TypeAlias = Generator[Action, Response | None, None]
 
 
@@ -61,8 +72,11 @@ class EchoTurn(msgspec.Struct):
     invocation: Invocation
     has_failed_before: bool = False
     said: list[str] = []
+    talk: list[str] = []
     afterwards: list[str] = []
     is_deaf: bool = False
+    is_busy: bool = False
+    steered: list[str] = []
     asked: int = 0
     tools: int = 0
 
@@ -98,6 +112,19 @@ def _slow(_stage: EchoTurn, step: ScriptStep) -> Actions:
     yield Pause(step.number(1))
 
 
+def _work_alone(turn: EchoTurn, step: ScriptStep) -> Actions:
+    """What is said meanwhile is refused, and waits for its own turn."""
+    turn.is_busy = True
+    yield from _slow(turn, step)
+    turn.is_busy = False
+
+
+def _recall(turn: EchoTurn, _step: ScriptStep) -> Actions:
+    """The first line of every message of this talk, this one among them."""
+    for number, text in enumerate(turn.talk, 1):
+        yield from turn.say(f"{number}. {text.strip().partition(chr(10))[0]}")
+
+
 def _think(_stage: EchoTurn, step: ScriptStep) -> Actions:
     yield ThinkingDelta(step.rest)
 
@@ -107,6 +134,22 @@ def _tool(turn: EchoTurn, step: ScriptStep) -> Actions:
     tool_id = turn.new_tool_id()
     yield ToolStarted(tool_id, name, tool_input(name, what))
     yield ToolEnded(tool_id, summary=f"pretended {name} {what}".rstrip())
+
+
+def _write(turn: EchoTurn, step: ScriptStep) -> Actions:
+    """The only order that does something: as a real agent, it asks first."""
+    name, _, text = step.rest.partition(" ")
+    request_id = turn.new_request_id()
+    asked = tool_input("Write", name)
+    yield PermissionRequested(request_id=request_id, tool="Write", title=f"Write {name}", detail=name, input=asked)
+    response = yield AwaitResponse(request_id)
+    if response is None or response.verdict == "deny":
+        yield from turn.say(f"denied: {name}")
+        return
+    tool_id = turn.new_tool_id()
+    yield ToolStarted(tool_id, "Write", asked)
+    yield WriteFile(name, text)
+    yield ToolEnded(tool_id, summary=f"wrote {name}" if text else f"removed {name}")
 
 
 def _todo(_stage: EchoTurn, step: ScriptStep) -> Actions:
@@ -231,7 +274,10 @@ def _hang(turn: EchoTurn, step: ScriptStep) -> Actions:
 _ACTIONS: Final[dict[str, Callable[[EchoTurn, ScriptStep], Actions]]] = {
     "say": _say,
     "slow": _slow,
+    "alone": _work_alone,
+    "recall": _recall,
     "tool": _tool,
+    "write": _write,
     "todo": _todo,
     "task": _task,
     "title": _title,
@@ -262,7 +308,21 @@ def perform(turn: EchoTurn, steps: list[ScriptStep], *, turn_number: int, resume
     for step in steps[1:] if first else steps:
         yield from _ACTIONS[step.order](turn, step)
         yield Pause(0)  # so that an interruption is heard between any two steps
+        yield from _follow_texts(turn)
+    yield from _follow_texts(turn)
     yield TurnEnded(turn.text)
+
+
+def _follow_texts(turn: EchoTurn) -> Actions:
+    """What people have said since the turn began: its words are repeated, its orders followed."""
+    yield TakeTexts()
+    texts, turn.steered = turn.steered, []
+    for text in texts:
+        turn.talk.append(text)
+        yield from turn.say(f"and then you said: {text.strip().partition(chr(10))[0]}")
+        for step in read_script(text):
+            if step.order != "say":
+                yield from _ACTIONS[step.order](turn, step)
 
 
 def _tiny_picture(shade: int = 0) -> bytes:

@@ -11,7 +11,10 @@ from fairlead.errors import Code
 
 ORDERS: Final[dict[str, str]] = {
     "slow": "/slow 3                            wait three seconds",
+    "alone": "/alone 3                           wait three seconds, and take nothing that you steer meanwhile",
+    "recall": "/recall                            say what was said to me in this talk",
     "tool": "/tool Bash ls -la                  pretend to use a tool",
+    "write": "/write notes.txt some words        write a file in the project (without words: remove it)",
     "todo": "/todo +look | >fix it | test it    keep a list: done, at work, to do",
     "task": "/task 2 look at the docs           let a sub-agent work for two seconds",
     "title": "/title Fix the parser              call the session so",

@@ -14,7 +14,8 @@ _LOGIN_STATUS = frozenset({401, 403})
 
 _RESUME_GONE = re.compile(
     r"no conversation found with session id|no rollout found for thread|error resuming session"
-    r"|invalid session identifier|session not found|no saved session found",
+    r"|invalid session identifier|session not found|no saved session found|no message found with message\.uuid"
+    r"|fork point message \S+ was not found",
     re.IGNORECASE,
 )
 _LOGIN = re.compile(
@@ -45,9 +46,11 @@ _CONTEXT_FULL = re.compile(
 )
 _BUDGET_SPENT = re.compile(r"reached maximum budget", re.IGNORECASE)
 _STATUS = re.compile(r"(?:status(?: code)?|error|code\"?)[:\s(]*([45]\d\d)\b|\(([45]\d\d)\)", re.IGNORECASE)
+_WRITTEN_ELSEWHERE = re.compile(r"already has an active writer", re.IGNORECASE)
 _DISK = re.compile(r"enospc|no space left on device|disk quota exceeded", re.IGNORECASE)
 _WHATEVER_THE_STATUS = (
     (_RESUME_GONE, Code.E_RESUME_GONE),
+    (_WRITTEN_ELSEWHERE, Code.E_SESSION_IN_USE),
     (_DISK, Code.E_AGENT_ERROR),
     (_CONTEXT_FULL, Code.E_CONTEXT_FULL),
     (_BUDGET_SPENT, Code.E_BUDGET_SPENT),

@@ -14,10 +14,12 @@ from fairlead.core.engine import (
     Invocation,
     Noticed,
     Ready,
+    Steer,
+    SteerResult,
     TurnFailed,
 )
-from fairlead.errors import FairleadError
-from fairlead.ports import AgentInfo, AgentPreparation, JobLogs, RuntimeCapabilities, RuntimeHealth
+from fairlead.errors import Code, FairleadError
+from fairlead.ports import AgentInfo, AgentPreparation, JobLogs, RuntimeCapabilities, RuntimeHealth, SessionRecords
 from fairlead.runtimes.clean_ups import CleanUps
 from fairlead.runtimes.cli_turn import CliCommand, CliTurn
 from fairlead.runtimes.translator import Translator
@@ -40,6 +42,9 @@ class Adapter(Protocol):
         """What this CLI takes, such as a model; `PerTurnRuntime` adds what it can do with every CLI."""
         ...
 
+    @property
+    def records(self) -> SessionRecords: ...
+
     def prepare(self, invocation: Invocation) -> AbstractAsyncContextManager[Prepared]:
         """Raises the FairleadError that forbids the turn. Leaving the block removes what was made for the turn."""
         ...
@@ -51,7 +56,7 @@ class PerTurnRuntime:
     def __init__(self, adapter: Adapter, job_logs: JobLogs) -> None:
         self._adapter = adapter
         self._capabilities = msgspec.structs.replace(
-            adapter.capabilities, interrupt=True, second_attempt=True, gets_ready=True, hand_over="ready"
+            adapter.capabilities, interrupt=True, second_attempt=True, gets_ready=True, hand_over="told"
         )
         self._job_logs = job_logs
         self._running: dict[str, CliTurn] = {}
@@ -65,9 +70,16 @@ class PerTurnRuntime:
     def capabilities(self) -> RuntimeCapabilities:
         return self._capabilities
 
+    @property
+    def records(self) -> SessionRecords:
+        return self._adapter.records
+
     async def invoke(self, invocation: Invocation) -> AsyncGenerator[EngineEvent]:
         session_key = invocation.session_key
         await self._clean_ups.until_done(session_key)
+        if invocation.fork is not None and invocation.resume_key is None and not self._capabilities.forks:
+            yield TurnFailed(Code.E_FORK_UNAVAILABLE, f"{self.name} cannot begin with a copy of another talk.")
+            return
         try:
             # Left when the process is gone: it may still read what was made for the turn.
             stack = AsyncExitStack()
@@ -99,6 +111,10 @@ class PerTurnRuntime:
         turn = self._running.get(session_key)
         if turn is not None and isinstance(instruction, Interrupt):
             turn.interrupt()
+
+    async def steer(self, session_key: str, steer: Steer) -> SteerResult:  # noqa: ARG002 - the port's shape
+        """Such an agent reads nothing more once it works."""
+        return SteerResult("refused")
 
     async def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
         """Empty: between turns there is no process that could do anything."""

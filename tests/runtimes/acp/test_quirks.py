@@ -12,7 +12,9 @@ import pytest
 from fairlead.core.engine import (
     INTERRUPTED,
     EngineEvent,
+    ForkOrigin,
     PermissionRequested,
+    PointReached,
     SetMode,
     TextDelta,
     ToolEnded,
@@ -149,6 +151,23 @@ async def test_no_tool_call_before_a_permission(tmp_path: Path):
         assert [type(event) for event in shown] == [PermissionRequested, ToolStarted, ToolEnded]
         refused = await talk.say("ask: execute rm a", deny)
         assert only(ToolStarted, refused) == only(ToolEnded, refused) == []
+
+
+# --- forks -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.anyio
+@pytest.mark.req("F7")
+async def test_forks_at_message(tmp_path: Path):
+    """Claude's and Codex's agents name their messages, and can keep a talk up to one of them."""
+    stage = AcpStage(tmp_path, like="claude", capabilities="load,resume,fork")
+    async with closing(stage.runtime()) as runtime:
+        talk = Talk(stage, runtime)
+        [reached] = only(PointReached, await talk.say("my name is Bob"))
+        await talk.answer("say: more", fork=ForkOrigin(talk.key or "", reached.point), resume_key=None)
+        assert runtime.capabilities.fork_points
+    [forked] = stage.noted("request", "session/fork")
+    assert forked["params"]["_meta"] == {"jetbrains": {"air": {"fork": {"version": 1, "messageId": reached.point}}}}
 
 
 # --- prompts ---------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from fairlead.core.engine import ResumeKeyFound, TextDelta, ToolStarted, TurnEnded
+from fairlead.core.engine import ForkOrigin, ResumeKeyFound, TextDelta, ToolStarted, TurnEnded
 from fairlead.errors import Code
 from fairlead.runtimes.acp import session as session_module
 from fairlead.runtimes.acp import wire
@@ -51,6 +51,40 @@ async def test_where_resume_is_offered_and_not_there_the_session_is_loaded(tmp_p
         await runtime.end_session("s", "stop")
         assert await talk.answer("what is my name?") == "Your name is Bob."
     assert len(stage.noted("request", "session/load")) == 1
+
+
+@pytest.mark.anyio
+@pytest.mark.req("F7")
+async def test_a_fork_begins_with_what_was_said_and_both_go_on_by_themselves(tmp_path: Path):
+    stage = AcpStage(tmp_path, capabilities="load,resume,fork")
+    async with closing(stage.runtime()) as runtime:
+        talk, forked = Talk(stage, runtime), Talk(stage, runtime, "forked")
+        await talk.answer("my name is Bob")
+        origin = ForkOrigin(talk.key or "")
+        assert await forked.answer("what is my name?", fork=origin) == "Your name is Bob."
+        await forked.answer("my colour is green", fork=origin)
+        await runtime.end_session("forked", "stop")
+        assert await forked.answer("what is my colour?", fork=origin) == "Your colour is green."
+        assert await talk.answer("what is my colour?") == "I do not know your colour."
+    assert forked.key not in {None, talk.key}
+    assert len(stage.noted("request", "session/fork")) == 1
+
+
+@pytest.mark.anyio
+@pytest.mark.req("F7")
+@pytest.mark.parametrize(
+    ("switches", "code"),
+    [
+        ({"capabilities": "load,resume"}, Code.E_FORK_UNAVAILABLE),
+        ({"on": {"session/fork": "error -32602 Session not found: x"}}, Code.E_RESUME_GONE),
+    ],
+)
+async def test_a_fork_that_cannot_be_made_begins_no_empty_talk(tmp_path: Path, switches: dict[str, Any], code: Code):
+    stage = AcpStage(tmp_path, **{"capabilities": "load,resume,fork"} | switches)
+    async with closing(stage.runtime()) as runtime:
+        failed = await Talk(stage, runtime).failure("hello", fork=ForkOrigin("a-talk"))
+    assert failed.code is code
+    assert stage.noted("request", "session/new") == []
 
 
 @pytest.mark.anyio

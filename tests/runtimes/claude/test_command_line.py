@@ -2,6 +2,8 @@
 
 import pytest
 
+from fairlead.core.engine import ForkOrigin
+from fairlead.core.ids import ResumeKey
 from fairlead.errors import Code, FairleadError
 from fairlead.runtimes.claude.command_line import ClaudeSettings, SessionChoice, conversation, one_shot
 from fairlead.runtimes.claude.runtime import ClaudeRuntime
@@ -68,3 +70,14 @@ def test_a_system_prompt_over_4000_characters_is_refused_at_the_start():
         ClaudeRuntime(ClaudeSettings(append_system_prompt="x" * 4001), {}, lambda _: None)  # type: ignore[arg-type]
     assert refusal.value.code is Code.E_CONFIG
     assert "4001" in refusal.value.message
+
+
+@pytest.mark.req("F7")
+def test_a_fork_has_an_id_of_its_own_and_may_end_at_a_point():
+    assert SessionChoice("new", is_new=True, fork=ForkOrigin(ResumeKey("old"))).flags() == (
+        *("--session-id", "new", "--fork-session", "-r", "old"),
+    )
+    assert SessionChoice("new", is_new=True, fork=ForkOrigin(ResumeKey("old"), "p")).flags() == (
+        *("--session-id", "new", "--fork-session", "--resume-session-at", "p", "-r", "old"),
+    )
+    assert SessionChoice("new", is_new=False, fork=ForkOrigin(ResumeKey("old"))).flags() == ("-r", "new")

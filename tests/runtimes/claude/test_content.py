@@ -7,7 +7,6 @@ import pytest
 
 from fairlead.core.engine import InputFile
 from fairlead.runtimes.claude.content import MOST_INPUT, content_of
-from tests.support.runtime_contract import invocation
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +20,7 @@ def test_claude_gets_pictures_as_blocks_and_is_told_of_those_that_are_too_large(
     small.write_bytes(PIXEL)
     large.write_bytes(b"\0" * MOST_INPUT)
     files = (InputFile(str(small), "small.png"), InputFile(str(large), "large.png"), InputFile("/n.txt", "n.txt"))
-    content = content_of(invocation(tmp_path, "look", files=files), note="", context=())
+    content = content_of("look", files)
 
     assert [block["source"]["data"] for block in content.blocks] == [base64.b64encode(PIXEL).decode()]
     assert content.text.splitlines()[1:3] == ["- n.txt: /n.txt", f"- large.png: {large}"]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,14 @@ from typing import Any
 import pytest
 
 from fairlead.core.engine import (
+    INTERRUPTED,
     Diagnostic,
     EngineEvent,
+    HandingOver,
     InputFile,
     Interrupt,
     PermissionRequested,
+    Ready,
     ResumeKeyFound,
     TurnEnded,
     TurnFailed,
@@ -71,11 +75,32 @@ async def test_two_turns_share_a_process(stage: ReplayStage):
     assert runtime.describe("s").state == "Closed"
 
 
+async def test_a_process_is_asked_once_what_it_offers_however_little_it_says(stage: ReplayStage):
+    """The second prompt goes alone: whatever is written before a prompt, the agent reads before it."""
+    heard, agent = stage.root / "heard", stage.root / "claude"
+    agent.write_text(
+        f"#!{sys.executable}\n"
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        f"    open({str(heard)!r}, 'a').write(line)\n"
+        "    said = json.loads(line)\n"
+        "    if said['type'] == 'user':\n"
+        "        end = dict(type='result', subtype='success', result='done', user_message_uuid=said['uuid'])\n"
+        "        print(json.dumps(end), flush=True)\n"
+    )
+    agent.chmod(0o755)
+    async with closing(stage.runtime_with(str(agent))) as runtime:
+        first = await run(runtime, turn_for(stage, "s"))
+        await run(runtime, turn_for(stage, "s", resume_key=key_in(first), job_id="job_2"))
+    assert [json.loads(line)["type"] for line in heard.read_text().splitlines()] == ["control_request", "user", "user"]
+
+
 @pytest.mark.req("E2", "A9")
 async def test_the_id_of_a_new_talk_is_known_before_anything_runs(stage: ReplayStage):
     async with closing(stage.runtime_of(TWO_TURNS)) as runtime:
         turn = turn_for(stage, "s")
         async with aclosing(runtime.invoke(turn)) as stream:
+            assert await anext(stream) == Ready()
             first = await anext(stream)
             assert isinstance(first, ResumeKeyFound)
             assert processes_of(turn) == []
@@ -186,6 +211,28 @@ async def test_one_that_heeds_no_interruption_over_its_pipe_is_not_asked_the_sam
             await runtime.instruct("s", Interrupt())
         assert processes_of(turn) == []
     assert not asked_again.exists()
+
+
+async def test_a_turn_that_is_stopped_before_its_prompt_leaves_no_new_process(stage: ReplayStage):
+    async with closing(stage.runtime_of(TWO_TURNS)) as runtime:
+        turn = turn_for(stage, "s")
+        assert (await stop_before_the_prompt(runtime, turn))[-1] == TurnEnded("", INTERRUPTED)
+        assert processes_of(turn) == []
+
+        first = await run(runtime, turn)
+        later = turn_for(stage, "s", resume_key=key_in(first), job_id="job_2")
+        assert (await stop_before_the_prompt(runtime, later))[-1] == TurnEnded("", INTERRUPTED)
+        assert runtime.describe("s").state == "Active", "a process that has answered stays"
+
+
+async def stop_before_the_prompt(runtime: Runtime, turn: Any) -> list[EngineEvent]:
+    heard: list[EngineEvent] = []
+    async with aclosing(runtime.invoke(turn)) as stream:
+        async for event in stream:
+            heard.append(event)
+            if isinstance(event, HandingOver):
+                await runtime.instruct("s", Interrupt())
+    return heard
 
 
 async def test_another_tier_or_another_generation_gets_another_process(stage: ReplayStage):

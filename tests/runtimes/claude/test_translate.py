@@ -7,6 +7,7 @@ from fairlead.core.engine import (
     Diagnostic,
     ModelsOffered,
     PermissionRequested,
+    PointReached,
     ResumeKeyFound,
     Suggestion,
     TextDelta,
@@ -39,6 +40,7 @@ def test_a_new_turn_of_claude():
                 context_used=2560,
                 context_size=1000000,
             ),
+            PointReached(point="c53b3107-0524-4d42-8a33-e5818ed77068"),
             TurnEnded(text="ECHO users=1 images=0 toolresults=0 last=hi", stop_reason="end_turn"),
         ]
     )
@@ -46,7 +48,7 @@ def test_a_new_turn_of_claude():
 
 def test_a_tool_of_claude_is_allowed_and_ends():
     events = translated(ClaudeTranslator(), "claude/03c-tool-allowedTools")
-    assert without(events, UsageReported, ModelsOffered) == snapshot(
+    assert without(events, UsageReported, ModelsOffered, PointReached) == snapshot(
         [
             ResumeKeyFound(key="542c65c3-8e4f-4b3e-963e-597b5151b749"),
             TextDelta(text="I will run a command."),
@@ -65,7 +67,7 @@ def test_a_tool_of_claude_is_allowed_and_ends():
 @pytest.mark.req("E5")
 def test_deltas_and_the_whole_block_are_shown_once():
     events = translated(ClaudeTranslator(), "claude/04j-partial-messages")
-    assert without(events, UsageReported, ModelsOffered, ResumeKeyFound, Diagnostic) == snapshot(
+    assert without(events, UsageReported, ModelsOffered, ResumeKeyFound, PointReached, Diagnostic) == snapshot(
         [
             ThinkingDelta(text="Let me think about it."),
             TextDelta(text="I will run a"),

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 
+from fairlead.core.engine import ForkOrigin
 from fairlead.runtimes.acp import wire
 from fairlead.runtimes.acp.prompt_blocks import PromptBlocks
 from fairlead.runtimes.acp.tier import Tier
@@ -23,6 +24,7 @@ class AgentTurn(msgspec.Struct, frozen=True, kw_only=True):
 
     make_blocks: Callable[[wire.PromptCapabilities], Awaitable[PromptBlocks]]
     resume_key: str | None
+    fork: ForkOrigin | None = None
     tier: Tier
     model: str = ""
     mode: str = ""

@@ -52,6 +52,10 @@ class Asks:
     def are_open(self) -> bool:
         return bool(self._open)
 
+    def forget_allowed(self) -> None:
+        """Somebody else's words are in the turn now: a person is asked again."""
+        self._allowed.clear()
+
     def begin_turn(self, tier: Tier, allowed: tuple[str, ...]) -> None:
         """`allowed` are all the standing rules of the session: one that a person took back is no longer among them."""
         self._tier = tier

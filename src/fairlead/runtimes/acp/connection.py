@@ -16,6 +16,7 @@ from acp.meta import AGENT_METHODS, CLIENT_METHODS
 from pydantic import BaseModel
 
 from fairlead import __version__
+from fairlead.core.engine import ForkOrigin
 from fairlead.runtimes.acp import wire
 from fairlead.runtimes.acp.translate import as_dict
 from fairlead.runtimes.acp.transport import AgentTransport
@@ -26,6 +27,8 @@ from fairlead.runtimes.tool_wire import SERVER_NAME
 T = TypeVar("T")
 
 _SET_MODEL: Final = "session/set_model"  # agents from before the config options have it; the SDK no longer names it
+
+_STEER: Final = "_session/steering"  # an extension, which an agent offers in the `_meta` of `initialize`
 
 Handle = Callable[[Any], Awaitable[dict[str, Any]]]
 """Answers one request of the agent; gets its parameters."""
@@ -64,9 +67,28 @@ class AcpConnection:
         request = schema.LoadSessionRequest(cwd=cwd, session_id=session_id, mcp_servers=_tool_servers(grant))
         return await self._request("session_load", request, wire.SessionOpened)
 
+    async def fork_session(
+        self, cwd: str, fork: ForkOrigin, grant: ToolGrant | None = None, *, at_message: bool = False
+    ) -> wire.SessionOpened:
+        """`at_message`: the agent knows the fork's point as the id of a message. See `Quirks.forks_at_message`."""
+        request = schema.ForkSessionRequest(cwd=cwd, session_id=fork.key, mcp_servers=_tool_servers(grant))
+        params = _dump(request)
+        if at_message and fork.point:
+            params["_meta"] = {"jetbrains": {"air": {"fork": {"version": 1, "messageId": fork.point}}}}
+        return await self._send(AGENT_METHODS["session_fork"], params, wire.SessionOpened)
+
+    async def list_sessions(self, cwd: str, cursor: str | None = None) -> wire.SessionsListed:
+        params = {"cwd": cwd} | ({"cursor": cursor} if cursor else {})
+        return await self._send(AGENT_METHODS["session_list"], params, wire.SessionsListed)
+
     async def prompt(self, session_id: str, blocks: list[dict[str, Any]]) -> wire.Prompted:
         params = {"sessionId": session_id, "prompt": blocks}
         return await self._send(AGENT_METHODS["session_prompt"], params, wire.Prompted)
+
+    async def steer(self, session_id: str, blocks: list[dict[str, Any]]) -> wire.Steered:
+        """Further words for the prompt that runs; where none runs any more, the agent must not begin another."""
+        params = {"sessionId": session_id, "prompt": blocks, "_meta": {"steering": {"idleBehavior": "promptRequired"}}}
+        return await self._send(_STEER, params, wire.Steered)
 
     async def cancel(self, session_id: str) -> None:
         request = schema.CancelNotification(session_id=session_id)

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
@@ -12,12 +12,16 @@ from fairlead.core.engine import (
     AgentInstruction,
     Diagnostic,
     EngineEvent,
+    ForkOrigin,
     HandingOver,
     Interrupt,
     Noticed,
+    PointReached,
     Response,
     SetMode,
     SetModel,
+    Steer,
+    SteerResult,
     TurnEnded,
     TurnFailed,
 )
@@ -32,16 +36,22 @@ from fairlead.runtimes.acp.asks import Asks
 from fairlead.runtimes.acp.first_start import FirstStart
 from fairlead.runtimes.acp.own_turns import OwnTurns
 from fairlead.runtimes.acp.program import CANCEL_GRACE, STOP_GRACE, AgentProgram
+from fairlead.runtimes.acp.prompt_blocks import make_blocks
 from fairlead.runtimes.acp.quirks import PLAN_MODE, quirks_of
 from fairlead.runtimes.acp.session import AgentSession
 from fairlead.runtimes.acp.tier import Tier
 from fairlead.runtimes.acp.translate import SessionFacts, without_mode_message
 from fairlead.runtimes.acp.turn_ends import AgentGone, AgentRefused
 from fairlead.runtimes.acp.turn_events import SilentTooLong, TurnEvents
+from fairlead.runtimes.images import split_images
+from fairlead.runtimes.prompts import compose, without_outside_mentions
 from fairlead.runtimes.tool_server import ToolGrant
 
 if TYPE_CHECKING:
     from fairlead.runtimes.acp.connection import AcpConnection
+
+STEER_SEC: Final = 60.0
+"""An agent that gives no word about a text within this time may have taken it."""
 
 PromptEnd: TypeAlias = wire.Prompted | AgentRefused | ConnectionError
 OnOwnTurn = Callable[[str, EngineEvent], None]
@@ -86,6 +96,7 @@ class AcpProcess:
         self._is_opening = False
         self._was_prompted = False
         self._is_prompting = False
+        self._has_prompt = asyncio.Event()
         self._is_interrupted = False
         self._tier = Tier()
         self._strict_mode = ""
@@ -133,11 +144,13 @@ class AcpProcess:
         busy = self.is_in_turn or self._is_opening or self._asks.are_open or self._own_turns.is_open
         return not (self.is_dead or busy)
 
-    def can_serve(self, launch: AgentLaunch, resume_key: str | None) -> bool:
-        """A session that was opened and never prompted is as good as a new one."""
+    def can_serve(self, launch: AgentLaunch, resume_key: str | None, fork: ForkOrigin | None = None) -> bool:
+        """A session that was opened and never prompted is as good as a new one, but not as one that is forked."""
         if self.launch != launch or self._program.is_at_end:
             return False
-        return not self._was_prompted if resume_key is None else self.session_id == resume_key
+        if resume_key is None:
+            return not self._was_prompted and fork is None
+        return self.session_id == resume_key
 
     def belong_to(self, session_key: SessionKeyText, generation: int) -> None:
         self.owner = (session_key, generation)
@@ -152,12 +165,12 @@ class AcpProcess:
         await self._program.connect()
         return self._session.agent
 
-    async def open(self, resume_key: str | None) -> None:
+    async def open(self, resume_key: str | None, fork: ForkOrigin | None = None) -> None:
         """The session is open when this returns. Raises AgentGone."""
         self._is_opening = True
         try:
             connection = await self._program.connect()
-            await self._session.open(connection, resume_key)
+            await self._session.open(connection, resume_key, fork)
         except ConnectionError:
             raise await self._explain_loss() from None
         finally:
@@ -205,7 +218,7 @@ class AcpProcess:
         self._begin(turn, log)
         has_ended = False
         try:
-            await self.open(turn.resume_key)
+            await self.open(turn.resume_key, turn.fork)
             for event in self._session.take_offers():
                 yield event
             for event in await self._prepare(turn):
@@ -239,6 +252,7 @@ class AcpProcess:
         self._own_turns.end()
         self.is_in_turn = True
         self._is_interrupted = False
+        self._has_prompt.clear()
         self._tier, self._strict_mode = turn.tier, ""
         self._asks.begin_turn(turn.tier, turn.allowed)
         self._events = self._new_events()
@@ -276,6 +290,7 @@ class AcpProcess:
         if self._is_interrupted:
             return wire.Prompted(stop_reason="cancelled")
         self._was_prompted = self._is_prompting = True
+        self._has_prompt.set()
         try:
             return await connection.prompt(self.session_id, blocks)
         except (AgentRefused, ConnectionError) as fault:
@@ -324,7 +339,8 @@ class AcpProcess:
             has_refused=self._asks.has_refused,
             failure=session.translator.failure,
         )
-        return [*usage, *end]
+        point = session.translator.last_message_id if session.quirks.forks_at_message else ""
+        return [*usage, *([PointReached(point)] if point else []), *end]
 
     async def _end_left_tools(self) -> None:
         """See `Quirks.tools_outlive_cancel`."""
@@ -334,6 +350,7 @@ class AcpProcess:
 
     def _rest(self) -> None:
         self._is_prompting = self.is_in_turn = False
+        self._has_prompt.set()  # nobody waits any longer
         self._own_turns.may_begin = not self._is_interrupted
         self._asks.can_be_heard = self._own_turns.is_heard
         self._on_rest()
@@ -409,6 +426,32 @@ class AcpProcess:
                 await self._set(self._program.connection, instruction)
             case SetModel() | SetMode():
                 pass  # the next turn brings both
+
+    async def steer(self, steer: Steer) -> SteerResult:
+        """The agent's own word says what became of it. Waits until the prompt is sent."""
+        while self.is_in_turn and not self._has_prompt.is_set():
+            await self._has_prompt.wait()
+        connection = self._program.connection
+        if not self._is_prompting or self._is_interrupted or connection is None:
+            return SteerResult("too_late")
+        images, others = split_images(steer.files)
+        words = compose(without_outside_mentions(steer.text))
+        blocks = await make_blocks(words, images, others, self._session.prompt_capabilities)
+        if not self._is_prompting:
+            return SteerResult("too_late")
+        if steer.foreign:
+            self._asks.forget_allowed()
+        return await self._send_text(connection, blocks.blocks)
+
+    async def _send_text(self, connection: "AcpConnection", blocks: list[dict[str, Any]]) -> SteerResult:
+        try:
+            async with asyncio.timeout(STEER_SEC):
+                steered = await connection.steer(self.session_id, blocks)
+        except AgentRefused as refusal:
+            return SteerResult("refused", refusal.words)
+        except (ConnectionError, TimeoutError):
+            return SteerResult("unknown", "The agent ended before it said whether it took the text.")
+        return SteerResult("too_late" if steered.outcome == "promptRequired" else "taken")
 
     async def _set(self, connection: "AcpConnection", instruction: SetModel | SetMode) -> None:
         try:

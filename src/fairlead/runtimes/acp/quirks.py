@@ -53,6 +53,16 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     """The agent says that a session is loaded, and repeats the history of it afterwards: nothing is prompted before the
     history has begun to come."""
 
+    forks_at_message: bool = False
+    """`session/fork` takes the id of one of the agent's messages, in `_meta.jetbrains.air.fork`, and keeps the talk up
+    to there."""
+
+    records: Literal["", "claude", "codex"] = ""
+    """Whose records its sessions are kept in, if it runs that agent: there one sees who has a session open."""
+
+    resume_command: tuple[str, ...] = ()
+    """What a person types in a terminal before the id of a session to go on with it; empty where nothing is known."""
+
     settle_sec: float = 0.3
     """How long the agent must be silent after a session was loaded before a prompt is sent: nothing else tells the end
     of the history."""
@@ -63,22 +73,33 @@ PLAN_MODE: Final = "plan"
 """What agents call the mode in which they plan and change nothing."""
 
 _BY_AGENT: Final = {
-    "@agentclientprotocol/claude-agent-acp": Quirks(strict_mode="default", rejection_cancels=True),
+    "@agentclientprotocol/claude-agent-acp": Quirks(
+        records="claude",
+        resume_command=("claude", "--resume"),
+        strict_mode="default",
+        rejection_cancels=True,
+        forks_at_message=True,
+    ),
     "@agentclientprotocol/codex-acp": Quirks(
+        records="codex",
+        resume_command=("codex", "resume"),
         start_mode="workspace-write",
         strict_mode="read-only",
         rejection_cancels=True,
         tools_outlive_cancel=True,
+        forks_at_message=True,
         error_mark=("codex", "threadStatus", "type", "systemError"),
     ),
     "gemini-cli": Quirks(
+        resume_command=("gemini", "--resume"),
         strict_mode="default",
         mode_message=r"\[MODE_UPDATE\] (\S+)",
         session_of_this_minute=".gemini/tmp/*/chats/session-{minute}-{id}.jsonl",
         replays_after_loading=True,
     ),
-    "OpenCode": Quirks(usage="last request"),
+    "OpenCode": Quirks(resume_command=("opencode", "--session"), usage="last request"),
     "qwen-code": Quirks(
+        resume_command=("qwen", "--resume"),
         start_mode="default",
         strict_mode="default",
         narrow_allow="proceed_once",
@@ -86,6 +107,7 @@ _BY_AGENT: Final = {
         question_meta="qwenQuestions",
     ),
     "Copilot": Quirks(
+        resume_command=("copilot", "--resume"),
         strict_mode="agent",
         usage="process",
         error_text=r"Error: (?:Failed to get response from the AI model|Authentication failed with provider)",

@@ -14,17 +14,27 @@ from fairlead.core.engine import (
     AgentInitiated,
     AgentInstruction,
     EngineEvent,
+    HandingOver,
     Invocation,
     Noticed,
     Ready,
     SetMode,
+    Steer,
+    SteerResult,
     TurnEnded,
     TurnFailed,
 )
 from fairlead.core.ids import SessionKeyText
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.processes import AT_ONCE
-from fairlead.ports import AgentInfo, AgentPreparation, JobLogs, RuntimeCapabilities, RuntimeHealth
+from fairlead.ports import (
+    AgentInfo,
+    AgentPreparation,
+    JobLogs,
+    RuntimeCapabilities,
+    RuntimeHealth,
+    SessionRecords,
+)
 from fairlead.runtimes.acp import wire
 from fairlead.runtimes.acp.agent_turn import AgentLaunch, AgentTurn
 from fairlead.runtimes.acp.first_start import FirstStart
@@ -32,7 +42,8 @@ from fairlead.runtimes.acp.known_agents import AcpAgent
 from fairlead.runtimes.acp.process import AcpProcess, OnOwnTurn
 from fairlead.runtimes.acp.program import STOP_GRACE
 from fairlead.runtimes.acp.prompt_blocks import make_blocks
-from fairlead.runtimes.acp.quirks import PLAN_MODE
+from fairlead.runtimes.acp.quirks import PLAN_MODE, quirks_of
+from fairlead.runtimes.acp.records import AcpRecords
 from fairlead.runtimes.acp.tier import Tier
 from fairlead.runtimes.acp.translate import SessionFacts
 from fairlead.runtimes.acp.turn_ends import AgentGone, KnownTotals
@@ -95,6 +106,13 @@ class AcpRuntime:
         self._alone: dict[str, AcpProcess] = {}
         self._clean_ups = CleanUps(agent.name)
         self._first_start = FirstStart()
+        self._records = AcpRecords(
+            agent.name,
+            lambda directory: AgentLaunch(agent.command, directory, self._env),
+            self._env,
+            mark=settings.check_mark,
+            first_start=self._first_start,
+        )
         self._known_totals = KnownTotals()
         self._modes: dict[str, str] = {}
         self._last_facts = SessionFacts()
@@ -105,17 +123,28 @@ class AcpRuntime:
         return self.agent.name
 
     @property
+    def records(self) -> SessionRecords:
+        return self._records
+
+    @property
     def capabilities(self) -> RuntimeCapabilities:
         return self._capabilities
 
-    def _learn_from(self, process: AcpProcess) -> None:
+    def _learn_from(self, process: AcpProcess | None) -> None:
         """What the agent offers, for its next sessions; what it said about itself holds for all of them."""
-        if process.session_id:
+        if process is not None and process.session_id:
             self._last_facts = process.facts
             self._learn_abilities(process.agent)
 
     def _learn_abilities(self, agent: wire.Initialized) -> None:
-        self._capabilities = msgspec.structs.replace(CAPABILITIES, steering=agent.steers, forks=agent.forks)
+        quirks = quirks_of(agent.agent_info.name if agent.agent_info is not None else "")
+        self._records.learn(quirks)
+        self._capabilities = msgspec.structs.replace(
+            CAPABILITIES,
+            steering=agent.steers,
+            forks=agent.forks,
+            fork_points=agent.forks and quirks.forks_at_message,
+        )
 
     # --- a turn ----------------------------------------------------------------------------------------------------
 
@@ -127,6 +156,8 @@ class AcpRuntime:
                 yield Noticed(note)
             async with self._stream_of(invocation, turn) as events:
                 async for event in events:
+                    if type(event) is HandingOver:  # the agent has said what it can do
+                        self._learn_from(self._process_of(invocation.session_key))
                     yield event
         except FairleadError as refusal:
             yield TurnFailed(refusal.code, refusal.message)
@@ -137,7 +168,7 @@ class AcpRuntime:
         """Raises the FairleadError that forbids the turn."""
         workspace = Path(invocation.workspace_path)
         tier = Tier(read_tool_policy(workspace, self._settings.tools))
-        is_new = invocation.resume_key is None
+        is_new = invocation.resume_key is None and invocation.fork is None
         context = read_context(workspace, system_prompt_is_set=False)
         words = without_outside_mentions(invocation.prompt)
         images, others = split_images(invocation.files)
@@ -151,6 +182,7 @@ class AcpRuntime:
         turn = AgentTurn(
             make_blocks=lambda can: make_blocks(composed, images, others, can),
             resume_key=invocation.resume_key,
+            fork=invocation.fork,
             tier=tier,
             model=invocation.model or "",
             mode=self._modes.get(invocation.session_key, ""),
@@ -183,7 +215,7 @@ class AcpRuntime:
         launch = self._launch(invocation.project_path, invocation.args)
         process = await self._pool.take(
             invocation.session_key,
-            fits=lambda process: process.can_serve(launch, invocation.resume_key),
+            fits=lambda process: process.can_serve(launch, invocation.resume_key, invocation.fork),
             start=lambda on_rest: self._start_for_pool(launch, invocation.mark, on_rest),
         )
         if process is not None:
@@ -273,6 +305,12 @@ class AcpRuntime:
             await process.instruct(instruction)
         if isinstance(instruction, SetMode):  # a mode that the agent has refused is not asked for again
             self._modes[session_key] = instruction.mode
+
+    async def steer(self, session_key: str, steer: Steer) -> SteerResult:
+        process = self._process_of(session_key)
+        if process is None or process.is_dead:
+            return SteerResult("too_late")
+        return await process.steer(steer)
 
     def _check_mode(self, session_key: str, instruction: SetMode) -> None:
         offered = self._facts_of(session_key).modes

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from fairlead.core.engine import EngineEvent, Noticed, ResumeKeyFound, TurnFailed
+from fairlead.core.engine import EngineEvent, ForkOrigin, Noticed, ResumeKeyFound, TurnFailed
 from fairlead.errors import Code, error
 from fairlead.runtimes.acp import turn_ends, wire
 from fairlead.runtimes.acp.quirks import PLAIN
@@ -65,33 +65,47 @@ class AgentSession:
 
     # --- opening ---------------------------------------------------------------------------------------------------
 
-    async def open(self, connection: "AcpConnection", resume_key: str | None) -> None:
-        """Nothing happens if it is open. Raises AgentGone if it cannot be opened."""
+    async def open(self, connection: "AcpConnection", resume_key: str | None, fork: ForkOrigin | None = None) -> None:
+        """Nothing happens if it is open. Without a resume key it is a new one, which begins as the `fork`, if there is
+        one. Raises AgentGone if it cannot be opened."""
         if self.session_id:
             return
+        asked_for = resume_key or (fork.key if fork is not None else None)
         try:
             async with asyncio.timeout(OPEN_SEC):
-                opened = await (
-                    self._resume(connection, resume_key)
-                    if resume_key
-                    else connection.new_session(self._cwd, self._grant)
-                )
+                opened = await self._open(connection, resume_key, fork)
         except TimeoutError:
             words = f"The agent did not open its session within {OPEN_SEC:.0f} s."
             raise AgentGone(TurnFailed(Code.E_ACP_TIMEOUT, words)) from None
         except AgentRefused as refusal:
-            raise AgentGone(turn_ends.refused_session(refusal, self.agent, self._argv, resume_key)) from None
+            raise AgentGone(turn_ends.refused_session(refusal, self.agent, self._argv, asked_for)) from None
         self.session_id = opened.session_id or resume_key or ""
         if not self.session_id:
             raise AgentGone(TurnFailed(Code.E_ADAPTER_SESSION_KEY_MISSING, "The agent did not report a session id."))
         known = self._known_totals
-        self.totals = known.resume(self.session_id, self.quirks) if resume_key else known.begin(self.session_id)
+        self.totals = known.resume(self.session_id, self.quirks) if asked_for else known.begin(self.session_id)
         self._offers = [ResumeKeyFound(self.session_id), *self.translator.note_session(opened)]
 
     def take_offers(self) -> list[EngineEvent]:
         """The session's name and what the agent offers in it, for the first turn: the session may be opened before."""
         offers, self._offers = self._offers, []
         return offers
+
+    async def _open(
+        self, connection: "AcpConnection", resume_key: str | None, fork: ForkOrigin | None
+    ) -> wire.SessionOpened:
+        if resume_key:
+            return await self._resume(connection, resume_key)
+        if fork is None:
+            return await connection.new_session(self._cwd, self._grant)
+        if not self.agent.forks:
+            raise AgentGone(TurnFailed(Code.E_FORK_UNAVAILABLE, "This agent cannot begin with a copy of another talk."))
+        at_message = self.quirks.forks_at_message
+        opened = await connection.fork_session(self._cwd, fork, self._grant, at_message=at_message)
+        if opened.session_id in {"", fork.key}:  # to go on with that one would change the other talk
+            words = "The agent did not make a copy of the talk: it named no session of its own."
+            raise AgentGone(TurnFailed(Code.E_ADAPTER_SESSION_KEY_MISSING, words))
+        return opened
 
     async def _resume(self, connection: "AcpConnection", key: str) -> wire.SessionOpened:
         """By `resume` where the agent offers it, else by `load`, which repeats the history."""

@@ -102,6 +102,11 @@ class UpdateTranslator:
         return "".join(self._messages[-1]).strip() if self._has_failed and self._messages else ""
 
     @property
+    def last_message_id(self) -> str:
+        """The agent's own name of what it has said last in this turn; empty where it gives none."""
+        return self._message_id or ""
+
+    @property
     def is_in_tool(self) -> bool:
         return bool(self._tools)
 

@@ -244,9 +244,26 @@ class Initialized(_Wire, frozen=True):
                 return False
 
     @property
+    def lists_sessions(self) -> bool:
+        sessions = None if self.agent_capabilities is None else self.agent_capabilities.session_capabilities
+        return sessions is not None and sessions.list is not None
+
+    @property
     def forks(self) -> bool:
         sessions = None if self.agent_capabilities is None else self.agent_capabilities.session_capabilities
         return sessions is not None and sessions.fork is not None
+
+
+class SessionEntry(_Wire, frozen=True):
+    session_id: str = ""
+    cwd: str | None = None
+    title: str | None = None
+    updated_at: str | None = None
+
+
+class SessionsListed(_Wire, frozen=True):
+    sessions: tuple[SessionEntry, ...] | None = None
+    next_cursor: str | None = None
 
 
 class ModeEntry(_Wire, frozen=True):
@@ -288,6 +305,12 @@ class Prompted(_Wire, frozen=True):
     stop_reason: str = ""
     usage: Usage | None = None
     meta: Any = msgspec.field(default=None, name="_meta")
+
+
+class Steered(_Wire, frozen=True):
+    """`outcome` is injected, promptRequired, or startedNewTurn."""
+
+    outcome: str = ""
 
 
 class PermissionChoice(_Wire, frozen=True):

@@ -1,6 +1,5 @@
 """Claude's requests as a person gets to see them, and a person's responses in Claude's form. Pure."""
 
-import difflib
 from typing import Any, Final, cast
 
 import msgspec
@@ -93,7 +92,9 @@ def diff_of(tool: str, tool_input: dict[str, Any]) -> str:
 
 def _one_diff(path: str, pair: dict[str, Any]) -> str:
     old, new = _text(pair.get("old_string")).splitlines(), _text(pair.get("new_string")).splitlines()
-    return "\n".join(difflib.unified_diff(old, new, path, path, lineterm=""))
+    from difflib import unified_diff  # noqa: PLC0415 - only a question about a change of a file needs it
+
+    return "\n".join(unified_diff(old, new, path, path, lineterm=""))
 
 
 def _questions(tool_input: dict[str, Any]) -> tuple[AskedItem, ...]:

@@ -4,6 +4,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from fairlead.core.engine import ForkOrigin
 from fairlead.runtimes.tool_policy import FULL, ToolPolicy
 from fairlead.runtimes.tool_wire import SERVER_NAME
 
@@ -40,13 +41,26 @@ class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionChoice(msgspec.Struct, frozen=True):
-    """Which of claude's own sessions: a new one under an id that we chose, or one that is resumed."""
+    """Which of claude's own sessions: a new one under an id that we chose, or one that is resumed. A new one may begin
+    as a copy of another."""
 
     key: str
     is_new: bool
+    fork: ForkOrigin | None = None
+
+    @property
+    def begins_empty(self) -> bool:
+        return self.is_new and self.fork is None
 
     def flags(self) -> tuple[str, ...]:
-        return ("--session-id", self.key) if self.is_new else ("-r", self.key)
+        if not self.is_new:
+            return ("-r", self.key)
+        return ("--session-id", self.key, *(_fork_flags(self.fork) if self.fork is not None else ()))
+
+
+def _fork_flags(fork: ForkOrigin) -> tuple[str, ...]:
+    at = ("--resume-session-at", fork.point) if fork.point else ()
+    return ("--fork-session", *at, "-r", fork.key)
 
 
 def shared_flags(

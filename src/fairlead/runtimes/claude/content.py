@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from fairlead.core.engine import InputFile, Invocation
+from fairlead.core.engine import InputFile
 from fairlead.errors import Code, error
 from fairlead.kit.files import read_laid_out
 from fairlead.runtimes.images import MAX_IMAGE_BYTES, media_type_of, split_images
@@ -34,12 +34,14 @@ class Content(msgspec.Struct, frozen=True):
         return [{"type": "text", "text": self.text}, *self.blocks] if self.blocks else self.text
 
 
-def content_of(invocation: Invocation, *, note: str, context: tuple[ContextFile, ...]) -> Content:
+def content_of(
+    prompt: str, files: tuple[InputFile, ...], *, note: str = "", context: tuple[ContextFile, ...] = ()
+) -> Content:
     """Pictures that are too large to be sent are named like any other file: Claude can read them from there."""
-    if not invocation.prompt.strip() and not invocation.files:
+    if not prompt.strip() and not files:
         raise error(Code.E_EMPTY_MESSAGE)
-    words = _readable(without_outside_mentions(invocation.prompt))
-    pictures, others = split_images(invocation.files)
+    words = _readable(without_outside_mentions(prompt))
+    pictures, others = split_images(files)
     room = MOST_INPUT - len(words.encode())
     blocks: list[dict[str, Any]] = []
     notes: list[str] = []

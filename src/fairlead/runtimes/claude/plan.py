@@ -45,9 +45,12 @@ class Planner:
         self.unconfirmed_ids: set[str] = set()
         """Ids that were given out and that claude has not yet shown to know: it would refuse to resume them."""
 
+    def check_program(self, project_path: str) -> None:
+        """Raises the fault for which claude cannot be started there."""
+        find_program(self._settings.command, cwd=Path(project_path), env=self._env)
+
     async def plan(self, invocation: Invocation) -> Plan:
-        """Raises the FairleadError that forbids the turn, or the fault for which claude cannot be started."""
-        find_program(self._settings.command, cwd=Path(invocation.project_path), env=self._env)
+        """Raises the FairleadError that forbids the turn."""
         # Pictures may be large, so a thread reads them; a few small files are read sooner than a thread starts.
         plan = await asyncio.to_thread(self._make, invocation) if invocation.files else self._make(invocation)
         if plan.session.is_new:
@@ -58,8 +61,10 @@ class Planner:
         settings, workspace = self._settings, Path(invocation.workspace_path)
         policy = read_tool_policy(workspace, settings.tools)
         context = read_context(workspace, system_prompt_is_set=bool(settings.append_system_prompt))
-        is_first = invocation.resume_key is None
-        content = content_of(invocation, note=policy.note, context=context.files if is_first else ())
+        is_first = invocation.resume_key is None and invocation.fork is None
+        content = content_of(
+            invocation.prompt, invocation.files, note=policy.note, context=context.files if is_first else ()
+        )
         key = invocation.resume_key or str(uuid.uuid4())
         mode, mode_note = self._modes.get_allowed(invocation.session_key, policy)
         add_dirs = self._choose_directories(invocation, content.named)
@@ -69,13 +74,17 @@ class Planner:
         return Plan(
             policy=policy,
             content=content,
-            session=SessionChoice(key, is_new=is_first or key in self.unconfirmed_ids),
+            session=self._choose_session(invocation, key),
             launch=Launch(argv, invocation.project_path, self._env),
             model=invocation.model or settings.model,
             mode=mode,
             add_dirs=add_dirs,
             notes=tuple(note for note in notes if note),
         )
+
+    def _choose_session(self, invocation: Invocation, key: str) -> SessionChoice:
+        is_new = invocation.resume_key is None or key in self.unconfirmed_ids
+        return SessionChoice(key, is_new=is_new, fork=invocation.fork if is_new else None)
 
     def _choose_directories(self, invocation: Invocation, named: tuple[InputFile, ...]) -> tuple[str, ...]:
         """The session's inbox only where claude must read a file there by itself: a picture in the prompt needs none.

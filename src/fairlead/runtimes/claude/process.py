@@ -17,6 +17,7 @@ from fairlead.core.engine import (
     Response,
     SetMode,
     SetModel,
+    SteerResult,
     TurnEnded,
     TurnFailed,
 )
@@ -36,6 +37,9 @@ CONTEXT_DELAY: Final = 1.0
 DEFAULT_MODEL: Final = "default"  # claude's own word for the model it is started with
 # No SIGINT: it would only repeat the interruption that claude got over the pipe and did not heed.
 AFTER_INTERRUPT: Final = Grace(terminate=0.6)
+
+
+_LOST: Final = SteerResult("unknown", "The agent ended before it said whether it took the text.")
 
 
 class ProcessLost(Exception):  # noqa: N818 - says what happened
@@ -86,10 +90,11 @@ class ClaudeProcess:
         self._grant = grant
         self.launch = launch
         self.mark = mark
-        self.protocol = ClaudeProtocol(session.key, f"{uuid.uuid4().hex}-", spent=0.0 if session.is_new else None)
+        self.protocol = ClaudeProtocol(session.key, f"{uuid.uuid4().hex}-", spent=0.0 if session.begins_empty else None)
         self.is_dead = False
         self.is_in_turn = False
         self._is_interrupted = False
+        self._has_answered = False
         self.model = model
         self.mode = mode
         self._session = session
@@ -102,9 +107,12 @@ class ClaudeProcess:
         self._queue: asyncio.Queue[EngineEvent | ProcessLost | None] = asyncio.Queue()
         self._last_line_at = 0.0
         self._lost: ProcessLost | None = None
+        self._has_prompt = asyncio.Event()
+        self._texts: dict[str, asyncio.Future[SteerResult]] = {}
         self._tasks = OwnedTasks(f"claude {mark}")
         self._context_timer: asyncio.TimerHandle | None = None
         self._requests_sent = 0
+        self._has_initialized = False
 
     @property
     def is_idle(self) -> bool:
@@ -128,6 +136,7 @@ class ClaudeProcess:
         """Ends with the end of the turn, or raises ProcessLost when there is no process left to end it."""
         self.is_in_turn = True
         self._is_interrupted = False
+        self._has_prompt.clear()
         self._queue = asyncio.Queue()
         self._take_log(log)
         self._cancel_context_timer()
@@ -137,11 +146,12 @@ class ClaudeProcess:
             await self._until_started()
             yield HandingOver()
             if self._is_interrupted:  # before the agent had anything to do
+                await self._leave_unasked()
                 has_ended = True
-                self._rest()
                 yield TurnEnded("", INTERRUPTED)
                 return
             await self._write_or_lose(wire.user_line(prompt.content, prompt.uuid))
+            self._has_prompt.set()
             self._last_line_at = asyncio.get_running_loop().time()
             while not has_ended:
                 event = await self._next_event(hang_sec)
@@ -152,17 +162,46 @@ class ClaudeProcess:
                     await self._conclude(event)
                 yield event
         finally:
+            self._settle_texts(SteerResult("too_late") if has_ended else _LOST)
             if not has_ended:
                 await self.end(AFTER_INTERRUPT if self._is_interrupted else CANCEL_GRACE)
 
+    async def _leave_unasked(self) -> None:
+        """A process that was started for this turn ends with it: nobody knows whether it would ever answer. One that
+        has answered before stays for the session's next turn."""
+        if not self._has_answered:
+            await self.end(AFTER_INTERRUPT)
+        self._rest()
+
+    async def steer(self, text: Prompt, *, foreign: bool) -> SteerResult:
+        """Another user message. Claude takes it up between two tools, or right after the answer that it gives now."""
+        while self.is_in_turn and not self._has_prompt.is_set():
+            await self._has_prompt.wait()
+        if not self.is_in_turn or self._is_interrupted or not self.protocol.steer(text.uuid, foreign=foreign):
+            return SteerResult("too_late")
+        settled: asyncio.Future[SteerResult] = asyncio.get_running_loop().create_future()
+        self._texts[text.uuid] = settled
+        await self._write(wire.user_line(text.content, text.uuid))
+        return await settled
+
+    def _settle_texts(self, result: SteerResult, uuid: str = "") -> None:
+        """Of this text, or of all that Claude has not spoken of."""
+        for name in (uuid,) if uuid else tuple(self._texts):
+            settled = self._texts.pop(name, None)
+            if settled is not None and not settled.done():
+                settled.set_result(result)
+
     async def _conclude(self, event: EngineEvent) -> None:
         """A process for one turn is ended by its owner after the turn, unless somebody wanted the turn to stop."""
-        if ends_the_process(event) or (self._is_for_one_turn and self._is_interrupted):
+        self._has_answered = True
+        has_texts = self._is_interrupted and bool(self._texts)  # an older Claude would go on with them
+        if has_texts or ends_the_process(event) or (self._is_for_one_turn and self._is_interrupted):
             await self.end()
         self._rest()
 
     def _rest(self) -> None:
         self.is_in_turn = False
+        self._has_prompt.set()  # nobody waits any longer
         if not self.is_dead:
             loop = asyncio.get_running_loop()
             self._context_timer = loop.call_later(CONTEXT_DELAY, self._ask_for_context)
@@ -173,8 +212,11 @@ class ClaudeProcess:
         is_clocked = hang_sec is not None and not self.protocol.is_waiting
         due = self._last_line_at + hang_sec if is_clocked and hang_sec is not None else None
         try:
-            async with asyncio.timeout_at(due):
-                event = await self._queue.get()
+            if self._queue.empty():
+                async with asyncio.timeout_at(due):
+                    event = await self._queue.get()
+            else:
+                event = self._queue.get_nowait()
         except TimeoutError:
             if due is not None and loop.time() >= due >= self._last_line_at + (hang_sec or 0.0):
                 raise ProcessLost(hang_failure(hang_sec or 0.0)) from None
@@ -193,8 +235,9 @@ class ClaudeProcess:
                     self._last_line_at = asyncio.get_running_loop().time()
                     self._queue.put_nowait(None)
             case Interrupt():
-                self._is_interrupted = True
-                await self._request({"subtype": "interrupt"})
+                self._is_interrupted = self.protocol.is_interrupted = True
+                # Else claude would go on with the texts that wait in its own queue.
+                await self._request({"subtype": "interrupt", "cancel_queued": True})
             case SetModel():
                 self.model = instruction.model
                 await self._request({"subtype": "set_model", "model": instruction.model})
@@ -255,6 +298,8 @@ class ClaudeProcess:
         self._cancel_context_timer()
         self._lost = ProcessLost(lost, is_wanted=was_ended)
         self._started.set()
+        self._settle_texts(_LOST)
+        self._has_prompt.set()
         self._queue.put_nowait(self._lost)
         if turn_id := self.protocol.agent_turn_id:
             self._on_agent_turn(turn_id, TurnEnded("", INTERRUPTED) if was_ended else lost)
@@ -265,6 +310,10 @@ class ClaudeProcess:
     async def _receive(self, line: bytes) -> None:
         self._last_line_at = asyncio.get_running_loop().time()
         result = self.protocol.receive(line)
+        if result.taken:
+            self._settle_texts(SteerResult("taken"), result.taken)
+        if result.cancelled:
+            self._settle_texts(SteerResult("too_late"), result.cancelled)
         for event in result.job:
             self._queue.put_nowait(event)
         self._pass_on_agent_turn(result.agent_turn)
@@ -290,8 +339,9 @@ class ClaudeProcess:
     async def _write_or_lose(self, line: bytes) -> None:
         process = await self._until_started()
         try:
-            if not self.protocol.info.models:
+            if not self._has_initialized:
                 await process.write(wire.request_line(INITIALIZE, {"subtype": "initialize", "hooks": None}))
+                self._has_initialized = True
             await process.write(line)
         except StdinStuck as fault:
             raise ProcessLost(TurnFailed(Code.E_RUNTIME_HUNG, f"The agent does not read its input: {fault}")) from fault

@@ -13,6 +13,7 @@ from fairlead.core.engine import (
     ModelsOffered,
     PermissionRequested,
     PlanProposed,
+    PointReached,
     QuestionRequested,
     RequestWithdrawn,
     Response,
@@ -34,7 +35,7 @@ from fairlead.runtimes.lines import UNREADABLE, why_unread
 INITIALIZE: Final = "fairlead-initialize"
 CONTEXT_USAGE: Final = "fairlead-context"
 # These events accompany a turn; none of them shows that a turn has begun.
-_BESIDE: Final = Diagnostic | LimitsReported | ModelsOffered | ResumeKeyFound | UsageReported
+_BESIDE: Final = Diagnostic | LimitsReported | ModelsOffered | PointReached | ResumeKeyFound | UsageReported
 
 _ENDING: Final = frozenset({Code.E_ADAPTER_PARSE, Code.E_CLI_NOT_LOGGED_IN, Code.E_BUDGET_SPENT})
 
@@ -45,6 +46,10 @@ class LineResult(msgspec.Struct):
     """What follows from one line: events of the job, events of a turn that Claude began, lines to write back."""
 
     job: list[EngineEvent] = []
+    taken: str = ""
+    """The uuid of a prompt or text that Claude has taken up."""
+    cancelled: str = ""
+    """The uuid of one that Claude has dropped before it took it up."""
     agent_turn: list[EngineEvent] = []
     reply: list[bytes] = []
 
@@ -71,7 +76,10 @@ class ClaudeProtocol:
         self.allowed: set[str] = set()
         self.has_used_tools = False
         self.has_been_granted = False
+        self.has_been_steered = False
         self.agent_turn_id = ""
+        self.is_interrupted = False
+        """Somebody stops the job's turn: its next result is its last."""
         self._router = TurnRouter()
         self._job: ClaudeTranslator | None = None
         self._of_agent_turn = ClaudeTranslator(key)
@@ -89,9 +97,20 @@ class ClaudeProtocol:
 
     def begin(self, prompt_uuid: str, allowed: tuple[str, ...] = ()) -> None:
         self._job = ClaudeTranslator(self.key)
+        self.is_interrupted = False
         self._router.expect(prompt_uuid)
         self.allowed = set(allowed)  # those of this prompt: one that quotes somebody else has none
-        self.has_used_tools = self.has_been_granted = False
+        self.has_used_tools = self.has_been_granted = self.has_been_steered = False
+
+    def steer(self, uuid: str, *, foreign: bool) -> bool:
+        """A text goes into the job's turn; False if there is none any more."""
+        if self._job is None:
+            return False
+        self.has_been_steered = True
+        self._router.add_text(uuid)
+        if foreign:
+            self.allowed.clear()  # what the person allowed was meant for their own words
+        return True
 
     def receive(self, line: bytes) -> LineResult:
         try:
@@ -204,7 +223,10 @@ class ClaudeProtocol:
         return ask.input if isinstance(ask, PermissionRequested) else translator.input_of_request(ask.request_id)
 
     def _conclude(self, to: To, result: LineResult) -> None:
+        """The job's turn goes on where Claude still has texts for it, unless it was interrupted."""
         translator = self._translator(to)
+        if to == "job" and self._router.awaits_more and not self.is_interrupted:
+            return
         ended = translator.end_of_turn() or TurnEnded(translator.text)
         self._tools.clear()
         if to == "job" and self._job is not None:
@@ -221,6 +243,11 @@ class ClaudeProtocol:
     # --- the process itself ----------------------------------------------------------------------------------------
 
     def _read_process_line(self, event: wire.Event) -> LineResult:
+        if isinstance(event, wire.CommandLifecycle):
+            taken = event.command_uuid if event.state == "started" else ""
+            return LineResult(taken=taken, cancelled=event.command_uuid if event.state == "cancelled" else "")
+        if isinstance(event, wire.User):  # a replay: claude repeats what it takes up
+            return LineResult(taken=event.uuid or "")
         if not isinstance(event, wire.ControlResponse):
             return LineResult()
         said = cast("dict[str, Any]", event.response.response) if isinstance(event.response.response, dict) else {}

@@ -16,23 +16,26 @@ from fairlead.core.engine import (
     AgentInstruction,
     Diagnostic,
     EngineEvent,
-    HandingOver,
     Interrupt,
     Invocation,
     ModelsOffered,
     Ready,
     Response,
     SetMode,
+    Steer,
+    SteerResult,
     TurnEnded,
     TurnFailed,
 )
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.processes import AT_ONCE, Grace
-from fairlead.ports import AgentInfo, AgentPreparation, JobLogs, RuntimeCapabilities, RuntimeHealth
+from fairlead.ports import AgentInfo, AgentPreparation, JobLogs, RuntimeCapabilities, RuntimeHealth, SessionRecords
 from fairlead.runtimes.checks import KnownGood, Login, check_program
 from fairlead.runtimes.claude import command_line
 from fairlead.runtimes.claude.command_line import ClaudeSettings, SessionChoice
+from fairlead.runtimes.claude.content import content_of
 from fairlead.runtimes.claude.modes import Modes
+from fairlead.runtimes.claude.other_writers import OtherWriters
 from fairlead.runtimes.claude.plan import Plan, Planner
 from fairlead.runtimes.claude.process import ClaudeProcess, ProcessLost, Prompt
 from fairlead.runtimes.claude.session_log import SessionLogMerge, log_path
@@ -41,6 +44,7 @@ from fairlead.runtimes.clean_ups import CleanUps
 from fairlead.runtimes.cli_turn import START_FAULTS, CliCommand, CliTurn, start_failure
 from fairlead.runtimes.environment import child_environment
 from fairlead.runtimes.pool import OnRest, PoolShare, ProcessPool
+from fairlead.runtimes.records.claude import ClaudeRecords, config_directory
 from fairlead.runtimes.tool_policy import read_tool_policy
 from fairlead.runtimes.tool_server import COMMAND, NO_TOOLS, ToolGrant, ToolServer
 from fairlead.runtimes.tool_wire import GRANT_VARIABLE, SERVER_NAME
@@ -101,7 +105,10 @@ class ClaudeRuntime:
             settings = msgspec.structs.replace(settings, own_tools=_own_tools())
         self._tools = tools
         self._settings = settings
+        self._capabilities = self._find_capabilities()
         self._env = claude_environment(environment, settings.extra_environment)
+        self._records = ClaudeRecords(self._env, settings.command)
+        self._others = OtherWriters(self._records)
         self._job_logs = job_logs
         self._agent_turns: asyncio.Queue[AgentInitiated] = asyncio.Queue()
         self._modes = Modes(may_bypass=settings.dangerously_skip_permissions)
@@ -120,7 +127,14 @@ class ClaudeRuntime:
         return "claude"
 
     @property
+    def records(self) -> SessionRecords:
+        return self._records
+
+    @property
     def capabilities(self) -> RuntimeCapabilities:
+        return self._capabilities
+
+    def _find_capabilities(self) -> RuntimeCapabilities:
         is_two_way = self._settings.multi_turn
         return RuntimeCapabilities(
             permissions=is_two_way,
@@ -134,6 +148,8 @@ class ClaudeRuntime:
             second_attempt=True,
             steering=is_two_way,
             forks=True,
+            fork_points=self._settings.output_format == "stream-json",
+            gets_ready=True,
             hand_over="told",
         )
 
@@ -141,6 +157,8 @@ class ClaudeRuntime:
 
     async def invoke(self, invocation: Invocation) -> AsyncGenerator[EngineEvent]:
         try:
+            if self._pool.get(invocation.session_key) is None:
+                self._planner.check_program(invocation.project_path)
             plan = await self._planner.plan(invocation)
         except FairleadError as refusal:
             yield TurnFailed(refusal.code, refusal.message)
@@ -148,21 +166,43 @@ class ClaudeRuntime:
         except START_FAULTS as fault:
             yield start_failure(fault)
             return
+        yield Ready()
         for event in plan.first_events():
             yield event
+        in_use = None if plan.session.is_new else await self._check_other_writers(invocation, plan)
+        if in_use is not None:
+            yield in_use
+            return
         session_log = self._merge_session_log(invocation, plan)
         attempt = await self._choose_process(invocation, plan)
         while attempt is not None:
             try:
                 async with self._stream_of(attempt, session_log, invocation.session_key) as events:
-                    async for event in events:
-                        yield self._note(event, plan, attempt)
+                    try:
+                        async for event in events:
+                            yield self._note(event, plan, attempt)
+                    finally:
+                        log = self._session_log_path(invocation, plan.session.key)
+                        self._others.note_rest(invocation.session_key, log)
             except ProcessLost as lost:
                 last_word, following = self._after_loss(invocation, plan, attempt, lost)
                 yield self._note(last_word, plan, attempt)
                 attempt = following
             else:
                 return
+
+    async def _check_other_writers(self, invocation: Invocation, plan: Plan) -> TurnFailed | None:
+        """Why the turn must not begin now. A process of ours that waits and does not know what another program has
+        added is ended: the next one reads it."""
+        session_key, log = invocation.session_key, self._session_log_path(invocation, plan.session.key)
+        # A few small files: a thread would take longer to start.
+        writer, has_written = self._others.look(session_key, plan.session.key, log)
+        waiting = self._pool.get(session_key)
+        if (has_written or writer is not None) and waiting is not None and waiting.is_idle:
+            await waiting.end(STOP_GRACE)
+        if writer is None:
+            return None
+        return TurnFailed(Code.E_SESSION_IN_USE, f"Process {writer.pid} ({writer.command}) has it open.")
 
     async def _choose_process(self, invocation: Invocation, plan: Plan) -> Attempt:
         """The session's process in the pool; where the pool is full or switched off, one for this turn alone."""
@@ -197,8 +237,6 @@ class ClaudeRuntime:
     def _note(self, event: EngineEvent, plan: Plan, attempt: Attempt) -> EngineEvent:
         """Every event of a turn passes here, so it compares types: `isinstance` would take longer."""
         kind = type(event)
-        if kind is Ready:  # of a process that gets its prompt as an argument
-            return HandingOver()
         if kind is ModelsOffered or kind is TurnEnded:
             self._planner.unconfirmed_ids.discard(plan.session.key)
         return _make_final(event) if attempt.is_last else event
@@ -211,13 +249,14 @@ class ClaudeRuntime:
         if lost.is_wanted:
             return TurnEnded("", INTERRUPTED), None
         protocol = attempt.pooled.protocol if attempt.pooled is not None else None
-        if protocol is None or protocol.has_used_tools or protocol.has_been_granted:
+        if protocol is None or protocol.has_used_tools or protocol.has_been_granted or protocol.has_been_steered:
             return lost.failure, None
         if invocation.is_second_attempt or lost.failure.code not in _WORTH_ANOTHER_PROCESS:
             return lost.failure, None
         explanation = Diagnostic(f"{lost.failure.message} The turn is run again, once, in a new process.")
         key = plan.session.key
-        session = SessionChoice(key, is_new=plan.session.is_new and self._has_left_no_trace(invocation, key))
+        is_new = plan.session.is_new and self._has_left_no_trace(invocation, key)
+        session = SessionChoice(key, is_new=is_new, fork=plan.session.fork if is_new else None)
         again = msgspec.structs.replace(plan, session=session)
         return explanation, Attempt(self._own_process(invocation, again), is_last=True)
 
@@ -232,8 +271,7 @@ class ClaudeRuntime:
         return SessionLogMerge(self._session_log_path(invocation, plan.session.key)).merge
 
     def _session_log_path(self, invocation: Invocation, key: str) -> Path | None:
-        config = Path(self._env.get("CLAUDE_CONFIG_DIR") or Path(self._env.get("HOME", "/")) / ".claude")
-        return log_path(config, Path(invocation.project_path).resolve(), key)
+        return log_path(config_directory(self._env), Path(invocation.project_path).resolve(), key)
 
     # --- the three kinds of process ---------------------------------------------------------------------------------
 
@@ -311,16 +349,18 @@ class ClaudeRuntime:
         return grant
 
     def _turn_of(self, process: ClaudeProcess, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
-        # A prompt's uuid is never used again: claude takes one that its session already knows for a repetition.
-        name = f"{invocation.job_id}/{next(self._prompts)}"
-        prompt = Prompt(str(uuid.uuid5(self._prompt_names, name)), plan.content.for_input(), invocation.allowed)
+        prompt = Prompt(self._new_uuid(invocation.job_id), plan.content.for_input(), invocation.allowed)
         log = self._job_logs(invocation.job_id)
         return process.turn(prompt, log, hang_sec=self._settings.hang_timeout_sec)
+
+    def _new_uuid(self, job_id: str) -> str:
+        """Of a prompt or a text. It is never used again: claude takes one that its session knows for a repetition."""
+        return str(uuid.uuid5(self._prompt_names, f"{job_id}/{next(self._prompts)}"))
 
     def _translator(self, plan: Plan) -> Translator:
         if self._settings.output_format == "text":
             return TextTranslator()
-        return ClaudeTranslator(plan.session.key, spent=0.0 if plan.session.is_new else None)
+        return ClaudeTranslator(plan.session.key, spent=0.0 if plan.session.begins_empty else None)
 
     # --- beside a turn ---------------------------------------------------------------------------------------------
 
@@ -344,6 +384,18 @@ class ClaudeRuntime:
             self._modes.leave_plan(session_key)
             process.mode = ""
         await process.instruct(instruction)
+
+    async def steer(self, session_key: str, steer: Steer) -> SteerResult:
+        process = self._process_of(session_key)
+        if process is None or process.is_dead:
+            return SteerResult("too_late")
+        try:
+            # Pictures may be large, so a thread reads them; texts alone go in the order in which they came.
+            making = (content_of, steer.text, steer.files)
+            content = await asyncio.to_thread(*making) if steer.files else content_of(steer.text, steer.files)
+        except FairleadError as refusal:
+            return SteerResult("refused", refusal.message)
+        return await process.steer(Prompt(self._new_uuid(steer.job_id), content.for_input()), foreign=steer.foreign)
 
     def _process_of(self, session_key: str) -> ClaudeProcess | None:
         return self._alone.get(session_key) or self._pool.get(session_key)

@@ -1,7 +1,6 @@
 """Claude's own log of a session, read while claude writes it: tools that the stream does not show. Fails no turn."""
 
 import asyncio
-import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
@@ -14,16 +13,11 @@ from fairlead.kit.tasks import OwnedTasks
 from fairlead.runtimes.claude import wire
 from fairlead.runtimes.claude.translate import ClaudeTranslator
 from fairlead.runtimes.lines import Unread, read_line
+from fairlead.runtimes.records.claude import LONGEST_NAME, log_directory_name
 from fairlead.runtimes.translator import is_end
 
 LOOK_EVERY: Final = 0.5
-LONGEST_NAME: Final = 200
 MOST_AT_ONCE: Final = 4 * 1024 * 1024
-
-
-def log_directory_name(project: str) -> str:
-    """Claude's name for a project's directory. Claude cuts a long name and adds a hash that Fairlead does not know."""
-    return re.sub(r"[^A-Za-z0-9]", "-", project)
 
 
 def log_path(config: Path, project: Path, key: str) -> Path | None:

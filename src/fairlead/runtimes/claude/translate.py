@@ -7,6 +7,7 @@ from fairlead.core.engine import (
     Diagnostic,
     EngineEvent,
     ModelsOffered,
+    PointReached,
     RequestWithdrawn,
     ResumeKeyFound,
     TextDelta,
@@ -49,6 +50,7 @@ class ClaudeTranslator:
         self._failure: TurnFailed | None = None
         self._was_aborted = False
         self._stop_reason = ""
+        self._point = ""
         self._context_used = 0
         self._images = NewImages()
         self._todos = ClaudeTodos()
@@ -125,6 +127,7 @@ class ClaudeTranslator:
         return [ResumeKeyFound(session_id), *events]
 
     def _assistant(self, event: wire.Assistant) -> list[EngineEvent]:
+        self._move_point(event)
         content = event.message.content
         if event.is_api_error_message or isinstance(content, str):
             return []  # claude tells the error again, and better, in the result
@@ -190,7 +193,13 @@ class ClaudeTranslator:
         todos = [] if parent_id else self._todos.start_tool(block.id, block.name, tool_input)
         return [ToolStarted(block.id, block.name, tool_input, parent_id), *todos]
 
+    def _move_point(self, event: wire.Assistant | wire.User) -> None:
+        """Claude can resume a talk at any entry of its own; what a sub-agent said is none."""
+        if event.uuid and event.parent_tool_use_id is None:
+            self._point = event.uuid
+
     def _user(self, event: wire.User) -> list[EngineEvent]:
+        self._move_point(event)
         content = event.message.content
         if event.is_replay or isinstance(content, str):
             return []
@@ -249,8 +258,8 @@ class ClaudeTranslator:
         else:
             # An empty result counts too: the turn has ended, perhaps after a tool alone.
             self._answers = [answer for answer in (*self._answers, text) if answer] or [""]
-        usage = self._usage(event)
-        return self._tell_key_unless_refused(event, [*images, usage])
+        point = [PointReached(self._point)] if self._point else []
+        return self._tell_key_unless_refused(event, [*images, self._usage(event), *point])
 
     def _tell_key_unless_refused(self, event: wire.Result, events: list[EngineEvent]) -> list[EngineEvent]:
         """When claude refuses to resume, it repeats the id it was asked for: that is no resume key."""

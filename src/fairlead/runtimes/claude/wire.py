@@ -50,6 +50,7 @@ class System(msgspec.Struct, tag_field="type", tag="system"):
 class Assistant(msgspec.Struct, tag_field="type", tag="assistant"):
     message: Message
     session_id: str = ""
+    uuid: str | None = None
     parent_tool_use_id: str | None = None
     user_message_uuid: str | None = None
     is_api_error_message: bool | None = None
@@ -104,6 +105,7 @@ class Result(msgspec.Struct, tag_field="type", tag="result"):
     terminal_reason: str | None = None
     api_error_status: int | None = None
     user_message_uuid: str | None = None
+    user_message_uuids: list[str] | None = None
     origin: Origin | None = None
 
 

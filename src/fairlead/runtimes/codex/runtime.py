@@ -12,7 +12,7 @@ import msgspec
 from fairlead.core.engine import Invocation
 from fairlead.errors import Code, error
 from fairlead.kit.files import read_regular
-from fairlead.ports import JobLogs, RuntimeCapabilities, RuntimeHealth
+from fairlead.ports import JobLogs, RuntimeCapabilities, RuntimeHealth, SessionRecords
 from fairlead.runtimes.checks import KnownGood, Login, check_program
 from fairlead.runtimes.cli_turn import CliCommand
 from fairlead.runtimes.codex import wire
@@ -22,6 +22,7 @@ from fairlead.runtimes.environment import child_environment, withheld_names
 from fairlead.runtimes.images import split_images
 from fairlead.runtimes.per_turn import PerTurnRuntime, Prepared
 from fairlead.runtimes.prompts import compose
+from fairlead.runtimes.records.codex import CodexRecords, codex_home
 from fairlead.runtimes.tool_policy import FULL, ToolPolicy, read_tool_policy
 from fairlead.runtimes.tool_server import COMMAND, NO_TOOLS, ToolGrant, ToolServer
 from fairlead.runtimes.tool_wire import GRANT_VARIABLE, SERVER_NAME
@@ -98,11 +99,18 @@ def arguments(
         *tools,
         *(("-m", model) if model else ()),
         *invocation.args,
-        *(("resume", invocation.resume_key) if invocation.resume_key else ()),
+        *_talk(invocation),
         *(part for image in images for part in ("-i", image)),
         "--",
         "-",
     )
+
+
+def _talk(invocation: Invocation) -> tuple[str, ...]:
+    """The talk that is gone on with: its own, or a copy that codex makes of another."""
+    if invocation.resume_key:
+        return ("resume", invocation.resume_key)
+    return ("fork", invocation.fork.key) if invocation.fork is not None else ()
 
 
 class CodexAdapter:
@@ -111,6 +119,7 @@ class CodexAdapter:
         self._settings = settings
         self._env = child_environment(environment, own_prefixes=_OWN, extra=settings.extra_environment)
         self._withheld = withheld_names(environment, self._env)
+        self._records = CodexRecords(self._env, settings.command)
         self._totals: dict[str, wire.Usage] = {}
 
     @property
@@ -118,8 +127,12 @@ class CodexAdapter:
         return "codex"
 
     @property
+    def records(self) -> SessionRecords:
+        return self._records
+
+    @property
     def capabilities(self) -> RuntimeCapabilities:
-        return RuntimeCapabilities(images=True, models=True)
+        return RuntimeCapabilities(images=True, models=True, forks=True)
 
     @asynccontextmanager
     async def prepare(self, invocation: Invocation) -> AsyncGenerator[Prepared]:
@@ -127,10 +140,10 @@ class CodexAdapter:
         policy = read_tool_policy(workspace, self._settings.tools)
         context = read_context(workspace, system_prompt_is_set=False)
         images, others = split_images(invocation.files)
-        is_new = invocation.resume_key is None
+        is_new = invocation.resume_key is None and invocation.fork is None
         prompt = compose(invocation.prompt, note=policy.note, context=context.files if is_new else (), files=others)
         _check_prompt(prompt)
-        before = await self._total_before(invocation.resume_key)
+        before = await self._total_before(invocation.resume_key or (invocation.fork.key if invocation.fork else None))
         translator = CodexTranslator(invocation.resume_key, before, withheld=self._withheld)
         notes = tuple(note for note in (policy.warning, *(context.warnings if is_new else ())) if note)
         async with comma_free_files(images, self.name) as pictures:
@@ -169,8 +182,7 @@ class CodexAdapter:
             return wire.Usage()
         if thread_id in self._totals:
             return self._totals[thread_id]
-        home = Path(self._env.get("CODEX_HOME") or Path(self._env.get("HOME", "/")) / ".codex")
-        return await asyncio.to_thread(_read_recorded_total, home / "sessions", thread_id)
+        return await asyncio.to_thread(_read_recorded_total, codex_home(self._env) / "sessions", thread_id)
 
 
 def _check_prompt(prompt: str) -> None:

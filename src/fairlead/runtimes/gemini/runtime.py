@@ -11,7 +11,7 @@ import msgspec
 
 from fairlead.core.engine import InputFile, Invocation
 from fairlead.errors import Code, error
-from fairlead.ports import JobLogs, RuntimeCapabilities, RuntimeHealth
+from fairlead.ports import NO_RECORDS, JobLogs, RuntimeCapabilities, RuntimeHealth, SessionRecords
 from fairlead.runtimes.checks import KnownGood, Login, check_program
 from fairlead.runtimes.cli_turn import CliCommand
 from fairlead.runtimes.comma_free import comma_free_files
@@ -82,6 +82,10 @@ class GeminiAdapter:
     @property
     def name(self) -> str:
         return "gemini"
+
+    @property
+    def records(self) -> SessionRecords:
+        return NO_RECORDS
 
     @property
     def capabilities(self) -> RuntimeCapabilities:

@@ -1,11 +1,11 @@
 """What can be installed here, from the agents that Fairlead knows and those of a registry's index. Pure."""
 
-import difflib
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
 
+from fairlead.kit.similar_names import find_similar
 from fairlead.runtimes.acp.known_agents import KnownAgent
 from fairlead.runtimes.install.index import BinaryRun, PackageRun, RegistryAgent, RegistryIndex
 from fairlead.runtimes.install.releases import PackageKind, read_package_release
@@ -138,5 +138,5 @@ def _searched_text(offer: Offer) -> str:
 def suggest_names(offers: Sequence[Offer], name: str) -> list[str]:
     """Names that a person may have meant."""
     names = [offer.name for offer in offers]
-    close = difflib.get_close_matches(name.lower(), names, n=3)
+    close = find_similar(name.lower(), names, 3)
     return close or [n for n in names if name and name.lower() in n][:3]

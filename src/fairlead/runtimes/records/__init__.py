@@ -1,0 +1,1 @@
+"""The records that agents' programs keep of their own sessions: found, read within limits, and never changed."""
