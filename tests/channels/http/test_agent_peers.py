@@ -1,5 +1,6 @@
 """An agent that has the token is nevertheless no person: what its processes ask over HTTP is refused and reported."""
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -100,5 +101,5 @@ async def test_a_person_is_served_while_agents_work_and_no_agent_costs_no_look(
         for _ in range(3):
             assert (await daemon.get("/v1/sessions"))[0] == 200
         assert len(looks) <= 2  # one for each connection of the client, however many requests it carries
-        slow.write_text("go on")
+        await asyncio.to_thread(slow.write_text, "go on")  # the daemon here may still have to give the prompt
         await daemon.until(waiting, "done")

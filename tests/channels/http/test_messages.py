@@ -136,7 +136,8 @@ async def test_a_client_need_not_wait(tmp_path: Path, ask: tuple[str, dict[str, 
 
 @pytest.mark.req("C5")
 async def test_answers_that_wait_come_in_pages_and_the_client_follows_them(tmp_path: Path):
-    async with run_daemon_in(tmp_path) as daemon, a_client(daemon, channel="http") as client:
+    room = {"FAIRLEAD_MAX_QUEUE_PER_SESSION": 25}
+    async with run_daemon_in(tmp_path, **room) as daemon, a_client(daemon, channel="http") as client:
         asked = [await daemon.begin("alice", f"number {n}") for n in range(25)]
         for job_id in asked:
             await daemon.until(job_id, "done")

@@ -9,7 +9,9 @@ from tests.channels.harness import run_daemon_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("C5")]
 
-FIELDS = "The fields are `userId`, `message`, `project`, `tool`, `stream`, `files`; /openapi.json describes them."
+FIELDS = (
+    "The fields are `userId`, `message`, `project`, `tool`, `stream`, `steer`, `files`; /openapi.json describes them."
+)
 USER = 'Give `userId`: your own id for the person, such as "alice".'
 JSON = "Send a JSON object in UTF-8; /openapi.json describes its fields."
 

@@ -11,7 +11,11 @@ from aiohttp import web
 from fairlead.api.wire import CHANNEL_HEADER, KEY_HEADER, FileInfo, JobInfo
 from fairlead.channels.http.errors import fault_of_job
 from fairlead.channels.http.event_limits import EventLimits
+from fairlead.channels.http.health_samples import HealthSamples
 from fairlead.channels.http.job_stream import JobStreams
+from fairlead.channels.http.logins import ConsoleLogins
+from fairlead.channels.http.proxies import Proxies
+from fairlead.channels.http.pull_channels import PULL_CHANNELS
 from fairlead.core import message_ids
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.identity import LOCAL_USER, Identities
@@ -26,7 +30,8 @@ from fairlead.ports import Blobs, Durability, Gate, View
 
 R = TypeVar("R")
 
-PULL_CHANNELS = ("http", "terminal")
+_NAMED_BY_HEADER: Final = ("http", "terminal")
+"""The console is told by its cookie."""
 _KEY_FORM: Final = re.compile(r"[A-Za-z0-9._~+/=-]{1,128}")
 
 
@@ -39,6 +44,9 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     agent_id: str
     streams: JobStreams
     events: EventLimits
+    logins: ConsoleLogins
+    proxies: Proxies = Proxies()
+    samples: HealthSamples | None = None
 
     async def command(self, request: Request, caller: Caller, kind: type[R]) -> R:
         """Run to its end even if the client hangs up: half a command is worse than an unread reply."""
@@ -75,7 +83,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     def way_in(self, user_id: str | None) -> str:
         """By which way a request came, for the journal: channel, conversation, and the other end of the connection."""
-        return f"{self.caller(user_id).conversation.address} over HTTP from {peer_text(self.http)}"
+        return f"{self.caller(user_id).conversation.address} over HTTP from {self.service.proxies.client_of(self.http)}"
 
     def caller(self, user_id: str | None) -> Caller:
         """The person for whom the client speaks; without a user id, the owner of the token."""
@@ -102,15 +110,10 @@ def caller_at(service: Service, channel: str, user_id: str) -> Caller:
     return Caller(person=person, conversation=conversation, session_key=key, pre_authorised=True)
 
 
-def peer_text(http: web.Request) -> str:
-    peer = None if http.transport is None else http.transport.get_extra_info("peername")
-    return f"{peer[0]}:{peer[1]}" if peer else "a closed connection"
-
-
 def channel_of(http: web.Request) -> str:
     channel = http.headers.get(CHANNEL_HEADER, "http")
-    if channel not in PULL_CHANNELS:
-        raise error(Code.E_INVALID_ARGS, f"{CHANNEL_HEADER} is {' or '.join(PULL_CHANNELS)}, not {channel[:40]!r}.")
+    if channel not in _NAMED_BY_HEADER:
+        raise error(Code.E_INVALID_ARGS, f"{CHANNEL_HEADER} is {' or '.join(_NAMED_BY_HEADER)}, not {channel[:40]!r}.")
     return channel
 
 

@@ -5,8 +5,8 @@ A web page on another site can make a browser send requests here. What stops it:
    (FAIRLEAD_HTTP_ALLOWED_HOSTS), so that a name that was re-bound to 127.0.0.1 reaches nothing.
 2. `Origin`, where there is one, must be our own or an allowed name's; `Sec-Fetch-Site` must not tell of another site,
    except for a page that a person opens by a link. No CORS header is ever sent.
-3. Everything but the public paths needs the bearer token, which no page knows. Events for webhooks have a signature
-   instead, and their path is guarded by the token like any other while there is no webhook.
+3. Everything but the public paths needs the bearer token, which no page knows, or, for the console, a login. Events for
+   webhooks have a signature instead, and their path is guarded by the token like any other while there is no webhook.
 """
 
 import re
@@ -20,9 +20,10 @@ from fairlead.channels.http.token import is_bearer
 from fairlead.errors import Code, error
 from fairlead.kit.addresses import parse_address
 
-Access = Literal["token", "signed", "public", "page"]
-"""What a path needs: the token; a signature, which its handler checks, because it covers the body; nothing; or nothing,
-and a link on another site may lead there."""
+Access = Literal["token", "signed", "public", "page", "form"]
+"""What a path needs: the token; a signature, which its handler checks, because it covers the body; nothing; nothing,
+and a link on another site may lead there; or a page of our own that posts a form. What a page or a form shows and does
+beyond that needs a login, which its handler checks."""
 
 _OWN_SITES: Final = frozenset({"same-origin", "none"})
 
@@ -39,11 +40,15 @@ class RequestGuard(msgspec.Struct, frozen=True):
         if not self._is_ours(_name_in(host)):
             raise _build_refusal(f"The Host {host[:80]!r} is not an address of this server.")
         origin = headers.get("Origin")
-        if origin is not None and not self._is_own_origin(origin.lower(), host.lower()):
+        # A page of ours has `Referrer-Policy: no-referrer`: of its forms the browser says the site, and no origin.
+        is_own_form = access == "form" and headers.get("Sec-Fetch-Site") == "same-origin" and origin == "null"
+        if origin is not None and not is_own_form and not self._is_own_origin(origin.lower(), host.lower()):
             raise _build_refusal(f"Requests from the site {origin[:80]!r} are not allowed.")
         is_opened = access == "page" and headers.get("Sec-Fetch-Mode") == "navigate"
         if headers.get("Sec-Fetch-Site", "none") not in _OWN_SITES and not is_opened:
             raise _build_refusal("Requests from other sites are not allowed.")
+        if access == "form" and origin is None and headers.get("Sec-Fetch-Site") != "same-origin":
+            raise _build_refusal("A form must be sent by a page of this server.")
         if access == "token" and not is_bearer(headers.get("Authorization", ""), self.token):
             raise HttpRefusal(401, error(Code.E_UNAUTHORIZED), {"WWW-Authenticate": 'Bearer realm="fairlead"'})
 

@@ -34,7 +34,7 @@ from fairlead.core.questions import RespondToQuestion
 from fairlead.core.views import SentView
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import run_to_end
-from fairlead.ports import Durability
+from fairlead.ports import Blobs, Durability
 from fairlead.render.front_page import CONTENT_SECURITY_POLICY, build_front_page, pick_page_language
 
 _PAGE_CHARS: Final = 2 * 1024 * 1024
@@ -81,11 +81,11 @@ async def get_file(call: Call) -> web.StreamResponse:
     if file is None:
         sentence = f"The answer of {job.job_id} has {len(named)} files; {call.part('number')[:20]} is none."
         raise error(Code.E_JOB_NOT_FOUND, sentence)
-    return await _send_file(call, file)
+    return await send_file(call.service.blobs, file)
 
 
-async def _send_file(call: Call, file: FileRef) -> web.StreamResponse:
-    data = await call.service.blobs.get(file.blob)
+async def send_file(blobs: Blobs, file: FileRef) -> web.Response:
+    data = await blobs.get(file.blob)
     headers = {
         # An agent made the file, so a browser must not run it as a page of this origin.
         "Content-Disposition": "attachment",
@@ -120,7 +120,7 @@ async def get_sent_file(call: Call) -> web.StreamResponse:
     file = named.get(call.part("number"))
     if file is None:
         raise error(Code.E_JOB_NOT_FOUND, f"{sent.sent_id} has {len(named)} files; {call.part('number')[:20]} is none.")
-    return await _send_file(call, file)
+    return await send_file(call.service.blobs, file)
 
 
 async def post_sent_ack(call: Call) -> Acknowledged:
@@ -202,7 +202,7 @@ def _find_status(vitals: Durability) -> HealthStatus:
 async def get_front_page(call: Call) -> web.Response:
     """For a browser. Everybody may see it, so it says whether Fairlead is well and not what is wrong."""
     headers = call.http.headers
-    scheme = "https" if headers.get("X-Forwarded-Proto", "").lower() == "https" else "http"
+    scheme = "https" if call.service.proxies.is_encrypted(call.http) else "http"
     text = build_front_page(
         _find_status(call.service.vitals),
         __version__,

@@ -13,7 +13,7 @@
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Final
 
@@ -25,6 +25,7 @@ from fairlead.api.wire import (
     FileInfo,
     Image,
     Moved,
+    NotSteered,
     RuleUse,
     SentInfo,
     StreamEvent,
@@ -43,6 +44,7 @@ from fairlead.core.live import (
     QuestionOpened,
     QuestionSettled,
     RuleApplied,
+    SteeringTold,
 )
 from fairlead.core.views import SentView
 from fairlead.ports import View, Watching
@@ -151,8 +153,10 @@ class JobStream:
 class JobStreams:
     """The streams of all jobs. `run` is the watcher; its owner is the server."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, *, tell_too: Callable[[LiveEvent], None] = lambda _event: None) -> None:
+        """`tell_too` is given every live event, in the same order."""
         self._view = view
+        self._tell_too = tell_too
         self._watch: Watching | None = None
         self._live: dict[str, JobStream] = {}
         self._ended: dict[str, JobStream] = {}
@@ -190,6 +194,7 @@ class JobStreams:
         self._live.clear()
 
     def _publish(self, event: LiveEvent) -> None:
+        self._tell_too(event)
         if isinstance(event, JobMoved) and event.state not in LIVE:
             self._end(event.job_id)
             return
@@ -216,7 +221,16 @@ def stream_event_of(event: LiveEvent) -> StreamEvent | None:
     """The event that a client gets; None for an event that clients are not shown."""
     match event:
         case JobMoved():
-            return Moved(event.job_id, event.state, event.position, event.runtime)
+            return Moved(
+                job_id=event.job_id,
+                state=event.state,
+                position=event.position,
+                tool=event.runtime,
+                held=event.held,
+                steered_into=event.steered_into,
+            )
+        case SteeringTold():
+            return NotSteered(event.job_id, event.reason, event.detail)
         case QuestionOpened() | QuestionSettled():
             return question_info(event.question)
         case AgentActed():

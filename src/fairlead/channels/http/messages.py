@@ -56,7 +56,12 @@ async def post_message(call: Call) -> web.StreamResponse:
 
 def _build_accepted(receipt: Receipt, state: JobState, session_key: str) -> Accepted:
     return Accepted(
-        receipt.job_id, receipt.session_key or session_key, state, receipt.position, duplicate=receipt.duplicate
+        job_id=receipt.job_id,
+        session_key=receipt.session_key or session_key,
+        state=state,
+        position=receipt.position,
+        duplicate=receipt.duplicate,
+        held=receipt.held,
     )
 
 
@@ -81,6 +86,7 @@ async def _keep_files(blobs: Blobs, files: tuple[NewFile, ...]) -> tuple[Attachm
 
 def _build_inbound(call: Call, caller: Caller, body: NewMessage, files: tuple[Attachment, ...]) -> Inbound:
     wanted = (caller.conversation.conversation_id, body.message, body.project, body.tool)
+    wanted = wanted if body.steer is None else (*wanted, body.steer)
     contents = tuple((file.name, file.media_type, file.blob) for file in files)
     inbound = Inbound(
         conversation=caller.conversation,
@@ -92,6 +98,7 @@ def _build_inbound(call: Call, caller: Caller, body: NewMessage, files: tuple[At
         project=body.project or None,
         runtime=body.tool or None,
         attachments=files,
+        steers=body.steer,
         body_digest=hashlib.sha256(msgspec.json.encode((*wanted, contents) if files else wanted)).hexdigest(),
     )
     return _skip_refused_ids(call.service, inbound)

@@ -36,6 +36,7 @@ _TAGS: Final = {
     "agents": "The agent of a session, and the agents that were added.",
     "hooks": "Webhooks: events from outside that become jobs.",
     "budgets": "What projects may spend in a day.",
+    "console": "Logins of the console in the browser.",
     "service": "Fairlead itself.",
 }
 _TAG_OF_SEGMENT: Final = {
@@ -54,6 +55,7 @@ _TAG_OF_SEGMENT: Final = {
     "agents": "agents",
     "hooks": "hooks",
     "budgets": "budgets",
+    "console": "console",
 }
 
 

@@ -13,6 +13,7 @@ from fairlead.channels.http import handlers as h
 from fairlead.channels.http.call import Call
 from fairlead.channels.http.commands import choices_handler, command_handler
 from fairlead.channels.http.hooks import post_event
+from fairlead.channels.http.login_handlers import get_console_logins, post_console_link, post_end_console_login
 from fairlead.channels.http.messages import post_message
 from fairlead.channels.http.metrics import CONTENT_TYPE, metrics_text
 from fairlead.channels.http.session_stream import get_session_events
@@ -120,6 +121,25 @@ _FIXED: Final[tuple[Endpoint, ...]] = (
         "Send an event to a webhook. Needs its signature and no token.",
         reply=w.EventTaken,
         signed=True,
+    ),
+    _post(
+        "/v1/console/links",
+        post_console_link,
+        "Make a one-time link that logs a browser in to the console.",
+        body=w.NewConsoleLink,
+        reply=w.ConsoleLink,
+    ),
+    _get(
+        "/v1/console/logins",
+        get_console_logins,
+        "Browsers that are logged in to the console.",
+        reply=w.ConsoleLoginList,
+    ),
+    _post(
+        "/v1/console/logins/{number}/end",
+        post_end_console_login,
+        "End one of these logins.",
+        reply=w.ConsoleLoginEnded,
     ),
     _get("/", h.get_front_page, "A page for people who open this address.", media_type="text/html", public=True),
     _get("/v1/health", h.get_health, "Whether Fairlead is running. Needs no token.", reply=w.Health, public=True),

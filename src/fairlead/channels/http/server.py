@@ -1,22 +1,28 @@
 """The HTTP server: from bytes to a Call, from a struct or an error to bytes. The handlers make the replies."""
 
 import asyncio
-import errno
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Final, NoReturn
+from pathlib import Path
+from typing import Any, Final
 
 from aiohttp import web
 
 from fairlead.api.wire import MAX_FILES_BYTES
 from fairlead.channels.http.agent_peers import AgentPeers
-from fairlead.channels.http.call import PULL_CHANNELS, Call, Service, channel_of
+from fairlead.channels.http.call import Call, Service, channel_of
+from fairlead.channels.http.console.assets import PATH as ASSET_PATHS
+from fairlead.channels.http.console.console import CONSOLE_PATHS, Console, ConsoleParts
+from fairlead.channels.http.console.feed import ConsoleFeed
 from fairlead.channels.http.errors import HttpRefusal, json_reply, refusal
 from fairlead.channels.http.event_limits import EventLimits
 from fairlead.channels.http.guard import Access, RequestGuard
+from fairlead.channels.http.health_samples import HealthSamples
 from fairlead.channels.http.hooks import EVENT_PATH
 from fairlead.channels.http.job_stream import JobStreams
+from fairlead.channels.http.logins import ConsoleLogins
 from fairlead.channels.http.openapi import openapi_document
+from fairlead.channels.http.proxies import Proxies
 from fairlead.channels.http.request_fields import decode_body, decode_query
 from fairlead.channels.http.routes import PUBLIC_PATHS, Endpoint, endpoints
 from fairlead.core.command_spec import CommandCatalogue
@@ -25,59 +31,23 @@ from fairlead.core.identity import Identities
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.tasks import TaskOwner, run_to_end
 from fairlead.observe import log_failure, take_over_log
-from fairlead.ports import Blobs, ChannelCapabilities, Durability, Gate, OutgoingMessage, View
+from fairlead.ports import Blobs, Durability, Gate, View
 
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 _FILES_ROOM: Final = MAX_FILES_BYTES * 4 // 3 + 64 * 1024
 """What the files of a message add to its body: base64 makes four bytes of three."""
+_FORM_ROOM: Final = 64 * 1024
 REQUEST_SEC: Final = 30.0
 _SHUTDOWN_SEC: Final = 2.0
 _LINGERING_SEC: Final = 5.0
 """How long a body is read and dropped after its request was refused, so that the client reads the refusal."""
 _ACCESS: Final[dict[str, Access]] = {**dict.fromkeys((*PUBLIC_PATHS, "/openapi.json"), "public"), "/": "page"}
 
-_LISTEN_FAULTS: Final = {
-    errno.EADDRINUSE: (
-        "another program is listening there",
-        "Set FAIRLEAD_HTTP_PORT to a free port (0 chooses one), or stop that program.",
-    ),
-    errno.EACCES: (
-        "this user account is not allowed to use that port",
-        "Set FAIRLEAD_HTTP_PORT to 1024 or more; a reverse proxy can serve lower ports.",
-    ),
-    errno.EADDRNOTAVAIL: (
-        "this machine has no such address",
-        "Set FAIRLEAD_HTTP_HOST to 127.0.0.1, or to an address of this machine.",
-    ),
-}
-_OTHER_FAULT: Final = (
-    "the address is not known, or the system refuses it",
-    "Set FAIRLEAD_HTTP_HOST to 127.0.0.1 and FAIRLEAD_HTTP_PORT to a free port (0 chooses one).",
-)
-
 _Next = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class PullChannel:
-    """A channel whose clients fetch for themselves: nothing is ever sent."""
-
-    capabilities = ChannelCapabilities(files=True, push=False)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    async def send(self, outgoing: OutgoingMessage) -> str:
-        self._refuse_push(outgoing)
-
-    async def find(self, outgoing: OutgoingMessage) -> str | None:
-        self._refuse_push(outgoing)
-
-    def _refuse_push(self, outgoing: OutgoingMessage) -> NoReturn:
-        raise AssertionError(f"{self.name} has no push; {outgoing.entry_id} waits to be fetched")
-
-
-class HttpChannel(PullChannel):
-    """`async with channel.serve("127.0.0.1", 0) as address:` answers until the block is left."""
+class HttpServer:
+    """Implements `listener.LoadedServer`."""
 
     def __init__(
         self,
@@ -93,8 +63,11 @@ class HttpChannel(PullChannel):
         max_body_bytes: int = MAX_BODY_BYTES,
         request_sec: float = REQUEST_SEC,
         commands: CommandCatalogue = COMMANDS,
+        state_directory: Path | None = None,
+        proxies: tuple[str, ...] = (),
+        samples: HealthSamples | None = None,
     ) -> None:
-        super().__init__("http")
+        feed = ConsoleFeed()
         self._service = Service(
             gate=gate,
             view=view,
@@ -102,8 +75,20 @@ class HttpChannel(PullChannel):
             vitals=vitals,
             identities=identities,
             agent_id=agent_id,
-            streams=JobStreams(view),
+            streams=JobStreams(view, tell_too=feed.note),
             events=EventLimits(seconds=request_sec),
+            logins=ConsoleLogins(state_directory),
+            proxies=Proxies(proxies),
+            samples=samples,
+        )
+        self._feed = feed
+        self._console = Console(
+            self._service,
+            ConsoleParts(
+                feed=feed,
+                is_closed=lambda: self._service.streams.closed,
+                most_form_bytes=max_body_bytes + MAX_FILES_BYTES + _FORM_ROOM,
+            ),
         )
         self._agent_peers = AgentPeers(lambda: f"{view.state_id}:")
         self._endpoints = endpoints(commands)
@@ -119,13 +104,9 @@ class HttpChannel(PullChannel):
         server = None if self._runner is None else self._runner.server
         return 0 if server is None else len(server.connections)
 
-    @property
-    def channels(self) -> tuple[PullChannel, ...]:
-        """Every channel that is served here: the terminal speaks HTTP too, and is told apart by a header."""
-        return (self, *(PullChannel(name) for name in PULL_CHANNELS if name != self.name))
-
     @asynccontextmanager
-    async def serve(self, host: str, port: int) -> AsyncGenerator[tuple[str, int]]:
+    async def run(self, host: str) -> AsyncGenerator[Callable[[], asyncio.Protocol]]:
+        """`host` is the address where the listener listens."""
         take_over_log("aiohttp")  # it tells of broken requests, with their headers: the token may be among them
         runner = web.AppRunner(
             self._application(RequestGuard(self._token, host, self._allowed_hosts)),
@@ -144,9 +125,11 @@ class HttpChannel(PullChannel):
             async with TaskOwner("http") as owner:
                 owner.start(streams.run(), name="streams")
                 try:
-                    yield await _listen(runner, host, port)
+                    assert runner.server is not None
+                    yield runner.server
                 finally:
                     streams.close()
+                    self._feed.wake_all()
                     owner.cancel()
         finally:
             await runner.cleanup()
@@ -161,11 +144,16 @@ class HttpChannel(PullChannel):
         for endpoint in self._endpoints:
             _add_route(application, endpoint.method, endpoint.path, self._route(endpoint))
         _add_route(application, "GET", "/openapi.json", self._get_document)
+        for method, path, handler in self._console.routes():
+            _add_route(application, method, path, handler)
         return application
 
     def _access_of(self, request: web.Request) -> Access:
         if request.method == "POST" and EVENT_PATH.fullmatch(request.path) and self._service.view.has_hooks:
             return "signed"
+        if request.path.startswith(CONSOLE_PATHS):
+            is_asset = request.path.startswith(ASSET_PATHS)
+            return "public" if is_asset else "form" if request.method == "POST" else "page"
         return _ACCESS.get(request.path, "token")
 
     async def _refuse_agents(self, request: web.Request) -> None:
@@ -182,6 +170,11 @@ class HttpChannel(PullChannel):
 
     def _route(self, endpoint: Endpoint) -> _Next:
         async def respond(request: web.Request) -> web.StreamResponse:
+            if endpoint.path == "/":
+                login = await self._console.find_login(request)
+                if login is not None:
+                    await self._refuse_agents(request)
+                    return await self._console.get_now(request, login)
             call = await self._parse_call(endpoint, request)
             reply = await endpoint.handler(call)
             return reply if isinstance(reply, web.StreamResponse) else json_reply(reply)
@@ -221,7 +214,7 @@ def _guard_middleware(
         try:
             access = access_of(request)
             guard.admit(request.headers, access=access)
-            if access in {"token", "signed"}:
+            if access in {"token", "signed", "form"} or (access == "page" and request.path.startswith(CONSOLE_PATHS)):
                 await refuse_agents(request)
             return await handler(request)
         except HttpRefusal as refused:
@@ -245,16 +238,6 @@ def _guard_middleware(
 
 def _log_refusal(problem: Exception, request: web.Request) -> None:
     log_failure("http request refused", problem, request=f"{request.method} {request.path[:200]}")
-
-
-async def _listen(runner: web.AppRunner, host: str, port: int) -> tuple[str, int]:
-    try:
-        await web.TCPSite(runner, host, port).start()
-    except OSError as fault:
-        why, next_step = _LISTEN_FAULTS.get(fault.errno or 0, _OTHER_FAULT)
-        raise error(Code.E_CONFIG, f"HTTP cannot listen on {host}:{port}: {why}.", next_step=next_step) from fault
-    bound: tuple[Any, ...] = runner.addresses[0]
-    return str(bound[0]), int(bound[1])
 
 
 def _convert_refusal(foreign: web.HTTPException, request: web.Request) -> web.Response:

@@ -1,0 +1,64 @@
+"""Answering questions with the forms of the page, as a browser without a script does."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.channels.harness import run_daemon_in
+from tests.channels.http.console.harness import a_browser
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.req("G1")
+async def test_a_question_with_several_lists_is_answered_whole_or_not_at_all(tmp_path: Path):
+    async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
+        await browser.log_in()
+        job = await daemon.begin("alice", "/question Which? | red | blue || How many? | one | two")
+        await daemon.until(job, "question")
+        refused = await browser.post("/console/question/q_1", {"verdict": "allow", "choice-0": "1"})
+        assert (refused.status, "Nothing was chosen for 'How many?'" in refused.text) == (400, True)
+        answered = await browser.post("/console/question/q_1", {"verdict": "allow", "choice-0": "1", "choice-1": "0"})
+        assert (answered.status, answered.headers["Location"]) == (303, "/")
+        done = await daemon.until(job, "done")
+        assert [word for word in ("blue", "one") if word not in done.data["job"]["answer"]] == []
+
+
+@pytest.mark.req("G1")
+async def test_words_of_ones_own_answer_a_question_too(tmp_path: Path):
+    async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
+        await browser.log_in()
+        job = await daemon.begin("alice", "/question Which? | red | blue")
+        await daemon.until(job, "question")
+        form = {"verdict": "allow", "other-0": "<b>mauve</b>"}
+        answered = await browser.post("/console/question/q_1", form, **{"X-Fairlead-Script": "1"})
+        assert answered.status == 204
+        done = await daemon.until(job, "done")
+        assert "<b>mauve</b>" in done.data["job"]["answer"]
+
+
+@pytest.mark.req("G1")
+@pytest.mark.parametrize(
+    "form", [{}, {"verdict": "yes"}, {"verdict": "always-99"}, {"verdict": "always-x"}, {"verdict": "always-٣"}]
+)
+async def test_a_button_that_the_question_does_not_have_answers_nothing(tmp_path: Path, form: dict[str, str]):
+    async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
+        await browser.log_in()
+        await daemon.until(await daemon.begin("alice", "/ask ls"), "question")
+        refused = await browser.post("/console/question/q_1", form, **{"X-Fairlead-Script": "1"})
+        assert (refused.status, "E_INVALID_ARGS" in refused.text) == (400, True)
+        assert len(daemon.flow.view.open_questions()) == 1
+
+
+@pytest.mark.req("G1")
+async def test_allowing_for_the_session_and_by_a_rule_is_written_down_with_the_way_it_came(tmp_path: Path):
+    async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
+        await browser.log_in()
+        for verdict in ("session", "always-1"):
+            job = await daemon.begin("alice", f"/ask make {verdict}")
+            question = (await daemon.until(job, "question")).data["question_id"]
+            assert (await browser.post(f"/console/question/{question}", {"verdict": verdict})).status == 303
+            await daemon.until(job, "done")
+        journal = (tmp_path / "state" / "events.ndjson").read_text()
+    assert "console/fairlead/local in the browser (login 1) from 127.0.0.1" in journal
+    assert '"always":1' in journal

@@ -1,0 +1,70 @@
+"""Live changes of an open page, over a real socket."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.channels.harness import run_daemon_in
+from tests.channels.http.console.harness import a_browser, frames_in, stream_in
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.req("G5", "G1")
+async def test_an_open_page_gets_a_question_when_it_is_asked_and_again_when_it_is_settled(tmp_path: Path):
+    async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
+        await browser.log_in()
+        async with browser.changes("/") as changes:
+            await daemon.begin("alice", "/ask rm -rf build")
+            names: list[str] = []
+            async for _, name, data in changes:
+                names.append(name)
+                if name == "swap" and any('id="q-q_1"' in html for html in data):
+                    break
+            attention = [data async for _, name, data in one_more(changes, "attention")]
+            assert attention[0]["title"] == "An agent asks you"
+            await browser.post("/console/question/q_1", {"verdict": "deny-words", "message": "not now"})
+            async for _, name, data in changes:
+                if name == "swap" and any("Nothing needs you." in html for html in data):
+                    break
+        outcome = daemon.flow.view.question("q_1")
+        assert outcome is not None
+        assert (outcome.outcome, outcome.message, outcome.answered_by) == ("deny", "not now", "local")
+
+
+async def one_more(changes, wanted: str):
+    async for place, name, data in changes:
+        if name == wanted:
+            yield place, name, data
+            return
+
+
+@pytest.mark.req("G5")
+async def test_a_page_that_was_away_goes_on_where_it_was_and_one_of_an_earlier_process_is_told_of_the_gap(
+    tmp_path: Path,
+):
+    async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
+        await browser.log_in()
+        stream = stream_in((await browser.open("/")).text)
+        await daemon.say("alice", "while it was away")
+        async with browser.http.get(daemon.url + stream) as response:
+            place, name, _ = await anext(frames_in(response))
+            assert name == "swap"
+        async with browser.http.get(daemon.url + stream, headers={"Last-Event-ID": place}) as response:
+            await daemon.begin("bob", "hello")
+            later, name, _ = await anext(frames_in(response))
+            assert (name, int(later.partition(":")[2]) > int(place.partition(":")[2])) == ("swap", True)
+        for strange in ("0000:1", "", "x" * 400):
+            async with browser.http.get(
+                f"{daemon.url}/console/events", params={"of": "/", "since": strange}
+            ) as response:
+                assert [frame[1] async for frame in frames_in(response)] == ["gap"]
+
+
+@pytest.mark.req("G5")
+async def test_a_page_without_a_stream_has_none(tmp_path: Path):
+    async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
+        assert (await browser.open("/console/events?of=/")).status == 401
+        await browser.log_in()
+        assert (await browser.open("/console/events?of=/console/logins")).status == 404
+        assert (await browser.open("/console/events?of=https://evil.example/x")).status == 404
