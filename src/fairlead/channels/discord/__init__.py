@@ -1,5 +1,1 @@
 """Discord as a channel. No other package imports discord.py."""
-
-from fairlead.channels.discord.channel import DiscordChannel
-
-__all__ = ["DiscordChannel"]

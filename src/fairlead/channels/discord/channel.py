@@ -3,14 +3,15 @@
 from collections.abc import Callable
 from functools import partial
 
-from fairlead.channels.discord.bot_client import BotClientFactory
+from fairlead.channels.discord.bot_client import BotEquipment
+from fairlead.channels.discord.commands.card_clicks import CardClicks
 from fairlead.channels.discord.commands.runner import CommandRunner
-from fairlead.channels.discord.gateway import client as clients
+from fairlead.channels.discord.gateway.client_maker import ClientMaker
 from fairlead.channels.discord.gateway.connection import Connection
+from fairlead.channels.discord.gateway.first_connection import FirstConnection
 from fairlead.channels.discord.gateway.registration import Registration
 from fairlead.channels.discord.gateway_events import GatewayEvents
 from fairlead.channels.discord.inbound.conversations import CHANNEL
-from fairlead.channels.discord.outbound.api_ban import ApiBan
 from fairlead.channels.discord.outbound.mentions import mention_text
 from fairlead.channels.discord.outbound.messages import MAX_FILES, TEXT_LIMIT
 from fairlead.channels.discord.parts import Outside, build_inbound, build_live, build_outbound
@@ -21,8 +22,9 @@ from fairlead.core.identity import Identities
 from fairlead.core.inbound import Attachment
 from fairlead.core.views import JobView
 from fairlead.errors import Code
+from fairlead.kit.durations import DurationMeter
 from fairlead.kit.tasks import TaskOwner
-from fairlead.observe import log_failure
+from fairlead.observe import log_failure, take_over_log
 from fairlead.ports import Blobs, ChannelCapabilities, DeliveryImpossible, Gate, Mentions, OutgoingMessage, View
 from fairlead.settings import Settings
 
@@ -42,14 +44,16 @@ class DiscordChannel:
         blobs: Blobs,
         token: Callable[[], str],
         commands: CommandCatalogue = COMMANDS,
+        first: FirstConnection | None = None,
+        waits: DurationMeter | None = None,
     ) -> None:
-        clients.point_at(settings.discord_api_base, settings.discord_gateway_url)
-        clients.send_discord_log_to_ours()
+        """`first` is what the start has begun already; `waits` is told how long calls wait for the rate limit."""
+        take_over_log("discord")
         self.capabilities = _capabilities(settings, identities)
         self._view = view
         self._owner = TaskOwner("discord", on_crash=_report_crash)
         outside = Outside(
-            gate=gate, view=view, settings=settings, identities=identities, blobs=blobs, owner=self._owner
+            gate=gate, view=view, settings=settings, identities=identities, blobs=blobs, owner=self._owner, waits=waits
         )
         self._outbound = build_outbound(outside)
         self._inbound = build_inbound(outside, self._outbound)
@@ -57,18 +61,33 @@ class DiscordChannel:
         self._connection = Connection(
             token=token,
             current=self._outbound.current_client,
-            make_client=self._make_client_factory(outside, commands).make,
+            clients=ClientMaker.from_settings(settings) if first is None else first.clients,
+            equip=self._make_equipment(outside, commands).give_to,
+            first=None if first is None else first.attempt,
             came_back=partial(gate.came_back, CHANNEL),
             others=self._outbound.others,
         )
 
-    def _make_client_factory(self, outside: Outside, commands: CommandCatalogue) -> BotClientFactory:
+    def _make_equipment(self, outside: Outside, commands: CommandCatalogue) -> BotEquipment:
         settings, outbound, inbound, live = outside.settings, self._outbound, self._inbound, self._live
+        runner = CommandRunner(
+            gate=outside.gate,
+            view=outside.view,
+            callers=inbound.callers,
+            rest=outbound.rest,
+            others=outbound.others,
+        )
         events = GatewayEvents(
             identity=inbound.identity,
             callers=inbound.callers,
             messages=inbound.messages,
-            component_handlers=(live.button_clicks, live.retry_clicks, live.project_choices),
+            component_handlers=(
+                live.button_clicks,
+                live.retry_clicks,
+                live.steer_clicks,
+                live.project_choices,
+                CardClicks(runner, commands),
+            ),
             access=outbound.access,
             others=outbound.others,
             session_setup=SessionSetup(
@@ -81,19 +100,10 @@ class DiscordChannel:
             ),
             reaction_emoji=settings.reaction_emoji,
         )
-        return BotClientFactory(
+        return BotEquipment(
             listener=events,
-            pace=clients.IdentifyPace(),
-            command_runner=CommandRunner(
-                gate=outside.gate,
-                view=outside.view,
-                callers=inbound.callers,
-                rest=outbound.rest,
-                others=outbound.others,
-            ),
-            settings=settings,
+            command_runner=runner,
             commands=commands,
-            ban=ApiBan(outside.state_dir),
         )
 
     # --- ports.Channel, ports.AttachmentFetcher and ports.MessageRechecker

@@ -25,6 +25,7 @@ from fairlead.channels.discord.live.project_choices import ProjectChoices
 from fairlead.channels.discord.live.question_reminders import NEVER, QuestionReminders
 from fairlead.channels.discord.live.queue_notes import QueueNotes
 from fairlead.channels.discord.live.retry_clicks import RetryClicks
+from fairlead.channels.discord.live.steer_clicks import SteerClicks
 from fairlead.channels.discord.live.thread_titles import ThreadTitles
 from fairlead.channels.discord.outbound.access_watch import AccessWatch
 from fairlead.channels.discord.outbound.message_marks import MessageMarks
@@ -37,6 +38,7 @@ from fairlead.channels.discord.outbound.webhooks import Webhooks
 from fairlead.channels.push.job_marks import JobMarks
 from fairlead.channels.push.rate_limit import RateLimit
 from fairlead.core.identity import Identities
+from fairlead.kit.durations import DurationMeter
 from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import Blobs, Gate, View
 from fairlead.settings import Settings
@@ -51,6 +53,7 @@ class Outside(msgspec.Struct, frozen=True, kw_only=True):
     identities: Identities
     blobs: Blobs
     owner: TaskOwner
+    waits: DurationMeter | None = None
 
     @property
     def state_dir(self) -> Path:
@@ -83,6 +86,7 @@ class InboundParts(msgspec.Struct, frozen=True, kw_only=True):
 class LiveParts(msgspec.Struct, frozen=True, kw_only=True):
     button_clicks: ButtonClicks
     retry_clicks: RetryClicks
+    steer_clicks: SteerClicks
     project_choices: ProjectChoices
     reminders: QuestionReminders
     marks: JobMarks
@@ -94,7 +98,7 @@ def build_outbound(outside: Outside) -> OutboundParts:
     view = outside.view
     current_client = CurrentClient()
     came_back = partial(outside.gate.came_back, CHANNEL)
-    rest = RestCalls(RateLimit(CALLS_PER_SECOND), current_client, came_back)
+    rest = RestCalls(RateLimit(CALLS_PER_SECOND, waits=outside.waits), current_client, came_back)
     access = AccessWatch(came_back)
     sent_nonces = SentNonces(view.state_id)
     marks = MessageMarks(rest, outside.owner)
@@ -219,12 +223,14 @@ def build_live(outside: Outside, outbound: OutboundParts, inbound: InboundParts)
         queue_notes=QueueNotes(view, rest, outbound.sent_nonces, outside.owner),
         titles=ThreadTitles(outside.gate, view, rest=rest, identity=inbound.identity, owner=outside.owner),
         reminders=reminders,
+        remarks=outbound.remarks,
         settings=outside.settings,
         owner=outside.owner,
     )
     return LiveParts(
         button_clicks=button_clicks,
-        retry_clicks=RetryClicks(outside.gate, view, rest, inbound.callers),
+        retry_clicks=RetryClicks(outside.gate, rest, inbound.callers),
+        steer_clicks=SteerClicks(outside.gate, inbound.callers),
         project_choices=ProjectChoices(outside.gate, view, rest=rest, callers=inbound.callers, handler=inbound.handler),
         reminders=reminders,
         marks=marks,

@@ -34,7 +34,7 @@ TICK_SEC: Final = 15.0
 _EDITS_PER_SECOND: Final = 25.0
 """All statuses together: the rest of the rate limit is for answers."""
 
-_LIVE_STATES: Final = frozenset[JobState]({"queued", "running", "waiting"})
+_LIVE_STATES: Final = frozenset[JobState]({"queued", "running", "waiting", "steering"})
 
 
 def edit_interval(statuses: int, least_sec: float) -> float:

@@ -20,6 +20,7 @@ QUEUED: Final = "🕓"
 TAKEN: Final = "👀"
 DONE: Final = "✅"
 FAILED: Final = "❌"
+STEERED: Final = "↪️"
 PASSING: Final = (QUEUED, TAKEN)
 """The marks of a job that is not over."""
 
@@ -31,6 +32,8 @@ MARK_OF_STATE: Final[dict[JobState, str]] = {
     "failed": FAILED,
     "cancelled": FAILED,
     "unknown_after_crash": FAILED,
+    "steering": TAKEN,
+    "steered": STEERED,
 }
 """A withdrawn job has none: its message is gone."""
 

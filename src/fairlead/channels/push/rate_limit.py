@@ -6,6 +6,8 @@ from enum import IntEnum
 from itertools import count
 from typing import Final
 
+from fairlead.kit.durations import DurationMeter
+
 AGENT_FIRST_SEC: Final = 0.03
 """Calls that only show that work has begun wait so long: the agent's process is to start before them."""
 
@@ -32,8 +34,15 @@ class RateLimit:
     both: a second sees at most `calls_per_second` + `answers_at_once` calls."""
 
     def __init__(
-        self, calls_per_second: int, at_once: int = AT_ONCE, *, answers_at_once: int = ANSWERS_AT_ONCE
+        self,
+        calls_per_second: int,
+        at_once: int = AT_ONCE,
+        *,
+        answers_at_once: int = ANSWERS_AT_ONCE,
+        waits: DurationMeter | None = None,
     ) -> None:
+        """`waits` is told how long calls waited that could not leave at once."""
+        self._waits = waits
         self._gap = 1.0 / calls_per_second
         self._slack = self._gap * (at_once - 1)
         self._answer_slack = self._gap * (max(answers_at_once, at_once) - 1)
@@ -47,7 +56,12 @@ class RateLimit:
         admission = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (urgency, next(self._numbers), admission))
         self._let_in()
+        if admission.done() or self._waits is None:
+            await admission
+            return
+        began = asyncio.get_running_loop().time()
         await admission
+        self._waits.note(asyncio.get_running_loop().time() - began)
 
     def _let_in(self) -> None:
         loop = asyncio.get_running_loop()

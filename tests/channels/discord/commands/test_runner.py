@@ -365,8 +365,9 @@ async def test_agent_stop_and_kill_end_the_running_turn(
 
 # --- everybody else, and every language
 
+ANY_VALUE = {"integer": 1, "yes_no": True}
 EVERY_COMMAND: dict[str, dict[str, Any]] = {
-    spec.words: {a.option_name: 1 if a.kind == "integer" else "x" for a in spec.arguments_for("menu") if a.required}
+    spec.words: {a.option_name: ANY_VALUE.get(a.kind, "x") for a in spec.arguments_for("menu") if a.required}
     for spec in COMMANDS.specs_for("menu")
 }
 

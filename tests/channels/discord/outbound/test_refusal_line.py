@@ -16,7 +16,8 @@ TRIED_AGAIN = error(
 
 def test_in_english_the_errors_own_next_step_takes_the_place_of_the_catalogues():
     assert refusal_line(TRIED_AGAIN, "en", job="job_1") == (
-        "E_JOB_NOT_RETRYABLE: The job `job_1` cannot be tried again. Only failed and interrupted jobs can, each once. "
+        "E_JOB_NOT_RETRYABLE: The job `job_1` cannot be tried again. "
+        "Only jobs that failed, were interrupted or changed files can, each once. "
         "Use /retry job_2. (job_1 has already been tried again, as job_2.)"
     )
 

@@ -12,8 +12,10 @@ from fairlead.channels.discord.inbound.conversations import CHANNEL, guild_of, l
 from fairlead.channels.discord.outbound.messages import TEXT_LIMIT
 from fairlead.core import replies as r
 from fairlead.core import timestamps
+from fairlead.core.job_names import short_name
 from fairlead.core.keys import parse_session_key
-from fairlead.render.pieces import plan_pieces
+from fairlead.render.changes import excerpt, file_line
+from fairlead.render.pieces import ANSWER_FILE, plan_pieces
 from fairlead.render.replies import RenderedReply, render_reply, show_as_is, tree_mark
 from fairlead.render.safe_text import code_block, quote_inline
 from fairlead.render.story import StorySentence, say_step
@@ -23,6 +25,10 @@ _DESCRIPTION: Final = 4000
 _PATH: Final = 1000
 _THREAD_KEY: Final = re.compile(r"agent:[^\s:]+:thread:\d+:(\d+)")
 _IN_EMBEDS: Final = (r.AgentReport, r.UsageReport)
+_FILES_SHOWN: Final = 12
+_EXCERPT: Final = 900
+_FENCES: Final = 60
+"""Room for the fences of a code block, and for what makes the text inside of it harmless."""
 _WITH_TIMES: Final = (r.UsageReport, r.BudgetReport)
 
 
@@ -32,6 +38,7 @@ class FormattedReply(msgspec.Struct, frozen=True):
     content: str = ""
     embed: discord.Embed | None = None
     file: bytes | None = None
+    file_name: str = ANSWER_FILE
 
 
 def format_reply(reply: r.Reply, lang: str) -> FormattedReply:
@@ -40,6 +47,9 @@ def format_reply(reply: r.Reply, lang: str) -> FormattedReply:
         return _lines(map(escape_markdown, rows), lang)
     if isinstance(reply, r.ScheduleCatalogue) and reply.schedules:
         return _lines(map(escape_markdown, render_reply(reply, lang).rows), lang)
+    if isinstance(reply, r.SessionAdoption) and reply.offered is not None:
+        listed = render_reply(reply, lang, when=relative_time).sentences
+        return _lines(map(escape_markdown, listed), lang)
     if isinstance(reply, r.StatusReport):
         status = render_reply(reply, lang, when=relative_time)
         return _lines((*status.sentences, f"**{status.title}**", *map(_escape_value, status.rows)), lang)
@@ -49,9 +59,24 @@ def format_reply(reply: r.Reply, lang: str) -> FormattedReply:
     if isinstance(reply, r.Story):
         steps = (_story_line(step, lang) for step in reply.steps)
         return FormattedReply("\n".join([f"**{escape_markdown(rendered.title)}**", *steps]))
+    if isinstance(reply, r.ChangesShown):
+        return _changes(reply, rendered)
     if isinstance(reply, r.SessionCatalogue) and reply.sessions:
         return FormattedReply("\n".join(map(_session_row, reply.sessions)))
     return FormattedReply(_plain_content(rendered))
+
+
+def _changes(shown: r.ChangesShown, rendered: RenderedReply) -> FormattedReply:
+    """The list of files and the head of the diff; the whole diff as a file that people can open or apply."""
+    listed = list(map(file_line, shown.files))
+    more = [f"(+{len(listed) - _FILES_SHOWN})"] if len(listed) > _FILES_SHOWN else []
+    parts = [*rendered.sentences, *([code_block("\n".join((*listed[:_FILES_SHOWN], *more)))] if listed else [])]
+    room = TEXT_LIMIT - sum(len(part) + 1 for part in parts) - _FENCES
+    head = excerpt(shown.diff, min(room, _EXCERPT))
+    if head:
+        parts.append(code_block(head, "diff"))
+    name = f"changes-{short_name(shown.job_ids[-1]).removeprefix('#')}.diff"
+    return FormattedReply("\n".join(parts), file=shown.diff.encode() or None, file_name=name)
 
 
 def _lines(lines: Iterable[str], lang: str) -> FormattedReply:

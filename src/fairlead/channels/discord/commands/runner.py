@@ -27,11 +27,12 @@ from fairlead.channels.discord.outbound.threads import edit_reopening, unarchive
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.command_spec import Argument, CommandSpec, choices_for, request_from, sentence_gaps
 from fairlead.core.keys import parse_session_key
-from fairlead.core.replies import Reply, SessionFound, SessionRow, SessionStarted, Spawned
+from fairlead.core.replies import Reply, SessionForkMade, SessionFound, SessionRow, SessionStarted, Spawned
 from fairlead.core.requests import Caller, Request, Start
 from fairlead.errors import Code, FairleadError, error
 from fairlead.observe import log, log_failure
 from fairlead.ports import Gate, View
+from fairlead.render.forks import describe_fork
 from fairlead.render.pieces import ANSWER_FILE, plan_pieces
 from fairlead.render.words import say
 
@@ -83,6 +84,8 @@ class CommandRunner(msgspec.Struct, frozen=True):
                 return FormattedReply(f"{line}\nsession_id: {reply.session_id}")
             case Spawned(returns="thread", session_id=session_id) if session_id:
                 return FormattedReply(say(lang, "reply.session.started", thread=f"<#{session_id}>"))
+            case SessionForkMade(is_here=False):
+                return FormattedReply(describe_fork(reply, lang, at=f"<#{reply.session_id}>"))
             case SessionFound():
                 return FormattedReply(
                     say(lang, "reply.session.opened", thread=await self._reopen_and_link(reply.session))
@@ -120,7 +123,8 @@ class CommandRunner(msgspec.Struct, frozen=True):
         whole = formatted.file or planned.file
 
         def files(*, here: bool) -> list[discord.File]:
-            return [discord.File(io.BytesIO(whole), filename=ANSWER_FILE)] if here and whole is not None else []
+            name = formatted.file_name if formatted.file is not None else ANSWER_FILE
+            return [discord.File(io.BytesIO(whole), filename=name)] if here and whole is not None else []
 
         async def begin(client: discord.Client) -> None:
             replies = _webhook_of(interaction, client)

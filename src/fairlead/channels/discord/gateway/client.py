@@ -13,8 +13,8 @@ import yarl
 from discord import app_commands
 from discord.gateway import DiscordWebSocket
 
-from fairlead.channels.discord.gateway.rate_limit_bucket import use_in_every_client
-from fairlead.observe import log_failure, take_over_log
+from fairlead.channels.discord.gateway import rate_limit_bucket, socket
+from fairlead.observe import log_failure
 
 INTENTS: Final = discord.Intents(
     guilds=True,
@@ -87,16 +87,19 @@ class IdentifyPace:
 
 
 class GatewayClient(discord.Client):
+    """May log in and connect before anybody listens; what Discord sends is read from `listen` on."""
+
     def __init__(
         self,
-        listener: GatewayListener,
         pace: IdentifyPace,
         application_id: str = "",
         *,
         heartbeat_timeout_sec: float = 60.0,
         http_trace: aiohttp.TraceConfig | None = None,
     ) -> None:
-        use_in_every_client()
+        rate_limit_bucket.use_in_every_client()
+        socket.use_in_every_client()
+        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # no voice: no warning that it is missing
         known: dict[str, Any] = {"application_id": int(application_id)} if application_id.isdecimal() else {}
         if http_trace is not None:
             known["http_trace"] = http_trace
@@ -110,11 +113,18 @@ class GatewayClient(discord.Client):
             **known,
         )
         self.tree: app_commands.CommandTree[Any] | None = None
+        self.command_runner: object = None
+        """discord.py hands a command the client it came by: the command finds its runner here."""
         self.has_gateway = asyncio.Event()
         self.has_no_gateway = asyncio.Event()
-        self._listener = listener
+        self._listener: GatewayListener | None = None
+        self._has_listener = asyncio.Event()
         self._pace = pace
-        self._at_once: Final[dict[str, Callable[..., None]]] = {
+        self._at_once: dict[str, Callable[..., None]] = {}
+
+    def listen(self, listener: GatewayListener) -> None:
+        self._listener = listener
+        self._at_once = {
             "connect": self._begin_session,
             "resumed": self._note_gateway,
             "disconnect": self._note_no_gateway,
@@ -125,6 +135,15 @@ class GatewayClient(discord.Client):
             "raw_reaction_add": listener.on_reaction,
             **dict.fromkeys(_ACCESS_CHANGES, lambda *_: listener.on_access_change()),
         }
+        self._has_listener.set()
+
+    async def until_listened(self) -> None:
+        await self._has_listener.wait()
+
+    @property
+    def _current_listener(self) -> GatewayListener:
+        assert self._listener is not None, "nothing is read before somebody listens"
+        return self._listener
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:  # noqa: ARG002 - theirs
         await self._pace.wait_for_turn()
@@ -143,7 +162,7 @@ class GatewayClient(discord.Client):
 
     def _begin_session(self) -> None:
         self._note_gateway()
-        self._listener.on_new_session(self)
+        self._current_listener.on_new_session(self)
 
     def _note_no_gateway(self) -> None:
         self.has_gateway.clear()
@@ -154,28 +173,22 @@ class GatewayClient(discord.Client):
         self.has_gateway.set()
 
     def _pass_on_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
-        self._listener.on_delete(payload.channel_id, payload.message_id)
+        self._current_listener.on_delete(payload.channel_id, payload.message_id)
 
     def _pass_on_bulk_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
         for message_id in sorted(payload.message_ids):
-            self._listener.on_delete(payload.channel_id, message_id)
+            self._current_listener.on_delete(payload.channel_id, message_id)
 
     def _pass_on_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
-        self._listener.on_edit(payload.message)
+        self._current_listener.on_edit(payload.message)
 
     async def on_interaction(self, interaction: discord.Interaction[Any]) -> None:
-        await self._listener.on_click(interaction)
+        await self._current_listener.on_click(interaction)
 
     async def on_error(self, event_method: str, /, *_args: Any, **_kwargs: Any) -> None:
         fault = sys.exc_info()[1]
         if isinstance(fault, Exception):
             log_failure("a Discord event was not handled", fault, event_name=event_method)
-
-
-def send_discord_log_to_ours() -> None:
-    """Also turns off discord.py's warning that the libraries for voice are missing: Fairlead uses no voice."""
-    discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
-    take_over_log("discord")
 
 
 def point_at(api_base: str, gateway_url: str) -> None:

@@ -8,14 +8,15 @@ resting ──token──▶ logging in ──ok──▶ connected ⇄ resuming
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from random import Random
 from typing import Final
 
 import aiohttp
 import discord
 
+from fairlead.channels.discord.gateway.attempt import GatewayAttempt
 from fairlead.channels.discord.gateway.client import GatewayClient
+from fairlead.channels.discord.gateway.client_maker import ClientMaker
 from fairlead.channels.discord.outbound.api_ban import BannedByDiscord
 from fairlead.channels.discord.outbound.other_daemons import OtherDaemons
 from fairlead.channels.discord.outbound.rest import CurrentClient
@@ -41,21 +42,26 @@ class _OtherDaemonServesError(Exception):
 
 class Connection:
     """`current` gets the client as soon as it is logged in, whether its gateway is connected or not: REST works without
-    one. `came_back` is called whenever the gateway is connected."""
+    one. `equip` makes a client ready to be listened to, and `came_back` is called whenever the gateway is connected.
+    `first` is the attempt that the start began."""
 
     def __init__(
         self,
         *,
         token: Callable[[], str],
         current: CurrentClient,
-        make_client: Callable[[], GatewayClient],
+        clients: ClientMaker,
+        equip: Callable[[GatewayClient], None],
         came_back: Callable[[], None],
+        first: GatewayAttempt | None = None,
         others: OtherDaemons | None = None,
         random: Random | None = None,
     ) -> None:
         self._token = token
         self._current = current
-        self._make_client = make_client
+        self._clients = clients
+        self._equip = equip
+        self._first = first
         self._came_back = came_back
         self._others = others
         self._backoff = Backoff(first=1.0, ceiling=30.0)
@@ -100,22 +106,26 @@ class Connection:
             await asyncio.sleep(self._backoff.delay(failures, self._random.random))
 
     async def _run_client(self) -> None:
-        client = self._make_client()
+        attempt = self._begin_attempt()
         try:
-            self._tried_token = self._token()
-            await client.login(self._tried_token)
-            self._current.client = client
+            self._tried_token = attempt.token
+            await attempt.until_logged_in()
+            self._current.client = attempt.client
+            self._equip(attempt.client)
             async with TaskOwner("gateway") as owner:
-                owner.start(self._watch_gateway(client), name="watch")
+                owner.start(self._watch_gateway(attempt.client), name="watch")
                 if self._others is not None:
                     owner.start(self._watch_others(self._others), name="others")
-                await client.connect()
+                await attempt.until_ended()
                 owner.cancel()
         finally:
             self._current.client = None
             self._connected.clear()
-            with suppress(aiohttp.ClientError, OSError, RuntimeError):
-                await client.close()
+            await attempt.aclose()
+
+    def _begin_attempt(self) -> GatewayAttempt:
+        first, self._first = self._first, None
+        return first or GatewayAttempt(self._clients.make(), self._token())
 
     async def _watch_gateway(self, client: GatewayClient) -> None:
         """Ends with TimeoutError, and so ends the client, when discord.py has had no gateway for too long."""
@@ -163,7 +173,7 @@ class Connection:
 
     async def _has_message_content(self) -> bool:
         """Whether Discord grants the intent now. REST tells, and Discord counts no IDENTIFY for it."""
-        client = self._make_client()
+        client = self._clients.make()
         try:
             await client.login(self._token())
         except (discord.DiscordException, aiohttp.ClientError, OSError):

@@ -1,6 +1,7 @@
 """The person behind an interaction: whether they are served, which language they read, who they are to Fairlead."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 import discord
 
@@ -11,6 +12,19 @@ from fairlead.errors import Code, FairleadError
 from fairlead.observe import log_failure
 from fairlead.ports import Gate, View
 from fairlead.render.words import error_line, pick_language
+
+
+class JobButton(Protocol):
+    """What the id of a button below a message says: which job it is about, and whose."""
+
+    @property
+    def state_id(self) -> str: ...
+
+    @property
+    def job_id(self) -> str: ...
+
+
+ButtonT = TypeVar("ButtonT", bound=JobButton)
 
 
 class Callers:
@@ -71,6 +85,23 @@ class Callers:
             line = error_line(self.language(interaction), Code.E_OWNER_ONLY)
             await interaction.response.send_message(line, ephemeral=True)
         return False
+
+    async def find_button(
+        self, interaction: discord.Interaction[Any], parse: Callable[[str], ButtonT | None]
+    ) -> ButtonT | None:
+        """The button that was clicked, if it is one that `parse` knows and the click counts. Who may not click it, and
+        who clicks a button of another state directory, is told so."""
+        data: Any = interaction.data or {}
+        button = parse(str(data.get("custom_id", "")))
+        if button is None or interaction.type is not discord.InteractionType.component:
+            return None
+        if not await self.may_pass(interaction, "a button"):
+            return None
+        if self._view.state_id.startswith(button.state_id):
+            return button
+        line = error_line(self.language(interaction), Code.E_JOB_NOT_FOUND, job=button.job_id)
+        await interaction.response.send_message(line, ephemeral=True)
+        return None
 
     async def see(self, interaction: discord.Interaction[Any]) -> None:
         """Keep the person's locale: of all that Discord sends, only interactions carry it."""

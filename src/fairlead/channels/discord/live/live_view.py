@@ -5,11 +5,14 @@ from contextlib import suppress
 from typing import Final
 
 from fairlead.channels.discord.inbound.conversations import CHANNEL
+from fairlead.channels.discord.inbound.inbound_message import discord_message_id
 from fairlead.channels.discord.live.button_clicks import ButtonClicks
 from fairlead.channels.discord.live.question_reminders import QuestionReminders
 from fairlead.channels.discord.live.queue_notes import QueueNotes
 from fairlead.channels.discord.live.status_message import StatusMessage
 from fairlead.channels.discord.live.thread_titles import ThreadTitles
+from fairlead.channels.discord.outbound.message_marks import MessageAddress
+from fairlead.channels.discord.outbound.remarks import Remarks
 from fairlead.channels.discord.outbound.rest import RestCalls
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.push.job_marks import JobMarks
@@ -25,10 +28,13 @@ from fairlead.core.live import (
     QuestionOpened,
     QuestionSettled,
     RuleApplied,
+    SteeringTold,
 )
 from fairlead.core.views import JobView
 from fairlead.kit.tasks import TaskOwner
 from fairlead.ports import View
+from fairlead.render.safe_text import quote_inline
+from fairlead.render.steering import describe_reason
 from fairlead.settings import Settings
 
 POST_WAIT_SEC: Final = 3.0
@@ -46,6 +52,7 @@ class DiscordLiveView:
         queue_notes: QueueNotes,
         titles: ThreadTitles,
         reminders: QuestionReminders,
+        remarks: Remarks,
         settings: Settings,
         owner: TaskOwner,
     ) -> None:
@@ -57,6 +64,7 @@ class DiscordLiveView:
         self._queue_notes = queue_notes
         self._titles = titles
         self._reminders = reminders
+        self._remarks = remarks
         self._least_interval_sec = settings.status_edit_min_interval_ms / 1000
         self._tool_aware = settings.tool_aware_streaming
         self._owner = owner
@@ -97,8 +105,20 @@ class DiscordLiveView:
                 self._owner.start(self._reminders.settle(question_id), name=f"settle {question_id}")
             case QuestionOpened():
                 self._reminders.watch(event.question)  # the outbox brings the question itself
+            case SteeringTold():
+                self._tell_that_it_waits(event)
             case AnswerSettled() | AgentSent():
                 pass  # only its mark shows the one, and the outbox brings the other
+
+    def _tell_that_it_waits(self, event: SteeringTold) -> None:
+        """A text that was meant for the turn that runs, and is not in it. Where no turn ran, it has one of its own."""
+        job = self._view.recent_job(event.job_id)
+        message_id = None if job is None else discord_message_id(job)
+        if job is None or message_id is None or event.reason == "no_turn" or not _is_on_discord(job.conversation):
+            return
+        address = MessageAddress(int(job.conversation.conversation_id), message_id)
+        reason = describe_reason(event.reason, self._view.language_of(job.person), quote_inline(event.detail, 200))
+        self._remarks.tell(address, job.person, "status.steer.waits", reason=reason)
 
     def _update_status(self, job: JobView, event: JobMoved) -> None:
         status = self._statuses.get(job.job_id)

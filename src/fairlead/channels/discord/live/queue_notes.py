@@ -13,6 +13,7 @@ import msgspec
 from fairlead.channels.discord.inbound.inbound_message import discord_message_id
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, UNKNOWN_MESSAGE, RestCalls, discord_code
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
+from fairlead.channels.discord.outbound.steer_button import build_steer_button
 from fairlead.channels.push.marks import QUEUED
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.views import JobView
@@ -81,14 +82,19 @@ class QueueNotes:
             return 0
         return session.queue.index(job.job_id) + (session.running_job_id is not None)
 
+    def _is_handed_off(self, key: str) -> bool:
+        session = self._view.session(key)
+        return session is not None and session.handed_off
+
     async def _show(self, key: str, channel_id: int, newest: JobView | None) -> bool:
         """One step towards what the note has to say; False if it has to be tried again."""
         note = self._notes.get(key)
         before = self._count_before(newest) if newest is not None else 0
         try:
-            if newest is None or before == 0:
+            is_held = self._is_handed_off(key)
+            if newest is None or (before == 0 and not is_held):
                 return await self._remove(key, channel_id, note)
-            text = note_text(before, newest.job_id, self._view.language_of(newest.person))
+            text = note_text(before, newest.job_id, self._view.language_of(newest.person), is_handed_off=is_held)
             if note is not None and note.job_id == newest.job_id:
                 await self._edit(channel_id, note, text)
             elif not self._view.open_questions(session_key=key):  # an open question is to be the newest message
@@ -108,6 +114,9 @@ class QueueNotes:
     async def _post(self, channel_id: int, job: JobView, text: str) -> _Note:
         said = discord_message_id(job)
         given: dict[str, Any] = {"nonce": self._sent_nonces.nonce(f"queue {job.job_id}"), "silent": True}
+        if self._view.takes_texts(job.session_key):
+            lang = self._view.language_of(job.person)
+            given["view"] = build_steer_button(job.job_id, self._view.state_id, lang)
         if said is not None:
             given["reference"] = discord.MessageReference(
                 message_id=said, channel_id=channel_id, fail_if_not_exists=False
@@ -140,7 +149,9 @@ class QueueNotes:
         )
 
 
-def note_text(before: int, job_id: str, lang: str) -> str:
+def note_text(before: int, job_id: str, lang: str, *, is_handed_off: bool = False) -> str:
     """With the job's id, by which a later process finds a note that was left over."""
+    if is_handed_off:
+        return f"{QUEUED} {say(lang, 'chat.handed_off')}\n-# {job_id}"
     words = say(lang, "chat.one_before") if before == 1 else say(lang, "chat.some_before", count=before)
     return f"{QUEUED} {words}\n-# {job_id}"

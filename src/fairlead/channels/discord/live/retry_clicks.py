@@ -17,31 +17,23 @@ from fairlead.core.replies import JobQueued
 from fairlead.core.requests import Retry
 from fairlead.errors import Code, FairleadError
 from fairlead.observe import log_failure
-from fairlead.ports import Gate, View
-from fairlead.render.words import error_line, say
+from fairlead.ports import Gate
+from fairlead.render.words import say
 
 
 class RetryClicks:
-    def __init__(self, gate: Gate, view: View, rest: RestCalls, callers: Callers) -> None:
+    def __init__(self, gate: Gate, rest: RestCalls, callers: Callers) -> None:
         self._gate = gate
-        self._view = view
         self._rest = rest
         self._callers = callers
 
     async def handle(self, interaction: discord.Interaction[Any]) -> None:
         """The journal allows one retry of a job: a second click, also by somebody else, is refused with the id of the
         job that the first one began."""
-        data: Any = interaction.data or {}
-        button = parse_retry_button(str(data.get("custom_id", "")))
-        if button is None or interaction.type is not discord.InteractionType.component:
-            return
-        if not await self._callers.may_pass(interaction, "a button"):
+        button = await self._callers.find_button(interaction, parse_retry_button)
+        if button is None:
             return
         lang = self._callers.language(interaction)
-        if not self._view.state_id.startswith(button.state_id):
-            line = error_line(lang, Code.E_JOB_NOT_FOUND, job=button.job_id)
-            await interaction.response.send_message(line, ephemeral=True)
-            return
         outcome, acknowledged = await asyncio.gather(
             self._gate.command(Retry(button.job_id), self._callers.caller(interaction)),
             acknowledge(interaction),
@@ -62,7 +54,8 @@ class RetryClicks:
             case FairleadError():
                 log_failure("click refused", outcome)
                 if outcome.code is Code.E_JOB_NOT_RETRYABLE:  # the button does nothing any more
-                    await redraw(self._rest, interaction, {"view": None}, is_acknowledged=is_acknowledged)
+                    edit = {"view": other_buttons(interaction)}
+                    await redraw(self._rest, interaction, edit, is_acknowledged=is_acknowledged)
                 if is_acknowledged:
                     await interaction.followup.send(refusal_line(outcome, lang), ephemeral=True)
             case BaseException():
@@ -72,7 +65,18 @@ class RetryClicks:
 
 
 def _edit(interaction: discord.Interaction[Any], line: str) -> dict[str, Any]:
-    """The message without its button, and who tried again; a message that is full stays as it is."""
+    """The message without this button, and who tried again; a text that is full stays as it is."""
     content = interaction.message.content if interaction.message is not None else ""
     text = f"{content}\n-# {line}"
-    return {"content": text, "view": None} if content and len(text) <= TEXT_LIMIT else {"view": None}
+    edit = {"view": other_buttons(interaction)}
+    return {"content": text, **edit} if content and len(text) <= TEXT_LIMIT else edit
+
+
+def other_buttons(interaction: discord.Interaction[Any]) -> discord.ui.View | None:
+    """The buttons of the message that still do something: those of the card of its turn."""
+    view = discord.ui.View(timeout=None)
+    for button in discord.ui.View.from_message(interaction.message).children if interaction.message else ():
+        if isinstance(button, discord.ui.Button) and parse_retry_button(button.custom_id or "") is None:
+            view.add_item(button)
+    view.stop()  # clicks come by their custom ids: discord.py need not keep the view
+    return view if view.children else None

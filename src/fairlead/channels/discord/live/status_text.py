@@ -19,6 +19,8 @@ _SUB_AGENTS_SHOWN: Final = 4
 _SIGN: Final = {
     "queued": "🕓",
     "running": "⏳",
+    "steering": "↪️",
+    "steered": "↪️",
     "waiting": "✋",
     "success": "✅",
     "failed": "❌",

@@ -7,10 +7,11 @@ from typing import Any, Final
 import discord
 
 from fairlead.channels.discord.outbound.access_watch import AccessWatch
+from fairlead.channels.discord.outbound.card_buttons import CardButtonId, add_card_button
 from fairlead.channels.discord.outbound.mentions import ringing
 from fairlead.channels.discord.outbound.question_buttons import build_buttons
 from fairlead.channels.discord.outbound.rest import RestCalls
-from fairlead.channels.discord.outbound.retry_button import build_retry_button
+from fairlead.channels.discord.outbound.retry_button import add_retry_button
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.discord.outbound.threads import open_thread
 from fairlead.channels.discord.outbound.webhooks import Webhooks
@@ -126,11 +127,22 @@ class MessageSender:
             view = build_buttons(outgoing.question, self._state_id, outgoing.language)
             until = "" if outgoing.question.by_message else countdown_line(outgoing.question.deadline)
             text += until if len(text) + len(until) <= TEXT_LIMIT else ""
-        elif outgoing.retries:
-            view = build_retry_button(outgoing.retries, self._state_id, outgoing.language)
+        elif outgoing.retries or outgoing.card:
+            view = self._build_job_buttons(outgoing)
         if not text.strip() and not files and not embeds:
             text = "…"  # Discord takes no empty message, and the outbox owes this piece
         return {"content": text, "files": files, "embeds": embeds, "view": view, **ringing(outgoing.mentions)}
+
+    def _build_job_buttons(self, outgoing: OutgoingMessage) -> discord.ui.View:
+        view = discord.ui.View(timeout=None)
+        for command in ("changes", "undo") if outgoing.card else ():
+            add_card_button(view, CardButtonId(self._state_id, command, outgoing.card), outgoing.language)
+        if outgoing.retries:
+            add_retry_button(view, outgoing.retries, self._state_id, outgoing.language)
+        if outgoing.card:
+            add_card_button(view, CardButtonId(self._state_id, "fork", outgoing.card), outgoing.language)
+        view.stop()  # clicks come by their custom ids, also to a later process: discord.py need not keep the view
+        return view
 
     async def _read_files(self, refs: tuple[FileRef, ...], lang: str) -> tuple[list[discord.File], list[str]]:
         """The files to attach, and a line on each file that cannot be: the answer goes out without it."""

@@ -17,16 +17,13 @@ class RetryButtonId(msgspec.Struct, frozen=True):
     job_id: str
 
 
-def build_retry_button(job_id: str, state_id: str, lang: str) -> discord.ui.View:
-    view = discord.ui.View(timeout=None)
+def add_retry_button(view: discord.ui.View, job_id: str, state_id: str, lang: str) -> None:
     button: discord.ui.Button[Any] = discord.ui.Button(
         style=discord.ButtonStyle.primary,
         label=say(lang, "chat.retry_button"),
         custom_id=_SEPARATOR.join((_PREFIX, state_id[:8], job_id)),
     )
     view.add_item(button)
-    view.stop()  # clicks come by their custom ids, also to a later process: discord.py need not keep the view
-    return view
 
 
 def parse_retry_button(custom_id: str) -> RetryButtonId | None:
