@@ -126,3 +126,13 @@ async def run_daemon_in(
 async def a_client(daemon: DaemonHarness, *, channel: str = "terminal", url: str = "") -> AsyncGenerator[Client]:
     async with Client(url or daemon.url, daemon.token, channel=channel) as client:
         yield client
+
+
+async def write_files(daemon: DaemonHarness, user: str, *orders: str) -> str:
+    """The agent asks for each file, and is allowed to write it."""
+    job_id = await daemon.begin(user, "\n".join(f"/write {order}" for order in orders))
+    async with daemon.listening(job_id) as events:
+        async for heard in events:
+            if heard.name == "question" and heard.data["status"] == "open":
+                await daemon.post(f"/v1/questions/{heard.data['question_id']}", {"verdict": "allow"})
+    return job_id

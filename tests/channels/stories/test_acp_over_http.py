@@ -218,7 +218,7 @@ async def test_status_says_what_an_agent_cannot_do_and_which_one_here_can(tmp_pa
         for agent in ("able", "plain"):
             await daemon.say("alice", "hello", tool=agent)
         _, report = await daemon.get("/v1/agent?userId=alice")
-        assert report["cannot"] == [{"ability": "fork", "others": ["able"]}]
+        assert report["cannot"] == [{"ability": "fork", "others": ["codex", "able"]}]
         assert (await daemon.post("/v1/tool", {"userId": "alice", "tool": "able"}))[0] == 200
         assert "cannot" not in (await daemon.get("/v1/agent?userId=alice"))[1]
         assert (await daemon.post("/v1/tool", {"userId": "alice", "tool": "codex"}))[0] == 200
@@ -226,7 +226,6 @@ async def test_status_says_what_an_agent_cannot_do_and_which_one_here_can(tmp_pa
         assert report["cannot"] == [
             {"ability": "ask", "others": ["plain", "able"]},
             {"ability": "steer", "others": ["plain", "able"]},
-            {"ability": "fork", "others": ["able"]},
         ]
 
 

@@ -20,6 +20,7 @@ import pytest
 
 from fairlead.channels.terminal.live_view import LONG_TURN_SEC
 from fairlead.render.words.en import WORDS as ENGLISH
+from tests.git.harness import git, make_repository
 from tests.support.configured_agents import ScriptedAgent
 
 PATIENCE_SEC = 15.0
@@ -643,6 +644,7 @@ def test_a_chat_says_at_once_that_its_fairlead_is_stopped(tmp_path: Path):
             chat.say("/hang")
             chat.wait_for("echo is working")
             served.wait_for("from another chat: /hang")
+            served.wait_for("› ")
             served.type(CTRL_D)
             served.wait_for("Fairlead keeps running for now: 1 unfinished job(s)")
             os.kill(served.pid, signal.SIGTERM)
@@ -703,3 +705,77 @@ def test_up_takes_the_place_of_a_daemon_for_chats_and_the_chat_finds_it(terminal
         terminal.wait_for("user:local: hello")
     finally:
         served.close()
+
+
+@pytest.mark.req("F5")
+def test_a_chat_works_in_a_worktree_merges_it_and_names_it_when_it_comes_back(tmp_path: Path):
+    project = make_repository(tmp_path / "proj", a="one\n")
+    (project / "draft").write_text("x")
+    chat = Terminal(tmp_path, "chat", "--worktree")
+    try:
+        chat.wait_for("This session works in its own worktree now, on branch fairlead/proj-")
+        chat.wait_for("1 uncommitted files of the project stay behind")
+        chat.wait_for("worktree: ")
+        [path] = (tmp_path / "state" / "worktrees" / "proj").iterdir()
+        chat.say("/write b.txt new")
+        chat.wait_for("[y]")
+        chat.type("y")
+        chat.wait_for("wrote b.txt")
+        chat.wait_for("#1")
+        assert (path / "b.txt").read_text() == "new\n"
+        chat.say("/merge")
+        chat.wait_for("E_UNCOMMITTED_WORK")
+        chat.wait_for("b.txt")
+        git(path, "add", "-A")
+        git(path, "commit", "-q", "-m", "add b")
+        chat.say("/merge")
+        chat.wait_for("1 commits, 1 files")
+        chat.say("/worktree")
+        chat.wait_for("Everything in it is merged.")
+        chat.wait_for("› ")
+        chat.type(CTRL_D)
+        assert chat.end() == 0
+        again = Terminal(tmp_path, "chat")
+        again.wait_for("worktree: fairlead/proj-")
+        again.say("/discard")
+        again.wait_for("/worktree restore 1")
+        again.wait_for("› ")
+        again.type(CTRL_D)
+        assert again.end() == 0
+    finally:
+        chat.close()
+    assert (project / "b.txt").read_text() == "new\n"
+
+
+@pytest.mark.req("F7")
+def test_a_chat_goes_on_in_a_fork_with_a_worktree_and_back(tmp_path: Path):
+    make_repository(tmp_path / "proj", a="one\n")
+    chat = Terminal(tmp_path)
+    try:
+        chat.wait_for("› ")
+        chat.say("said before the fork")
+        chat.wait_for("user:local: said before the fork")
+        chat.say("/fork worktree:yes")
+        chat.wait_for("The conversation goes on in fork-")
+        chat.wait_for("on branch fairlead/proj-")
+        chat.wait_for("/session switch")
+        chat.wait_for("leads back")
+        chat.say("/write b.txt new")
+        chat.wait_for("[y]")
+        chat.type("y")
+        chat.wait_for("wrote b.txt")
+        chat.say("/recall")
+        chat.wait_for("1 said before the fork")
+        chat.wait_for("#3")
+        chat.say("/session switch")
+        chat.wait_for("user:local")
+        chat.say("/recall")
+        chat.wait_for("2 /recall")
+        chat.wait_for("› ")
+        chat.type(CTRL_D)
+        assert chat.end() == 0
+    finally:
+        chat.close()
+    [path] = (tmp_path / "state" / "worktrees" / "proj").iterdir()
+    assert (path / "b.txt").read_text() == "new\n"
+    assert not (tmp_path / "proj" / "b.txt").exists()

@@ -63,6 +63,10 @@ LINE = CommandLine()
         ("/why #3", r.Why("#3")),
         ("/retry", r.Retry()),
         ("/retry 3", r.Retry("3")),
+        ("/changes 3", r.Changes("3")),
+        ("/undo 3 since", r.Undo("3", "since")),
+        ("/undo what:files", r.Undo(what="files")),
+        ("/session switch", r.SessionSwitch()),
     ],
 )
 def test_every_command_is_understood(line: str, request_: object):
@@ -89,6 +93,14 @@ def test_a_wrong_command_says_how_it_is_meant(line: str):
 )
 def test_a_request_with_an_id_of_its_own_gets_it_from_the_server(line: str, request_: r.Request):
     assert LINE.parse(line) == request_
+
+
+def test_a_text_that_may_be_left_out_is_the_rest_of_the_line_or_nothing():
+    assert LINE.usage("/steer") == "/steer [TEXT|JOB]"
+    for line, text in (("/steer", ""), ("/steer use make  instead", "use make  instead"), ("/steer text:x", "text:x")):
+        parsed = LINE.parse(line)
+        assert isinstance(parsed, r.SteerTurn)
+        assert parsed.text == text
 
 
 def test_a_slip_of_the_fingers_is_recognised():

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from fairlead.channels.terminal import ChatOptions, run_chat
+from fairlead.channels.terminal.options import ChatOptions
+from fairlead.channels.terminal.run import run_chat
 from fairlead.errors import Code
 from tests.channels.harness import a_client, run_daemon_in
+from tests.git.harness import make_repository
 
 pytestmark = pytest.mark.anyio
 
@@ -208,3 +210,16 @@ async def test_the_files_of_an_answer_are_saved_where_they_can_be_opened(tmp_pat
     paths = [Path(line.split("  ")[1]) for line in err.splitlines() if line.startswith("📎")]
     assert [path.read_bytes()[:4] for path in paths] == [b"\x89PNG"] * 2
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in paths)
+
+
+@pytest.mark.req("F5")
+async def test_a_pipe_works_in_a_worktree_and_says_where(tmp_path: Path):
+    make_repository(tmp_path / "proj")
+    code, out, err = await piped(tmp_path, b"hello", worktree=True)
+    assert (code, out.startswith("echo agent:")) == (0, True)
+    assert "branch: fairlead/proj-" in err
+    code, _out, err = await piped(tmp_path, b"hello", worktree=True)
+    assert code == 0  # it has one already
+    (tmp_path / "plain").mkdir()
+    code, _out, err = await piped(tmp_path / "plain", b"hello", worktree=True)
+    assert (code, err.splitlines()[-1].startswith("E_WORKTREE_UNAVAILABLE")) == (1, True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.channels.terminal import ChatOptions
+from fairlead.channels.terminal.options import ChatOptions
 from fairlead.channels.terminal.spawn import run_spawn
 from tests.channels.harness import a_client, run_daemon_in
 

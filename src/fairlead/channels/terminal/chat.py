@@ -21,6 +21,7 @@ from fairlead.api import wire as w
 from fairlead.channels.terminal.away import describe_away
 from fairlead.channels.terminal.commands import CommandLine, Local, message_in, spell_out
 from fairlead.channels.terminal.completion import CommandCompleter, look_up_choices
+from fairlead.channels.terminal.diff_view import print_diff, show_diff
 from fairlead.channels.terminal.keyboard import Keyboard
 from fairlead.channels.terminal.live_view import Ending, TerminalLiveView, show_files, show_sent
 from fairlead.channels.terminal.local_time import local_time
@@ -39,6 +40,7 @@ from fairlead.core.agents import ECHO
 from fairlead.core.inbound import clean_text
 from fairlead.core.job_names import job_number, short_name
 from fairlead.core.job_states import LIVE
+from fairlead.core.steering import split_sign
 from fairlead.errors import Code, FairleadError
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.render.errors import error_sentence
@@ -136,6 +138,9 @@ class Chat:
                 self._screen.say(say(self._lang, "terminal.echo_hint"))
         if self._options.is_new:
             await self._start_new_conversation()
+        if self._options.worktree:
+            made = await self._client.command(requests.WorktreeMake(self._project or ""), self._options.user)
+            self._screen.lines(reply_lines(made, self._lang, local_time))
         for job in await self._client.unfetched_jobs(self._options.user):
             await self._show_unread(job)
         for sent in await self._client.unfetched_messages(self._options.user):
@@ -156,6 +161,9 @@ class Chat:
         except FairleadError:
             return  # there is no session yet
         assert isinstance(status, replies.StatusReport)
+        if status.worktree is not None and not self._options.worktree:
+            there = status.worktree
+            self._screen.say(say(self._lang, "terminal.worktree", branch=there.branch, path=there.path))
         if status.running_job_id and status.running_job_id not in self._news.own:
             running = say(self._lang, "terminal.still_running", job=short_name(status.running_job_id))
             self._screen.say(running, "yellow")
@@ -306,6 +314,9 @@ class Chat:
         line = spell_out(line)
         try:
             if not self._commands.is_command(line):
+                text, is_for_turn = split_sign(line)
+                if is_for_turn and text and queue is not None:
+                    return await self._command(requests.SteerTurn(asked_by="", text=text), queue)
                 return await self._send(message_in(line), queue)
             parsed = self._commands.parse(line)
             if isinstance(parsed, Local):
@@ -325,14 +336,38 @@ class Chat:
 
     async def _command(self, request: requests.Request, queue: Queue | None) -> Ending:
         reply = await self._client.command(request, self._options.user)
-        self._screen.lines(reply_lines(reply, self._lang, local_time))
+        await self._show_reply(reply, is_alone=queue is None)
         if isinstance(request, requests.Tool):
             self._tool = None  # the later word counts
         if isinstance(reply, replies.ProjectSelected):
             self._work_in(project_reference(reply.number), reply.name, reply.path)
+        if isinstance(reply, replies.WorktreeWasMerged) and reply.conflict is not None:
+            return await self._follow_or_queue(reply.conflict.job_id, 0, queue)
         if isinstance(reply, replies.JobQueued | replies.CommandSent):
             return await self._follow_or_queue(reply.job_id, 0, queue)
+        if isinstance(reply, replies.TurnSteered):
+            return await self._follow_steered(reply, queue)
         return "over"
+
+    async def _follow_steered(self, reply: replies.TurnSteered, queue: Queue | None) -> Ending:
+        """The reply said what became of it so far. What is not settled yet is followed, now or behind the turn."""
+        self._news.own.add(reply.job_id)
+        if reply.state == "steered":
+            return "over"
+        if queue is None:
+            return await self._follow(reply.job_id)
+        self._to_follow.append(reply.job_id)
+        return "over"
+
+    async def _show_reply(self, reply: replies.Reply, *, is_alone: bool) -> None:
+        """A pager needs the keys for itself, so there is none while a turn reads them."""
+        lines = reply_lines(reply, self._lang, local_time)
+        if not isinstance(reply, replies.ChangesShown) or not reply.diff:
+            self._screen.lines(lines)
+        elif is_alone:
+            await show_diff(self._screen.console, lines, reply.diff)
+        else:
+            print_diff(self._screen.console, lines, reply.diff)
 
     async def _send(self, message: str, queue: Queue | None) -> Ending:
         accepted = await self._client.submit(

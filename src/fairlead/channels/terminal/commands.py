@@ -104,10 +104,10 @@ class CommandLine:
             text = text.partition(" ")[2].lstrip()
         for _ in range(min(tail, len(words) - head)):
             text = text.rpartition(" ")[0].rstrip()
-        if not text:
+        if not text and wordy.required:
             usage = self._say("usage", usage=self.usage(name))
             raise error(Code.E_INVALID_ARGS, usage, next_step=self._say("see_help"))
-        return request_from(spec, {wordy.field: text} | named)
+        return request_from(spec, ({wordy.field: text} if text else {}) | named)
 
     def _without_named(self, name: str, words: list[str]) -> list[str]:
         return list(dropwhile(lambda word: self._named_field(name, word) is not None, words))
@@ -120,7 +120,7 @@ class CommandLine:
 
     def _named_field(self, name: str, word: str) -> str | None:
         found = _NAMED.fullmatch(word)
-        optional = (a for a in self._arguments(name) if not a.required)
+        optional = (a for a in self._arguments(name) if not a.required and a.kind != "words")
         return next((a.field for a in optional if found and found[1] in {a.field, a.option_name}), None)
 
     def _whole(self, argument: Argument, word: str) -> str:
@@ -142,7 +142,7 @@ class CommandLine:
         return say(self._lang, f"terminal.{key}", **fields)
 
     def _near(self, word: str) -> list[str]:
-        return difflib.get_close_matches(word, self._first_words, 1, cutoff=0.75)
+        return difflib.get_close_matches(word, self._first_words, 1, cutoff=0.78)
 
     # --- showing what there is
 
@@ -202,7 +202,7 @@ def _value_of(word: str) -> str:
 
 
 def _usage_of(argument: Argument, *, has_words: bool) -> str:
-    if argument.required or not (has_words or argument.kind == "yes_no"):
+    if argument.required or argument.kind == "words" or not (has_words or argument.kind == "yes_no"):
         return argument.usage
     return f"[{argument.field}:{'yes' if argument.kind == 'yes_no' else 'NAME'}]"
 

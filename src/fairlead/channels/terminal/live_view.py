@@ -14,13 +14,14 @@ from fairlead.channels.terminal.markdown_stream import MarkdownStream
 from fairlead.channels.terminal.options import ChatOptions
 from fairlead.channels.terminal.questions import PromptResult, QuestionPrompt, describe_outcome, describe_response
 from fairlead.channels.terminal.screen import PROMPT, Screen
-from fairlead.channels.terminal.turn_end import TurnUsage, describe_turn_end, seconds_of
+from fairlead.channels.terminal.turn_end import TurnUsage, describe_card, describe_turn_end, seconds_of
 from fairlead.core.job_names import job_number, short_name
 from fairlead.core.requests import Cancel
 from fairlead.errors import FairleadError
 from fairlead.kit.tasks import TaskOwner
 from fairlead.render.errors import error_sentence
 from fairlead.render.rules import rule_words
+from fairlead.render.steering import describe_reason
 from fairlead.render.tools import tool_label
 from fairlead.render.words import say
 
@@ -192,6 +193,10 @@ class TerminalLiveView:
         match event:
             case w.Accepted():
                 self._begin_again(event)
+            case w.Moved(held="handed_off"):
+                held = say(self._lang, "chat.handed_off")
+                self._screen.note(held)
+                self._screen.say(held, "yellow")
             case w.Moved():
                 self._screen.note(_describe_state(event, self._lang))
             case w.Delta(text):
@@ -206,6 +211,9 @@ class TerminalLiveView:
             case w.SentInfo():
                 self._flush()
                 await show_sent(self._client, self._screen, self._options, event)
+            case w.NotSteered():
+                reason = describe_reason(event.reason, self._lang, event.detail)
+                self._screen.say(say(self._lang, "status.steer.waits", reason=reason), "yellow")
             case w.RuleUse():
                 rule = rule_words(event.rule)
                 self._screen.say(f"  ✓ {say(self._lang, 'status.allowed_by_rule', number=event.number, rule=rule)}")
@@ -251,10 +259,18 @@ class TerminalLiveView:
             self._screen.say(say(self._lang, "status.retry_hint", job=job_number(job.job_id)))
         elif job.state != "success":
             self._screen.say(f"{short_name(job.job_id)}: {say(self._lang, f'status.{job.state}')}")
+        if job.state == "steered":
+            await self._acknowledge(job)
+            return
+        for line in describe_card(job, self._lang):
+            self._screen.say(line)
         self._screen.say(describe_turn_end(job, self._usage, self._lang))
         if self._options.bell == "always" or (self._options.bell == "needed" and seconds_of(job) >= LONG_TURN_SEC):
             self._screen.ring_bell()
-        # An answer that could not be acknowledged is shown again at the next start, which does no harm.
+        await self._acknowledge(job)
+
+    async def _acknowledge(self, job: w.JobInfo) -> None:
+        """An answer that could not be acknowledged is shown again at the next start, which does no harm."""
         with suppress(FairleadError, ServerAway):
             await self._client.acknowledge(job.job_id)
 
@@ -425,7 +441,7 @@ def _describe_state(moved: w.Moved, lang: str) -> str:
             return say(lang, "terminal.waiting_behind", position=moved.position)
         case "queued":
             return say(lang, "terminal.waiting_for_turn")
-        case "waiting":
-            return say(lang, "status.waiting")
+        case "waiting" | "steering":
+            return say(lang, f"status.{moved.state}")
         case _:
             return say(lang, "terminal.working" if moved.tool else "terminal.agent_working", tool=moved.tool)

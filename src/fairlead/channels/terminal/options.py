@@ -21,8 +21,9 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     `message` is said first. With `print_only` its answer is printed and nothing more, `as_json` as one JSON object.
     `allow` names the tools that may be used once each time a permission is asked for and nobody can be asked; `is_new`
-    begins a new conversation. `look_at_server` says what became of a server that does not respond. A chat that
-    `hosts_server` in its own process must not be suspended."""
+    begins a new conversation, and with `worktree` the session works in a git worktree of its own. `look_at_server` says
+    what became of a server that does not respond. A chat that `hosts_server` in its own process must not be
+    suspended."""
 
     user: str = LOCAL_USER
     project: str | None = None
@@ -38,6 +39,7 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     as_json: bool = False
     allow: tuple[str, ...] = ()
     is_new: bool = False
+    worktree: bool = False
     bell: Bell = "needed"
     look_at_server: Callable[[], ServerState] | None = None
     hosts_server: bool = False

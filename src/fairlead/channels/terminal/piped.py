@@ -20,7 +20,8 @@ from fairlead.channels.terminal.project_choice import choose_project
 from fairlead.channels.terminal.questions import question_heading
 from fairlead.channels.terminal.working_directory import WorkingDirectory
 from fairlead.core.inbound import clean_text
-from fairlead.core.requests import Cancel, Reset
+from fairlead.core.replies import ChangesShown
+from fairlead.core.requests import Cancel, Reset, WorktreeMake
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.tasks import run_to_end
 from fairlead.render.errors import error_sentence
@@ -28,6 +29,7 @@ from fairlead.render.questions import tier_change
 from fairlead.render.replies import reply_text
 from fairlead.render.rules import rule_words
 from fairlead.render.safe_text import visible_lines
+from fairlead.render.steering import describe_reason
 from fairlead.render.tools import tool_label
 from fairlead.render.words import error_what, say
 
@@ -46,6 +48,9 @@ async def run_piped(client: Client, options: ChatOptions, stdin: TextIO, stdout:
             with suppress(FairleadError):  # there is no conversation yet
                 await client.command(Reset(), options.user)
         project = None if chosen is None else chosen.reference
+        if options.worktree:
+            made = await client.command(WorktreeMake(project or ""), options.user)
+            _tell(stderr, reply_text(made, options.lang, local_time))
         return await _Exchange(client, options, stdout, stderr).run(message_in(message), project)
     except FairleadError as problem:
         _tell_problem(problem, options, stdout, stderr)
@@ -89,7 +94,10 @@ async def _run_command(client: Client, options: ChatOptions, line: str, stdout: 
     if isinstance(parsed, Local):
         _tell(stdout, "\n".join(commands.help_lines()))
         return 0
-    _tell(stdout, reply_text(await client.command(parsed, options.user), options.lang, local_time))
+    reply = await client.command(parsed, options.user)
+    _tell(stdout, reply_text(reply, options.lang, local_time))
+    if isinstance(reply, ChangesShown) and reply.diff:
+        _tell(stdout, f"\n{reply.diff.rstrip()}")
     return 0
 
 
@@ -125,11 +133,16 @@ class _Exchange:
     async def _follow(self, job_id: str) -> int:
         async for event in self._client.events(job_id, on_away=self._away):
             match event:
+                case w.Moved(held="handed_off"):
+                    _tell(self._stderr, say(self._lang, "chat.handed_off"))
                 case w.ToolUse(phase="started"):
                     _tell(self._stderr, f"🔧 {tool_label(event.name, event.input, lang=self._lang)}")
                 case w.RuleUse(number, rule):
                     by_rule = say(self._lang, "status.allowed_by_rule", number=number, rule=rule_words(rule))
                     _tell(self._stderr, f"✓ {by_rule}")
+                case w.NotSteered():
+                    reason = describe_reason(event.reason, self._lang, event.detail)
+                    _tell(self._stderr, say(self._lang, "status.steer.waits", reason=reason))
                 case w.QuestionInfo(by_message=True, status="open"):
                     _tell(self._stderr, f"? {event.title}")  # it stays open: the agent does not wait for the answer
                 case w.QuestionInfo(status="open"):
@@ -174,7 +187,7 @@ class _Exchange:
             return 0
         if job.error is None:
             _tell(self._stderr, f"{job.job_id}: {say(self._lang, f'status.{job.state}')}")
-        return FAILED
+        return 0 if job.state == "steered" else FAILED
 
     async def _print_sent(self, sent: w.SentInfo) -> None:
         """Beside the answer: standard output has the answer alone."""

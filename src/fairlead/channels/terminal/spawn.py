@@ -20,7 +20,9 @@ async def run_spawn(client: Client, options: ChatOptions, *, waits: bool, tell: 
     """The message of `options` is the task. Without `waits`, the next chat of the same user shows the answer."""
     chosen = await choose_project(client, options, _is_harmless)
     project = "" if chosen is None else chosen.reference
-    request = Spawn(asked_by="", task=options.message, project=project, agent=options.tool or "")
+    request = Spawn(
+        asked_by="", task=options.message, project=project, agent=options.tool or "", worktree=options.worktree
+    )
     reply = await client.command(request, options.user)
     assert isinstance(reply, Spawned)
     if not waits:

@@ -1,11 +1,13 @@
-"""The last line of a turn: how long it took and what it used, as far as the agent reported it. Pure."""
+"""The last lines of a turn: what it changed, how long it took and what it used, as far as is known. Pure."""
 
 import msgspec
 
 from fairlead.api import wire as w
 from fairlead.core import timestamps
-from fairlead.core.job_names import short_name
+from fairlead.core.job_names import job_number, short_name
 from fairlead.render.replies import duration
+from fairlead.render.safe_text import one_line
+from fairlead.render.turn_card import card_lines
 from fairlead.render.words import say
 
 
@@ -40,6 +42,14 @@ def describe_turn_end(job: w.JobInfo, used: TurnUsage, lang: str) -> str:
         cost=f"${cost:.2f}" if cost >= 0.005 else f"${cost:.4f}" if cost else "",
         context=f"{share:.0f}%" if share else "",
     )
+
+
+def describe_card(job: w.JobInfo, lang: str) -> list[str]:
+    """What the turn changed, and the tests that its agent ran; nothing if it changed nothing."""
+    if job.changed is None:
+        return []
+    *lines, last = card_lines(job.changed, job.report, lang, quote=one_line)
+    return [*lines, f"{last} · /changes {job_number(job.job_id)}"]
 
 
 def seconds_of(job: w.JobInfo) -> float:
