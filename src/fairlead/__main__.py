@@ -1,5 +1,5 @@
 """`python -m fairlead` is `fairlead`."""
 
-from fairlead.cli.main import main
+from fairlead.cli.entry import main
 
 main()

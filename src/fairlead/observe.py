@@ -4,6 +4,7 @@ Known secret values read `[redacted]` wherever they turn up. Logs are bounded in
 written is no reason for a job to fail.
 """
 
+import asyncio
 import json
 import logging
 import os
@@ -11,8 +12,9 @@ import re
 import sys
 import time
 import traceback
-from collections.abc import Iterable, MutableMapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, MutableMapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -20,14 +22,13 @@ import msgspec
 
 from fairlead.errors import FairleadError, Kind
 from fairlead.kit.files import make_private_directory, open_log
-from fairlead.kit.imports import as_if_absent
 from fairlead.render.errors import error_text
 from fairlead.render.safe_text import visible_lines
 
-with as_if_absent("rich"):  # to draw tracebacks in colour, structlog loads 4 MiB into a daemon that draws none
-    import structlog
-
 MAX_JOB_LOG_BYTES: Final = 16 * 1024 * 1024
+JOB_LOG_LATER_SEC: Final = 0.05
+JOB_LOG_BUFFER: Final = 64 * 1024
+"""So long, and so many bytes, what an agent prints waits to be written to the log of its job."""
 MAX_APP_LOG_BYTES: Final = 32 * 1024 * 1024
 KEPT_APP_LOGS: Final = 3
 REDACTED: Final = "[redacted]"
@@ -43,7 +44,35 @@ _LEVEL_OF: Final[dict[Kind, Level]] = {
     Kind.INTERNAL: "error",
 }
 
-log: Final[structlog.stdlib.BoundLogger] = structlog.get_logger("fairlead")
+Entry = MutableMapping[str, Any]
+"""One line of the log: its fields, `event`, `level` and `ts`."""
+
+
+class AppLog:
+    """`log.warning("what happened", job_id=…)`. Before `start_logging` nobody reads it, and it is dropped."""
+
+    def __init__(self) -> None:
+        self.write: Callable[[Entry], None] | None = None
+
+    def debug(self, event: str, **fields: Any) -> None:
+        self._note("debug", event, fields)
+
+    def info(self, event: str, **fields: Any) -> None:
+        self._note("info", event, fields)
+
+    def warning(self, event: str, **fields: Any) -> None:
+        self._note("warning", event, fields)
+
+    def error(self, event: str, **fields: Any) -> None:
+        self._note("error", event, fields)
+
+    def _note(self, level: Level, event: str, fields: dict[str, Any]) -> None:
+        if self.write is not None:
+            now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+            self.write({**fields, "event": event, "level": level, "ts": now})
+
+
+log: Final = AppLog()
 
 
 _TOKEN_IN_ADDRESS: Final = re.compile(r"(/(?:webhooks|interactions)/[^/\s]+/)[^/\s?\"']{16,}")
@@ -144,36 +173,37 @@ def start_logging(log_directory: Path, redactor: Redactor, *, echo_warnings: boo
     """From here on `log` writes to `app.ndjson`; with `echo_warnings`, warnings also reach standard error."""
     file = RotatingFile(log_directory / "app.ndjson")
 
-    def write(_logger: object, _method: str, event: MutableMapping[str, Any]) -> str:
-        line = redactor.text(_as_json(event))
+    def write(entry: Entry) -> None:
+        _add_stack(entry)
+        line = redactor.text(_as_json(entry))
         file.write(line.encode() + b"\n")
-        if echo_warnings and event.get("level") in {"warning", "error"}:
-            line = redactor.text(f"fairlead: {event.get('event')}: {event.get('message', '')}\n")
+        if echo_warnings and entry.get("level") in {"warning", "error"}:
+            line = redactor.text(f"fairlead: {entry.get('event')}: {entry.get('message', '')}\n")
             # A warning may quote an agent, and a terminal would obey what the agent wrote.
             sys.stderr.write(visible_lines(line) if sys.stderr.isatty() else line)
-        raise structlog.DropEvent
 
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
-            _add_stack,
-            write,
-        ],
-        wrapper_class=structlog.BoundLogger,
-        cache_logger_on_first_use=False,
-    )
+    log.write = write
     return file
 
 
-def _as_json(event: MutableMapping[str, Any]) -> str:
+@contextmanager
+def capture_log() -> Generator[list[Entry]]:
+    """For tests: within, lines are collected here and written nowhere."""
+    before, lines = log.write, list[Entry]()
+    log.write = lines.append
+    try:
+        yield lines
+    finally:
+        log.write = before
+
+
+def _as_json(entry: Entry) -> str:
     """Encodes any value: a log call that raised would end the work that it only reports."""
     try:
-        return msgspec.json.encode(event, enc_hook=str).decode()
+        return msgspec.json.encode(entry, enc_hook=str).decode()
     except (ValueError, TypeError, msgspec.MsgspecError):
-        # An event may hold text that is no Unicode, or keys that are no text.
-        return json.dumps({str(name): repr(value) for name, value in event.items()})
+        # An entry may hold text that is no Unicode, or keys that are no text.
+        return json.dumps({str(name): repr(value) for name, value in entry.items()})
 
 
 class _OurLogHandler(logging.Handler):
@@ -191,15 +221,6 @@ def take_over_log(library: str) -> None:
         theirs.propagate = False
 
 
-def silence_logging() -> None:
-    """For commands that only read: they leave no line in any log."""
-
-    def drop(_logger: object, _method: str, _event: MutableMapping[str, Any]) -> str:
-        raise structlog.DropEvent
-
-    structlog.configure(processors=[drop], wrapper_class=structlog.BoundLogger)
-
-
 def log_failure(event: str, fault: BaseException, **fields: Any) -> None:
     """Every failure with its code, at the level of its kind; Fairlead's own faults with their stack."""
     if isinstance(fault, FairleadError):
@@ -213,16 +234,18 @@ def log_failure(event: str, fault: BaseException, **fields: Any) -> None:
         log.error(event, error_code="E_INTERNAL", message=repr(fault), fault=fault, **fields)
 
 
-def _add_stack(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    fault = event.pop("fault", None)
+def _add_stack(entry: Entry) -> None:
+    fault = entry.pop("fault", None)
     if isinstance(fault, BaseException):
-        event["stack"] = "".join(traceback.format_exception(fault))
-    return event
+        entry["stack"] = "".join(traceback.format_exception(fault))
 
 
 class JobLogFile:
     """An agent's raw stdout and stderr as they come. A secret cut in two by a chunk's end is still found: the last
-    bytes are held back until more arrive or the log is closed."""
+    bytes are held back until more arrive or the log is closed.
+
+    What has come is written a moment later, so that no answer waits for the file: to make one takes longer than to
+    understand what an agent says. Lives in an event loop."""
 
     def __init__(self, path: Path, redactor: Redactor) -> None:
         self._path = path
@@ -231,22 +254,37 @@ class JobLogFile:
         self._written = 0
         self._is_full = False
         self._held: dict[str, bytes] = {}
+        self._unwritten: list[bytes] = []
+        self._unwritten_size = 0
+        self._timer: asyncio.TimerHandle | None = None
 
     def write(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
         whole = self._held.get(stream, b"") + data
         cut = self._redactor.safe_length(whole)
         self._held[stream] = whole[cut:]
-        self._put(whole[:cut])
+        self._unwritten.append(whole[:cut])
+        self._unwritten_size += cut
+        if self._unwritten_size >= JOB_LOG_BUFFER:
+            self._write_out()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(JOB_LOG_LATER_SEC, self._write_out)
 
     def close(self) -> None:
-        for rest in self._held.values():
-            self._put(rest)
+        self._unwritten += self._held.values()
         self._held.clear()
+        self._write_out()
         with suppress(OSError):
             os.close(self._open())
 
+    def _write_out(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        unwritten, self._unwritten, self._unwritten_size = self._unwritten, [], 0
+        for data in unwritten:
+            self._put(data)
+
     def _open(self) -> int:
-        """The file is opened at the first write, or at the close, so that no agent's start waits for it."""
         if self._fd is None:
             self._fd = open_log(self._path)
             self._written = os.fstat(self._fd).st_size

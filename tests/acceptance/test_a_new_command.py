@@ -16,8 +16,9 @@ from loopback_discord import Conversation, LoopbackDiscord
 
 from fairlead.api import Client
 from fairlead.app import Daemon, run_daemon
-from fairlead.channels.terminal import ChatOptions, run_chat
 from fairlead.channels.terminal.commands import CommandLine
+from fairlead.channels.terminal.options import ChatOptions
+from fairlead.channels.terminal.run import run_chat
 from fairlead.core.command_spec import ApiRoute, Argument, Choice, CommandSpec
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request

@@ -1,10 +1,12 @@
 """`fairlead doctor`: what is broken, what is missing, and how to go on."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from tests.cli.harness import Daemon, run, state_of
+from tests.git.harness import Trees, make_repository
 from tests.store.harness import encoded
 from tests.support.replaying_cli import write_shim
 
@@ -139,3 +141,18 @@ def test_a_host_name_that_cannot_be_one_is_refused_with_an_example(tmp_path: Pat
     told = done.stdout + done.stderr
     assert "FAIRLEAD_HTTP_ALLOWED_HOSTS: takes names such as box.example.org" in told
     assert "https://box.example.org, *.example.org" in told
+
+
+@pytest.mark.req("F1")
+def test_doctor_says_what_snapshots_take_and_what_they_need(tmp_path: Path):
+    assert "snapshots  ok   none yet" in run(tmp_path, "doctor").stdout
+    assert "snapshots  ok   off" in run(tmp_path, "doctor", FAIRLEAD_TREE_SNAPSHOTS="0").stdout
+    app = make_repository(tmp_path / "app")
+    (app / "big").write_bytes(os.urandom(3_000_000))
+    trees = Trees(state_of(tmp_path))
+    trees.snapshot(app)
+    trees.close()
+    told = run(tmp_path, "doctor").stdout
+    assert f"snapshots  ok   {app}: 1 refs below refs/fairlead, 2.9 MB in its repository, 0.0 MB in the state" in told
+    (tmp_path / "bin").mkdir()
+    assert "snapshots  WARN git was not found" in run(tmp_path, "doctor", PATH=str(tmp_path / "bin")).stdout

@@ -23,7 +23,7 @@ def test_help_names_every_command_and_imports_nothing_heavy(tmp_path: Path):
         "import sys; from fairlead.cli.main import main\n"
         "try: main(['--help'])\n"
         "except SystemExit: pass\n"
-        "heavy = {'aiohttp', 'asyncio', 'discord', 'pydantic', 'structlog', 'rich', 'prompt_toolkit', 'msgspec'}\n"
+        "heavy = {'aiohttp', 'asyncio', 'discord', 'pydantic', 'rich', 'prompt_toolkit', 'msgspec'}\n"
         "print('loaded:', sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run(
@@ -42,7 +42,7 @@ def test_help_names_every_command_and_imports_nothing_heavy(tmp_path: Path):
 
 def test_a_daemon_with_discord_loads_nothing_that_draws_on_a_terminal(tmp_path: Path):
     program = (
-        "import sys, fairlead.app, fairlead.channels.discord, fairlead.channels.http\n"
+        "import sys, fairlead.real_machine, fairlead.channels.discord.channel, fairlead.channels.http.server\n"
         "heavy = {'rich', 'pygments', 'prompt_toolkit', 'acp', 'mcp'}\n"
         "print('loaded:', sorted(heavy & set(sys.modules)))"
     )
@@ -56,6 +56,23 @@ def test_a_daemon_with_discord_loads_nothing_that_draws_on_a_terminal(tmp_path: 
         timeout=60,
     )
     assert done.stdout == "loaded: []\n"
+
+
+def test_a_daemon_loads_no_library_for_command_lines_and_everything_else_does(tmp_path: Path):
+    program = (
+        "import sys, fairlead.cli.serving\n"
+        "fairlead.cli.serving.serve = lambda *, no_chat, **_: print(no_chat, 'click' in sys.modules) or 0\n"
+        "from fairlead.cli.entry import main\n"
+        "main()"
+    )
+    for words, said in ((("up",), "False False\n"), (("up", "--no-chat"), "True False\n"), (("up", "--dance"), "")):
+        done = subprocess.run(
+            [sys.executable, "-c", program, *words],
+            env=surroundings(tmp_path), cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.stdout == said
+    assert done.returncode == 2
+    assert "No such option" in done.stderr
 
 
 def test_a_command_that_is_not_there(tmp_path: Path):

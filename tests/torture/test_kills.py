@@ -182,6 +182,7 @@ async def talk_for(
     url = await daemon.address()
     assert not [pid for pid in left_over if is_alive(pid)], "an agent of the life before goes on beside the next"
     async with aiohttp.ClientSession(url, headers={"Authorization": f"Bearer {daemon.token()}"}) as http:
+        await (await http.get("/v1/health")).read()  # the first who connects waits until the server is loaded
         talks = [asyncio.ensure_future(person.talk(http)) for person in people]
         done, left = await asyncio.wait(talks, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
         for talk in left:

@@ -17,13 +17,14 @@ from typing import Final
 
 import msgspec
 
-from fairlead.app import ADDRESS_NAME, LOCK_NAME, Daemon, run_daemon
+from fairlead.app import Daemon, run_daemon
 from fairlead.channels.http.token import read_token
 from fairlead.channels.terminal.options import ServerState
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import read_if_there
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.settings import Settings
+from fairlead.state_directory import ADDRESS_NAME, LOCK_NAME
 
 GRACE_SEC: Final = 10.0
 LOCK_NOTE: Final = "for chats"

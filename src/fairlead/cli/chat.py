@@ -10,8 +10,8 @@ import click
 import msgspec
 
 from fairlead.api import Client, ServerAway
-from fairlead.channels.terminal import run_chat
 from fairlead.channels.terminal.options import ChatOptions
+from fairlead.channels.terminal.run import run_chat
 from fairlead.cli.background import LOOK_SEC, address_in, find_or_start, look_at_server
 from fairlead.cli.output import tell
 from fairlead.cli.settings_report import load_and_report
@@ -38,6 +38,7 @@ from fairlead.settings import Settings
 @click.option(
     "--continue/--new", "go_on", default=True, help="Continue the conversation (default), or start a new one."
 )
+@click.option("--worktree", is_flag=True, help="Work in a git worktree of the session's own.")
 @click.option("--user", help="Your user id (default: FAIRLEAD_USER, else local).")
 @click.option("--project", help="The project to work in: its name or number.")
 @click.option("--tool", help="The agent to talk to.")
@@ -48,6 +49,7 @@ def command(
     as_json: bool,
     allow: tuple[str, ...],
     go_on: bool,
+    worktree: bool,
     user: str | None,
     project: str | None,
     tool: str | None,
@@ -62,6 +64,7 @@ def command(
         as_json=as_json,
         allow=allow,
         is_new=not go_on,
+        worktree=worktree,
     )
     sys.exit(asyncio.run(join_running(settings, options)))
 

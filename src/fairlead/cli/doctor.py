@@ -9,18 +9,20 @@ from typing import Final
 
 import click
 
-from fairlead.app import take_lock
 from fairlead.cli.agent import read_agents
 from fairlead.cli.health import check_all, describe_health
 from fairlead.cli.output import tell
 from fairlead.cli.settings_report import strange_settings
 from fairlead.core.agents import ConfiguredAgent
 from fairlead.errors import FairleadError
+from fairlead.git.command import Git
+from fairlead.git.tree_status import FileLimits
+from fairlead.git.work_trees import GitWorkTrees
 from fairlead.kit.addresses import leaves_loopback
 from fairlead.kit.capacity import AGENT_MIB, read_machine_size
 from fairlead.kit.confinement import Confinement, confine_children
 from fairlead.kit.files import REAL_DISK
-from fairlead.observe import JobLogDirectory, Redactor, silence_logging
+from fairlead.observe import JobLogDirectory, Redactor
 from fairlead.render.errors import error_sentence, error_text
 from fairlead.runtimes.catalogue import Catalogue, missing_programs
 from fairlead.runtimes.codex.sandbox import describe_exposed_state
@@ -28,6 +30,7 @@ from fairlead.runtimes.install.agent_files import AgentFiles
 from fairlead.runtimes.separation import check_separation, make_confinements
 from fairlead.settings import OPEN_HTTP_ADVICE, Settings, load_settings
 from fairlead.settings_file import describe_file, find_settings_file
+from fairlead.state_directory import take_lock
 from fairlead.store.config_file import CONFIG_NAME, configured_agents, read_config
 from fairlead.store.directories import RealDirectories
 from fairlead.store.verification import verify
@@ -39,13 +42,13 @@ _TO_HAVE_IT: Final = "To use this agent, install it, or add its directory to PAT
 @click.command()
 def command() -> None:
     """Check settings, files and agents, and say what to do."""
-    silence_logging()
     settings = load_settings()
     _tell("settings", describe_file(find_settings_file()), ok=True)
     for sentence in strange_settings():
         tell(f"{'settings':<10} WARN {sentence}")
     results = [_check_state(settings), _check_projects(settings), asyncio.run(_check_agents(settings))]
     _tell("limits", _describe_limits(settings), ok=True)
+    results.append(asyncio.run(_check_snapshots(settings)))
     results.append(_check_separation(settings))
     results.append(_check_channels(settings))
     sys.exit(0 if all(results) else 1)
@@ -98,6 +101,30 @@ def _describe_limits(settings: Settings) -> str:
     if "global_max_running" in settings.given:
         return f"{jobs}, as FAIRLEAD_GLOBAL_MAX_RUNNING says."
     return f"{jobs}: {read_machine_size()}, about {AGENT_MIB} MiB per agent. FAIRLEAD_GLOBAL_MAX_RUNNING changes it."
+
+
+async def _check_snapshots(settings: Settings) -> bool:
+    """What the snapshots of files need, and what they take."""
+    if not settings.tree_snapshots:
+        return _tell("snapshots", "off; FAIRLEAD_TREE_SNAPSHOTS=1 turns on /changes and /undo.", ok=True)
+    git = Git(os.environ)
+    try:
+        if not git.program:
+            tell(f"{'snapshots':<10} WARN git was not found on PATH: /changes and /undo need it. Install git.")
+            return True
+        trees = GitWorkTrees(git, settings.state_dir, limits=FileLimits(), home=Path.home())
+        costs = await trees.costs()
+    finally:
+        git.close()
+    for cost in costs:
+        there, here = _in_megabytes(cost.project_bytes), _in_megabytes(cost.own_bytes)
+        sizes = f"{there} in its repository, {here} in the state directory"
+        _tell("snapshots", f"{cost.project_path}: {cost.refs} refs below refs/fairlead, {sizes}.", ok=True)
+    return bool(costs) or _tell("snapshots", "none yet; each turn takes one at its start and its end.", ok=True)
+
+
+def _in_megabytes(size: int) -> str:
+    return f"{size / 1024 / 1024:.1f} MB"
 
 
 async def _check_agents(settings: Settings) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 
+from fairlead.flow.queries.agent_checks import check_runtime
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.observe import log
 from fairlead.ports import Runtime, RuntimeHealth
@@ -17,10 +18,7 @@ async def check_all(runtimes: Iterable[Runtime]) -> AsyncIterator[tuple[str, Run
 
 
 async def _check(runtime: Runtime) -> tuple[str, RuntimeHealth]:
-    try:
-        health = await runtime.check()
-    except Exception as fault:  # a check that raises is itself a finding, and the other checks go on
-        health = RuntimeHealth(ok=False, notes=(f"The check itself failed: {type(fault).__name__}: {fault}.",))
+    health = await check_runtime(runtime)
     log.info(
         "agent checked", runtime=runtime.name, ok=health.ok, version=health.version, message=describe_health(health)
     )

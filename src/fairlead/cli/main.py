@@ -1,22 +1,18 @@
-"""`fairlead`: the table of commands, and the one place that prints errors and chooses the exit code."""
+"""`fairlead`: the table of commands."""
 
 import os
-import sys
 from importlib import import_module
 from typing import Any, Final
 
 import click
 
 from fairlead import __version__
-
-EXIT_FAILED: Final = 1
-EXIT_CONFIG: Final = 78
-EXIT_LOCKED: Final = 75
-"""systemd does not restart on these two: `RestartPreventExitStatus=75 78`."""
+from fairlead.cli.exit_codes import errors_end_the_command
 
 _COMMANDS: Final = {
     "up": ("fairlead.cli.up", "Start Fairlead with every channel that is turned on."),
     "chat": ("fairlead.cli.chat", "Talk to an agent in this terminal."),
+    "console": ("fairlead.cli.console", "Open the console in the browser, and list or end its logins."),
     "spawn": ("fairlead.cli.spawn", "Give a task to a session of its own."),
     "init": (
         "fairlead.cli.init",
@@ -48,16 +44,8 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        from fairlead.cli.output import tell
-        from fairlead.errors import Code, FairleadError
-        from fairlead.render.errors import error_sentence
-
-        try:
+        with errors_end_the_command():
             return super().invoke(ctx)
-        except FairleadError as fault:
-            tell(f"fairlead: {error_sentence(fault)}", err=True)
-            codes = {Code.E_STATE_LOCKED: EXIT_LOCKED, Code.E_CONFIG: EXIT_CONFIG, Code.E_JOURNAL_BROKEN: EXIT_CONFIG}
-            sys.exit(codes.get(fault.code, EXIT_FAILED))
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -4,15 +4,18 @@ reads it wants the bytes, and a terminal behind the pipe cannot be known."""
 
 import sys
 
-import click
-
 from fairlead.render.safe_text import visible_lines
 
 
 def tell(text: str | bytes, *, err: bool = False) -> None:
+    """A line of its own. `click.echo` would do it too, and is not loaded in a daemon."""
     stream = sys.stderr if err else sys.stdout
-    if stream.isatty():
-        words = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-        click.echo(visible_lines(words), err=err)
-    else:
-        click.echo(text, err=err, color=True)  # click would take colours out, which belong to an agent's text
+    is_terminal = stream.isatty()
+    if isinstance(text, bytes) and not is_terminal:
+        stream.flush()
+        stream.buffer.write(text + b"\n")
+        stream.buffer.flush()
+        return
+    words = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    stream.write(f"{visible_lines(words) if is_terminal else words}\n")
+    stream.flush()

@@ -5,7 +5,7 @@ Every user who can read the token or write the state directory is the owner.
 
 from fairlead.api import Client
 from fairlead.api.client import ServerAway
-from fairlead.app import ADDRESS_NAME, record_alone, take_lock
+from fairlead.app import record_alone
 from fairlead.channels.http.token import read_token
 from fairlead.core.identity import LOCAL_USER
 from fairlead.core.replies import Reply
@@ -13,6 +13,7 @@ from fairlead.core.requests import Request
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import read_if_there
 from fairlead.settings import Settings
+from fairlead.state_directory import ADDRESS_NAME, take_lock
 
 
 async def ask(settings: Settings, request: Request) -> Reply:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import click
 
-from fairlead.app import take_lock
 from fairlead.cli.output import tell
 from fairlead.kit.files import REAL_DISK
 from fairlead.settings import load_settings
+from fairlead.state_directory import take_lock
 from fairlead.store.journal import JOURNAL_NAME
 from fairlead.store.restoration import Forgotten, Restoration, carry_out, plan_restoration
 

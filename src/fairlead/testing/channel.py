@@ -92,6 +92,7 @@ class ChannelHistory:
         self.named_times: dict[str, NamedTime] = {}
         self.on_post: Callable[[Post], None] | None = None
         self.on_impatience: Callable[[OutgoingMessage], None] | None = None
+        self.on_say: Callable[[SaidMessage], None] | None = None
         self._last_id = 1000
 
     def new_message_id(self) -> str:
@@ -121,6 +122,8 @@ class ChannelHistory:
 
     def say(self, address: str, person: str, text: str) -> SaidMessage:
         self.said.append(SaidMessage(self.new_message_id(), address, person, text))
+        if self.on_say is not None:
+            self.on_say(self.said[-1])
         return self.said[-1]
 
     def next_said(self, address: str, since: int) -> SaidMessage | None:

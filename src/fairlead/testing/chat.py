@@ -2,6 +2,7 @@
 it reads what they wrote while the daemon was down. What goes wrong in it is the world's choice."""
 
 import asyncio
+from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -32,6 +33,9 @@ class SimulatedChat(RecordingChannel):
         self._want: Callable[[_Message, str], None] = self._unmarked.__setitem__
         self._unread = 0
         self._news = asyncio.Event()
+        self._missed_until: dict[str, int] = {}
+        self._frames: defaultdict[str, deque[SaidMessage]] = defaultdict(deque)
+        self.may_read = False
 
     @property
     def is_busy(self) -> bool:
@@ -39,6 +43,17 @@ class SimulatedChat(RecordingChannel):
         return bool(self._unmarked or self._unread)
 
     # --- the start
+
+    def connect(self) -> None:
+        """From here on the channel is sent what people say. It waits until the channel runs."""
+        addresses = [listener.conversation.address for listener in self._world.read_conversations]
+        self._missed_until = {address: self.history.last_said(address) for address in addresses}
+        self.history.on_say = self._receive
+
+    def _receive(self, said: SaidMessage) -> None:
+        if not self._is_unplugged:
+            self._frames[said.address].append(said)
+            self._news.set()
 
     def join(self, flow: Flow) -> None:
         self._flow = flow
@@ -58,6 +73,9 @@ class SimulatedChat(RecordingChannel):
     async def run(self) -> None:
         assert self._flow is not None
         assert self._marks is not None
+        if not self.may_read:
+            self._world.accuse("the channel read what it was sent before the workers ran")
+        self._world.happened["messages that came during a start"] += sum(map(len, self._frames.values()))
         watch = self._flow.view.watch()
         async with TaskOwner("chat") as owner:
             self._want = WantedMarks(self._set_mark, self._clear_mark, owner).want
@@ -110,30 +128,35 @@ class SimulatedChat(RecordingChannel):
 
     # --- reading what people said
 
-    def hear(self) -> None:
-        self._news.set()
-
     async def _read(self, listener: Participant) -> None:
-        """From the last message that left a fact: missed ones as the queue has room, live ones as they come."""
+        """From the last message that left a fact to the first that was sent: missed ones as the queue has room. Then
+        live ones as they come."""
         assert self._flow is not None
         at, view = listener.conversation, self._flow.view
-        missed_until = self.history.last_said(at.address)
-        since = view.last_message_seen(at) or 0
-        while True:
-            said = self.history.next_said(at.address, since)
-            self._unread = int(said is not None)
-            if said is None:
-                self._news.clear()
-                await self._news.wait()
-                continue
-            is_missed = int(said.message_id) <= missed_until and view.message_outcome(at, said.message_id) is None
+        since, until = view.last_message_seen(at) or 0, self._missed_until[at.address]
+        while (said := self.history.next_said(at.address, since)) is not None and int(said.message_id) <= until:
+            self._unread = 1
+            is_missed = view.message_outcome(at, said.message_id) is None
             if is_missed:
                 await self._until_room(listener)
                 self._world.happened["messages that were missed"] += 1
-            if await self._submit(listener, said, is_missed=is_missed):
-                since = int(said.message_id)
-            else:
-                await asyncio.sleep(1.0)
+            await self._take(listener, said, is_missed=is_missed)
+            since = int(said.message_id)
+        while True:
+            await self._take(listener, await self._next_frame(at.address), is_missed=False)
+
+    async def _next_frame(self, address: str) -> SaidMessage:
+        frames = self._frames[address]
+        self._unread = int(bool(frames))
+        while not frames:
+            self._news.clear()
+            await self._news.wait()
+        self._unread = 1
+        return frames.popleft()
+
+    async def _take(self, listener: Participant, said: SaidMessage, *, is_missed: bool) -> None:
+        while not await self._submit(listener, said, is_missed=is_missed):  # noqa: ASYNC110 - a full disk has no event
+            await asyncio.sleep(1.0)
 
     async def _until_room(self, listener: Participant) -> None:
         assert self._flow is not None

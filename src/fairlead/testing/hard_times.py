@@ -24,14 +24,18 @@ class Speaker:
         self._listener = listener
         self._left = messages
 
-    async def act(self, world: World, life: Life) -> None:
+    async def act(self, world: World, life: Life) -> None:  # noqa: ARG002 - it writes whoever reads
         while self._left > 0:
             await asyncio.sleep(self._random.expovariate(1 / 30))
             self._say(world)
-            life.hear()
 
     def speak_while_nobody_runs(self, world: World) -> None:
         for _ in range(min(self._left, self._random.choice((0, 3, 30, 200)))):
+            self._say(world)
+
+    def speak_while_it_starts(self, world: World) -> None:
+        """When the channel is connected, and the state is not read yet."""
+        for _ in range(min(self._left, self._random.choice((0, 1, 3)))):
             self._say(world)
 
     def _say(self, world: World) -> None:
@@ -50,6 +54,7 @@ def everybody_and_a_speaker(world: World) -> list[Actor]:
     world.read_conversations.append(listener)
     speaker = Speaker(world, listener, messages=rng.choice((10, 40, 220)))
     world.while_nobody_runs.append(speaker.speak_while_nobody_runs)
+    world.while_it_starts.append(speaker.speak_while_it_starts)
     return [*everybody(world), speaker]
 
 

@@ -26,10 +26,11 @@ from fairlead.testing.mark_invariants import judge_marks, judge_said
 from fairlead.testing.outside_invariants import judge_outside
 from fairlead.testing.schedule_invariants import judge_schedules
 from fairlead.testing.spawn_invariants import judge_spawns
+from fairlead.testing.steering_invariants import judge_steering
 from fairlead.testing.time_invariants import judge_patience, judge_repeats, judge_retention, judge_unfetched
 from fairlead.testing.world import JOURNAL, STATE, World
 
-_ENDS = (e.JobCompleted, e.JobFailed, e.JobCancelled, e.JobMarkedUnknownAfterCrash)
+_ENDS = (e.JobCompleted, e.JobFailed, e.JobCancelled, e.JobMarkedUnknownAfterCrash, e.JobSteered)
 
 
 def judge(world: World) -> None:
@@ -52,6 +53,7 @@ def judge(world: World) -> None:
     judge_calls(world, facts)
     judge_spawns(world, facts)
     judge_schedules(world, facts)
+    judge_steering(world, facts)
     _hand_edits_are_taken_over(world, facts)
     _started_agents_belong_to_somebody(world, facts)
     _only_bounded_turns_run_out_of_time(world, facts)
@@ -71,7 +73,7 @@ def _facts(world: World) -> list[lines.JournalLine] | None:
         return None
     durable = world.disk.durable_bytes(JOURNAL)
     try:
-        return [lines.decoder.decode(raw) for raw in durable[: durable.rfind(b"\n") + 1].splitlines()]
+        return [lines.line_decoder().decode(raw) for raw in durable[: durable.rfind(b"\n") + 1].splitlines()]
     except lines.UNREADABLE as torn:
         # Only a world that ended early, and was accused for it, may have a torn tail.
         world.accuse(f"the journal holds bytes that are no line: {torn}")
@@ -162,8 +164,9 @@ def _every_job_ends_once_and_owes(world: World, facts: list[lines.JournalLine]) 
     for fact in facts:
         if isinstance(fact.payload, e.JobEnqueued) and len(ends[fact.payload.job_id]) != 1:
             world.accuse(f"{fact.payload.job_id} ended {len(ends[fact.payload.job_id])} times")
+    steered = {f.payload.job_id for f in facts if isinstance(f.payload, e.JobSteered)}
     for job_id in ends:
-        if job_id not in owed:
+        if job_id not in owed and job_id not in steered:
             world.accuse(f"{job_id} ended, and nobody owes its answer")
 
 

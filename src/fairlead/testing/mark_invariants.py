@@ -1,7 +1,7 @@
 """Marks on people's messages, and messages that were sent while the daemon was down: what must be true of them at the
 end."""
 
-from fairlead.channels.push.marks import DONE, FAILED
+from fairlead.channels.push.marks import DONE, FAILED, STEERED
 from fairlead.core import events as e
 from fairlead.core.ids import JobId
 from fairlead.core.message_ids import written_message
@@ -42,6 +42,8 @@ def _wanted_marks(facts: list[JournalLine]) -> dict[tuple[str, str], str]:
                 wanted[_key(refused)] = FAILED
             case e.JobCompleted() as ended if ended.job_id in keys:
                 wanted[keys[ended.job_id]] = FAILED if answer_entry_id(ended.job_id) in given_up else DONE
+            case e.JobSteered() as ended if ended.job_id in keys:
+                wanted[keys[ended.job_id]] = STEERED
             case ended if isinstance(ended, _BAD_ENDS) and ended.job_id in keys:
                 wanted[keys[ended.job_id]] = FAILED
             case _:

@@ -55,7 +55,7 @@ class HookSender:
         """A hook whose secret nobody saw, because the power went before the reply, is of no use: another is made."""
         if HOOK in life.state.hooks:
             await self._ask(world, life, HookRemove(HOOK))
-        made = await self._ask(world, life, HookAdd(name=HOOK, template="{number}\n" + _SPENDING))
+        made = await self._ask(world, life, HookAdd(name=HOOK, template="{number}\n" + _SPENDING, project="api"))
         return made.secret if isinstance(made, HookMade) else ""
 
     async def _ask(self, world: World, life: Life, request: Request) -> object:

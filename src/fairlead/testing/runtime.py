@@ -21,10 +21,19 @@ from fairlead.core.engine import (
     PlanProposed,
     QuestionRequested,
     Response,
+    Steer,
+    SteerResult,
     TurnEnded,
     TurnFailed,
 )
-from fairlead.ports import AgentInfo, AgentPreparation, RuntimeCapabilities, RuntimeHealth
+from fairlead.ports import (
+    NO_RECORDS,
+    AgentInfo,
+    AgentPreparation,
+    RuntimeCapabilities,
+    RuntimeHealth,
+    SessionRecords,
+)
 from fairlead.runtimes.echo import EchoRuntime
 
 Script = Callable[[Invocation, int], str]
@@ -43,15 +52,27 @@ class Invoked(msgspec.Struct, kw_only=True):
     ended: Literal["", "success", "failed", "transient"] = ""
 
 
+class Steered(msgspec.Struct, kw_only=True):
+    """One text that went to the agent of a turn, as the agent saw it. `outcome` stays empty if the power went."""
+
+    job_id: str
+    into: str
+    text: str
+    life: int
+    outcome: str = ""
+
+
 class AgentLog:
     """Every invocation of every life, and what was wrong with it the moment it came."""
 
     def __init__(self, *, slots: int | None = None) -> None:
         self.invoked: list[Invoked] = []
+        self.steered: list[Steered] = []
         self.violations: list[str] = []
         self.slots = slots
         self.most_active = 0
         self.on_begin: Callable[[Invoked], None] | None = None
+        self.on_steer: Callable[[Steered], None] | None = None
         self._open: dict[str, Invoked] = {}
         self._active: set[str] = set()
 
@@ -74,6 +95,11 @@ class AgentLog:
         is_second_attempt = len(before) == 1 and before[0].ended == "transient" and before[0].life == invoked.life
         if not is_second_attempt:
             self.violations.append(f"{invoked.job_id} was invoked {len(before) + 1} times")
+
+    def note_steered(self, given: Steered) -> None:
+        if self.on_steer is not None:
+            self.on_steer(given)
+        self.steered.append(given)
 
     def occupy(self, job_id: str) -> None:
         self._active.add(job_id)
@@ -110,6 +136,7 @@ class ScriptedRuntime:
         script: Script | None = None,
         life: int = 0,
         starts_in: Callable[[], float] | None = None,
+        records: SessionRecords = NO_RECORDS,
     ) -> None:
         self._log = log
         self._script = script
@@ -119,6 +146,7 @@ class ScriptedRuntime:
         self._job_of: dict[str, str] = {}
         self._is_unplugged = False
         self._name = name
+        self.records: SessionRecords = records
 
     @property
     def name(self) -> str:
@@ -191,6 +219,15 @@ class ScriptedRuntime:
         if isinstance(instruction, Response) and not self._is_unplugged and session_key in self._job_of:
             self._log.occupy(self._job_of[session_key])
         await self._player.instruct(session_key, instruction)
+
+    async def steer(self, session_key: str, steer: Steer) -> SteerResult:
+        given = Steered(job_id=steer.job_id, into=self._job_of.get(session_key, ""), text=steer.text, life=self._life)
+        if not self._is_unplugged:
+            self._log.note_steered(given)
+        result = await self._player.steer(session_key, steer)
+        if not self._is_unplugged:
+            given.outcome = result.outcome
+        return result
 
     def watch_agent_turns(self) -> AsyncIterator[AgentInitiated]:
         return self._player.watch_agent_turns()

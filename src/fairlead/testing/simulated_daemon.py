@@ -61,9 +61,6 @@ class SimulatedDaemon:
     def mark_refused(self, conversation: ConversationRef, message_id: MessageId) -> None:
         self._machine.chat.refuse(conversation, message_id)
 
-    def hear(self) -> None:
-        self._machine.chat.hear()
-
     async def configure_agent(self, agent: ConfiguredAgent) -> None:
         await self.flow.ledger.record_durably(ConfigureAgent(agent))
         await self.flow.agent_runtimes.follow()

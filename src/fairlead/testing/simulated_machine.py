@@ -1,4 +1,4 @@
-"""`Machine` of flow.startup on the fakes: the real store on a simulated disk, and everything around it pretended.
+"""`Boot` and `Machine` of flow.startup on the fakes: the real store on a simulated disk, the rest pretended.
 
 It accuses a start that does things in the wrong order; it does not keep it from doing them.
 """
@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from posixpath import normpath
 from random import Random
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import msgspec
 
@@ -122,17 +122,31 @@ class SimulatedMachine:
         await asyncio.sleep(self._world.latency())
         return work()
 
-    # --- Machine, in the order of a start ----------------------------------------------------------------------------
+    # --- Boot and Machine, in the order of a start -------------------------------------------------------------------
 
     def lock(self) -> SimulatedLock:
         return SimulatedLock(self._world)
 
-    def open(self, stack: AsyncExitStack) -> Adapters:  # noqa: ARG002 - a crash closes nothing
+    def connect(self, stack: AsyncExitStack) -> None:  # noqa: ARG002 - a crash disconnects nothing by itself
+        self._accuse_without_lock("a channel was connected")
+        self.chat.connect()
+
+    async def load(self) -> Self:
+        """People go on talking meanwhile."""
+        await asyncio.sleep(self._world.latency())
+        for happens in self._world.while_it_starts:
+            happens(self._world)
+        return self
+
+    def _accuse_without_lock(self, what: str) -> None:
+        if self._world.lock_holder != self._world.lives:
+            self._world.accuse(f"{what} without the lock")
+
+    async def open(self, stack: AsyncExitStack) -> Adapters:  # noqa: ARG002 - a crash closes nothing
         world = self._world
-        if world.lock_holder != world.lives:
-            world.accuse("the state was opened without the lock")
+        self._accuse_without_lock("the state was opened")
         make_private_directory(STATE, disk=self._disk)
-        opened = open_state(STATE, self._disk)
+        opened = await self._offload(lambda: open_state(STATE, self._disk))
         self._reports = opened.reports
         self._count_torn_tails()
         world.expect_recheck(opened.state)
@@ -203,6 +217,7 @@ class SimulatedMachine:
         return [self.chat]
 
     def background_work(self, flow: Flow, adapters: Adapters) -> dict[str, Coroutine[Any, Any, None]]:
+        self.chat.may_read = True
         pace = SnapshotPace(self._random.choice((5, 50)), self._random.choice((1.0, 5.0)))
         return {
             "snapshots": keep_snapshots(adapters.journal, adapters.state, pace),

@@ -12,10 +12,10 @@ from contextlib import AsyncExitStack
 from random import Random
 
 import msgspec
-from structlog.testing import capture_logs
 
 from fairlead.errors import FairleadError
 from fairlead.kit.tasks import TaskOwner
+from fairlead.observe import capture_log
 from fairlead.testing.clock import PowerLost, VirtualLoop
 from fairlead.testing.damage import probe_lost_lines, probe_rot
 from fairlead.testing.disk import SimulatedDisk
@@ -56,7 +56,7 @@ def simulate(seed: int, *, actors: ActorMaker = everybody, crashes: int | None =
     world = World(seed)
     world.actors = actors(world)
     left = world.random.choice((0, 1, 1, 2, 4)) if crashes is None else crashes
-    with capture_logs():
+    with capture_log():
         while True:
             world.begin_life()
             is_last = left <= 0

@@ -30,7 +30,7 @@ from fairlead.testing.clock import VirtualLoop
 from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.long_lived_runtime import AgentsOfTheWorld
 from fairlead.testing.processes import SimulatedProcesses
-from fairlead.testing.runtime import AgentLog, Invoked
+from fairlead.testing.runtime import AgentLog, Invoked, Steered
 from fairlead.testing.wall_clock import WallClock
 
 STATE: Final = Path("/state")
@@ -95,10 +95,6 @@ class Life(Protocol):
         """The channel marks a message that was refused, as it marks those that became jobs."""
         ...
 
-    def hear(self) -> None:
-        """Somebody said something in a conversation that the channel reads."""
-        ...
-
     async def configure_agent(self, agent: ConfiguredAgent) -> None:
         """As `fairlead agent add` does it, while the daemon runs."""
         ...
@@ -136,6 +132,7 @@ class World:
         )
         self.agents = AgentLog(slots=self.limits.global_max_running)
         self.agents.on_begin = self._check_begin
+        self.agents.on_steer = self._check_steer
         self.processes = SimulatedProcesses()
         chance = Random(f"{seed}/prepared agents")
         self.started_agents = AgentsOfTheWorld(latency=self.latency, fails=lambda: chance.random() < 0.2)
@@ -146,6 +143,7 @@ class World:
         self.read_conversations: list[Participant] = []
         self.sent: list[tuple[float, Inbound]] = []
         self.while_nobody_runs: list[Callable[[World], None]] = []
+        self.while_it_starts: list[Callable[[World], None]] = []
         self.happened: Counter[str] = Counter()
         self.wall = WallClock()
         self.pauses = (0.5, 30.0, 600.0)
@@ -275,6 +273,11 @@ class World:
             self.accuse(f"{invoked.job_id} began while processes {pids} of an earlier life were still there")
         if invoked.job_id in self.unchecked:
             self.accuse(f"{invoked.job_id} began before its message was looked at once more")
+
+    def _check_steer(self, given: Steered) -> None:
+        begun = b'"type":"SteeringBegun","payload":{"job_id":"%s"' % given.job_id.encode()
+        if begun not in self.disk.durable_bytes(JOURNAL):
+            self.accuse(f"{given.job_id} was given to a turn before that was written down")
 
     def promise(self, promise: Promise) -> None:
         """A person was told what became of a message: that must be durable already, and stay true."""
