@@ -34,7 +34,7 @@ from fairlead.flow.outbox.attempt_times import AttemptTimes
 from fairlead.flow.outbox.outbox import Outbox
 from fairlead.flow.queries import view
 from fairlead.flow.queries.view import FlowView
-from fairlead.flow.startup import recovery, sequence
+from fairlead.flow.startup import recovery, sequence, steps
 from fairlead.flow.turns.agent_turns import AgentStream
 from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.flow.turns.turn import Turn
@@ -46,6 +46,7 @@ from fairlead.store.journal import FileJournal
 from fairlead.store.reader import Position
 from fairlead.store.writer import AppendFile, DiskFull
 from fairlead.testing.agent_people import everybody_and_agents
+from fairlead.testing.chat import SimulatedChat
 from fairlead.testing.hard_times import (
     everybody_and_a_speaker,
     everybody_during_a_ban,
@@ -81,11 +82,11 @@ def caught_by(words: str, *, actors: ActorMaker = everybody) -> Callable[[Bug], 
 
 @caught_by("times")
 def hand_the_prompt_over_and_write_it_down_afterwards(patch):
-    async def hand_over_if(self, moment):
+    async def hand_over(self):
         await self._ledger.until_durable(self._started_seq)
         asyncio.get_running_loop().call_later(1, self._ledger.apply_now, scheduling.HandOver(self.job.job_id))
 
-    patch.setattr(Turn, "_hand_over_if", hand_over_if)
+    patch.setattr(Turn, "_hand_over", hand_over)
 
 
 @caught_by("is called unknown, and its agent never had the prompt")
@@ -255,9 +256,42 @@ def open_the_state_before_the_lock(patch):
     patch.setattr(sequence, "take_lock", lambda machine, stack: None)
 
 
+@caught_by("a channel was connected without the lock")
+def connect_before_the_lock(patch):
+    def connect_and_lock(boot, stack):
+        boot.connect(stack)
+        stack.enter_context(boot.lock())
+
+    patch.setattr(sequence, "take_lock", connect_and_lock)
+    patch.setattr(sequence, "connect_channels", lambda boot, stack: None)
+
+
+@caught_by("read what it was sent before the workers ran")
+def read_what_is_sent_as_soon_as_the_channels_are_made(patch):
+    async def run_them_first(machine, flow, stack):
+        owner = await own_workers(machine, flow, stack)
+        owner.start(machine.chat.run(), name="chat")
+        await asyncio.sleep(0)
+        return owner
+
+    own_workers = steps.own_workers
+    patch.setattr(steps, "own_workers", run_them_first)
+    patch.setattr(steps, "run_channels", lambda channels, owner: None)
+
+
+@caught_by("was said, and never taken", actors=everybody_and_a_speaker)
+def drop_what_is_sent_during_the_start(patch):
+    def run_without_frames(self):
+        self._frames.clear()
+        return run(self)
+
+    run = SimulatedChat.run
+    patch.setattr(SimulatedChat, "run", run_without_frames)
+
+
 @caught_by("of an earlier life were still there")
 def do_not_end_left_over_agents(patch):
-    patch.setattr(sequence, "end_left_over_agents", lambda machine, ledger: [])
+    patch.setattr(steps, "end_left_over_agents", lambda machine, ledger: [])
 
 
 @caught_by("which was added by hand, was not taken over")
@@ -265,7 +299,7 @@ def overwrite_hand_edits(patch):
     async def ignore(config, ledger, edits):
         pass
 
-    patch.setattr(sequence, "take_over_hand_edits", ignore)
+    patch.setattr(steps, "take_over_hand_edits", ignore)
 
 
 @caught_by("were still called running")
@@ -282,7 +316,7 @@ def mark_interrupted_jobs_when_the_scheduler_runs(patch):
         self._flow = flow
         return make(self, flow, adapters)
 
-    patch.setattr(sequence, "mark_interrupted_jobs", later)
+    patch.setattr(steps, "mark_interrupted_jobs", later)
     patch.setattr(SimulatedMachine, "serve", serve)
     patch.setattr(SimulatedMachine, "make_channels", remember_flow)
 
@@ -297,12 +331,12 @@ def note_left_over_statuses_when_jobs_run(patch):
         for channel in channels:
             channel.prepare()
 
-    patch.setattr(sequence, "note_left_over_statuses", remember)
+    patch.setattr(steps, "note_left_over_statuses", remember)
 
 
 @caught_by("before its message was looked at once more")
 def start_what_was_left_queued_at_once(patch):
-    patch.setattr(sequence, "hold_queues", lambda flow: None)
+    patch.setattr(steps, "hold_queues", lambda flow: None)
 
 
 # --- the ledger ----------------------------------------------------------------------------------------------------
@@ -419,16 +453,20 @@ def run_again_what_a_crash_interrupted(patch):
                 await asyncio.get_running_loop().create_future()
 
     patch.setattr(recovery, "mark_interrupted", mark_nothing)
-    patch.setattr(sequence, "note_left_over_statuses", lambda channels: None)  # which would notice at once
+    patch.setattr(steps, "note_left_over_statuses", lambda channels: None)  # which would notice at once
     patch.setattr(Scheduler, "run", run)
 
 
-@caught_by("the journal does not know that it began | the journal does not know that it was handed over | times")
+@caught_by(
+    "the journal does not know that it began | the journal does not know that it was handed over | times",
+    actors=everybody_and_agents,
+)
 def begin_before_the_start_is_durable(patch):
-    async def at_once(self, moment):
+    async def at_once(self):
         self._ledger.apply_now(scheduling.HandOver(self.job.job_id))
 
-    patch.setattr(Turn, "_hand_over_if", at_once)
+    patch.setattr(Turn, "_hand_over", at_once)
+    patch.setattr(Turn, "_until_agent_may_start", at_once)
 
 
 # --- delivery ------------------------------------------------------------------------------------------------------

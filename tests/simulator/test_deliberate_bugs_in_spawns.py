@@ -142,7 +142,7 @@ def refuse_a_completion_where_the_queue_is_full(patch):
     patch.setattr(messages, "_FOLLOW_UPS", frozenset())
 
 
-@caught_by("got 2 sessions | was taken 2 times | ran 2 times")
+@caught_by("got 2 sessions | was taken 2 times | ran 2 times | which does not have it")
 def carry_out_a_request_as_often_as_it_comes(patch):
     numbers = count()
     patch.setattr(spawns, "_decide_duplicate", lambda *given: None)
