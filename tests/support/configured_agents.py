@@ -10,7 +10,7 @@ from tests.support.scripted_acp.shim import Note, read_notes, write_shim
 class ScriptedAgent:
     """One agent of a test. Its program takes notes of every message; its sessions outlive its processes."""
 
-    def __init__(self, home: Path, name: str, **switches: Any) -> None:
+    def __init__(self, home: Path, name: str, /, **switches: Any) -> None:
         self.name = name
         self.notes = home / f"{name}.notes"
         directories = {"notes": self.notes, "state": home / f"{name}.sessions"}

@@ -214,9 +214,7 @@ class RuntimeContract:
         """Without it, the job would run again after a crash although its agent had the prompt."""
         turn = invocation(stage.root, stage.prompt("answers"))
         async with closing(stage.runtime("answers")) as runtime:
-            announced: list[type[Any]] = {"start": [], "ready": [Ready], "told": [HandingOver]}[
-                runtime.capabilities.hand_over
-            ]
+            announced: list[type[Any]] = {"start": [], "told": [HandingOver]}[runtime.capabilities.hand_over]
             events = await run(runtime, turn)
 
         of_the_agent = (TextDelta, ToolStarted, UsageReported, TurnEnded)
