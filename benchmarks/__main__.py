@@ -11,14 +11,17 @@ from benchmarks import (
     acp,
     agents,
     answers,
+    console,
     daemon,
     discord,
     journal,
     latency,
     memory,
+    restart,
     round_trips,
     schedules,
     tool_calls,
+    trees,
 )
 from benchmarks.rows import NotMeasured, Row, table
 
@@ -32,11 +35,12 @@ def _appending(directory: Path) -> Rows:
 
 
 def _history(directory: Path) -> Rows:
-    large = _make_directory(directory / "large")
+    large, empty = _make_directory(directory / "large"), _make_directory(directory / "empty")
     return [
         journal.replay_row(large, LARGE),
         *memory.history_rows(_make_directory(directory / "small"), large, SMALL),
-        daemon.start_row(directory, large, _make_directory(directory / "empty")),
+        daemon.start_row(directory, large, empty),
+        asyncio.run(restart.restart_row(directory / "restarts", large, empty)),
     ]
 
 
@@ -73,6 +77,14 @@ def _tool_calls(directory: Path) -> Rows:
     return [asyncio.run(tool_calls.tool_call_row(directory / "tools"))]
 
 
+def _trees(directory: Path) -> Rows:
+    return asyncio.run(trees.tree_rows(directory / "trees"))
+
+
+def _console(directory: Path) -> Rows:
+    return console.console_rows(directory / "console")
+
+
 GROUPS: dict[str, Callable[[Path], Rows]] = {
     "durable appends": _appending,
     "replay, memory and start of a long history": _history,
@@ -84,6 +96,8 @@ GROUPS: dict[str, Callable[[Path], Rows]] = {
     "round trips beside a bare bot": _round_trips,
     "schedules": _schedules,
     "tool calls of agents": _tool_calls,
+    "files of projects": _trees,
+    "console in the browser": _console,
 }
 
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from benchmarks.agent_stream import KEY, write_stream
 from benchmarks.daemon import DaemonProcess
@@ -34,6 +34,7 @@ from fairlead.runtimes.claude import wire
 from fairlead.runtimes.claude.command_line import ClaudeSettings
 from fairlead.runtimes.claude.runtime import ClaudeRuntime
 from fairlead.runtimes.claude.translate import ClaudeTranslator
+from fairlead.runtimes.clean_ups import ANSWER_FIRST_SEC
 from fairlead.settings import load_settings
 
 MB: Final = 1_000_000
@@ -41,8 +42,8 @@ STREAM_BYTES: Final = 100 * MB
 LONG_LINE: Final = 25 * MB
 SPAWNS: Final = 120
 TURNS: Final = 5
-_REST: Final = 0.03
-"""Between two measurements, so that neither pays for what the other left running."""
+_REST: Final = ANSWER_FIRST_SEC + 0.05
+"""Between two measurements, so that neither pays for what the other left running: the clean-up of its process too."""
 
 _DEAF: Final = "#!/bin/sh\ntrap '' INT TERM\necho up\nsleep 1000 &\nwhile :; do sleep 1000; done\n"
 _LONG: Final = """#!/usr/bin/env python3
@@ -300,8 +301,8 @@ async def cancel_row(home: Path) -> Row:
 
 
 @asynccontextmanager
-async def daemon_with(home: Path, commands: Mapping[str, str | tuple[str, ...]]) -> AsyncGenerator[Daemon]:
-    changed = {"state_dir": home / "state", "log_dir": home / "logs", "http": False, "projects": ()}
+async def daemon_with(home: Path, commands: Mapping[str, Any]) -> AsyncGenerator[Daemon]:
+    changed: dict[str, Any] = {"state_dir": home / "state", "log_dir": home / "logs", "http": False, "projects": ()}
     settings = load_settings().replace(**changed, **commands)
     async with run_daemon(settings) as daemon:
         project = str(home / "project")  # beside the state: a project that holds the state is refused

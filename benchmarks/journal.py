@@ -21,7 +21,7 @@ from fairlead.kit.files import REAL_DISK
 from fairlead.store import lines
 from fairlead.store.journal import JOURNAL_NAME, SNAPSHOT_NAME, FileJournal, open_state
 from fairlead.store.snapshot import encode_snapshot
-from fairlead.store.writer import ThreadedWriter
+from fairlead.store.writer import SLOW_SEC, JournalWriter
 
 WRITERS, ROUNDS = 64, 60
 TS = "2026-01-01T00:00:00.000Z"
@@ -29,10 +29,12 @@ EVENT = JobProgress(JobId("job_20260101_0001" + "x" * 200), 3)
 
 
 @contextlib.asynccontextmanager
-async def open_journal(directory: Path) -> AsyncGenerator[FileJournal]:
+async def open_journal(directory: Path, *, slow_sec: float = SLOW_SEC) -> AsyncGenerator[FileJournal]:
+    """With `slow_sec=0` a thread makes every sync."""
     state = open_state(directory, REAL_DISK)
+    writer = JournalWriter(slow_sec=slow_sec)
     journal = FileJournal(
-        directory, state, disk=REAL_DISK, writer=ThreadedWriter(), offload=asyncio.to_thread, on_broken=lambda _: None
+        directory, state, disk=REAL_DISK, writer=writer, offload=asyncio.to_thread, on_broken=lambda _: None
     )
     try:
         yield journal

@@ -30,7 +30,7 @@ gc.collect()
 """
 
 _LIBRARIES = f"""
-import asyncio, aiohttp.web, click, dotenv, msgspec, structlog
+import asyncio, aiohttp.web, click, dotenv, msgspec
 {_RSS}
 """
 

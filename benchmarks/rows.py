@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-Unit = Literal["µs", "ms", "s", "/s", "MiB", "KiB"]
+Unit = Literal["µs", "ms", "s", "/s", "MiB", "KiB", "kB"]
 
 
 class Row(msgspec.Struct, frozen=True):
