@@ -19,6 +19,8 @@ GROUPS: Final = {
     "C": "Sessions and entries",
     "D": "Bindings and delivery",
     "E": "Runtimes",
+    "F": "Work on code",
+    "G": "The console in the browser",
 }
 
 REQUIREMENTS: Final[dict[str, str]] = {
@@ -86,6 +88,24 @@ REQUIREMENTS: Final[dict[str, str]] = {
     "E8": "Image input with every security control",
     "E9": "Image output: extraction, de-duplication, attachment limits",
     "E10": "Triggers: message, reaction, schedule; images only with the first turn",
+    "F1": "Snapshots of the work tree at the start and end of each turn; the person's own git is untouched",
+    "F2": "`/changes` of a turn or a session: files, lines, renames, the diff, on every channel",
+    "F3": "A turn that changed files ends with a card: files, tests, time, tokens, cost, context, buttons",
+    "F4": "Undo and redo of turns: only what the turn changed, never what a person changed since",
+    "F5": "A worktree for a session: shown, merged, discarded, cleaned up; nothing uncommitted is lost",
+    "F6": "Steering: a text goes into the running turn; taken, queued or too late, never run as a job too",
+    "F7": "Fork: a new session that begins with all that was said so far",
+    "F8": "Adopt: a conversation goes on with what was begun in the agent's own terminal",
+    "F9": "Hand-off to the terminal and back; two writers on one agent session are impossible",
+    "G1": "*Now*: open questions with their buttons first, then what failed, runs, waits and was not delivered",
+    "G2": "*Session*: what was said as Markdown, tool lines, live text, composer, cancel, retry, reset, model, mode",
+    "G3": "Text from outside is shown and never runs: script, HTML, CSS, bidi, huge answers",
+    "G4": "Getting in: a one-time link for a cookie; logins are listed and ended; guests, strangers, other sites",
+    "G5": "Live: numbered changes, a ring, an honest gap; focus, scroll and a half-written prompt survive",
+    "G6": "*Why*: the story of a message step by step, and the account with a list behind each number",
+    "G7": "A real browser on a phone and a desk, light and dark: keyboard alone, axe finds nothing serious",
+    "G8": "The first page is small, and an open page costs the daemon little",
+    "G9": "*Changes*, *Spend*, *Schedules*, *Projects*, *Agents*, *Health*, search",
 }
 
 STILL_OPEN: Final[frozenset[str]] = frozenset()
@@ -120,7 +140,7 @@ def _marked(body: list[ast.stmt], inherited: list[str]) -> Iterator[tuple[str, l
             yield from _marked(node.body, [*inherited, *_decorated(node)])
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
             yield node.name, list(dict.fromkeys([*inherited, *_decorated(node)]))
-        elif isinstance(node, ast.Assign) and "TestCase" in ast.unparse(node.value):
+        elif isinstance(node, ast.Assign) and ast.unparse(node.value).endswith(".TestCase"):
             yield ast.unparse(node.targets[0]), inherited
 
 
