@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN_READY := $(VENV)/.run-ready
 DEV_READY := $(VENV)/.dev-ready
+CONSOLE_READY := $(VENV)/.console-ready
 UV := $(shell command -v uv)
 
 # An environment that does not work is in the way of a new one: half made, made without pip, or its Python is gone.
@@ -25,7 +26,7 @@ endif
 SHOW_PACKAGES = /^Collecting/ { sub(/==.*/, "", $$2); printf " %s", $$2; fflush() } \
 	/^Installing collected/ { printf "\n  installing them ..."; fflush() } END { print "" }
 
-.PHONY: help run test test-long check bench torture test-agents docs lock clean
+.PHONY: help run test test-long check bench torture test-agents test-console docs lock clean
 
 help:
 	@echo "make run          start Fairlead and talk to an agent at once"
@@ -36,6 +37,7 @@ help:
 	@echo "make bench        measure"
 	@echo "make torture      kill a real daemon again and again, for a long time"
 	@echo "make test-agents  run the real agent programs against a model server on loopback (needs npm)"
+	@echo "make test-console the console in a real browser (needs Chromium; on Debian it is installed)"
 	@echo "make lock         write the lock files again after a dependency changed (needs uv)"
 	@echo "make clean        remove the environment and everything that was built"
 	@echo "Another Python:   make PYTHON=python3.12 run"
@@ -45,10 +47,10 @@ run: $(RUN_READY)
 
 # PYTEST_ARGS goes to the outermost pytest alone; tests that run pytest themselves do not get it.
 test: check
-	@$(BIN)/python -m pytest $(PYTEST_ARGS) -n 3 --dist worksteal -m "not long and not agents and not torture"
+	@$(BIN)/python -m pytest $(PYTEST_ARGS) -n 3 --dist worksteal -m "not long and not agents and not torture and not browser"
 
 test-long: $(DEV_READY)
-	@$(BIN)/python -m pytest $(PYTEST_ARGS) -n 3 --dist loadfile -m "long and not torture"
+	@$(BIN)/python -m pytest $(PYTEST_ARGS) -n 3 --dist loadfile -m "long and not torture and not browser"
 
 check: $(DEV_READY)
 	@$(BIN)/ruff format --check --quiet .
@@ -66,6 +68,11 @@ torture: $(DEV_READY)
 test-agents: $(DEV_READY)
 	@$(BIN)/python tests/agents/install.py
 	@$(BIN)/python -m pytest $(PYTEST_ARGS) -n 2 --dist worksteal -m agents
+
+# The console in a real Chromium. FAIRLEAD_CHROMIUM names another one; FAIRLEAD_SCREENSHOTS a directory for pictures.
+test-console: $(CONSOLE_READY)
+	@$(BIN)/python tests/browser/find_chromium.py
+	@$(BIN)/python -m pytest $(PYTEST_ARGS) -n 0 -m browser
 
 # The parts of the documents that are made from the code; tests fail while they are stale.
 docs: $(DEV_READY)
@@ -93,10 +100,16 @@ $(DEV_READY): requirements/dev.lock $(RUN_READY)
 	@$(call INSTALL,--require-hashes -r requirements/dev.lock)
 	@touch $@
 
+$(CONSOLE_READY): requirements/console.lock $(DEV_READY)
+	@printf "Installing what drives the browser:"
+	@$(call INSTALL,--require-hashes -r requirements/console.lock)
+	@touch $@
+
 # Only for people who change a dependency; needs uv.
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml --group build -o requirements/run.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -c requirements/run.lock --group dev -o requirements/dev.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -c requirements/run.lock -c requirements/dev.lock --group console -o requirements/console.lock
 
 clean:
 	rm -rf $(VENV) build dist .coverage* .ruff_cache

@@ -19,6 +19,7 @@ from fairlead import settings
 from fairlead.channels.http.errors import status_of
 from fairlead.channels.http.routes import endpoints
 from fairlead.channels.terminal.commands import CommandLine
+from fairlead.cli import exit_codes
 from fairlead.cli import main as cli
 from fairlead.core.command_spec import CommandCatalogue
 from fairlead.core.commands import COMMANDS
@@ -41,10 +42,10 @@ WHOSE: Final[dict[Kind, str]] = {
 
 EXIT_CODES: Final[dict[int, str]] = {
     0: "Success. For `chat` with piped input: the job succeeded.",
-    cli.EXIT_FAILED: "Failure; the last line on standard error says why and what to do. Also a failed check.",
+    exit_codes.EXIT_FAILED: "Failure; the last line on standard error says why and what to do. Also a failed check.",
     2: "The command line is wrong.",
-    cli.EXIT_LOCKED: "Another process holds the state directory (`E_STATE_LOCKED`).",
-    cli.EXIT_CONFIG: "The settings are wrong (`E_CONFIG`) or the journal is broken (`E_JOURNAL_BROKEN`).",
+    exit_codes.EXIT_LOCKED: "Another process holds the state directory (`E_STATE_LOCKED`).",
+    exit_codes.EXIT_CONFIG: "The settings are wrong (`E_CONFIG`) or the journal is broken (`E_JOURNAL_BROKEN`).",
 }
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import hypothesis
 import pytest
-import structlog
+
+from fairlead.observe import log
 
 # A test may not depend on how busy the machine is: not on how long an example takes, nor on how long making it takes.
 hypothesis.settings.register_profile("fairlead", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
@@ -32,7 +33,7 @@ def anyio_backend() -> str:
 @pytest.fixture(autouse=True)
 def _logging_as_before() -> Iterator[None]:
     yield
-    structlog.reset_defaults()
+    log.write = None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

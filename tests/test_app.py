@@ -16,7 +16,7 @@ from fairlead.core.inbound import Inbound
 from fairlead.core.keys import user_key
 from fairlead.core.replies import AgentAdded
 from fairlead.errors import Code, FairleadError
-from fairlead.flow.startup import sequence
+from fairlead.flow.startup import steps
 from fairlead.kit.files import Handle, RealDisk
 from fairlead.kit.process_table import MARK_VARIABLE
 from fairlead.ports import Receipt
@@ -98,7 +98,7 @@ async def test_what_was_accepted_is_there_after_the_next_start(tmp_path: Path):
 
 @pytest.mark.req("B10")
 async def test_a_stop_on_a_full_disk_comes_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("fairlead.app.STOP_SECONDS", 0.5)
+    monkeypatch.setattr("fairlead.real_machine.STOP_SECONDS", 0.5)
     disk = FailingDisk()
     async with asyncio.timeout(PATIENCE_SEC), run_daemon_in(tmp_path, disk, FAIRLEAD_DRAIN_SEC=0.2) as daemon:
         receipt = await say(daemon, "/hang", "1")
@@ -148,16 +148,16 @@ async def test_two_daemons_cannot_run_on_one_state_directory(tmp_path: Path):
 
 async def test_every_channel_is_registered_before_a_worker_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     registered: list[list[str]] = []
-    start_workers = sequence.start_workers
+    start_workers = steps.start_workers
 
     def look_first(machine, flow, adapters, owner):
         registered.append(sorted(adapters.channels))
         start_workers(machine, flow, adapters, owner)
 
-    monkeypatch.setattr(sequence, "start_workers", look_first)
+    monkeypatch.setattr(steps, "start_workers", look_first)
     settings = make_settings(STATE_DIR=tmp_path / "state", LOG_DIR=tmp_path / "logs", FAIRLEAD_HTTP_PORT=0)
     async with run_daemon(settings) as daemon:
-        assert registered == [["http", "terminal"]]
+        assert registered == [["console", "http", "terminal"]]
         assert daemon.http_url
 
 

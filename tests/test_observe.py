@@ -1,9 +1,11 @@
 """Logs: bounded, private, without secrets, and never a reason for anything else to fail."""
 
+import asyncio
 import json
 import os
 import time
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -12,20 +14,31 @@ from hypothesis import strategies as st
 from fairlead import observe
 from fairlead.errors import CODES, Code, Kind, error
 from fairlead.observe import (
+    JOB_LOG_BUFFER,
+    JOB_LOG_LATER_SEC,
     JobLogDirectory,
     JobLogFile,
     Redactor,
     RotatingFile,
     log,
     log_failure,
-    silence_logging,
     start_logging,
 )
 from fairlead.render.words import error_what
+from fairlead.testing.clock import run_virtually
 
 pytestmark = pytest.mark.req("A19")
 
 SECRET = "s3cr3t-t0ken.abc"
+
+
+def write_job_log(job_log: JobLogFile, *said: tuple[Literal["stdout", "stderr"], bytes]) -> None:
+    async def story() -> None:
+        for stream, data in said:
+            job_log.write(stream, data)
+        job_log.close()
+
+    run_virtually(story())
 
 
 def lines_of(path: Path) -> list[dict]:
@@ -52,10 +65,8 @@ def test_a_secret_is_redacted_however_the_chunks_fall(data, tmp_path_factory):
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=8)))
     path = tmp_path_factory.mktemp("job") / "job_1.log"
     redactor = Redactor([SECRET, other])
-    job_log = JobLogFile(path, redactor)
-    for begin, end in zip([0, *cuts], [*cuts, len(whole)], strict=True):
-        job_log.write("stdout", whole[begin:end])
-    job_log.close()
+    chunks = [whole[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+    write_job_log(JobLogFile(path, redactor), *(("stdout", chunk) for chunk in chunks))
     assert path.read_bytes() == redactor.bytes(whole)
 
 
@@ -75,27 +86,29 @@ def test_the_token_in_an_address_of_a_webhook_or_an_interaction_is_redacted():
 
 
 def test_what_cannot_be_part_of_a_secret_is_not_held_back(tmp_path: Path):
-    job_log = JobLogFile(tmp_path / "job_1.log", Redactor([SECRET]))
-    job_log.write("stdout", b"compiling\nstill at it ...")
-    assert (tmp_path / "job_1.log").read_bytes() == b"compiling\nstill at it ..."
-    job_log.close()
+    async def story() -> None:
+        job_log = JobLogFile(tmp_path / "job_1.log", Redactor([SECRET]))
+        job_log.write("stdout", b"compiling\nstill at it ...")
+        assert not (tmp_path / "job_1.log").exists()  # the answer that these may be goes first
+        await asyncio.sleep(JOB_LOG_LATER_SEC)
+        assert (tmp_path / "job_1.log").read_bytes() == b"compiling\nstill at it ..."
+        job_log.write("stdout", b"x" * JOB_LOG_BUFFER)
+        assert (tmp_path / "job_1.log").stat().st_size > JOB_LOG_BUFFER  # much is not kept in memory
+        job_log.close()
+
+    run_virtually(story())
 
 
 def test_streams_are_kept_apart_while_a_secret_may_be_coming(tmp_path: Path):
     job_log = JobLogFile(tmp_path / "job_1.log", Redactor([SECRET]))
-    job_log.write("stdout", SECRET[:5].encode())
-    job_log.write("stderr", b"warning\n")
-    job_log.write("stdout", SECRET[5:].encode())
-    job_log.close()
+    write_job_log(job_log, ("stdout", SECRET[:5].encode()), ("stderr", b"warning\n"), ("stdout", SECRET[5:].encode()))
     assert (tmp_path / "job_1.log").read_bytes() == b"warning\n[redacted]"
 
 
 def test_a_job_log_ends_at_its_limit_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(observe, "MAX_JOB_LOG_BYTES", 1000)
     job_log = JobLogFile(tmp_path / "job_1.log", Redactor([]))
-    for _ in range(50):
-        job_log.write("stdout", b"x" * 99 + b"\n")
-    job_log.close()
+    write_job_log(job_log, *[("stdout", b"x" * 99 + b"\n")] * 50)
     content = (tmp_path / "job_1.log").read_bytes()
     assert len(content) < 1100
     assert content.endswith(b"[the log ends here: it has reached its limit]\n")
@@ -104,9 +117,7 @@ def test_a_job_log_ends_at_its_limit_and_says_so(tmp_path: Path, monkeypatch: py
 def test_old_job_logs_are_forgotten_and_everything_is_private(tmp_path: Path):
     logs = JobLogDirectory(tmp_path, Redactor([]))
     for name in ("job_old", "job_new"):
-        job_log = logs.open(name)
-        job_log.write("stderr", b"hello\n")
-        job_log.close()
+        write_job_log(logs.open(name), ("stderr", b"hello\n"))
     old = tmp_path / "job" / "job_old.log"
     long_ago = time.time() - 31 * 86400
     os.utime(old, (long_ago, long_ago))
@@ -206,8 +217,7 @@ def test_warnings_can_be_heard_on_standard_error(tmp_path: Path, capsys: pytest.
     assert capsys.readouterr().err == "fairlead: loud: the [redacted] is out\n"
 
 
-def test_commands_that_only_look_write_nothing(capsys: pytest.CaptureFixture[str]):
-    silence_logging()
+def test_nothing_is_written_before_the_logs_are_open(capsys: pytest.CaptureFixture[str]):
     log.error("nobody hears this")
     assert capsys.readouterr() == ("", "")
 
@@ -230,6 +240,5 @@ def test_a_log_is_made_with_the_first_word_or_at_the_end_and_never_stops_a_job(t
     silent.close()
     assert (tmp_path / "job_1.log").read_bytes() == b""
     nowhere = JobLogFile(tmp_path / "gone" / "job_2.log", Redactor([]))
-    nowhere.write("stdout", b"words\n")
-    nowhere.close()
+    write_job_log(nowhere, ("stdout", b"words\n"))
     assert not (tmp_path / "gone").exists()

@@ -56,6 +56,7 @@ def test_nothing_needs_to_be_set(tmp_path: Path):
         max_result_excerpt_chars=400,
         question_timeout_sec=600,
         days=Days(None),
+        worktrees=str(settings.worktrees_path),
     )
     assert LEAST <= settings.global_max_running <= MOST
     assert (settings.cli_timeout_sec, settings.drain_sec) == (900, 30)

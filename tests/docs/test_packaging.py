@@ -10,7 +10,7 @@ from shutil import which
 
 import pytest
 
-from fairlead.cli.main import EXIT_CONFIG, EXIT_LOCKED
+from fairlead.cli.exit_codes import EXIT_CONFIG, EXIT_LOCKED
 from fairlead.settings import read_settings
 
 ROOT = Path(__file__).parents[2]
