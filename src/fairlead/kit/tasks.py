@@ -100,7 +100,8 @@ class OwnedTasks:
     async def __aexit__(self, *_: object) -> None:
         for task in tuple(self._tasks):
             task.cancel(f"{self.name} ends")
-        await run_to_end(self.join())  # a cancelled owner still waits: nothing of it may run on
+        if self._tasks:
+            await run_to_end(self.join())  # a cancelled owner still waits: nothing of it may run on
 
 
 def _find_distinct(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:

@@ -169,11 +169,12 @@ class ClaudeRuntime:
         yield Ready()
         for event in plan.first_events():
             yield event
-        in_use = None if plan.session.is_new else await self._check_other_writers(invocation, plan)
+        log = self._session_log_path(invocation, plan.session.key)
+        in_use = None if plan.session.is_new else await self._check_other_writers(invocation, plan, log)
         if in_use is not None:
             yield in_use
             return
-        session_log = self._merge_session_log(invocation, plan)
+        session_log = self._merge_session_log(log)
         attempt = await self._choose_process(invocation, plan)
         while attempt is not None:
             try:
@@ -182,7 +183,8 @@ class ClaudeRuntime:
                         async for event in events:
                             yield self._note(event, plan, attempt)
                     finally:
-                        log = self._session_log_path(invocation, plan.session.key)
+                        # The log of a new session in a long path is only found once claude has made it.
+                        log = log or self._session_log_path(invocation, plan.session.key)
                         self._others.note_rest(invocation.session_key, log)
             except ProcessLost as lost:
                 last_word, following = self._after_loss(invocation, plan, attempt, lost)
@@ -191,10 +193,10 @@ class ClaudeRuntime:
             else:
                 return
 
-    async def _check_other_writers(self, invocation: Invocation, plan: Plan) -> TurnFailed | None:
+    async def _check_other_writers(self, invocation: Invocation, plan: Plan, log: Path | None) -> TurnFailed | None:
         """Why the turn must not begin now. A process of ours that waits and does not know what another program has
         added is ended: the next one reads it."""
-        session_key, log = invocation.session_key, self._session_log_path(invocation, plan.session.key)
+        session_key = invocation.session_key
         # A few small files: a thread would take longer to start.
         writer, has_written = self._others.look(session_key, plan.session.key, log)
         waiting = self._pool.get(session_key)
@@ -265,10 +267,10 @@ class ClaudeRuntime:
         path = self._session_log_path(invocation, key)
         return key in self._planner.unconfirmed_ids if path is None else not path.exists()
 
-    def _merge_session_log(self, invocation: Invocation, plan: Plan) -> MergeStreams:
+    def _merge_session_log(self, log: Path | None) -> MergeStreams:
         if not self._settings.session_scanning or self._settings.output_format != "stream-json":
             return lambda events: events
-        return SessionLogMerge(self._session_log_path(invocation, plan.session.key)).merge
+        return SessionLogMerge(log).merge
 
     def _session_log_path(self, invocation: Invocation, key: str) -> Path | None:
         return log_path(config_directory(self._env), Path(invocation.project_path).resolve(), key)
