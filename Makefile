@@ -57,6 +57,7 @@ check: $(DEV_READY)
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/basedpyright --level error
 	@$(BIN)/lint-imports --no-cache --verbose >.venv/layers.txt || { cat .venv/layers.txt; exit 1; }
+	@$(BIN)/python docs/generate.py --check && $(BIN)/python tests/traceability.py --check || { echo "Documents that are made from the code are stale: make docs"; exit 1; }
 
 bench: $(DEV_READY)
 	@$(BIN)/python -m benchmarks
