@@ -294,7 +294,10 @@ async def test_an_idle_process_goes_after_its_time_and_one_with_work_stays(stage
 @pytest.mark.req("E7")
 async def test_the_least_used_idle_process_makes_room(stage: RealStage):
     async with closing(stage.runtime(max_processes=2)) as runtime:
-        turns = [turn_of(stage, "hello", session_key=f"s{n}", mark=f"{stage.root.name}:job_{n}") for n in range(3)]
+        turns = [
+            turn_of(stage, "hello", session_key=f"s{n}", mark=f"{stage.root.name}-{os.getpid()}:job_{n}")
+            for n in range(3)
+        ]
         for turn in turns:
             await run(runtime, turn)
         assert [bool(pids_of(turn)) for turn in turns] == [False, True, True]

@@ -11,7 +11,7 @@ import pytest
 from fairlead.cli.mcp_server import tool_schema
 from fairlead.core.agent_tools import TOOL_NAMES
 from fairlead.runtimes.tool_server import COMMAND
-from tests.runtimes.test_tool_server import Handler, agent, first_line, grant_to, serving
+from tests.runtimes.test_tool_server import ONE, Handler, agent, first_line, grant_to, serving
 
 _CLIENT = f"""
 import asyncio, json, os
@@ -37,8 +37,8 @@ def anyio_backend() -> str:
 async def test_the_official_client_lists_and_calls(tmp_path: Path):
     handler = Handler()
     async with serving(tmp_path, handler) as server:
-        grant = grant_to(server, "t:1")
-        async with agent(grant, tmp_path, "t:1", sys.executable, "-c", _CLIENT) as process:
+        grant = grant_to(server, ONE)
+        async with agent(grant, tmp_path, ONE, sys.executable, "-c", _CLIENT) as process:
             said = await first_line(process)
             assert said, process.stderr_tail.decode()
             assert json.loads(said) == [["send_message"], "s1: hello", False]

@@ -1,6 +1,7 @@
 """The answer goes first: a turn ends with the agent's last word, and its process leaves behind it, with an owner."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
@@ -30,7 +31,9 @@ class StayingStage(ReplayStage):
 
     def turn(self, session: str, number: int = 1) -> Invocation:
         job = f"job_{session}_{number}"
-        return invocation(self.root, "hello", session_key=session, job_id=job, mark=f"{self.root.name}:{job}")
+        return invocation(
+            self.root, "hello", session_key=session, job_id=job, mark=f"{self.root.name}-{os.getpid()}:{job}"
+        )
 
 
 @pytest.fixture

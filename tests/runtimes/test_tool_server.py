@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,6 +23,9 @@ from fairlead.runtimes.tool_wire import REFUSED, CallReply, CallTool, Grant, Lis
 pytestmark = pytest.mark.anyio
 
 PATIENCE_SEC = 60
+# A process is found and ended by its mark: no other test that runs meanwhile may have the same.
+ONE, TWO = f"t-{os.getpid()}:1", f"t-{os.getpid()}:2"
+
 _CALLER = """
 import asyncio, sys
 from fairlead.cli.tool_calls import ToolCalls, read_capability
@@ -92,13 +96,13 @@ async def first_line(process: OwnedProcess) -> str:
 async def test_an_agent_calls_for_its_own_session(tmp_path: Path):
     handler = Handler()
     async with serving(tmp_path, handler) as server:
-        grant = grant_to(server, "t:1")
-        async with agent(grant, tmp_path, "t:1") as process:
+        grant = grant_to(server, ONE)
+        async with agent(grant, tmp_path, ONE) as process:
             assert await first_line(process) == "('send_message',)"
             await process.write(b"hello\n")
             assert await first_line(process) == "s1: hello"
     [(holder, call_id, tool, arguments)] = handler.calls
-    assert holder == ToolHolder(mark="t:1", project_path="/srv/api", session_key="s1", generation=3)  # type: ignore[arg-type]
+    assert holder == ToolHolder(mark=ONE, project_path="/srv/api", session_key="s1", generation=3)  # type: ignore[arg-type]
     assert (len(call_id), tool, arguments) == (32, "send_message", {"text": "hello"})
 
 
@@ -106,13 +110,13 @@ async def test_another_agents_process_cannot_use_a_capability_that_it_has_read(t
     """Agents of one account can read each other's files, and can give their own children any mark."""
     handler = Handler()
     async with serving(tmp_path, handler) as server:
-        grant = grant_to(server, "t:1")
-        async with agent(grant, tmp_path, "t:1"), agent(grant, tmp_path, "t:2") as thief:
+        grant = grant_to(server, ONE)
+        async with agent(grant, tmp_path, ONE), agent(grant, tmp_path, TWO) as thief:
             assert await first_line(thief) == "()"
             await thief.write(b"hello\n")
             assert await first_line(thief) == REFUSED
         forged = (sys.executable, "-c", f"import os; os.environ['FAIRLEAD_RUN'] = 't:1'\n{_CALLER}")
-        async with agent(grant, tmp_path, "t:1"), agent(grant, tmp_path, "t:2", *forged) as thief:
+        async with agent(grant, tmp_path, ONE), agent(grant, tmp_path, TWO, *forged) as thief:
             assert await first_line(thief) == "()"
     assert not handler.calls
 
@@ -120,8 +124,8 @@ async def test_another_agents_process_cannot_use_a_capability_that_it_has_read(t
 async def test_a_capability_ends_with_its_process(tmp_path: Path):
     handler = Handler()
     async with serving(tmp_path, handler) as server:
-        grant = grant_to(server, "t:1")
-        async with agent(grant, tmp_path, "t:1") as process:
+        grant = grant_to(server, ONE)
+        async with agent(grant, tmp_path, ONE) as process:
             await first_line(process)
             grant.revoke()
             await process.write(b"late\n")
@@ -145,7 +149,7 @@ async def ask(server: ToolServer, *lines: bytes) -> list[CallReply]:
 
 async def test_a_wrong_token_is_refused_and_the_connection_closed(tmp_path: Path):
     async with serving(tmp_path) as server:
-        grant_to(server, "t:1")
+        grant_to(server, ONE)
         wrong = msgspec.json.encode(ListTools("guess"))
         assert await ask(server, wrong, wrong) == [CallReply(ok=False, text=REFUSED)]
         assert await ask(server, b"no json") == [CallReply(ok=False, text="This is no request.")]
@@ -153,15 +157,15 @@ async def test_a_wrong_token_is_refused_and_the_connection_closed(tmp_path: Path
 
 async def test_the_right_token_from_a_process_that_is_no_agents_is_refused(tmp_path: Path):
     async with serving(tmp_path) as server:
-        grant = grant_to(server, "t:1")
+        grant = grant_to(server, ONE)
         call = msgspec.json.encode(CallTool(grant.token, "c", "send_message", {"text": "x"}))
         assert await ask(server, call) == [CallReply(ok=False, text=REFUSED)]
 
 
 async def test_after_a_restart_of_the_daemon_no_capability_is_valid(tmp_path: Path):
     async with serving(tmp_path) as server:
-        grant = grant_to(server, "t:1")
-        async with agent(grant, tmp_path, "t:1") as process:
+        grant = grant_to(server, ONE)
+        async with agent(grant, tmp_path, ONE) as process:
             await first_line(process)
             async with serving(tmp_path) as restarted:
                 await process.write(b"hello\n")
@@ -174,23 +178,23 @@ async def test_the_token_lies_in_a_private_file_and_nowhere_else(tmp_path: Path)
     hidden: list[str] = []
     forgotten: list[str] = []
     async with serving(tmp_path, hide=hidden.append, forget=forgotten.append) as server:
-        grant = grant_to(server, "t:1")
+        grant = grant_to(server, ONE)
         assert hidden == [grant.token]
         assert grant.path.stat().st_mode & 0o777 == 0o600
         assert (tmp_path / DIRECTORY_NAME).stat().st_mode & 0o777 == 0o700
         assert server._socket.stat().st_mode & 0o777 == 0o600
         assert msgspec.json.decode(grant.path.read_bytes(), type=Grant).token == grant.token
         assert grant.token not in json.dumps([*COMMAND, *grant.env.items()])
-        assert server.paths_for("t:1") == [grant.path, server._socket]
-        assert server.paths_for("t:2") == []
+        assert server.paths_for(ONE) == [grant.path, server._socket]
+        assert server.paths_for(TWO) == []
         grant.revoke()
         assert forgotten == [grant.token]
 
 
 async def test_a_call_that_crashes_is_reported_and_the_next_one_works(tmp_path: Path):
     async with serving(tmp_path) as server:
-        grant = grant_to(server, "t:1")
-        async with agent(grant, tmp_path, "t:1") as process:
+        grant = grant_to(server, ONE)
+        async with agent(grant, tmp_path, ONE) as process:
             await first_line(process)
             await process.write(b"crash\n")
             assert "could not carry this out" in await first_line(process)
@@ -204,8 +208,8 @@ async def test_the_socket_is_not_in_the_way_of_who_copies_the_state(tmp_path: Pa
     async with serving(deep) as server:
         assert not server._socket.is_relative_to(deep)
         assert server._socket.parent.stat().st_mode & 0o777 == 0o700
-        grant = grant_to(server, "t:1")
-        async with agent(grant, tmp_path, "t:1") as process:
+        grant = grant_to(server, ONE)
+        async with agent(grant, tmp_path, ONE) as process:
             assert await first_line(process) == "('send_message',)"
     assert not server._socket.parent.exists()
 
@@ -225,5 +229,5 @@ async def test_a_directory_that_others_can_write_is_not_used_for_the_socket(tmp_
 
 async def test_tools_that_are_off_give_nothing_to_anybody(tmp_path: Path):
     server = ToolServer(tmp_path, is_on=False)
-    assert server.grant("t:1", "/srv/api") is None
+    assert server.grant(ONE, "/srv/api") is None
     await server.run(Handler())

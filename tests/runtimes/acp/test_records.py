@@ -1,6 +1,7 @@
 """An ACP agent is asked for its sessions: listed by directory, repeated, and never left running."""
 
 import json
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,7 +25,7 @@ def records_of(agent: ScriptedAgent, home: Path) -> AcpRecords:
         agent.name,
         lambda directory: AgentLaunch((str(agent.program),), directory, environment),
         environment,
-        mark="fairlead-test:records",
+        mark=f"fairlead-test-{os.getpid()}:records",
         first_start=FirstStart(),
     )
 
@@ -74,7 +75,7 @@ async def test_an_agent_that_lists_nothing_says_so_and_one_that_does_not_start_t
         "missing",
         lambda directory: AgentLaunch((str(tmp_path / "missing"),), directory, {}),
         {},
-        mark="fairlead-test:records",
+        mark=f"fairlead-test-{os.getpid()}:records",
         first_start=FirstStart(),
     )
     with pytest.raises(FairleadError) as caught:

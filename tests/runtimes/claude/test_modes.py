@@ -1,6 +1,7 @@
 """Claude's permission modes: chosen from chat, held to the project's tier, kept while processes come and go."""
 
 import json
+import os
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ def stage(tmp_path: Path) -> ReplayStage:
 
 
 def turn_for(stage: ReplayStage, **changes: Any) -> Any:
-    return invocation(stage.root, "hello", session_key="s", mark=f"{stage.root.name}:s", **changes)
+    return invocation(stage.root, "hello", session_key="s", mark=f"{stage.root.name}-{os.getpid()}:s", **changes)
 
 
 def permit(stage: ReplayStage, tier: str) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 from contextlib import aclosing
 from pathlib import Path
@@ -42,7 +43,9 @@ def stage(tmp_path: Path) -> ReplayStage:
 
 
 def turn_for(stage: ReplayStage, session: str, **changes: Any) -> Any:
-    return invocation(stage.root, "hello", session_key=session, mark=f"{stage.root.name}:{session}", **changes)
+    return invocation(
+        stage.root, "hello", session_key=session, mark=f"{stage.root.name}-{os.getpid()}:{session}", **changes
+    )
 
 
 def first_one_then_another(
