@@ -150,3 +150,22 @@ async def test_facts_nobody_waits_for_are_written_all_the_same():
         assert flow.view.language_of(OWNER) == "ja"
         assert flow.view.language_of("somebody else") == "en"
         assert conversation_ref().address == "chat/acc/dm"
+
+
+@virtually
+async def test_a_worker_sleeps_through_changes_that_do_not_concern_it():
+    async with run_flow() as flow:
+        ledger = flow.flow.ledger
+        looks: list[int] = []
+
+        def has_language() -> bool:
+            looks.append(ledger.state.seq)
+            return flow.view.language_of(OWNER) == "ja"
+
+        woken = asyncio.ensure_future(ledger.until_changed(ledger.state.seq, concerns=has_language))
+        await flow.say("hello")
+        await flow.quiet()
+        assert looks, "it was asked about each change"
+        assert not woken.done()
+        await flow.gate.see_person(OWNER, "ja")
+        await woken

@@ -56,7 +56,7 @@ class Ledger:
         self.limits = limits
         self._journal = journal
         self._clock = clock
-        self._sleepers: list[asyncio.Future[None]] = []
+        self._sleepers: list[tuple[asyncio.Future[None], Callable[[], bool] | None]] = []
         self._is_wake_up_due = False
         self._unannounced: deque[tuple[int, tuple[JournalEvent, ...]]] = deque()
         self._announcers: list[Announcer] = []
@@ -109,12 +109,13 @@ class Ledger:
         if self.is_stalled:
             raise error(Code.E_DISK_FULL)
 
-    async def until_changed(self, since: int) -> None:
-        """Returns as soon as the state has gone past seq `since`."""
-        if self.state.seq > since:
+    async def until_changed(self, since: int, *, concerns: Callable[[], bool] | None = None) -> None:
+        """Returns as soon as the state has gone past seq `since`. With `concerns`, which must be quick, returns after
+        the first change that it says yes to: most changes concern few workers, and each that wakes takes its time."""
+        if self.state.seq > since and (concerns is None or concerns()):
             return
         sleeper = asyncio.get_running_loop().create_future()
-        self._sleepers.append(sleeper)
+        self._sleepers.append((sleeper, concerns))
         await sleeper
 
     def wake(self) -> None:
@@ -130,9 +131,13 @@ class Ledger:
     def _wake_workers(self) -> None:
         self._is_wake_up_due = False
         sleepers, self._sleepers = self._sleepers, []
-        for sleeper in sleepers:
-            if not sleeper.done():
+        for sleeper, concerns in sleepers:
+            if sleeper.done():
+                continue
+            if concerns is None or concerns():
                 sleeper.set_result(None)
+            else:
+                self._sleepers.append((sleeper, concerns))
 
     @contextmanager
     def call_on_change(self, follower: Callable[[], None]) -> Generator[None]:

@@ -39,7 +39,7 @@ class BudgetKeeper:
         while True:
             seen = state.seq
             if not state.budgets:
-                await self._ledger.until_changed(seen)
+                await self._ledger.until_changed(seen, concerns=lambda: bool(state.budgets))
                 continue
             today = self._ledger.limits.days.day_of(self._ledger.now())
             if today != day:

@@ -108,11 +108,13 @@ class Outbox:
             owner.start(self._send_loop(address), name=address)
 
     async def _until_something_is_new(self, seen: int) -> None:
-        """Returns when an entry has no plan or a send loop crashed. Most changes make no entry: the check is cheap."""
-        await self._ledger.until_changed(seen)
-        while self._has_all_send_loops and all(entry.plan is not None for entry in self._state.outbox.values()):
-            await self._ledger.until_changed(self._state.seq)
+        """Returns when an entry has no plan or a send loop crashed."""
+        await self._ledger.until_changed(seen, concerns=self._has_news)
         self._has_all_send_loops = True
+
+    def _has_news(self) -> bool:
+        """Most changes make no entry, so this is cheap."""
+        return not self._has_all_send_loops or any(entry.plan is None for entry in self._state.outbox.values())
 
     def _report_crash(self, name: str, fault: Exception) -> None:
         self._has_all_send_loops = False

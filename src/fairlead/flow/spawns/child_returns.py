@@ -43,7 +43,7 @@ class ChildReturns:
             if self._ledger.state.returning:
                 await asyncio.sleep(RETRY_SEC)
             else:
-                await self._ledger.until_changed(seen)
+                await self._ledger.until_changed(seen, concerns=lambda: bool(self._ledger.state.returning))
 
     async def _bring(self, entry: OutboxEntry) -> None:
         state = self._ledger.state

@@ -65,11 +65,15 @@ class WorktreeKeeper:
             owner.start(self.clear_orphans(), name="orphans")
             while True:
                 seen = state.seq
-                for worktree in [w for w in state.worktrees.values() if w.status in UNSETTLED]:
-                    if worktree.number not in self._busy:
-                        self._busy.add(worktree.number)
-                        owner.start(self._settle(worktree.number), name=str(worktree.number))
-                await self._ledger.until_changed(seen)
+                for number in self._find_unsettled():
+                    self._busy.add(number)
+                    owner.start(self._settle(number), name=str(number))
+                await self._ledger.until_changed(seen, concerns=lambda: bool(self._find_unsettled()))
+
+    def _find_unsettled(self) -> list[int]:
+        """The worktrees about which something is to be done, and nobody does it yet."""
+        worktrees = self._ledger.state.worktrees.values()
+        return [w.number for w in worktrees if w.status in UNSETTLED and w.number not in self._busy]
 
     # --- asking
 
