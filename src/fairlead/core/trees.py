@@ -62,12 +62,14 @@ class TreeChanges(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, kw_
 
 class UndoPlan(msgspec.Struct, frozen=True, kw_only=True):
     """`before` is a snapshot of the files as they are; `after` is a commit of the files as they would be, empty if
-    nothing would change. `conflicts` are paths that somebody has changed since: with one of them nothing is done."""
+    nothing would change. `conflicts` are paths that somebody has changed since: with one of them nothing is done.
+    `left` are paths that stay, because no snapshot says how they were."""
 
     before: TreeSnapshot
     after: str = ""
     files: tuple[FileChange, ...] = ()
     conflicts: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 class UndoNotice(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, kw_only=True):

@@ -49,8 +49,11 @@ _OWN, _HERE = "own", "here"
 
 
 class LastSnapshot(msgspec.Struct, frozen=True):
+    """`gaps` are the paths that it leaves out; None if its commit has not been asked yet."""
+
     commit: str
     tree: str
+    gaps: frozenset[str] | None = None
 
 
 class PrivateRepository:
@@ -175,7 +178,7 @@ class PrivateRepository:
 
     def _write_record(self) -> None:
         found = self.repository
-        record = "\0".join((found.common_dir, found.prefix, found.object_format))
+        record = f"{found.common_dir}\0{found.prefix}\0{found.object_format}"
         if _read_record(self.directory) != record:
             self._replace(_RECORD_NAME, os.fsencode(record))
 

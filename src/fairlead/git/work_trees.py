@@ -69,13 +69,13 @@ class GitWorkTrees:
 
     async def list_changes(self, project_path: str, before: str, after: str) -> tuple[FileChange, ...]:
         def read(calls: GitCalls, repository: PrivateRepository) -> tuple[FileChange, ...]:
-            return list_changes(calls, repository.reading_place, before, after, repository.repository.prefix)
+            return list_changes(calls, repository, before, after)
 
         return await self.work(project_path, read, is_for_files=False)
 
     async def show_changes(self, project_path: str, before: str, after: str) -> TreeChanges:
         def read(calls: GitCalls, repository: PrivateRepository) -> TreeChanges:
-            return show_changes(calls, repository.reading_place, before, after, repository.repository.prefix)
+            return show_changes(calls, repository, before, after)
 
         return await self.work(project_path, read, is_for_files=False)
 
@@ -83,11 +83,11 @@ class GitWorkTrees:
         def plan(calls: GitCalls, repository: PrivateRepository) -> UndoPlan:
             before = take_snapshot(calls, repository, self._limits, label)
             planned = plan_files(calls, repository, before.commit, steps, label)
+            conflicts, left = (tuple(map(show_name, paths)) for paths in (planned.conflicts, planned.left))
             if not planned.after:
-                return UndoPlan(before=before, conflicts=tuple(map(show_name, planned.conflicts)))
-            prefix, place = repository.repository.prefix, repository.reading_place
-            files = list_changes(calls, place, before.commit, planned.after, prefix)
-            return UndoPlan(before=before, after=planned.after, files=files)
+                return UndoPlan(before=before, conflicts=conflicts, left=left)
+            files = list_changes(calls, repository, before.commit, planned.after)
+            return UndoPlan(before=before, after=planned.after, files=files, left=left)
 
         return await self.work(project_path, plan)
 

@@ -68,6 +68,20 @@ async def test_what_somebody_changed_since_is_named_and_nothing_is_undone():
 
 
 @virtually
+async def test_what_no_snapshot_has_as_it_was_stays_and_is_named():
+    trees = make_trees(**{"a.py": "old\n"})
+    trees.ignored_before = {".env"}
+    async with run_flow(runtimes=[writing_agent(trees)], trees=trees) as flow:
+        await flow.answered("a.py=new .env=key")
+        assert (await flow.command(ask.Undo())).left == (".env",)
+        assert trees.files[API] == {"a.py": "old\n", ".env": "key\n"}
+        await flow.answered(".env=other")
+        with pytest.raises(FairleadError) as refused:
+            await flow.command(ask.Undo())
+        assert refused.value.message == "No snapshot says how these files were before: .env"
+
+
+@virtually
 async def test_nothing_is_undone_while_a_turn_runs_in_the_directory():
     trees = make_trees()
     async with run_flow(runtimes=[writing_agent(trees, seconds=100)], trees=trees) as flow:

@@ -27,6 +27,7 @@ class BeginUndo(msgspec.Struct, frozen=True, kw_only=True):
     after: str = ""
     redo_of: str = ""
     files: ChangeSummary = ChangeSummary()
+    left: tuple[str, ...] = ()
     back_before: JobId = JobId("")
 
 
@@ -58,6 +59,7 @@ def begin_undo(state: State, command: BeginUndo, _now: str, _limits: Limits) -> 
         after=command.after,
         redo_of=command.redo_of,
         files=command.files,
+        left=command.left,
         back_before=command.back_before,
     )
     return Decision((began,))
@@ -72,7 +74,10 @@ def end_undo(state: State, command: EndUndo, _now: str, _limits: Limits) -> Deci
         return Decision((failed, *_notice(state, undo, command, failed)))
     facts = _set_forward(state, undo) if undo.redo_of else _set_back(state, undo)
     ended = UndoEnded(
-        undo_id=undo.undo_id, left=command.left, is_set_back=bool(facts), origin=_find_origin(state, undo.back_before)
+        undo_id=undo.undo_id,
+        left=(*undo.left, *command.left),
+        is_set_back=bool(facts),
+        origin=_find_origin(state, undo.back_before),
     )
     kind = JobRedone if undo.redo_of else JobUndone
     marks = () if undo.what == "talk" else (kind(job_id, undo.undo_id, undo.person) for job_id in undo.job_ids)

@@ -50,8 +50,8 @@ class ChangeCommands:
             is_cut=changes.is_cut,
             shared_with=found.shared_with,
             is_late=found.is_late,
-            uncovered=after.uncovered,
-            uncovered_more=after.uncovered_more,
+            uncovered=tuple(dict.fromkeys((*after.uncovered, *found.before.uncovered))),
+            uncovered_more=max(after.uncovered_more, found.before.uncovered_more),
         )
 
     async def undo(self, request: ask.Undo, caller: Caller) -> TurnsUndone:

@@ -95,7 +95,7 @@ class Undoing:
         if planned.conflicts:
             raise _build_conflict(planned, begin)
         if not planned.after:
-            raise error(Code.E_NOTHING_TO_UNDO, "The files are already so.")
+            raise error(Code.E_NOTHING_TO_UNDO, _explain_nothing(planned))
         state_id = self._ledger.state.state_id
         names = {undo_name(state_id, undo_id, "before"): planned.before.commit}
         await self._trees.keep(path, {**names, undo_name(state_id, undo_id, "after"): planned.after})
@@ -109,6 +109,7 @@ class Undoing:
             after=planned.after,
             redo_of=begin.redo_of,
             files=summarise(planned.files, NAMED_FILES),
+            left=planned.left[:_NAMED_CONFLICTS],
             back_before=begin.back_before,
         )
 
@@ -135,9 +136,15 @@ def _step_of(job: Job) -> Step:
 
 
 def _build_conflict(planned: UndoPlan, begin: BeginUndo) -> FairleadError:
-    named = ", ".join(planned.conflicts[:_NAMED_CONFLICTS])
-    more = len(planned.conflicts) - _NAMED_CONFLICTS
-    return error(
-        Code.E_UNDO_CHANGED,
-        f"Changed since {short_name(begin.job_ids[0])}: {named}{f' and {more} more' if more > 0 else ''}",
-    )
+    return error(Code.E_UNDO_CHANGED, f"Changed since {short_name(begin.job_ids[0])}: {_name(planned.conflicts)}")
+
+
+def _explain_nothing(planned: UndoPlan) -> str:
+    if not planned.left:
+        return "The files are already so."
+    return f"No snapshot says how these files were before: {_name(planned.left)}"
+
+
+def _name(paths: Sequence[str]) -> str:
+    more = len(paths) - _NAMED_CONFLICTS
+    return f"{', '.join(paths[:_NAMED_CONFLICTS])}{f' and {more} more' if more > 0 else ''}"
