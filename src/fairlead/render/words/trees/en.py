@@ -17,6 +17,7 @@ TREES: Final = {
     "taken_back": "Took back what was said in {jobs}. The files stay.",
     "left": "Left as they are, because no snapshot has them as they were, or somebody just changed them: {names}",
     "set_back": "The agent goes on as if it had not been said.",
+    "set_forward": "The agent remembers again what was said.",
     "cut_off": "Fairlead was stopped in the middle, and has finished it now.",
     "cut_off_failed": "Fairlead was stopped in the middle of undoing {jobs}, and cannot finish it: {why}",
     "head_one": "{subject} changed 1 file in {project} ({added} {removed})",

@@ -17,6 +17,7 @@ TREES: Final = {
     "taken_back": "{jobs} の会話を取り消しました。ファイルはそのままです。",
     "left": "以前の状態がスナップショットにない、または直前に誰かが変更したため、そのままにしたファイル: {names}",
     "set_back": "エージェントは、その会話がなかったものとして続けます。",
+    "set_forward": "エージェントはその会話を再び覚えています。",
     "cut_off": "途中で Fairlead が止まりましたが、いま完了しました。",
     "cut_off_failed": "{jobs} の取り消しの途中で Fairlead が止まり、完了できません: {why}",
     "head_one": "{subject} は {project} の 1 個のファイルを変更しました ({added} {removed})",

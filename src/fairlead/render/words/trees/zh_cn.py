@@ -18,6 +18,7 @@ TREES: Final = {
     "taken_back": "已收回 {jobs} 的对话。文件保持不变。",
     "left": "因为快照中没有之前的样子，或有人在最后一刻改动，而保持原样：{names}",
     "set_back": "智能体会当作没有说过，继续下去。",
+    "set_forward": "智能体又记得说过的话。",
     "cut_off": "Fairlead 曾在途中停止，现已完成。",
     "cut_off_failed": "Fairlead 在撤销 {jobs} 的途中停止，无法完成：{why}",
     "head_one": "{subject} 改动了 {project} 的 1 个文件 ({added} {removed})",

@@ -18,6 +18,7 @@ TREES: Final = {
     "taken_back": "已收回 {jobs} 的對話。檔案保持不變。",
     "left": "因為快照中沒有之前的樣子，或有人在最後一刻更動，而保持原樣：{names}",
     "set_back": "代理程式會當作沒有說過，繼續下去。",
+    "set_forward": "代理程式又記得說過的話。",
     "cut_off": "Fairlead 曾在途中停止，現已完成。",
     "cut_off_failed": "Fairlead 在復原 {jobs} 的途中停止，無法完成：{why}",
     "head_one": "{subject} 更動了 {project} 的 1 個檔案 ({added} {removed})",
