@@ -87,6 +87,11 @@ class UndoNotice(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, kw_o
     code: str = ""
 
 
+def do_overlap(one: str, other: str) -> bool:
+    """Whether a file may be in both directories: they are the same, or one is a part of the other."""
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+
+
 def summarise(files: tuple[FileChange, ...], most: int) -> ChangeSummary:
     return ChangeSummary(
         files=files[:most],
