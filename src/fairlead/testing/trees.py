@@ -21,6 +21,8 @@ class FakeTrees:
         self.kept: dict[str, dict[str, str]] = {}
         self.ignored_before: set[str] = set()
         self.fault: FairleadError | None = None
+        self.writing_fault: FairleadError | None = None
+        """What the disk says when an undo has written its first file."""
         self.latency: Callable[[], float] = lambda: 0.0
         self.taken = 0
         self.is_quick = False
@@ -107,6 +109,8 @@ class FakeTrees:
             await asyncio.sleep(self.latency())
             if now.get(path) == old.get(path):
                 _put(now, path, new.get(path))
+                if self.writing_fault is not None:
+                    raise self.writing_fault
             else:
                 left.append(path)
         return tuple(left)

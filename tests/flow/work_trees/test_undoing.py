@@ -213,6 +213,27 @@ async def test_an_undo_that_a_crash_cut_off_is_finished_by_the_next_start(steps:
 
 
 @virtually
+async def test_an_undo_that_the_disk_cut_off_is_finished_when_somebody_asks_again():
+    trees = make_trees(**{"a.py": "old\n", "b.py": "old\n"})
+    async with run_flow(runtimes=[writing_agent(trees)], trees=trees) as flow:
+        job = await flow.answered("a.py=new b.py=new")
+        trees.writing_fault = error(Code.E_DISK_FULL)
+        for _ in range(2):
+            with pytest.raises(FairleadError, match="E_DISK_FULL"):
+                await flow.command(ask.Undo())
+            trees.files[API]["a.py"] = "new\n"
+        trees.writing_fault = None
+        undone = await flow.command(ask.Undo())
+        assert (undone.job_ids, undone.is_redo, undone.left) == ((job.job_id,), False, ())
+        assert trees.files[API] == {"a.py": "old\n", "b.py": "old\n"}
+        assert len(flow.facts(UndoBegan)) == 1
+        with pytest.raises(FairleadError, match="E_NOTHING_TO_UNDO"):
+            await flow.command(ask.Undo())
+        await flow.command(ask.Redo())
+        assert trees.files[API] == {"a.py": "new\n", "b.py": "new\n"}
+
+
+@virtually
 async def test_a_snapshot_that_is_gone_ends_the_undo_with_its_reason():
     trees = make_trees(**{"a.py": "old\n"})
     async with run_flow(runtimes=[writing_agent(trees)], trees=trees) as flow:
