@@ -113,6 +113,22 @@ async def test_a_turn_that_begins_meanwhile_waits_for_the_end_of_the_undo():
 
 
 @virtually
+async def test_a_turn_waits_for_an_undo_longer_than_for_a_snapshot():
+    trees = make_trees()
+    async with run_flow(runtimes=[writing_agent(trees)], trees=trees) as flow:
+        await flow.answered(" ".join(f"{number}.py=new" for number in range(20)))
+        trees.latency = lambda: 2.0
+        undoing = asyncio.ensure_future(flow.command(ask.Undo()))
+        await flow.until(lambda: bool(flow.state.undos))
+        later = await flow.say("9.py=later", user="43")
+        assert (await undoing).left == ()
+        await flow.ended(later.job_id)
+        assert trees.files[API] == {"9.py": "later\n"}
+        await flow.until(lambda: not flow.state.open_trees)
+        assert flow.state.jobs[later.job_id].tree.changed.total == 1
+
+
+@virtually
 async def test_the_agent_is_told_once_with_its_next_prompt():
     trees = make_trees(**{"a.py": "old\n"})
     agent = writing_agent(trees)
