@@ -59,7 +59,7 @@ class WatchedTrees(FakeTrees):
         if self._undoing_in == life:
             world.accuse("two undos write files at the same time")
         self._undoing_in = life
-        if self._random.random() < _CRASHES:
+        if self._random.random() < _CRASHES and world.loop.crash_at is None:
             world.loop.crash_at = world.loop.steps + self._random.randint(0, 20)
         try:
             return await super().restore(project_path, before, after)
