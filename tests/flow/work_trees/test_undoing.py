@@ -9,8 +9,10 @@ from fairlead.core.engine import ForkOrigin
 from fairlead.core.events import JobRedone, JobUndone, UndoBegan, UndoEnded
 from fairlead.core.state import resume_slot
 from fairlead.errors import Code, FairleadError, error
+from fairlead.testing.channel import ChannelHistory
 from fairlead.testing.disk import SimulatedDisk
 from tests.flow.harness import run_flow, virtually
+from tests.flow.outbox.test_outbox import Locked
 from tests.flow.work_trees.harness import API, make_trees, writing_agent
 
 pytestmark = pytest.mark.req("F4")
@@ -215,8 +217,14 @@ async def test_an_undo_that_a_crash_cut_off_is_finished_by_the_next_start(steps:
         await flow.until(lambda: list(trees.files[API].values()).count("old\n") == steps)
         undoing.cancel()
     trees.latency = lambda: 0.0
-    async with run_flow(runtimes=[writing_agent(trees)], trees=trees, disk=disk) as flow:
+    channel = Locked(ChannelHistory())
+    async with run_flow(
+        runtimes=[writing_agent(trees)], trees=trees, disk=disk, channels=[channel], history=channel.history
+    ) as flow:
         await flow.until(lambda: all(undo.is_over for undo in flow.state.undos.values()))
+        await asyncio.sleep(86400)
+        channel.is_locked = False
+        flow.gate.came_back(channel.name)
         await flow.quiet()
         assert flow.texts(flow.caller().conversation)[-1] == (
             "Fairlead was stopped in the middle, and has finished it now. Undid #1: 6 files are as they were before. "
