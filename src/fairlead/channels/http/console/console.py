@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 import msgspec
 from aiohttp import web
+from aiohttp.web_request import FileField
 
 from fairlead import __version__
 from fairlead.channels.http.call import Service
@@ -255,6 +256,8 @@ class Console:
                 path = await action.act(visit)
             except FairleadError as problem:
                 return self._refuse_form(visit, problem)
+            finally:
+                _close_files(form)
             if request.headers.get(FROM_SCRIPT):
                 return web.Response(status=204, headers={"X-Fairlead-Next": path, **_NO_STORE})
             return _see_other(_own_path(visit.text("back")) or path)
@@ -305,6 +308,14 @@ class Console:
             return known and self._service.gate.allows(login.person, pre_authorised=login.is_owner)
 
         return look
+
+
+def _close_files(form: dict[str, Any]) -> None:
+    """Also of a form whose files nobody read."""
+    for given in form.values():
+        for one in given if isinstance(given, list) else [given]:
+            if isinstance(one, FileField):
+                one.file.close()
 
 
 def _match(pattern: str, path: str) -> dict[str, str] | None:

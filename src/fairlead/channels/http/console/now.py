@@ -1,7 +1,10 @@
 """The page *Now*, and the answers to questions, which can be given on every page that shows one."""
 
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
+from aiohttp import web
+
+from fairlead.channels.http.console.jobs import TEXT_HEADERS
 from fairlead.channels.http.console.visit import PageContent, Visit
 from fairlead.core.engine import Verdict
 from fairlead.core.ids import QuestionId
@@ -12,6 +15,7 @@ from fairlead.errors import Code, error
 from fairlead.kit.tasks import run_to_end
 from fairlead.ports import Durability
 from fairlead.render.console.now import Health, now_page
+from fairlead.render.console.questions import whole_text
 from fairlead.render.words import say
 
 _ALWAYS: Final = "always-"
@@ -33,11 +37,21 @@ def is_board_touched(event: LiveEvent) -> bool:
 
 
 async def answer_question(visit: Visit) -> str:
+    await run_to_end(visit.service.gate.respond(_read_response(visit, _find_question(visit))))
+    return "/"
+
+
+async def get_whole_question(visit: Visit) -> web.StreamResponse:
+    """What is asked, however long it is."""
+    return web.Response(body=whole_text(_find_question(visit)).encode("utf-8", "replace"), headers=TEXT_HEADERS)
+
+
+def _find_question(visit: Visit) -> QuestionView:
+    """Raises E_QUESTION_CLOSED, also for a question that the visitor may not see."""
     question = visit.view.question(visit.parts["question_id"])
     if question is None or not visit.sees(question.session_key):
         raise error(Code.E_QUESTION_CLOSED)
-    await run_to_end(visit.service.gate.respond(_read_response(visit, question)))
-    return "/"
+    return question
 
 
 def _read_response(visit: Visit, question: QuestionView) -> RespondToQuestion:
@@ -64,9 +78,10 @@ def _read_choices(visit: Visit, question: QuestionView) -> dict[str, str]:
     """What was chosen from each list; words of one's own come before a choice."""
     chosen: dict[str, str] = {}
     for number, item in enumerate(question.items):
-        picked = visit.form.get(f"choice-{number}", [])
-        places = [picked] if isinstance(picked, str) else list(picked)
-        labels = [item.options[int(p)].label for p in places if p.isdecimal() and int(p) < len(item.options)]
+        picked: Any = visit.form.get(f"choice-{number}", [])
+        places = picked if isinstance(picked, list) else [picked]
+        offered = {str(place): option.label for place, option in enumerate(item.options)}
+        labels = [offered[place] for place in places if isinstance(place, str) and place in offered]
         other = visit.text(f"other-{number}").strip()
         words = [*(labels if item.several or not other else []), *([other] if other else [])]
         if words:

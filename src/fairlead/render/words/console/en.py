@@ -152,4 +152,6 @@ CONSOLE: Final = {
     "notify.turn_off": "Turn notifications off",
     "notify.is_on": "While you look at no page of Fairlead, you hear of questions and failures.",
     "notify.cannot": "This browser shows no notifications here.",
+    "question.cut": "Only the beginning is shown here: {count} more characters.",
+    "question.whole": "Read all of it",
 }

@@ -152,4 +152,6 @@ CONSOLE: Final = {
     "notify.turn_off": "通知を切る",
     "notify.is_on": "Fairlead のページを見ていないときに、エージェントの質問やジョブの失敗をお知らせします。",
     "notify.cannot": "このブラウザではここで通知を表示できません。",
+    "question.cut": "ここには先頭だけを表示しています。残り {count} 文字あります。",
+    "question.whole": "全文を読む",
 }

@@ -152,4 +152,6 @@ CONSOLE: Final = {
     "notify.turn_off": "关闭通知",
     "notify.is_on": "当没有查看 Fairlead 页面时，智能体提问或任务失败会通知你。",
     "notify.cannot": "此浏览器在这里无法显示通知。",
+    "question.cut": "此处只显示开头，还有 {count} 个字符。",
+    "question.whole": "阅读全文",
 }

@@ -152,4 +152,6 @@ CONSOLE: Final = {
     "notify.turn_off": "關閉通知",
     "notify.is_on": "沒有檢視 Fairlead 頁面時，代理程式提問或工作失敗會通知你。",
     "notify.cannot": "此瀏覽器在這裡無法顯示通知。",
+    "question.cut": "此處只顯示開頭，還有 {count} 個字元。",
+    "question.whole": "閱讀全文",
 }
