@@ -59,7 +59,7 @@ async def test_every_page_has_the_headers_that_keep_it_alone(tmp_path: Path):
             policy = page.headers["Content-Security-Policy"]
             assert {"default-src 'none'", "frame-ancestors 'none'"} <= set(policy.split("; "))
             assert "unsafe" not in policy
-            assert page.headers["Referrer-Policy"] == "no-referrer"
+            assert page.headers["Referrer-Policy"] == "same-origin"
             assert page.headers["X-Content-Type-Options"] == "nosniff"
             assert page.headers["Cache-Control"] == "no-store"
             for tag, attributes in tags_in(page.text):
