@@ -25,6 +25,7 @@ from fairlead.core.job_states import RETRYABLE
 from fairlead.core.message_outcomes import Enqueued, decode_outcome
 from fairlead.core.read_models import job_view, question_view, undo_reply
 from fairlead.core.requests import Caller
+from fairlead.core.spawn_tree import live_children
 from fairlead.core.state import Job, OutboxEntry, Session, State, session_state
 from fairlead.core.visibility import may_see
 
@@ -187,6 +188,13 @@ def session_line(state: State, session: Session) -> SessionLine:
         cost_usd=session.cost_usd,
         parent_session_id=_session_id(parent),
     )
+
+
+def session_children(state: State, session_key: str) -> list[SessionLine]:
+    """The sessions that this one started and that have something to do; who sees this one sees them."""
+    there = [state.sessions.get(SessionKeyText(key)) for key in live_children(state, SessionKeyText(session_key))]
+    lines = [session_line(state, session) for session in there if session is not None]
+    return sorted(lines, key=lambda line: line.session_id)
 
 
 def _fits(session: Session, wanted: list[str]) -> bool:

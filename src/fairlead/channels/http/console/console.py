@@ -102,7 +102,7 @@ class Console:
     async def _get_enter(self, request: web.Request) -> web.StreamResponse:
         lang, code = self._language(request), request.query.get("code", "")
         if not self._service.logins.is_link(code):
-            return self._plain(request, 401, say(lang, "console.away.title"), away_page(lang))
+            return self._plain(request, 401, say(lang, "console.away.title"), away_page(lang, had_link=bool(code)))
         return self._plain(request, 200, say(lang, "console.enter.open"), enter_page(code, lang))
 
     async def _post_enter(self, request: web.Request) -> web.StreamResponse:
@@ -112,7 +112,7 @@ class Console:
             secret, login = await self._service.logins.enter(str(form.get("code", "")), _browser_of(request))
         except FairleadError as refused:
             log_failure("console login refused", refused)
-            return self._plain(request, 401, say(lang, "console.away.title"), away_page(lang))
+            return self._plain(request, 401, say(lang, "console.away.title"), away_page(lang, had_link=True))
         if login.is_owner is False and not self._service.gate.allows(login.person):
             await self._service.logins.end(login.number)
             return self._plain(request, 403, say(lang, "console.away.title"), away_page(lang))
@@ -166,9 +166,11 @@ class Console:
     def _page_handler(self, page: Page) -> _Handler:
         async def respond(request: web.Request) -> web.StreamResponse:
             login = await self.find_login(request)
-            if login is None or (page.for_owner and not login.is_owner):
+            if login is None:
                 return self._send_away(request)
             visit = self._visit(request, login, parts=dict(request.match_info), query=dict(request.query))
+            if page.for_owner and not login.is_owner:
+                return self._show_problem(visit, error(Code.E_OWNER_ONLY))
             return await self._show(page, visit)
 
         return respond
@@ -248,11 +250,13 @@ class Console:
     def _action_handler(self, action: Action) -> _Handler:
         async def respond(request: web.Request) -> web.StreamResponse:
             login = await self.find_login(request)
-            if login is None or (action.for_owner and not login.is_owner):
+            if login is None:
                 return self._send_away(request)
             form = await self._read_form(request)
             visit = self._visit(request, login, parts=dict(request.match_info), form=form)
             try:
+                if action.for_owner and not login.is_owner:
+                    raise error(Code.E_OWNER_ONLY)
                 path = await action.act(visit)
             except FairleadError as problem:
                 return self._refuse_form(visit, problem)
@@ -268,9 +272,23 @@ class Console:
         if not visit.http.headers.get(FROM_SCRIPT):
             return self._show_problem(visit, problem)
         log_failure("console form refused", problem, request=visit.http.path[:200])
-        text = error_text(problem, visit.lang)
+        return self._notice(visit.http, status_of(problem.code), problem)
+
+    def _notice(self, request: web.Request, status: int, problem: FairleadError) -> web.StreamResponse:
+        text = error_text(problem, self._language(request))
         lines = [el("code", str(text.code)), " ", " ".join(filter(None, (text.what, text.detail, text.next_step)))]
-        return _html(visit.http, status_of(problem.code), el("p", lines))
+        return _html(request, status, el("p", lines))
+
+    def show_refusal(self, request: web.Request, status: int, problem: FairleadError) -> web.StreamResponse | None:
+        """A refusal from before a page or a form was reached, for a browser; None for any other client."""
+        if request.headers.get(FROM_SCRIPT):
+            return self._notice(request, status, problem)
+        if "text/html" not in request.headers.get("Accept", ""):
+            return None
+        lang = self._language(request)
+        text = error_text(problem, lang)
+        main = problem_page((str(text.code), text.what, text.detail, text.next_step), lang)
+        return self._plain(request, status, say(lang, "console.problem.title"), main)
 
     async def _read_form(self, request: web.Request) -> dict[str, Any]:
         """Fields by name; those that occur several times as a list. The time and the size are limited."""

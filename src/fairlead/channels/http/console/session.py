@@ -16,7 +16,7 @@ from fairlead.core import replies as r
 from fairlead.core.inbound import Attachment, Inbound, clean_text
 from fairlead.core.job_names import job_number
 from fairlead.core.limits import Limits
-from fairlead.core.live import AgentActed
+from fairlead.core.live import AgentActed, JobMoved, LiveEvent
 from fairlead.core.views import JobView, SessionView
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.file_names import clean_media_type, clean_name
@@ -76,7 +76,7 @@ def _find_session(visit: Visit, name: str) -> SessionView | None:
 
 
 def _build_unbegun(visit: Visit) -> PageContent:
-    head = SessionHead(name=OWN, title=visit.login.person, has_begun=False)
+    head = SessionHead(name=OWN, title=say(visit.lang, "console.sessions.own"), has_begun=False)
     page = session_page(
         head,
         (),
@@ -119,6 +119,7 @@ def find_head(visit: Visit, session: SessionView) -> SessionHead:
         cost_usd=line.cost_usd,
         parent_session_id=line.parent_session_id,
         takes_texts=visit.view.takes_texts(session.session_key),
+        children=tuple(one for one in visit.view.session_children(session.session_key) if visit.sees(one.session_key)),
     )
 
 
@@ -148,7 +149,7 @@ async def session_changes(visit: Visit, seen: Sequence[Happening]) -> Sequence[F
     here = [one for one in seen if one.event.session_key == session.session_key]
     moved = dict.fromkeys(one.event.job_id for one in here if not isinstance(one.event, AgentActed))
     fragments: list[Fragment] = []
-    if moved:
+    if moved or any(_is_of_child(visit, session, one.event) for one in seen):
         head = find_head(visit, session)
         fragments += [session_head(head, visit.lang), send_buttons(head, visit.lang)]
         fragments += await _moved_turns(visit, session, list(moved))
@@ -156,6 +157,13 @@ async def session_changes(visit: Visit, seen: Sequence[Happening]) -> Sequence[F
         if one.change is not None and one.event.job_id not in moved:
             fragments += _part_changes(visit, one)
     return fragments
+
+
+def _is_of_child(visit: Visit, session: SessionView, event: LiveEvent) -> bool:
+    if not isinstance(event, JobMoved) or event.session_key == session.session_key:
+        return False
+    other = visit.view.session(event.session_key)
+    return other is not None and visit.view.session_line(event.session_key).parent_session_id == session.session_id
 
 
 async def _moved_turns(visit: Visit, session: SessionView, job_ids: Sequence[str]) -> list[Fragment]:

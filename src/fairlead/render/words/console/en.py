@@ -154,4 +154,10 @@ CONSOLE: Final = {
     "notify.cannot": "This browser shows no notifications here.",
     "question.cut": "Only the beginning is shown here: {count} more characters.",
     "question.whole": "Read all of it",
+    "sessions.empty": "There are no sessions yet. “Talk to an agent” begins one.",
+    "enter.used": "This link was used already, or is older than two minutes.",
+    "todo.pending": "To do",
+    "todo.in_progress": "In progress",
+    "todo.completed": "Done",
+    "session.children": "Sessions that it started:",
 }

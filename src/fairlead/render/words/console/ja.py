@@ -154,4 +154,10 @@ CONSOLE: Final = {
     "notify.cannot": "このブラウザではここで通知を表示できません。",
     "question.cut": "ここには先頭だけを表示しています。残り {count} 文字あります。",
     "question.whole": "全文を読む",
+    "sessions.empty": "セッションはまだありません。「エージェントと話す」で始まります。",
+    "enter.used": "このリンクは使用済みか、2分以上前のものです。",
+    "todo.pending": "未着手",
+    "todo.in_progress": "進行中",
+    "todo.completed": "完了",
+    "session.children": "ここから始まったセッション:",
 }

@@ -154,4 +154,10 @@ CONSOLE: Final = {
     "notify.cannot": "此浏览器在这里无法显示通知。",
     "question.cut": "此处只显示开头，还有 {count} 个字符。",
     "question.whole": "阅读全文",
+    "sessions.empty": "还没有会话。“与代理对话”会开始一个。",
+    "enter.used": "此链接已被使用，或已超过两分钟。",
+    "todo.pending": "待办",
+    "todo.in_progress": "进行中",
+    "todo.completed": "完成",
+    "session.children": "由它启动的会话：",
 }

@@ -154,4 +154,10 @@ CONSOLE: Final = {
     "notify.cannot": "此瀏覽器在這裡無法顯示通知。",
     "question.cut": "此處只顯示開頭，還有 {count} 個字元。",
     "question.whole": "閱讀全文",
+    "sessions.empty": "還沒有工作階段。「與代理對話」會開始一個。",
+    "enter.used": "此連結已被使用，或已超過兩分鐘。",
+    "todo.pending": "待辦",
+    "todo.in_progress": "進行中",
+    "todo.completed": "完成",
+    "session.children": "由它啟動的工作階段：",
 }
