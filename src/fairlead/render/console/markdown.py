@@ -3,7 +3,7 @@ libraries are imported when the first answer is shown: a daemon without a browse
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
 from fairlead.render.console.markup import Html, el
@@ -33,8 +33,9 @@ def _renderer() -> Callable[[str], str]:
     parser.add_render_rule("table_close", _close_table)
     parser.add_render_rule("th_open", _open_cell)
     parser.add_render_rule("td_open", _open_cell)
-    parser.add_render_rule("fence", _focusable(parser.renderer.rules["fence"]))
-    parser.add_render_rule("code_block", _focusable(parser.renderer.rules["code_block"]))
+    rules = cast("dict[str, Callable[..., str]]", parser.renderer.rules)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    parser.add_render_rule("fence", _focusable(rules["fence"]))
+    parser.add_render_rule("code_block", _focusable(rules["code_block"]))
     return parser.render
 
 

@@ -108,7 +108,7 @@ def session_page(
     return el(
         "div",
         session_head(head, lang),
-        _settings(head, choices, lang) if head.has_begun else None,
+        session_settings(head, choices, lang) if head.has_begun else None,
         el("p", el("a", say(lang, "console.session.earlier"), href=earlier), class_="earlier") if earlier else None,
         el("div", blocks, id="turns", data_follow=True),
         el("p", say(lang, "console.session.empty"), class_="nothing", id="turns-empty") if not turns else None,
@@ -158,7 +158,7 @@ def _children(head: SessionHead, lang: str) -> Content:
     return el("p", say(lang, "console.session.children"), class_="about"), el("ul", rows, class_="attached")
 
 
-def _settings(head: SessionHead, choices: Choices, lang: str) -> Html:
+def session_settings(head: SessionHead, choices: Choices, lang: str) -> Html:
     path = session_path(head.name)
     rows = (
         _choice(f"{path}/tool", say(lang, "console.session.agent"), choices.tool, choices.tools, lang),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.channels.harness import run_daemon_in
-from tests.channels.http.console.harness import a_browser, frames_in, stream_in
+from tests.channels.http.console.harness import a_browser, frames_in, stream_in, tags_in
 
 pytestmark = pytest.mark.anyio
 
@@ -68,3 +68,47 @@ async def test_a_page_without_a_stream_has_none(tmp_path: Path):
         await browser.log_in()
         assert (await browser.open("/console/events?of=/console/logins")).status == 404
         assert (await browser.open("/console/events?of=https://evil.example/x")).status == 404
+
+
+@pytest.mark.req("G5", "G9")
+@pytest.mark.parametrize(
+    ("page", "request_path", "body", "shown"),
+    [
+        ("/console/schedules", "/v1/schedules", {"userId": "alice", "when": "0 9 * * *", "text": "look"}, "0 9 * * *"),
+        ("/console/spend", "/v1/budgets/proj", {"usd": "7.50"}, "$7.50"),
+        (
+            "/console/why",
+            "/v1/messages",
+            {"userId": "alice", "message": "  "},
+            'href="/console/why?outcome=refused#list"',
+        ),
+        ("/console/session/agent%3Afairlead%3Auser%3Aalice", "/v1/reset", {"userId": "alice"}, "session-head"),
+    ],
+)
+async def test_what_somebody_else_changed_appears_though_no_job_moved(
+    tmp_path: Path, page: str, request_path: str, body: dict[str, str], shown: str
+):
+    async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
+        await browser.log_in()
+        await daemon.say("alice", "hello")
+        async with browser.changes(page) as changes:
+            await daemon.post(request_path, body)
+            async for _, name, data in changes:
+                if name == "swap" and any(shown in html for html in data):
+                    break
+
+
+@pytest.mark.req("G5", "G2")
+async def test_another_agent_model_or_mode_is_shown_in_every_tab(tmp_path: Path):
+    async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser, a_browser(daemon) as other:
+        await browser.log_in()
+        await other.log_in()
+        await daemon.say("alice", "hello")
+        page = "/console/session/agent%3Afairlead%3Auser%3Aalice"
+        offered = (await browser.open(page)).text.partition('id="choose-model"')[2].partition("</select>")[0]
+        models = [a["value"] or "" for tag, a in tags_in(offered) if tag == "option" and "selected" not in a]
+        async with browser.changes(page) as changes:
+            assert (await other.post(f"{page}/model", {"choice": models[0]})).status == 303
+            async for _, name, data in changes:
+                if name == "swap" and any(f'value="{models[0]}" selected' in html for html in data):
+                    break

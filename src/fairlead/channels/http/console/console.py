@@ -11,6 +11,7 @@ import asyncio
 import gzip
 import re
 from collections.abc import Awaitable, Callable, Iterable
+from itertools import chain
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
@@ -24,7 +25,7 @@ from fairlead.channels.http.console.assets import PATH, asset_paths, load_assets
 from fairlead.channels.http.console.feed import ConsoleFeed
 from fairlead.channels.http.console.routes import ACTIONS, DOWNLOADS, PAGES
 from fairlead.channels.http.console.stream import send_changes
-from fairlead.channels.http.console.visit import Action, Download, Page, PageContent, Visit
+from fairlead.channels.http.console.visit import Action, Download, Page, PageContent, Visit, values_of
 from fairlead.channels.http.errors import HttpRefusal, status_of
 from fairlead.channels.http.logins import UNUSED_SEC, ConsoleLogin
 from fairlead.errors import Code, FairleadError, error
@@ -330,10 +331,9 @@ class Console:
 
 def _close_files(form: dict[str, Any]) -> None:
     """Also of a form whose files nobody read."""
-    for given in form.values():
-        for one in given if isinstance(given, list) else [given]:
-            if isinstance(one, FileField):
-                one.file.close()
+    for one in chain.from_iterable(map(values_of, form.values())):
+        if isinstance(one, FileField):
+            one.file.close()
 
 
 def _match(pattern: str, path: str) -> dict[str, str] | None:

@@ -1,6 +1,6 @@
 """The page *Now*, and the answers to questions, which can be given on every page that shows one."""
 
-from typing import Any, Final, get_args
+from typing import Final, get_args
 
 from aiohttp import web
 
@@ -8,7 +8,7 @@ from fairlead.channels.http.console.jobs import TEXT_HEADERS
 from fairlead.channels.http.console.visit import PageContent, Visit
 from fairlead.core.engine import Verdict
 from fairlead.core.ids import QuestionId
-from fairlead.core.live import AgentActed, LiveEvent
+from fairlead.core.live import AgentActed, LiveEvent, RecordChanged
 from fairlead.core.questions import RespondToQuestion
 from fairlead.core.views import QuestionView
 from fairlead.errors import Code, error
@@ -33,6 +33,8 @@ async def build_now(visit: Visit) -> PageContent:
 
 def is_board_touched(event: LiveEvent) -> bool:
     """What agents say and do in their turns does not stand on the board."""
+    if isinstance(event, RecordChanged):
+        return event.what in {"session", "delivery"}
     return not isinstance(event, AgentActed)
 
 
@@ -78,10 +80,9 @@ def _read_choices(visit: Visit, question: QuestionView) -> dict[str, str]:
     """What was chosen from each list; words of one's own come before a choice."""
     chosen: dict[str, str] = {}
     for number, item in enumerate(question.items):
-        picked: Any = visit.form.get(f"choice-{number}", [])
-        places = picked if isinstance(picked, list) else [picked]
         offered = {str(place): option.label for place, option in enumerate(item.options)}
-        labels = [offered[place] for place in places if isinstance(place, str) and place in offered]
+        picked = visit.values(f"choice-{number}")
+        labels = [offered[place] for place in picked if isinstance(place, str) and place in offered]
         other = visit.text(f"other-{number}").strip()
         words = [*(labels if item.several or not other else []), *([other] if other else [])]
         if words:

@@ -3,14 +3,14 @@
 import re
 import uuid
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from aiohttp.web_request import FileField
 
 from fairlead.api.wire import MAX_FILES_BYTES
 from fairlead.channels.http.console.feed import Happening
 from fairlead.channels.http.console.turns import RenderedAnswers, find_fetched, load_turn
-from fairlead.channels.http.console.visit import OWN, Fetched, Fragment, PageContent, TextGrowth, Visit
+from fairlead.channels.http.console.visit import OWN, Fetched, Fragment, PageContent, TextGrowth, Visit, is_about
 from fairlead.core import message_ids, requests
 from fairlead.core import replies as r
 from fairlead.core.inbound import Attachment, Inbound, clean_text
@@ -32,6 +32,7 @@ from fairlead.render.console.session import (
     send_buttons,
     session_head,
     session_page,
+    session_settings,
     turn_block,
 )
 from fairlead.render.words import say
@@ -147,9 +148,12 @@ async def session_changes(visit: Visit, seen: Sequence[Happening]) -> Sequence[F
     if session is None or _find_page_end(visit, session):
         return ()
     here = [one for one in seen if one.event.session_key == session.session_key]
-    moved = dict.fromkeys(one.event.job_id for one in here if not isinstance(one.event, AgentActed))
+    others = [one.event for one in here if not isinstance(one.event, AgentActed)]
+    moved = dict.fromkeys(event.job_id for event in others if event.job_id)
     fragments: list[Fragment] = []
-    if moved or any(_is_of_child(visit, session, one.event) for one in seen):
+    if any(is_about(event, "session") for event in others):
+        fragments.append(session_settings(find_head(visit, session), await _choices_in(visit, session), visit.lang))
+    if others or any(_is_of_child(visit, session, one.event) for one in seen):
         head = find_head(visit, session)
         fragments += [session_head(head, visit.lang), send_buttons(head, visit.lang)]
         fragments += await _moved_turns(visit, session, list(moved))
@@ -220,9 +224,7 @@ def _read_key(visit: Visit) -> str:
 
 async def _keep_files(visit: Visit) -> tuple[Attachment, ...]:
     """Durable before the message is: a message that was taken has its files."""
-    given: Any = visit.form.get("files", [])
-    posted: list[Any] = given if isinstance(given, list) else [given]  # pyright: ignore[reportUnknownVariableType]
-    fields = [one for one in posted if isinstance(one, FileField)]
+    fields = [one for one in visit.values("files") if isinstance(one, FileField)]
     files = [(one, _read_file(one)) for one in fields if one.filename]
     if len(files) > _MAX_FILES:
         raise error(Code.E_INVALID_ARGS, f"At most {_MAX_FILES} files go with one message.")
