@@ -225,6 +225,16 @@ async def test_earlier_turns_are_on_pages_of_their_own(tmp_path: Path):
         assert "number 2." in (await browser.open(earlier)).text
 
 
+@pytest.mark.req("G2")
+async def test_a_question_in_a_session_names_it_as_people_do(tmp_path: Path):
+    async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
+        await browser.log_in()
+        await daemon.until(await daemon.begin("alice", "/ask ls"), "question")
+        page = (await browser.open("/console/session/agent%3Afairlead%3Auser%3Aalice")).text
+        assert "<bdi>alice</bdi></a> · " in page
+        assert "<bdi>agent:fairlead:user:alice</bdi>" not in page
+
+
 @pytest.mark.req("G2", "G5")
 async def test_a_session_leads_to_those_that_it_started_while_they_work(tmp_path: Path):
     async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:

@@ -175,11 +175,11 @@ function heard() {
 
 function reconnect() {
   // The first try is at once, the next ones after 1, 2, 4 and then 5 seconds. A stream does not say why it was refused:
-  // now and then the page is fetched instead, and says it.
+  // every second time the page is fetched instead, and says it.
   rest();
   failures += 1;
   if (failures > 1) say(words.away, "away");
-  timer = setTimeout(failures % 4 === 2 ? refetch : connect, failures === 1 ? 0 : Math.min(5000, 500 * 2 ** (failures - 1)));
+  timer = setTimeout(failures % 2 ? connect : refetch, failures === 1 ? 0 : Math.min(5000, 500 * 2 ** (failures - 1)));
 }
 
 async function refetch() {
@@ -395,7 +395,8 @@ function refreshTimes() {
 // --- the start
 
 $("enter")?.requestSubmit();
-$("nav")?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }); // a phone's menu scrolls
+const current = $("nav")?.querySelector("[aria-current]"); // a phone's menu scrolls; scrollIntoView would move the keyboard too
+if (current) current.closest("ul").scrollLeft = current.offsetLeft - (innerWidth - current.offsetWidth) / 2;
 const area = $("composer")?.querySelector("textarea");
 if (area && !area.value) area.value = stored(draftKey(), "sessionStorage") ?? "";
 if (area) fit(area);
