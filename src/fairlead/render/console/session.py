@@ -137,13 +137,13 @@ def session_head(head: SessionHead, lang: str) -> Html:
             stop if head.state in {"running", "waiting", "queued"} else None,
             class_="row facts-row",
         ),
-        _children(head, lang),
+        _list_children(head, lang),
         id="session-head",
         class_="is-live" if head.state == "running" else "",
     )
 
 
-def _children(head: SessionHead, lang: str) -> Content:
+def _list_children(head: SessionHead, lang: str) -> Content:
     if not head.children:
         return None
     rows = [

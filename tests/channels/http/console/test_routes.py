@@ -121,5 +121,5 @@ def test_nothing_that_a_browser_can_send_is_an_internal_error(daemon: Daemon):
                 assert "default-src 'none'; script-src 'self'; style-src 'self'" in policy
 
         holds()
-    assert {200, 303, 400, 404} <= statuses
+    assert {200, 400, 404} <= statuses
     assert len(operations) == len(PAGES) + len(ACTIONS) + len(DOWNLOADS)
