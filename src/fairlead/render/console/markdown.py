@@ -62,7 +62,7 @@ def _link_image(_self: Any, tokens: Sequence[Any], index: int, *_: Any) -> str:
 
 
 def _open_table(*_: Any) -> str:
-    return '<div class="wide" tabindex="0" role="region" aria-label="table"><table>'
+    return '<div class="wide" tabindex="0" role="group"><table>'
 
 
 def _close_table(*_: Any) -> str:

@@ -51,6 +51,15 @@ async def test_a_login_survives_a_restart_and_its_file_helps_nobody_to_get_in(tm
 
 
 @pytest.mark.req("G4")
+async def test_a_login_that_is_used_is_not_forgotten_by_the_browser(tmp_path: Path):
+    """Thirty days without use end a login, not thirty days."""
+    async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
+        entered = await browser.log_in()
+        page = await browser.open("/console/sessions")
+        assert page.headers["Set-Cookie"] == entered.headers["Set-Cookie"]
+
+
+@pytest.mark.req("G4")
 async def test_every_page_has_the_headers_that_keep_it_alone(tmp_path: Path):
     async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
         await browser.log_in()

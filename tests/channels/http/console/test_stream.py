@@ -32,6 +32,19 @@ async def test_an_open_page_gets_a_question_when_it_is_asked_and_again_when_it_i
         assert (outcome.outcome, outcome.message, outcome.answered_by) == ("deny", "not now", "local")
 
 
+@pytest.mark.req("G5")
+async def test_a_failure_is_told_in_words(tmp_path: Path):
+    async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
+        await browser.log_in()
+        async with browser.changes("/") as changes:
+            await daemon.begin("alice", "/fail E_RUNTIME_HUNG")
+            (told,) = [data async for _, _, data in one_more(changes, "attention")]
+        assert (told["title"], told["body"]) == (
+            "A job failed",
+            "The agent stopped responding during its turn and was ended.",
+        )
+
+
 async def one_more(changes, wanted: str):
     async for place, name, data in changes:
         if name == wanted:

@@ -118,6 +118,10 @@ class Console:
             await self._service.logins.end(login.number)
             return self._plain(request, 403, say(lang, "console.away.title"), away_page(lang))
         response = _see_other("/")
+        self._set_cookie(request, response, secret)
+        return response
+
+    def _set_cookie(self, request: web.Request, response: web.StreamResponse, secret: str) -> None:
         response.set_cookie(
             self._cookie_name,
             secret,
@@ -127,7 +131,6 @@ class Console:
             secure=self._service.proxies.is_encrypted(request),
             path="/",
         )
-        return response
 
     @property
     def _cookie_name(self) -> str:
@@ -183,6 +186,8 @@ class Console:
         except FairleadError as problem:
             return self._show_problem(visit, problem)
         response = self._document(visit, 200, page.name, stream, content)
+        # From now on thirty days: the browser must not forget a login that is used.
+        self._set_cookie(visit.http, response, visit.http.cookies[self._cookie_name])
         if content.fetched and visit.http.method == "GET":
             await response.prepare(visit.http)
             await response.write_eof()
