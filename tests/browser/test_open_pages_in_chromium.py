@@ -179,3 +179,24 @@ def tab_to(page: Any, words: str) -> None:
         if page.evaluate("document.activeElement.textContent").strip().startswith(words):
             return
     raise AssertionError(f"the keyboard does not reach {words!r}")
+
+
+@pytest.mark.req("G7")
+@both_sizes
+def test_nothing_moves_for_who_wants_it_so_and_a_phone_can_install_it(stage: Stage):
+    page = stage.page
+    stage.open(ME)
+    stage.send("/hang")
+    badge = "#session-head.is-live .badge"
+    page.wait_for_selector(badge)
+    motion = f"getComputedStyle(document.querySelector('{badge}')).animationName"
+    assert page.evaluate(motion) == "breathe"
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(motion) == "none"
+    told = stage.context.new_cdp_session(page).send("Page.getAppManifest")
+    assert (told["errors"], told["url"]) == ([], f"{stage.url}/console/manifest.webmanifest")
+    icons = page.evaluate(
+        "fetch('/console/manifest.webmanifest').then((r) => r.json()).then(({icons}) =>"
+        " Promise.all(icons.map(({src}) => fetch(src).then((reply) => reply.status))))"
+    )
+    assert icons == [200, 200, 200]

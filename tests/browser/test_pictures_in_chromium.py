@@ -54,5 +54,9 @@ def test_pictures_of_a_day_with_an_agent(tmp_path: Path, look: str, new_context:
 
 def check_and_take(stage: Stage, name: str) -> None:
     assert serious_faults(stage) == []
-    assert overflow(stage) <= 0
     stage.take_picture(name)
+    usual = stage.page.viewport_size
+    for width in (320, usual["width"], 2000):
+        stage.page.set_viewport_size({"width": width, "height": usual["height"]})
+        assert overflow(stage) <= 0, f"{name} at {width}"
+    stage.page.set_viewport_size(usual)

@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 
 from tests.channels.harness import run_daemon_in
-from tests.channels.http.console.harness import a_browser
+from tests.channels.http.console.harness import GUESTS, a_browser
 
 pytestmark = pytest.mark.anyio
 
@@ -92,3 +92,18 @@ async def test_a_form_that_no_page_makes_is_refused_and_answers_nothing(tmp_path
         files.add_field("choice-0", b"0", filename="0")
         assert (await browser.post("/console/question/q_1", files)).status == 400
         assert len(daemon.flow.view.open_questions()) == 1
+
+
+@pytest.mark.req("G1", "G4")
+async def test_a_guest_allows_once_and_nothing_beyond_it_though_the_form_says_so(tmp_path: Path):
+    async with run_daemon_in(tmp_path, **GUESTS) as daemon, a_browser(daemon) as guest:
+        await guest.log_in("4711")
+        async with guest.changes("/console/session/me") as changes:
+            await guest.post("/console/session/me/send", {"message": "/ask pytest -q", "key": "k" * 12})
+            async for _, name, data in changes:
+                if name == "swap" and any('id="q-q_1"' in html for html in data):
+                    break
+        for verdict in ("session", "always-1"):
+            assert (await guest.post("/console/question/q_1", {"verdict": verdict})).status == 403, verdict
+        assert len(daemon.flow.view.open_questions()) == 1
+        assert (await guest.post("/console/question/q_1", {"verdict": "allow"})).status == 303

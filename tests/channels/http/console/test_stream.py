@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.channels.http.console import stream
 from tests.channels.harness import run_daemon_in
 from tests.channels.http.console.harness import a_browser, frames_in, stream_in, tags_in
 
@@ -33,6 +34,17 @@ async def test_an_open_page_gets_a_question_when_it_is_asked_and_again_when_it_i
 
 
 @pytest.mark.req("G5")
+async def test_a_quiet_stream_beats_and_keeps_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stream, "HEARTBEAT_SEC", 0.01)
+    async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
+        await browser.log_in()
+        async with browser.changes("/console/sessions") as changes:
+            beats = [await anext(changes) for _ in range(3)]
+        assert [name for _, name, _ in beats] == ["beat"] * 3
+        assert len({place for place, _, _ in beats}) == 1
+
+
+@pytest.mark.req("G5")
 async def test_a_failure_is_told_in_words(tmp_path: Path):
     async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
         await browser.log_in()
@@ -58,12 +70,12 @@ async def test_a_page_that_was_away_goes_on_where_it_was_and_one_of_an_earlier_p
 ):
     async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
         await browser.log_in()
-        stream = stream_in((await browser.open("/")).text)
+        address = stream_in((await browser.open("/")).text)
         await daemon.say("alice", "while it was away")
-        async with browser.http.get(daemon.url + stream) as response:
+        async with browser.http.get(daemon.url + address) as response:
             place, name, _ = await anext(frames_in(response))
             assert name == "swap"
-        async with browser.http.get(daemon.url + stream, headers={"Last-Event-ID": place}) as response:
+        async with browser.http.get(daemon.url + address, headers={"Last-Event-ID": place}) as response:
             await daemon.begin("bob", "hello")
             later, name, _ = await anext(frames_in(response))
             assert (name, int(later.partition(":")[2]) > int(place.partition(":")[2])) == ("swap", True)
