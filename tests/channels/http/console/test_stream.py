@@ -124,16 +124,17 @@ async def test_what_somebody_else_changed_appears_though_no_job_moved(
 
 
 @pytest.mark.req("G5", "G2")
-async def test_another_agent_model_or_mode_is_shown_in_every_tab(tmp_path: Path):
+@pytest.mark.parametrize("setting", ["model", "mode"])
+async def test_another_model_or_mode_is_shown_in_every_tab(tmp_path: Path, setting: str):
     async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser, a_browser(daemon) as other:
         await browser.log_in()
         await other.log_in()
         await daemon.say("alice", "hello")
         page = "/console/session/agent%3Afairlead%3Auser%3Aalice"
-        offered = (await browser.open(page)).text.partition('id="choose-model"')[2].partition("</select>")[0]
-        models = [a["value"] or "" for tag, a in tags_in(offered) if tag == "option" and "selected" not in a]
+        offered = (await browser.open(page)).text.partition(f'id="choose-{setting}"')[2].partition("</select>")[0]
+        others = [a["value"] or "" for tag, a in tags_in(offered) if tag == "option" and "selected" not in a]
         async with browser.changes(page) as changes:
-            assert (await other.post(f"{page}/model", {"choice": models[0]})).status == 303
+            assert (await other.post(f"{page}/{setting}", {"choice": others[0]})).status == 303
             async for _, name, data in changes:
-                if name == "swap" and any(f'value="{models[0]}" selected' in html for html in data):
+                if name == "swap" and any(f'value="{others[0]}" selected' in html for html in data):
                     break

@@ -16,7 +16,7 @@ from fairlead.core import replies as r
 from fairlead.core.inbound import Attachment, Inbound, clean_text
 from fairlead.core.job_names import job_number
 from fairlead.core.limits import Limits
-from fairlead.core.live import AgentActed, JobMoved, LiveEvent
+from fairlead.core.live import AgentActed, JobMoved, LiveEvent, RecordChanged
 from fairlead.core.views import JobView, SessionView
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.file_names import clean_media_type, clean_name
@@ -263,6 +263,9 @@ async def change_session(visit: Visit) -> str:
             await visit.command(requests.AgentModel(choice), r.ModelSet, caller)
         case "mode" if choice:
             await visit.command(requests.AgentMode(choice), r.ModeSet, caller)
+            visit.feed.note(
+                RecordChanged(what="session", session_key=session.session_key)
+            )  # no fact of ours: the agent's
         case other:
             raise error(Code.E_INVALID_ARGS, f"There is no action {other[:40]!r}, or nothing was chosen for it.")
     return session_path(visit.parts["session"])
