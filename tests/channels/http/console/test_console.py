@@ -155,6 +155,7 @@ async def test_a_guest_is_told_that_a_page_is_the_owners_and_not_that_nobody_is_
         await guest.log_in("4711")
         for path in ("/console/health", "/console/agents"):
             refused = await guest.open(path)
+            assert "it is for the owner alone" in refused.text
             assert (refused.status, "E_OWNER_ONLY" in refused.text, "not logged in" in refused.text) == (
                 403,
                 True,
@@ -175,6 +176,7 @@ async def test_a_person_in_a_browser_reads_what_was_refused_as_a_page(tmp_path: 
         nowhere = await browser.open("/console/nowhere", **page)
         assert (nowhere.status, "<h1>That did not work</h1>" in nowhere.text) == (404, True)
         assert nowhere.headers["Content-Type"].startswith("text/html")
+        assert "There is no page at this address." in nowhere.text
         foreign = await browser.post("/console/logins/1/end", Origin="https://evil.example", **page)
         assert (foreign.status, "<h1>" in foreign.text) == (403, True)
         assert (await browser.open("/console/nowhere")).headers["Content-Type"].startswith("application/json")

@@ -174,7 +174,9 @@ class Console:
                 return self._send_away(request)
             visit = self._visit(request, login, parts=dict(request.match_info), query=dict(request.query))
             if page.for_owner and not login.is_owner:
-                return self._show_problem(visit, error(Code.E_OWNER_ONLY))
+                main = problem_page((Code.E_OWNER_ONLY, say(visit.lang, "console.problem.owner")), visit.lang)
+                title = say(visit.lang, "console.problem.title")
+                return self._document(visit, 403, "", "", PageContent(title, main))
             return await self._show(page, visit)
 
         return respond
@@ -293,7 +295,8 @@ class Console:
             return None
         lang = self._language(request)
         text = error_text(problem, lang)
-        main = problem_page((str(text.code), text.what, text.detail, text.next_step), lang)
+        told = (str(text.code), text.what, text.detail, text.next_step)
+        main = problem_page((say(lang, "console.problem.nowhere"),) if status == 404 else told, lang)
         return self._plain(request, status, say(lang, "console.problem.title"), main)
 
     async def _read_form(self, request: web.Request) -> dict[str, Any]:

@@ -160,4 +160,6 @@ CONSOLE: Final = {
     "todo.in_progress": "In progress",
     "todo.completed": "Done",
     "session.children": "Sessions that it started:",
+    "problem.owner": "This page tells of everybody: it is for the owner alone.",
+    "problem.nowhere": "There is no page at this address.",
 }

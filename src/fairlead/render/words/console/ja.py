@@ -160,4 +160,6 @@ CONSOLE: Final = {
     "todo.in_progress": "進行中",
     "todo.completed": "完了",
     "session.children": "ここから始まったセッション:",
+    "problem.owner": "このページには全員の情報があるため、オーナーだけが見られます。",
+    "problem.nowhere": "このアドレスにページはありません。",
 }

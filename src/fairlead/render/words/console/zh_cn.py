@@ -160,4 +160,6 @@ CONSOLE: Final = {
     "todo.in_progress": "进行中",
     "todo.completed": "完成",
     "session.children": "由它启动的会话：",
+    "problem.owner": "此页面包含所有人的信息，仅供所有者查看。",
+    "problem.nowhere": "此地址没有页面。",
 }

@@ -160,4 +160,6 @@ CONSOLE: Final = {
     "todo.in_progress": "進行中",
     "todo.completed": "完成",
     "session.children": "由它啟動的工作階段：",
+    "problem.owner": "此頁面包含所有人的資訊，僅供擁有者檢視。",
+    "problem.nowhere": "此網址沒有頁面。",
 }
