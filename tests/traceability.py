@@ -107,7 +107,7 @@ REQUIREMENTS: Final[dict[str, str]] = {
     "G7": "A real browser on a phone and a desk, light and dark: keyboard alone, axe finds nothing serious",
     "G8": "The first page is small, and an open page costs the daemon little",
     "G9": "*Changes*, *Spend*, *Schedules*, *Projects*, *Agents*, *Health*, search",
-    "H1": "Joining: a key for each machine, runners that dial out, list, rename, remove, forget; one machine needs none",
+    "H1": "Joining: a key for each machine, runners that dial out, list, rename, remove; one machine needs none",
     "H2": "Placement is a fact: projects, sessions, resume keys, worktrees and undo belong to a machine",
     "H3": "A runner runs every runtime behind the same port, with a small journal of its own",
     "H4": "Orders and facts: numbered, owed until they are safe, sent again, repeats dropped, gaps asked for",

@@ -86,8 +86,8 @@ class SmallJournal:
 
     def _open(self) -> None:
         self._file = AppendFile(self._path, self._disk)
-        self._writer = self._make_writer()
-        self._writer.start(self._file, _Reports(self, self._writer))
+        self.writer = self._make_writer()
+        self.writer.start(self._file, _Reports(self, self.writer))
 
     @property
     def size(self) -> int:
@@ -107,7 +107,7 @@ class SmallJournal:
         data, chain = lines.encode_batch(first, ts, facts, self._position.chain, unsynced=max(0, unsynced))
         last = self._position.seq + len(facts)
         self._position = Position(self._position.offset + len(data), last, chain, has_crc=True)
-        self._writer.put(Batch(data, last))
+        self.writer.put(Batch(data, last))
         return self.last
 
     async def until_durable(self, number: int) -> None:
@@ -123,7 +123,7 @@ class SmallJournal:
         await self.until_durable(self.last)
         if self.last > self._durable:
             return  # somebody wrote meanwhile: another time
-        self._writer.close()
+        self.writer.close()
         self._file.close()
         facts = find_facts()
         data, chain = lines.encode_batch(1, ts, facts, 0)
@@ -133,7 +133,7 @@ class SmallJournal:
         self._open()
 
     async def aclose(self) -> None:
-        self._writer.close()
+        self.writer.close()
         self._file.close()
 
     # --- the writer's reports
@@ -170,7 +170,7 @@ class _Reports:
 
     @property
     def _is_current(self) -> bool:
-        return self._journal._writer is self._writer  # noqa: SLF001 - a part of the journal
+        return self._journal.writer is self._writer
 
     def on_durable(self, seq: int) -> None:
         if self._is_current:

@@ -26,8 +26,8 @@ MOST_AT_ONCE: Final = 256
 
 class Frame(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     """What the wire carries. `sender` and `receiver` are epochs, the latter 0 while it is not known. `number` is 0
-    where there is no message. `taken` is the receipt for the other direction; `missing` are the first and the last number
-    that are asked for again. A message too large for a frame is a blob, named by its digest."""
+    where there is no message. `taken` is the receipt for the other direction; `missing` are the first and the last
+    number that are asked for again. A message too large for a frame is a blob, named by its digest."""
 
     sender: int
     receiver: int = 0

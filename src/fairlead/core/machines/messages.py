@@ -10,7 +10,6 @@ import msgspec
 
 from fairlead.core.agent_tools import ToolHolder
 from fairlead.core.engine import (
-    AgentInitiated,
     EngineEvent,
     Interrupt,
     Invocation,
@@ -55,7 +54,14 @@ class StoredImage(_Message, frozen=True):
     digest: str
 
 
-TurnEvent: TypeAlias = EngineEvent | StoredImage
+class AnswerNoted(_Message, frozen=True):
+    """In the list of a turn's events: the agent was given a response to this request. A daemon that hears the turn from
+    its beginning again asks nobody for it."""
+
+    request_id: str
+
+
+TurnEvent: TypeAlias = EngineEvent | StoredImage | AnswerNoted
 
 
 # --- orders --------------------------------------------------------------------------------------------------------
@@ -89,15 +95,9 @@ class WatchTurn(_Message, frozen=True):
     since: int = 0
 
 
-class StopTurn(_Message, frozen=True):
-    """End this turn: nobody listens to it any more."""
-
-    turn_id: str
-
-
 class SettleTurns(_Message, frozen=True):
-    """The ends of these turns are in the daemon's journal, or nobody wants them: forget them. One that still runs is
-    ended first."""
+    """The ends of the jobs of these turns are in the daemon's journal: forget them. One that still runs, because a
+    person cancelled its job, is ended first."""
 
     turn_ids: tuple[str, ...]
 
@@ -132,7 +132,22 @@ class ToolReplied(_Message, frozen=True):
     ok: bool = True
 
 
-Order: TypeAlias = DaemonHello | RunTurn | WatchTurn | StopTurn | SettleTurns | Tell | EndSession | Call | ToolReplied
+class BlobWanted(_Message, frozen=True):
+    """From either end: the wire does not have this blob any more."""
+
+    digest: str
+
+
+class BlobSent(_Message, frozen=True):
+    """From either end: the wire has the blob again, or, with `is_gone`, nobody has it."""
+
+    digest: str
+    is_gone: bool = False
+
+
+Order: TypeAlias = (
+    DaemonHello | RunTurn | WatchTurn | SettleTurns | Tell | EndSession | Call | ToolReplied | BlobWanted | BlobSent
+)
 
 # --- facts ---------------------------------------------------------------------------------------------------------
 
@@ -164,7 +179,9 @@ class AgentTurnBegun(_Message, frozen=True):
 
     turn_id: str
     agent: str
-    initiated: AgentInitiated
+    session_key: SessionKeyText
+    generation: int
+    agent_turn: str
 
 
 class Replied(_Message, frozen=True):
@@ -186,7 +203,7 @@ class ToolCalled(_Message, frozen=True):
     arguments: dict[str, Any] = {}
 
 
-Fact: TypeAlias = RunnerHello | TurnEvents | AgentTurnBegun | Replied | ToolCalled
+Fact: TypeAlias = RunnerHello | TurnEvents | AgentTurnBegun | Replied | ToolCalled | BlobWanted | BlobSent
 
 # --- shown and never kept ------------------------------------------------------------------------------------------
 

@@ -39,6 +39,11 @@ def machine_of_name(name: str) -> str:
     return machine if slash and MACHINE_NAME.fullmatch(machine) is not None else ""
 
 
+def names_on(machine: str, names: "tuple[str, ...]") -> tuple[str, ...]:
+    """Those of these agents that are on this machine."""
+    return tuple(name for name in names if machine_of_name(name) == machine)
+
+
 def own_name(name: str) -> str:
     """The name without its machine."""
     machine = machine_of_name(name)
