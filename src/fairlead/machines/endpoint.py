@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from fairlead.core.machines.link import Frame, Link
+from fairlead.core.machines.link import NOTHING, Frame, Link
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.machine_ports import Arrived, Lane, Wire
 from fairlead.observe import log
@@ -157,7 +157,7 @@ class Endpoint:
             self._owner.on_new_peer(self.link.peer_epoch)
         for number, said in heard.messages:
             self._owner.on_message(number, said)
-        if not frame.number and bytes(raw) and self._decode_live is not None and self._is_of_peer(frame):
+        if not frame.number and bytes(raw) != bytes(NOTHING) and self._decode_live is not None and self._is_of_peer(frame):
             self._hear_live(raw)
         self.pump()
         self._is_due.set()

@@ -24,6 +24,9 @@ MOST_EARLY: Final = 4096
 MOST_AT_ONCE: Final = 256
 
 
+NOTHING: Final = msgspec.Raw(b"null")
+
+
 class Frame(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     """What the wire carries. `sender` and `receiver` are epochs, the latter 0 while it is not known. `number` is 0
     where there is no message. `taken` is the receipt for the other direction; `missing` are the first and the last
@@ -34,7 +37,7 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=Fa
     number: int = 0
     taken: int = 0
     missing: tuple[int, int] | None = None
-    message: msgspec.Raw = msgspec.Raw()
+    message: msgspec.Raw = NOTHING
     blob: str = ""
 
 
@@ -130,7 +133,7 @@ class Link:
             receiver=self.peer_epoch,
             number=number,
             taken=self._taken,
-            message=msgspec.Raw() if message is None else message,
+            message=NOTHING if message is None else message,
             blob=blob,
         )
 
