@@ -369,8 +369,13 @@ class RemoteMachine:
             return
         self._is_welcome = True
         self.settle([turn_id for turn_id in hello.turns if not self._daemon.is_wanted(turn_id)])
-        for turn_id in list(self._turns):
-            self._ask_for(turn_id)
+        for turn_id, turn in list(self._turns.items()):
+            if isinstance(turn.order, WatchTurn) and turn_id not in hello.turns:
+                turn.events.put_nowait(
+                    error(Code.E_UNKNOWN_AFTER_CRASH, "The runner does not know this turn any more.")
+                )
+            else:
+                self._ask_for(turn_id)
         self._repeat_calls()
 
     def on_live(self, message: Live) -> None:

@@ -19,7 +19,6 @@ from fairlead.core.engine import (
     Response,
     Steer,
     SteerResult,
-    TurnEnded,
     TurnFailed,
     UsageReported,
 )
@@ -136,10 +135,14 @@ class RemoteRuntime:
     async def _watch(self, machine: RemoteMachine, begun: AgentTurnBegun) -> None:
         if machine.is_listening_to(begun.turn_id):
             return
-        async for event in machine.watch(begun.turn_id):
-            self._begun.put_nowait(AgentInitiated(begun.session_key, begun.generation, begun.turn_id, event))
-            if isinstance(event, TurnEnded | TurnFailed):
-                return
+        try:
+            async for event in machine.watch(begun.turn_id):
+                self._pass_on(begun, event)
+        except FairleadError as lost:
+            self._pass_on(begun, TurnFailed(lost.code, lost.message))
+
+    def _pass_on(self, begun: AgentTurnBegun, event: EngineEvent) -> None:
+        self._begun.put_nowait(AgentInitiated(begun.session_key, begun.generation, begun.turn_id, event))
 
     def describe(self, session_key: str) -> AgentInfo:
         known = self._known.get(session_key, AgentInfo())
