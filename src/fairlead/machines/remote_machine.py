@@ -95,6 +95,16 @@ class _OpenTurn:
         self.was_taken = isinstance(order, RunTurn) and order.was_taken
 
 
+class RefusedCall(Exception):  # noqa: N818 - says what happened
+    """The machine said no, and why, in more than a code: the caller knows what the details mean."""
+
+    def __init__(self, code: str, message: str, details: dict[str, Any]) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.details = details
+
+
 class _AskedCall:
     def __init__(self, call: Call, *, may_repeat: bool) -> None:
         self.call = call
@@ -282,6 +292,8 @@ class RemoteMachine:
             replied = await asked.reply
         finally:
             self._calls.pop(call_id, None)
+        if replied.code and replied.details:
+            raise RefusedCall(replied.code, replied.message, replied.details)
         if replied.code:
             raise error(_code(replied.code), replied.message)
         return msgspec.convert(replied.result, result)
