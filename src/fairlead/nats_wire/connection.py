@@ -1,0 +1,177 @@
+"""A connection to a NATS server that is made again for ever. Knows nothing of what it carries.
+
+Every connection is a client of its own: nats-py closes a client for good after some errors of the server, and keeps what
+was published while it reconnects, which nobody wants here. With tls:// the handshake comes first: otherwise the
+server says in clear text whether it wants TLS, and whoever stands between could say no."""
+
+import asyncio
+import random
+import ssl
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final
+
+import msgspec
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+from fairlead.kit.backoff import Backoff
+from fairlead.kit.tasks import TaskOwner
+from fairlead.nats_wire.access import ServerAddress
+
+CONNECT_SEC: Final = 10
+PING_SEC: Final = 5
+MOST_UNANSWERED_PINGS: Final = 2
+ASK_SEC: Final = 5.0
+REFUSED_KEY_SEC: Final = 15.0
+CLOSE_SEC: Final = 2.0
+_REFUSALS: Final = ("authorization", "authentication")
+_PAUSE: Final = Backoff(first=0.2, ceiling=5.0)
+FAULTS: Final = (NatsError, OSError, TimeoutError)
+"""All that nats-py raises where a server is away, slow or unwilling."""
+
+
+class Down(msgspec.Struct, frozen=True):
+    reason: str
+    is_key_refused: bool = False
+
+
+class Connection:
+    """`run` connects for ever. While it is up, `while_up` runs with the client; it is cancelled when the connection is
+    lost. `on_down` hears of every loss, and of the first of several attempts that failed for the same reason."""
+
+    def __init__(self, address: ServerAddress, *, name: str, ping_sec: float = PING_SEC) -> None:
+        self._address = address
+        self._name = name
+        self._ping_sec = ping_sec
+        self._client: Client | None = None
+        self._up = asyncio.Event()
+
+    @property
+    def client(self) -> Client | None:
+        """None while there is no connection."""
+        return self._client
+
+    async def run(self, while_up: Callable[[Client], Awaitable[None]], on_down: Callable[[Down], None]) -> None:
+        last = Down("")
+        failures = 0
+        while True:
+            down, was_up = await self._connect_once(while_up)
+            failures = 1 if was_up else failures + 1
+            if was_up or down != last:
+                on_down(down)
+            last = down
+            await asyncio.sleep(REFUSED_KEY_SEC if down.is_key_refused else _PAUSE.delay(failures, random.random))
+
+    async def _connect_once(self, while_up: Callable[[Client], Awaitable[None]]) -> tuple[Down, bool]:
+        """How it ended, and whether it had been up."""
+        was_up = False
+        client = Client()
+        lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        reasons: list[Exception] = []
+
+        async def note_error(fault: Exception) -> None:
+            reasons.append(fault)
+
+        async def note_end() -> None:
+            if not lost.done():
+                lost.set_result(None)
+
+        try:
+            async with asyncio.timeout(CONNECT_SEC):
+                options = _options(self._address, self._name, self._ping_sec)
+                await client.connect(error_cb=note_error, closed_cb=note_end, **options)
+            was_up = True
+            await self._serve(client, lost, while_up)
+        except FAULTS as fault:
+            reasons.append(fault)
+        finally:
+            self._client = None
+            self._up.clear()
+            await _close(client)
+        return _explain(reasons), was_up
+
+    async def _serve(
+        self, client: Client, lost: asyncio.Future[None], while_up: Callable[[Client], Awaitable[None]]
+    ) -> None:
+        self._client = client
+        self._up.set()
+        async with TaskOwner(f"nats {self._name}") as owner:
+            owner.start(_call(while_up, client), name="up")
+            await lost
+            owner.cancel()
+
+    async def ask(self, subject: str, data: bytes = b"", headers: dict[str, str] | None = None) -> Msg:
+        """The answer of the server, as soon as there is one: waits for the connection, and asks again where nobody
+        answers. Only for what may be asked twice."""
+        while True:
+            await self._up.wait()
+            client = self._client
+            if client is not None:
+                with suppress(*FAULTS):
+                    return await client.request(subject, data, timeout=ASK_SEC, headers=headers)
+            await asyncio.sleep(0.5)
+
+
+async def _call(while_up: Callable[[Client], Awaitable[None]], client: Client) -> None:
+    await while_up(client)
+
+
+@asynccontextmanager
+async def connect(address: ServerAddress, *, name: str) -> AsyncGenerator[Client]:
+    """One connection, for one errand. Raises one of FAULTS if it cannot be had."""
+    client = Client()
+    reasons: list[Exception] = []
+
+    async def note_error(fault: Exception) -> None:
+        reasons.append(fault)
+
+    try:
+        try:
+            await client.connect(error_cb=note_error, **_options(address, name))
+        except NatsError as fault:
+            raise NatsError(_explain([fault, *reasons]).reason) from fault
+        yield client
+    finally:
+        await _close(client)
+
+
+def _options(address: ServerAddress, name: str, ping_sec: float = PING_SEC) -> dict[str, Any]:
+    return {
+        "servers": list(address.urls),
+        "name": name,
+        "allow_reconnect": False,
+        "max_reconnect_attempts": 1,
+        "reconnect_time_wait": 0,
+        "connect_timeout": CONNECT_SEC,
+        "ping_interval": ping_sec,
+        "max_outstanding_pings": MOST_UNANSWERED_PINGS,
+        "nkeys_seed_str": address.seed,
+        "tls": _tls_context(address),
+        "tls_handshake_first": any(url.startswith("tls://") for url in address.urls),
+    }
+
+
+async def _close(client: Client) -> None:
+    """Within a time limit: a server that does not answer must not hold up the next attempt."""
+    with suppress(*FAULTS):
+        async with asyncio.timeout(CLOSE_SEC):
+            await client.close()
+
+
+def _explain(reasons: list[Exception]) -> Down:
+    text = next((str(fault) or type(fault).__name__ for fault in reversed(reasons) if str(fault)), "connection lost")
+    return Down(text, is_key_refused=any(word in text.lower() for word in _REFUSALS))
+
+
+def _tls_context(address: ServerAddress) -> ssl.SSLContext | None:
+    if not any(url.startswith(("tls://", "wss://")) for url in address.urls):
+        return None
+    if not address.certificate:
+        return ssl.create_default_context()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # This one certificate and no other: what name the server has here, nobody could know when it was made.
+    context.check_hostname = False
+    context.load_verify_locations(cadata=address.certificate)
+    return context
