@@ -13,20 +13,20 @@ from fairlead.kit.files import REAL_DISK
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.machine_ports import Arrived, Connected, Wire, WireEvent
 from fairlead.nats_wire.access import Key, MachineAccess, ServerAddress, make_key
-from fairlead.nats_wire.connection import FAULTS, connect
+from fairlead.nats_wire.connection import FAULTS, PING_SEC, connect
 from fairlead.nats_wire.daemon_wire import DaemonWire
 from fairlead.nats_wire.owned_server import OwnedServer, find_server_program
 from fairlead.nats_wire.runner_wire import RunnerWire
 from fairlead.nats_wire.server_config import Listeners
 from fairlead.nats_wire.server_files import ServerFiles
 
-PING_SEC = 0.5
-"""A lost connection is noticed soon, so that no test waits long."""
+HASTY_PING_SEC = 0.3
+"""A cut cable is noticed soon, so that no test waits long."""
 
 
 def run(work: Coroutine[Any, Any, Any]) -> Any:
     async def bounded() -> Any:
-        async with asyncio.timeout(120):  # a hanging story fails instead of hanging the run
+        async with asyncio.timeout(60):  # a hanging story fails instead of hanging the run
             return await work
 
     return asyncio.run(bounded())
@@ -135,13 +135,15 @@ class NatsStage:
             urls=(f"{scheme}://127.0.0.1:{port or self.port}",), seed=key.seed, certificate=self.server.certificate
         )
 
-    async def daemon(self) -> tuple[DaemonWire, Heard]:
-        wire = DaemonWire(self.server.address(), self.ids, ping_sec=PING_SEC)
+    async def daemon(self, *, ping_sec: float = PING_SEC) -> tuple[DaemonWire, Heard]:
+        wire = DaemonWire(self.server.address(), self.ids, ping_sec=ping_sec)
         return wire, await self._listen(wire)
 
-    async def runner(self, name: str, *, port: int = 0, scheme: str = "tls") -> tuple[RunnerWire, Heard]:
+    async def runner(
+        self, name: str, *, port: int = 0, scheme: str = "tls", ping_sec: float = PING_SEC
+    ) -> tuple[RunnerWire, Heard]:
         address = self.address_of(self.keys[name], port=port, scheme=scheme)
-        wire = RunnerWire(address, name=name, machine_id=f"id-{name}", ping_sec=PING_SEC)
+        wire = RunnerWire(address, name=name, machine_id=f"id-{name}", ping_sec=ping_sec)
         return wire, await self._listen(wire)
 
     async def _listen(self, wire: DaemonWire | RunnerWire) -> Heard:

@@ -34,6 +34,7 @@ def test_orders_go_out_and_facts_and_live_text_come_back(tmp_path: Path):
 
 
 @pytest.mark.req("H1")
+@pytest.mark.filterwarnings("ignore:.*ws_connect.*:DeprecationWarning", "ignore:.*ClientWSTimeout.*:DeprecationWarning")
 @pytest.mark.parametrize("scheme", ["tls", "wss"])
 def test_many_frames_arrive_in_order(tmp_path: Path, scheme: str):
     frames = [b"%d" % number for number in range(2000)]
