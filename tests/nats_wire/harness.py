@@ -26,7 +26,7 @@ HASTY_PING_SEC = 0.3
 
 def run(work: Coroutine[Any, Any, Any]) -> Any:
     async def bounded() -> Any:
-        async with asyncio.timeout(60):  # a hanging story fails instead of hanging the run
+        async with asyncio.timeout(30):  # a hanging story fails instead of hanging the run
             return await work
 
     return asyncio.run(bounded())

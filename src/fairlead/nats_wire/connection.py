@@ -32,6 +32,10 @@ FAULTS: Final = (NatsError, OSError, TimeoutError)
 """All that nats-py raises where a server is away, slow or unwilling."""
 
 
+class Silent(TimeoutError):
+    """The connection stands, and nothing comes through it."""
+
+
 class Down(msgspec.Struct, frozen=True):
     reason: str
     is_key_refused: bool = False
@@ -58,6 +62,7 @@ class Connection:
         failures = 0
         while True:
             down, was_up = await self._connect_once(while_up)
+            _notice_cancellation()
             failures = 1 if was_up else failures + 1
             if was_up or down != last:
                 on_down(down)
@@ -80,7 +85,7 @@ class Connection:
 
         try:
             async with asyncio.timeout(CONNECT_SEC):
-                options = _options(self._address, self._name, self._ping_sec)
+                options = _options(self._address, self._name)
                 await client.connect(error_cb=note_error, closed_cb=note_end, **options)
             was_up = True
             await self._serve(client, lost, while_up)
@@ -89,6 +94,7 @@ class Connection:
         finally:
             self._client = None
             self._up.clear()
+            _abort(client)
             await _close(client)
         return _explain(reasons), was_up
 
@@ -99,8 +105,19 @@ class Connection:
         self._up.set()
         async with TaskOwner(f"nats {self._name}") as owner:
             owner.start(_call(while_up, client), name="up")
+            owner.start(self._watch(client), name="watch")
             await lost
             owner.cancel()
+
+    async def _watch(self, client: Client) -> None:
+        """Until the server does not answer. nats-py would notice too, and then wait for the farewell of a TLS connection
+        that carries nothing."""
+        while True:
+            await asyncio.sleep(self._ping_sec)
+            try:
+                await client.flush(timeout=MOST_UNANSWERED_PINGS * self._ping_sec)
+            except TimeoutError:
+                raise Silent("the server does not answer") from None
 
     async def ask(self, subject: str, data: bytes = b"", headers: dict[str, str] | None = None) -> Msg:
         """The answer of the server, as soon as there is one: waits for the connection, and asks again where nobody
@@ -112,6 +129,13 @@ class Connection:
                 with suppress(*FAULTS):
                     return await client.request(subject, data, timeout=ASK_SEC, headers=headers)
             await asyncio.sleep(0.5)
+
+
+def _notice_cancellation() -> None:
+    """nats-py swallows the cancellation of a task that waits in some of its calls."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 async def _call(while_up: Callable[[Client], Awaitable[None]], client: Client) -> None:
@@ -137,7 +161,7 @@ async def connect(address: ServerAddress, *, name: str) -> AsyncGenerator[Client
         await _close(client)
 
 
-def _options(address: ServerAddress, name: str, ping_sec: float = PING_SEC) -> dict[str, Any]:
+def _options(address: ServerAddress, name: str) -> dict[str, Any]:
     return {
         "servers": list(address.urls),
         "name": name,
@@ -145,12 +169,20 @@ def _options(address: ServerAddress, name: str, ping_sec: float = PING_SEC) -> d
         "max_reconnect_attempts": 1,
         "reconnect_time_wait": 0,
         "connect_timeout": CONNECT_SEC,
-        "ping_interval": ping_sec,
-        "max_outstanding_pings": MOST_UNANSWERED_PINGS,
+        "ping_interval": 3600,  # `_watch` does it
         "nkeys_seed_str": address.seed,
         "tls": _tls_context(address),
         "tls_handshake_first": any(url.startswith("tls://") for url in address.urls),
     }
+
+
+def _abort(client: Client) -> None:
+    """Without a farewell, which a cut cable would never carry. nats-py has no such call, and its websocket has no such
+    writer: there the time limit of `_close` counts."""
+    transport = client._transport  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - see above
+    writer: asyncio.StreamWriter | None = getattr(transport, "_io_writer", None)
+    if writer is not None:
+        writer.transport.abort()
 
 
 async def _close(client: Client) -> None:

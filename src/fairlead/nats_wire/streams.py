@@ -12,7 +12,7 @@ _NANO: Final = 1_000_000_000
 _FRAMES_BYTES: Final = 64 * 1024 * 1024
 _BLOBS_BYTES: Final = 1024 * 1024 * 1024
 _DAY: Final = 24 * 3600
-_ACK_SEC: Final = 30
+_ACK_SEC: Final = 5
 _STREAM_DIFFERS: Final = 10058
 """The server's code for a stream that is there and looks different."""
 

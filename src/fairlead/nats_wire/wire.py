@@ -53,7 +53,8 @@ class NatsWire:
         self._acks: deque[_Stored] = deque()
         self._has_outgoing = asyncio.Event()
         self._has_acks = asyncio.Event()
-        self._is_up = False
+        self._is_up: bool | None = None
+        """None before anybody was told whether it is up."""
 
     def start(self) -> None:
         self._tasks.start(self._connection.run(self._while_up, self._note_down), name="connection")
@@ -132,7 +133,7 @@ class NatsWire:
 
     def go_down(self, reason: str) -> None:
         """Also while the connection lasts: the streams are gone."""
-        if self._is_up:
+        if self._is_up is not False:
             self._is_up = False
             self._outgoing.clear()
             self._put(Disconnected(reason))
@@ -158,11 +159,11 @@ class NatsWire:
             owner.start(self.while_connected(client), name="streams")
 
     def _note_down(self, down: Down) -> None:
-        was_up = self._is_up
+        was_down = self._is_up is False
         self.go_down(down.reason)
         if down.is_key_refused:
             self._put(KeyRemoved(down.reason))
-        elif not was_up:
+        elif was_down:
             self._put(Disconnected(down.reason))
 
     async def _keep_sending(self, client: Client) -> None:
