@@ -21,6 +21,7 @@ GROUPS: Final = {
     "E": "Runtimes",
     "F": "Work on code",
     "G": "The console in the browser",
+    "H": "More than one machine",
 }
 
 REQUIREMENTS: Final[dict[str, str]] = {
@@ -106,9 +107,17 @@ REQUIREMENTS: Final[dict[str, str]] = {
     "G7": "A real browser on a phone and a desk, light and dark: keyboard alone, axe finds nothing serious",
     "G8": "The first page is small, and an open page costs the daemon little",
     "G9": "*Changes*, *Spend*, *Schedules*, *Projects*, *Agents*, *Health*, search",
+    "H1": "Joining: a key for each machine, runners that dial out, list, rename, remove; one machine needs none",
+    "H2": "Placement is a fact: projects, sessions, resume keys, worktrees and undo belong to a machine",
+    "H3": "A runner runs every runtime behind the same port, with a small journal of its own",
+    "H4": "Orders and facts: numbered, owed until they are safe, sent again, repeats dropped, gaps asked for",
+    "H5": "Epochs: of two processes with one name, or of a restored copy, the older gives and takes no orders",
+    "H6": "Daemon, runner, server or wire fail at any moment: no prompt twice, no answer lost or doubled",
+    "H7": "A runner's key reaches its own machine's subjects and nothing else; orders carry no secrets",
+    "H8": "People see the machine: on questions, statuses and answers; what waits for an absent one, and since when",
 }
 
-STILL_OPEN: Final[frozenset[str]] = frozenset()
+STILL_OPEN: Final[frozenset[str]] = frozenset({f"H{number}" for number in range(1, 9)})
 """What is not wholly there yet, though tests may prove parts of it. Whoever completes one takes it out of here."""
 
 

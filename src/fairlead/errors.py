@@ -108,6 +108,13 @@ class Code(StrEnum):
     E_NOTHING_TO_UNDO = "E_NOTHING_TO_UNDO"
     E_UNDO_CHANGED = "E_UNDO_CHANGED"
     E_UNDO_BUSY = "E_UNDO_BUSY"
+    E_MACHINE_AWAY = "E_MACHINE_AWAY"
+    E_MACHINE_NOT_FOUND = "E_MACHINE_NOT_FOUND"
+    E_MACHINE_REMOVED = "E_MACHINE_REMOVED"
+    E_MACHINE_IN_USE = "E_MACHINE_IN_USE"
+    E_MACHINES_TAKEN = "E_MACHINES_TAKEN"
+    E_RUNNER_OLD = "E_RUNNER_OLD"
+    E_RUNNER_SUPERSEDED = "E_RUNNER_SUPERSEDED"
 
 
 class Kind(StrEnum):
@@ -210,6 +217,13 @@ CODES: Final[dict[Code, Kind]] = {
     Code.E_NOTHING_TO_UNDO: Kind.STATE,
     Code.E_UNDO_CHANGED: Kind.STATE,
     Code.E_UNDO_BUSY: Kind.STATE,
+    Code.E_MACHINE_AWAY: Kind.STATE,
+    Code.E_MACHINE_NOT_FOUND: Kind.INPUT,
+    Code.E_MACHINE_REMOVED: Kind.STATE,
+    Code.E_MACHINE_IN_USE: Kind.STATE,
+    Code.E_MACHINES_TAKEN: Kind.STATE,
+    Code.E_RUNNER_OLD: Kind.STATE,
+    Code.E_RUNNER_SUPERSEDED: Kind.STATE,
 }
 """Whose fault each code is. What it means for people stands in `render.words`, in four languages."""
 

@@ -8,10 +8,14 @@ here. NATS implements it in production, `testing.memory_wire` in the simulator.
 3. Nothing is ever raised because the other end, or the server, is not there: what cannot be carried is dropped.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Final, Literal, Protocol, TypeAlias
 
 import msgspec
+
+from fairlead.core.machines.machine import Machine, Presence
+from fairlead.core.machines.messages import RunnerHello
+from fairlead.runtime_ports import ToolHandler
 
 DAEMON: Final = "daemon"
 """The name under which the daemon claims its epoch; no machine can have it."""
@@ -96,3 +100,84 @@ class Wire(Protocol):
         ...
 
     async def aclose(self) -> None: ...
+
+
+# --- the daemon's other machines -----------------------------------------------------------------------------------
+
+
+class MachineRecords(Protocol):
+    """What the journal knows of machines, and what it is told of them."""
+
+    @property
+    def machines(self) -> Mapping[str, Machine]: ...
+
+    @property
+    def last_epoch(self) -> int: ...
+
+    @property
+    def tokens(self) -> Sequence[str]: ...
+
+    def now(self) -> str: ...
+
+    async def begin_epoch(self, epoch: int, token: str) -> None:
+        """Durable when this returns."""
+        ...
+
+    async def meet(self, machine: str, hello: RunnerHello, epoch: int) -> None:
+        """Durable when this returns. Raises FairleadError if this runner is not to be heard."""
+        ...
+
+    def is_wanted(self, turn_id: str) -> bool: ...
+
+    def may_have_begun(self, turn_id: str) -> bool:
+        """Whether a runner that nobody can ask may have given this turn to its agent."""
+        ...
+
+    def on_presence(self, machine: str) -> None:
+        """A machine came or went: jobs may start, or must wait."""
+        ...
+
+
+class OtherMachines(Protocol):
+    """All other machines, as the flow meets them."""
+
+    async def run(self, records: MachineRecords, tools: ToolHandler | None = None) -> None:
+        """For ever."""
+        ...
+
+    def is_usable(self, name: str) -> bool:
+        """Whether a job may begin there now."""
+        ...
+
+    def presence(self, name: str) -> Presence: ...
+
+    def settle(self, name: str, turn_ids: Sequence[str]) -> None:
+        """The ends of the jobs of these turns are durable."""
+        ...
+
+    def follow(self) -> None:
+        """The machines are those that the journal has, from now on."""
+        ...
+
+
+class _NoMachines:
+    async def run(self, records: MachineRecords, tools: ToolHandler | None = None) -> None:
+        del records, tools
+
+    def is_usable(self, name: str) -> bool:
+        del name
+        return False
+
+    def presence(self, name: str) -> Presence:
+        del name
+        return Presence()
+
+    def settle(self, name: str, turn_ids: Sequence[str]) -> None:
+        del name, turn_ids
+
+    def follow(self) -> None:
+        """There is nobody to follow."""
+
+
+NO_MACHINES: Final[OtherMachines] = _NoMachines()
+"""Where there is but one machine."""

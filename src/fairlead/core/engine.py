@@ -359,7 +359,9 @@ class Invocation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     the one repetition that Fairlead makes by itself; there is no third attempt.
 
     `fork` says what the talk began as, until the agent has answered in it: without a `resume_key`, and where the agent
-    has not stored what that key names, the turn begins with the fork and reports the key of the new talk."""
+    has not stored what that key names, the turn begins with the fork and reports the key of the new talk.
+
+    `is_asked_again` marks a turn that an earlier process of the daemon began on another machine."""
 
     job_id: JobId
     session_key: SessionKeyText
@@ -377,3 +379,4 @@ class Invocation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     args: tuple[str, ...] = ()
     files: tuple[InputFile, ...] = ()
     allowed: tuple[str, ...] = ()
+    is_asked_again: bool = False

@@ -16,6 +16,7 @@ from fairlead.core.forks import ForkOrder
 from fairlead.core.hooks import HookFields
 from fairlead.core.ids import BindingId, BlobName, EntryId, JobId, MessageId, QuestionId, ResumeKey, SessionKeyText
 from fairlead.core.inbound import Attachment, Cause, Ring
+from fairlead.core.machines.messages import AgentOffer
 from fairlead.core.questions import QuestionFields
 from fairlead.core.rules import RuleOffer
 from fairlead.core.schedules import ScheduleNotice, ScheduleStatus, ScheduleTerms, TickOutcome
@@ -126,6 +127,40 @@ class AgentConfigured(ConfiguredAgent, frozen=True, kw_only=True):
 
 class AgentRemoved(_Fact, frozen=True):
     name: str
+
+
+# --- other machines ----------------------------------------------------------------------------------------------
+
+
+class MachineAdded(_Fact, frozen=True):
+    """A machine whose runner may join. Its key is no fact: the wire has it."""
+
+    name: str
+    person: str
+
+
+class MachineRemoved(_Fact, frozen=True):
+    name: str
+    person: str
+
+
+class RunnerMet(_Fact, frozen=True, kw_only=True):
+    """The runner that speaks for a machine, and what it can run. With another `runner_id` than before, nobody knows
+    what became of the jobs that the machine had."""
+
+    machine: str
+    runner_id: str
+    epoch: int
+    version: str = ""
+    agents: tuple[AgentOffer, ...] = ()
+    slots: int = 1
+
+
+class MachinesEpochBegun(_Fact, frozen=True):
+    """The daemon was about to claim the right to give orders, under this token."""
+
+    epoch: int
+    token: str
 
 
 # --- sessions ----------------------------------------------------------------------------------------------------
@@ -939,6 +974,10 @@ JournalEvent: TypeAlias = (
     | ProjectSwitched
     | AgentConfigured
     | AgentRemoved
+    | MachineAdded
+    | MachineRemoved
+    | RunnerMet
+    | MachinesEpochBegun
     | SessionCreated
     | SessionSpawned
     | SessionDiscarded

@@ -31,6 +31,7 @@ from fairlead.core.ids import (
 from fairlead.core.inbound import Attachment, Cause, Ring
 from fairlead.core.job_states import LIVE, RETRYABLE, JobState
 from fairlead.core.keys import SessionKey, parse_session_key
+from fairlead.core.machines.machine import Machine
 from fairlead.core.message_outcomes import Enqueued, MessageOutcome, decode_outcome
 from fairlead.core.questions import QuestionFields
 from fairlead.core.rules import StandingRule
@@ -408,6 +409,10 @@ class State:
     discarded_worktrees: dict[int, DiscardedWorktree] = field(default_factory=dict)
     undos_made: int = 0
     undos: dict[str, UndoRecord] = field(default_factory=dict)
+    machines: dict[str, Machine] = field(default_factory=dict)
+    machines_epoch: int = 0
+    machines_tokens: list[str] = field(default_factory=list)
+    """Under which this daemon claimed the right to give orders to machines: the latest ones."""
 
     def outcome_of(self, conversation: ConversationRef, message_id: MessageId) -> MessageOutcome | None:
         """What became of a message; None if it was never seen, or longer ago than outcomes are kept."""

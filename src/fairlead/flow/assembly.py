@@ -19,6 +19,7 @@ from fairlead.flow.gate import FlowGate
 from fairlead.flow.hooks.deliveries import HookDeliveries
 from fairlead.flow.intake.messages import MessageIntake
 from fairlead.flow.ledger import Ledger
+from fairlead.flow.machine_records import MachineRecordKeeper
 from fairlead.flow.outbox.channel_reconnects import ChannelReconnects
 from fairlead.flow.outbox.composer import Composer
 from fairlead.flow.outbox.outbox import Outbox
@@ -44,6 +45,7 @@ from fairlead.flow.work_trees.turn_snapshots import TreeSettings, TurnSnapshots
 from fairlead.flow.work_trees.undoing import Undoing
 from fairlead.flow.worktrees.keeper import WorktreeKeeper
 from fairlead.kit.tasks import TaskOwner
+from fairlead.machine_ports import NO_MACHINES, OtherMachines
 from fairlead.ports import (
     NO_FILES,
     NO_WORKTREES,
@@ -93,6 +95,7 @@ class Adapters(msgspec.Struct, frozen=True, kw_only=True):
     trees: WorkTrees = NO_TREES
     tree_settings: TreeSettings = TreeSettings()
     worktrees: Worktrees = NO_WORKTREES
+    machines: OtherMachines = NO_MACHINES
 
 
 class Flow:
@@ -107,7 +110,11 @@ class Flow:
         self.ledger.announce_to(self.live_events)
         self.bindings = Bindings(self.ledger)
         self.queued_recheck = QueuedRecheck(self.ledger, adapters.recheckers)
-        self.scheduler = Scheduler(self.ledger, adapters.runtimes, self._make_turn, self.queued_recheck)
+        self.scheduler = Scheduler(
+            self.ledger, adapters.runtimes, self._make_turn, self.queued_recheck, adapters.machines
+        )
+        self.machine_records = MachineRecordKeeper(self.ledger, self.agent_runtimes, adapters.machines)
+        self.ledger.announce_to(self.machine_records)
         self._approvals = Approvals(self.ledger, adapters.directories.real_path, adapters.turn_settings.tiers)
         job_history = JobHistory(self.ledger, adapters.journal, adapters.blobs)
         self.ledger.announce_to(job_history)
@@ -201,6 +208,8 @@ class Flow:
             owner.start(self._ticking.run(), name="schedules")
             owner.start(self._stored_sessions.keep_choices(), name="stored sessions")
             owner.start(self.worktrees.run(), name="worktrees")
+            if self._adapters.machines is not NO_MACHINES:
+                owner.start(self._adapters.machines.run(self.machine_records, self.agent_calls), name="machines")
 
     async def _end_agents_in(self, worktree: Worktree) -> None:
         """Agents that sit idle in a worktree that goes, of its session and of those below it."""

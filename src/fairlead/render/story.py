@@ -60,6 +60,12 @@ def sentence_of(event: e.JournalEvent) -> StorySentence:
             return _tell("AgentConfigured", name=event.name, version=event.version, command=" ".join(event.command))
         case e.AgentRemoved():
             return _tell("AgentRemoved", name=event.name)
+        case e.MachineAdded() | e.MachineRemoved():
+            return _tell(name, name=event.name)
+        case e.RunnerMet():
+            return _tell("RunnerMet", machine=event.machine, version=event.version)
+        case e.MachinesEpochBegun():
+            return _tell("MachinesEpochBegun", epoch=event.epoch)
         case e.SessionTitled():
             return _tell("SessionTitled", title=event.title)
         case e.MessageRefused():

@@ -11,6 +11,7 @@ from fairlead.channels.push.marks import WantedMarks
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.ids import MessageId
 from fairlead.core.inbound import Inbound
+from fairlead.core.machines.places import machine_of
 from fairlead.core.views import JobView
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.assembly import Flow
@@ -64,8 +65,9 @@ class SimulatedChat(RecordingChannel):
         assert self._flow is not None
         assert self._marks is not None
         state = self._flow.ledger.state
-        if state.running or state.waiting:
-            world.accuse(f"{[*state.running, *state.waiting]} were still called running when the channel was prepared")
+        here = [i for i in (*state.running, *state.waiting) if not machine_of(state.jobs[i].project_path)]
+        if here:
+            world.accuse(f"{here} were still called running when the channel was prepared")
         if any(invoked.life == world.lives for invoked in world.agents.invoked):
             world.accuse("the channel was prepared when jobs of its own life had begun")
         self._marks.note_ends()

@@ -29,6 +29,31 @@ class NothingLeft(Exception):  # noqa: N818 - see above
     """Everything waits and no timer is set: without a call from outside, the loop would wait for ever."""
 
 
+_PROCESS: Final[contextvars.ContextVar["LoopProcess | None"]] = contextvars.ContextVar("process", default=None)
+
+
+class LoopProcess:
+    """Several processes on one virtual loop: every task that a process starts is its own, and `kill` ends them all. The
+    caller has cut the process off from the world first: what its tasks still do as they end, nobody sees."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def start(self, main: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        context = contextvars.copy_context()
+        context.run(_PROCESS.set, self)
+        return asyncio.get_running_loop().create_task(main, name=self.name, context=context)
+
+    def own(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def kill(self) -> None:
+        for task in tuple(self._tasks):
+            task.cancel(f"{self.name} was killed")
+
+
 class VirtualLoop(asyncio.AbstractEventLoop):
     """`run` drives a coroutine to its end, in no real time. `steps` counts callbacks; `crash_at` is the last one."""
 
@@ -140,6 +165,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         context: contextvars.Context | None = None,
         **_options: Any,
     ) -> asyncio.Task[T]:
+        process = _PROCESS.get() if context is None else context.get(_PROCESS)
         task: asyncio.Task[T] = asyncio.Task(
             coro,  # pyright: ignore[reportArgumentType]
             loop=self,
@@ -148,6 +174,8 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         )
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        if process is not None:
+            process.own(task)
         return task
 
     def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:  # noqa: ARG002

@@ -11,6 +11,7 @@ import msgspec
 from fairlead.core import events as e
 from fairlead.core.fold import apply
 from fairlead.core.ids import ConversationAddress, EntryId, MessageId
+from fairlead.core.machines.places import machine_of
 from fairlead.core.state import State
 from fairlead.errors import Code, FairleadError
 from fairlead.kit.files import read_if_there
@@ -205,8 +206,12 @@ def _hand_overs_are_written_down(world: World, facts: list[lines.JournalLine]) -
                 world.accuse(f"{payload.job_id} is called unknown, and its agent never had the prompt")
             case _:
                 pass
+    far = {
+        f.payload.job_id for f in facts if isinstance(f.payload, e.JobStarted) and machine_of(f.payload.project_path)
+    }
     for invoked in world.agents.invoked:
-        if awaited.get(invoked.job_id):
+        # On another machine the runner's journal has it first, and a person may cancel the job before the daemon does.
+        if awaited.get(invoked.job_id) and invoked.job_id not in far:
             world.accuse(f"{invoked.job_id} ran, and the journal does not know that it was handed over")
 
 

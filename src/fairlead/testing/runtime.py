@@ -123,6 +123,12 @@ class AgentLog:
         self._open.clear()
         self._active.clear()
 
+    def end_life(self, life: int) -> None:
+        """The power is lost, and every agent of this life with it."""
+        for invoked in self.invoked:
+            if invoked.life == life:
+                self.end(invoked)
+
 
 class ScriptedRuntime:
     """ports.Runtime. Without a `script` it plays what the prompt says. With `starts_in`, an agent takes so many seconds
@@ -161,7 +167,7 @@ class ScriptedRuntime:
     def unplug(self) -> None:
         """From now on nothing that happens here is written down."""
         self._is_unplugged = True
-        self._log.end_all()
+        self._log.end_life(self._life)
 
     async def invoke(self, invocation: Invocation) -> AsyncIterator[EngineEvent]:
         invoked = Invoked(

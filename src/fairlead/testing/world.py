@@ -163,6 +163,8 @@ class World:
         self.places_without_sending: set[str] = set()
         self.forbidden: set[str] = set()
         self._heard_of: set[str] = set()
+        self.lost_journals: set[str] = set()
+        """Runners whose files are gone, so that nobody knows what became of their turns."""
 
     def _participants(self) -> list[Participant]:
         participants = [

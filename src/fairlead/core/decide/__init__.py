@@ -12,6 +12,7 @@ from fairlead.core.decide import (
     forks,
     hooks,
     job_ends,
+    machines,
     messages,
     projects,
     questions,
@@ -58,6 +59,10 @@ Command: TypeAlias = (
     | projects.SwitchProject
     | agents.ConfigureAgent
     | agents.RemoveAgent
+    | machines.AddMachine
+    | machines.RemoveMachine
+    | machines.MeetRunner
+    | machines.BeginMachinesEpoch
     | messages.Submit
     | messages.SkipMessage
     | messages.AmendJob
@@ -153,6 +158,10 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     projects.SwitchProject: projects.switch_project,
     agents.ConfigureAgent: agents.configure_agent,
     agents.RemoveAgent: agents.remove_agent,
+    machines.AddMachine: machines.add_machine,
+    machines.RemoveMachine: machines.remove_machine,
+    machines.MeetRunner: machines.meet_runner,
+    machines.BeginMachinesEpoch: machines.begin_epoch,
     messages.Submit: messages.submit,
     messages.SkipMessage: messages.skip_message,
     messages.AmendJob: messages.amend_job,

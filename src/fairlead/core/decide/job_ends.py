@@ -26,6 +26,7 @@ from fairlead.core.ids import BlobName, JobId
 from fairlead.core.inbound import Cause
 from fairlead.core.job_states import JobState, states_before
 from fairlead.core.limits import Limits
+from fairlead.core.machines.places import machine_of
 from fairlead.core.spawn_tree import awaits_completion, still_waits
 from fairlead.core.spawns import SpawnedSession
 from fairlead.core.state import Job, State, answer_entry_id
@@ -62,7 +63,15 @@ class Cancelled(msgspec.Struct, frozen=True):
     report: TurnReport = NO_REPORT
 
 
-Outcome: TypeAlias = Completed | Failure | Cancelled
+class Unknown(msgspec.Struct, frozen=True):
+    """The runner of another machine ended while the agent worked: what the agent has done, nobody knows."""
+
+    spent: Spent = Spent()
+    point: str = ""
+    report: TurnReport = NO_REPORT
+
+
+Outcome: TypeAlias = Completed | Failure | Cancelled | Unknown
 
 _OF_THE_TASK: Final[frozenset[Cause]] = frozenset({"spawn", "retry", "answer", "child"})
 """Jobs of a spawned session that bring its task to an end: the task itself, another attempt, the answer to a question
@@ -76,6 +85,7 @@ _ENDABLE: Final[dict[type[Outcome], frozenset[JobState]]] = {
     Completed: states_before(JobCompleted),
     Failure: states_before(JobFailed) & _HAS_TURN,
     Cancelled: states_before(JobCancelled) & _HAS_TURN,
+    Unknown: states_before(JobMarkedUnknownAfterCrash) & _HAS_TURN,
 }
 """When a turn may report its end; a job that has no turn yet is cancelled with `CancelQueued`."""
 
@@ -87,7 +97,8 @@ class EndJob(msgspec.Struct, frozen=True):
 
 class MarkInterrupted(msgspec.Struct, frozen=True):
     """Recovery at start. What an agent that had its prompt has done by then, nobody knows: Fairlead runs no such job
-    again by itself. A job whose agent had no prompt goes back to the head of its queue."""
+    again by itself. A job whose agent had no prompt goes back to the head of its queue. Turns on other machines went on
+    meanwhile: their runners are asked."""
 
 
 class TryAgain(msgspec.Struct, frozen=True):
@@ -119,8 +130,9 @@ def end_job(state: State, command: EndJob, now: str, limits: Limits) -> Decision
 
 
 def _is_asked_across_a_restart(outcome: Outcome) -> bool:
-    """A shutdown ends the job and leaves its questions open: their buttons still stand after the restart."""
-    return isinstance(outcome, Failure) and outcome.code == Code.E_SHUTDOWN
+    """A shutdown, or the end of a runner, ends the job and leaves its questions open: their buttons still stand after
+    the restart."""
+    return isinstance(outcome, Unknown) or (isinstance(outcome, Failure) and outcome.code == Code.E_SHUTDOWN)
 
 
 def _close_questions(state: State, job: Job) -> tuple[JournalEvent, ...]:
@@ -182,6 +194,8 @@ def _end_event(job: Job, outcome: Outcome, limits: Limits, spent_on: str) -> Jou
                 point=outcome.point,
                 report=outcome.report,
             )
+        case Unknown():
+            return JobMarkedUnknownAfterCrash(job.job_id, job.session_key)
 
 
 def answer_delivery(state: State, job: Job, ended: JournalEvent) -> tuple[JournalEvent, ...]:
@@ -218,6 +232,8 @@ def mark_interrupted(state: State, _command: MarkInterrupted, _now: str, _limits
     events: list[JournalEvent] = []
     for job_id in (*state.running, *state.waiting, *state.steering):
         job = state.jobs[job_id]
+        if job.state != "steering" and machine_of(job.project_path) in state.machines:
+            continue
         if job.awaits_hand_over:
             events.append(JobRequeued(job_id, job.session_key))
         else:

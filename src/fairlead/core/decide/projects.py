@@ -21,12 +21,13 @@ from fairlead.core.events import (
 )
 from fairlead.core.keys import SessionKey
 from fairlead.core.limits import Limits
+from fairlead.core.machines.places import machine_of, machine_of_name, name_there, names_on, own_name
 from fairlead.core.state import Job, Project, Session, State
 from fairlead.core.worktree_plans import plan_by_default
 from fairlead.errors import Code, FairleadError, error
 
 _NO_PROJECT: Final = "No project is registered yet. `/project add PATH` registers one."
-NAME_PATTERN: Final = re.compile(r"[a-z0-9_-]{1,40}")
+NAME_PATTERN: Final = re.compile(r"([a-z][a-z0-9-]{0,31}/)?[a-z0-9_-]{1,40}")
 FROM_COMMAND: Final = "command"
 """The source of a project that a person registered, and no setting."""
 
@@ -95,7 +96,7 @@ def create_project(state: State, command: CreateProject, _now: str, limits: Limi
     before = _removed_project_at(state, command.directory)
     back = before if before is not None and before.name == command.name else None
     problem = (
-        (_name_problem(state, command.name) if back is None else None)
+        (_name_problem(state, command.name, machine_of(command.directory.real_path)) if back is None else None)
         or _path_problem(command.directory)
         or _runtime_problem(command.runtimes, command.default_runtime, command.args, limits)
     )
@@ -124,14 +125,18 @@ def add_project(state: State, command: AddProject, _now: str, limits: Limits) ->
         known = back  # a person removed it: the settings of an earlier day do not bring it back
     if known is not None:
         return Decision(project=known.name, duplicate=True)
+    machine = machine_of(command.directory.real_path)
+    runtimes = names_on(machine, limits.runtimes)
+    if not runtimes:
+        return refuse(Code.E_MACHINE_AWAY, f"{machine} has not said which agents it has.")
     name = free_name(state, command.directory.given) if back is None else back.name
     event = ProjectCreated(
         number=state.projects_made + 1 if back is None else back.number,
         name=name,
         workspace="" if back is None else back.workspace,
         path=command.directory.real_path,
-        enabled_runtimes=limits.runtimes,
-        default_runtime=limits.runtimes[0],
+        enabled_runtimes=runtimes,
+        default_runtime=runtimes[0],
         source=command.source,
         tools_chosen=False,
     )
@@ -146,12 +151,14 @@ def rename_project(state: State, command: RenameProject, _now: str, _limits: Lim
     project = state.project_named(command.project)
     if project is None:
         return refuse(Code.E_PROJECT_NOT_FOUND, f"There is no project {command.project[:60]!r}.")
-    if project.name == command.new_name:
+    machine = machine_of(project.path)
+    new_name = command.new_name if "/" in command.new_name else name_there(machine, command.new_name)
+    if project.name == new_name:
         return Decision(project=project.name)
-    problem = _name_problem(state, command.new_name, renamed=project)
+    problem = _name_problem(state, new_name, machine, renamed=project)
     if problem is not None:
         return Decision(refusal=problem)
-    return Decision((ProjectRenamed(project.name, command.new_name),), project=command.new_name)
+    return Decision((ProjectRenamed(project.name, new_name),), project=new_name)
 
 
 def remove_project(state: State, command: RemoveProject, _now: str, _limits: Limits) -> Decision:
@@ -210,17 +217,18 @@ def follow_agents(state: State, _command: FollowAgents, _now: str, limits: Limit
     An agent that is gone stays on the list, because it may come back."""
     events: list[JournalEvent] = []
     for project in state.listed_projects():
-        new = [name for name in limits.runtimes if name not in project.enabled_runtimes]
+        here = names_on(machine_of(project.path), limits.runtimes)
+        new = [name for name in here if name not in project.enabled_runtimes]
         if not new or not project.has_all_agents:
             continue
-        moves = project.enabled_runtimes == (ECHO,)
+        moves = {own_name(name) for name in project.enabled_runtimes} == {ECHO}
         default = new[0] if moves else project.default_runtime
-        gone = [name for name in project.enabled_runtimes if name not in limits.runtimes]
+        gone = [name for name in project.enabled_runtimes if name not in here]
         events.append(
             ProjectUpdated(
                 name=project.name,
                 path=project.path,
-                enabled_runtimes=(*limits.runtimes, *gone),
+                enabled_runtimes=(*here, *gone),
                 default_runtime=default,
                 default_args=project.default_args,
                 disabled=project.disabled,
@@ -228,8 +236,8 @@ def follow_agents(state: State, _command: FollowAgents, _now: str, limits: Limit
             )
         )
         if moves:
-            here = [s for s in state.sessions.values() if s.project == project.name and s.runtime == ECHO]
-            events += [ToolChanged(session.session_key, default) for session in here]
+            talks = [s for s in state.sessions.values() if s.project == project.name and own_name(s.runtime) == ECHO]
+            events += [ToolChanged(session.session_key, default) for session in talks]
     return Decision(tuple(events))
 
 
@@ -288,9 +296,11 @@ def _is_there_already(state: State, session: Session, switched: ProjectSwitched)
 
 
 def runtime_to_keep(session: Session | None, project: Project) -> str:
-    """The session's tool stays where the project allows it."""
-    keeps = session is not None and session.runtime in project.enabled_runtimes
-    return session.runtime if session is not None and keeps else project.default_runtime
+    """The session's tool stays where the project allows it; on another machine, the one of the same name there."""
+    if session is None:
+        return project.default_runtime
+    there = name_there(machine_of(project.path), own_name(session.runtime))
+    return there if there in project.enabled_runtimes else project.default_runtime
 
 
 def project_to_work_in(
@@ -328,8 +338,9 @@ def _missing_error(state: State, name: str) -> FairleadError:
     )
 
 
-def _name_problem(state: State, name: str, renamed: Project | None = None) -> FairleadError | None:
-    if not NAME_PATTERN.fullmatch(name):
+def _name_problem(state: State, name: str, machine: str = "", renamed: Project | None = None) -> FairleadError | None:
+    """The name of a project on another machine begins with that machine's, and no other name has a slash."""
+    if not NAME_PATTERN.fullmatch(name) or machine_of_name(name) != machine:
         return error(Code.E_INVALID_NAME, f"{name[:60]!r} cannot be a project's name.")
     owner = next((p for p in state.projects.values() if name in {p.name, p.workspace_name} and p is not renamed), None)
     if owner is None:
@@ -343,13 +354,15 @@ def _name_problem(state: State, name: str, renamed: Project | None = None) -> Fa
 
 
 def free_name(state: State, path: str) -> str:
-    """The directory's name, made fit for a project's name, with a number behind it on a clash."""
+    """The directory's name, made fit for a project's name, with a number behind it on a clash. On another machine it
+    begins with that machine's."""
+    machine = machine_of(path)
     last = path.rstrip("/").rpartition("/")[2].lower()
     fit = re.sub(r"[^a-z0-9_-]", "-", last)[:40] or "project"
     taken = {name for p in state.projects.values() for name in (p.name, p.workspace_name)}
-    if fit not in taken:
-        return fit
-    candidates = (f"{fit[: 40 - len(str(n)) - 1]}-{n}" for n in range(2, len(taken) + 3))
+    if name_there(machine, fit) not in taken:
+        return name_there(machine, fit)
+    candidates = (name_there(machine, f"{fit[: 40 - len(str(n)) - 1]}-{n}") for n in range(2, len(taken) + 3))
     return next(name for name in candidates if name not in taken)
 
 

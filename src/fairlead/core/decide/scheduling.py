@@ -1,5 +1,7 @@
 """Deciding what runs next: FIFO within a session, fairness between sessions, never more than the slots there are."""
 
+from collections import Counter
+
 import msgspec
 
 from fairlead.core import message_ids
@@ -18,6 +20,7 @@ from fairlead.core.events import (
 )
 from fairlead.core.ids import JobId, ResumeKey, SessionKeyText
 from fairlead.core.limits import Limits
+from fairlead.core.machines.places import machine_of
 from fairlead.core.state import Job, Session, State, resume_slot
 from fairlead.core.worktrees import UNSETTLED
 from fairlead.errors import Code
@@ -29,6 +32,8 @@ class StartNext(msgspec.Struct, frozen=True):
 
     held: frozenset[JobId] = frozenset()
     told_of_hand_over: frozenset[str] = frozenset()
+    away: frozenset[str] = frozenset()
+    """Other machines that are not there: jobs of their projects wait."""
 
 
 class BeginAgentTurn(msgspec.Struct, frozen=True):
@@ -64,13 +69,15 @@ class ReportProgress(msgspec.Struct, frozen=True):
 
 
 def start_next(state: State, command: StartNext, now: str, limits: Limits) -> Decision:
-    if len(state.running) >= limits.global_max_running:
+    full = _full_machines(state, limits)
+    if "" in full and not state.machines:
         return NOTHING
-    continued = next((job_id for job_id in state.waiting if not has_open_question(state, job_id)), None)
+    continued = next((job_id for job_id in state.waiting if _may_continue(state, job_id, full)), None)
     if continued is not None:
         return Decision((JobContinued(continued),), job_id=continued)
     today = limits.days.day_of(now) if state.budgets else ""
-    session = _longest_unserved(state, command.held, today)
+    closed = full | command.away if state.machines else frozenset[str]()
+    session = _longest_unserved(state, command.held, today, closed)
     if session is None:
         return NOTHING
     job_id = session.queue[0]
@@ -78,6 +85,19 @@ def start_next(state: State, command: StartNext, now: str, limits: Limits) -> De
     if started.runtime in command.told_of_hand_over:
         started = msgspec.structs.replace(started, awaits_hand_over=True)
     return Decision((started,), job_id=job_id)
+
+
+def _full_machines(state: State, limits: Limits) -> frozenset[str]:
+    """Those whose slots are all taken; this machine is the one without a name."""
+    if not state.machines:
+        return frozenset({""}) if len(state.running) >= limits.global_max_running else frozenset()
+    running = Counter(machine_of(state.jobs[job_id].project_path) for job_id in state.running)
+    slots = {"": limits.global_max_running, **{machine.name: machine.slots for machine in state.machines.values()}}
+    return frozenset(name for name, most in slots.items() if running[name] >= most)
+
+
+def _may_continue(state: State, job_id: JobId, full: frozenset[str]) -> bool:
+    return machine_of(state.jobs[job_id].project_path) not in full and not has_open_question(state, job_id)
 
 
 def has_open_question(state: State, job_id: JobId) -> bool:
@@ -88,10 +108,12 @@ def has_open_question(state: State, job_id: JobId) -> bool:
     )
 
 
-def _longest_unserved(state: State, held: frozenset[JobId], today: str) -> Session | None:
+def _longest_unserved(
+    state: State, held: frozenset[JobId], today: str, closed: frozenset[str] = frozenset()
+) -> Session | None:
     """Of the sessions that have queued jobs and run none, the one that started a job longest ago; but none that was
-    handed off to a shell, and none whose next job would begin while the budget of its project for today is spent, or
-    while git works on its worktree."""
+    handed off to a shell, and none whose next job would begin while the budget of its project for today is spent,
+    while git works on its worktree, or on a machine that is `closed`: full, or not there."""
     idle = (
         s
         for s in (state.sessions[key] for key in state.ready)
@@ -101,7 +123,13 @@ def _longest_unserved(state: State, held: frozenset[JobId], today: str) -> Sessi
         idle = (s for s in idle if not is_spent(state, project_of_next(state, s), today))
     if state.worktrees:
         idle = (s for s in idle if not _awaits_worktree(state, s))
+    if closed:
+        idle = (s for s in idle if _machine_of_next(state, s) not in closed)
     return min(idle, key=lambda s: s.last_started, default=None)
+
+
+def _machine_of_next(state: State, session: Session) -> str:
+    return machine_of(state.projects[project_of_next(state, session)].path)
 
 
 def _awaits_worktree(state: State, session: Session) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from fairlead.core.decide.scheduling import BeginAgentTurn
 from fairlead.core.engine import AgentInitiated, EngineEvent, Invocation, Ready, TurnEnded, TurnFailed
+from fairlead.core.message_ids import agent_turn_id
 from fairlead.core.state import Job
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.turns.turn import OpenStream, Turn
@@ -76,10 +77,22 @@ class AgentTurns:
         if decision.refusal is not None:
             log_failure("an agent began a turn by itself, and its session is gone", decision.refusal)
             return None
-        if decision.duplicate:
+        job = self._find_begun(initiated) if decision.duplicate else self._ledger.state.jobs[decision.job_id]
+        if job is None:
             return None
         stream = AgentStream()
         self._streams[initiated.turn_id] = stream
-        turn = self._make_turn(self._ledger.state.jobs[decision.job_id], self._runtime, stream.open)
-        owner.start(watch_over(turn), name=decision.job_id)
+        turn = self._make_turn(job, self._runtime, stream.open)
+        if decision.duplicate:
+            turn.attach()
+        owner.start(watch_over(turn), name=job.job_id)
         return stream
+
+    def _find_begun(self, initiated: AgentInitiated) -> Job | None:
+        """The job of a turn that is told again: it goes on if it runs on another machine and an earlier process of the
+        daemon listened to it."""
+        session = self._ledger.state.sessions.get(initiated.session_key)
+        if session is None or not self._runtime.capabilities.is_remote:
+            return None
+        job = self._ledger.state.job_of(session.conversation, agent_turn_id(initiated.turn_id))
+        return job if job is not None and job.is_live else None

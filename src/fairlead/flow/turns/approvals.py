@@ -46,6 +46,9 @@ class Approvals:
     async def ask(self, job_id: JobId, ask: Ask, *, takes_words: bool = True) -> Response:
         """The person's response, once the job has its slot again; a standing rule responds at once. No person in time,
         or too many waiting jobs: no. `takes_words`: the agent can be told why it is refused."""
+        known = self._find_asked(job_id, ask.request_id)
+        if known is not None:
+            return await self._settle(job_id, known)
         if self._is_already_allowed(job_id, ask):
             return Response(request_id=ask.request_id, verdict="allow", remember=True)
         tier, subject = self._find_tier(job_id), self._find_subject(job_id, ask)
@@ -56,9 +59,17 @@ class Approvals:
             decision = await self._ledger.record_durably(question)
         except FairleadError as refusal:
             return Response(request_id=ask.request_id, verdict="deny", message=error_text(refusal).what)
-        question = await self._until_settled(decision.question_id)
+        return await self._settle(job_id, decision.question_id)
+
+    async def _settle(self, job_id: JobId, question_id: QuestionId) -> Response:
+        question = await self._until_settled(question_id)
         await self._until_running(job_id)
         return _response(question)
+
+    def _find_asked(self, job_id: JobId, request_id: str) -> QuestionId | None:
+        """Asked by an earlier process of the daemon, on behalf of a turn that runs on another machine."""
+        asked = (q for q in self._ledger.state.questions.values() if q.job_id == job_id and q.request_id == request_id)
+        return next((q.question_id for q in asked), None)
 
     async def withdraw(self, job_id: JobId, request_id: str) -> None:
         await self._ledger.record_durably(WithdrawQuestion(job_id, request_id))

@@ -10,6 +10,7 @@ from fairlead.core.decide.job_ends import Cancelled, Failure
 from fairlead.core.decide.scheduling import HandOver, StartNext
 from fairlead.core.events import JobStarted
 from fairlead.core.ids import JobId, SessionKeyText
+from fairlead.core.machines.places import machine_of
 from fairlead.core.state import Job
 from fairlead.errors import Code
 from fairlead.flow.ledger import Ledger
@@ -17,6 +18,7 @@ from fairlead.flow.turns.missing_runtime import MissingRuntime
 from fairlead.flow.turns.queued_recheck import QueuedRecheck
 from fairlead.flow.turns.turn import Turn
 from fairlead.kit.tasks import PausableTimeout, TaskOwner
+from fairlead.machine_ports import NO_MACHINES, OtherMachines
 from fairlead.ports import Runtime
 
 MakeTurn = Callable[[Job, Runtime], Turn]
@@ -24,8 +26,14 @@ MakeTurn = Callable[[Job, Runtime], Turn]
 
 class Scheduler:
     def __init__(
-        self, ledger: Ledger, runtimes: Mapping[str, Runtime], make_turn: MakeTurn, queued_recheck: QueuedRecheck
+        self,
+        ledger: Ledger,
+        runtimes: Mapping[str, Runtime],
+        make_turn: MakeTurn,
+        queued_recheck: QueuedRecheck,
+        machines: OtherMachines = NO_MACHINES,
     ) -> None:
+        self._machines = machines
         self._ledger = ledger
         self._runtimes = runtimes
         self._make_turn = make_turn
@@ -44,9 +52,20 @@ class Scheduler:
         async with TaskOwner("turns") as owner:
             for queue in self._queued_recheck.held_queues:
                 owner.start(self._release(queue, owner), name=f"recheck {queue[0]}")
+            self._attach_all(owner)
             with self._ledger.call_on_change(lambda: self._start_all(owner)):
                 self._start_all(owner)
                 await asyncio.get_running_loop().create_future()
+
+    def _attach_all(self, owner: TaskOwner) -> None:
+        """Turns on other machines went on while no daemon ran: listen to them again."""
+        state = self._ledger.state
+        for job_id in (*state.running, *state.waiting):
+            job = state.jobs[job_id]
+            if job_id not in self._turns and job.cause != "agent" and machine_of(job.project_path):
+                turn = self._make_turn(job, self._runtime_of(job))
+                turn.attach()
+                owner.start(self.watch_over(turn), name=job_id)
 
     async def _release(self, queue: list[JobId], owner: TaskOwner) -> None:
         for job_id in queue:
@@ -82,7 +101,10 @@ class Scheduler:
 
     def _next_start(self) -> StartNext:
         tell = (name for name, runtime in self._runtimes.items() if runtime.capabilities.hand_over != "start")
-        return StartNext(self._held_jobs(), frozenset(tell))
+        return StartNext(self._held_jobs(), frozenset(tell), self._away_machines())
+
+    def _away_machines(self) -> frozenset[str]:
+        return frozenset(name for name in self._ledger.state.machines if not self._machines.is_usable(name))
 
     def _held_jobs(self) -> frozenset[JobId]:
         sessions = self._ledger.state.sessions
@@ -117,7 +139,8 @@ class Scheduler:
     def watch_over(self, turn: Turn) -> Coroutine[Any, Any, None]:
         """Run a turn to its end, and be able to stop it from now on, also before it has taken its first step."""
         self._turns[turn.job.job_id] = turn
-        self._quiet.clear()
+        if not turn.outlives_daemon:
+            self._quiet.clear()
         return self._run(turn)
 
     async def _run(self, turn: Turn) -> None:
@@ -125,8 +148,11 @@ class Scheduler:
             await turn.run()
         finally:
             del self._turns[turn.job.job_id]
-            if not self._turns:
-                self._quiet.set()
+            self._note_quiet()
+
+    def _note_quiet(self) -> None:
+        if all(turn.outlives_daemon for turn in self._turns.values()):
+            self._quiet.set()
 
     def cancel(self, job_id: JobId, person: str, reason: str = "") -> bool:
         """Ask a running turn to end as cancelled; False if it does not run."""
@@ -147,7 +173,7 @@ class Scheduler:
                 await self._quiet.wait()
         except TimeoutError:
             had = loop.time() - began
-            for turn in list(self._turns.values()):
+            for turn in [turn for turn in self._turns.values() if not turn.outlives_daemon]:
                 turn.stop(Failure(Code.E_SHUTDOWN, f"Fairlead was shut down; the job had {had:.0f} s to finish."))
             await self._quiet.wait()
 

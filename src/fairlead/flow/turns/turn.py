@@ -12,7 +12,7 @@ import msgspec
 
 from fairlead.core import engine
 from fairlead.core.commands import COMMANDS
-from fairlead.core.decide.job_ends import Cancelled, Completed, EndJob, Failure, Outcome, TryAgain
+from fairlead.core.decide.job_ends import Cancelled, Completed, EndJob, Failure, Outcome, TryAgain, Unknown
 from fairlead.core.decide.scheduling import ForgetResumeKey, HandOver, LearnResumeKey, ReportProgress
 from fairlead.core.engine import EngineEvent, Invocation
 from fairlead.core.ids import ResumeKey
@@ -85,7 +85,10 @@ class Turn:
         self._settings = settings
         self._stopped: Outcome | None = None
         self._owner: TaskOwner | None = None
-        self._timer = PausableTimeout(settings.time_limit_sec if runtime.capabilities.bounded_turns else None)
+        has_limit = runtime.capabilities.bounded_turns and not runtime.capabilities.is_remote
+        self._timer = PausableTimeout(settings.time_limit_sec if has_limit else None)
+        self._is_attached = False
+        self._second_attempt_begun = False
         self._results = TurnResults(blobs)
         self._steering = Steering(job, runtime, ledger=ledger, texts=self._invocations, find_stop=lambda: self._stopped)
         self._progress_at = 0.0
@@ -94,6 +97,17 @@ class Turn:
     def note_unchanged_files(self) -> None:
         """Called in the step of the start, whose sync the fact then shares."""
         self._has_first_snapshot = self._snapshots.note_unchanged(self.job)
+
+    @property
+    def outlives_daemon(self) -> bool:
+        """It runs on another machine, and goes on there while no daemon listens."""
+        return self._runtime.capabilities.is_remote
+
+    def attach(self) -> None:
+        """An earlier process began this turn, on another machine: this one listens to it from its beginning. What the
+        files were like then, nobody can find out any more, if that process did not."""
+        self._is_attached = self._has_first_snapshot = True
+        self._snapshots.note_attached(self.job)
 
     async def run(self) -> None:
         """The whole turn: ask the agent, at most twice, within the time limit; then record how it ended."""
@@ -119,6 +133,8 @@ class Turn:
                 if not self._has_first_snapshot:
                     self._first_snapshot = owner.start(self._snapshots.take_start(self.job), name="snapshot")
                 invocation = await self._invocations.make(self.job, self._started_seq)
+                if self._is_attached:
+                    invocation = msgspec.structs.replace(invocation, is_asked_again=True)
                 await self._listen(invocation, owner)
                 if await self._may_try_again():
                     await self._listen(await self._begin_second_attempt(invocation), owner)
@@ -166,6 +182,8 @@ class Turn:
                 owner.cancel()
 
     async def _listen(self, invocation: Invocation, owner: TaskOwner) -> None:
+        if self._runtime.capabilities.is_remote:
+            await self._until_first_snapshot()  # the agent there waits for nobody
         if not self._runtime.capabilities.gets_ready:
             await self._until_agent_may_start()
         stream = cast("AsyncGenerator[EngineEvent]", self._open_stream(invocation))
@@ -180,8 +198,10 @@ class Turn:
         failed = self._results.ended
         if not isinstance(failed, engine.TurnFailed) or self._results.agent_may_have_acted or not self._can_be_repeated:
             return False
-        if self._stopped is not None or self.job.tried_again or self.job.state != "running":
+        if self._stopped is not None or self.job.state != "running":
             return False
+        if self.job.tried_again:
+            return self._is_attached and not self._second_attempt_begun
         if self._steering.has_begun:
             return False
         if failed.code is Code.E_RESUME_GONE:
@@ -191,7 +211,9 @@ class Turn:
 
     async def _begin_second_attempt(self, first: Invocation) -> Invocation:
         failed = cast("engine.TurnFailed", self._results.ended)
-        await self._ledger.record_durably(TryAgain(self.job.job_id, failed.code, failed.message))
+        self._second_attempt_begun = True
+        if not self.job.tried_again:  # an earlier process may have begun it
+            await self._ledger.record_durably(TryAgain(self.job.job_id, failed.code, failed.message))
         self._results.ended = None
         # The key of a talk in which the agent has answered: a first attempt that failed may have left none.
         session = self._ledger.state.sessions[self.job.session_key]
@@ -200,8 +222,10 @@ class Turn:
             first, is_second_attempt=True, resume_key=session.proven_key(slot), fork=session.forks.get(slot)
         )
 
-    def _failure_of(self, fault: Exception) -> Failure:
+    def _failure_of(self, fault: Exception) -> Failure | Unknown:
         match fault:
+            case FairleadError(code=Code.E_UNKNOWN_AFTER_CRASH):
+                return Unknown()
             case TimeoutError():
                 limit = self._settings.time_limit_sec
                 return self._results.fail(Code.E_CLI_TIMEOUT, f"The agent timed out after {limit:.0f} s and was ended.")
@@ -356,3 +380,5 @@ class Turn:
                 log.error("turn ended", outcome="failed", error_code=outcome.code, message=outcome.message, **fields)
             case Cancelled():
                 log.info("turn ended", outcome="cancelled", person=outcome.person, **fields)
+            case Unknown():
+                log.warning("turn ended", outcome="unknown", error_code="E_UNKNOWN_AFTER_CRASH", **fields)

@@ -4,7 +4,7 @@ import math
 from typing import Final
 
 from fairlead.core import engine
-from fairlead.core.decide.job_ends import Completed, Failure
+from fairlead.core.decide.job_ends import Completed, Failure, Unknown
 from fairlead.core.events import FileRef, Spent
 from fairlead.core.ids import BlobName
 from fairlead.core.inbound import clean_text
@@ -69,7 +69,7 @@ class TurnResults:
             extension = _EXTENSIONS.get(image.media_type, "bin")
             self._files.append(FileRef(f"image-{len(self._files) + 1}.{extension}", blob, image.media_type))
 
-    async def decide_outcome(self) -> Completed | Failure:
+    async def decide_outcome(self) -> Completed | Failure | Unknown:
         """The outcome of a turn that nobody has stopped: where somebody has, that stop is the outcome."""
         match self.ended:
             case engine.TurnEnded(text=text, stop_reason=engine.INTERRUPTED):
@@ -77,6 +77,8 @@ class TurnResults:
             case engine.TurnEnded(text=text):
                 text = clean_text(self._add_notices_to(text))
                 return Completed(text, await self._store_if_long(text), tuple(self._files), self.spent)
+            case engine.TurnFailed(code=Code.E_UNKNOWN_AFTER_CRASH):
+                return Unknown()
             case engine.TurnFailed(code=code, message=message, text=text):
                 return self.fail(code, message, text)
             case None:

@@ -87,6 +87,11 @@ class TurnSnapshots:
             self._note_start(job, snapshot)
         return snapshot is not None
 
+    def note_attached(self, job: Job) -> None:
+        """The turn began before this process: if its start was not noted, it is too late for that."""
+        if job.tree is None:
+            self._ledger.apply_now(MissSnapshot(job.job_id, "start", Code.E_SNAPSHOT_GONE, "Fairlead was restarted."))
+
     async def take_start(self, job: Job) -> None:
         """Returns when it is taken, or when it is clear that there will be none. Raises nothing."""
         snapshot = await self._take(job, "start", self._settings.start_sec)

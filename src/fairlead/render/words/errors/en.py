@@ -367,4 +367,32 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "An agent is working in this directory.",
         "Wait until it is done, or /cancel; then try again.",
     ),
+    "E_MACHINE_AWAY": (
+        "This machine is not connected.",
+        "Start the runner there: `fairlead runner`. /machine list shows since when it is away.",
+    ),
+    "E_MACHINE_NOT_FOUND": (
+        "There is no such machine.",
+        "/machine list names them; `fairlead machine add NAME` adds one.",
+    ),
+    "E_MACHINE_REMOVED": (
+        "This machine was removed.",
+        "`fairlead machine add NAME` on the daemon's machine makes a new key; join with it.",
+    ),
+    "E_MACHINE_IN_USE": (
+        "Something still runs or waits on this machine.",
+        "Cancel it, or wait for it; /machine forget NAME gives it up.",
+    ),
+    "E_MACHINES_TAKEN": (
+        "Another daemon gives orders to these machines.",
+        "Stop that daemon. If this state was restored from a copy: `fairlead machine take-over`.",
+    ),
+    "E_RUNNER_OLD": (
+        "The runner of this machine is another version of Fairlead.",
+        "Install the daemon's version there, then restart the runner.",
+    ),
+    "E_RUNNER_SUPERSEDED": (
+        "Another runner has this machine's name now, and this one has ended.",
+        "Stop the other one, or let each join under a name of its own.",
+    ),
 }

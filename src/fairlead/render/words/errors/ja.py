@@ -364,4 +364,32 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "エージェントがこのディレクトリで作業中です。",
         "終わるのを待つか /cancel してから、もう一度試してください。",
     ),
+    "E_MACHINE_AWAY": (
+        "このマシンは接続されていません。",
+        "そのマシンで `fairlead runner` を起動してください。/machine list でいつから不在か分かります。",
+    ),
+    "E_MACHINE_NOT_FOUND": (
+        "そのマシンはありません。",
+        "/machine list で一覧を表示し、`fairlead machine add NAME` で追加できます。",
+    ),
+    "E_MACHINE_REMOVED": (
+        "このマシンは削除されました。",
+        "デーモンのマシンで `fairlead machine add NAME` を実行し、新しい鍵で参加してください。",
+    ),
+    "E_MACHINE_IN_USE": (
+        "このマシンではまだ実行中または待機中のものがあります。",
+        "取り消すか、終わるのを待ってください。/machine forget NAME で破棄できます。",
+    ),
+    "E_MACHINES_TAKEN": (
+        "別のデーモンがこれらのマシンに指示を出しています。",
+        "そのデーモンを停止してください。コピーから復元した場合は `fairlead machine take-over` を使ってください。",
+    ),
+    "E_RUNNER_OLD": (
+        "このマシンのランナーは別のバージョンの Fairlead です。",
+        "デーモンと同じバージョンを入れて、ランナーを再起動してください。",
+    ),
+    "E_RUNNER_SUPERSEDED": (
+        "別のランナーがこのマシン名を使い始めたため、このランナーは終了しました。",
+        "もう一方を停止するか、それぞれ別の名前で参加してください。",
+    ),
 }

@@ -364,4 +364,32 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "有智能体正在此目录中工作。",
         "请等它完成，或使用 /cancel，然后再试。",
     ),
+    "E_MACHINE_AWAY": (
+        "这台机器没有连接。",
+        "请在那台机器上启动 `fairlead runner`。/machine list 会显示它何时离线。",
+    ),
+    "E_MACHINE_NOT_FOUND": (
+        "没有这台机器。",
+        "/machine list 会列出所有机器；`fairlead machine add NAME` 可添加一台。",
+    ),
+    "E_MACHINE_REMOVED": (
+        "这台机器已被移除。",
+        "请在守护进程所在的机器上运行 `fairlead machine add NAME`，用新密钥重新加入。",
+    ),
+    "E_MACHINE_IN_USE": (
+        "这台机器上还有任务在运行或等待。",
+        "请取消它们或等待其结束；/machine forget NAME 会放弃它们。",
+    ),
+    "E_MACHINES_TAKEN": (
+        "另一个守护进程正在向这些机器下达命令。",
+        "请停止那个守护进程。如果此状态是从副本恢复的，请使用 `fairlead machine take-over`。",
+    ),
+    "E_RUNNER_OLD": (
+        "这台机器上的 runner 是另一个版本的 Fairlead。",
+        "请在那里安装与守护进程相同的版本，然后重启 runner。",
+    ),
+    "E_RUNNER_SUPERSEDED": (
+        "另一个 runner 已使用这台机器的名称，本 runner 已结束。",
+        "请停止另一个，或让它们以不同的名称加入。",
+    ),
 }

@@ -364,4 +364,32 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "有代理程式正在此目錄中工作。",
         "請等它完成，或使用 /cancel，然後再試。",
     ),
+    "E_MACHINE_AWAY": (
+        "這台機器沒有連線。",
+        "請在那台機器上啟動 `fairlead runner`。/machine list 會顯示它何時離線。",
+    ),
+    "E_MACHINE_NOT_FOUND": (
+        "沒有這台機器。",
+        "/machine list 會列出所有機器；`fairlead machine add NAME` 可新增一台。",
+    ),
+    "E_MACHINE_REMOVED": (
+        "這台機器已被移除。",
+        "請在守護行程所在的機器上執行 `fairlead machine add NAME`，用新金鑰重新加入。",
+    ),
+    "E_MACHINE_IN_USE": (
+        "這台機器上還有工作在執行或等待。",
+        "請取消它們或等待其結束；/machine forget NAME 會放棄它們。",
+    ),
+    "E_MACHINES_TAKEN": (
+        "另一個守護行程正在向這些機器下達命令。",
+        "請停止那個守護行程。如果此狀態是從副本還原的，請使用 `fairlead machine take-over`。",
+    ),
+    "E_RUNNER_OLD": (
+        "這台機器上的 runner 是另一個版本的 Fairlead。",
+        "請在那裡安裝與守護行程相同的版本，然後重新啟動 runner。",
+    ),
+    "E_RUNNER_SUPERSEDED": (
+        "另一個 runner 已使用這台機器的名稱，本 runner 已結束。",
+        "請停止另一個，或讓它們以不同的名稱加入。",
+    ),
 }

@@ -3,6 +3,10 @@
 from typing import Final
 
 STORY: Final = {
+    "MachineAdded": "machine {name} was added",
+    "MachineRemoved": "machine {name} was removed",
+    "RunnerMet": "the runner of {machine} is there[[ (Fairlead {version})]]",
+    "MachinesEpochBegun": "this daemon claims the right to give orders to machines, epoch {epoch}",
     "AgentConfigured": "agent {name}[[ {version}]] runs as: {command}",
     "AgentRemoved": "agent {name} was removed",
     "SessionTitled": "the session is called {title}",

@@ -4,6 +4,10 @@
 from typing import Final
 
 STORY: Final = {
+    "MachineAdded": "マシン {name} が追加されました",
+    "MachineRemoved": "マシン {name} が削除されました",
+    "RunnerMet": "{machine} のランナーが接続しました[[（Fairlead {version}）]]",
+    "MachinesEpochBegun": "このデーモンがマシンへの指示権を取得します（エポック {epoch}）",
     "AgentConfigured": "エージェント {name}[[ {version}]] の起動コマンド: {command}",
     "AgentRemoved": "エージェント {name} を削除しました",
     "SessionTitled": "セッション名: {title}",

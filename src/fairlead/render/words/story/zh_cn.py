@@ -4,6 +4,10 @@
 from typing import Final
 
 STORY: Final = {
+    "MachineAdded": "已添加机器 {name}",
+    "MachineRemoved": "已移除机器 {name}",
+    "RunnerMet": "{machine} 的 runner 已连接[[（Fairlead {version}）]]",
+    "MachinesEpochBegun": "本守护进程取得向机器下达命令的权利，纪元 {epoch}",
     "AgentConfigured": "智能体 {name}[[ {version}]] 的启动命令：{command}",
     "AgentRemoved": "已移除智能体 {name}",
     "SessionTitled": "会话名称：{title}",

@@ -4,6 +4,10 @@
 from typing import Final
 
 STORY: Final = {
+    "MachineAdded": "已新增機器 {name}",
+    "MachineRemoved": "已移除機器 {name}",
+    "RunnerMet": "{machine} 的 runner 已連線[[（Fairlead {version}）]]",
+    "MachinesEpochBegun": "本守護行程取得向機器下達命令的權利，紀元 {epoch}",
     "AgentConfigured": "代理程式 {name}[[ {version}]] 的啟動指令：{command}",
     "AgentRemoved": "已移除代理程式 {name}",
     "SessionTitled": "session 名稱：{title}",

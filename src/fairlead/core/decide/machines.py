@@ -1,0 +1,109 @@
+"""Deciding about other machines: which there are, which runner speaks for each, and the daemon's own epoch."""
+
+import msgspec
+
+from fairlead.core.decide.decision import NOTHING, Decision, refuse
+from fairlead.core.decide.job_ends import answer_delivery
+from fairlead.core.events import (
+    JobCancelled,
+    JobMarkedUnknownAfterCrash,
+    JournalEvent,
+    MachineAdded,
+    MachineRemoved,
+    MachinesEpochBegun,
+    ProjectRemoved,
+    RunnerMet,
+)
+from fairlead.core.limits import Limits
+from fairlead.core.machines.messages import AgentOffer
+from fairlead.core.machines.places import is_machine_name, machine_of
+from fairlead.core.state import Job, State
+from fairlead.errors import Code
+
+
+class AddMachine(msgspec.Struct, frozen=True):
+    name: str
+    person: str
+
+
+class RemoveMachine(msgspec.Struct, frozen=True, kw_only=True):
+    """With `forget`, also what runs or waits there: the machine never comes back."""
+
+    name: str
+    person: str
+    forget: bool = False
+
+
+class MeetRunner(msgspec.Struct, frozen=True, kw_only=True):
+    """A runner said who it is."""
+
+    machine: str
+    runner_id: str
+    epoch: int
+    version: str = ""
+    agents: tuple[AgentOffer, ...] = ()
+    slots: int = 1
+
+
+class BeginMachinesEpoch(msgspec.Struct, frozen=True):
+    """This process is about to claim the right to give orders."""
+
+    epoch: int
+    token: str
+
+
+def add_machine(state: State, command: AddMachine, _now: str, _limits: Limits) -> Decision:
+    if not is_machine_name(command.name):
+        return refuse(Code.E_INVALID_NAME, f"{command.name[:60]!r} cannot be a machine's name.")
+    if command.name in state.machines:
+        return Decision(duplicate=True)
+    return Decision((MachineAdded(command.name, command.person),))
+
+
+def remove_machine(state: State, command: RemoveMachine, _now: str, _limits: Limits) -> Decision:
+    if command.name not in state.machines:
+        return refuse(Code.E_MACHINE_NOT_FOUND, f"There is no machine {command.name[:60]!r}.")
+    live = [job for job in state.jobs.values() if job.is_live and machine_of_job(state, job) == command.name]
+    if live and not command.forget:
+        what = ", ".join(job.job_id for job in live[:5])
+        return refuse(Code.E_MACHINE_IN_USE, f"Still active on {command.name}: {what}.")
+    ends = [event for job in live for event in _give_up(state, job, command)]
+    projects = [
+        ProjectRemoved(project.name, command.person)
+        for project in state.listed_projects()
+        if machine_of(project.path) == command.name
+    ]
+    return Decision((*ends, *projects, MachineRemoved(command.name, command.person)))
+
+
+def _give_up(state: State, job: Job, command: RemoveMachine) -> tuple[JournalEvent, ...]:
+    """What waits is cancelled; of what began there, nobody will know the outcome."""
+    if job.state == "queued":
+        cancelled = JobCancelled(job.job_id, job.session_key, command.person, f"{command.name} was removed.")
+        return (cancelled, *answer_delivery(state, job, cancelled))
+    unknown = JobMarkedUnknownAfterCrash(job.job_id, job.session_key)
+    return (unknown, *answer_delivery(state, job, unknown))
+
+
+def machine_of_job(state: State, job: Job) -> str:
+    """Where a live job runs, or will."""
+    if job.project_path:
+        return machine_of(job.project_path)
+    project = state.projects.get(job.project or state.sessions[job.session_key].project)
+    return "" if project is None else machine_of(project.path)
+
+
+def meet_runner(state: State, command: MeetRunner, _now: str, _limits: Limits) -> Decision:
+    machine = state.machines.get(command.machine)
+    if machine is None:
+        return refuse(Code.E_MACHINE_NOT_FOUND, f"There is no machine {command.machine[:60]!r}.")
+    known = (machine.runner_id, machine.runner_epoch, machine.version, machine.agents, machine.slots)
+    if known == (command.runner_id, command.epoch, command.version, command.agents, command.slots):
+        return NOTHING
+    if command.epoch < machine.runner_epoch:
+        return refuse(Code.E_RUNNER_SUPERSEDED, f"A later runner of {command.machine} was met before.")
+    return Decision((RunnerMet(**{name: getattr(command, name) for name in command.__struct_fields__}),))
+
+
+def begin_epoch(_state: State, command: BeginMachinesEpoch, _now: str, _limits: Limits) -> Decision:
+    return Decision((MachinesEpochBegun(command.epoch, command.token),))

@@ -1,0 +1,33 @@
+"""The events of one remote turn as the daemon hears them: in order, each once, whatever is sent again. Pure."""
+
+from fairlead.core.machines.messages import LiveEvents, TurnEvent, TurnEvents
+
+MOST_LIVE = 256
+
+
+class TurnReader:
+    """`count` events were heard: the runner is asked for those from there on."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._live: list[LiveEvents] = []
+
+    def hear(self, said: TurnEvents) -> list[TurnEvent] | None:
+        """The new ones; None if some before them are missing."""
+        if said.first > self.count:
+            return None
+        new = list(said.events[self.count - said.first :])
+        self.count += len(new)
+        return new
+
+    def hear_live(self, said: LiveEvents) -> list[LiveEvents]:
+        """What can be shown now. What came too late is dropped; what comes behind events that are still on their way
+        waits for them."""
+        if said.after >= self.count and len(self._live) < MOST_LIVE:
+            self._live.append(said)
+        return self.take_live()
+
+    def take_live(self) -> list[LiveEvents]:
+        now = [live for live in self._live if live.after == self.count]
+        self._live = [live for live in self._live if live.after > self.count]
+        return now

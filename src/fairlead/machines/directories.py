@@ -1,0 +1,25 @@
+"""Directories here and on other machines. What must be told at once is told of this machine alone: a runner looks for
+itself before it runs a turn."""
+
+from fairlead.core.decide.projects import DirectoryFacts
+from fairlead.core.machines.places import machine_of
+from fairlead.ports import Directories
+
+
+class DirectoriesAcross:
+    """ports.Directories. A path on another machine was resolved there when its project was added."""
+
+    def __init__(self, local: Directories) -> None:
+        self._local = local
+
+    def inspect(self, path: str) -> DirectoryFacts:
+        return DirectoryFacts(path, path) if machine_of(path) else self._local.inspect(path)
+
+    def problem_at(self, real_path: str) -> str:
+        return "" if machine_of(real_path) else self._local.problem_at(real_path)
+
+    def subdirectories(self, path: str) -> list[str]:
+        return [] if machine_of(path) else self._local.subdirectories(path)
+
+    def real_path(self, path: str) -> str:
+        return path if machine_of(path) else self._local.real_path(path)

@@ -1,0 +1,218 @@
+"""All other machines, as the daemon knows them: its own epoch, the wire, and one RemoteMachine for each.
+
+1. The daemon gives no order before it has claimed its epoch. It does not claim one if another daemon has given orders
+   since this journal was last written to: that is a second daemon, or this state is an older copy of itself.
+2. A runner is welcome when the journal has it: who it is, and what it can run.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from fairlead.core.machines.machine import Presence
+from fairlead.core.machines.messages import AgentTurnBegun, RunnerHello, ToolCalled, ToolReplied
+from fairlead.core.machines.places import place
+from fairlead.errors import Code, FairleadError, error
+from fairlead.kit.tasks import TaskOwner
+from fairlead.machine_ports import DAEMON, Arrived, Connected, Disconnected, KeyRemoved, MachineRecords, Wire
+from fairlead.machines.claims import claim_epoch, confirm_epoch, is_foreign
+from fairlead.machines.remote_machine import RemoteMachine
+from fairlead.observe import log
+from fairlead.ports import ToolHandler, ToolReply
+
+AgentTurnListener = Callable[[RemoteMachine, AgentTurnBegun], None]
+
+
+class Machines:
+    """`make_token` gives a name unlike any other."""
+
+    def __init__(self, wire: Wire, *, version: str, make_token: Callable[[], str]) -> None:
+        self._wire = wire
+        self._version = version
+        self._token = make_token()
+        self._epoch = 0
+        self._machines: dict[str, RemoteMachine] = {}
+        self._records: MachineRecords | None = None
+        self._tools: ToolHandler | None = None
+        self._owner: TaskOwner | None = None
+        self._begun = asyncio.Event()
+        self._listeners: dict[tuple[str, str], AgentTurnListener] = {}
+        self.problem: FairleadError | None = None
+        self.is_connected = False
+
+    async def run(self, records: MachineRecords, tools: ToolHandler | None = None) -> None:
+        """For ever. A daemon that may not give orders, or not any more, stays without its machines and says so."""
+        self._records, self._tools = records, tools
+        try:
+            await self._claim(records)
+            async with TaskOwner("machines") as owner:
+                self._owner = owner
+                for name in records.machines:
+                    self._add(name)
+                self._begun.set()
+                await self._listen()
+        except FairleadError as problem:
+            self.problem = problem
+            log.error("no orders are given to other machines", error_code=problem.code, message=problem.message)
+        finally:
+            self._owner = None
+        await asyncio.get_running_loop().create_future()
+
+    async def _claim(self, records: MachineRecords) -> None:
+        if is_foreign(await self._wire.read_claim(DAEMON), records.tokens):
+            raise error(Code.E_MACHINES_TAKEN, "Another daemon has given orders since this state was last written to.")
+        self._epoch = await claim_epoch(
+            self._wire,
+            DAEMON,
+            token=self._token,
+            last_epoch=records.last_epoch,
+            record=records.begin_epoch,
+        )
+
+    async def _listen(self) -> None:
+        async for event in self._wire.events():
+            if self.problem is not None:
+                raise self.problem
+            match event:
+                case Arrived():
+                    machine = self._machines.get(event.machine)
+                    if machine is not None and event.lane != "orders":
+                        machine.hear(event)
+                case Connected():
+                    self.is_connected = True
+                    await self._confirm()
+                case Disconnected():
+                    self.is_connected = False
+                case KeyRemoved():
+                    raise error(Code.E_MACHINES_TAKEN, event.reason)
+
+    async def _confirm(self) -> None:
+        whose = await confirm_epoch(self._wire, DAEMON, epoch=self._epoch, token=self._token)
+        if whose == "superseded":
+            self.on_superseded()
+        else:
+            for machine in self._machines.values():
+                machine.endpoint.resend_all()
+
+    # --- which there are
+
+    def _add(self, name: str) -> RemoteMachine:
+        assert self._records is not None
+        known = self._records.machines[name]
+        machine = self._machines[name] = RemoteMachine(
+            name,
+            self._wire,
+            self,
+            epoch=self._epoch,
+            runner_epoch=known.runner_epoch,
+            version=self._version,
+        )
+        if self._owner is not None:
+            self._owner.start(machine.run(), name=name)
+        return machine
+
+    def follow(self) -> None:
+        """The machines are those that the journal has, from now on."""
+        if self._records is None or self._owner is None:
+            return
+        for name in [name for name in self._machines if name not in self._records.machines]:
+            gone = self._machines.pop(name)
+            gone.give_up_turns(error(Code.E_UNKNOWN_AFTER_CRASH, f"{name} was removed."))
+            gone.close()
+        for name in self._records.machines:
+            if name not in self._machines:
+                self._add(name)
+
+    async def get(self, name: str) -> RemoteMachine:
+        """Waits until orders may be given. Raises E_MACHINE_NOT_FOUND."""
+        await self._begun.wait()
+        machine = self._machines.get(name)
+        if machine is None:
+            raise error(Code.E_MACHINE_NOT_FOUND, f"There is no machine {name[:60]!r}.")
+        return machine
+
+    def find(self, name: str) -> RemoteMachine:
+        """At once. Raises E_MACHINE_AWAY, E_MACHINE_NOT_FOUND."""
+        machine = self._machines.get(name)
+        if machine is not None:
+            return machine
+        if self.problem is not None:
+            raise self.problem
+        if self._records is not None and name not in self._records.machines:
+            raise error(Code.E_MACHINE_NOT_FOUND, f"There is no machine {name[:60]!r}.")
+        raise error(Code.E_MACHINE_AWAY, f"{name} was not heard of yet.")
+
+    def presence(self, name: str) -> Presence:
+        machine = self._machines.get(name)
+        return Presence() if machine is None else machine.presence
+
+    def is_usable(self, name: str) -> bool:
+        machine = self._machines.get(name)
+        return machine is not None and machine.is_usable
+
+    # --- turns
+
+    def may_have_begun(self, turn_id: str) -> bool:
+        return self._records is not None and self._records.may_have_begun(turn_id)
+
+    def settle(self, name: str, turn_ids: Sequence[str]) -> None:
+        machine = self._machines.get(name)
+        if machine is not None:
+            machine.settle(turn_ids)
+
+    def listen_to_agent(self, machine: str, agent: str, listener: AgentTurnListener) -> None:
+        """Who is told of the turns that this agent begins by itself."""
+        self._listeners[machine, agent] = listener
+
+    # --- machines.remote_machine.Daemon
+
+    def now(self) -> str:
+        return "" if self._records is None else self._records.now()
+
+    def on_hello(self, machine: RemoteMachine, hello: RunnerHello) -> None:
+        if self._owner is not None:
+            self._owner.start(self._meet(machine, hello), name=f"meet {machine.name}")
+
+    async def _meet(self, machine: RemoteMachine, hello: RunnerHello) -> None:
+        assert self._records is not None
+        epoch = machine.runner_epoch
+        try:
+            await self._records.meet(machine.name, hello, epoch)
+        except FairleadError as refusal:
+            log.warning("a runner is not heard", machine=machine.name, error_code=refusal.code, message=refusal.message)
+            return
+        if machine.runner_epoch == epoch:
+            machine.welcome(hello)
+            self.on_presence(machine)
+
+    def is_wanted(self, turn_id: str) -> bool:
+        return self._records is None or self._records.is_wanted(turn_id)
+
+    def on_agent_turn(self, machine: RemoteMachine, begun: AgentTurnBegun) -> None:
+        listener = self._listeners.get((machine.name, begun.agent))
+        if listener is not None:
+            listener(machine, begun)
+
+    def on_tool_call(self, machine: RemoteMachine, called: ToolCalled) -> None:
+        if self._owner is not None and self._tools is not None:
+            self._owner.start(self._carry_out(machine, called, self._tools), name=f"call {called.call_id}")
+
+    async def _carry_out(self, machine: RemoteMachine, called: ToolCalled, tools: ToolHandler) -> None:
+        """The same call, sent again, is carried out once: its id says so."""
+        holder = msgspec.structs.replace(called.holder, project_path=place(machine.name, called.holder.project_path))
+        try:
+            reply = await tools.call(holder, call_id=called.call_id, tool=called.tool, arguments=called.arguments)
+        except FairleadError as fault:
+            reply = ToolReply(fault.message, ok=False)
+        machine.post(ToolReplied(call_id=called.call_id, text=reply.text, ok=reply.ok))
+
+    def on_presence(self, machine: RemoteMachine) -> None:
+        if self._records is not None:
+            self._records.on_presence(machine.name)
+
+    def on_superseded(self) -> None:
+        """Another daemon gives orders now. This one stops at once: every frame of it would be refused anyway."""
+        if self.problem is None:
+            self.problem = error(Code.E_MACHINES_TAKEN, "Another daemon gives orders to these machines now.")
+            log.error("superseded", error_code=self.problem.code, message=self.problem.message)

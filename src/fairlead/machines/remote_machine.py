@@ -1,0 +1,425 @@
+"""One other machine, as the daemon knows it: the link to its runner, the turns that run there, the calls it was asked.
+
+1. A turn is asked for again on every new link (`RunTurn` with the number of events that were heard). A runner that
+   knows it goes on telling of it; one that does not, takes it, unless a runner had taken it before.
+2. The end of a turn's job in the journal settles its turns; nothing else does. A stream that is closed, because the
+   daemon stops, leaves the turn running.
+3. A call is asked again on a new link if it may be repeated; else it fails, and the caller knows that it is not known.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from fairlead.core.engine import EngineEvent, ImageProduced, InputFile, Invocation, Noticed, TurnEnded, TurnFailed
+from fairlead.core.machines.link import Link
+from fairlead.core.machines.machine import Presence
+from fairlead.core.machines.messages import (
+    PROTOCOL,
+    AgentTurnBegun,
+    AnswerNoted,
+    Beat,
+    BlobSent,
+    BlobWanted,
+    Call,
+    DaemonHello,
+    Fact,
+    Live,
+    LiveEvents,
+    Order,
+    Replied,
+    RunnerHello,
+    RunTurn,
+    SentFile,
+    SettleTurns,
+    StoredImage,
+    Tell,
+    ToolCalled,
+    TurnEvent,
+    TurnEvents,
+    WatchTurn,
+)
+from fairlead.core.machines.places import path_there
+from fairlead.core.machines.turn_events import TurnReader
+from fairlead.errors import Code, FairleadError, error
+from fairlead.kit.tasks import OwnedTasks
+from fairlead.machine_ports import Arrived, Wire
+from fairlead.machines.endpoint import Endpoint
+from fairlead.observe import log
+
+AWAY_SEC: Final = 20.0
+"""A machine that was not heard of for so long is away."""
+_FACTS: Final = msgspec.json.Decoder(Fact)
+_LIVE: Final = msgspec.json.Decoder(Live)
+
+
+class Daemon(Protocol):
+    """What a machine needs of the daemon."""
+
+    def now(self) -> str: ...
+
+    def on_hello(self, machine: "RemoteMachine", hello: RunnerHello) -> None: ...
+
+    def is_wanted(self, turn_id: str) -> bool:
+        """Whether the job of this turn has not ended."""
+        ...
+
+    def on_agent_turn(self, machine: "RemoteMachine", begun: AgentTurnBegun) -> None: ...
+
+    def on_tool_call(self, machine: "RemoteMachine", called: ToolCalled) -> None: ...
+
+    def on_presence(self, machine: "RemoteMachine") -> None: ...
+
+    def on_superseded(self) -> None: ...
+
+
+class _OpenTurn:
+    """A stream that somebody listens to."""
+
+    def __init__(self, order: RunTurn | WatchTurn) -> None:
+        self.order = order
+        self.reader = TurnReader()
+        self.events: asyncio.Queue[TurnEvent | FairleadError] = asyncio.Queue()
+        self.number = 0
+        self.tells: list[Tell] = []
+        self.was_taken = isinstance(order, RunTurn) and order.was_taken
+
+
+class _AskedCall:
+    def __init__(self, call: Call, *, may_repeat: bool) -> None:
+        self.call = call
+        self.may_repeat = may_repeat
+        self.reply: asyncio.Future[Replied] = asyncio.get_running_loop().create_future()
+
+
+class RemoteMachine:
+    def __init__(self, name: str, wire: Wire, daemon: Daemon, *, epoch: int, runner_epoch: int, version: str) -> None:
+        self.name = name
+        self._wire = wire
+        self._daemon = daemon
+        self._version = version
+        self._turns: dict[str, _OpenTurn] = {}
+        self._calls: dict[str, _AskedCall] = {}
+        self._call_numbers = count(1)
+        self._files: dict[str, str] = {}
+        self._blobs: dict[str, asyncio.Future[bool]] = {}
+        self._tasks = OwnedTasks(f"machine {name}")
+        self._closed = asyncio.Event()
+        self._is_welcome = False
+        self._heard_at = -AWAY_SEC
+        self.presence = Presence()
+        self.endpoint = Endpoint(
+            wire,
+            name,
+            "orders",
+            Link(epoch, runner_epoch),
+            owner=self,
+            decode=_FACTS.decode,
+            decode_live=_LIVE.decode,
+        )
+
+    async def run(self) -> None:
+        """Until it is closed, which ends nothing on the other machine."""
+        async with self._tasks:
+            self._tasks.start(self._watch_presence(), name="presence")
+            self._tasks.start(self.endpoint.run(), name="link")
+            await self._closed.wait()
+
+    def close(self) -> None:
+        """The machine is known no more."""
+        self._closed.set()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether orders reach a runner that can be given any."""
+        return self._is_welcome and self.presence.is_there
+
+    @property
+    def runner_epoch(self) -> int:
+        return self.endpoint.link.peer_epoch
+
+    def hear(self, arrived: Arrived) -> None:
+        self.endpoint.hear(arrived)
+
+    def post(self, order: Order) -> bool:
+        """False if there is nobody to tell: whoever comes next knows nothing of it."""
+        if not self._is_welcome or not self.endpoint.link.is_up:
+            return False
+        self.endpoint.post(order)
+        return True
+
+    # --- turns
+
+    async def listen(
+        self, turn_id: str, agent: str, invocation: Invocation, *, limit_sec: float, was_taken: bool
+    ) -> AsyncIterator[EngineEvent]:
+        """The events of a turn, from its first on. Raises the FairleadError that forbids it."""
+        files = await self.send_files(invocation.files)
+        order = RunTurn(
+            turn_id=turn_id,
+            agent=agent,
+            invocation=msgspec.structs.replace(invocation, project_path=path_there(invocation.project_path), files=()),
+            files=files,
+            limit_sec=limit_sec,
+            was_taken=was_taken,
+        )
+        async for event in self._listen_to(turn_id, _OpenTurn(order)):
+            yield event
+
+    async def watch(self, turn_id: str) -> AsyncIterator[EngineEvent]:
+        """The events of a turn that an agent began by itself."""
+        async for event in self._listen_to(turn_id, _OpenTurn(WatchTurn(turn_id=turn_id))):
+            yield event
+
+    async def _listen_to(self, turn_id: str, turn: _OpenTurn) -> AsyncIterator[EngineEvent]:
+        self._turns[turn_id] = turn
+        self._ask_for(turn_id)
+        try:
+            while True:
+                event = await turn.events.get()
+                if isinstance(event, FairleadError):
+                    raise event
+                if isinstance(event, AnswerNoted):
+                    continue
+                yield await self._fetch_image(event) if isinstance(event, StoredImage) else event
+                if isinstance(event, TurnEnded | TurnFailed):
+                    return
+        finally:
+            if self._turns.get(turn_id) is turn:
+                del self._turns[turn_id]
+
+    def _ask_for(self, turn_id: str) -> None:
+        """On every new link: what the runner tells, it tells those who asked."""
+        turn = self._turns[turn_id]
+        if not self._is_welcome or not self.endpoint.link.is_up:
+            return
+        since = turn.reader.count
+        if isinstance(turn.order, RunTurn):
+            order = msgspec.structs.replace(turn.order, since=since, was_taken=turn.was_taken)
+        else:
+            order = msgspec.structs.replace(turn.order, since=since)
+        turn.number = self.endpoint.post(order)
+        for tell in turn.tells:
+            self.endpoint.post(tell)
+
+    def _note_taken(self) -> None:
+        """A runner said that these are in its journal: one that does not know them later must not run them."""
+        for turn in self._turns.values():
+            if turn.number and not self.endpoint.link.is_owed(turn.number):
+                turn.was_taken = True
+
+    def _hear_events(self, said: TurnEvents) -> None:
+        turn = self._turns.get(said.turn_id)
+        if turn is None:
+            return
+        turn.was_taken = True
+        new = turn.reader.hear(said)
+        if new is None:
+            self._ask_for(said.turn_id)
+            return
+        answered = {event.request_id for event in new if isinstance(event, AnswerNoted)}
+        for event in new:
+            if getattr(event, "request_id", "") not in answered:
+                turn.events.put_nowait(event)
+        for live in turn.reader.take_live():
+            self._show(turn, live)
+
+    def _hear_live(self, said: LiveEvents) -> None:
+        turn = self._turns.get(said.turn_id)
+        if turn is not None:
+            for live in turn.reader.hear_live(said):
+                self._show(turn, live)
+
+    @staticmethod
+    def _show(turn: _OpenTurn, live: LiveEvents) -> None:
+        for event in live.events:
+            turn.events.put_nowait(event)
+
+    def settle(self, turn_ids: Sequence[str]) -> None:
+        """Their jobs have ended. If nobody hears this, the next link asks again."""
+        self.post(SettleTurns(turn_ids=tuple(turn_ids)))
+
+    def give_up_turns(self, problem: FairleadError) -> None:
+        """The machine is forgotten: nobody will hear of them again."""
+        for turn in self._turns.values():
+            turn.events.put_nowait(problem)
+
+    def is_listening_to(self, turn_id: str) -> bool:
+        return turn_id in self._turns
+
+    def tell(self, tell: Tell) -> None:
+        """Owed as long as the turn of its session lasts: a new link is told again, and a runner knows what it heard."""
+        for turn in self._turns.values():
+            if isinstance(turn.order, RunTurn) and turn.order.invocation.session_key == tell.session_key:
+                turn.tells.append(tell)
+        self.post(tell)
+
+    # --- calls
+
+    async def call(self, name: str, result: Any, *, may_repeat: bool = True, **args: Any) -> Any:
+        """What the machine says, as a `result`. Raises its FairleadError; E_MACHINE_AWAY if it is not there."""
+        if not self.is_usable:
+            raise self.away()
+        call_id = f"{self.endpoint.link.epoch}-{next(self._call_numbers)}"
+        asked = self._calls[call_id] = _AskedCall(
+            Call(call_id=call_id, name=name, args=msgspec.to_builtins(args)), may_repeat=may_repeat
+        )
+        self.endpoint.post(asked.call)
+        try:
+            replied = await asked.reply
+        finally:
+            self._calls.pop(call_id, None)
+        if replied.code:
+            raise error(_code(replied.code), replied.message)
+        return msgspec.convert(replied.result, result)
+
+    def away(self) -> FairleadError:
+        if self.presence.problem:
+            return error(Code.E_RUNNER_OLD, self.presence.problem)
+        since = f" since {self.presence.since}" if self.presence.since else ""
+        return error(Code.E_MACHINE_AWAY, f"{self.name} is away{since}.")
+
+    def _repeat_calls(self) -> None:
+        for asked in list(self._calls.values()):
+            if asked.may_repeat:
+                self.endpoint.post(asked.call)
+            else:
+                self._fail_call(asked, Code.E_MACHINE_AWAY, f"{self.name} went away before it answered.")
+
+    def _fail_calls(self) -> None:
+        """Nobody waits for a machine that is away: a person who asked gets to know it."""
+        for asked in list(self._calls.values()):
+            self._fail_call(asked, Code.E_MACHINE_AWAY, f"{self.name} went away before it answered.")
+
+    @staticmethod
+    def _fail_call(asked: _AskedCall, code: Code, message: str) -> None:
+        if not asked.reply.done():
+            asked.reply.set_result(Replied(call_id=asked.call.call_id, code=code, message=message))
+
+    # --- presence
+
+    async def _watch_presence(self) -> None:
+        while True:
+            await asyncio.sleep(AWAY_SEC / 4)
+            if self.presence.is_there and asyncio.get_running_loop().time() - self._heard_at > AWAY_SEC:
+                self._set_presence(is_there=False)
+                self._fail_calls()
+
+    def _heard(self) -> None:
+        self._heard_at = asyncio.get_running_loop().time()
+        self._note_taken()
+        if not self.presence.is_there:
+            self._set_presence(is_there=True)
+
+    def _set_presence(self, *, is_there: bool) -> None:
+        self.presence = msgspec.structs.replace(self.presence, is_there=is_there, since=self._daemon.now())
+        self._daemon.on_presence(self)
+
+    # --- machines.endpoint.LinkOwner
+
+    def on_new_peer(self, epoch: int) -> None:
+        del epoch
+        self._note_taken()
+        for turn in self._turns.values():
+            turn.number = 0
+        self._is_welcome = False
+        self.endpoint.post(DaemonHello(version=self._version))
+
+    def on_message(self, number: int, message: Fact) -> None:
+        self._heard()
+        match message:
+            case RunnerHello():
+                self._daemon.on_hello(self, message)
+            case TurnEvents():
+                self._hear_events(message)
+            case AgentTurnBegun():
+                self._daemon.on_agent_turn(self, message)
+            case Replied():
+                asked = self._calls.get(message.call_id)
+                if asked is not None and not asked.reply.done():
+                    asked.reply.set_result(message)
+            case ToolCalled():
+                self._daemon.on_tool_call(self, message)
+            case BlobWanted():
+                self._tasks.start(self._send_again(message.digest), name="blob")
+            case BlobSent():
+                waiting = self._blobs.pop(message.digest, None)
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(not message.is_gone)
+        self.endpoint.take(number)
+
+    def welcome(self, hello: RunnerHello) -> None:
+        """The runner may be given orders: ask for the turns that somebody listens to, settle what nobody wants."""
+        self.presence = msgspec.structs.replace(self.presence, clock=hello.clock, problem="")
+        if hello.protocol != PROTOCOL:
+            problem = f"{self.name} runs Fairlead {hello.version}, this daemon {self._version}."
+            self.presence = msgspec.structs.replace(self.presence, problem=problem)
+            log.warning("a runner of another version", machine=self.name, version=hello.version)
+            return
+        self._is_welcome = True
+        self.settle([turn_id for turn_id in hello.turns if not self._daemon.is_wanted(turn_id)])
+        for turn_id in list(self._turns):
+            self._ask_for(turn_id)
+        self._repeat_calls()
+
+    def on_live(self, message: Live) -> None:
+        self._heard()
+        match message:
+            case LiveEvents():
+                self._hear_live(message)
+            case Beat():
+                self.presence = msgspec.structs.replace(self.presence, clock=message.clock, running=message.running)
+
+    def on_superseded(self, epoch: int) -> None:
+        del epoch
+        self._daemon.on_superseded()
+
+    # --- files and pictures
+
+    async def send_files(self, files: Sequence[InputFile]) -> tuple[SentFile, ...]:
+        sent: list[SentFile] = []
+        for file in files:
+            data = await asyncio.to_thread(Path(file.path).read_bytes)
+            digest = hashlib.sha256(data).hexdigest()
+            self._files[digest] = file.path
+            self._tasks.start(self._wire.put_blob(self.name, digest, data), name=f"file {digest[:12]}")
+            sent.append(SentFile(file.name, digest, file.media_type))
+        return tuple(sent)
+
+    async def _send_again(self, digest: str) -> None:
+        path = self._files.get(digest)
+        try:
+            data = await asyncio.to_thread(Path(path or "").read_bytes)
+        except OSError:
+            self.post(BlobSent(digest=digest, is_gone=True))
+            return
+        await self._wire.put_blob(self.name, digest, data)
+        self.post(BlobSent(digest=digest))
+
+    async def _fetch_image(self, image: StoredImage) -> EngineEvent:
+        """A picture that nobody has any more leaves a word in its place."""
+        while True:
+            data = await self._wire.get_blob(self.name, image.digest)
+            if data is not None:
+                await self._wire.drop_blob(self.name, image.digest)
+                return ImageProduced(image.media_type, data)
+            waiting = self._blobs.setdefault(image.digest, asyncio.get_running_loop().create_future())
+            self.post(BlobWanted(digest=image.digest))
+            try:
+                async with asyncio.timeout(AWAY_SEC):
+                    if not await asyncio.shield(waiting):
+                        return Noticed("A picture of this turn was lost.")
+            except TimeoutError:
+                self._blobs.pop(image.digest, None)
+
+
+def _code(name: str) -> Code:
+    try:
+        return Code(name)
+    except ValueError:  # of a later version
+        return Code.E_INTERNAL

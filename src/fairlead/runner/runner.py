@@ -1,0 +1,390 @@
+"""A runner from its start to its end: claims its epoch, takes orders into its journal, runs turns, answers calls.
+
+1. An order is acknowledged when everything that it led to is in the journal, never before.
+2. A start ends what the last process left: its agents are gone before this is called. Turns whose agents had their
+   prompt are told as unknown; those whose agents had none run again.
+3. Another process with this machine's name and a higher epoch supersedes this one: it ends itself, with its agents.
+4. A journal that another process has taken over from, or that was set back, is not continued: the runner is a new one,
+   and the daemon marks what the old one had as unknown.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from fairlead.core.engine import Interrupt, Response
+from fairlead.core.ids import BlobName
+from fairlead.core.machines.link import Link
+from fairlead.core.machines.messages import (
+    PROTOCOL,
+    AgentOffer,
+    Beat,
+    BlobSent,
+    BlobWanted,
+    Call,
+    DaemonHello,
+    EndSession,
+    Fact,
+    Live,
+    Order,
+    Replied,
+    RunnerHello,
+    RunTurn,
+    SettleTurns,
+    Tell,
+    ToolReplied,
+    WatchTurn,
+)
+from fairlead.core.machines.runner_state import (
+    DaemonMet,
+    EpochBegun,
+    RunnerFact,
+    RunnerFounded,
+    RunnerState,
+    end_lost_turns,
+    has_unknown_owner,
+)
+from fairlead.errors import Code, FairleadError, error
+from fairlead.kit.tasks import OwnedTasks, TaskOwner
+from fairlead.machine_ports import Arrived, Connected, Disconnected, KeyRemoved, Wire
+from fairlead.machines.claims import claim_epoch, confirm_epoch
+from fairlead.machines.endpoint import Endpoint
+from fairlead.observe import log, log_failure
+from fairlead.ports import Blobs, Clock, Runtime
+from fairlead.runner.book import TurnInputs
+from fairlead.runner.turns import RunnerTurns
+from fairlead.store.small_journal import SmallJournal
+
+BEAT_SEC: Final = 5.0
+REWRITE_BYTES: Final = 4 << 20
+_ORDERS: Final = msgspec.json.Decoder(Order)
+
+
+class CallAnswers(Protocol):
+    """Answers the daemon's questions about this machine."""
+
+    async def answer(self, name: str, args: dict[str, Any]) -> Any:
+        """Raises FairleadError."""
+        ...
+
+
+class ToolReplies(Protocol):
+    """The agents that wait for what the daemon says about their calls of Fairlead's own tools."""
+
+    def on_reply(self, replied: ToolReplied) -> None: ...
+
+    def repeat(self) -> None:
+        """The daemon may not have heard of the calls that wait."""
+        ...
+
+
+class RunnerBook:
+    """runner.book.Book: the journal and the state that its facts make."""
+
+    def __init__(self, journal: SmallJournal, clock: Clock) -> None:
+        self._journal = journal
+        self._clock = clock
+        self.state = RunnerState()
+        for fact in journal.facts:
+            self.state.apply(fact)
+        journal.facts.clear()
+
+    def note(self, *facts: RunnerFact) -> int:
+        number = self._journal.append(self.now(), facts)
+        for fact in facts:
+            self.state.apply(fact)
+        return number
+
+    @property
+    def last(self) -> int:
+        return self._journal.last
+
+    async def until_durable(self, number: int) -> None:
+        await self._journal.until_durable(number)
+
+    def now(self) -> str:
+        return self._clock.now()
+
+    async def shrink(self) -> None:
+        """Write the journal anew when it has grown. What it costs does not grow with its age."""
+        if self._journal.size > REWRITE_BYTES:
+            await self._journal.rewrite(self.now(), self.state.facts)
+
+
+class RunnerParts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a runner is made of. `make_token` gives a new secret-free name, unlike any other."""
+
+    machine: str
+    wire: Wire
+    book: RunnerBook
+    runtimes: Mapping[str, Runtime]
+    inputs: TurnInputs
+    images: Blobs
+    calls: CallAnswers
+    make_token: Callable[[], str]
+    version: str = ""
+    slots: int = 1
+    tools: ToolReplies | None = None
+
+
+class Runner:
+    def __init__(self, parts: RunnerParts) -> None:
+        self._parts = parts
+        self._book = parts.book
+        self._token = parts.make_token()
+        self._tasks = OwnedTasks(f"runner {parts.machine}")
+        self._ended: asyncio.Future[FairleadError] | None = None
+        self._endpoint: Endpoint | None = None
+        self._to_take: asyncio.Queue[tuple[tuple[int, int], int, int]] = asyncio.Queue()
+        self._calls_in_order: dict[str, asyncio.Lock] = {}
+        self.epoch = 0
+        self.is_connected = False
+        self.turns = RunnerTurns(
+            self._book,
+            self,
+            runtimes=parts.runtimes,
+            inputs=parts.inputs,
+            images=parts.images,
+            send_blob=self._send_blob,
+        )
+
+    async def run(self) -> None:
+        """Until it is superseded, or its key is removed: raises the FairleadError that says why."""
+        self._ended = asyncio.get_running_loop().create_future()
+        await self._begin()
+        try:
+            async with TaskOwner(f"runner {self._parts.machine}") as owner:
+                owner.start(self._listen(), name="wire")
+                owner.start(self._take_in_order(), name="receipts")
+                owner.start(self._beat(), name="beat")
+                owner.start(self._until_ended(), name="end")
+                for name, runtime in self._parts.runtimes.items():
+                    if runtime.capabilities.agent_turns:
+                        owner.start(self.turns.listen_to(name, runtime), name=f"turns of {name}")
+                if self._endpoint is not None:
+                    owner.start(self._endpoint.run(), name="link")
+                self.turns.begin_again()
+        finally:
+            await self.turns.aclose()
+            await self._tasks.join()
+
+    async def _begin(self) -> None:
+        claim = await self._parts.wire.read_claim(self._parts.machine)
+        state = self._book.state
+        if not state.runner_id or has_unknown_owner(state, "" if claim is None else claim.token):
+            if state.turns:
+                log.warning(
+                    "this journal is not continued", message=f"{len(state.turns)} turns were with another runner"
+                )
+            founded = RunnerFounded(runner_id=self._parts.make_token(), machine=self._parts.machine)
+            await self._book.until_durable(self._book.note(founded))
+        lost = end_lost_turns(state)
+        if lost:
+            await self._book.until_durable(self._book.note(*lost))
+        self.turns.mark_durable()
+        self.epoch = await claim_epoch(
+            self._parts.wire,
+            self._parts.machine,
+            token=self._token,
+            last_epoch=state.epoch,
+            record=self._record_epoch,
+        )
+        self._endpoint = Endpoint(
+            self._parts.wire,
+            self._parts.machine,
+            "facts",
+            Link(self.epoch, state.daemon_epoch),
+            owner=self,
+            decode=_ORDERS.decode,
+        )
+
+    async def _record_epoch(self, epoch: int, token: str) -> None:
+        await self._book.until_durable(self._book.note(EpochBegun(epoch=epoch, token=token)))
+
+    async def _until_ended(self) -> None:
+        assert self._ended is not None
+        raise await self._ended
+
+    def _end(self, code: Code, message: str) -> None:
+        if self._ended is not None and not self._ended.done():
+            self._ended.set_result(error(code, message))
+
+    # --- the wire
+
+    async def _listen(self) -> None:
+        async for event in self._parts.wire.events():
+            match event:
+                case Arrived() if event.lane == "orders" and self._endpoint is not None:
+                    self._endpoint.hear(event)
+                case Connected():
+                    self.is_connected = True
+                    self._tasks.start(self._confirm(), name="confirm")
+                case Disconnected():
+                    self.is_connected = False
+                case KeyRemoved():
+                    self._end(Code.E_MACHINE_REMOVED, f"The key of {self._parts.machine} is not valid any more.")
+                case _:
+                    pass
+
+    async def _confirm(self) -> None:
+        whose = await confirm_epoch(self._parts.wire, self._parts.machine, epoch=self.epoch, token=self._token)
+        if whose == "superseded":
+            self.on_superseded(0)
+        elif self._endpoint is not None:
+            self._endpoint.resend_all()
+
+    async def _beat(self) -> None:
+        while True:
+            if self.is_up:
+                self.show(Beat(clock=self._book.now(), running=self.turns.count))
+            await asyncio.sleep(BEAT_SEC)
+            await self._book.shrink()
+
+    # --- runner.book.ToDaemon
+
+    @property
+    def is_up(self) -> bool:
+        return self._endpoint is not None and self._endpoint.link.is_up
+
+    def tell(self, fact: Fact) -> None:
+        assert self._endpoint is not None
+        self._endpoint.post(fact)
+
+    def show(self, live: Live) -> None:
+        assert self._endpoint is not None
+        self._endpoint.send_live(live)
+
+    # --- machines.endpoint.LinkOwner
+
+    def on_new_peer(self, epoch: int) -> None:
+        self._book.note(DaemonMet(epoch=epoch))
+        self.turns.forget_listener()
+        self.tell(
+            RunnerHello(
+                runner_id=self._book.state.runner_id,
+                version=self._parts.version,
+                agents=tuple(_offer(name, runtime) for name, runtime in self._parts.runtimes.items()),
+                slots=self._parts.slots,
+                turns=tuple(self._book.state.turns),
+                clock=self._book.now(),
+            )
+        )
+        self.turns.announce_all()
+        if self._parts.tools is not None:
+            self._parts.tools.repeat()
+
+    def on_superseded(self, epoch: int) -> None:
+        del epoch
+        self._end(Code.E_RUNNER_SUPERSEDED, f"Another runner has the name {self._parts.machine} now.")
+
+    def on_live(self, message: Any) -> None:
+        """The daemon says nothing that is only shown."""
+
+    def on_message(self, number: int, message: Order) -> None:
+        self._to_take.put_nowait((self.link_id, number, self._obey(message)))
+
+    async def _take_in_order(self) -> None:
+        """Receipts: each order when what it led to is durable."""
+        while True:
+            link, number, fact = await self._to_take.get()
+            await self._book.until_durable(fact)
+            if self._endpoint is not None and link == self.link_id:
+                self._endpoint.take(number)
+
+    # --- orders
+
+    def _obey(self, order: Order) -> int:
+        """The number of the fact that must be durable before the receipt; 0 if there is none."""
+        match order:
+            case RunTurn():
+                return self.turns.take(order)
+            case SettleTurns():
+                return self.turns.settle(order.turn_ids)
+            case WatchTurn():
+                self.turns.tell_from(order.turn_id, order.since)
+            case Tell():
+                self._in_order(order.session_key, self._instruct(order))
+            case EndSession():
+                self._in_order(order.session_key, self._end_session(order))
+            case Call():
+                self._tasks.start(self._answer(order, self.link_id), name=order.name)
+            case ToolReplied():
+                if self._parts.tools is not None:
+                    self._parts.tools.on_reply(order)
+            case BlobWanted():
+                self._send_blob(order.digest)
+            case BlobSent():
+                self._parts.inputs.on_blob(order)
+            case DaemonHello():
+                self._check_version(order)
+        return 0
+
+    @property
+    def link_id(self) -> tuple[int, int]:
+        assert self._endpoint is not None
+        return self._endpoint.link.epoch, self._endpoint.link.peer_epoch
+
+    def _check_version(self, hello: DaemonHello) -> None:
+        if hello.protocol != PROTOCOL:
+            log.warning("the daemon has another version", version=hello.version, protocol=hello.protocol)
+
+    def _in_order(self, session_key: str, work: Any) -> None:
+        """What one session is told happens in the order of the orders."""
+        lock = self._calls_in_order.setdefault(session_key, asyncio.Lock())
+
+        async def do() -> None:
+            async with lock:
+                try:
+                    await work
+                except Exception as fault:  # an agent that cannot be told something ends nobody else's turn
+                    log_failure("an agent could not be told", fault, session_key=session_key)
+
+        self._tasks.start(do(), name=f"tell {session_key}")
+
+    async def _instruct(self, order: Tell) -> None:
+        runtime = self._parts.runtimes.get(order.agent)
+        instruction: Response | Interrupt = order.instruction
+        if runtime is None:
+            return
+        if isinstance(instruction, Response) and not self.turns.note_answer(order.session_key, instruction.request_id):
+            return
+        await runtime.instruct(order.session_key, instruction)
+
+    async def _end_session(self, order: EndSession) -> None:
+        runtime = self._parts.runtimes.get(order.agent)
+        if runtime is not None:
+            await runtime.end_session(order.session_key, "kill" if order.how == "kill" else "stop")
+
+    async def _answer(self, call: Call, link: tuple[int, int]) -> None:
+        try:
+            result = await self._parts.calls.answer(call.name, call.args)
+            replied = Replied(call_id=call.call_id, result=msgspec.to_builtins(result))
+        except FairleadError as fault:
+            replied = Replied(call_id=call.call_id, code=fault.code, message=fault.message)
+        except Exception as fault:  # whatever breaks, the daemon waits for an answer
+            log_failure("a call of the daemon crashed", fault, call=call.name)
+            replied = Replied(call_id=call.call_id, code=Code.E_INTERNAL, message=f"{type(fault).__name__}: {fault}")
+        if self.is_up and link == self.link_id:
+            self.tell(replied)
+
+    # --- blobs
+
+    def _send_blob(self, digest: str) -> None:
+        self._tasks.start(self._put_blob(digest), name=f"blob {digest[:12]}")
+
+    async def _put_blob(self, digest: str) -> None:
+        try:
+            data = await self._parts.images.get(BlobName(digest))
+        except FairleadError:
+            if self.is_up:
+                self.tell(BlobSent(digest=digest, is_gone=True))
+            return
+        await self._parts.wire.put_blob(self._parts.machine, digest, data)
+        if self.is_up:
+            self.tell(BlobSent(digest=digest))
+
+
+def _offer(name: str, runtime: Runtime) -> AgentOffer:
+    return AgentOffer(name, msgspec.to_builtins(runtime.capabilities))

@@ -1,0 +1,129 @@
+"""One turn of a runner, from its order to its last event. The time limit is the agent's: it stands still while a person
+is asked."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import ExitStack, aclosing
+from typing import Any, Final, cast
+
+from fairlead.core import engine
+from fairlead.core.engine import EngineEvent, TurnEnded, TurnFailed
+from fairlead.core.machines.messages import ONLY_SHOWN, LiveEvents, RunTurn, StoredImage, TurnEvent
+from fairlead.errors import Code, FairleadError
+from fairlead.kit.tasks import PausableTimeout
+from fairlead.observe import log_failure
+from fairlead.ports import Runtime
+from fairlead.runner.book import TurnInputs
+
+LIVE_SEC: Final = 0.05
+"""Words that are only shown wait so long for more of them."""
+
+Note = Callable[[Sequence[TurnEvent]], Awaitable[bool]]
+StoreImage = Callable[[engine.ImageProduced], Awaitable[StoredImage]]
+Show = Callable[[LiveEvents], None]
+
+
+class RunnerTurn:
+    """`note` makes events durable and returns False once the turn is over. `show` tells words that are only shown;
+    `count` says how many lasting events there are."""
+
+    def __init__(
+        self, order: RunTurn, *, note: Note, show: Show, store_image: StoreImage, count: Callable[[], int]
+    ) -> None:
+        self._order = order
+        self._count = count
+        self._note = note
+        self._show = show
+        self._store_image = store_image
+        self._timer = PausableTimeout(order.limit_sec or None)
+        self._pauses: dict[str, ExitStack] = {}
+        self._words: list[EngineEvent] = []
+
+    async def run(self, runtime: Runtime, inputs: TurnInputs) -> None:
+        """Returns when the end is durable. A turn that is cancelled ends its agent and says nothing more."""
+        try:
+            async with self._timer:
+                end = await self._listen(runtime, inputs)
+        except TimeoutError:
+            limit = self._order.limit_sec
+            end = TurnFailed(Code.E_CLI_TIMEOUT, f"The agent timed out after {limit:.0f} s and was ended.")
+        except FairleadError as fault:
+            end = TurnFailed(fault.code, fault.message)
+        except Exception as fault:  # a runtime that breaks, in whatever way, ends no more than its own turn
+            log_failure("a turn crashed", fault, turn_id=self._order.turn_id)
+            end = TurnFailed(Code.E_INTERNAL, f"{type(fault).__name__}: {fault}")
+        finally:
+            for pause in self._pauses.values():
+                pause.close()
+        self._flush()
+        await self._note([end])
+
+    async def _listen(self, runtime: Runtime, inputs: TurnInputs) -> TurnEnded | TurnFailed:
+        invocation = await inputs.prepare(self._order)
+        if runtime.capabilities.hand_over == "start":
+            await self._note_one(engine.HandingOver())
+        stream = cast("AsyncGenerator[EngineEvent]", runtime.invoke(invocation))
+        async with aclosing(stream):
+            return await self._take_events(stream)
+
+    async def _take_events(self, stream: AsyncIterator[EngineEvent]) -> TurnEnded | TurnFailed:
+        async for event in stream:
+            match event:
+                case TurnEnded() | TurnFailed():
+                    return event
+                case engine.Ready():
+                    continue
+                case engine.ImageProduced():
+                    await self._note_one(await self._store_image(event))
+                case _ if isinstance(event, ONLY_SHOWN):
+                    self._say(event)
+                case _:
+                    self._watch_time(event)
+                    await self._note_one(event)
+        return TurnFailed(Code.E_ADAPTER_MISSING_RESULT, "The agent's stream ended without a result.")
+
+    async def _note_one(self, event: TurnEvent) -> None:
+        self._flush()
+        await self._note([event])
+
+    # --- the time limit
+
+    def _watch_time(self, event: EngineEvent) -> None:
+        match event:
+            case engine.PermissionRequested() | engine.QuestionRequested() | engine.PlanProposed():
+                pause = self._pauses[event.request_id] = ExitStack()
+                pause.enter_context(self._timer.pause())
+            case engine.RequestWithdrawn():
+                self.resume(event.request_id)
+            case _:
+                pass
+
+    def resume(self, request_id: str) -> None:
+        """A person has answered."""
+        pause = self._pauses.pop(request_id, None)
+        if pause is not None:
+            pause.close()
+
+    # --- what is only shown
+
+    def _say(self, event: EngineEvent) -> None:
+        if not self._words:
+            asyncio.get_running_loop().call_later(LIVE_SEC, self._flush)
+        coalesce(self._words, event)
+
+    def _flush(self) -> None:
+        words, self._words = self._words, []
+        if words:
+            shown = cast("tuple[Any, ...]", tuple(words))
+            self._show(LiveEvents(turn_id=self._order.turn_id, after=self._count(), events=shown))
+
+
+def coalesce(events: list[EngineEvent], event: EngineEvent) -> None:
+    """Words that follow each other are one."""
+    match event, events[-1] if events else None:
+        case engine.TextDelta(text=text), engine.TextDelta(text=before):
+            events[-1] = engine.TextDelta(before + text)
+        case engine.ThinkingDelta(text=text), engine.ThinkingDelta(text=before):
+            events[-1] = engine.ThinkingDelta(before + text)
+        case _:
+            events.append(event)

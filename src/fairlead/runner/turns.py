@@ -1,0 +1,244 @@
+"""The turns of a runner: each runs by itself, its lasting events go to the journal and then to the daemon.
+
+1. Turns of one session run one after the other, in the order in which they were taken.
+2. The hand-over is durable before the agent gets the first byte of its prompt, and no answer of the daemon is waited
+   for.
+3. An event is told when it is durable, to a daemon that asked for its turn. What is only shown is told at once.
+4. A turn ends in exactly one TurnEnded or TurnFailed, whatever its runtime does, and nothing of it is left running.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from fairlead.core import engine
+from fairlead.core.engine import AgentInitiated, HandingOver, TurnFailed
+from fairlead.core.ids import SessionKeyText
+from fairlead.core.machines.messages import (
+    ONLY_SHOWN,
+    AgentTurnBegun,
+    AnswerNoted,
+    LiveEvents,
+    RunTurn,
+    StoredImage,
+    TurnEvent,
+    TurnEvents,
+)
+from fairlead.core.machines.runner_state import AgentTurnTaken, TurnEventsNoted, TurnsSettled, TurnTaken
+from fairlead.errors import Code
+from fairlead.kit.tasks import OwnedTasks
+from fairlead.ports import Blobs, Runtime
+from fairlead.runner.book import Book, ToDaemon, TurnInputs
+from fairlead.runner.turn import RunnerTurn
+
+SendBlob = Callable[[str], None]
+
+
+class RunnerTurns:
+    """`send_blob` puts a stored picture on the wire."""
+
+    def __init__(
+        self,
+        book: Book,
+        daemon: ToDaemon,
+        *,
+        runtimes: Mapping[str, Runtime],
+        inputs: TurnInputs,
+        images: Blobs,
+        send_blob: SendBlob,
+    ) -> None:
+        self._book = book
+        self._daemon = daemon
+        self._runtimes = runtimes
+        self._inputs = inputs
+        self._images = images
+        self._send_blob = send_blob
+        self._tasks = OwnedTasks("turns")
+        self._running: dict[str, tuple[RunnerTurn, asyncio.Task[None]]] = {}
+        self._orders: dict[SessionKeyText, asyncio.Lock] = {}
+        self._durable: dict[str, int] = {}
+        self._told: dict[str, int] = {}
+
+    async def aclose(self) -> None:
+        """End every turn with its agent."""
+        for _, task in list(self._running.values()):
+            task.cancel("the runner ends")
+        await self._tasks.join()
+
+    @property
+    def count(self) -> int:
+        return len(self._running)
+
+    def mark_durable(self) -> None:
+        """At a start: everything in the journal is."""
+        self._durable = {turn_id: len(turn.events) for turn_id, turn in self._book.state.turns.items()}
+
+    # --- orders
+
+    def take(self, order: RunTurn) -> int:
+        """Run a turn, or tell of one that is known; the number of the fact that the receipt waits for."""
+        turn_id = order.turn_id
+        if turn_id not in self._book.state.turns:
+            if order.was_taken:
+                self._tell_unknown(order)
+                return 0
+            number = self._book.note(TurnTaken(order=order))
+            self._begin(turn_id, order)
+            self.tell_from(turn_id, order.since)
+            return number
+        self.tell_from(turn_id, order.since)
+        return 0
+
+    def begin_again(self) -> None:
+        """At a start: the turns whose agents had no prompt."""
+        for turn_id, turn in self._book.state.turns.items():
+            if turn.order is not None and not turn.is_handed_over and not turn.is_ended:
+                self._begin(turn_id, turn.order)
+
+    def settle(self, turn_ids: Sequence[str]) -> int:
+        """The daemon has the ends of their jobs. What still runs of them was cancelled."""
+        known = tuple(turn_id for turn_id in turn_ids if turn_id in self._book.state.turns)
+        for turn_id in known:
+            _, task = self._running.get(turn_id, (None, None))
+            if task is not None:
+                task.cancel("nobody wants this turn any more")
+            self._durable.pop(turn_id, None)
+            self._told.pop(turn_id, None)
+        return self._book.note(TurnsSettled(turn_ids=known)) if known else 0
+
+    def note_answer(self, session_key: str, request_id: str) -> bool:
+        """False if the agent of this session had a response to this request already, or has not asked."""
+        for turn_id, (running, _) in self._running.items():
+            turn = self._book.state.turns.get(turn_id)
+            if turn is None or turn.order is None or turn.order.invocation.session_key != session_key:
+                continue
+            asked = [e for e in turn.events if getattr(e, "request_id", "") == request_id]
+            if asked and not any(isinstance(e, AnswerNoted | engine.RequestWithdrawn) for e in asked):
+                running.resume(request_id)
+                self._tasks.start(self.note(turn_id, [AnswerNoted(request_id=request_id)]), name=f"answer {turn_id}")
+                return True
+        return False
+
+    # --- telling
+
+    def forget_listener(self) -> None:
+        """The daemon is a new process, or does not know this one yet: it asks for what it wants."""
+        self._told.clear()
+
+    def tell_from(self, turn_id: str, since: int) -> None:
+        """The daemon listens to this turn from now on, and has its first `since` events."""
+        self._told[turn_id] = since
+        self._tell(turn_id)
+
+    def _tell(self, turn_id: str) -> None:
+        turn, told = self._book.state.turns.get(turn_id), self._told.get(turn_id)
+        durable = self._durable.get(turn_id, 0)
+        if turn is None or told is None or durable <= told or not self._daemon.is_up:
+            return
+        self._told[turn_id] = durable
+        events = tuple(turn.events[told:durable])
+        self._daemon.tell(TurnEvents(turn_id=turn_id, first=told, events=events, at=self._book.now()))
+
+    def _tell_unknown(self, order: RunTurn) -> None:
+        """It was taken once, and is in no journal here: whether its agent had the prompt, nobody knows."""
+        unknown = TurnFailed(Code.E_UNKNOWN_AFTER_CRASH, "The runner does not know this turn any more.")
+        self._daemon.tell(TurnEvents(turn_id=order.turn_id, first=order.since, events=(unknown,), at=self._book.now()))
+
+    def _show(self, live: LiveEvents) -> None:
+        if live.turn_id in self._told and self._daemon.is_up:
+            self._daemon.show(live)
+
+    async def note(self, turn_id: str, events: Sequence[TurnEvent]) -> bool:
+        """Durable when this returns; False if the turn is over already."""
+        turn = self._book.state.turns.get(turn_id)
+        if turn is None or turn.is_ended:
+            return False
+        number = self._book.note(TurnEventsNoted(turn_id=turn_id, events=tuple(events)))
+        count = len(turn.events)
+        await self._book.until_durable(number)
+        if turn_id in self._book.state.turns:
+            self._durable[turn_id] = max(count, self._durable.get(turn_id, 0))
+            self._tell(turn_id)
+        return True
+
+    # --- running
+
+    def _begin(self, turn_id: str, order: RunTurn) -> None:
+        kept = self._book.state.turns[turn_id]
+        turn = RunnerTurn(
+            order,
+            note=partial(self.note, turn_id),
+            show=self._show,
+            store_image=self._store_image,
+            count=lambda: len(kept.events),
+        )
+        task = self._tasks.start(self._run(turn, order), name=turn_id)
+        self._running[turn_id] = (turn, task)
+        task.add_done_callback(lambda _: self._running.pop(turn_id, None))
+
+    async def _run(self, turn: RunnerTurn, order: RunTurn) -> None:
+        async with self._orders.setdefault(order.invocation.session_key, asyncio.Lock()):
+            if order.turn_id not in self._book.state.turns:
+                return
+            # Without the order in the journal, a crash would run it twice: once by itself, once sent again.
+            await self._book.until_durable(self._book.last)
+            runtime = self._runtimes.get(order.agent)
+            if runtime is None:
+                await self.note(order.turn_id, [_missing(order.agent, self._runtimes)])
+            else:
+                await turn.run(runtime, self._inputs)
+
+    async def _store_image(self, image: engine.ImageProduced) -> StoredImage:
+        digest = await self._images.put(image.data)
+        self._send_blob(digest)
+        return StoredImage(media_type=image.media_type, digest=digest)
+
+    # --- turns that agents begin by themselves
+
+    async def listen_to(self, agent: str, runtime: Runtime) -> None:
+        """For ever: what the agents of this runtime say without having been asked."""
+        async for initiated in runtime.watch_agent_turns():
+            await self._take_agent_event(agent, initiated)
+
+    async def _take_agent_event(self, agent: str, initiated: AgentInitiated) -> None:
+        turn_id = f"{initiated.session_key}@{initiated.turn_id}"
+        if turn_id not in self._book.state.turns:
+            taken = AgentTurnTaken(
+                turn_id=turn_id,
+                agent=agent,
+                session_key=initiated.session_key,
+                generation=initiated.generation,
+                agent_turn=initiated.turn_id,
+            )
+            await self._book.until_durable(self._book.note(taken))
+            self.announce(taken)
+        if isinstance(initiated.event, ONLY_SHOWN):
+            turn = self._book.state.turns.get(turn_id)
+            self._show(LiveEvents(turn_id=turn_id, after=len(turn.events) if turn else 0, events=(initiated.event,)))
+        elif isinstance(initiated.event, engine.ImageProduced):
+            await self.note(turn_id, [await self._store_image(initiated.event)])
+        elif not isinstance(initiated.event, engine.Ready | HandingOver):
+            await self.note(turn_id, [initiated.event])
+
+    def announce(self, taken: AgentTurnTaken) -> None:
+        """The daemon learns of it, and asks for its events."""
+        if self._daemon.is_up:
+            self._daemon.tell(
+                AgentTurnBegun(
+                    turn_id=taken.turn_id,
+                    agent=taken.agent,
+                    session_key=taken.session_key,
+                    generation=taken.generation,
+                    agent_turn=taken.agent_turn,
+                )
+            )
+
+    def announce_all(self) -> None:
+        for turn in self._book.state.turns.values():
+            if isinstance(turn.origin, AgentTurnTaken):
+                self.announce(turn.origin)
+
+
+def _missing(agent: str, runtimes: Mapping[str, Runtime]) -> TurnFailed:
+    available = ", ".join(runtimes)
+    return TurnFailed(Code.E_CLI_NOT_FOUND, f"The agent {agent!r} is not on this machine; it has: {available}.")

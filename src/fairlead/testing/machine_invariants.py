@@ -1,0 +1,48 @@
+"""What must be true of a world with several machines, beside what is true of any."""
+
+from collections import defaultdict
+
+from fairlead.core import events as e
+from fairlead.core.machines.places import machine_of
+from fairlead.store import lines
+from fairlead.testing.world import JOURNAL, World
+
+
+def judge_machines(world: World) -> None:
+    durable = world.disk.durable_bytes(JOURNAL)
+    facts = [lines.line_decoder().decode(raw).payload for raw in durable[: durable.rfind(b"\n") + 1].splitlines()]
+    _turns_run_where_their_project_is(world, facts)
+    _unknown_only_if_handed_over(world, facts)
+    _nothing_is_counted_twice(world, facts)
+
+
+def _turns_run_where_their_project_is(world: World, facts: list[e.JournalEvent]) -> None:
+    places = {str(f.job_id): machine_of(f.project_path) for f in facts if isinstance(f, e.JobStarted)}
+    for invoked in world.agents.invoked:
+        is_runner = invoked.life > 1000
+        if is_runner != bool(places.get(invoked.job_id, "")):
+            world.accuse(f"{invoked.job_id} of {places.get(invoked.job_id)!r} ran on the wrong machine")
+    world.happened["turns on other machines"] += sum(1 for i in world.agents.invoked if i.life > 1000)
+
+
+def _unknown_only_if_handed_over(world: World, facts: list[e.JournalEvent]) -> None:
+    """A turn whose agent had no prompt runs again by itself: nobody has to ask for it."""
+    had_prompt = {invoked.job_id for invoked in world.agents.invoked}
+    for fact in facts:
+        if isinstance(fact, e.JobMarkedUnknownAfterCrash) and fact.job_id not in had_prompt and not world.lost_journals:
+            world.accuse(f"{fact.job_id} is called unknown, and its agent never had the prompt")
+
+
+def _nothing_is_counted_twice(world: World, facts: list[e.JournalEvent]) -> None:
+    """`/usage 10 5 0.01` makes the agent report so many tokens, once for each time that it is said."""
+    prompts = {f.job_id: f.prompt for f in facts if isinstance(f, e.JobEnqueued)}
+    attempts: defaultdict[str, int] = defaultdict(int)
+    for invoked in world.agents.invoked:
+        attempts[invoked.job_id] += 1
+    for fact in facts:
+        if isinstance(fact, e.JobCompleted):
+            said = prompts.get(fact.job_id, "").count("/usage 10 5")
+            if fact.spent.input_tokens not in {10 * said, 10 * said * attempts[fact.job_id]}:
+                world.accuse(
+                    f"{fact.job_id} said /usage {said} times, and {fact.spent.input_tokens} tokens are counted"
+                )
