@@ -19,6 +19,7 @@ from nats.errors import Error as NatsError
 from fairlead.kit.backoff import Backoff
 from fairlead.kit.tasks import TaskOwner
 from fairlead.nats_wire.access import ServerAddress
+from fairlead.observe import log_failure
 
 CONNECT_SEC: Final = 10
 PING_SEC: Final = 5
@@ -51,6 +52,11 @@ class Connection:
         self._ping_sec = ping_sec
         self._client: Client | None = None
         self._up = asyncio.Event()
+        self._is_closing = False
+
+    def close(self) -> None:
+        """Before `run` is cancelled: nats-py swallows the cancellation of a task that waits in some of its calls."""
+        self._is_closing = True
 
     @property
     def client(self) -> Client | None:
@@ -60,13 +66,14 @@ class Connection:
     async def run(self, while_up: Callable[[Client], Awaitable[None]], on_down: Callable[[Down], None]) -> None:
         last = Down("")
         failures = 0
-        while True:
+        while not self._is_closing:
             down, was_up = await self._connect_once(while_up)
-            _notice_cancellation()
             failures = 1 if was_up else failures + 1
             if was_up or down != last:
                 on_down(down)
             last = down
+            if self._is_closing:
+                return
             await asyncio.sleep(REFUSED_KEY_SEC if down.is_key_refused else _PAUSE.delay(failures, random.random))
 
     async def _connect_once(self, while_up: Callable[[Client], Awaitable[None]]) -> tuple[Down, bool]:
@@ -91,6 +98,8 @@ class Connection:
             await self._serve(client, lost, while_up)
         except FAULTS as fault:
             reasons.append(fault)
+        except Exception as fault:  # a message that nobody foresaw must not end the connection for ever
+            reasons.extend(_faults_in(fault, self._name))
         finally:
             self._client = None
             self._up.clear()
@@ -131,11 +140,13 @@ class Connection:
             await asyncio.sleep(0.5)
 
 
-def _notice_cancellation() -> None:
-    """nats-py swallows the cancellation of a task that waits in some of its calls."""
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
+def _faults_in(fault: Exception, name: str) -> list[Exception]:
+    """Several tasks may hear of one loss in several ways; whatever else it is, is a mistake here."""
+    if isinstance(fault, ExceptionGroup):
+        return [one for each in fault.exceptions for one in _faults_in(each, name)]
+    if not isinstance(fault, FAULTS):
+        log_failure("a connection to the NATS server broke", fault, connection=name)
+    return [fault]
 
 
 async def _call(while_up: Callable[[Client], Awaitable[None]], client: Client) -> None:

@@ -60,6 +60,7 @@ class NatsWire:
         self._tasks.start(self._connection.run(self._while_up, self._note_down), name="connection")
 
     async def aclose(self) -> None:
+        self._connection.close()
         await self._tasks.__aexit__()
 
     # --- what differs between the ends
