@@ -25,6 +25,10 @@ class LinkOwner(Protocol):
         Called before the messages of the same frame."""
         ...
 
+    def on_receipt(self) -> None:
+        """The other end has taken more of what it was sent on this link."""
+        ...
+
     def on_message(self, number: int, message: Any) -> None:
         """In order, each once. The owner calls `take(number)` when it is safe."""
         ...
@@ -155,6 +159,8 @@ class Endpoint:
             self._send(answer)
         if heard.is_new_peer:
             self._owner.on_new_peer(self.link.peer_epoch)
+        elif heard.has_receipt:
+            self._owner.on_receipt()
         for number, said in heard.messages:
             self._owner.on_message(number, said)
         if not frame.number and bytes(raw) != bytes(NOTHING) and self._decode_live is not None and self._is_of_peer(frame):

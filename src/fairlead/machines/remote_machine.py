@@ -207,7 +207,7 @@ class RemoteMachine:
         for tell in turn.tells:
             self.endpoint.post(tell)
 
-    def _note_taken(self) -> None:
+    def on_receipt(self) -> None:
         """A runner said that these are in its journal: one that does not know them later must not run them."""
         for turn in self._turns.values():
             if turn.number and not self.endpoint.link.is_owed(turn.number):
@@ -312,7 +312,6 @@ class RemoteMachine:
 
     def _heard(self) -> None:
         self._heard_at = asyncio.get_running_loop().time()
-        self._note_taken()
         if not self.presence.is_there:
             self._set_presence(is_there=True)
 
@@ -324,7 +323,6 @@ class RemoteMachine:
 
     def on_new_peer(self, epoch: int) -> None:
         del epoch
-        self._note_taken()
         for turn in self._turns.values():
             turn.number = 0
         self._is_welcome = False

@@ -279,6 +279,9 @@ class Runner:
         del epoch
         self._end(Code.E_RUNNER_SUPERSEDED, f"Another runner has the name {self._parts.machine} now.")
 
+    def on_receipt(self) -> None:
+        """What the daemon has heard it may forget again: turns are kept until they are settled."""
+
     def on_live(self, message: Any) -> None:
         """The daemon says nothing that is only shown."""
 

@@ -14,6 +14,7 @@ import msgspec
 
 from fairlead.core.agents import FROM_CONFIG, ConfiguredAgent, find_mistake
 from fairlead.core.decide.projects import NAME_PATTERN
+from fairlead.core.machines.places import path_there
 from fairlead.core.state import Project, State
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import Disk, read_if_there, replace_durably
@@ -163,7 +164,7 @@ def _mistake(key: str, project: ConfigProject) -> str:
         return f"project {key!r} calls itself {project.name!r}"
     if not NAME_PATTERN.fullmatch(project.name):
         return f"project name {project.name!r} is not 1 to 40 characters of a-z, 0-9, - and _"
-    if not project.path.startswith("/"):
+    if not path_there(project.path).startswith("/"):
         return f"project {key!r}: path {project.path!r} is not absolute"
     if project.default_tool not in project.enabled_tools:
         return f"project {key!r}: default_tool {project.default_tool!r} is not among enabled_tools"

@@ -202,7 +202,7 @@ def _hand_overs_are_written_down(world: World, facts: list[lines.JournalLine]) -
                 awaited[payload.job_id] = payload.awaits_hand_over
             case e.JobHandedOver():
                 awaited[payload.job_id] = False
-            case e.JobMarkedUnknownAfterCrash() if awaited.get(payload.job_id):
+            case e.JobMarkedUnknownAfterCrash() if awaited.get(payload.job_id) and not world.lost_journals:
                 world.accuse(f"{payload.job_id} is called unknown, and its agent never had the prompt")
             case _:
                 pass

@@ -263,15 +263,15 @@ class Fate:
                 world.mend()
 
     def _start_second_runner(self, name: str) -> None:
-        """Somebody starts the same runner again, with the same files, while the first one still runs: it goes on as a
-        zombie until it hears that it is superseded. A lock of the directory keeps the two apart on one machine; here
-        the files were copied."""
+        """Somebody joins another machine under the same name: the first runner goes on until it hears that it is
+        superseded. Nobody knows any more what became of the turns that it had."""
         world = self._world
         if not world.server.is_cut(name):
             world.happened["superseded runners"] += 1
-            world.tell(f"a second runner of {name} is started on a copy of the files")
+            world.tell(f"a second runner of {name} is started elsewhere")
             world.old_runners.append(world.runners[name])
-            world.runner_disks[name] = world.runners[name].disk.crash(self._random, power_lost=False)
+            world.lost_journals.add(name)
+            world.runner_disks[name] = SimulatedDisk()
             world.start_runner(name)
 
 

@@ -46,6 +46,7 @@ class Heard(msgspec.Struct, kw_only=True):
     numbers; frames to send."""
 
     is_new_peer: bool = False
+    has_receipt: bool = False
     messages: list[tuple[int, Any]] = []
     frames: list[Frame] = []
 
@@ -154,6 +155,7 @@ class Link:
             self.is_up = heard.is_new_peer = True
         for number in [n for n in self._owed if n <= frame.taken]:
             del self._owed[number]
+            heard.has_receipt = True
         if frame.missing is not None:
             for number in range(frame.missing[0], frame.missing[1] + 1):
                 if number in self._owed:
