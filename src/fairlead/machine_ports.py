@@ -14,7 +14,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 import msgspec
 
 from fairlead.core.machines.machine import Machine, Presence
-from fairlead.core.machines.messages import RunnerHello
+from fairlead.core.machines.messages import AgentTurnBegun, RunnerHello
 from fairlead.runtime_ports import ToolHandler
 
 DAEMON: Final = "daemon"
@@ -128,6 +128,10 @@ class MachineRecords(Protocol):
         ...
 
     def is_wanted(self, turn_id: str) -> bool: ...
+
+    def wants_agent_turn(self, begun: AgentTurnBegun) -> bool:
+        """Whether a turn that an agent began by itself is news, or belongs to a job that has not ended."""
+        ...
 
     def may_have_begun(self, turn_id: str) -> bool:
         """Whether a runner that nobody can ask may have given this turn to its agent."""

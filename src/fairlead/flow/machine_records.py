@@ -15,7 +15,7 @@ from fairlead.core.events import (
 )
 from fairlead.core.ids import JobId, SessionKeyText
 from fairlead.core.machines.machine import Machine
-from fairlead.core.machines.messages import RunnerHello
+from fairlead.core.machines.messages import AgentTurnBegun, RunnerHello
 from fairlead.core.machines.places import machine_of
 from fairlead.core.message_ids import agent_turn_id
 from fairlead.core.state import Job
@@ -74,6 +74,11 @@ class MachineRecordKeeper:
         if job is not None:
             return job.is_live
         return "@" in turn_id and self._is_new(turn_id)
+
+    def wants_agent_turn(self, begun: AgentTurnBegun) -> bool:
+        session = self._ledger.state.sessions.get(begun.session_key)
+        is_current = session is not None and session.generation == begun.generation and session.hand_off is None
+        return is_current and self.is_wanted(begun.turn_id)
 
     def may_have_begun(self, turn_id: str) -> bool:
         job = self._find_job(turn_id)

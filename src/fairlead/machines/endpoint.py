@@ -163,7 +163,12 @@ class Endpoint:
             self._owner.on_receipt()
         for number, said in heard.messages:
             self._owner.on_message(number, said)
-        if not frame.number and bytes(raw) != bytes(NOTHING) and self._decode_live is not None and self._is_of_peer(frame):
+        if (
+            not frame.number
+            and bytes(raw) != bytes(NOTHING)
+            and self._decode_live is not None
+            and self._is_of_peer(frame)
+        ):
             self._hear_live(raw)
         self.pump()
         self._is_due.set()

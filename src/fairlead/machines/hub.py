@@ -191,7 +191,9 @@ class Machines:
 
     def on_agent_turn(self, machine: RemoteMachine, begun: AgentTurnBegun) -> None:
         listener = self._listeners.get((machine.name, begun.agent))
-        if listener is not None:
+        if self._records is not None and not self._records.wants_agent_turn(begun):
+            machine.settle([begun.turn_id])
+        elif listener is not None:
             listener(machine, begun)
 
     def on_tool_call(self, machine: RemoteMachine, called: ToolCalled) -> None:

@@ -69,6 +69,10 @@ class Daemon(Protocol):
         """Whether the job of this turn has not ended."""
         ...
 
+    def may_have_begun(self, turn_id: str) -> bool:
+        """Whether a runner that nobody can ask may have given this turn to its agent."""
+        ...
+
     def on_agent_turn(self, machine: "RemoteMachine", begun: AgentTurnBegun) -> None: ...
 
     def on_tool_call(self, machine: "RemoteMachine", called: ToolCalled) -> None: ...
@@ -87,6 +91,7 @@ class _OpenTurn:
         self.events: asyncio.Queue[TurnEvent | FairleadError] = asyncio.Queue()
         self.number = 0
         self.tells: list[Tell] = []
+        self.was_posted = False
         self.was_taken = isinstance(order, RunTurn) and order.was_taken
 
 
@@ -200,6 +205,9 @@ class RemoteMachine:
             return
         since = turn.reader.count
         if isinstance(turn.order, RunTurn):
+            # An order that has left may have been taken by a runner whom nobody can ask any more.
+            turn.was_taken = turn.was_taken or (turn.was_posted and self._daemon.may_have_begun(turn_id))
+            turn.was_posted = True
             order = msgspec.structs.replace(turn.order, since=since, was_taken=turn.was_taken)
         else:
             order = msgspec.structs.replace(turn.order, since=since)

@@ -15,6 +15,7 @@ from fairlead.core.events import (
     RunnerMet,
 )
 from fairlead.core.limits import Limits
+from fairlead.core.machines.machine import Machine
 from fairlead.core.machines.messages import AgentOffer
 from fairlead.core.machines.places import is_machine_name, machine_of
 from fairlead.core.state import Job, State
@@ -81,6 +82,10 @@ def _give_up(state: State, job: Job, command: RemoveMachine) -> tuple[JournalEve
     if job.state == "queued":
         cancelled = JobCancelled(job.job_id, job.session_key, command.person, f"{command.name} was removed.")
         return (cancelled, *answer_delivery(state, job, cancelled))
+    return _mark_unknown(state, job)
+
+
+def _mark_unknown(state: State, job: Job) -> tuple[JournalEvent, ...]:
     unknown = JobMarkedUnknownAfterCrash(job.job_id, job.session_key)
     return (unknown, *answer_delivery(state, job, unknown))
 
@@ -102,7 +107,20 @@ def meet_runner(state: State, command: MeetRunner, _now: str, _limits: Limits) -
         return NOTHING
     if command.epoch < machine.runner_epoch:
         return refuse(Code.E_RUNNER_SUPERSEDED, f"A later runner of {command.machine} was met before.")
-    return Decision((RunnerMet(**{name: getattr(command, name) for name in command.__struct_fields__}),))
+    lost = _agent_turns_on(state, machine) if machine.runner_id and machine.runner_id != command.runner_id else ()
+    unknown = [event for job in lost for event in _mark_unknown(state, job)]
+    return Decision(
+        (
+            *unknown,
+            RunnerMet(**{name: getattr(command, name) for name in command.__struct_fields__}),
+        )
+    )
+
+
+def _agent_turns_on(state: State, machine: Machine) -> list[Job]:
+    """Turns that agents began by themselves: no order asks for them again, so nobody would say that they are lost."""
+    had = (state.jobs[job_id] for job_id in (*state.running, *state.waiting))
+    return [job for job in had if job.cause == "agent" and machine_of(job.project_path) == machine.name]
 
 
 def begin_epoch(_state: State, command: BeginMachinesEpoch, _now: str, _limits: Limits) -> Decision:
