@@ -13,9 +13,9 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from fairlead.errors import Code, error
 from fairlead.core.machines.machine import Machine, Presence
 from fairlead.core.machines.messages import AgentTurnBegun, RunnerHello
+from fairlead.errors import Code, error
 from fairlead.runtime_ports import ToolHandler
 
 DAEMON: Final = "daemon"

@@ -1,5 +1,5 @@
-"""Puts a runner on this computer together, from its lock to its end: `run_runner`. A runner serves no channel and listens
-nowhere; it dials the server of the daemon that it has joined."""
+"""Puts a runner on this computer together, from its lock to its end: `open_runner`. A runner serves no channel and
+listens nowhere; it dials the server of the daemon that it has joined."""
 
 import asyncio
 import os

@@ -127,7 +127,7 @@ def test_a_reply_cannot_be_sent_as_an_order_to_another_machine(tmp_path: Path):
 def test_a_stranger_gets_nothing(tmp_path: Path):
     async def story() -> None:
         async with nats_stage(tmp_path, "gpu") as stage:
-            with pytest.raises(NatsError, match="(?i)authorization"):
+            with pytest.raises(NatsError, match=r"(?i)authorization"):
                 async with connect(stage.address_of(make_key()), name="stranger"):
                     pass
             plain = ServerAddress(urls=(f"nats://127.0.0.1:{stage.port}",), seed=stage.keys["gpu"].seed)
@@ -145,7 +145,7 @@ def test_a_server_with_another_certificate_never_sees_the_key_at_work(tmp_path: 
             address = msgspec.structs.replace(
                 stage.address_of(stage.keys["gpu"]), urls=(f"tls://127.0.0.1:{impostor.port}",)
             )
-            with pytest.raises(FAULTS, match="(?i)certificate"):
+            with pytest.raises(FAULTS, match=r"(?i)certificate"):
                 async with connect(address, name="deceived"):
                     pass
 

@@ -58,7 +58,7 @@ def test_streams_that_somebody_removed_are_made_again(tmp_path: Path):
         async with nats_stage(tmp_path, "gpu") as stage:
             daemon, heard = await stage.daemon()
             await heard.connected()
-            gpu, at_gpu = await stage.runner("gpu")
+            _gpu, at_gpu = await stage.runner("gpu")
             await at_gpu.connected()
             gpu_subjects = MachineSubjects("id-gpu")
             async with connect(stage.server.address(), name="operator") as client:

@@ -1,8 +1,8 @@
 """Acts as `codex exec` and writes into a file of its own which prompts it got. Knows no Fairlead.
 
 So what ran is known from the agent's side, whatever the journal says. A prompt's line `this is KEY` names it; `nap N`
-makes the turn last N seconds; `until FILE` makes it last until there is such a file; `stubborn` lets it go on when it is asked to end, when nobody reads what it prints, and
-when whoever started it is gone.
+makes the turn last N seconds; `until FILE` makes it last until there is such a file;
+`stubborn` lets it go on when it is asked to end, when nobody reads what it prints, and when whoever started it is gone.
 """
 
 import contextlib

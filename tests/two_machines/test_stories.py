@@ -1,4 +1,4 @@
-"""Jobs on another machine, and what goes wrong between two machines: each story with a real server and real processes."""
+"""Jobs on another machine, and what goes wrong between two: each story with a real server and real processes."""
 
 import shutil
 import signal

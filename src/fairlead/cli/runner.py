@@ -6,7 +6,7 @@ import signal
 import click
 
 from fairlead.cli.output import tell
-from fairlead.errors import Code, FairleadError, error
+from fairlead.errors import Code, error
 from fairlead.settings import Settings, load_settings
 
 CHECK_SEC = 15.0
@@ -107,16 +107,11 @@ async def _run(settings: Settings) -> None:
 
 
 def _need_extra() -> None:
-    try:
-        import nats  # noqa: F401
-        import nkeys  # noqa: F401
-    except ImportError:
-        raise _without_extra() from None
+    from importlib.util import find_spec
 
-
-def _without_extra() -> FairleadError:
-    return error(
-        Code.E_CONFIG,
-        "What other machines need is not installed.",
-        next_step="Install fairlead[machines]: `uv tool install 'fairlead[machines]'`, or pip with the same name.",
-    )
+    if find_spec("nats") is None or find_spec("nkeys") is None:
+        raise error(
+            Code.E_CONFIG,
+            "What other machines need is not installed.",
+            next_step="Install Fairlead with its extra `machines`: `uv tool install '.[machines]'` in a checkout.",
+        )

@@ -739,9 +739,7 @@ _MACHINES: Final = (
         arguments=(_MACHINE,),
         who="the owner",
         routes=(
-            ApiRoute(
-                method="POST", path="/v1/machines/{name}/remove", user="absent", operation="post_remove_machine"
-            ),
+            ApiRoute(method="POST", path="/v1/machines/{name}/remove", user="absent", operation="post_remove_machine"),
         ),
     ),
     CommandSpec(
@@ -751,9 +749,7 @@ _MACHINES: Final = (
         arguments=(_MACHINE,),
         who="the owner",
         routes=(
-            ApiRoute(
-                method="POST", path="/v1/machines/{name}/forget", user="absent", operation="post_forget_machine"
-            ),
+            ApiRoute(method="POST", path="/v1/machines/{name}/forget", user="absent", operation="post_forget_machine"),
         ),
     ),
     CommandSpec(

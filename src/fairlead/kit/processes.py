@@ -131,9 +131,7 @@ class OwnedProcess:
         marked = {**env, MARK_VARIABLE: validate_mark(mark)}
         program = find_program(argv[0], cwd=cwd, env=marked)
         argv = [program, *argv[1:]]
-        launch = (
-            confine(argv, marked, cwd=cwd, mark=mark) if is_confined else ChildLaunch(argv=tuple(argv), env=marked)
-        )
+        launch = confine(argv, marked, cwd=cwd, mark=mark) if is_confined else ChildLaunch(argv=tuple(argv), env=marked)
         process = cls(ChildPipes(tee, on_stderr_line), mark, line_limit)
         return process._own_child(lambda: process._start(launch, cwd, stdin), grace or Grace())
 

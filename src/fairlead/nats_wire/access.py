@@ -2,12 +2,13 @@
 it knows public keys only."""
 
 import os
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import nkeys
 
 SEED_BYTES: Final = 32
+_nkeys: Final[Any] = nkeys  # has no types
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -40,14 +41,14 @@ class ServerAddress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_key() -> Key:
-    seed = nkeys.encode_seed(os.urandom(SEED_BYTES), nkeys.PREFIX_BYTE_USER)
+    seed: bytes = _nkeys.encode_seed(os.urandom(SEED_BYTES), nkeys.PREFIX_BYTE_USER)
     return read_key(seed.decode())
 
 
 def read_key(seed: str) -> Key:
     """Raises ValueError if it is no seed."""
     try:
-        pair = nkeys.from_seed(bytearray(seed.strip().encode()))
+        pair = _nkeys.from_seed(bytearray(seed.strip().encode()))
     except Exception as fault:  # nkeys raises its own errors, binascii's and IndexError
         raise ValueError("this is no nkey seed") from fault
     return Key(seed=seed.strip(), public=pair.public_key.decode())

@@ -44,9 +44,7 @@ async def get_blob(connection: Connection, machine: MachineSubjects, digest: str
 
 
 async def drop_blob(connection: Connection, machine: MachineSubjects, digest: str) -> None:
-    await connection.ask(
-        purge(machine.blobs_stream), msgspec.json.encode({"filter": f"{machine.blob(digest)}.*"})
-    )
+    await connection.ask(purge(machine.blobs_stream), msgspec.json.encode({"filter": f"{machine.blob(digest)}.*"}))
 
 
 async def _read(connection: Connection, machine: MachineSubjects, name: str) -> bytes | None:

@@ -1,19 +1,21 @@
 """A connection to a NATS server that is made again for ever. Knows nothing of what it carries.
 
-Every connection is a client of its own: nats-py closes a client for good after some errors of the server, and keeps what
-was published while it reconnects, which nobody wants here. With tls:// the handshake comes first: otherwise the
+Every connection is a client of its own: nats-py closes a client for good after some errors of the server, and keeps
+what was published while it reconnects, which nobody wants here. With tls:// the handshake comes first: otherwise the
 server says in clear text whether it wants TLS, and whoever stands between could say no."""
 
 import asyncio
+import logging
 import random
 import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
 from fairlead.kit.backoff import Backoff
@@ -29,11 +31,21 @@ REFUSED_KEY_SEC: Final = 15.0
 CLOSE_SEC: Final = 2.0
 _REFUSALS: Final = ("authorization", "authentication")
 _PAUSE: Final = Backoff(first=0.2, ceiling=5.0)
+_NOISE: Final = "returning true from eof_received()"
+
+
+def _is_worth_saying(record: logging.LogRecord) -> bool:
+    """asyncio says this of every TLS connection that the other end has closed."""
+    return _NOISE not in record.getMessage()
+
+
+logging.getLogger("asyncio").addFilter(_is_worth_saying)
+
 FAULTS: Final = (NatsError, OSError, TimeoutError)
 """All that nats-py raises where a server is away, slow or unwilling."""
 
 
-class Silent(TimeoutError):
+class Silent(TimeoutError):  # noqa: N818 - says what happened
     """The connection stands, and nothing comes through it."""
 
 
@@ -119,12 +131,13 @@ class Connection:
             owner.cancel()
 
     async def _watch(self, client: Client) -> None:
-        """Until the server does not answer. nats-py would notice too, and then wait for the farewell of a TLS connection
-        that carries nothing."""
+        """Until the server does not answer. nats-py would notice too, and then wait for the farewell of a TLS
+        connection that carries nothing."""
         while True:
             await asyncio.sleep(self._ping_sec)
             try:
-                await client.flush(timeout=MOST_UNANSWERED_PINGS * self._ping_sec)
+                async with asyncio.timeout(MOST_UNANSWERED_PINGS * self._ping_sec):
+                    await client.flush()
             except TimeoutError:
                 raise Silent("the server does not answer") from None
 
@@ -143,7 +156,8 @@ class Connection:
 def _faults_in(fault: Exception, name: str) -> list[Exception]:
     """Several tasks may hear of one loss in several ways; whatever else it is, is a mistake here."""
     if isinstance(fault, ExceptionGroup):
-        return [one for each in fault.exceptions for one in _faults_in(each, name)]
+        group = cast("ExceptionGroup[Exception]", fault)
+        return [one for each in group.exceptions for one in _faults_in(each, name)]
     if not isinstance(fault, FAULTS):
         log_failure("a connection to the NATS server broke", fault, connection=name)
     return [fault]
@@ -170,6 +184,10 @@ async def connect(address: ServerAddress, *, name: str) -> AsyncGenerator[Client
         yield client
     finally:
         await _close(client)
+
+
+async def subscribe(client: Client, subject: str, hear: Callable[[Msg], Awaitable[None]]) -> Subscription:
+    return await client.subscribe(subject, cb=hear)  # pyright: ignore[reportUnknownMemberType] - a Future of its own
 
 
 def _options(address: ServerAddress, name: str) -> dict[str, Any]:

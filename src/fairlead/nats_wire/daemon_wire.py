@@ -11,7 +11,7 @@ from nats.aio.msg import Msg
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.machine_ports import DAEMON
 from fairlead.nats_wire.access import ServerAddress
-from fairlead.nats_wire.connection import PING_SEC
+from fairlead.nats_wire.connection import PING_SEC, subscribe
 from fairlead.nats_wire.pull import Pull
 from fairlead.nats_wire.streams import ServerRefused, ensure_claims, ensure_machine, forget_machine
 from fairlead.nats_wire.subjects import EVERY_LIVE, MachineSubjects, machine_id_in
@@ -46,7 +46,7 @@ class DaemonWire(NatsWire):
         return name if name == DAEMON else self._ids.get(name, name)
 
     async def while_connected(self, client: Client) -> None:
-        await client.subscribe(EVERY_LIVE, cb=self._hear_live)
+        await subscribe(client, EVERY_LIVE, self._hear_live)
         async with OwnedTasks("facts") as pulls:
             reading: dict[str, asyncio.Task[None]] = {}
             while True:

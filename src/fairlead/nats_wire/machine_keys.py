@@ -1,5 +1,5 @@
-"""Which key each machine has: a file beside the server's own. The seeds are at the machines; here is what the server needs
-to know of them. Which machines there are, the journal says."""
+"""Which key each machine has: a file beside the server's own. The seeds are at the machines; here is what the server
+needs to know of them. Which machines there are, the journal says."""
 
 import secrets
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ class MachineKeys:
         self._keys = {} if found is None else msgspec.json.decode(found, type=dict[str, MachineAccess])
 
     def make(self, name: str) -> tuple[MachineAccess, Key]:
-        """A new key; one that the machine had is worth nothing any more. Its id stays, and so does what is on its way."""
+        """A new key; one that the machine had is worth nothing any more. Its id stays, and what is on its way."""
         key = make_key()
         known = self._keys.get(name)
         machine_id = known.machine_id if known is not None else secrets.token_hex(6)

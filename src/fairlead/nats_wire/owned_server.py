@@ -1,7 +1,7 @@
 """A nats-server that the daemon owns: started, watched, started again, and ended with it.
 
-1. Who may use it stands in its configuration. `allow` writes that, and returns when the server acts by it: a key that is
-   no longer named is cut off by then.
+1. Who may use it stands in its configuration. `allow` writes that, and returns when the server acts by it: a key that
+   is no longer named is cut off by then.
 2. A new account's imports work after the second reload only (nats-server 2.15.1), so there are always two.
 """
 
@@ -118,9 +118,7 @@ class OwnedServer:
             await self.process.end(AT_ONCE)
 
     async def _reload(self) -> bool:
-        system = ServerAddress(
-            urls=(self._local_url(),), seed=self._system_key.seed, certificate=self.certificate
-        )
+        system = ServerAddress(urls=(self._local_url(),), seed=self._system_key.seed, certificate=self.certificate)
         try:
             async with asyncio.timeout(RELOAD_SEC), connect(system, name="fairlead reload") as client:
                 for _ in range(2):

@@ -8,6 +8,7 @@ import msgspec
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
+from fairlead.nats_wire.connection import subscribe
 from fairlead.nats_wire.subjects import next_message
 
 MOST_AHEAD: Final = 256
@@ -53,7 +54,7 @@ class Pull:
 
     async def run(self) -> None:
         """Until it is cancelled."""
-        subscription = await self._client.subscribe(self._inbox, cb=self._hear)
+        subscription = await subscribe(self._client, self._inbox, self._hear)
         try:
             while True:
                 await self._probe()
@@ -87,7 +88,9 @@ class Pull:
             if self._room >= MOST_AHEAD // 2:
                 room = self._room
                 self._asked += room
-                await self._ask({"batch": room, "expires": EXPIRES_SEC * _NANO, "idle_heartbeat": HEARTBEAT_SEC * _NANO})
+                await self._ask(
+                    {"batch": room, "expires": EXPIRES_SEC * _NANO, "idle_heartbeat": HEARTBEAT_SEC * _NANO}
+                )
             if not await self._wait(SILENCE_SEC):
                 return
 

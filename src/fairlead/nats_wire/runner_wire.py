@@ -1,6 +1,7 @@
 """A runner's end of the wire. It may make nothing on the server: it waits until the daemon has made its streams."""
 
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 
 from fairlead.machine_ports import DAEMON
 from fairlead.nats_wire.access import ServerAddress
@@ -25,11 +26,14 @@ class RunnerWire(NatsWire):
         return DAEMON if name == DAEMON else self._subjects.machine_id
 
     async def while_connected(self, client: Client) -> None:
+        def deliver(message: Msg) -> None:
+            self.hear_stored(self._name, "orders", message, pull)
+
         pull = Pull(
             client,
             self._subjects.stream("orders"),
             RUNNER,
-            deliver=lambda message: self.hear_stored(self._name, "orders", message, pull),
+            deliver=deliver,
             on_found=self.come_up,
             on_missing=lambda: self.go_down("the server has no streams for this machine"),
         )

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from fairlead.nats_wire.access import MachineAccess
-from fairlead.nats_wire.subjects import RUNNER, MachineSubjects, next_message
+from fairlead.nats_wire.subjects import MachineSubjects
 
 MAX_PAYLOAD: Final = 1024 * 1024
 DAEMON_ACCOUNT: Final = "fairlead"

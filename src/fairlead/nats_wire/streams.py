@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from fairlead.machine_ports import DAEMON
+from fairlead.machine_ports import DAEMON, Lane
 from fairlead.nats_wire.connection import Connection
 from fairlead.nats_wire.subjects import CLAIMS_STREAM, RUNNER, MachineSubjects, claim
 
@@ -39,7 +39,8 @@ async def ensure_claims(connection: Connection) -> None:
 async def ensure_machine(connection: Connection, machine: MachineSubjects) -> None:
     """Frames are kept until their receiver has acknowledged them; when there are too many, the oldest leave: whoever
     owes them sends them again."""
-    for lane, consumer in (("orders", RUNNER), ("facts", DAEMON)):
+    lanes: tuple[tuple[Lane, str], ...] = (("orders", RUNNER), ("facts", DAEMON))
+    for lane, consumer in lanes:
         frames = {"name": machine.stream(lane), "subjects": [f"{machine.lane(lane)}.*"], "retention": "workqueue"}
         await _ensure_stream(
             connection, {**frames, "max_msgs_per_subject": 1, "discard": "old", "max_bytes": _FRAMES_BYTES}

@@ -1,8 +1,8 @@
 """The names that one machine has on a NATS server: its subjects, streams and consumers. Pure.
 
 A machine is named by its id, which never changes: people may rename a machine while it is away. Every frame has a
-subject of its own, made of its bytes, and a stream keeps one message for each: a frame that is sent again while the other
-end is away replaces its first copy."""
+subject of its own, made of its bytes, and a stream keeps one message for each: a frame that is sent again while the
+other end is away replaces its first copy."""
 
 from hashlib import blake2b
 from typing import Final

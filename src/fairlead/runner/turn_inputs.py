@@ -23,8 +23,8 @@ ASK_AGAIN_SEC: Final = 15.0
 
 
 class RealInputs:
-    """runner.book.TurnInputs. `mark` begins the marks of this runner's agents, so that the next start finds and ends those
-    that outlived it. Whose `daemon` it is, is said after it was made."""
+    """runner.book.TurnInputs. `mark` begins the marks of this runner's agents, so that the next start finds and ends
+    those that outlived it. Who the `daemon` is, is said after it was made."""
 
     def __init__(self, directory: Path, *, machine: str, wire: Wire, blobs: Blobs, disk: Disk, mark: str) -> None:
         self._directory = directory

@@ -266,10 +266,12 @@ _REPLIES: Final = {
     "agents.none": "No agents were added",
     "machines.none": "No other machines were added: `fairlead machine add NAME` adds one",
     "machine.removed": "{name} was removed; its key is not valid any more",
-    "machine.row.here": "{name}: connected[[ since {since}]], {running} of {slots} running[[, agents: {agents}]][[, projects: {projects}]][[, problem: {problem}]]",
+    "machine.row.here": "{name}: connected[[ since {since}]], {running} of {slots} running"
+    "[[, agents: {agents}]][[, projects: {projects}]][[, problem: {problem}]]",
     "machine.row.away": "{name}: away[[ since {since}]][[, agents: {agents}]][[, projects: {projects}]]",
     "machine.may_join": "On {name}, run: fairlead runner join {line}",
-    "machine.accounts": "Before that, the operator of the NATS server adds the accounts in {path} to its configuration and reloads it twice",
+    "machine.accounts": "Before that, the operator of the NATS server adds the accounts in"
+    " {path} to its configuration and reloads it twice",
     "ago": "{duration} ago",
     "file.refused": "{name} was not sent to the agent: {reason}",
     "file.too_large": "{name} ({size}) is too large and was not sent to the agent; at most {limit}",

@@ -266,7 +266,8 @@ _REPLIES: Final = {
     "agents.none": "没有添加过智能体",
     "machines.none": "没有添加其他机器：用 `fairlead machine add NAME` 添加",
     "machine.removed": "已移除 {name}；其密钥已失效",
-    "machine.row.here": "{name}：在线[[，自 {since}]]，运行 {running}/{slots}[[，智能体：{agents}]][[，项目：{projects}]][[，问题：{problem}]]",
+    "machine.row.here": "{name}：在线[[，自 {since}]]，运行 {running}/{slots}"
+    "[[，智能体：{agents}]][[，项目：{projects}]][[，问题：{problem}]]",
     "machine.row.away": "{name}：离线[[，自 {since}]][[，智能体：{agents}]][[，项目：{projects}]]",
     "machine.may_join": "在 {name} 上运行：fairlead runner join {line}",
     "machine.accounts": "在此之前，NATS 服务器的管理员需把 {path} 中的账户加入其配置，并重新加载两次",

@@ -266,7 +266,8 @@ _REPLIES: Final = {
     "agents.none": "沒有新增過代理程式",
     "machines.none": "沒有新增其他機器：用 `fairlead machine add NAME` 新增",
     "machine.removed": "已移除 {name}；其金鑰已失效",
-    "machine.row.here": "{name}：在線[[，自 {since}]]，執行 {running}/{slots}[[，代理程式：{agents}]][[，專案：{projects}]][[，問題：{problem}]]",
+    "machine.row.here": "{name}：在線[[，自 {since}]]，執行 {running}/{slots}"
+    "[[，代理程式：{agents}]][[，專案：{projects}]][[，問題：{problem}]]",
     "machine.row.away": "{name}：離線[[，自 {since}]][[，代理程式：{agents}]][[，專案：{projects}]]",
     "machine.may_join": "在 {name} 上執行：fairlead runner join {line}",
     "machine.accounts": "在此之前，NATS 伺服器的管理員需把 {path} 中的帳戶加入其設定，並重新載入兩次",
