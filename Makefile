@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN_READY := $(VENV)/.run-ready
 DEV_READY := $(VENV)/.dev-ready
+MACHINES_READY := $(VENV)/.machines-ready
 CONSOLE_READY := $(VENV)/.console-ready
 UV := $(shell command -v uv)
 
@@ -96,7 +97,12 @@ $(RUN_READY): requirements/run.lock pyproject.toml | $(BIN)/python
 	@( $(call INSTALL,--no-deps --no-build-isolation -e .) ) >$(VENV)/install.log || { cat $(VENV)/install.log; exit 1; }
 	@touch $@
 
-$(DEV_READY): requirements/dev.lock $(RUN_READY)
+$(MACHINES_READY): requirements/machines.lock $(RUN_READY)
+	@printf "Installing what more than one machine needs:"
+	@$(call INSTALL,--require-hashes -r requirements/machines.lock)
+	@touch $@
+
+$(DEV_READY): requirements/dev.lock $(MACHINES_READY)
 	@printf "Installing what the tests need:"
 	@$(call INSTALL,--require-hashes -r requirements/dev.lock)
 	@touch $@
@@ -109,6 +115,7 @@ $(CONSOLE_READY): requirements/console.lock $(DEV_READY)
 # Only for people who change a dependency; needs uv.
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml --group build -o requirements/run.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -c requirements/run.lock pyproject.toml --extra machines -o requirements/machines.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -c requirements/run.lock --group dev -o requirements/dev.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -c requirements/run.lock -c requirements/dev.lock --group console -o requirements/console.lock
 

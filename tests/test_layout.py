@@ -20,6 +20,7 @@ STORIES = {
     "loopback_discord": "the package loopback_discord, which stands beside src",
     "simulator": "many small worlds, each from its own seed",
     "support": "programs that the tests of several folders share",
+    "two_machines": "a daemon, its nats-server and runners, as processes",
     "torture": "a real daemon that is killed again and again",
 }
 DATA = {"transcripts", "golden", "earlier_version"}

@@ -15,6 +15,7 @@ import msgspec
 
 from fairlead.core.machines.machine import Machine, Presence
 from fairlead.core.machines.messages import AgentTurnBegun, RunnerHello
+from fairlead.errors import Code, error
 from fairlead.runtime_ports import ToolHandler
 
 DAEMON: Final = "daemon"
@@ -163,6 +164,16 @@ class OtherMachines(Protocol):
         """The machines are those that the journal has, from now on."""
         ...
 
+    async def let_join(self, name: str) -> str:
+        """The line that is typed on this machine; its key works when this returns, and one that it had before does not.
+        Raises E_CONFIG where there can be no other machines."""
+        ...
+
+    @property
+    def accounts_file(self) -> str:
+        """What the operator of the server has to add to it; empty where the server is ours."""
+        ...
+
 
 class _NoMachines:
     async def run(self, records: MachineRecords, tools: ToolHandler | None = None) -> None:
@@ -181,6 +192,17 @@ class _NoMachines:
 
     def follow(self) -> None:
         """There is nobody to follow."""
+
+    async def let_join(self, name: str) -> str:
+        raise error(
+            Code.E_CONFIG,
+            f"{name} cannot join: other machines are turned off.",
+            next_step="Set FAIRLEAD_MACHINES=1 and start Fairlead again.",
+        )
+
+    @property
+    def accounts_file(self) -> str:
+        return ""
 
 
 NO_MACHINES: Final[OtherMachines] = _NoMachines()

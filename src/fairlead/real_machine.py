@@ -45,6 +45,8 @@ from fairlead.kit.local_zone import find_local_zone
 from fairlead.kit.other_user import AnotherUser
 from fairlead.kit.process_sweep import SweptProcess, sweep
 from fairlead.kit.tasks import TaskOwner, run_to_end
+from fairlead.machine_ports import NO_MACHINES
+from fairlead.machines.directories import DirectoriesAcross
 from fairlead.observe import JobLogDirectory, Redactor, log
 from fairlead.ports import Journal, Runtime
 from fairlead.runtimes.acp.available_agents import default_acp_name
@@ -73,6 +75,8 @@ from fairlead.tree_ports import NO_TREES, WorkTrees
 if TYPE_CHECKING:
     from fairlead.channels.discord.gateway.first_connection import FirstConnection
     from fairlead.channels.http.listener import HttpListener, LoadedServer
+    from fairlead.flow.agent_runtimes import RuntimeCatalogue
+    from fairlead.real_machines import RealMachines
 
 PASSABLE_DIRECTORY: Final = 0o711
 STOP_SECONDS: Final = 8.0
@@ -111,6 +115,7 @@ class RealMachine:
         self.runtimes: dict[str, Runtime] = {}
         self.token = ""
         self.http_url = ""
+        self._first_state_id = secrets.token_hex(2)
 
     async def open(self, stack: AsyncExitStack) -> Adapters:
         settings = self._settings
@@ -150,7 +155,21 @@ class RealMachine:
         )
         self._tools.prepare()
         self._trees = self._make_trees(stack)
+        self._machines = self._make_machines(opened.state, stack)
         return self._make_adapters(opened.state)
+
+    def _make_machines(self, state: State, stack: AsyncExitStack) -> "RealMachines | None":
+        """None with one machine: nothing of NATS is imported then."""
+        if not self._settings.machines:
+            return None
+        from fairlead.real_machines import RealMachines
+
+        # The state gets its id at the very first start, and no machine can have been added before.
+        machines = RealMachines(
+            self._settings, self._disk, lambda: state.machines, state_id=state.state_id or self._first_state_id
+        )
+        stack.push_async_callback(machines.aclose)
+        return machines
 
     async def _read_state(self) -> Opened:
         """In a thread, so that the channels go on connecting. It may cut off an unfinished end of the journal, so a
@@ -235,11 +254,12 @@ class RealMachine:
             blobs=self._blobs,
             inboxes=self._inboxes,
             hook_secrets=self._hook_secrets,
-            directories=RealDirectories(self._state_dir),
+            directories=DirectoriesAcross(RealDirectories(self._state_dir)),
             clock=SystemClock(),
             limits=settings.limits(tuple(self.runtimes)),
             runtimes=self.runtimes,
-            catalogue=self._catalogue,
+            catalogue=self._catalogue_with(state),
+            machines=NO_MACHINES if self._machines is None else self._machines,
             channels={},
             fetchers={},
             recheckers={},
@@ -270,6 +290,21 @@ class RealMachine:
             tree_settings=TreeSettings(start_sec=settings.tree_snapshot_sec),
         )
 
+    def _catalogue_with(self, state: State) -> "RuntimeCatalogue":
+        if self._machines is None:
+            return self._catalogue
+        from fairlead.machines.catalogue import CatalogueWithMachines
+
+        catalogue = CatalogueWithMachines(
+            self._catalogue,
+            self.runtimes,
+            self._machines.hub,
+            lambda: state.machines,
+            limit_sec=self._settings.cli_timeout_sec,
+        )
+        catalogue.follow(state.agents)
+        return catalogue
+
     def reports(self) -> tuple[str, ...]:
         exposed = describe_exposed_state(self._state_dir, self.runtimes)
         if exposed:
@@ -279,7 +314,7 @@ class RealMachine:
     def start_facts(self) -> StartFacts:
         settings = self._settings
         return StartFacts(
-            new_state_id=secrets.token_hex(2),
+            new_state_id=self._first_state_id,
             version=__version__,
             pid=os.getpid(),
             owner_id=settings.person_with(settings.discord_owner_id),
@@ -363,6 +398,7 @@ class RealMachine:
             "config": keep_config(flow.ledger, self.config),
             "agent tools": self._tools.run(flow.agent_calls),
             **({} if self._samples is None else {"samples": self._samples.keep_sampling()}),
+            **({} if self._machines is None else self._machines.work()),
         }
 
     async def serve(self, stack: AsyncExitStack) -> None:

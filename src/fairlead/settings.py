@@ -27,6 +27,8 @@ from fairlead.settings_checks import (
     check_id,
     check_identities,
     check_key_part,
+    check_listen,
+    check_nats_urls,
     check_owner,
     check_time_zone,
     make_absolute,
@@ -74,6 +76,49 @@ class Settings:
         "",
         name="FAIRLEAD_WORKTREE_DIR",
         description="Where the git worktrees of sessions are made; empty: `worktrees` in STATE_DIR.",
+    )
+
+    # --- other machines
+    machines: bool = setting(
+        default=False,
+        name="FAIRLEAD_MACHINES",
+        description="Whether agents may work on other machines. Fairlead then starts a nats-server of its own, unless "
+        "FAIRLEAD_NATS_URL names one.",
+    )
+    nats_url: tuple[str, ...] = setting(
+        (),
+        name="FAIRLEAD_NATS_URL",
+        description="A NATS server, or the servers of a cluster, that somebody else runs: tls://, wss:// or, in a "
+        "private network, nats:// addresses, separated by commas. Other machines must reach the same addresses.",
+        form="commas",
+        check=check_nats_urls,
+    )
+    machines_listen: str = setting(
+        "0.0.0.0:4222",
+        name="FAIRLEAD_MACHINES_LISTEN",
+        description="Where Fairlead's own nats-server listens, with TLS.",
+        check=check_listen,
+    )
+    machines_websocket: int = setting(
+        0,
+        name="FAIRLEAD_MACHINES_WEBSOCKET",
+        description="The port on which it also listens for WebSocket connections, with TLS; 0: none.",
+        at_least=0,
+        at_most=65535,
+    )
+    machines_address: tuple[str, ...] = setting(
+        (),
+        name="FAIRLEAD_MACHINES_ADDRESS",
+        description="How other machines reach it: names or addresses with a port, separated by commas. If not set, the "
+        "address of this machine in its network.",
+        form="commas",
+    )
+    runner_dir: Path = setting(
+        default_factory=lambda: _default_home() / "runner",
+        name="FAIRLEAD_RUNNER_DIR",
+        description="Where a runner keeps its key, its journal and its workspaces, on a machine that has joined.",
+        check=make_absolute,
+        shown_default="~/.local/state/fairlead/runner",
     )
 
     # --- who is served

@@ -115,3 +115,18 @@ def check_host_names(value: tuple[str, ...], _others: Others) -> tuple[str, ...]
     if wrong:
         raise ValueError(f"takes names such as box.example.org, without http://, port or *: not {', '.join(wrong)}")
     return tuple(name.lower().rstrip(".") for name in value)
+
+
+def check_nats_urls(value: tuple[str, ...], _others: Others) -> tuple[str, ...]:
+    if any(not url.startswith(("tls://", "wss://", "nats://", "ws://")) for url in value):
+        raise ValueError("must begin with tls://, wss://, nats:// or ws://")
+    if any("@" in url for url in value):
+        raise ValueError("must hold no password: Fairlead makes keys of its own")
+    return value
+
+
+def check_listen(value: str, _others: Others) -> str:
+    host, colon, port = value.rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise ValueError("must be an address and a port, as in 0.0.0.0:4222")
+    return value

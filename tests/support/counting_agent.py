@@ -1,8 +1,8 @@
 """Acts as `codex exec` and writes into a file of its own which prompts it got. Knows no Fairlead.
 
 So what ran is known from the agent's side, whatever the journal says. A prompt's line `this is KEY` names it; `nap N`
-makes the turn last N seconds; `stubborn` lets it go on when it is asked to end, when nobody reads what it prints, and
-when whoever started it is gone.
+makes the turn last N seconds; `until FILE` makes it last until there is such a file;
+`stubborn` lets it go on when it is asked to end, when nobody reads what it prints, and when whoever started it is gone.
 """
 
 import contextlib
@@ -52,6 +52,9 @@ def main() -> None:
     tell({"type": "turn.started"})
     nap = re.search(r"nap ([\d.]+)", prompt)
     time.sleep(float(nap[1]) if nap else 0.0)
+    until = re.search(r"until (\S+)", prompt)
+    while until and not os.path.exists(until[1]):  # noqa: PTH110 - pathlib is slow to import
+        time.sleep(0.01)
     tell({"type": "item.completed", "item": {"id": "item_0", "type": "agent_message", "text": f"this is {key}"}})
     tell({"type": "turn.completed", "usage": {"input_tokens": 1, "cached_input_tokens": 0, "output_tokens": 1}})
     note(notes, "ended", key)

@@ -20,6 +20,8 @@ _COMMANDS: Final = {
     ),
     "doctor": ("fairlead.cli.doctor", "Check settings, files and agents, and say what to do."),
     "agent": ("fairlead.cli.agent", "Add, update and remove agents that speak the Agent Client Protocol."),
+    "machine": ("fairlead.cli.machine", "Let other machines join, list and remove them."),
+    "runner": ("fairlead.cli.runner", "Run agents on this machine for a Fairlead on another one."),
     "journal": ("fairlead.cli.journal", "Inspect the journal: verify, tail, show."),
     "restore": ("fairlead.cli.restore", "Restore an older copy of the journal."),
     "mcp": ("fairlead.cli.mcp", "The tools that Fairlead offers to its agents; started by agents, not by people."),

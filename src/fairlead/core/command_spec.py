@@ -32,6 +32,7 @@ ChoiceSource = Literal[
     "rule",
     "hook",
     "schedule",
+    "machine",
     "model",
     "mode",
     "agent_command",

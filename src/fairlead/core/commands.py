@@ -721,6 +721,49 @@ _CONFIGURED_AGENTS: Final = (
 """Offered to programs that hold the owner's token, `fairlead agent` before all: an agent is a program of this machine,
 and nobody should name one from a chat."""
 
+_MACHINE: Final = Argument(field="name", choices="machine", gap="machine")
+
+_MACHINES: Final = (
+    CommandSpec(
+        words="machine list",
+        request=requests.MachineList,
+        reply=replies.MachineCatalogue,
+        who="the owner",
+        works_on_full_disk=True,
+        routes=(ApiRoute(method="GET", path="/v1/machines", user="absent"),),
+    ),
+    CommandSpec(
+        words="machine remove",
+        request=requests.MachineRemove,
+        reply=replies.MachineWasRemoved,
+        arguments=(_MACHINE,),
+        who="the owner",
+        routes=(
+            ApiRoute(method="POST", path="/v1/machines/{name}/remove", user="absent", operation="post_remove_machine"),
+        ),
+    ),
+    CommandSpec(
+        words="machine forget",
+        request=requests.MachineForget,
+        reply=replies.MachineWasRemoved,
+        arguments=(_MACHINE,),
+        who="the owner",
+        routes=(
+            ApiRoute(method="POST", path="/v1/machines/{name}/forget", user="absent", operation="post_forget_machine"),
+        ),
+    ),
+    CommandSpec(
+        words="machine add",
+        request=requests.MachineAdd,
+        reply=replies.MachineMayJoin,
+        arguments=(Argument(field="name", ways=()),),
+        who="the owner",
+        routes=(ApiRoute(method="POST", path="/v1/machines", user="absent", schema="NewMachine"),),
+        ways=(),
+    ),
+)
+"""A key is made from the command line alone: the reply holds it, and no chat should."""
+
 _FILES: Final = (
     CommandSpec(
         words="changes",
@@ -786,6 +829,7 @@ COMMANDS: Final = CommandCatalogue(
         _SWITCH,
         *_AGENTS,
         *_CONFIGURED_AGENTS,
+        *_MACHINES,
         *_OTHER_WORDS,
     )
 )

@@ -546,6 +546,36 @@ class AgentWasRemoved(Reply, frozen=True):
     running: tuple[str, ...] = ()
 
 
+class MachineMayJoin(Reply, frozen=True):
+    """`line` is for the other machine, and a secret. `accounts_file` is for the operator of a NATS server that Fairlead
+    does not own."""
+
+    name: str
+    line: str
+    accounts_file: str = ""
+
+
+class MachineRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    name: str
+    is_there: bool = False
+    since: str = ""
+    clock: str = ""
+    running: int = 0
+    slots: int = 0
+    version: str = ""
+    agents: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    problem: str = ""
+
+
+class MachineCatalogue(Reply, frozen=True):
+    machines: tuple[MachineRow, ...] = ()
+
+
+class MachineWasRemoved(Reply, frozen=True):
+    name: str
+
+
 class AgentCheckRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What an agent's program says of itself. `ok` says that turns can be run with it."""
 

@@ -395,6 +395,28 @@ class AgentRemove(Request, frozen=True, kw_only=True):
     even_if_used: bool = False
 
 
+class MachineAdd(Request, frozen=True):
+    """A machine whose runner may join, or a new key for one that is known. The reply holds the key."""
+
+    name: str
+
+
+class MachineList(Request, frozen=True):
+    pass
+
+
+class MachineRemove(Request, frozen=True):
+    """Refused while jobs are active there."""
+
+    name: str
+
+
+class MachineForget(Request, frozen=True):
+    """The machine never comes back: what runs or waits there is given up."""
+
+    name: str
+
+
 class AgentCheck(Request, frozen=True):
     """Let every agent's program say which version it is, and whether it is logged in."""
 

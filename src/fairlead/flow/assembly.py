@@ -179,6 +179,7 @@ class Flow:
             trees=adapters.trees,
             worktrees=self.worktrees,
             undoing=self.undoing,
+            machines=adapters.machines,
         )
         commands = CommandHandlers(parts, adapters.commands)
         self.gate = FlowGate(self.ledger, intake, commands, reconnects, hooks=hooks)

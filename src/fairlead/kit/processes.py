@@ -123,13 +123,15 @@ class OwnedProcess:
         on_stderr_line: Callable[[bytes], None] | None = None,
         line_limit: int = DEFAULT_LIMIT,
         grace: Grace | None = None,
+        is_confined: bool = True,
     ) -> AbstractAsyncContextManager["OwnedProcess"]:
         """The program is looked for now, and started when the block is entered. `env` is the child's whole
         environment, but for the mark; its PATH finds the program. `tee` gets the raw bytes as they come,
-        `on_stderr_line` lines of up to 1 MiB; neither may block."""
+        `on_stderr_line` lines of up to 1 MiB; neither may block. A part of the owner itself is not confined."""
         marked = {**env, MARK_VARIABLE: validate_mark(mark)}
         program = find_program(argv[0], cwd=cwd, env=marked)
-        launch = confine([program, *argv[1:]], marked, cwd=cwd, mark=mark)
+        argv = [program, *argv[1:]]
+        launch = confine(argv, marked, cwd=cwd, mark=mark) if is_confined else ChildLaunch(argv=tuple(argv), env=marked)
         process = cls(ChildPipes(tee, on_stderr_line), mark, line_limit)
         return process._own_child(lambda: process._start(launch, cwd, stdin), grace or Grace())
 

@@ -413,6 +413,35 @@ def _still_running(jobs: tuple[str, ...], lang: str) -> tuple[str, ...]:
     return (say(lang, "reply.agent.still_running", jobs=", ".join(map(short_name, jobs))),) if jobs else ()
 
 
+def _machines(catalogue: r.MachineCatalogue, lang: str, _quote: Quote) -> RenderedReply:
+    if not catalogue.machines:
+        return _sentence(say(lang, "reply.machines.none"))
+    return RenderedReply(rows=tuple(_machine_row(row, lang) for row in catalogue.machines))
+
+
+def _machine_row(row: r.MachineRow, lang: str) -> str:
+    return say(
+        lang,
+        "reply.machine.row.here" if row.is_there else "reply.machine.row.away",
+        name=row.name,
+        since=row.since,
+        running=row.running,
+        slots=row.slots,
+        agents=", ".join(row.agents),
+        projects=", ".join(row.projects),
+        problem=row.problem,
+    )
+
+
+def _machine_may_join(done: r.MachineMayJoin, lang: str, _quote: Quote) -> RenderedReply:
+    accounts = (say(lang, "reply.machine.accounts", path=done.accounts_file),) if done.accounts_file else ()
+    return _sentence(*accounts, say(lang, "reply.machine.may_join", name=done.name, line=done.line))
+
+
+def _machine_removed(done: r.MachineWasRemoved, lang: str, _quote: Quote) -> RenderedReply:
+    return _sentence(say(lang, "reply.machine.removed", name=done.name))
+
+
 def _rules(catalogue: r.RuleCatalogue, lang: str, _quote: Quote) -> RenderedReply:
     if not catalogue.rules:
         return _sentence(say(lang, "reply.rules.none"))
@@ -577,6 +606,9 @@ _RENDERERS: Final[dict[type[msgspec.Struct], Callable[[Any, str, Quote], Rendere
     r.AgentCatalogue: _agents,
     r.AgentAdded: _agent_added,
     r.AgentWasRemoved: _agent_removed,
+    r.MachineCatalogue: _machines,
+    r.MachineMayJoin: _machine_may_join,
+    r.MachineWasRemoved: _machine_removed,
     r.ChangesShown: _changes,
     **{kind: _on_worktrees(render) for kind, render in worktrees.RENDERERS.items()},
     r.TurnsUndone: _undo,

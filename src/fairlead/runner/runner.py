@@ -160,6 +160,10 @@ class Runner:
             send_blob=self._send_blob,
         )
 
+    @property
+    def machine(self) -> str:
+        return self._parts.machine
+
     async def run(self) -> None:
         """Until it is superseded, or its key is removed: raises the FairleadError that says why."""
         self._ended = asyncio.get_running_loop().create_future()

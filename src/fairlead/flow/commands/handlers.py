@@ -18,6 +18,7 @@ from fairlead.flow.commands.configured_agents import configured_agent_handlers
 from fairlead.flow.commands.forks import fork_handlers
 from fairlead.flow.commands.hooks import hook_handlers
 from fairlead.flow.commands.jobs import job_handlers
+from fairlead.flow.commands.machines import machine_handlers
 from fairlead.flow.commands.parts import CommandParts, Handler, MakeHandlers
 from fairlead.flow.commands.projects import project_handlers
 from fairlead.flow.commands.rules import rule_handlers
@@ -52,6 +53,7 @@ BUILT_IN: Final = Commands(
         job_handlers,
         agent_handlers,
         configured_agent_handlers,
+        machine_handlers,
         thread_start_handlers,
         spawn_handlers,
         change_handlers,

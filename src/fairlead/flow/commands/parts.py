@@ -23,6 +23,7 @@ from fairlead.flow.turns.limit_windows import LimitWindows
 from fairlead.flow.turns.scheduler import Scheduler
 from fairlead.flow.work_trees.undoing import Undoing
 from fairlead.flow.worktrees.keeper import WorktreeKeeper
+from fairlead.machine_ports import NO_MACHINES, OtherMachines
 from fairlead.ports import Channel, Directories, History, HookSecrets, Runtime
 from fairlead.tree_ports import NO_TREES, WorkTrees
 
@@ -67,6 +68,7 @@ class CommandParts(msgspec.Struct, frozen=True, kw_only=True):
     default_agent: DefaultAgent = NO_DEFAULT
     trees: WorkTrees = NO_TREES
     undoing: Undoing
+    machines: OtherMachines = NO_MACHINES
 
     @property
     def state(self) -> State:

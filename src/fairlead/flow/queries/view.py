@@ -149,6 +149,8 @@ class FlowView:
             case "schedule":
                 schedules = (s for s in state.schedules.values() if may_see(state, s.terms.session_key, caller))
                 return [_schedule_choice(s) for s in schedules]
+            case "machine":
+                return [Choice(name) for name in state.machines]
             case "worktree":
                 trees = (w for w in state.worktrees.values() if may_see(state, w.session_key, caller))
                 return [Choice(str(w.number), f"{w.number}: {w.branch} · {w.project}"[:100]) for w in trees]

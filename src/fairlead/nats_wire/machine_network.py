@@ -1,0 +1,100 @@
+"""The daemon's side of the network of machines: its server, the keys, and the wire that follows both.
+
+With an owned server, its configuration says who may use it. With one that somebody else runs, the accounts that it
+needs are written to a file for whoever runs it."""
+
+import asyncio
+from collections.abc import Collection, Coroutine
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from fairlead.kit.files import Disk, replace_durably
+from fairlead.nats_wire.access import ServerAddress
+from fairlead.nats_wire.daemon_wire import DaemonWire
+from fairlead.nats_wire.join_line import Joining, write_joining
+from fairlead.nats_wire.machine_keys import MachineKeys
+from fairlead.nats_wire.owned_server import OwnedServer
+from fairlead.nats_wire.server_config import render_accounts
+from fairlead.nats_wire.server_files import ServerFiles
+
+ACCOUNTS_NAME: Final = "accounts.json"
+
+
+class MachineNetwork:
+    """`urls` are those that the other machines dial. Without a server of its own, `server` is None."""
+
+    def __init__(
+        self, directory: Path, disk: Disk, *, urls: tuple[str, ...], names: Collection[str], server: OwnedServer | None
+    ) -> None:
+        self._directory = directory
+        self._disk = disk
+        self._urls = urls
+        self._server = server
+        files = ServerFiles(directory, disk)
+        files.prepare()
+        self._daemon_key = files.read_or_make_key("daemon")
+        self._keys = MachineKeys(directory, disk)
+        self._names = list(names)
+        self._changed = asyncio.Event()
+        self._applying = asyncio.Lock()
+        self.wire = DaemonWire(self._address(), self._keys.ids(self._names))
+        self._write()
+
+    def _address(self) -> ServerAddress:
+        if self._server is not None:
+            return self._server.address()
+        return ServerAddress(urls=self._urls, seed=self._daemon_key.seed)
+
+    @property
+    def accounts_file(self) -> Path | None:
+        """For the operator of a server that is not ours."""
+        return None if self._server is not None else self._directory / ACCOUNTS_NAME
+
+    def work(self) -> dict[str, Coroutine[Any, Any, None]]:
+        """What runs as long as the daemon does."""
+        serving = {} if self._server is None else {"nats-server": self._server.run()}
+        return {**serving, "machine keys": self._keep_applying()}
+
+    def follow(self, names: Collection[str]) -> None:
+        """These machines there are from now on; the keys of all others are cut off."""
+        self._names = list(names)
+        self.wire.follow(self._keys.ids(self._names))
+        self._changed.set()
+
+    async def let_join(self, name: str) -> str:
+        """The line for this machine. The key works when this returns; one that it had before does not."""
+        access, key = self._keys.make(name)
+        if name not in self._names:
+            self._names.append(name)
+        self.wire.follow(self._keys.ids(self._names))
+        await self._apply()
+        certificate = "" if self._server is None else self._server.certificate
+        joining = Joining(
+            name=name, machine_id=access.machine_id, urls=self._urls, seed=key.seed, certificate=certificate
+        )
+        return write_joining(joining)
+
+    async def _keep_applying(self) -> None:
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            self._keys.keep(self._names)
+            await self._apply()
+
+    async def _apply(self) -> None:
+        async with self._applying:
+            if self._server is None:
+                self._write()
+            else:
+                await self._server.allow(self._keys.access(self._names))
+
+    def _write(self) -> None:
+        machines = self._keys.access(self._names)
+        if self._server is not None:
+            self._server.write(machines)
+            return
+        accounts = {"accounts": render_accounts(self._daemon_key.public, machines)}
+        text = msgspec.json.format(msgspec.json.encode(accounts), indent=1)
+        replace_durably(self._directory / ACCOUNTS_NAME, text, disk=self._disk)

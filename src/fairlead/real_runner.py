@@ -1,0 +1,121 @@
+"""Puts a runner on this computer together, from its lock to its end: `open_runner`. A runner serves no channel and
+listens nowhere; it dials the server of the daemon that it has joined."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+from typing import Final
+
+import msgspec
+
+from fairlead import __version__
+from fairlead.core import timestamps
+from fairlead.core.machines.runner_state import RUNNER_FACTS
+from fairlead.errors import Code, FairleadError, error
+from fairlead.kit.files import REAL_DISK, Disk, make_private_directory, read_if_there, replace_durably
+from fairlead.kit.process_sweep import sweep
+from fairlead.nats_wire.join_line import Joining
+from fairlead.nats_wire.runner_wire import RunnerWire
+from fairlead.observe import JobLogDirectory, Redactor, log, start_logging
+from fairlead.runner.call_answers import RealAnswers
+from fairlead.runner.runner import Runner, RunnerBook, RunnerParts
+from fairlead.runner.turn_inputs import RealInputs
+from fairlead.runtimes.catalogue import Catalogue
+from fairlead.runtimes.environment import secret_values
+from fairlead.settings import Settings
+from fairlead.state_directory import take_lock
+from fairlead.store.blobs import FileBlobs
+from fairlead.store.directories import RealDirectories
+from fairlead.store.small_journal import SmallJournal
+from fairlead.store.writer import JournalWriter
+
+JOINING_NAME: Final = "joined.json"
+JOURNAL_NAME: Final = "runner.ndjson"
+
+
+class SystemClock:
+    def now(self) -> str:
+        return timestamps.moment(datetime.now(UTC))
+
+
+def keep_joining(directory: Path, joining: Joining, disk: Disk = REAL_DISK) -> None:
+    """What was typed, for this user alone."""
+    make_private_directory(directory, disk=disk)
+    replace_durably(directory / JOINING_NAME, msgspec.json.encode(joining), disk=disk)
+
+
+def read_joined(directory: Path) -> Joining:
+    found = read_if_there(directory / JOINING_NAME)
+    if found is None:
+        raise error(
+            Code.E_CONFIG,
+            f"This machine has not joined a Fairlead: {directory / JOINING_NAME} does not exist.",
+            next_step="Run `fairlead machine add NAME` where the daemon runs, and the command that it prints here.",
+        )
+    return msgspec.json.decode(found, type=Joining)
+
+
+@asynccontextmanager
+async def open_runner(settings: Settings, *, disk: Disk = REAL_DISK) -> AsyncGenerator[Runner]:
+    """Everything that a runner needs, in the order of a start; leaving the block ends its agents."""
+    directory = settings.runner_dir
+    make_private_directory(directory, disk=disk)
+    joining = read_joined(directory)
+    with take_lock(directory, "a runner"):
+        async with AsyncExitStack() as stack:
+            redactor = Redactor([*settings.secrets(), *secret_values(os.environ), joining.seed])
+            stack.callback(start_logging(directory / "logs", redactor, echo_warnings=True).close)
+            mark = f"runner-{joining.machine_id}"
+            for ended in sweep(f"{mark}:"):
+                log.warning("an agent of the last runner was ended", message=str(ended))
+            yield await _make_runner(settings, joining, disk, stack, redactor)
+
+
+async def _make_runner(
+    settings: Settings, joining: Joining, disk: Disk, stack: AsyncExitStack, redactor: Redactor
+) -> Runner:
+    directory = settings.runner_dir
+    broken: asyncio.Future[FairleadError] = asyncio.get_running_loop().create_future()
+    journal = SmallJournal(
+        directory / JOURNAL_NAME,
+        RUNNER_FACTS,
+        disk=disk,
+        make_writer=JournalWriter,
+        on_broken=lambda fault: None if broken.done() else broken.set_result(fault),
+    )
+    stack.push_async_callback(journal.aclose)
+    catalogue = Catalogue(settings, JobLogDirectory(directory / "logs", redactor))
+    catalogue.follow({})
+    stack.push_async_callback(catalogue.aclose)
+    wire = RunnerWire(joining.address, name=joining.name, machine_id=joining.machine_id)
+    stack.push_async_callback(wire.aclose)
+    blobs = FileBlobs(directory, disk=disk, offload=asyncio.to_thread)
+    inputs = RealInputs(
+        directory,
+        machine=joining.name,
+        wire=wire,
+        blobs=blobs,
+        disk=disk,
+        mark=f"runner-{joining.machine_id}",
+    )
+    runner = Runner(
+        RunnerParts(
+            machine=joining.name,
+            wire=wire,
+            book=RunnerBook(journal, SystemClock()),
+            runtimes=catalogue.runtimes,
+            inputs=inputs,
+            images=blobs,
+            calls=RealAnswers(catalogue.runtimes, RealDirectories(directory)),
+            make_token=lambda: token_hex(8),
+            version=__version__,
+            slots=settings.limits(tuple(catalogue.runtimes)).global_max_running,
+        )
+    )
+    inputs.daemon = runner
+    wire.start()
+    return runner

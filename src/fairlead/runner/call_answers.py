@@ -1,0 +1,76 @@
+"""Answers the daemon's questions about this machine: its agents, their stored sessions, its directories."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from fairlead.core.engine import AgentInstruction, Steer
+from fairlead.core.ids import ResumeKey
+from fairlead.errors import Code, error
+from fairlead.ports import Directories, Runtime
+from fairlead.runtime_ports import SessionRecords
+
+Answer = Callable[[dict[str, Any]], Awaitable[Any]]
+
+
+class RealAnswers:
+    """runner.runner.CallAnswers."""
+
+    def __init__(self, runtimes: Mapping[str, Runtime], directories: Directories) -> None:
+        self._runtimes = runtimes
+        self._directories = directories
+        self._answers: dict[str, Answer] = {
+            "check": self._check,
+            "instruct": self._instruct,
+            "steer": self._steer,
+            "records.list_sessions": self._list_sessions,
+            "records.read_session": self._read_session,
+            "records.find_writers": self._find_writers,
+            "records.resume_command": self._resume_command,
+            "directories.inspect": self._inspect,
+            "directories.subdirectories": self._subdirectories,
+        }
+
+    async def answer(self, name: str, args: dict[str, Any]) -> Any:
+        answer = self._answers.get(name)
+        if answer is None:
+            raise error(Code.E_RUNNER_OLD, f"This runner does not know {name}.")
+        return await answer(args)
+
+    def _runtime(self, args: dict[str, Any]) -> Runtime:
+        runtime = self._runtimes.get(args["agent"])
+        if runtime is None:
+            raise error(Code.E_TOOL_NOT_ENABLED, f"{args['agent']} is not on this machine.")
+        return runtime
+
+    def _records(self, args: dict[str, Any]) -> SessionRecords:
+        return self._runtime(args).records
+
+    async def _check(self, args: dict[str, Any]) -> Any:
+        return await self._runtime(args).check()
+
+    async def _instruct(self, args: dict[str, Any]) -> None:
+        instruction = msgspec.convert(args["instruction"], AgentInstruction)
+        await self._runtime(args).instruct(args["session_key"], instruction)
+
+    async def _steer(self, args: dict[str, Any]) -> Any:
+        return await self._runtime(args).steer(args["session_key"], msgspec.convert(args["steer"], Steer))
+
+    async def _list_sessions(self, args: dict[str, Any]) -> Any:
+        return await self._records(args).list_sessions(args["directory"])
+
+    async def _read_session(self, args: dict[str, Any]) -> Any:
+        return await self._records(args).read_session(args["directory"], ResumeKey(args["key"]), args["since"])
+
+    async def _find_writers(self, args: dict[str, Any]) -> Any:
+        return await self._records(args).find_writers(args["directory"], ResumeKey(args["key"]))
+
+    async def _resume_command(self, args: dict[str, Any]) -> Any:
+        return await self._records(args).resume_command(args["directory"], ResumeKey(args["key"]))
+
+    async def _inspect(self, args: dict[str, Any]) -> Any:
+        return self._directories.inspect(args["path"])
+
+    async def _subdirectories(self, args: dict[str, Any]) -> Any:
+        return self._directories.subdirectories(args["path"])
