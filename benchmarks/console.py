@@ -45,8 +45,11 @@ _RECORD = r"""
     for (const part of [node, ...node.querySelectorAll("[data-n]")]) part.matches("[data-n]") && note(part.textContent);
   };
   new MutationObserver((records) => {
-    for (const { target, addedNodes } of records) for (const node of addedNodes) look(target, node);
-  }).observe(document.getElementById("main"), { childList: true, subtree: true });
+    for (const { type, target, addedNodes } of records) {
+      if (type === "characterData") note(target.data.slice(-400));
+      for (const node of addedNodes) look(target, node);
+    }
+  }).observe(document.getElementById("main"), { childList: true, characterData: true, subtree: true });
 }
 """
 

@@ -624,6 +624,10 @@ class View(Protocol):
         """A session that is there, as a line of the list."""
         ...
 
+    def session_children(self, session_key: str) -> list[SessionLine]:
+        """The sessions that this one started and that have something to do."""
+        ...
+
     def talk(self, session_key: str) -> list[JobView]:
         """The session's recent jobs, oldest first, without their texts. Costs as much as the session has."""
         ...

@@ -16,7 +16,8 @@ def find_chromium() -> str | None:
 
 def main() -> int:
     if find_chromium() is None and shutil.which("apt-get") and os.geteuid() == 0:
-        subprocess.run(["apt-get", "install", "--yes", "--no-install-recommends", "chromium"], check=True)
+        wait = "DPkg::Lock::Timeout=300"  # another apt-get may be at work
+        subprocess.run(["apt-get", "-o", wait, "install", "--yes", "--no-install-recommends", "chromium"], check=True)
     if find_chromium() is None:
         print("There is no Chromium here. On Debian: sudo apt install chromium. Or set FAIRLEAD_CHROMIUM to its path.")
         return 1

@@ -23,6 +23,7 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--host-resolver-rules=MAP fairlead.test 127.0.0.1",  # a name in a private network
 )
 START_SEC = 60.0
 ROOT = Path(__file__).parents[2]

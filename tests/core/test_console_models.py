@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.core.console_models import board, message_page, session_jobs, session_page
+from fairlead.core.console_models import BOARD_ROWS, board, message_page, session_jobs, session_page
 from fairlead.core.decide.job_ends import Failure
 from fairlead.core.requests import Caller
 from fairlead.errors import Code
@@ -47,6 +47,24 @@ def test_a_guest_sees_their_own_and_not_the_owners():
         key_of(FRIEND).text
     ]
     assert message_page(made.state, caller(FRIEND), "refused").lines == ()
+
+
+@pytest.mark.req("G4")
+def test_a_guest_is_not_told_how_much_others_say():
+    made = busy_scene()
+    assert message_page(made.state, caller(FRIEND), "waiting").counted == 0
+    assert message_page(made.state, caller(FRIEND), "failed").counted == 1
+    assert message_page(made.state, caller(), "waiting").counted == 1
+
+
+@pytest.mark.req("G1", "G4")
+def test_a_guest_sees_their_failure_though_many_others_failed_later():
+    made = busy_scene()
+    for number in range(BOARD_ROWS + 1):
+        made.later(seconds=60)
+        made.say("x", session_key=key_of(f"user{number}"), conversation=conversation_ref(f"c{number}"))
+        made.end(made.start(), Failure(Code.E_RUNTIME_HUNG, "hung"))
+    assert [row.title for row in board(made.state, caller(FRIEND), made.now).failed] == [FRIEND]
 
 
 @pytest.mark.req("G2")

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "fairlead"
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+CONSOLE_SHOWN = ("README.md", "docs/guide.md")
 PICTURES = ("discord.svg", "terminal.svg")
 WITHOUT_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
@@ -57,6 +58,16 @@ def test_the_readme_shows_both_commands_and_the_pictures():
     for picture in PICTURES:
         assert f"docs/pictures/{picture}" in readme
         assert (ROOT / "docs/pictures" / picture).read_text().startswith("<svg")
+
+
+@pytest.mark.req("G7")
+def test_the_console_is_shown_in_the_readme_and_in_the_guide():
+    shown = {
+        path: set(re.findall(r"pictures/(console-[\w-]+\.png)", (ROOT / path).read_text())) for path in CONSOLE_SHOWN
+    }
+    taken = {path.name for path in (ROOT / "docs/pictures").glob("console-*.png")}
+    assert all(shown.values())
+    assert set.union(*shown.values()) == taken, "each picture is shown, and each that is shown is there"
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -154,7 +165,10 @@ def test_there_are_commands_to_check():
     assert sum(len(shell_lines(document)) for document in DOCUMENTS) > 20
 
 
-NO_SETTINGS = {"FAIRLEAD_ENV_FILE", "FAIRLEAD_DISCORD_OPENAPI", "FAIRLEAD_PROJECT_URL", "FAIRLEAD_PROJECT_FORGE"}
+NO_SETTINGS = {
+    *("FAIRLEAD_ENV_FILE", "FAIRLEAD_DISCORD_OPENAPI", "FAIRLEAD_SCREENSHOTS"),
+    *("FAIRLEAD_PROJECT_URL", "FAIRLEAD_PROJECT_FORGE"),
+}
 """Read from the environment before there are settings, by the tests, or when the package is built."""
 
 

@@ -26,6 +26,7 @@ NEEDED = (
     ".env.example",
     "docs/*.md",
     "docs/pictures/*.svg",
+    "docs/pictures/*.png",
     "packaging/*",
 )
 SEAL = ("-c", "user.name=n", "-c", "user.email=e@localhost", "-c", "commit.gpgsign=false", "-c", "tag.gpgsign=false")

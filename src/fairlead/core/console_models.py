@@ -1,7 +1,7 @@
 """The read models of `core/console_views.py`, made from the state for one caller. Pure; what the caller may not see is
 left out. What a page asks for all the time costs as much as there is at work, and not as much as there was."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from heapq import nlargest
 from typing import Final
 
@@ -25,6 +25,7 @@ from fairlead.core.job_states import RETRYABLE
 from fairlead.core.message_outcomes import Enqueued, decode_outcome
 from fairlead.core.read_models import job_view, question_view, undo_reply
 from fairlead.core.requests import Caller
+from fairlead.core.spawn_tree import live_children
 from fairlead.core.state import Job, OutboxEntry, Session, State, session_state
 from fairlead.core.visibility import may_see
 
@@ -118,8 +119,9 @@ def _failed_rows(state: State, caller: Caller, since: str) -> list[BoardJob]:
         job = jobs.get(last)
         if job is not None and job.state in RETRYABLE and (job.finished_at or "") >= since:
             recent.append(job)
-    shown = nlargest(BOARD_ROWS, recent, key=lambda j: (j.finished_at or "", j.job_id))
-    return [_board_job(state, job) for job in shown if may_see(state, job.session_key, caller)]
+    seen = (job for job in recent if may_see(state, job.session_key, caller))
+    shown = nlargest(BOARD_ROWS, seen, key=lambda j: (j.finished_at or "", j.job_id))
+    return [_board_job(state, job) for job in shown]
 
 
 def _is_late(entry: OutboxEntry) -> bool:
@@ -188,6 +190,13 @@ def session_line(state: State, session: Session) -> SessionLine:
     )
 
 
+def session_children(state: State, session_key: str) -> list[SessionLine]:
+    """The sessions that this one started and that have something to do; who sees this one sees them."""
+    there = [state.sessions.get(SessionKeyText(key)) for key in live_children(state, SessionKeyText(session_key))]
+    lines = [session_line(state, session) for session in there if session is not None]
+    return sorted(lines, key=lambda line: line.session_id)
+
+
 def _fits(session: Session, wanted: list[str]) -> bool:
     if not wanted:
         return True
@@ -226,18 +235,19 @@ def turn_undo(state: State, job_id: str) -> TurnUndo:
 
 
 def message_page(state: State, caller: Caller, outcome: OutcomeName, limit: int = MOST_ROWS) -> MessagePage:
+    """The account is everybody's: a guest is told how many of their own are still known."""
+    sees_all = caller.pre_authorised or caller.person == state.owner_id
     if outcome in {"refused", "skipped"}:
-        lines = _outcome_lines(state, outcome) if caller.pre_authorised else []
+        lines = _outcome_lines(state, outcome) if sees_all else []
+        known = len(lines)
     else:
-        lines = [_message_line(state, job) for job in _jobs_in(state, caller, _STATES[outcome], limit)]
+        jobs = [j for j in state.jobs.values() if j.state == _STATES[outcome] and may_see(state, j.session_key, caller)]
+        latest = nlargest(limit, jobs, key=lambda j: job_number(j.job_id))
+        lines = [_message_line(state, job) for job in latest]
+        known = len(jobs)
     live = state.live_counts()
     counted = live[outcome] if outcome in live else getattr(state.account, outcome)
-    return MessagePage(outcome=outcome, lines=tuple(lines[:limit]), counted=counted)
-
-
-def _jobs_in(state: State, caller: Caller, wanted: str, limit: int) -> Iterable[Job]:
-    seen = (j for j in state.jobs.values() if j.state == wanted and may_see(state, j.session_key, caller))
-    return nlargest(limit, seen, key=lambda j: job_number(j.job_id))
+    return MessagePage(outcome=outcome, lines=tuple(lines[:limit]), counted=counted if sees_all else known)
 
 
 def _message_line(state: State, job: Job) -> MessageLine:

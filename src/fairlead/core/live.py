@@ -1,6 +1,6 @@
 """Live events: what watchers see of a job while it runs. After a restart nothing here is needed."""
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -80,6 +80,26 @@ class AgentSent(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
     sent: SentView
 
 
+Record: TypeAlias = Literal["session", "project", "schedule", "budget", "message", "delivery", "turn"]
+
+
+class RecordChanged(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=True):
+    """Something that pages list is another than before, and no job moved: a session's agent or title, a project, a
+    schedule, a budget, what became of a message, a delivery, the files of a turn."""
+
+    what: Record
+    job_id: str = ""
+    session_key: str = ""
+
+
 LiveEvent: TypeAlias = (
-    JobMoved | AgentActed | QuestionOpened | QuestionSettled | RuleApplied | SteeringTold | AnswerSettled | AgentSent
+    JobMoved
+    | AgentActed
+    | QuestionOpened
+    | QuestionSettled
+    | RuleApplied
+    | SteeringTold
+    | AnswerSettled
+    | AgentSent
+    | RecordChanged
 )

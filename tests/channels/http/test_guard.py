@@ -73,6 +73,22 @@ def test_a_name_that_the_owner_allowed_is_ours_also_behind_a_proxy_with_tls():
     assert status_for({"Host": "fairlead.example.org"}, allowed=names) == 401, "a name opens nothing without the token"
 
 
+@pytest.mark.req("C5", "G4")
+def test_another_program_on_the_same_machine_is_another_site():
+    """Browsers send cookies to every port of a name, and over plain HTTP they say no `Sec-Fetch-Site`."""
+    names = ("box.example",)
+
+    def post(host: str, origin: str) -> int:
+        return status_for({"Host": host, "Origin": origin}, access="form", allowed=names)
+
+    assert post("box.example:8466", "http://box.example:8466") == 200
+    assert post("box.example:443", "https://box.example") == 200
+    assert post("box.example", "https://box.example:8443") == 200, "a proxy that leaves the port out"
+    assert post("127.0.0.1:8466", "https://box.example:8443") == 200, "a proxy that changes Host"
+    for origin in ("http://box.example:3000", "http://box.example", "https://box.example", "null"):
+        assert post("box.example:8466", origin) == 403, origin
+
+
 def test_a_link_on_another_site_may_lead_to_the_page_and_to_nothing_else():
     clicked = {"Host": "localhost", "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
     assert status_for(clicked, access="page") == 200

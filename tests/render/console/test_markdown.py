@@ -21,6 +21,14 @@ def test_markdown_is_rendered_with_highlighted_code_and_tables():
     assert "<table>" in html
 
 
+@pytest.mark.req("G2")
+def test_columns_are_aligned_and_long_code_is_scrolled_by_keyboard():
+    html = render_markdown("| a | b |\n|---:|:---:|\n| 1 | 2 |\n\n```\nx\n```\n\n    y\n")
+    assert '<td class="to-right">1</td>' in html
+    assert '<td class="to-middle">2</td>' in html
+    assert html.count('<pre tabindex="0">') == 2
+
+
 @pytest.mark.req("G3")
 @pytest.mark.parametrize(
     "text",
@@ -39,6 +47,7 @@ def test_markdown_is_rendered_with_highlighted_code_and_tables():
         "```<script>\nx\n```",
         '``` "onclick=alert(1)\nx\n```',
         "| <img src=x onerror=alert(1)> |\n|---|\n| <b>x</b> |",
+        "| a | b | c |\n|:---|---:|:---:|\n| 1 | 2 | 3 |",
     ],
 )
 def test_nothing_that_an_agent_writes_runs_or_loads(text: str):

@@ -66,12 +66,16 @@ def test_questions_stand_before_failures_and_these_before_what_runs_waits_and_is
     assert order == ["wrong", "questions", "failed", "running", "queued", "undelivered"]
     assert "Tried 3 times on http: E_CHANNEL_AWAY." in html
     assert 'id="summary">Open questions: 1' in html
+    assert "Queued (number 1) · <time" in html
+    cancelled = [a["action"] for tag, a in tags_in(html) if tag == "form" and (a["action"] or "").endswith("/cancel")]
+    assert len(cancelled) == 2, "what runs, and what waits"
 
 
 @pytest.mark.req("G1")
 def test_a_calm_day_says_so_in_one_sentence():
     html = now_page(Board(), "ok", "en", NOW, is_owner=True)
     assert "Nothing needs you." in html
+    assert 'href="/console/session/me"' in html
     assert [a["id"] for tag, a in tags_in(html) if tag == "section"] == ["questions", "running"]
 
 

@@ -41,6 +41,8 @@ _STATUS_OF_CODE: Final[dict[Code, int]] = {
     Code.E_RUNTIME_HUNG: 504,
 }
 _ENCODER: Final = msgspec.json.Encoder()
+REFUSED: Final = web.ResponseKey("refused", FairleadError)
+"""Under this key a response that refuses has its problem, for who would tell it in another form."""
 
 
 class HttpRefusal(Exception):  # noqa: N818 - says what happens
@@ -69,7 +71,9 @@ def fault_of_job(code: str, message: str) -> Fault:
 
 
 def refusal(problem: FairleadError, *, status: int = 0, job: JobInfo | None = None) -> web.Response:
-    return json_reply(FaultBody(fault_of(problem), job), status=status or status_of(problem.code))
+    response = json_reply(FaultBody(fault_of(problem), job), status=status or status_of(problem.code))
+    response[REFUSED] = problem
+    return response
 
 
 def json_reply(value: object, *, status: int = 200) -> web.Response:

@@ -40,7 +40,7 @@ class RequestGuard(msgspec.Struct, frozen=True):
         if not self._is_ours(_name_in(host)):
             raise _build_refusal(f"The Host {host[:80]!r} is not an address of this server.")
         origin = headers.get("Origin")
-        # A page of ours has `Referrer-Policy: no-referrer`: of its forms the browser says the site, and no origin.
+        # Some browsers and add-ons send no origin with a form, but all of them say the site, where the address is safe.
         is_own_form = access == "form" and headers.get("Sec-Fetch-Site") == "same-origin" and origin == "null"
         if origin is not None and not is_own_form and not self._is_own_origin(origin.lower(), host.lower()):
             raise _build_refusal(f"Requests from the site {origin[:80]!r} are not allowed.")
@@ -53,10 +53,14 @@ class RequestGuard(msgspec.Struct, frozen=True):
             raise HttpRefusal(401, error(Code.E_UNAUTHORIZED), {"WWW-Authenticate": 'Bearer realm="fairlead"'})
 
     def _is_own_origin(self, origin: str, host: str) -> bool:
-        """The site at this `Host`; or one at an allowed name, also with TLS: a proxy may add it, and change `Host`."""
+        """The site at this `Host`; or one at an allowed name, also with TLS: a proxy may add it, and change `Host`, or
+        leave its port out. With a port in `Host`, the same name at another port is another program."""
         scheme, _, site = origin.partition("://")
-        is_allowed = scheme in {"http", "https"} and _name_in(site).rstrip(".") in self.allowed_hosts
-        return is_allowed or origin == f"http://{host}"
+        name = _name_in(site).rstrip(".")
+        if scheme not in {"http", "https"} or name not in self.allowed_hosts:
+            return origin == f"http://{host}"
+        port = _port_in(host)
+        return not port or name != _name_in(host).rstrip(".") or port == (_port_in(site) or _DEFAULT_PORTS[scheme])
 
     def _is_ours(self, name: str) -> bool:
         if name and name.lower().rstrip(".") in {"localhost", self.bound_host.lower(), *self.allowed_hosts}:
@@ -78,6 +82,7 @@ def _build_refusal(sentence: str) -> HttpRefusal:
     return HttpRefusal(403, problem)
 
 
+_DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 _HOST_FORM: Final = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<name>[^\[\]:]+))(?::\d*)?")
 
 
@@ -85,3 +90,7 @@ def _name_in(host: str) -> str:
     """The name of `name:port`, `[v6]:port` or `name`; empty for anything else, such as `[::1]evil.example`."""
     found = _HOST_FORM.fullmatch(host)
     return "" if found is None else found["v6"] or found["name"]
+
+
+def _port_in(host: str) -> str:
+    return host.rpartition("]")[2].partition(":")[2]

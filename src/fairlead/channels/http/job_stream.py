@@ -43,6 +43,7 @@ from fairlead.core.live import (
     LiveEvent,
     QuestionOpened,
     QuestionSettled,
+    RecordChanged,
     RuleApplied,
     SteeringTold,
 )
@@ -239,7 +240,7 @@ def stream_event_of(event: LiveEvent) -> StreamEvent | None:
             return RuleUse(event.number, event.offer)
         case AgentSent():
             return sent_info(event.sent)
-        case AnswerSettled():
+        case AnswerSettled() | RecordChanged():
             return None  # a client that fetches knows by itself
 
 

@@ -14,7 +14,7 @@ from fairlead.channels.http.call import Call, Service, channel_of
 from fairlead.channels.http.console.assets import PATH as ASSET_PATHS
 from fairlead.channels.http.console.console import CONSOLE_PATHS, Console, ConsoleParts
 from fairlead.channels.http.console.feed import ConsoleFeed
-from fairlead.channels.http.errors import HttpRefusal, json_reply, refusal
+from fairlead.channels.http.errors import REFUSED, HttpRefusal, json_reply, refusal
 from fairlead.channels.http.event_limits import EventLimits
 from fairlead.channels.http.guard import Access, RequestGuard
 from fairlead.channels.http.health_samples import HealthSamples
@@ -137,7 +137,8 @@ class HttpServer:
     def _application(self, guard: RequestGuard) -> web.Application:
         application = web.Application(
             middlewares=[
-                _guard_middleware(guard, self._access_of, self._refuse_agents)
+                self._show_refusals(),
+                _guard_middleware(guard, self._access_of, self._refuse_agents),
             ],  # every request passes here, also one for an unknown path
             client_max_size=self._max_body_bytes,
         )
@@ -147,6 +148,19 @@ class HttpServer:
         for method, path, handler in self._console.routes():
             _add_route(application, method, path, handler)
         return application
+
+    def _show_refusals(self) -> Any:
+        """A person in a browser reads a page about what was refused, not its JSON."""
+
+        @web.middleware
+        async def middleware(request: web.Request, handler: _Next) -> web.StreamResponse:
+            response = await handler(request)
+            problem = response.get(REFUSED)
+            if problem is None or not request.path.startswith(CONSOLE_PATHS):
+                return response
+            return self._console.show_refusal(request, response.status, problem) or response
+
+        return middleware
 
     def _access_of(self, request: web.Request) -> Access:
         if request.method == "POST" and EVENT_PATH.fullmatch(request.path) and self._service.view.has_hooks:

@@ -6,6 +6,7 @@ A slow watcher holds up nobody: deltas that wait for it are joined, so that its 
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, MutableSequence, Sequence
+from typing import Final
 
 from fairlead.core import events as e
 from fairlead.core.engine import EngineEvent, TextDelta, ThinkingDelta
@@ -19,12 +20,26 @@ from fairlead.core.live import (
     LiveEvent,
     QuestionOpened,
     QuestionSettled,
+    Record,
+    RecordChanged,
     RuleApplied,
     SteeringTold,
 )
 from fairlead.core.read_models import question_view, sent_view
 from fairlead.core.spawn_tree import is_seen_from
 from fairlead.core.state import Job, OpenQuestion, State, answered_job
+
+_RECORDS: Final[dict[type[e.JournalEvent], Record]] = {
+    **dict.fromkeys((e.ProjectCreated, e.ProjectUpdated, e.ProjectRenamed, e.ProjectRemoved), "project"),
+    **dict.fromkeys((e.ProjectSwitched, e.ProjectWorktreesSet), "project"),
+    **dict.fromkeys((e.SessionTitled, e.ToolChanged, e.ModelChosen, e.SessionReset, e.SessionDiscarded), "session"),
+    **dict.fromkeys((e.SessionAdopted, e.SessionHandedOff, e.SessionTakenBack), "session"),
+    **dict.fromkeys((e.ScheduleMade, e.ScheduleConfirmed, e.SchedulePaused, e.ScheduleResumed), "schedule"),
+    **dict.fromkeys((e.ScheduleRemoved, e.ScheduleTicked, e.ScheduleDueMoved), "schedule"),
+    **dict.fromkeys((e.BudgetSet, e.BudgetDecided), "budget"),
+    **dict.fromkeys((e.MessageRefused, e.MessageSkipped), "message"),
+}
+"""Facts that change what pages list, and move no job."""
 
 
 class Watch:
@@ -170,12 +185,22 @@ class LiveEvents:
             case e.DeliveryOwed(kind="sent"):
                 sent = sent_view(self._state.outbox[event.entry_id])
                 yield AgentSent(event.job_id, event.session_key, sent)
+            case e.DeliveryDeferred():
+                entry = self._state.outbox.get(event.entry_id)
+                key = entry.session_key if entry is not None else ""
+                yield RecordChanged(what="delivery", session_key=key)
+            case e.JobUndone() | e.JobRedone():
+                job = self._state.jobs.get(event.job_id)
+                if job is not None:
+                    yield RecordChanged(what="turn", job_id=job.job_id, session_key=job.session_key)
             case e.PieceDelivered() | e.DeliveryAcknowledged():
                 yield from self._show_answer(event.entry_id, is_delivered=True)
             case e.DeliveryAbandoned():
                 yield from self._show_answer(event.entry_id, is_delivered=False)
             case _:
-                pass
+                what = _RECORDS.get(type(event))
+                if what is not None:
+                    yield RecordChanged(what=what, session_key=getattr(event, "session_key", ""))
 
     def is_shown_in(self, event: LiveEvent, session_key: str) -> bool:
         """Sessions that no conversation leads to are asked about, and answered for, where they were asked for. What an
@@ -242,7 +267,7 @@ class LiveEvents:
                 self._questions[live.question.question_id] = live
             case QuestionSettled():
                 self._questions.pop(live.question.question_id, None)
-            case AgentActed() | AgentSent() | AnswerSettled() | RuleApplied() | SteeringTold():
+            case AgentActed() | AgentSent() | AnswerSettled() | RuleApplied() | SteeringTold() | RecordChanged():
                 pass
 
     def _publish(self, event: LiveEvent) -> None:

@@ -367,6 +367,9 @@ class FlowView:
     def session_line(self, session_key: str) -> SessionLine:
         return console_models.session_line(self._state, self._state.sessions[SessionKeyText(session_key)])
 
+    def session_children(self, session_key: str) -> list[SessionLine]:
+        return console_models.session_children(self._state, session_key)
+
     def talk(self, session_key: str) -> list[JobView]:
         return self._views(console_models.session_jobs(self._state, session_key))
 

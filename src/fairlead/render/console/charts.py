@@ -177,7 +177,7 @@ def _round_up(most: float) -> float:
         scale *= 10
     while scale > most:
         scale /= 10
-    return next(step * scale for step in _STEPS if step * scale >= most * (1 - 1e-9))
+    return next((step * scale for step in _STEPS if step * scale >= most * (1 - 1e-9)), most)
 
 
 def _join_small(chart: Chart, lang: str) -> Chart:

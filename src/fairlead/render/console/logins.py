@@ -76,10 +76,11 @@ def enter_page(code: str, lang: str) -> Content:
     )
 
 
-def away_page(lang: str) -> Content:
-    """For somebody who is not logged in, or no longer."""
+def away_page(lang: str, *, had_link: bool = False) -> Content:
+    """For somebody who is not logged in, or no longer. With `had_link` they came by a link that does not work."""
     return (
         el("h1", say(lang, "console.away.title")),
+        el("p", say(lang, "console.enter.used"), class_="warning") if had_link else None,
         el("p", say(lang, "console.away.what")),
         el("pre", el("code", "fairlead console"), tabindex="0"),
         el("p", say(lang, "console.away.more")),

@@ -3,7 +3,7 @@ libraries are imported when the first answer is shown: a daemon without a browse
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
 from fairlead.render.console.markup import Html, el
@@ -11,6 +11,7 @@ from fairlead.render.console.markup import Html, el
 MOST_RENDERED: Final = 100_000
 """Of a longer text only the beginning is rendered; the whole is a file to read."""
 _MOST_HIGHLIGHTED: Final = 30_000
+_ALIGNED: Final = {"text-align:right": "to-right", "text-align:center": "to-middle"}
 _SCHEMES: Final = frozenset({"http", "https", "mailto"})
 
 
@@ -30,6 +31,11 @@ def _renderer() -> Callable[[str], str]:
     parser.add_render_rule("image", _link_image)
     parser.add_render_rule("table_open", _open_table)
     parser.add_render_rule("table_close", _close_table)
+    parser.add_render_rule("th_open", _open_cell)
+    parser.add_render_rule("td_open", _open_cell)
+    rules = cast("dict[str, Callable[..., str]]", parser.renderer.rules)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    parser.add_render_rule("fence", _focusable(rules["fence"]))
+    parser.add_render_rule("code_block", _focusable(rules["code_block"]))
     return parser.render
 
 
@@ -56,11 +62,26 @@ def _link_image(_self: Any, tokens: Sequence[Any], index: int, *_: Any) -> str:
 
 
 def _open_table(*_: Any) -> str:
-    return '<div class="wide" tabindex="0" role="region" aria-label="table"><table>'
+    return '<div class="wide" tabindex="0" role="group"><table>'
 
 
 def _close_table(*_: Any) -> str:
     return "</table></div>"
+
+
+def _open_cell(_self: Any, tokens: Sequence[Any], index: int, *_: Any) -> str:
+    """The parser aligns a column with a style of its own, which the page's policy forbids: it becomes a class."""
+    align = _ALIGNED.get(str(tokens[index].attrGet("style") or ""))
+    return el(tokens[index].tag, class_=align).removesuffix(f"</{tokens[index].tag}>")
+
+
+def _focusable(render: Callable[..., str]) -> Callable[..., str]:
+    """Long code is scrolled in its box, by keyboard too."""
+
+    def open_box(_self: Any, *given: Any) -> str:
+        return render(*given).replace("<pre>", '<pre tabindex="0">', 1)
+
+    return open_box
 
 
 def _highlight(code: str, language: str, _attributes: str) -> str:

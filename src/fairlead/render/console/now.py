@@ -46,6 +46,7 @@ def now_page(board: Board, health: Health, lang: str, now: str, *, is_owner: boo
         _list_running(board, lang, now),
         _list_queued(board, lang, now) if board.queued else None,
         _list_undelivered(board, lang, now) if board.undelivered else None,
+        el("p", el("a", say(lang, "console.sessions.own"), href=session_path("me"), class_="button main")),
     ]
     return el("div", el("h1", say(lang, "console.nav.now")), _summary(board, health, lang), parts, id="page")
 
@@ -97,19 +98,25 @@ def _list_running(board: Board, lang: str, now: str) -> Html:
 
 
 def _running_row(row: BoardJob, lang: str, now: str) -> Html:
-    cancel = post_form(
-        job_path(row.job.job_id, "cancel"),
-        hidden_field("back", "/"),
-        button(say(lang, "console.do.cancel"), kind="small"),
-    )
     since = elapsed_time(row.job.started_at or row.job.enqueued_at, now)
-    return _job_row(row, lang, (state_badge(row.job.state, lang), since), cancel)
+    return _job_row(row, lang, (state_badge(row.job.state, lang), " ", since), _cancel_form(row, lang))
+
+
+def _cancel_form(row: BoardJob, lang: str) -> Html:
+    words = say(lang, "console.do.cancel")
+    label = f"{words}: {short_name(row.job.job_id)}"
+    return post_form(
+        job_path(row.job.job_id, "cancel"), hidden_field("back", "/"), button(words, kind="small", label=label)
+    )
 
 
 def _list_queued(board: Board, lang: str, now: str) -> Html:
     rows = [
         _job_row(
-            row, lang, (say(lang, "status.queued", position=row.position + 1), moment(row.job.enqueued_at, now, lang))
+            row,
+            lang,
+            (say(lang, "status.queued", position=row.position + 1), " · ", moment(row.job.enqueued_at, now, lang)),
+            _cancel_form(row, lang),
         )
         for row in board.queued
     ]
@@ -132,10 +139,14 @@ def _failed_row(row: BoardJob, lang: str, now: str) -> Html:
     retry = post_form(
         job_path(row.job.job_id, "retry"),
         hidden_field("back", "/"),
-        button(say(lang, "console.do.retry"), kind="small"),
+        button(
+            say(lang, "console.do.retry"),
+            kind="small",
+            label=f"{say(lang, 'console.do.retry')}: {short_name(row.job.job_id)}",
+        ),
     )
     return _job_row(
-        row, lang, (state_badge(row.job.state, lang), moment(row.job.finished_at or "", now, lang)), retry, why
+        row, lang, (state_badge(row.job.state, lang), " ", moment(row.job.finished_at or "", now, lang)), retry, why
     )
 
 

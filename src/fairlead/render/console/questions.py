@@ -47,8 +47,9 @@ def question_card(asked: BoardQuestion, lang: str, now: str, *, is_owner: bool) 
 
 
 def _what_is_asked(question: QuestionFields, lang: str) -> Content:
-    """A command and a diff are shown whole and as they are: what hides or turns text around is shown by its number."""
-    detail = visible_lines(question.detail)[:MOST_DETAIL]
+    """A command and a diff are shown as they are: what hides or turns text around is shown by its number. Nobody
+    should allow what they have not seen: where something very long is cut, the page says so and leads to all of it."""
+    detail = visible_lines(question.detail[:MOST_DETAIL])
     title = one_line(question.title, 300)
     parts: list[Content] = []
     if question.kind == "plan" or (question.kind == "permission" and not says_no_more(question)):
@@ -57,8 +58,22 @@ def _what_is_asked(question: QuestionFields, lang: str) -> Content:
         parts.append(el("pre", el("code", detail), tabindex="0", class_="detail"))
     if question.diff:
         parts.append(diff_block(question.diff[:MOST_DETAIL]))
+    parts.append(_what_is_cut(question, lang))
     parts += [el("p", line, class_="warning") for line in tier_change(question, lang)]
     return parts
+
+
+def _what_is_cut(question: QuestionFields, lang: str) -> Content:
+    more = sum(max(0, len(text) - MOST_DETAIL) for text in (question.detail, question.diff))
+    if not more:
+        return None
+    whole = el("a", say(lang, "console.question.whole"), href=f"/console/question/{question.question_id}/whole.txt")
+    return el("p", say(lang, "console.question.cut", count=more), " ", whole, class_="warning")
+
+
+def whole_text(question: QuestionFields) -> str:
+    """Everything that is asked, as a text to read."""
+    return "\n\n".join(filter(None, map(visible_lines, (question.title, question.detail, question.diff))))
 
 
 def diff_block(diff: str) -> Html:

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from fairlead.core import timestamps
-from fairlead.core.console_views import BoardQuestion
+from fairlead.core.console_views import BoardQuestion, SessionLine
 from fairlead.core.engine import TodoItem
 from fairlead.core.job_states import RETRYABLE
 from fairlead.core.views import JobView
@@ -35,6 +35,11 @@ _SCROLLED_PROMPT: Final = 200
 """A prompt that may be taller than its box can be scrolled by keyboard too."""
 _SHOWN_IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _TODO_SIGNS: Final = {"pending": "○", "in_progress": "◐", "completed": "●"}
+_TODO_WORDS: Final = {
+    "pending": "console.todo.pending",
+    "in_progress": "console.todo.in_progress",
+    "completed": "console.todo.completed",
+}
 _CAUSES: Final = {
     "retry": "console.cause.retry",
     "agent": "console.cause.agent",
@@ -81,6 +86,8 @@ class SessionHead(msgspec.Struct, frozen=True, kw_only=True):
     has_begun: bool = True
     takes_texts: bool = False
     parent_session_id: str = ""
+    children: tuple[SessionLine, ...] = ()
+    """Sessions that this one started, and that have something to do."""
 
 
 def session_page(
@@ -101,7 +108,7 @@ def session_page(
     return el(
         "div",
         session_head(head, lang),
-        _settings(head, choices, lang) if head.has_begun else None,
+        session_settings(head, choices, lang) if head.has_begun else None,
         el("p", el("a", say(lang, "console.session.earlier"), href=earlier), class_="earlier") if earlier else None,
         el("div", blocks, id="turns", data_follow=True),
         el("p", say(lang, "console.session.empty"), class_="nothing", id="turns-empty") if not turns else None,
@@ -130,12 +137,28 @@ def session_head(head: SessionHead, lang: str) -> Html:
             stop if head.state in {"running", "waiting", "queued"} else None,
             class_="row facts-row",
         ),
+        _list_children(head, lang),
         id="session-head",
         class_="is-live" if head.state == "running" else "",
     )
 
 
-def _settings(head: SessionHead, choices: Choices, lang: str) -> Html:
+def _list_children(head: SessionHead, lang: str) -> Content:
+    if not head.children:
+        return None
+    rows = [
+        el(
+            "li",
+            el("a", isolate(child.title, 80), href=session_path(child.session_id)),
+            " ",
+            state_badge(child.state, lang),
+        )
+        for child in head.children
+    ]
+    return el("p", say(lang, "console.session.children"), class_="about"), el("ul", rows, class_="attached")
+
+
+def session_settings(head: SessionHead, choices: Choices, lang: str) -> Html:
     path = session_path(head.name)
     rows = (
         _choice(f"{path}/tool", say(lang, "console.session.agent"), choices.tool, choices.tools, lang),
@@ -308,13 +331,19 @@ def around_block(turn: LiveTurn, lang: str) -> Html:
     context = ""
     if usage is not None and usage.context_size:
         context = say(lang, "console.session.context", percent=round(100 * usage.context_used / usage.context_size))
-    todos = el("ul", [_todo(item) for item in turn.todos], class_="todos") if turn.todos else None
+    todos = el("ul", [_todo(item, lang) for item in turn.todos], class_="todos") if turn.todos else None
     return el("div", todos, el("p", context, class_="hint") if context else None, id=f"around-{turn.job_id}")
 
 
-def _todo(item: TodoItem) -> Html:
-    sign = _TODO_SIGNS[item.status]
-    return el("li", el("span", sign, aria_hidden="true"), " ", isolate(item.text, 200), class_=f"todo-{item.status}")
+def _todo(item: TodoItem, lang: str) -> Html:
+    return el(
+        "li",
+        el("span", _TODO_SIGNS[item.status], aria_hidden="true"),
+        el("span", f"{say(lang, _TODO_WORDS[item.status])}:", class_="spoken"),
+        " ",
+        isolate(item.text, 200),
+        class_=f"todo-{item.status}",
+    )
 
 
 def _answer(turn: ShownTurn, lang: str) -> Content:

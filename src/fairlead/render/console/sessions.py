@@ -22,7 +22,9 @@ def sessions_page(found: SessionPage, words: str, lang: str, now: str) -> Html:
             class_="row",
         ),
         _search(words, lang),
-        el("ul", rows, class_="rows", id="sessions") if rows else nothing(say(lang, "console.sessions.none")),
+        el("ul", rows, class_="rows", id="sessions")
+        if rows
+        else nothing(say(lang, "console.sessions.none" if words else "console.sessions.empty")),
         el("p", el("a", say(lang, "console.sessions.more"), href=more, class_="button")) if found.following else None,
         id="page",
     )

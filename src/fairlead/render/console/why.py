@@ -96,8 +96,15 @@ def _number_head(lang: str) -> Html:
 
 
 def _account_row(name: str, number: int, lang: str) -> Html:
-    link = el("a", say(lang, _WORDS[name]), href=f"{PATH}?outcome={name}#list")
-    return el("tr", el("th", link, scope="row"), el("td", str(number), class_="number"))
+    """The word leads to the list for everybody, and the number, which is what people press, for those who point."""
+    path = f"{PATH}?outcome={name}#list"
+    counted = el("a", str(number), href=path, tabindex="-1", aria_hidden="true")
+    spoken = el("span", str(number), class_="spoken")
+    return el(
+        "tr",
+        el("th", el("a", say(lang, _WORDS[name]), href=path), scope="row"),
+        el("td", counted, spoken, class_="number"),
+    )
 
 
 def _links(lang: str) -> Html:
@@ -172,7 +179,7 @@ def _story_step(step: Step, before: str, lang: str) -> Html:
     words = say_step(StorySentence(step.key, step.fields), lang, lambda _gap, text: text) or step.words or step.type
     return el(
         "li",
-        el("time", f"{step.ts[11:23]}", datetime=step.ts, data_whole="", title=f"{step.ts} UTC"),
+        el("time", f"{step.ts[11:23]}", datetime=step.ts, data_clock="", title=f"{step.ts} UTC"),
         el("span", _took(before, step.ts), class_="took"),
         el("span", isolate(words), class_="words"),
         el("small", f"{step.type} {step.seq}", class_="fact"),

@@ -7,7 +7,7 @@ import aiohttp
 import pytest
 
 from tests.channels.harness import run_daemon_in
-from tests.channels.http.console.harness import Browser, a_browser, tags_in
+from tests.channels.http.console.harness import GUESTS, Browser, a_browser, tags_in
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +28,9 @@ async def test_a_link_logs_in_once_and_no_secret_stays_in_an_address(tmp_path: P
         now = await browser.open("/")
         assert (now.status, 'id="questions"' in now.text) == (200, True)
         async with a_browser(daemon) as other:
-            assert (await other.post("/console/enter", {"code": code})).status == 401
+            used = await other.post("/console/enter", {"code": code})
+            assert (used.status, "This link was used already" in used.text) == (401, True)
+            assert "This link was used already" in (await other.open(link)).text
             assert 'id="questions"' not in (await other.open("/")).text
 
 
@@ -49,17 +51,24 @@ async def test_a_login_survives_a_restart_and_its_file_helps_nobody_to_get_in(tm
 
 
 @pytest.mark.req("G4")
+async def test_a_login_that_is_used_is_not_forgotten_by_the_browser(tmp_path: Path):
+    """Thirty days without use end a login, not thirty days."""
+    async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
+        entered = await browser.log_in()
+        page = await browser.open("/console/sessions")
+        assert page.headers["Set-Cookie"] == entered.headers["Set-Cookie"]
+
+
+@pytest.mark.req("G4")
 async def test_every_page_has_the_headers_that_keep_it_alone(tmp_path: Path):
     async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
         await browser.log_in()
-        for path in ("/", "/console/logins", "/console/nowhere"):
-            page = await browser.open(path)
-            if page.status == 404:
-                continue
+        for path in ("/", "/console/logins", "/console/nowhere", "/console/session/nobody"):
+            page = await browser.open(path, Accept="text/html")
             policy = page.headers["Content-Security-Policy"]
             assert {"default-src 'none'", "frame-ancestors 'none'"} <= set(policy.split("; "))
             assert "unsafe" not in policy
-            assert page.headers["Referrer-Policy"] == "no-referrer"
+            assert page.headers["Referrer-Policy"] == "same-origin"
             assert page.headers["X-Content-Type-Options"] == "nosniff"
             assert page.headers["Cache-Control"] == "no-store"
             for tag, attributes in tags_in(page.text):
@@ -138,6 +147,44 @@ async def test_a_guest_sees_what_a_guest_may_see(tmp_path: Path):
         assert [word for word in ("rm -rf build", "alice") if word in now.text] == []
         assert (await guest.post("/console/question/q_1", {"verdict": "allow"})).status == 409
         assert len(daemon.flow.view.open_questions()) == 1
+
+
+@pytest.mark.req("G4")
+async def test_a_guest_is_told_that_a_page_is_the_owners_and_not_that_nobody_is_logged_in(tmp_path: Path):
+    async with run_daemon_in(tmp_path, **GUESTS) as daemon, a_browser(daemon) as guest:
+        await guest.log_in("4711")
+        for path in ("/console/health", "/console/agents"):
+            refused = await guest.open(path)
+            assert "it is for the owner alone" in refused.text
+            assert (refused.status, "E_OWNER_ONLY" in refused.text, "not logged in" in refused.text) == (
+                403,
+                True,
+                False,
+            )
+        refused = await guest.post(
+            "/console/spend/budget", {"project": "proj", "usd": "1"}, **{"X-Fairlead-Script": "1"}
+        )
+        assert (refused.status, "E_OWNER_ONLY" in refused.text) == (403, True)
+
+
+@pytest.mark.req("G1", "G4")
+async def test_a_person_in_a_browser_reads_what_was_refused_as_a_page(tmp_path: Path):
+    """And a program, as JSON."""
+    async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
+        await browser.log_in()
+        page = {"Accept": "text/html,*/*;q=0.8"}
+        nowhere = await browser.open("/console/nowhere", **page)
+        assert (nowhere.status, "<h1>That did not work</h1>" in nowhere.text) == (404, True)
+        assert nowhere.headers["Content-Type"].startswith("text/html")
+        assert "There is no page at this address." in nowhere.text
+        foreign = await browser.post("/console/logins/1/end", Origin="https://evil.example", **page)
+        assert (foreign.status, "<h1>" in foreign.text) == (403, True)
+        assert (await browser.open("/console/nowhere")).headers["Content-Type"].startswith("application/json")
+        assert (await browser.open("/v1/nowhere", **page)).headers["Content-Type"].startswith("application/json")
+        too_many = {f"field-{number}": "x" for number in range(300)}
+        script = {"X-Fairlead-Script": "1"}
+        refused = await browser.post("/console/session/me/send", too_many, **script)
+        assert (refused.status, "<p><code>E_INVALID_ARGS</code>" in refused.text) == (400, True)
 
 
 @pytest.mark.req("G3")

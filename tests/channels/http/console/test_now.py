@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from tests.channels.harness import run_daemon_in
-from tests.channels.http.console.harness import a_browser
+from tests.channels.http.console.harness import GUESTS, a_browser
 
 pytestmark = pytest.mark.anyio
 
@@ -62,3 +63,47 @@ async def test_allowing_for_the_session_and_by_a_rule_is_written_down_with_the_w
         journal = (tmp_path / "state" / "events.ndjson").read_text()
     assert "console/fairlead/local in the browser (login 1) from 127.0.0.1" in journal
     assert '"always":1' in journal
+
+
+@pytest.mark.req("G1", "G3")
+async def test_a_command_that_is_too_long_for_the_page_says_so_and_is_read_whole(tmp_path: Path):
+    """Nobody allows what they have not seen."""
+    command = f"echo {'x ' * 20_000}; rm -rf \u202e build"
+    async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
+        await browser.log_in()
+        await daemon.until(await daemon.begin("alice", f"/ask {command}"), "question")
+        now = (await browser.open("/")).text
+        assert "Only the beginning is shown here: 20021 more characters." in now
+        whole = await browser.open("/console/question/q_1/whole.txt")
+        assert (whole.headers["Content-Type"], whole.status) == ("text/plain; charset=utf-8", 200)
+        assert "; rm -rf <U+202E> build" in whole.text
+        assert (await browser.open("/console/question/q_9/whole.txt")).status == 409
+
+
+@pytest.mark.req("G1")
+async def test_a_form_that_no_page_makes_is_refused_and_answers_nothing(tmp_path: Path):
+    async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
+        await browser.log_in()
+        await daemon.until(await daemon.begin("alice", "/question Which? | red | blue"), "question")
+        for choice in ("9" * 5000, "-1", "\u0661", "1.0", "2"):
+            refused = await browser.post("/console/question/q_1", {"verdict": "allow", "choice-0": choice})
+            assert (refused.status, "Nothing was chosen" in refused.text) == (400, True), choice
+        files = aiohttp.FormData({"verdict": "allow"})
+        files.add_field("choice-0", b"0", filename="0")
+        assert (await browser.post("/console/question/q_1", files)).status == 400
+        assert len(daemon.flow.view.open_questions()) == 1
+
+
+@pytest.mark.req("G1", "G4")
+async def test_a_guest_allows_once_and_nothing_beyond_it_though_the_form_says_so(tmp_path: Path):
+    async with run_daemon_in(tmp_path, **GUESTS) as daemon, a_browser(daemon) as guest:
+        await guest.log_in("4711")
+        async with guest.changes("/console/session/me") as changes:
+            await guest.post("/console/session/me/send", {"message": "/ask pytest -q", "key": "k" * 12})
+            async for _, name, data in changes:
+                if name == "swap" and any('id="q-q_1"' in html for html in data):
+                    break
+        for verdict in ("session", "always-1"):
+            assert (await guest.post("/console/question/q_1", {"verdict": verdict})).status == 403, verdict
+        assert len(daemon.flow.view.open_questions()) == 1
+        assert (await guest.post("/console/question/q_1", {"verdict": "allow"})).status == 303

@@ -223,3 +223,28 @@ async def test_earlier_turns_are_on_pages_of_their_own(tmp_path: Path):
         assert ("number 14." in latest, "number 2." in latest) == (True, False)
         earlier = next(a["href"] or "" for tag, a in tags_in(latest) if "before=" in (a.get("href") or ""))
         assert "number 2." in (await browser.open(earlier)).text
+
+
+@pytest.mark.req("G2")
+async def test_a_question_in_a_session_names_it_as_people_do(tmp_path: Path):
+    async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
+        await browser.log_in()
+        await daemon.until(await daemon.begin("alice", "/ask ls"), "question")
+        page = (await browser.open("/console/session/agent%3Afairlead%3Auser%3Aalice")).text
+        assert "<bdi>alice</bdi></a> · " in page
+        assert "<bdi>agent:fairlead:user:alice</bdi>" not in page
+
+
+@pytest.mark.req("G2", "G5")
+async def test_a_session_leads_to_those_that_it_started_while_they_work(tmp_path: Path):
+    async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
+        await browser.log_in()
+        await daemon.say("alice", "hello")
+        page = "/console/session/agent%3Afairlead%3Auser%3Aalice"
+        async with browser.changes(page) as changes:
+            status, started = await daemon.post("/v1/spawn", {"userId": "alice", "task": "/ask ls"})
+            assert status == 200, started
+            async for _, name, data in changes:
+                if name == "swap" and "Sessions that it started:" in data[0]:
+                    break
+        assert "Sessions that it started:" in (await browser.open(page)).text

@@ -46,4 +46,4 @@ async def test_a_guest_sees_the_budgets_and_changes_none(tmp_path: Path):
         page = await browser.open("/console/spend")
         assert (page.status, "Budgets of today" in page.text, "spend-chart" in page.text) == (200, True, False)
         refused = await browser.post("/console/spend/budget", {"project": "proj", "usd": "1"})
-        assert refused.status == 401
+        assert refused.status == 403

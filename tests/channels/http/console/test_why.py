@@ -20,7 +20,7 @@ async def test_each_number_of_the_account_leads_to_its_list_and_each_message_to_
         page = (await browser.open("/console/why")).text
         assert "The numbers add up" in page
         lists = [a["href"] or "" for tag, a in tags_in(page) if "outcome=" in (a.get("href") or "")]
-        assert len(lists) == 12
+        assert len(lists) == 24, "each word and each number"
         answered = (await browser.open("/console/why?outcome=answered")).text
         (story,) = [
             a["href"] or "" for _, a in tags_in(answered) if (a.get("href") or "").startswith("/console/why/job")
@@ -38,9 +38,11 @@ async def test_each_number_of_the_account_leads_to_its_list_and_each_message_to_
 async def test_sessions_are_listed_and_found(tmp_path: Path):
     async with run_daemon_in(tmp_path) as daemon, a_browser(daemon) as browser:
         await browser.log_in()
+        assert "There are no sessions yet." in (await browser.open("/console/sessions")).text
         for user in ("alice", "bob", '<b>"x'):
             await daemon.say(user, "hello")
         page = (await browser.open("/console/sessions")).text
+        assert "There are no sessions yet." not in page
         rows = [a["id"] for tag, a in tags_in(page) if (a.get("id") or "").startswith("session-")]
         assert len(rows) == 3
         found = (await browser.open("/console/sessions?q=bob+proj")).text

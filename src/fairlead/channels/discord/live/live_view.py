@@ -27,6 +27,7 @@ from fairlead.core.live import (
     LiveEvent,
     QuestionOpened,
     QuestionSettled,
+    RecordChanged,
     RuleApplied,
     SteeringTold,
 )
@@ -107,7 +108,7 @@ class DiscordLiveView:
                 self._reminders.watch(event.question)  # the outbox brings the question itself
             case SteeringTold():
                 self._tell_that_it_waits(event)
-            case AnswerSettled() | AgentSent():
+            case AnswerSettled() | AgentSent() | RecordChanged():
                 pass  # only its mark shows the one, and the outbox brings the other
 
     def _tell_that_it_waits(self, event: SteeringTold) -> None:

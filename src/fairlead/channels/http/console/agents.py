@@ -30,7 +30,7 @@ def _describe(visit: Visit, process: MarkedProcess) -> ProcessLine:
         resident_bytes=process.resident_bytes,
         agent="" if job is None else job.runtime,
         session_id="" if session is None else session.session_id,
-        title="" if session is None else session.title or session.session_id,
+        title="" if session is None else visit.view.session_line(session.session_key).title,
     )
 
 

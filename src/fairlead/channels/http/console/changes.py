@@ -10,7 +10,7 @@ from aiohttp import web
 from fairlead.channels.http.console.feed import Happening
 from fairlead.channels.http.console.jobs import TEXT_HEADERS
 from fairlead.channels.http.console.session import find_head
-from fairlead.channels.http.console.visit import Fragment, PageContent, Visit
+from fairlead.channels.http.console.visit import Fragment, PageContent, Visit, is_about
 from fairlead.core.live import JobMoved
 from fairlead.core.replies import ChangesShown
 from fairlead.core.requests import SESSION, Changes
@@ -45,9 +45,9 @@ def _render(changes: ShownChanges, quoted: str, lang: str, now: str) -> Html:
 
 
 async def changes_of_files(visit: Visit, seen: Sequence[Happening]) -> Sequence[Fragment]:
-    """Looked at again when a turn of this session begins or ends: a look costs a snapshot."""
+    """Looked at again when a turn of this session begins, ends or is undone: a look costs a snapshot."""
     session = _find_session(visit)
-    moved = (one.event for one in seen if isinstance(one.event, JobMoved))
+    moved = (one.event for one in seen if isinstance(one.event, JobMoved) or is_about(one.event, "turn"))
     if not any(event.session_key == session.session_key for event in moved):
         return ()
     return [(await build_changes(visit)).main]

@@ -11,11 +11,13 @@ import asyncio
 import gzip
 import re
 from collections.abc import Awaitable, Callable, Iterable
+from itertools import chain
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 import msgspec
 from aiohttp import web
+from aiohttp.web_request import FileField
 
 from fairlead import __version__
 from fairlead.channels.http.call import Service
@@ -23,7 +25,7 @@ from fairlead.channels.http.console.assets import PATH, asset_paths, load_assets
 from fairlead.channels.http.console.feed import ConsoleFeed
 from fairlead.channels.http.console.routes import ACTIONS, DOWNLOADS, PAGES
 from fairlead.channels.http.console.stream import send_changes
-from fairlead.channels.http.console.visit import Action, Download, Page, PageContent, Visit
+from fairlead.channels.http.console.visit import Action, Download, Page, PageContent, Visit, values_of
 from fairlead.channels.http.errors import HttpRefusal, status_of
 from fairlead.channels.http.logins import UNUSED_SEC, ConsoleLogin
 from fairlead.errors import Code, FairleadError, error
@@ -101,7 +103,7 @@ class Console:
     async def _get_enter(self, request: web.Request) -> web.StreamResponse:
         lang, code = self._language(request), request.query.get("code", "")
         if not self._service.logins.is_link(code):
-            return self._plain(request, 401, say(lang, "console.away.title"), away_page(lang))
+            return self._plain(request, 401, say(lang, "console.away.title"), away_page(lang, had_link=bool(code)))
         return self._plain(request, 200, say(lang, "console.enter.open"), enter_page(code, lang))
 
     async def _post_enter(self, request: web.Request) -> web.StreamResponse:
@@ -111,11 +113,15 @@ class Console:
             secret, login = await self._service.logins.enter(str(form.get("code", "")), _browser_of(request))
         except FairleadError as refused:
             log_failure("console login refused", refused)
-            return self._plain(request, 401, say(lang, "console.away.title"), away_page(lang))
+            return self._plain(request, 401, say(lang, "console.away.title"), away_page(lang, had_link=True))
         if login.is_owner is False and not self._service.gate.allows(login.person):
             await self._service.logins.end(login.number)
             return self._plain(request, 403, say(lang, "console.away.title"), away_page(lang))
         response = _see_other("/")
+        self._set_cookie(request, response, secret)
+        return response
+
+    def _set_cookie(self, request: web.Request, response: web.StreamResponse, secret: str) -> None:
         response.set_cookie(
             self._cookie_name,
             secret,
@@ -125,7 +131,6 @@ class Console:
             secure=self._service.proxies.is_encrypted(request),
             path="/",
         )
-        return response
 
     @property
     def _cookie_name(self) -> str:
@@ -165,9 +170,13 @@ class Console:
     def _page_handler(self, page: Page) -> _Handler:
         async def respond(request: web.Request) -> web.StreamResponse:
             login = await self.find_login(request)
-            if login is None or (page.for_owner and not login.is_owner):
+            if login is None:
                 return self._send_away(request)
             visit = self._visit(request, login, parts=dict(request.match_info), query=dict(request.query))
+            if page.for_owner and not login.is_owner:
+                main = problem_page((Code.E_OWNER_ONLY, say(visit.lang, "console.problem.owner")), visit.lang)
+                title = say(visit.lang, "console.problem.title")
+                return self._document(visit, 403, "", "", PageContent(title, main))
             return await self._show(page, visit)
 
         return respond
@@ -179,6 +188,8 @@ class Console:
         except FairleadError as problem:
             return self._show_problem(visit, problem)
         response = self._document(visit, 200, page.name, stream, content)
+        # From now on thirty days: the browser must not forget a login that is used.
+        self._set_cookie(visit.http, response, visit.http.cookies[self._cookie_name])
         if content.fetched and visit.http.method == "GET":
             await response.prepare(visit.http)
             await response.write_eof()
@@ -247,14 +258,18 @@ class Console:
     def _action_handler(self, action: Action) -> _Handler:
         async def respond(request: web.Request) -> web.StreamResponse:
             login = await self.find_login(request)
-            if login is None or (action.for_owner and not login.is_owner):
+            if login is None:
                 return self._send_away(request)
             form = await self._read_form(request)
             visit = self._visit(request, login, parts=dict(request.match_info), form=form)
             try:
+                if action.for_owner and not login.is_owner:
+                    raise error(Code.E_OWNER_ONLY)
                 path = await action.act(visit)
             except FairleadError as problem:
                 return self._refuse_form(visit, problem)
+            finally:
+                _close_files(form)
             if request.headers.get(FROM_SCRIPT):
                 return web.Response(status=204, headers={"X-Fairlead-Next": path, **_NO_STORE})
             return _see_other(_own_path(visit.text("back")) or path)
@@ -265,9 +280,24 @@ class Console:
         if not visit.http.headers.get(FROM_SCRIPT):
             return self._show_problem(visit, problem)
         log_failure("console form refused", problem, request=visit.http.path[:200])
-        text = error_text(problem, visit.lang)
+        return self._notice(visit.http, status_of(problem.code), problem)
+
+    def _notice(self, request: web.Request, status: int, problem: FairleadError) -> web.StreamResponse:
+        text = error_text(problem, self._language(request))
         lines = [el("code", str(text.code)), " ", " ".join(filter(None, (text.what, text.detail, text.next_step)))]
-        return _html(visit.http, status_of(problem.code), el("p", lines))
+        return _html(request, status, el("p", lines))
+
+    def show_refusal(self, request: web.Request, status: int, problem: FairleadError) -> web.StreamResponse | None:
+        """A refusal from before a page or a form was reached, for a browser; None for any other client."""
+        if request.headers.get(FROM_SCRIPT):
+            return self._notice(request, status, problem)
+        if "text/html" not in request.headers.get("Accept", ""):
+            return None
+        lang = self._language(request)
+        text = error_text(problem, lang)
+        told = (str(text.code), text.what, text.detail, text.next_step)
+        main = problem_page((say(lang, "console.problem.nowhere"),) if status == 404 else told, lang)
+        return self._plain(request, status, say(lang, "console.problem.title"), main)
 
     async def _read_form(self, request: web.Request) -> dict[str, Any]:
         """Fields by name; those that occur several times as a list. The time and the size are limited."""
@@ -307,6 +337,13 @@ class Console:
         return look
 
 
+def _close_files(form: dict[str, Any]) -> None:
+    """Also of a form whose files nobody read."""
+    for one in chain.from_iterable(map(values_of, form.values())):
+        if isinstance(one, FileField):
+            one.file.close()
+
+
 def _match(pattern: str, path: str) -> dict[str, str] | None:
     found = re.fullmatch(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", re.escape(pattern)), path)
     return None if found is None else {name: unquote(value) for name, value in found.groupdict().items()}
@@ -327,7 +364,9 @@ def _browser_of(request: web.Request) -> str:
 
 _NO_STORE: Final = {
     "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
+    # No other site is told of an address. To our own the browser says where a form comes from: with `no-referrer` it
+    # would send `Origin: null`, and over plain HTTP in a private network nothing else.
+    "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
 _PAGE_HEADERS: Final = {

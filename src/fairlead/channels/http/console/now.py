@@ -2,16 +2,20 @@
 
 from typing import Final, get_args
 
+from aiohttp import web
+
+from fairlead.channels.http.console.jobs import TEXT_HEADERS
 from fairlead.channels.http.console.visit import PageContent, Visit
 from fairlead.core.engine import Verdict
 from fairlead.core.ids import QuestionId
-from fairlead.core.live import AgentActed, LiveEvent
+from fairlead.core.live import AgentActed, LiveEvent, RecordChanged
 from fairlead.core.questions import RespondToQuestion
 from fairlead.core.views import QuestionView
 from fairlead.errors import Code, error
 from fairlead.kit.tasks import run_to_end
 from fairlead.ports import Durability
 from fairlead.render.console.now import Health, now_page
+from fairlead.render.console.questions import whole_text
 from fairlead.render.words import say
 
 _ALWAYS: Final = "always-"
@@ -29,15 +33,27 @@ async def build_now(visit: Visit) -> PageContent:
 
 def is_board_touched(event: LiveEvent) -> bool:
     """What agents say and do in their turns does not stand on the board."""
+    if isinstance(event, RecordChanged):
+        return event.what in {"session", "delivery"}
     return not isinstance(event, AgentActed)
 
 
 async def answer_question(visit: Visit) -> str:
+    await run_to_end(visit.service.gate.respond(_read_response(visit, _find_question(visit))))
+    return "/"
+
+
+async def get_whole_question(visit: Visit) -> web.StreamResponse:
+    """What is asked, however long it is."""
+    return web.Response(body=whole_text(_find_question(visit)).encode("utf-8", "replace"), headers=TEXT_HEADERS)
+
+
+def _find_question(visit: Visit) -> QuestionView:
+    """Raises E_QUESTION_CLOSED, also for a question that the visitor may not see."""
     question = visit.view.question(visit.parts["question_id"])
     if question is None or not visit.sees(question.session_key):
         raise error(Code.E_QUESTION_CLOSED)
-    await run_to_end(visit.service.gate.respond(_read_response(visit, question)))
-    return "/"
+    return question
 
 
 def _read_response(visit: Visit, question: QuestionView) -> RespondToQuestion:
@@ -64,9 +80,9 @@ def _read_choices(visit: Visit, question: QuestionView) -> dict[str, str]:
     """What was chosen from each list; words of one's own come before a choice."""
     chosen: dict[str, str] = {}
     for number, item in enumerate(question.items):
-        picked = visit.form.get(f"choice-{number}", [])
-        places = [picked] if isinstance(picked, str) else list(picked)
-        labels = [item.options[int(p)].label for p in places if p.isdecimal() and int(p) < len(item.options)]
+        offered = {str(place): option.label for place, option in enumerate(item.options)}
+        picked = visit.values(f"choice-{number}")
+        labels = [offered[place] for place in picked if isinstance(place, str) and place in offered]
         other = visit.text(f"other-{number}").strip()
         words = [*(labels if item.several or not other else []), *([other] if other else [])]
         if words:

@@ -1,6 +1,6 @@
 """The page *Projects*, and what its forms do: each is the command of the same name."""
 
-from fairlead.channels.http.console.visit import PageContent, Visit
+from fairlead.channels.http.console.visit import PageContent, Visit, is_about
 from fairlead.core import replies as r
 from fairlead.core import requests
 from fairlead.core.live import JobMoved, LiveEvent
@@ -20,7 +20,7 @@ async def build_projects(visit: Visit) -> PageContent:
 
 
 def is_project_touched(event: LiveEvent) -> bool:
-    return isinstance(event, JobMoved)
+    return isinstance(event, JobMoved) or is_about(event, "project")
 
 
 async def add_project(visit: Visit) -> str:

@@ -7,7 +7,7 @@ from fairlead.channels.http.console.changes import build_changes, changes_of_fil
 from fairlead.channels.http.console.health import build_health
 from fairlead.channels.http.console.jobs import change_job, get_answer, get_file
 from fairlead.channels.http.console.logins_page import build_logins, end_login
-from fairlead.channels.http.console.now import answer_question, build_now, is_board_touched
+from fairlead.channels.http.console.now import answer_question, build_now, get_whole_question, is_board_touched
 from fairlead.channels.http.console.projects import (
     add_project,
     build_projects,
@@ -53,6 +53,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
 )
 
 DOWNLOADS: Final[tuple[Download, ...]] = (
+    Download(path="/console/question/{question_id}/whole.txt", respond=get_whole_question),
     Download(path="/console/job/{job_id}/changes.diff", respond=get_diff),
     Download(path="/console/job/{job_id}/answer.txt", respond=get_answer),
     Download(path="/console/job/{job_id}/files/{number}", respond=get_file),

@@ -2,7 +2,7 @@
 
 import uuid
 
-from fairlead.channels.http.console.visit import PageContent, Visit
+from fairlead.channels.http.console.visit import PageContent, Visit, is_about
 from fairlead.core import replies as r
 from fairlead.core import requests
 from fairlead.core.live import JobMoved, LiveEvent
@@ -20,7 +20,7 @@ async def build_schedules(visit: Visit) -> PageContent:
 
 def is_schedule_touched(event: LiveEvent) -> bool:
     """A tick that ran is a job."""
-    return isinstance(event, JobMoved)
+    return isinstance(event, JobMoved) or is_about(event, "schedule")
 
 
 async def change_schedule(visit: Visit) -> str:

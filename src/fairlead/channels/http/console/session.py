@@ -3,20 +3,20 @@
 import re
 import uuid
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from aiohttp.web_request import FileField
 
 from fairlead.api.wire import MAX_FILES_BYTES
 from fairlead.channels.http.console.feed import Happening
 from fairlead.channels.http.console.turns import RenderedAnswers, find_fetched, load_turn
-from fairlead.channels.http.console.visit import OWN, Fetched, Fragment, PageContent, TextGrowth, Visit
+from fairlead.channels.http.console.visit import OWN, Fetched, Fragment, PageContent, TextGrowth, Visit, is_about
 from fairlead.core import message_ids, requests
 from fairlead.core import replies as r
 from fairlead.core.inbound import Attachment, Inbound, clean_text
 from fairlead.core.job_names import job_number
 from fairlead.core.limits import Limits
-from fairlead.core.live import AgentActed
+from fairlead.core.live import AgentActed, JobMoved, LiveEvent, RecordChanged
 from fairlead.core.views import JobView, SessionView
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.file_names import clean_media_type, clean_name
@@ -32,6 +32,7 @@ from fairlead.render.console.session import (
     send_buttons,
     session_head,
     session_page,
+    session_settings,
     turn_block,
 )
 from fairlead.render.words import say
@@ -76,7 +77,7 @@ def _find_session(visit: Visit, name: str) -> SessionView | None:
 
 
 def _build_unbegun(visit: Visit) -> PageContent:
-    head = SessionHead(name=OWN, title=visit.login.person, has_begun=False)
+    head = SessionHead(name=OWN, title=say(visit.lang, "console.sessions.own"), has_begun=False)
     page = session_page(
         head,
         (),
@@ -119,6 +120,7 @@ def find_head(visit: Visit, session: SessionView) -> SessionHead:
         cost_usd=line.cost_usd,
         parent_session_id=line.parent_session_id,
         takes_texts=visit.view.takes_texts(session.session_key),
+        children=tuple(one for one in visit.view.session_children(session.session_key) if visit.sees(one.session_key)),
     )
 
 
@@ -146,9 +148,12 @@ async def session_changes(visit: Visit, seen: Sequence[Happening]) -> Sequence[F
     if session is None or _find_page_end(visit, session):
         return ()
     here = [one for one in seen if one.event.session_key == session.session_key]
-    moved = dict.fromkeys(one.event.job_id for one in here if not isinstance(one.event, AgentActed))
+    others = [one.event for one in here if not isinstance(one.event, AgentActed)]
+    moved = dict.fromkeys(event.job_id for event in others if event.job_id)
     fragments: list[Fragment] = []
-    if moved:
+    if any(is_about(event, "session") for event in others):
+        fragments.append(session_settings(find_head(visit, session), await _choices_in(visit, session), visit.lang))
+    if others or any(_is_of_child(visit, session, one.event) for one in seen):
         head = find_head(visit, session)
         fragments += [session_head(head, visit.lang), send_buttons(head, visit.lang)]
         fragments += await _moved_turns(visit, session, list(moved))
@@ -156,6 +161,13 @@ async def session_changes(visit: Visit, seen: Sequence[Happening]) -> Sequence[F
         if one.change is not None and one.event.job_id not in moved:
             fragments += _part_changes(visit, one)
     return fragments
+
+
+def _is_of_child(visit: Visit, session: SessionView, event: LiveEvent) -> bool:
+    if not isinstance(event, JobMoved) or event.session_key == session.session_key:
+        return False
+    other = visit.view.session(event.session_key)
+    return other is not None and visit.view.session_line(event.session_key).parent_session_id == session.session_id
 
 
 async def _moved_turns(visit: Visit, session: SessionView, job_ids: Sequence[str]) -> list[Fragment]:
@@ -212,9 +224,7 @@ def _read_key(visit: Visit) -> str:
 
 async def _keep_files(visit: Visit) -> tuple[Attachment, ...]:
     """Durable before the message is: a message that was taken has its files."""
-    given: Any = visit.form.get("files", [])
-    posted: list[Any] = given if isinstance(given, list) else [given]  # pyright: ignore[reportUnknownVariableType]
-    fields = [one for one in posted if isinstance(one, FileField)]
+    fields = [one for one in visit.values("files") if isinstance(one, FileField)]
     files = [(one, _read_file(one)) for one in fields if one.filename]
     if len(files) > _MAX_FILES:
         raise error(Code.E_INVALID_ARGS, f"At most {_MAX_FILES} files go with one message.")
@@ -253,6 +263,9 @@ async def change_session(visit: Visit) -> str:
             await visit.command(requests.AgentModel(choice), r.ModelSet, caller)
         case "mode" if choice:
             await visit.command(requests.AgentMode(choice), r.ModeSet, caller)
+            visit.feed.note(
+                RecordChanged(what="session", session_key=session.session_key)
+            )  # no fact of ours: the agent's
         case other:
             raise error(Code.E_INVALID_ARGS, f"There is no action {other[:40]!r}, or nothing was chosen for it.")
     return session_path(visit.parts["session"])

@@ -1,6 +1,6 @@
 """The list of sessions."""
 
-from fairlead.channels.http.console.visit import PageContent, Visit
+from fairlead.channels.http.console.visit import PageContent, Visit, is_about
 from fairlead.core.live import JobMoved, LiveEvent
 from fairlead.render.console.sessions import sessions_page
 from fairlead.render.words import say
@@ -17,4 +17,4 @@ async def build_sessions(visit: Visit) -> PageContent:
 
 
 def is_list_touched(event: LiveEvent) -> bool:
-    return isinstance(event, JobMoved)
+    return isinstance(event, JobMoved) or is_about(event, "session")

@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from fairlead.channels.http.console.visit import PageContent, Visit
+from fairlead.channels.http.console.visit import PageContent, Visit, is_about
 from fairlead.core import requests
 from fairlead.core.job_states import LIVE
 from fairlead.core.live import JobMoved, LiveEvent
@@ -28,7 +28,7 @@ async def build_spend(visit: Visit) -> PageContent:
 
 def is_spending_touched(event: LiveEvent) -> bool:
     """A job spends when it ends."""
-    return isinstance(event, JobMoved) and event.state not in LIVE
+    return (isinstance(event, JobMoved) and event.state not in LIVE) or is_about(event, "budget")
 
 
 async def set_budget(visit: Visit) -> str:

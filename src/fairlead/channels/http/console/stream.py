@@ -21,13 +21,14 @@ from aiohttp import web
 from fairlead.channels.http.console.feed import Happening
 from fairlead.channels.http.console.visit import Fetched, Fragment, Page, TextGrowth, Visit
 from fairlead.channels.http.sse import EVENT_STREAM_HEADERS
+from fairlead.core.job_names import short_name
 from fairlead.core.live import AgentActed, JobMoved, QuestionOpened, QuestionSettled
 from fairlead.errors import FairleadError
 from fairlead.render.console.layout import nav_badge
 from fairlead.render.console.markup import Html, join
 from fairlead.render.console.parts import session_path
 from fairlead.render.safe_text import one_line
-from fairlead.render.words import say
+from fairlead.render.words import error_what, say
 
 HEARTBEAT_SEC: Final = 15.0
 _GATHER_SEC: Final = 0.008
@@ -55,7 +56,8 @@ async def _send_all(
     feed, due = visit.feed, _Due(page.every_sec)
     while is_served():
         if due.is_reached():
-            await response.write(await _page_frame(visit, page, feed.name_of(number or 0)))
+            frame = await _page_frame(visit, page, feed.name_of(number or 0))
+            await response.write(frame or b": not now\n\n")
         happenings = None if number is None else feed.after(number)
         if happenings is None or number is None:
             await response.write(_frame("gap", b"{}", feed.place()))
@@ -95,7 +97,12 @@ class _Due:
 
 
 async def _page_frame(visit: Visit, page: Page, place: str) -> bytes:
-    return _frame("swap", _ENCODER.encode([str((await page.build(visit)).main)]), place)
+    """Nothing while the page cannot be built: it is tried again, and says so if it is fetched."""
+    try:
+        content = await page.build(visit)
+    except FairleadError:
+        return b""
+    return _frame("swap", _ENCODER.encode([str(content.main)]), place)
 
 
 async def _frames_of(visit: Visit, page: Page, happenings: Sequence[Happening], place: str) -> tuple[bytes, list[str]]:
@@ -143,7 +150,8 @@ def _attention(visit: Visit, seen: Sequence[Happening]) -> list[bytes]:
                 found.append(_ENCODER.encode({"title": title, "body": body, "path": path}))
             case JobMoved(state="failed"):
                 title = say(visit.lang, "console.notify.failed")
-                found.append(_ENCODER.encode({"title": title, "body": event.error_code, "path": path}))
+                body = error_what(visit.lang, event.error_code, job=short_name(event.job_id))
+                found.append(_ENCODER.encode({"title": title, "body": body, "path": path}))
             case _:
                 pass
     return found

@@ -61,7 +61,7 @@ async def load_turn(visit: Visit, session: SessionView, job: JobView, answers: R
 
 
 def _questions_of(visit: Visit, session: SessionView, job: JobView) -> tuple[BoardQuestion, ...]:
-    title = session.title or session.session_id
+    title = visit.view.session_line(session.session_key).title
     return tuple(
         BoardQuestion(question=question, session_id=session.session_id, title=title)
         for question in visit.view.open_questions(job_id=job.job_id)

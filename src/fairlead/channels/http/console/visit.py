@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import msgspec
 from aiohttp import web
@@ -13,7 +13,7 @@ from fairlead.channels.http.logins import ConsoleLogin
 from fairlead.core import timestamps
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.keys import SessionKey, user_key
-from fairlead.core.live import LiveEvent
+from fairlead.core.live import LiveEvent, Record, RecordChanged
 from fairlead.core.replies import Reply
 from fairlead.core.requests import Caller, Request
 from fairlead.core.views import SessionView
@@ -103,6 +103,10 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
         for job_id in job_ids:
             await run_to_end(self.service.gate.acknowledge(job_id))
 
+    def values(self, name: str) -> list[Any]:
+        """All that was posted under this name: texts and files."""
+        return values_of(self.form.get(name, []))
+
     def text(self, name: str) -> str:
         """A field of the form; empty if it is missing or a file."""
         value = self.form.get(name, "")
@@ -139,6 +143,15 @@ Build = Callable[[Visit], Awaitable[PageContent]]
 Changes = Callable[[Visit, Sequence[Happening]], Awaitable[Sequence[Fragment]]]
 Act = Callable[[Visit], Awaitable[str]]
 """Does what a form asks for, and returns the path of the page that is shown next."""
+
+
+def values_of(given: Any) -> list[Any]:
+    """A field that was posted several times is a list."""
+    return cast("list[Any]", given) if isinstance(given, list) else [given]
+
+
+def is_about(event: LiveEvent, what: Record) -> bool:
+    return isinstance(event, RecordChanged) and event.what == what
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """The page *Why*: the account, the messages behind its numbers, and the story of one."""
 
-from fairlead.channels.http.console.visit import PageContent, Visit
+from fairlead.channels.http.console.visit import PageContent, Visit, is_about
 from fairlead.core.live import JobMoved, LiveEvent
 from fairlead.core.replies import Story
 from fairlead.core.requests import Why
@@ -32,4 +32,4 @@ async def _tell_story(visit: Visit, subject: str) -> PageContent:
 
 
 def is_account_touched(event: LiveEvent) -> bool:
-    return isinstance(event, JobMoved)
+    return isinstance(event, JobMoved) or is_about(event, "message")

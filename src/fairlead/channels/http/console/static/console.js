@@ -2,10 +2,14 @@
 // it, as far as reading and pressing buttons goes. No library; the server renders all HTML.
 
 const $ = (id) => document.getElementById(id);
+// Without storage a draft lives as long as its page, and there are no notifications.
+const stored = (name, where = "localStorage") => { try { return window[where].getItem(name); } catch { return null; } };
+const store = (name, value, where = "localStorage") => { try { window[where].setItem(name, value); } catch { /* see above */ } };
+const set = (one, name, value) => { if (one[name] !== value) one[name] = value; };
 const words = {};
 for (const one of $("words")?.content.children ?? []) words[one.dataset.key] = one.textContent;
 
-// --- putting new HTML into the page ------------------------------------------------------------------------------
+// --- putting new HTML into the page
 // An element stays the same node wherever it can: focus, selection, scroll, an open <details> and a half-written
 // prompt survive. Children are matched by their id, else by their place.
 
@@ -20,19 +24,21 @@ function morph(old, fresh) {
     return old;
   }
   if (old.dataset.n && fresh.dataset.n && Number(old.dataset.n) > Number(fresh.dataset.n)) return old; // has grown on
+  if (old.nodeName === "SELECT" && isChosen(old)) return old;
   morphAttributes(old, fresh);
   if (old.nodeName !== "TEXTAREA") morphChildren(old, fresh);
   return old;
 }
 
-const KEPT = { DETAILS: ["open"], INPUT: ["value", "checked"], OPTION: ["selected"], BUTTON: ["disabled"] };
+// Something else is chosen than the page said, and not sent yet. (A field that was written in keeps its text by itself.)
+const isChosen = (select) => [...select.options].some((one) => one.selected !== one.defaultSelected);
+// The reader unfolds; and the message that is being written keeps its id, so that it is never sent twice.
+const isKept = (old, name) => (old.nodeName === "DETAILS" && name === "open") || (old.name === "key" && name === "value");
 
 function morphAttributes(old, fresh) {
-  const kept = KEPT[old.nodeName] ?? [];
   for (const { name, value } of [...fresh.attributes])
-    if (!kept.includes(name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
-  for (const { name } of [...old.attributes])
-    if (!kept.includes(name) && !fresh.hasAttribute(name)) old.removeAttribute(name);
+    if (!isKept(old, name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
+  for (const { name } of [...old.attributes]) if (!isKept(old, name) && !fresh.hasAttribute(name)) old.removeAttribute(name);
 }
 
 function morphChildren(old, fresh) {
@@ -48,10 +54,9 @@ function morphChildren(old, fresh) {
       morph(known, wanted);
     }
   }
-  while (at) {
-    const next = at.nextSibling;
+  for (let next; at; at = next) {
+    next = at.nextSibling;
     at.remove();
-    at = next;
   }
 }
 
@@ -61,9 +66,10 @@ function parse(html) {
   return holder.content.firstElementChild;
 }
 
-// --- staying where the reader is -----------------------------------------------------------------------------------
+// --- staying where the reader is
 
 const scroller = () => document.scrollingElement;
+const toEnd = () => (scroller().scrollTop = scroller().scrollHeight);
 const isAtEnd = () => scroller().scrollHeight - scroller().scrollTop - innerHeight < 80;
 
 function keepPlace(change) {
@@ -72,7 +78,7 @@ function keepPlace(change) {
   const anchor = follows ? null : firstInView();
   const before = anchor?.getBoundingClientRect().top;
   change();
-  if (follows) scroller().scrollTop = scroller().scrollHeight;
+  if (follows) toEnd();
   else if (anchor?.isConnected) {
     const moved = anchor.getBoundingClientRect().top - before;
     if (Math.abs(moved) > 1) scroller().scrollTop += moved;
@@ -80,13 +86,9 @@ function keepPlace(change) {
 }
 
 function firstInView() {
+  const isSeen = ({ height, top }) => height > 0 && height < innerHeight * 2 && top >= 0 && top < innerHeight;
   if (scroller().scrollTop < 8) return null;
-  const blocks = document.querySelectorAll("#page [id]");
-  for (const one of blocks) {
-    const box = one.getBoundingClientRect();
-    if (box.height > 0 && box.height < innerHeight * 2 && box.top >= 0 && box.top < innerHeight) return one;
-  }
-  return null;
+  return [...document.querySelectorAll("#page [id]")].find((one) => isSeen(one.getBoundingClientRect()));
 }
 
 function swap(list) {
@@ -109,37 +111,34 @@ function grow({ id, at, n, text }) {
   if (have >= at + n) return true;
   const rest = have === at ? text : [...text].slice(have - at).join("");
   keepPlace(() => {
-    part.append(rest);
-    part.normalize();
+    const last = part.lastChild; // texts of some size: neither one that is copied each time, nor a node for each word
+    if (last?.length < 4096) last.appendData(rest);
+    else part.append(rest);
     part.dataset.n = at + n;
   });
   return true;
 }
 
-// --- the stream ------------------------------------------------------------------------------------------------------
+// --- the stream
 
 const SILENCE_MS = 40000; // two heartbeats and a bit
 const REST_MS = 20000;
-let resting = 0;
 let source = null;
 let place = "";
-let failures = 0;
-let heardAt = 0;
-let timer = 0;
+let [resting, timer, failures, heardAt] = [0, 0, 0, 0];
 let fetching = false;
+let unfetched = false; // the page should have been fetched, and was not
 
 const streamPath = () => $("main")?.dataset.stream ?? "";
 
-function say(text, kind = "") {
+function say(text, kind) {
   const state = $("stream-state");
-  if (!state) return;
-  if (state.textContent !== text) state.textContent = text;
+  set(state, "textContent", text);
   state.dataset.kind = kind;
 }
 
 function connect() {
-  clearTimeout(timer);
-  source?.close();
+  rest();
   if (!streamPath()) return;
   const address = new URL(streamPath(), location.origin);
   if (place) address.searchParams.set("since", place);
@@ -148,9 +147,11 @@ function connect() {
   const on = (name, act) =>
     mine.addEventListener(name, (event) => {
       if (mine !== source) return;
+      heardAt = Date.now();
+      if (act(event) === false) return refetch();
+      unfetched = false;
       heard();
-      if (act(event) === false) refetch();
-      else if (event.lastEventId) place = event.lastEventId;
+      if (event.lastEventId) place = event.lastEventId;
     });
   mine.onopen = heard;
   on("beat", () => {});
@@ -159,52 +160,51 @@ function connect() {
   on("attention", (event) => notify(JSON.parse(event.data)));
   on("gap", () => false);
   on("gone", () => location.reload());
-  mine.onerror = () => {
-    if (mine === source) reconnect();
-  };
+  mine.onerror = () => mine === source && reconnect();
   // The first may be put on a connection that died while the tab slept; each next one is given more time.
-  const isStuck = () => mine === source && mine.readyState !== EventSource.OPEN;
-  timer = setTimeout(() => isStuck() && reconnect(), Math.min(15000, 500 * 4 ** failures));
+  const again = () => mine === source && mine.readyState !== EventSource.OPEN && reconnect();
+  timer = setTimeout(again, Math.min(15000, 500 * 4 ** failures));
 }
 
 function heard() {
+  heardAt = Date.now();
+  if (unfetched) return;
   if (failures) say(words.back, "back");
   failures = 0;
-  heardAt = Date.now();
 }
 
 function reconnect() {
-  // The first try is at once, the next ones after 1, 2, 4 and then 5 seconds.
-  source?.close();
-  source = null;
+  // The first try is at once, the next ones after 1, 2, 4 and then 5 seconds. A stream does not say why it was refused:
+  // every second time the page is fetched instead, and says it.
+  rest();
   failures += 1;
   if (failures > 1) say(words.away, "away");
-  clearTimeout(timer);
-  timer = setTimeout(connect, failures === 1 ? 0 : Math.min(5000, 500 * 2 ** (failures - 1)));
+  timer = setTimeout(failures % 2 ? connect : refetch, failures === 1 ? 0 : Math.min(5000, 500 * 2 ** (failures - 1)));
 }
 
 async function refetch() {
   if (fetching) return;
   fetching = true;
-  source?.close();
-  source = null;
+  rest();
   try {
-    const reply = await fetch(location.href, { headers: { Accept: "text/html" }, redirect: "follow" });
-    if (reply.status === 401) return location.reload();
+    const reply = await fetch(location.href, { headers: { Accept: "text/html" } });
     const fresh = new DOMParser().parseFromString(await reply.text(), "text/html");
-    const main = fresh.getElementById("main");
-    if (!main || !reply.ok) throw new Error("no page");
+    const page = fresh.getElementById("page");
+    if (reply.status >= 500) throw new Error("try again");
+    if (reply.status === 401 || !page) return location.reload();
+    const stream = fresh.getElementById("main").dataset.stream ?? ""; // none: it says that it is gone
     keepPlace(() => {
-      morph($("page"), document.adoptNode(main.querySelector("#page")));
+      morph($("page"), document.adoptNode(page));
       const badge = fresh.getElementById("nav-badge");
       if (badge && $("nav-badge")) morph($("nav-badge"), document.adoptNode(badge));
       refreshTimes();
     });
-    $("main").dataset.stream = main.dataset.stream ?? "";
+    $("main").dataset.stream = stream;
     place = "";
-    fetching = false;
+    unfetched = fetching = false;
     connect();
   } catch {
+    unfetched = true;
     fetching = false;
     reconnect();
   }
@@ -224,29 +224,25 @@ function lookAgain() {
     return;
   }
   // A tab that was in the background may hold a connection that is long dead without knowing it.
-  if (!streamPath() || fetching) return;
-  const silent = Date.now() - heardAt;
-  if (!source || source.readyState !== EventSource.OPEN || silent > 5000) {
-    failures = Math.max(0, failures - 1);
-    connect();
-  }
+  if (!streamPath() || fetching || (source?.readyState === EventSource.OPEN && Date.now() - heardAt < 5000)) return;
+  failures = Math.max(0, failures - 1);
+  connect();
 }
 
 document.addEventListener("visibilitychange", lookAgain);
 addEventListener("online", lookAgain);
 addEventListener("pageshow", (event) => event.persisted && refetch());
-setInterval(() => {
-  if (source && Date.now() - heardAt > SILENCE_MS) reconnect();
-}, 5000);
+setInterval(() => source && Date.now() - heardAt > SILENCE_MS && reconnect(), 5000);
 
-// --- forms ---------------------------------------------------------------------------------------------------------
+// --- forms
 
+const sending = new WeakSet();
 document.addEventListener("submit", async (event) => {
   const form = event.target;
   if (form.method !== "post" || form.classList.contains("plain-post") || !$("page")) return;
   event.preventDefault();
-  if (form.dataset.sending) return;
-  form.dataset.sending = "1";
+  if (sending.has(form)) return;
+  sending.add(form);
   const buttons = [...form.querySelectorAll("button")];
   const body = new FormData(form, event.submitter);
   for (const one of buttons) one.setAttribute("aria-disabled", "true");
@@ -254,12 +250,12 @@ document.addEventListener("submit", async (event) => {
   try {
     const reply = await fetch(form.action, { method: "POST", body, headers: { "X-Fairlead-Script": "1" } });
     if (reply.status === 401) location.reload();
-    else if (!reply.ok) notice(reply.headers.get("Content-Type")?.startsWith("text/html") ? await reply.text() : "");
+    else if (!reply.ok) notice(reply.headers.get("Content-Type")?.startsWith("text/html") ? await reply.text() : null);
     else accepted(form, reply.headers.get("X-Fairlead-Next"));
   } catch {
     notice(null);
   } finally {
-    delete form.dataset.sending;
+    sending.delete(form);
     for (const one of buttons) one.removeAttribute("aria-disabled");
   }
 });
@@ -267,13 +263,12 @@ document.addEventListener("submit", async (event) => {
 function accepted(form, next) {
   if (form.id === "composer") {
     form.reset();
-    const key = form.elements.namedItem("key");
-    if (key) key.value = crypto.randomUUID?.() ?? String(Math.random()).slice(2);
+    form.elements.namedItem("key").value = crypto.getRandomValues(new Uint32Array(4)).join("-");
     draft("");
     fit(form.querySelector("textarea"));
-    scroller().scrollTop = scroller().scrollHeight;
+    toEnd();
   }
-  if (next?.startsWith("/") && (form.classList.contains("goes-on") || form.dataset.go !== undefined)) location.assign(next);
+  if (next?.startsWith("/") && form.classList.contains("goes-on")) location.assign(next);
 }
 
 function notice(html, text = words.failed) {
@@ -285,19 +280,13 @@ function notice(html, text = words.failed) {
   box.scrollIntoView({ block: "nearest" });
 }
 
-// --- the composer: Ctrl-Enter sends, the text grows with its content, and a draft survives a reload -----------------------
+// --- the composer: Ctrl-Enter sends, the text grows with its content, and a draft survives a reload
 
 const draftKey = () => `draft:${location.pathname}`;
-
-function draft(text) {
-  try {
-    sessionStorage.setItem(draftKey(), text);
-  } catch { /* no storage: the draft lives as long as the page */ }
-}
+const draft = (text) => store(draftKey(), text, "sessionStorage");
 
 function fit(area) {
-  if (!area || CSS.supports("field-sizing", "content")) return;
-  area.rows = Math.min(12, Math.max(2, area.value.split("\n").length));
+  if (!CSS.supports("field-sizing", "content")) area.rows = Math.min(12, Math.max(2, area.value.split("\n").length));
 }
 
 document.addEventListener("input", (event) => {
@@ -306,21 +295,12 @@ document.addEventListener("input", (event) => {
   fit(event.target);
 });
 
-document.addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.form?.id === "composer")
-    event.target.form.requestSubmit();
-});
-
-document.addEventListener("change", (event) => {
-  if (event.target.matches?.("select[data-send]")) event.target.form.requestSubmit();
-});
-
 document.addEventListener("paste", (event) => {
   const input = $("composer")?.querySelector("input[type=file]");
   if (input && event.clipboardData?.files.length && event.target.form === $("composer")) input.files = event.clipboardData.files;
 });
 
-// --- changes: a line is quoted in the composer, and the arrows go from line to line -------------------------------------
+// --- changes: a line is quoted in the composer, and the arrows go from line to line
 
 document.addEventListener("click", (event) => {
   const line = event.target.closest?.(".hunk .line");
@@ -340,6 +320,8 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.form?.id === "composer")
+    event.target.form.requestSubmit();
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (!step || !event.target.matches?.("a.n")) return;
   const all = [...document.querySelectorAll("a.n")].filter((one) => one.offsetParent);
@@ -347,10 +329,8 @@ document.addEventListener("keydown", (event) => {
   all[all.indexOf(event.target) + step]?.focus();
 });
 
-// --- notifications, where the person allowed them and looks at no page of ours ---------------------------------------------
+// --- notifications, where the person allowed them and looks at no page of ours
 
-const stored = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
-const store = (name, value) => { try { localStorage.setItem(name, value); } catch { /* no storage: no notifications */ } };
 const canNotify = () => "Notification" in window && Notification.permission !== "denied";
 const notifies = () => canNotify() && Notification.permission === "granted" && stored("notify") === "on";
 const isLookedAt = () => document.visibilityState === "visible" || Date.now() - Number(stored("looked")) < 3000;
@@ -358,11 +338,7 @@ const isLookedAt = () => document.visibilityState === "visible" || Date.now() - 
 function notify({ title, body, path }) {
   if (!notifies() || isLookedAt()) return;
   const shown = new Notification(title, { body, tag: `${path} ${body}` });
-  shown.onclick = () => {
-    focus();
-    location.assign(path);
-    shown.close();
-  };
+  shown.onclick = () => (shown.close(), focus(), location.assign(path));
 }
 
 document.addEventListener("click", async (event) => {
@@ -383,18 +359,20 @@ function showNotifyState() {
   for (const one of document.querySelectorAll("[data-notify]")) one.hidden = !canNotify() || (one.dataset.notify === "on") === notifies();
 }
 
-// --- times ---------------------------------------------------------------------------------------------------------
+// --- times
 
 const lang = document.documentElement.lang || "en";
 const ago = new Intl.RelativeTimeFormat(lang, { numeric: "auto", style: "short" });
 const whole = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "medium" });
+const two = "2-digit";
+const clock = new Intl.DateTimeFormat(lang, { hourCycle: "h23", hour: two, minute: two, second: two, fractionalSecondDigits: 3 });
 const STEPS = [[60, "second", 1], [3600, "minute", 60], [86400, "hour", 3600], [604800, "day", 86400]];
 
 function spell(seconds) {
-  const two = (n) => String(n).padStart(2, "0");
-  if (seconds < 60) return `${seconds}s`;
+  const pad = (n) => String(n % 60).padStart(2, "0");
   const minutes = Math.floor(seconds / 60);
-  return minutes < 60 ? `${minutes}m${two(seconds % 60)}s` : `${Math.floor(minutes / 60)}h${two(minutes % 60)}m`;
+  if (!minutes) return `${seconds}s`;
+  return minutes < 60 ? `${minutes}m${pad(seconds)}s` : `${Math.floor(minutes / 60)}h${pad(minutes)}m`;
 }
 
 function refreshTimes() {
@@ -404,28 +382,24 @@ function refreshTimes() {
     if (Number.isNaN(then)) continue;
     const past = Math.max(0, (now - then) / 1000);
     const step = STEPS.find(([limit]) => past < limit);
-    const text = one.dataset.whole !== undefined || !step ? whole.format(then) : ago.format(-Math.floor(past / step[2]), step[1]);
-    if (one.textContent !== text) one.textContent = text;
-    const title = whole.format(then);
-    if (one.title !== title) one.title = title;
+    const told = () => (one.dataset.whole !== undefined || !step ? whole.format(then) : ago.format(-Math.floor(past / step[2]), step[1]));
+    set(one, "textContent", one.dataset.clock !== undefined ? clock.format(then) : told());
+    set(one, "title", whole.format(then));
   }
   for (const one of document.querySelectorAll(".elapsed[data-since]")) {
     const since = Date.parse(one.dataset.since);
-    if (Number.isNaN(since)) continue;
-    const text = spell(Math.max(0, Math.floor((now - since) / 1000)));
-    if (one.textContent !== text) one.textContent = text;
+    if (since) set(one, "textContent", spell(Math.max(0, Math.floor((now - since) / 1000))));
   }
 }
 
-// --- the start -------------------------------------------------------------------------------------------------------
+// --- the start
 
 $("enter")?.requestSubmit();
-$("nav")?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }); // a phone's menu scrolls
+const current = $("nav")?.querySelector("[aria-current]"); // a phone's menu scrolls; scrollIntoView would move the keyboard too
+if (current) current.closest("ul").scrollLeft = current.offsetLeft - (innerWidth - current.offsetWidth) / 2;
 const area = $("composer")?.querySelector("textarea");
-try {
-  if (area && !area.value) area.value = sessionStorage.getItem(draftKey()) ?? "";
-} catch { /* no storage */ }
-fit(area);
+if (area && !area.value) area.value = stored(draftKey(), "sessionStorage") ?? "";
+if (area) fit(area);
 refreshTimes();
 setInterval(() => {
   if (document.visibilityState !== "visible") return;
@@ -433,5 +407,5 @@ setInterval(() => {
   if (notifies()) store("looked", Date.now());
 }, 1000);
 showNotifyState();
-if ($("main")?.querySelector("[data-follow]") && !location.hash) scroller().scrollTop = scroller().scrollHeight;
+if ($("main")?.querySelector("[data-follow]") && !location.hash) toEnd();
 connect();
