@@ -136,6 +136,8 @@ TESTED_THROUGH = {
     "testing/spawn_invariants.py": "simulator/test_deliberate_bugs_in_spawns.py",
     "testing/spawn_people.py": "simulator/test_spawns.py",
     "testing/steer_people.py": "simulator/test_steering.py",
+    "testing/undo_invariants.py": "simulator/test_deliberate_bugs_in_undos.py",
+    "testing/undo_people.py": "simulator/test_undos.py",
     "testing/schedule_invariants.py": "simulator/test_schedules.py",
     "testing/schedule_people.py": "simulator/test_schedules.py",
     "testing/simulated_daemon.py": "simulator/test_seeds.py",

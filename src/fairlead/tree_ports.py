@@ -11,12 +11,13 @@ from fairlead.errors import Code, error
 
 class TreeCost(msgspec.Struct, frozen=True, kw_only=True):
     """What the snapshots of one project take: `own_bytes` in the state directory, `project_bytes` in the project's own
-    repository, for them alone."""
+    repository, for them alone. `counted_for` is another project with the same repository, at which that is counted."""
 
     project_path: str
     refs: int
     own_bytes: int = 0
     project_bytes: int = 0
+    counted_for: str = ""
 
 
 class WorkTrees(Protocol):

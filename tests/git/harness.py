@@ -6,7 +6,7 @@ import stat
 import subprocess
 from pathlib import Path
 
-from fairlead.core.trees import TreeChanges, TreeSnapshot
+from fairlead.core.trees import TreeChanges, TreeSnapshot, UndoPlan
 from fairlead.git.command import Git, GitCalls
 from fairlead.git.private_repository import PrivateRepository
 from fairlead.git.tree_status import FileLimits
@@ -92,6 +92,18 @@ class Trees:
             return found
 
         return asyncio.run(self.trees.work(str(project), read))
+
+
+def plan(trees: Trees, app: Path, *steps: tuple[TreeSnapshot, TreeSnapshot]) -> UndoPlan:
+    named = [(end.commit, start.commit) for end, start in steps]
+    return asyncio.run(trees.trees.plan_undo(str(app), named, "undo"))
+
+
+def carry_out(trees: Trees, app: Path, planned: UndoPlan) -> tuple[str, ...]:
+    assert planned.conflicts == ()
+    if not planned.after:
+        return ()
+    return asyncio.run(trees.trees.restore(str(app), planned.before.commit, planned.after))
 
 
 def files_below(directory: Path, *, without: tuple[str, ...] = (".git",)) -> dict[bytes, tuple[str, bytes]]:

@@ -440,6 +440,79 @@ def test_a_snapshot_that_a_crash_left_without_its_name_gets_it(trees: Trees, tmp
     assert shown.split() == [taken.commit, "refs/fairlead/test/job_1/start"]
 
 
+def our_refs(app: Path) -> list[str]:
+    return git(app, "for-each-ref", "--format=%(refname)", "refs/fairlead").split()
+
+
+def test_projects_with_one_repository_keep_each_others_snapshots(trees: Trees, tmp_path: Path):
+    """A worktree, and a part of a repository, have their refs where the whole has its own."""
+    app, tree = make_repository(tmp_path / "app"), tmp_path / "tree"
+    git(app, "worktree", "add", "-q", str(tree), "-b", "x")
+    (app / "part").mkdir()
+    (app / "part" / "c").write_text("3")
+    (tree / "b").write_text("2")
+    taken = {str(path): trees.snapshot(path) for path in (app, tree, app / "part")}
+    needed = {
+        path: {f"test/job_{number}/start": taken[path].commit} for number, path in enumerate(taken, 1) if number < 3
+    }
+    asyncio.run(trees.trees.keep_only("test", needed))
+    assert our_refs(app) == ["refs/fairlead/test/job_1/start", "refs/fairlead/test/job_2/start"]
+
+
+def test_a_worktree_that_is_gone_leaves_no_refs_behind(trees: Trees, tmp_path: Path):
+    app, tree = make_repository(tmp_path / "app"), tmp_path / "tree"
+    git(app, "worktree", "add", "-q", str(tree), "-b", "x")
+    before = trees.snapshot(tree)
+    (tree / "b").write_text("2\n")
+    after = trees.snapshot(tree)
+    git(app, "worktree", "remove", "--force", str(tree))
+    assert [file.path for file in trees.changes(tree, before, after).files] == ["b"], "it is still shown"
+    (cost,) = asyncio.run(trees.trees.costs())
+    assert (cost.project_path, cost.refs) == (str(tree), 2)
+    with pytest.raises(FairleadError, match="is not there any more"):
+        trees.snapshot(tree)
+    asyncio.run(trees.trees.keep(str(tree), {"test/job_3/end": after.commit}))
+    assert "refs/fairlead/test/job_3/end" in our_refs(app), "discarded right after its turn"
+    restarted = Trees(tmp_path / "state")
+    asyncio.run(restarted.trees.keep_only("test", {str(tree): {"test/job_1/start": before.commit}}))
+    assert our_refs(app) == ["refs/fairlead/test/job_1/start"]
+    asyncio.run(restarted.trees.keep_only("test", {}))
+    assert our_refs(app) == []
+    assert list((tmp_path / "state" / "trees").iterdir()) == []
+    restarted.close()
+
+
+def test_a_project_that_is_gone_with_its_repository_is_forgotten(trees: Trees, tmp_path: Path):
+    app = make_repository(tmp_path / "app")
+    trees.snapshot(app)
+    shutil.rmtree(app)
+    asyncio.run(trees.trees.keep_only("test", {}))
+    assert list((tmp_path / "state" / "trees").iterdir()) == []
+
+
+def test_a_repository_that_projects_share_is_counted_once(trees: Trees, tmp_path: Path):
+    app = make_repository(tmp_path / "app")
+    (app / "part").mkdir()
+    (app / "part" / "c").write_text("3")
+    trees.snapshot(app)
+    trees.snapshot(app / "part")
+    whole, part = asyncio.run(trees.trees.costs())
+    assert (whole.refs, whole.counted_for) == (2, "")
+    assert (part.refs, part.project_bytes, part.counted_for) == (0, 0, str(app))
+    assert part.own_bytes
+
+
+def test_a_look_at_the_costs_disturbs_no_snapshot_that_is_being_taken(trees: Trees, tmp_path: Path):
+    """Another process asks: `fairlead doctor`."""
+    trees.snapshot(make_repository(tmp_path / "app"))
+    (private,) = (tmp_path / "state" / "trees").iterdir()
+    (private / "index.lock").touch()
+    other = Trees(tmp_path / "state")
+    assert [cost.refs for cost in asyncio.run(other.trees.costs())] == [1]
+    assert (private / "index.lock").exists()
+    other.close()
+
+
 def test_costs_name_what_is_there_for_snapshots_alone(trees: Trees, tmp_path: Path):
     app = make_repository(tmp_path / "app")
     (app / "big").write_bytes(os.urandom(200_000))

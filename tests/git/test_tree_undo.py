@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fairlead.core.trees import TreeSnapshot, UndoPlan
+from fairlead.git.file_names import show_name
 from fairlead.git.tree_files import WorkFiles, name_beside
-from tests.git.harness import Trees, files_below, make_repository, own_files_of
+from tests.git.harness import Trees, carry_out, files_below, make_repository, own_files_of, plan
 
 pytestmark = pytest.mark.req("F4")
 
@@ -23,7 +24,7 @@ PATHS = [*NAMES, *(f"d/{name}" for name in NAMES[:3]), *(f"dir/{name}" for name 
 EDITS = st.lists(
     st.tuples(
         st.sampled_from(PATHS),
-        st.sampled_from(["write", "write", "program", "link", "remove", "move", "ignored"]),
+        st.sampled_from(["write", "write", "program", "link", "remove", "move", "ignored", "rules"]),
         st.sampled_from([b"", b"one\n", b"two\r\n", b"\x00\xff", b"three\n" * 50]),
         st.sampled_from(PATHS),
     ),
@@ -62,24 +63,14 @@ def edit(root: Path, edits: list[tuple[str, str, bytes, str]]) -> None:
                 clear(root / path)
             case "ignored":
                 (root / "kept.log").write_bytes(data)
+            case "rules":
+                (root / ".gitignore").write_text({b"": "", b"one\n": "a\n*.log\n"}.get(data, "*.log\nd/\n"))
             case "move" if path != other and (root / path).is_file() and not Path(other).is_relative_to(path):
                 moved = (root / path).read_bytes()
                 clear(root / path)
                 make_room(root, other).write_bytes(moved)
             case _:
                 pass
-
-
-def plan(trees: Trees, app: Path, *steps: tuple[TreeSnapshot, TreeSnapshot]) -> UndoPlan:
-    named = [(end.commit, start.commit) for end, start in steps]
-    return asyncio.run(trees.trees.plan_undo(str(app), named, "undo"))
-
-
-def carry_out(trees: Trees, app: Path, planned: UndoPlan) -> tuple[str, ...]:
-    assert planned.conflicts == ()
-    if not planned.after:
-        return ()
-    return asyncio.run(trees.trees.restore(str(app), planned.before.commit, planned.after))
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -94,14 +85,24 @@ def test_after_undo_the_tree_is_the_snapshot_and_after_redo_it_is_as_before(firs
         (app / ".gitignore").write_text("*.log\n")
         edit(app, first)
         before, start = files_below(app), trees.snapshot(app)
+        covered = set(trees.content(app, start))
         edit(app, second)
         after, end = files_below(app), trees.snapshot(app)
-        ignored = (app / "kept.log").read_bytes() if (app / "kept.log").exists() else None
+        seen = {*covered, *trees.content(app, end)}
         own = own_files_of(app / ".git") if is_repository else {}
         undo = plan(trees, app, (end, start))
+        if undo.conflicts:
+            assert not {os.fsencode(path) for path in undo.conflicts} & covered, "only what was ignored is in the way"
+            return
         assert carry_out(trees, app, undo) == ()
-        log = {b"kept.log": ("100644", ignored)} if ignored is not None else {}
-        assert files_below(app) == {**{k: v for k, v in before.items() if k != b"kept.log"}, **log}
+        left = {path for path in seen if show_name(os.fsdecode(path)) in undo.left}
+        now = files_below(app)
+        assert {k: v for k, v in now.items() if k in seen - left} == {k: v for k, v in before.items() if k in covered}
+        assert {k: v for k, v in now.items() if k not in seen - left} == {
+            k: v for k, v in after.items() if k not in seen - left
+        }, "neither what is ignored nor what no snapshot has is touched"
+        for path in before.keys() - covered:
+            assert path in now or path not in after, "what was ignored before the turn is still there"
         if undo.after:
             redo = asyncio.run(trees.trees.plan_undo(str(app), [(undo.after, undo.before.commit)], "redo"))
             assert carry_out(trees, app, redo) == ()
@@ -129,7 +130,9 @@ def test_what_a_person_changed_since_is_never_lost(first, second, persons):
             return
         assert carry_out(trees, app, undo) == ()
         now = files_below(app)
-        turned = {path for path in {*before, *left_as} if before.get(path) != left_as.get(path)}
+        seen = {*trees.content(app, start), *trees.content(app, end)}
+        seen -= {path for path in seen if show_name(os.fsdecode(path)) in undo.left}
+        turned = {path for path in seen if before.get(path) != left_as.get(path)}
         for path in {*theirs, *now} - turned:
             assert now.get(path) == theirs.get(path)
         for path in turned:
@@ -215,6 +218,15 @@ def test_a_link_put_in_the_way_leads_nowhere(trees: Trees, tmp_path: Path):
     (app / "d").symlink_to(elsewhere)
     assert carry_out(trees, app, undo) == ("d/x",)
     assert (elsewhere / "x").read_text() == "2\n"
+
+
+def test_what_somebody_has_undone_by_hand_is_nothing_to_undo(trees: Trees, tmp_path: Path):
+    app = make_repository(tmp_path / "app", a="1\n")
+    start = trees.snapshot(app)
+    (app / "a").write_text("2\n")
+    end = trees.snapshot(app)
+    (app / "a").write_text("1\n")
+    assert plan(trees, app, (end, start)).after == ""
 
 
 def test_rights_of_a_file_stay(trees: Trees, tmp_path: Path):

@@ -37,7 +37,7 @@ def test_what_a_reader_must_know_stands_before_the_list():
     assert reply_lines(SHOWN, "en") == [
         "#12 changed 1 file in api (+3 -0)",
         "Another session worked in this directory at the same time (#13): nobody can tell whose a change is.",
-        "In no snapshot: model.bin (+2)",
+        "Not in the snapshots, so their changes are not shown: model.bin (+2)",
         "M a.py +3 -1",
     ]
 

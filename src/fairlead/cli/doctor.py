@@ -34,6 +34,7 @@ from fairlead.state_directory import take_lock
 from fairlead.store.config_file import CONFIG_NAME, configured_agents, read_config
 from fairlead.store.directories import RealDirectories
 from fairlead.store.verification import verify
+from fairlead.tree_ports import TreeCost
 
 _NO_CONFIG: Final = "does not exist yet; the first start writes it"
 _TO_HAVE_IT: Final = "To use this agent, install it, or add its directory to PATH."
@@ -117,10 +118,16 @@ async def _check_snapshots(settings: Settings) -> bool:
     finally:
         git.close()
     for cost in costs:
-        there, here = _in_megabytes(cost.project_bytes), _in_megabytes(cost.own_bytes)
-        sizes = f"{there} in its repository, {here} in the state directory"
-        _tell("snapshots", f"{cost.project_path}: {cost.refs} refs below refs/fairlead, {sizes}.", ok=True)
+        _tell("snapshots", _describe_cost(cost), ok=True)
     return bool(costs) or _tell("snapshots", "none yet; each turn takes one at its start and its end.", ok=True)
+
+
+def _describe_cost(cost: TreeCost) -> str:
+    there, here = _in_megabytes(cost.project_bytes), _in_megabytes(cost.own_bytes)
+    if cost.counted_for:
+        return f"{cost.project_path}: in the repository of {cost.counted_for}, {here} in the state directory."
+    refs = f"{cost.refs} refs below refs/fairlead"
+    return f"{cost.project_path}: {refs}, {there} in its repository, {here} in the state directory."
 
 
 def _in_megabytes(size: int) -> str:

@@ -884,7 +884,7 @@ class TreeSnapshotMissed(_Fact, frozen=True):
 class UndoBegan(_Fact, frozen=True, kw_only=True):
     """What these jobs did is taken back from now on: in the files (from the snapshot `before` to `after`), in what the
     agent remembers, or both. With `redo_of`, an undo is taken back. Durable before the first file is touched; until
-    UndoEnded, a start goes on with it."""
+    UndoEnded, a start goes on with it. `left` are files that stay, because no snapshot says how they were."""
 
     undo_id: str
     session_key: SessionKeyText
@@ -896,12 +896,14 @@ class UndoBegan(_Fact, frozen=True, kw_only=True):
     after: str = ""
     redo_of: str = ""
     files: ChangeSummary = ChangeSummary()
+    left: tuple[str, ...] = ()
     back_before: JobId = JobId("")
     """What the agent remembers goes back to before this job, if the agent can; empty if it stays."""
 
 
 class UndoEnded(_Fact, frozen=True, kw_only=True):
-    """The files are as they should be, but for `left`: somebody changed these in the last moment. With `is_set_back`,
+    """The files are as they should be, but for `left`: no snapshot says how these were, or somebody changed them in the
+    last moment. With `is_set_back`,
     the agent's next turn goes on without what it remembered of these jobs, by the facts behind this one; `origin` is
     the way back to that. With an `error_code` it could not be carried out, and `reason` says what stands."""
 

@@ -600,7 +600,8 @@ class TurnSteered(Reply, frozen=True, kw_only=True):
 
 class TurnsUndone(Reply, frozen=True, kw_only=True):
     """These turns, newest first, were taken back, or, with `is_redo`, brought back. `files` are the first of `total`
-    that changed by that. `left` are files that somebody changed in the last moment."""
+    that changed by that. `left` are files that stay: no snapshot says how they were, or somebody changed them in the
+    last moment."""
 
     undo_id: str
     job_ids: tuple[str, ...]

@@ -7,7 +7,7 @@ import msgspec
 
 from fairlead.core.ids import JobId
 from fairlead.core.state import Job, JobTree, Session, State
-from fairlead.core.trees import TreeSnapshot, UncoveredPath
+from fairlead.core.trees import TreeSnapshot, UncoveredPath, do_overlap
 from fairlead.errors import Code, error
 
 
@@ -78,7 +78,7 @@ def _others_meanwhile(state: State, jobs: list[Job]) -> list[JobId]:
         job.job_id
         for job in state.jobs.values()
         if job.session_key != session_key
-        and job.project_path == path
+        and do_overlap(job.project_path, path)
         and job.started_at is not None
         and (ended is None or job.started_at <= ended)
         and (job.finished_at is None or job.finished_at >= began)

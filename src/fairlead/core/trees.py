@@ -62,12 +62,14 @@ class TreeChanges(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, kw_
 
 class UndoPlan(msgspec.Struct, frozen=True, kw_only=True):
     """`before` is a snapshot of the files as they are; `after` is a commit of the files as they would be, empty if
-    nothing would change. `conflicts` are paths that somebody has changed since: with one of them nothing is done."""
+    nothing would change. `conflicts` are paths that somebody has changed since: with one of them nothing is done.
+    `left` are paths that stay, because no snapshot says how they were."""
 
     before: TreeSnapshot
     after: str = ""
     files: tuple[FileChange, ...] = ()
     conflicts: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 class UndoNotice(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, kw_only=True):
@@ -83,6 +85,11 @@ class UndoNotice(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, kw_o
     is_set_back: bool = False
     left: tuple[str, ...] = ()
     code: str = ""
+
+
+def do_overlap(one: str, other: str) -> bool:
+    """Whether a file may be in both directories: they are the same, or one is a part of the other."""
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
 
 
 def summarise(files: tuple[FileChange, ...], most: int) -> ChangeSummary:

@@ -42,13 +42,18 @@ _LOCK_PATIENCE: Final = 3.0
 _LOOKS_PER_REFRESH: Final = 16
 PROJECT_NAME: Final = "fairlead-project"
 """The file that names the project."""
+_RECORD_NAME: Final = "fairlead-repository"
+"""The file that says where the refs are: a worktree that is removed leaves them in the repository that it was of."""
 _OWN, _HERE = "own", "here"
 """Where the objects of its snapshots are: in the project's own repository, or in the private one."""
 
 
 class LastSnapshot(msgspec.Struct, frozen=True):
+    """`gaps` are the paths that it leaves out; None if its commit has not been asked yet."""
+
     commit: str
     tree: str
+    gaps: frozenset[str] | None = None
 
 
 class PrivateRepository:
@@ -110,6 +115,7 @@ class PrivateRepository:
             self._make(calls)
         self._wait_for_lock(calls)
         self.last = self._read_last(calls)
+        self._write_record()
 
     def _make(self, calls: GitCalls) -> None:
         make_private_directory(self.directory.parent)
@@ -168,9 +174,18 @@ class PrivateRepository:
         return taken if is_there else None  # git knows whether it is in a pack
 
     def _write_head(self, text: str) -> None:
-        new = self.directory / "HEAD.new"
-        new.write_text(text)
-        new.replace(self.directory / "HEAD")
+        self._replace("HEAD", text.encode())
+
+    def _write_record(self) -> None:
+        found = self.repository
+        record = f"{found.common_dir}\0{found.prefix}\0{found.object_format}"
+        if _read_record(self.directory) != record:
+            self._replace(_RECORD_NAME, os.fsencode(record))
+
+    def _replace(self, name: str, data: bytes) -> None:
+        new = self.directory / f"{name}.new"
+        new.write_bytes(data)
+        new.replace(self.directory / name)
 
     def follow_excludes(self) -> None:
         """The repository's own rules of ignoring, which its owner may have changed since; and files that are not the
@@ -191,6 +206,26 @@ class PrivateRepository:
         lines = [_rule_for(path, self.repository.root) for path in own if path]
         (self.directory / "info" / "exclude").write_bytes(b"\n".join([rules, *filter(None, lines), b""]))
         self._excluded = seen
+
+
+def recall(directory: Path, project: str) -> PrivateRepository:
+    """The private repository in this directory, for reading and for its refs alone: its project may be gone. It is not
+    opened, so another process may work in it at the same time."""
+    common_dir, prefix, object_format = (_read_record(directory) or f"\0\0{SHA1}").split("\0")
+    found = ProjectRepository(
+        project=project, root=str(directory), prefix=prefix, common_dir=common_dir, object_format=object_format
+    )
+    recalled = PrivateRepository(directory, found)
+    recalled.stores_here = recalled.stores_here or f"-{_HERE}" in directory.name
+    return recalled
+
+
+def _read_record(directory: Path) -> str:
+    """Empty for one that was made before there were records."""
+    try:
+        return os.fsdecode((directory / _RECORD_NAME).read_bytes())
+    except FileNotFoundError:
+        return ""
 
 
 def directory_for(trees: Path, repository: ProjectRepository) -> Path:

@@ -12,6 +12,7 @@ from fairlead.core.trees import TreeSnapshot, UncoveredPath
 from fairlead.git.command import GitCalls, GitFailed
 from fairlead.git.file_names import join_names, show_name
 from fairlead.git.private_repository import LastSnapshot, PrivateRepository
+from fairlead.git.snapshot_gaps import make_message, read_gaps
 from fairlead.git.tree_stamp import stamp_tree
 from fairlead.git.tree_status import FileLimits, TreeStatus, read_status
 
@@ -60,12 +61,11 @@ def find_unchanged(repository: PrivateRepository) -> TreeSnapshot | None:
 
 def _take(calls: GitCalls, repository: PrivateRepository, limits: FileLimits, message: str) -> TreeSnapshot:
     status = _follow_files(calls, repository, limits)
-    last = repository.last
-    if last is None or not status.is_clean:
-        tree = calls.run(["write-tree"], place=repository.place).line
-        if last is None or last.tree != tree:
-            last = LastSnapshot(_commit(calls, repository, tree, message), tree)
-            repository.remember(last)
+    last, gaps = repository.last, frozenset(status.uncovered)
+    tree = last.tree if last is not None and status.is_clean else _write_tree(calls, repository)
+    if last is None or last.tree != tree or _has_other_gaps(calls, repository, last, gaps):
+        last = LastSnapshot(_commit(calls, repository, tree, make_message(message, gaps)), tree, gaps)
+        repository.remember(last)
     uncovered = sorted(status.uncovered.items())
     return TreeSnapshot(
         commit=last.commit,
@@ -75,8 +75,20 @@ def _take(calls: GitCalls, repository: PrivateRepository, limits: FileLimits, me
     )
 
 
-def _commit(calls: GitCalls, repository: PrivateRepository, tree: str, message: str) -> str:
-    return calls.run(["commit-tree", "-m", message, tree], place=repository.place).line
+def _write_tree(calls: GitCalls, repository: PrivateRepository) -> str:
+    return calls.run(["write-tree"], place=repository.place).line
+
+
+def _commit(calls: GitCalls, repository: PrivateRepository, tree: str, message: bytes) -> str:
+    return calls.run(["commit-tree", tree], place=repository.place, stdin=message).line
+
+
+def _has_other_gaps(calls: GitCalls, repository: PrivateRepository, last: LastSnapshot, gaps: frozenset[str]) -> bool:
+    """Then it needs a commit of its own, although its files are the same."""
+    if last.gaps is None:
+        (known,) = read_gaps(calls, repository, [last.commit])
+        repository.last = last = LastSnapshot(last.commit, last.tree, known)
+    return last.gaps != gaps
 
 
 def _follow_files(calls: GitCalls, repository: PrivateRepository, limits: FileLimits) -> TreeStatus:

@@ -2,15 +2,18 @@
 
 A step goes from the end of a turn to its start. A path that the turn changed goes back if it still is as the turn left
 it; if it is as it was before the turn, there is nothing to do; anything else is a conflict, and then nothing is done.
+A path of which no snapshot says how it was before, because it was ignored for example, is left as it is, and named.
 """
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
 from fairlead.git.command import GitCalls
 from fairlead.git.private_repository import PrivateRepository
+from fairlead.git.snapshot_gaps import find_doubtful
 from fairlead.git.tree_entries import ABSENT, Entry, list_entries
 from fairlead.git.tree_files import find_obstacles
 
@@ -18,33 +21,44 @@ _INDEX = "undo-index"
 
 
 class PlannedFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """`after` is the commit of the files as they should be; `conflicts` are paths from the root of the work tree."""
+    """`after` is the commit of the files as they should be; `conflicts` and `left` are paths from the root of the work
+    tree."""
 
     after: str = ""
     conflicts: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 def plan_files(
     calls: GitCalls, repository: PrivateRepository, present: str, steps: Sequence[tuple[str, str]], label: str
 ) -> PlannedFiles:
     """`present` is a snapshot of the files as they are now. Without an `after`, nothing is to be done."""
+    found: dict[str, Entry] = {}
     wanted: dict[str, Entry] = {}
     conflicts: set[str] = set()
+    left: set[str] = set()
     for end, start in steps:
         since = list_entries(calls, repository, end, present)
-        for path, (left_as, was) in list_entries(calls, repository, end, start).items():
-            now = wanted.get(path) or (since[path][1] if path in since else left_as)
+        changed = list_entries(calls, repository, start, end)
+        doubtful = find_doubtful(calls, repository, start, end, changed)
+        left |= doubtful
+        for path, (was, left_as) in changed.items():
+            if path in doubtful:
+                continue
+            present_entry = found.setdefault(path, since[path][1] if path in since else left_as)
+            now = wanted.get(path, present_entry)
             if now in {left_as, was}:
                 wanted[path] = was
             else:
                 conflicts.add(path)
+    wanted = {path: entry for path, entry in wanted.items() if entry != found[path]}
     if not conflicts:
         conflicts.update(find_obstacles(repository.repository.root, wanted))
     if conflicts:
         return PlannedFiles(conflicts=tuple(sorted(conflicts)))
-    if not wanted:
-        return PlannedFiles()
-    return PlannedFiles(after=_commit(calls, repository, present, wanted, label))
+    after = _commit(calls, repository, present, wanted, label) if wanted else ""
+    root = repository.repository.root
+    return PlannedFiles(after=after, left=tuple(path for path in sorted(left) if os.path.lexists(Path(root, path))))
 
 
 def _commit(calls: GitCalls, repository: PrivateRepository, present: str, wanted: dict[str, Entry], label: str) -> str:

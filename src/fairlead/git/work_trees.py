@@ -3,7 +3,7 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -11,7 +11,7 @@ from fairlead.core.trees import FileChange, TreeChanges, TreeSnapshot, UndoPlan
 from fairlead.errors import Code, FairleadError, error
 from fairlead.git.command import Git, GitCalls, GitFailed, GitMissing
 from fairlead.git.file_names import show_name
-from fairlead.git.private_repository import PROJECT_NAME, PrivateRepository, directory_for
+from fairlead.git.private_repository import PROJECT_NAME, PrivateRepository, directory_for, recall
 from fairlead.git.project_repository import NoWorkTree, find_repository, sign
 from fairlead.git.tree_diff import list_changes, show_changes
 from fairlead.git.tree_restore import restore
@@ -65,29 +65,29 @@ class GitWorkTrees:
 
     async def keep(self, project_path: str, commits: Mapping[str, str]) -> None:
         refs = {f"{OUR_REFS}/{name}": commit for name, commit in commits.items()}
-        await self.work(project_path, lambda calls, repository: keep(calls, repository, refs))
+        await self.work(project_path, lambda calls, repository: keep(calls, repository, refs), is_for_files=False)
 
     async def list_changes(self, project_path: str, before: str, after: str) -> tuple[FileChange, ...]:
         def read(calls: GitCalls, repository: PrivateRepository) -> tuple[FileChange, ...]:
-            return list_changes(calls, repository.reading_place, before, after, repository.repository.prefix)
+            return list_changes(calls, repository, before, after)
 
-        return await self.work(project_path, read)
+        return await self.work(project_path, read, is_for_files=False)
 
     async def show_changes(self, project_path: str, before: str, after: str) -> TreeChanges:
         def read(calls: GitCalls, repository: PrivateRepository) -> TreeChanges:
-            return show_changes(calls, repository.reading_place, before, after, repository.repository.prefix)
+            return show_changes(calls, repository, before, after)
 
-        return await self.work(project_path, read)
+        return await self.work(project_path, read, is_for_files=False)
 
     async def plan_undo(self, project_path: str, steps: Sequence[tuple[str, str]], label: str) -> UndoPlan:
         def plan(calls: GitCalls, repository: PrivateRepository) -> UndoPlan:
             before = take_snapshot(calls, repository, self._limits, label)
             planned = plan_files(calls, repository, before.commit, steps, label)
+            conflicts, left = (tuple(map(show_name, paths)) for paths in (planned.conflicts, planned.left))
             if not planned.after:
-                return UndoPlan(before=before, conflicts=tuple(map(show_name, planned.conflicts)))
-            prefix, place = repository.repository.prefix, repository.reading_place
-            files = list_changes(calls, place, before.commit, planned.after, prefix)
-            return UndoPlan(before=before, after=planned.after, files=files)
+                return UndoPlan(before=before, conflicts=conflicts, left=left)
+            files = list_changes(calls, repository, before.commit, planned.after)
+            return UndoPlan(before=before, after=planned.after, files=files, left=left)
 
         return await self.work(project_path, plan)
 
@@ -98,40 +98,74 @@ class GitWorkTrees:
         return await self.work(project_path, bring)
 
     async def keep_only(self, family: str, commits: Mapping[str, Mapping[str, str]]) -> None:
+        """Projects may share a repository, as a worktree does with the one that it is of: what any of them needs stays
+        in all of them."""
+        needed = {
+            project: {f"{OUR_REFS}/{name}": commit for name, commit in named.items()}
+            for project, named in commits.items()
+        }
+        everywhere = frozenset(ref for refs in needed.values() for ref in refs)
         for project in await asyncio.to_thread(self._list_projects):
-            needed = {f"{OUR_REFS}/{name}": commit for name, commit in commits.get(project, {}).items()}
+            settle = _settling(f"{OUR_REFS}/{family}/", needed.get(project, {}), everywhere)
             try:
-                await self.work(project, _settling(f"{OUR_REFS}/{family}/", needed))
-            except (FairleadError, OSError) as fault:  # a project that is gone took its refs with it
+                await self.work(project, settle, is_for_files=False)
+            except (FairleadError, OSError) as fault:  # they are given up at the next look
                 log.info("snapshots stay", project_path=project, message=str(fault))
-            if not needed:
+                continue
+            if not needed.get(project):
                 await self._remove(project)
 
     async def costs(self) -> list[TreeCost]:
+        """Looks beside a daemon that may be at work, so it opens nothing."""
         projects = await asyncio.to_thread(self._list_projects)
-        return [await self._cost_of(project) for project in projects]
+        first: dict[str, str] = {}
+        for project in projects:
+            first.setdefault(self._recall(project).refs_place.directory, project)
+        counted = frozenset(first.values())
+        return [
+            await self._cost_of(
+                project, "" if project in counted else first[self._recall(project).refs_place.directory]
+            )
+            for project in projects
+        ]
 
-    async def work(self, project: str, steps: Steps[T], *, limit_sec: float | None = None) -> T:
-        """Carry out `steps` while nobody else works on this project. The time limit includes the waiting for them."""
+    async def work(
+        self, project: str, steps: Steps[T], *, limit_sec: float | None = None, is_for_files: bool = True
+    ) -> T:
+        """Carry out `steps` while nobody else works on this project. The time limit includes the waiting for them. What
+        is not for its files is also done for a project that is gone."""
         lock = self._locks.setdefault(project, asyncio.Lock())
         try:
             async with asyncio.timeout(limit_sec), lock:
-                return await self._git.work(lambda calls: steps(calls, self._repository_of(calls, project)))
+                return await self._git.work(
+                    lambda calls: steps(calls, self._repository_of(calls, project, is_for_files=is_for_files))
+                )
         except TimeoutError:
             raise error(Code.E_SNAPSHOT, f"It took longer than {limit_sec:.0f} s.") from None
         except (GitFailed, GitMissing, NoWorkTree, TooMuch, OSError) as fault:
             raise _explain(fault) from fault
 
-    def _repository_of(self, calls: GitCalls, project: str) -> PrivateRepository:
+    def _repository_of(self, calls: GitCalls, project: str, *, is_for_files: bool) -> PrivateRepository:
         """In the thread. The repository is looked for again when one was made or removed since."""
         known = self._open.get(project)
         if known is not None and self._is_current(known, project):
             return known
+        if not Path(project).is_dir():
+            return self._recall_gone(project, is_for_files=is_for_files)
         found = find_repository(calls, project, self._home)
         private = PrivateRepository(directory_for(self._trees, found), found)
         private.open(calls)
         self._open[project] = private
         return private
+
+    def _recall_gone(self, project: str, *, is_for_files: bool) -> PrivateRepository:
+        if is_for_files or not self._directories_of(project):
+            raise NoWorkTree(f"The directory {show_name(project)} is not there any more.")
+        return self._recall(project)
+
+    def _recall(self, project: str) -> PrivateRepository:
+        """The newest, where it has had one with a repository of its own and one without."""
+        return recall(max(self._directories_of(project), key=lambda path: path.stat().st_mtime), project)
 
     def _is_current(self, known: PrivateRepository, project: str) -> bool:
         return known.repository.signature == sign(project) and known.directory.exists()
@@ -152,26 +186,32 @@ class GitWorkTrees:
                 await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
         self._locks.pop(project, None)
 
-    async def _cost_of(self, project: str) -> TreeCost:
-        def measure_all(calls: GitCalls, repository: PrivateRepository) -> tuple[int, int]:
+    async def _cost_of(self, project: str, counted_for: str) -> TreeCost:
+        here = await asyncio.to_thread(lambda: sum(map(_size_of, self._directories_of(project))))
+        if counted_for:
+            return TreeCost(project_path=project, refs=0, own_bytes=here, counted_for=counted_for)
+
+        def measure_all(calls: GitCalls) -> tuple[int, int]:
+            repository = self._recall(project)
             refs = list_refs(calls, repository, f"{OUR_REFS}/")
             return len(refs), measure(calls, repository, list(refs))
 
         try:
-            refs, in_project = await self.work(project, measure_all)
-        except (FairleadError, OSError):
+            refs, in_project = await self._git.work(measure_all)
+        except (GitFailed, OSError):
             refs, in_project = 0, 0
-        here = await asyncio.to_thread(lambda: sum(map(_size_of, self._directories_of(project))))
         return TreeCost(project_path=project, refs=refs, own_bytes=here, project_bytes=in_project)
 
 
-def _settling(below: str, needed: dict[str, str]) -> Steps[None]:
+def _settling(below: str, needed: Mapping[str, str], everywhere: Container[str]) -> Steps[None]:
+    """Keep what is needed here, and give up what is needed nowhere."""
+
     def settle(calls: GitCalls, repository: PrivateRepository) -> None:
         there = list_refs(calls, repository, below)
         missing = find_commits(calls, repository, {ref: commit for ref, commit in needed.items() if ref not in there})
         if missing:
             keep(calls, repository, missing)
-        gone = [ref for ref in there if ref not in needed]
+        gone = [ref for ref in there if ref not in everywhere]
         if gone:
             forget(calls, repository, gone)
 

@@ -140,12 +140,12 @@ def _check_uncommitted(merging: Merging, *, needs_rebase: bool) -> None:
     if needs_rebase:
         raise error(
             Code.E_UNCOMMITTED_WORK,
-            f"{merging.target} has moved on, and {len(entries)} files in the worktree are not committed: {names}.",
+            f"{merging.target} has moved on. Not committed in the worktree: {names}.",
             next_step="Ask the agent to commit them, then use /merge again; /discard gives the worktree up.",
         )
     raise error(
         Code.E_UNCOMMITTED_WORK,
-        f"{len(entries)} files in the worktree are not committed: {names}.",
+        f"Not committed in the worktree: {names}.",
         next_step="Ask the agent to commit them, then use /merge again. /merge uncommitted:leave merges the commits "
         "alone; /discard gives the worktree up.",
     )

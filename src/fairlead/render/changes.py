@@ -60,7 +60,7 @@ def change_remarks(shown: ChangesShown, lang: str, quote: Quote = str) -> list[s
 
 
 def undo_sentences(done: TurnsUndone, lang: str, quote: Quote = str) -> list[str]:
-    """What was taken back, what the agent will know of it, and the way back."""
+    """What was taken back or brought back, what the agent will know of it, and the way back."""
     jobs = ", ".join(map(short_name, done.job_ids))
     if done.is_redo:
         said = [say(lang, "tree.redone_one" if done.total == 1 else "tree.redone", jobs=jobs, count=str(done.total))]
@@ -68,8 +68,8 @@ def undo_sentences(done: TurnsUndone, lang: str, quote: Quote = str) -> list[str
         said = [say(lang, "tree.taken_back", jobs=jobs)]
     else:
         said = [say(lang, "tree.undone_one" if done.total == 1 else "tree.undone", jobs=jobs, count=str(done.total))]
-    if not done.is_redo:
-        said.append(say(lang, "tree.set_back" if done.is_set_back else "tree.told"))
+    remembered = "tree.set_forward" if done.is_redo else "tree.set_back"
+    said.append(say(lang, remembered if done.is_set_back else "tree.told"))
     if done.left:
         said.append(say(lang, "tree.left", names=name_some(done.left, len(done.left), quote)))
     return said

@@ -28,6 +28,7 @@ from fairlead.testing.schedule_invariants import judge_schedules
 from fairlead.testing.spawn_invariants import judge_spawns
 from fairlead.testing.steering_invariants import judge_steering
 from fairlead.testing.time_invariants import judge_patience, judge_repeats, judge_retention, judge_unfetched
+from fairlead.testing.undo_invariants import judge_undos
 from fairlead.testing.world import JOURNAL, STATE, World
 
 _ENDS = (e.JobCompleted, e.JobFailed, e.JobCancelled, e.JobMarkedUnknownAfterCrash, e.JobSteered)
@@ -54,6 +55,7 @@ def judge(world: World) -> None:
     judge_spawns(world, facts)
     judge_schedules(world, facts)
     judge_steering(world, facts)
+    judge_undos(world, facts)
     _hand_edits_are_taken_over(world, facts)
     _started_agents_belong_to_somebody(world, facts)
     _only_bounded_turns_run_out_of_time(world, facts)

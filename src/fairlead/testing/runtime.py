@@ -72,6 +72,8 @@ class AgentLog:
         self.slots = slots
         self.most_active = 0
         self.on_begin: Callable[[Invoked], None] | None = None
+        self.on_work: Callable[[Invocation], None] | None = None
+        """An agent that has its prompt changes files."""
         self.on_steer: Callable[[Steered], None] | None = None
         self._open: dict[str, Invoked] = {}
         self._active: set[str] = set()
@@ -179,6 +181,8 @@ class ScriptedRuntime:
             return
         self._log.begin(invoked)
         self._job_of[invocation.session_key] = invocation.job_id
+        if self._log.on_work is not None:
+            self._log.on_work(invocation)
         try:
             async with aclosing(self._player.invoke(self._apply_script(invocation))) as events:
                 async for event in events:

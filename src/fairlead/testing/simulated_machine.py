@@ -183,6 +183,7 @@ class SimulatedMachine:
             random=self._random,
             turn_settings=TurnSettings(workspaces="/work"),
             checks=SimulatedChecks(world),
+            trees=world.trees,
         )
 
     def _count_torn_tails(self) -> None:

@@ -217,7 +217,9 @@ class _Life:
 
 
 def _what_is_left(daemon: SimulatedDaemon) -> list[str]:
-    """Jobs that have not ended, and what is owed; a question that a client could fetch and did not is nobody's loss."""
+    """Jobs and undos that have not ended, and what is owed; a question that a client could fetch and did not is
+    nobody's loss."""
     state = daemon.flow.ledger.state
     owed = (d.entry_id for d in state.outbox.values() if d.kind == "answer" or not d.awaits_fetching)
-    return [*(j.job_id for j in state.jobs.values() if j.is_live), *owed]
+    undos = (undo.undo_id for undo in state.undos.values() if not undo.is_over)
+    return [*(j.job_id for j in state.jobs.values() if j.is_live), *undos, *owed]

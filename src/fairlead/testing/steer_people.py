@@ -6,7 +6,7 @@ from typing import Final
 
 from fairlead.core.ids import MessageId
 from fairlead.core.inbound import Inbound
-from fairlead.core.requests import Caller, SteerTurn
+from fairlead.core.requests import Caller, Request, SteerTurn
 from fairlead.errors import FairleadError
 from fairlead.testing.people import everybody
 from fairlead.testing.world import LEAVES_NOTHING, Actor, Life, Participant, Promise, World
@@ -26,9 +26,12 @@ class Steerer:
     again; now and then a text comes twice at once, or a message that waits is given to the turn by the command."""
 
     has_plans = True
+    asks = 0.2
+    """How often a command follows a text."""
 
     def __init__(self, world: World, participant: Participant, *, rounds: int) -> None:
-        self._random = Random(f"{world.seed}/steerer/{participant.conversation.address}/{participant.person}")
+        name = type(self).__name__.lower()
+        self._random = Random(f"{world.seed}/{name}/{participant.conversation.address}/{participant.person}")
         self._participant = participant
         self._left = [text for _ in range(rounds) for text in self._round()]
         self._message_id = ""
@@ -48,7 +51,7 @@ class Steerer:
                 continue
             self._left.pop(0)
             self._message_id = ""
-            if self._random.random() < 0.2:
+            if self._random.random() < self.asks:
                 await self._ask(world, life)
 
     def _new_id(self, world: World) -> str:
@@ -78,14 +81,18 @@ class Steerer:
         return True
 
     async def _ask(self, world: World, life: Life) -> None:
+        await self._command(world, life, SteerTurn(asked_by=world.history.new_message_id()))
+
+    async def _command(self, world: World, life: Life, request: Request) -> None:
         who = self._participant
         caller = Caller(person=who.person, conversation=who.conversation, session_key=who.session_key)
+        asked = f"{who.person} asks for {type(request).__name__}"
         try:
-            reply = await life.gate.command(SteerTurn(asked_by=world.history.new_message_id()), caller)
+            reply = await life.gate.command(request, caller)
         except FairleadError as refusal:
-            world.tell(f"{who.person} steered nothing: {refusal.code}")
+            world.tell(f"{asked}: {refusal.code}")
         else:
-            world.tell(f"{who.person} steered: {reply}")
+            world.tell(f"{asked}: {reply}")
 
 
 def everybody_and_steerers(world: World) -> list[Actor]:

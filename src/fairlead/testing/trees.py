@@ -14,12 +14,15 @@ Files = dict[str, str]
 
 class FakeTrees:
     """`files` are the work trees by project; a test changes them as an agent would. `kept` are the names of
-    snapshots that were kept, by project."""
+    snapshots that were kept, by project. `ignored_before` are paths that were ignored when a turn began."""
 
     def __init__(self) -> None:
         self.files: dict[str, Files] = {}
         self.kept: dict[str, dict[str, str]] = {}
+        self.ignored_before: set[str] = set()
         self.fault: FairleadError | None = None
+        self.writing_fault: FairleadError | None = None
+        """What the disk says when an undo has written its first file."""
         self.latency: Callable[[], float] = lambda: 0.0
         self.taken = 0
         self.is_quick = False
@@ -78,9 +81,10 @@ class FakeTrees:
         assert before is not None
         wanted = dict(self._commits[before.commit])
         conflicts: set[str] = set()
+        left = tuple(sorted(self.ignored_before & wanted.keys()))
         for end, start in steps:
             left_as, was = self._files_of(end), self._files_of(start)
-            for path in {*left_as, *was}:
+            for path in {*left_as, *was}.difference(left):
                 if left_as.get(path) == was.get(path):
                     continue
                 if wanted.get(path) not in {left_as.get(path), was.get(path)}:
@@ -89,10 +93,11 @@ class FakeTrees:
         if conflicts:
             return UndoPlan(before=before, conflicts=tuple(sorted(conflicts)))
         if wanted == self._commits[before.commit]:
-            return UndoPlan(before=before)
+            return UndoPlan(before=before, left=left)
         after = f"{_name(wanted)}-{label}-after"
         self._commits[after] = wanted
-        return UndoPlan(before=before, after=after, files=await self.list_changes(project_path, before.commit, after))
+        files = await self.list_changes(project_path, before.commit, after)
+        return UndoPlan(before=before, after=after, files=files, left=left)
 
     async def restore(self, project_path: str, before: str, after: str) -> tuple[str, ...]:
         """File by file, so that a crash may come between any two."""
@@ -104,6 +109,8 @@ class FakeTrees:
             await asyncio.sleep(self.latency())
             if now.get(path) == old.get(path):
                 _put(now, path, new.get(path))
+                if self.writing_fault is not None:
+                    raise self.writing_fault
             else:
                 left.append(path)
         return tuple(left)

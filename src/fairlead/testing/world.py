@@ -32,6 +32,7 @@ from fairlead.testing.long_lived_runtime import AgentsOfTheWorld
 from fairlead.testing.processes import SimulatedProcesses
 from fairlead.testing.runtime import AgentLog, Invoked, Steered
 from fairlead.testing.wall_clock import WallClock
+from fairlead.tree_ports import NO_TREES, WorkTrees
 
 STATE: Final = Path("/state")
 STATE_ID: Final = "simu"
@@ -133,6 +134,7 @@ class World:
         self.agents = AgentLog(slots=self.limits.global_max_running)
         self.agents.on_begin = self._check_begin
         self.agents.on_steer = self._check_steer
+        self.trees: WorkTrees = NO_TREES
         self.processes = SimulatedProcesses()
         chance = Random(f"{seed}/prepared agents")
         self.started_agents = AgentsOfTheWorld(latency=self.latency, fails=lambda: chance.random() < 0.2)

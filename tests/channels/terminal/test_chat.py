@@ -747,6 +747,37 @@ def test_a_chat_works_in_a_worktree_merges_it_and_names_it_when_it_comes_back(tm
     assert (project / "b.txt").read_text() == "new\n"
 
 
+@pytest.mark.req("F6")
+def test_texts_for_a_turn_that_runs_are_told_once_each(terminal: Terminal):
+    terminal.wait_for("› ")
+    terminal.say("/slow 600")
+    terminal.wait_for("echo is working … 1")
+    terminal.say("a message that waits")
+    terminal.wait_for("#2 is queued.")
+    terminal.say("!use make instead")
+    terminal.say("/steer 2")
+    terminal.say("/steer")
+    for _ in range(3):
+        terminal.wait_for("Given to the turn of #1")
+    terminal.say("/cancel 1")
+    terminal.wait_for("#1: Cancelled")
+    terminal.wait_for("#2: Cancelled")
+    terminal.wait_for("#3: Cancelled")
+    terminal.say("exit")
+    assert terminal.end() == 0
+    assert terminal.seen.count("#2: ") == 1
+
+
+@pytest.mark.req("F6")
+def test_a_text_without_a_turn_is_told_once(terminal: Terminal):
+    terminal.wait_for("› ")
+    terminal.say("/steer use make instead")
+    terminal.wait_for("No turn was running: #1 has one of its own")
+    terminal.wait_for("user:local: use make instead")
+    terminal.wait_for("› ")
+    assert "Not taken into the turn" not in terminal.seen
+
+
 @pytest.mark.req("F7")
 def test_a_chat_goes_on_in_a_fork_with_a_worktree_and_back(tmp_path: Path):
     make_repository(tmp_path / "proj", a="one\n")

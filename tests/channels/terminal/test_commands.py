@@ -109,6 +109,13 @@ def test_a_slip_of_the_fingers_is_recognised():
     assert "Did you mean /project list?" in caught.value.next_step
 
 
+def test_a_command_that_only_other_channels_have_is_not_said_to_the_agent():
+    assert LINE.is_command("/start api worktree:yes")
+    with pytest.raises(FairleadError, match="Unknown command: /start") as caught:
+        LINE.parse("/start api worktree:yes")
+    assert "Did you mean /agent start?" in caught.value.next_step
+
+
 @pytest.mark.parametrize(
     "line", ["hello", "/etc/passwd holds what?", "/ask rm -rf build", "//status", "/status\nof it"]
 )

@@ -90,6 +90,30 @@ async def test_two_sessions_at_once_cannot_be_told_apart():
 
 
 @virtually
+async def test_a_session_in_a_part_of_the_directory_cannot_be_told_apart_either():
+    trees = make_trees()
+    part = f"{API}/part"
+    trees.files[part] = {}
+    trees.files[f"{API}-2"] = {}
+    projects = (API, part, f"{API}-2")
+    async with run_flow(runtimes=[writing_agent(trees, seconds=10)], trees=trees, projects=projects) as flow:
+        one = await flow.say("a.py=one", user="42", project="api")
+        two = await flow.say("b.py=two", user="43", project="part")
+        other = await flow.say("b.py=two", user="44", project="api-2")
+        await flow.ended(one.job_id)
+        await flow.ended(two.job_id)
+        assert (await flow.command(ask.Changes(), user="42")).shared_with == (two.job_id,)
+        assert (await flow.command(ask.Changes("session"), user="43")).shared_with == (one.job_id,)
+        assert (await flow.ended(other.job_id)).tree.shared_with == ()
+        running = await flow.say("c.py=three", user="43")
+        await asyncio.sleep(5)
+        with pytest.raises(FairleadError) as refused:
+            await flow.command(ask.Undo(), user="42")
+        assert refused.value.code is Code.E_UNDO_BUSY
+        await flow.ended(running.job_id)
+
+
+@virtually
 async def test_a_turn_without_snapshots_says_why():
     trees = make_trees()
     async with run_flow(runtimes=[writing_agent(trees)], trees=trees) as flow:

@@ -1,18 +1,20 @@
 """The card of a turn that changed files: with its answer where that is known in time, else behind it, and once."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import msgspec
 import pytest
 
 from fairlead.core.engine import EngineEvent, HandingOver, Invocation, ToolEnded, ToolStarted, TurnEnded, UsageReported
-from fairlead.core.events import DeliveryOwed, DeliveryPlanned
+from fairlead.core.events import DeliveryAbandoned, DeliveryOwed, DeliveryPlanned
 from fairlead.flow.work_trees.turn_snapshots import TreeSettings
 from fairlead.ports import ChannelCapabilities
 from fairlead.testing.channel import ChannelHistory, RecordingChannel
 from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.trees import FakeTrees
 from tests.flow.harness import Agent, conversation_ref, run_flow, virtually
+from tests.flow.outbox.test_outbox import Locked
 from tests.flow.work_trees.harness import API, make_trees, writing_agent
 
 pytestmark = pytest.mark.req("F3")
@@ -107,6 +109,27 @@ async def test_an_answer_does_not_wait_and_its_card_follows_once_also_after_a_re
         assert flow.texts(CHAT) == ["Done.", "-# #1\n-# 1 file changed (+1 -0): a.py +1 -0"]
         assert [fact.kind for fact in flow.facts(DeliveryOwed)] == ["answer", "card"]
         assert planned_cards(flow) == [(said.job_id, said.job_id)]
+
+
+@virtually
+async def test_a_card_that_may_not_be_sent_waits_until_the_right_is_back():
+    trees, channel = make_trees(), Locked(ChannelHistory())
+    channel.is_locked = False
+    async with run_flow(
+        runtimes=[writing_agent(trees)], trees=trees, channels=[channel], history=channel.history
+    ) as flow:
+        said = await flow.say("a.py=one", at=CHAT)
+        await flow.until(lambda: said.job_id in flow.state.open_trees)
+        trees.latency = lambda: 20.0
+        await flow.ended(said.job_id)
+        await flow.quiet()
+        channel.is_locked = True
+        await asyncio.sleep(86400)
+        assert flow.facts(DeliveryAbandoned) == []
+        channel.is_locked = False
+        flow.gate.came_back(channel.name)
+        await flow.quiet()
+        assert [text.splitlines()[-1] for text in flow.texts(CHAT)] == ["Done.", "1 file changed (+1 -0): a.py +1 -0"]
 
 
 @virtually

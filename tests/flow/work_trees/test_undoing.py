@@ -9,8 +9,10 @@ from fairlead.core.engine import ForkOrigin
 from fairlead.core.events import JobRedone, JobUndone, UndoBegan, UndoEnded
 from fairlead.core.state import resume_slot
 from fairlead.errors import Code, FairleadError, error
+from fairlead.testing.channel import ChannelHistory
 from fairlead.testing.disk import SimulatedDisk
 from tests.flow.harness import run_flow, virtually
+from tests.flow.outbox.test_outbox import Locked
 from tests.flow.work_trees.harness import API, make_trees, writing_agent
 
 pytestmark = pytest.mark.req("F4")
@@ -68,6 +70,20 @@ async def test_what_somebody_changed_since_is_named_and_nothing_is_undone():
 
 
 @virtually
+async def test_what_no_snapshot_has_as_it_was_stays_and_is_named():
+    trees = make_trees(**{"a.py": "old\n"})
+    trees.ignored_before = {".env"}
+    async with run_flow(runtimes=[writing_agent(trees)], trees=trees) as flow:
+        await flow.answered("a.py=new .env=key")
+        assert (await flow.command(ask.Undo())).left == (".env",)
+        assert trees.files[API] == {"a.py": "old\n", ".env": "key\n"}
+        await flow.answered(".env=other")
+        with pytest.raises(FairleadError) as refused:
+            await flow.command(ask.Undo())
+        assert refused.value.message == "No snapshot says how these files were before: .env"
+
+
+@virtually
 async def test_nothing_is_undone_while_a_turn_runs_in_the_directory():
     trees = make_trees()
     async with run_flow(runtimes=[writing_agent(trees, seconds=100)], trees=trees) as flow:
@@ -96,6 +112,22 @@ async def test_a_turn_that_begins_meanwhile_waits_for_the_end_of_the_undo():
         await flow.until(lambda: not flow.state.open_trees)
         assert trees.files[API] == {"a.py": "old\n", "b.py": "old\n", "c.py": "later\n"}
         assert [file.path for file in later.tree.changed.files] == ["c.py"]
+
+
+@virtually
+async def test_a_turn_waits_for_an_undo_longer_than_for_a_snapshot():
+    trees = make_trees()
+    async with run_flow(runtimes=[writing_agent(trees)], trees=trees) as flow:
+        await flow.answered(" ".join(f"{number}.py=new" for number in range(20)))
+        trees.latency = lambda: 2.0
+        undoing = asyncio.ensure_future(flow.command(ask.Undo()))
+        await flow.until(lambda: bool(flow.state.undos))
+        later = await flow.say("9.py=later", user="43")
+        assert (await undoing).left == ()
+        await flow.ended(later.job_id)
+        assert trees.files[API] == {"9.py": "later\n"}
+        await flow.until(lambda: not flow.state.open_trees)
+        assert flow.state.jobs[later.job_id].tree.changed.total == 1
 
 
 @virtually
@@ -185,8 +217,14 @@ async def test_an_undo_that_a_crash_cut_off_is_finished_by_the_next_start(steps:
         await flow.until(lambda: list(trees.files[API].values()).count("old\n") == steps)
         undoing.cancel()
     trees.latency = lambda: 0.0
-    async with run_flow(runtimes=[writing_agent(trees)], trees=trees, disk=disk) as flow:
+    channel = Locked(ChannelHistory())
+    async with run_flow(
+        runtimes=[writing_agent(trees)], trees=trees, disk=disk, channels=[channel], history=channel.history
+    ) as flow:
         await flow.until(lambda: all(undo.is_over for undo in flow.state.undos.values()))
+        await asyncio.sleep(86400)
+        channel.is_locked = False
+        flow.gate.came_back(channel.name)
         await flow.quiet()
         assert flow.texts(flow.caller().conversation)[-1] == (
             "Fairlead was stopped in the middle, and has finished it now. Undid #1: 6 files are as they were before. "
@@ -196,6 +234,27 @@ async def test_an_undo_that_a_crash_cut_off_is_finished_by_the_next_start(steps:
         assert flow.state.jobs[job.job_id].tree.undone_by
         await flow.command(ask.Redo())
         assert set(trees.files[API].values()) == {"new\n"}
+
+
+@virtually
+async def test_an_undo_that_the_disk_cut_off_is_finished_when_somebody_asks_again():
+    trees = make_trees(**{"a.py": "old\n", "b.py": "old\n"})
+    async with run_flow(runtimes=[writing_agent(trees)], trees=trees) as flow:
+        job = await flow.answered("a.py=new b.py=new")
+        trees.writing_fault = error(Code.E_DISK_FULL)
+        for _ in range(2):
+            with pytest.raises(FairleadError, match="E_DISK_FULL"):
+                await flow.command(ask.Undo())
+            trees.files[API]["a.py"] = "new\n"
+        trees.writing_fault = None
+        undone = await flow.command(ask.Undo())
+        assert (undone.job_ids, undone.is_redo, undone.left) == ((job.job_id,), False, ())
+        assert trees.files[API] == {"a.py": "old\n", "b.py": "old\n"}
+        assert len(flow.facts(UndoBegan)) == 1
+        with pytest.raises(FairleadError, match="E_NOTHING_TO_UNDO"):
+            await flow.command(ask.Undo())
+        await flow.command(ask.Redo())
+        assert trees.files[API] == {"a.py": "new\n", "b.py": "new\n"}
 
 
 @virtually

@@ -162,8 +162,8 @@ async def test_a_discard_needs_a_second_word_and_can_be_undone(tmp_path: Path):
         (path / "draft").write_text("draft\n")
         status, refused = await daemon.post("/v1/discard", ADA)
         assert (status, refused["error"]["code"]) == (409, "E_WORK_WOULD_BE_LOST")
-        assert "draft" in refused["error"]["message"]
-        assert "precious" in refused["error"]["message"]
+        assert "nowhere else. Not committed: draft. Not merged: " in refused["error"]["message"]
+        assert refused["error"]["message"].endswith(" precious.")
         assert path.exists()
         _, discarded = await daemon.post("/v1/discard", {**ADA, "confirm": True})
         assert discarded["ref"] == f"refs/fairlead/discarded/{daemon.flow.ledger.state.state_id}/1"

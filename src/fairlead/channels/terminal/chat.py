@@ -107,6 +107,8 @@ class Chat:
         self._entered: list[str] = []
         self._typed = ""
         self._to_follow: list[str] = []
+        self._told_to_wait: set[str] = set()
+        """Texts of which a reply has said that no turn took them."""
         self.project_path = ""
         self._interrupted = False
         self._current: asyncio.Task[object] | None = None
@@ -354,9 +356,12 @@ class Chat:
         self._news.own.add(reply.job_id)
         if reply.state == "steered":
             return "over"
+        if reply.state != "steering":
+            self._told_to_wait.add(reply.job_id)
         if queue is None:
             return await self._follow(reply.job_id)
-        self._to_follow.append(reply.job_id)
+        if reply.job_id not in self._to_follow:  # it may have been entered here, and be queued
+            self._to_follow.append(reply.job_id)
         return "over"
 
     async def _show_reply(self, reply: replies.Reply, *, is_alone: bool) -> None:
@@ -391,6 +396,7 @@ class Chat:
         self._news.own.add(job_id)
         turn = TerminalLiveView(self._client, self._screen, self._options, self._take_in_turn)
         turn.typed, self._typed = self._typed, ""
+        turn.is_told_to_wait = job_id in self._told_to_wait
         ending = await turn.follow(job_id, self._keyboard)
         self._keep_typed(turn)
         if ending == "over" and turn.asked_for_later:

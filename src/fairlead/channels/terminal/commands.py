@@ -53,6 +53,12 @@ class CommandLine:
         self._specs = {f"/{spec.words}": spec for spec in catalogue.specs_for("line")}
         self.names = (*self._specs, *_LOCAL)
         self._groups = {f"/{spec.group}" for spec in self._specs.values() if spec.group}
+        by_request = {spec.request: f"/{spec.words}" for spec in catalogue.specs_for("line")}
+        menu = (spec for spec in catalogue.specs_for("menu") if f"/{spec.words}" not in self._specs)
+        self._elsewhere = {
+            f"/{s.words}": by_request[s.request] for s in menu if not s.group and s.request in by_request
+        }
+        """Commands that only other channels have, and what does the same here: nobody says them to an agent."""
         self._first_words = tuple(dict.fromkeys(name.split()[0] for name in self.names))
 
     # --- understanding a line
@@ -63,7 +69,7 @@ class CommandLine:
         words = line.split()
         if not line.startswith("/") or line.startswith("//") or "\n" in line.strip():
             return False
-        return words[0] in self._first_words or bool(self._near(words[0]))
+        return words[0] in self._first_words or words[0] in self._elsewhere or bool(self._near(words[0]))
 
     def parse(self, line: str) -> Parsed:
         """Raises E_INVALID_ARGS that says how it is used, or what was probably meant."""
@@ -132,9 +138,12 @@ class CommandLine:
     def _arguments(self, name: str) -> tuple[Argument, ...]:
         return self._specs[name].arguments_for("line") if name in self._specs else ()
 
+    def _near_names(self, typed: str, first: str) -> list[str]:
+        return difflib.get_close_matches(typed, self.names, 1) or self._near(first)
+
     def _unknown_command(self, words: list[str]) -> FairleadError:
         typed = " ".join(words[:2])
-        near = difflib.get_close_matches(typed, self.names, 1) or self._near(words[0])
+        near = [self._elsewhere[words[0]]] if words[0] in self._elsewhere else self._near_names(typed, words[0])
         meant = self._say("did_you_mean", near=near[0] if near else "")
         return error(Code.E_INVALID_ARGS, self._say("unknown_command", typed=typed[:40]), next_step=meant)
 

@@ -60,6 +60,8 @@ class TerminalLiveView:
     ) -> None:
         self.typed = ""
         self.entered: list[str] = []
+        self.is_told_to_wait = False
+        """Whether the person knows already that no turn took this text."""
         self.asked_for_later: list[w.QuestionInfo] = []
         """Questions for whose response the agent does not wait: they are asked when the turn is over."""
         self._client = client
@@ -211,6 +213,8 @@ class TerminalLiveView:
             case w.SentInfo():
                 self._flush()
                 await show_sent(self._client, self._screen, self._options, event)
+            case w.NotSteered() if self.is_told_to_wait:
+                self.is_told_to_wait = False  # a later one is news
             case w.NotSteered():
                 reason = describe_reason(event.reason, self._lang, event.detail)
                 self._screen.say(say(self._lang, "status.steer.waits", reason=reason), "yellow")

@@ -13,7 +13,7 @@ from fairlead.core.ids import JobId, SessionKeyText
 from fairlead.core.job_names import short_name
 from fairlead.core.limits import Limits
 from fairlead.core.state import Job, Session, State, UndoRecord, undo_entry_id
-from fairlead.core.trees import ChangeSummary, UndoneParts, UndoNotice
+from fairlead.core.trees import ChangeSummary, UndoneParts, UndoNotice, do_overlap
 from fairlead.errors import Code, FairleadError, error
 
 
@@ -27,6 +27,7 @@ class BeginUndo(msgspec.Struct, frozen=True, kw_only=True):
     after: str = ""
     redo_of: str = ""
     files: ChangeSummary = ChangeSummary()
+    left: tuple[str, ...] = ()
     back_before: JobId = JobId("")
 
 
@@ -45,7 +46,7 @@ def begin_undo(state: State, command: BeginUndo, _now: str, _limits: Limits) -> 
     busy = find_busy(state, command.project_path) or handed_off_problem(state.sessions.get(command.session_key))
     if busy is not None:
         return Decision(refusal=busy)
-    if any(not undo.is_over and undo.project_path == command.project_path for undo in state.undos.values()):
+    if any(not undo.is_over and do_overlap(undo.project_path, command.project_path) for undo in state.undos.values()):
         return refuse(Code.E_UNDO_BUSY, "Another undo is not over yet.")
     began = UndoBegan(
         undo_id=f"undo_{state.undos_made + 1}",
@@ -58,6 +59,7 @@ def begin_undo(state: State, command: BeginUndo, _now: str, _limits: Limits) -> 
         after=command.after,
         redo_of=command.redo_of,
         files=command.files,
+        left=command.left,
         back_before=command.back_before,
     )
     return Decision((began,))
@@ -72,7 +74,10 @@ def end_undo(state: State, command: EndUndo, _now: str, _limits: Limits) -> Deci
         return Decision((failed, *_notice(state, undo, command, failed)))
     facts = _set_forward(state, undo) if undo.redo_of else _set_back(state, undo)
     ended = UndoEnded(
-        undo_id=undo.undo_id, left=command.left, is_set_back=bool(facts), origin=_find_origin(state, undo.back_before)
+        undo_id=undo.undo_id,
+        left=(*undo.left, *command.left),
+        is_set_back=bool(facts),
+        origin=_find_origin(state, undo.back_before),
     )
     kind = JobRedone if undo.redo_of else JobUndone
     marks = () if undo.what == "talk" else (kind(job_id, undo.undo_id, undo.person) for job_id in undo.job_ids)
@@ -149,7 +154,7 @@ def job_to_go_back_before(
 def find_busy(state: State, project_path: str) -> FairleadError | None:
     """Why nothing can be undone in this directory now."""
     running = (state.jobs[job_id] for job_id in (*state.running, *state.waiting))
-    busy = next((job for job in running if job.project_path == project_path), None)
+    busy = next((job for job in running if do_overlap(job.project_path, project_path)), None)
     return None if busy is None else error(Code.E_UNDO_BUSY, f"{short_name(busy.job_id)} is running in this directory.")
 
 

@@ -188,7 +188,8 @@ def _memory_problem(state: State, session_key: SessionKeyText, project: Project)
     return error(
         Code.E_SESSION_STATE,
         "The agent has a conversation in the project's directory, which it cannot take along into a worktree.",
-        next_step="/reset begins a new conversation here; then use /worktree make. Or start a new session with one.",
+        next_step="/reset begins a new conversation here; then say this again. /fork worktree:yes goes on in a "
+        "worktree with what was said.",
     )
 
 

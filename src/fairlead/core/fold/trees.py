@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from fairlead.core import events as e
 from fairlead.core.ids import JobId
 from fairlead.core.state import Job, JobTree, State
+from fairlead.core.trees import do_overlap
 
 _NOTHING = JobTree()
 
@@ -35,7 +36,7 @@ def _note_sharing(state: State, job: Job) -> None:
     """Turns that run in one directory at the same time: a change in it is of one of them, and nobody knows which."""
     for other_id in (*state.running, *state.waiting):
         other = state.jobs[other_id]
-        if other is not job and other.project_path == job.project_path:
+        if other is not job and do_overlap(other.project_path, job.project_path):
             _share(job, other_id)
             _share(other, job.job_id)
 

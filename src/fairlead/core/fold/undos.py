@@ -20,6 +20,7 @@ def undo_began(state: State, _ts: str, event: e.UndoBegan) -> None:
         after=event.after,
         redo_of=event.redo_of,
         files=event.files,
+        left=event.left,
         back_before=event.back_before,
     )
 

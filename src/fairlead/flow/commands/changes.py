@@ -50,14 +50,17 @@ class ChangeCommands:
             is_cut=changes.is_cut,
             shared_with=found.shared_with,
             is_late=found.is_late,
-            uncovered=after.uncovered,
-            uncovered_more=after.uncovered_more,
+            uncovered=tuple(dict.fromkeys((*after.uncovered, *found.before.uncovered))),
+            uncovered_more=max(after.uncovered_more, found.before.uncovered_more),
         )
 
     async def undo(self, request: ask.Undo, caller: Caller) -> TurnsUndone:
         state = self._parts.state
         session = self._session_of(request.job_id, caller)
         await self._until_taken(session)
+        finished = await self._finish(session)
+        if finished is not None:
+            return finished
         first = find_job_id(state.jobs, request.job_id) if request.job_id else JobId("")
         find = turns_to_take_back if request.what == "talk" else turns_to_undo
         and_later = request.turns == "since"
@@ -71,11 +74,24 @@ class ChangeCommands:
         return undo_reply(undone)
 
     async def redo(self, _request: ask.Redo, caller: Caller) -> TurnsUndone:
-        undone = undo_to_redo(self._parts.state, self._parts.managed_session(caller))
+        session = self._parts.managed_session(caller)
+        finished = await self._finish(session)
+        if finished is not None:
+            return finished
+        undone = undo_to_redo(self._parts.state, session)
         with self._parts.scheduler.rest(undone.session_key):
             redone = await self._parts.undoing.redo(undone, caller.person)
             await self._end_agent(redone)
         return undo_reply(redone)
+
+    async def _finish(self, session: Session) -> TurnsUndone | None:
+        """An undo that was cut off comes first: until it is over, no other can begin."""
+        with self._parts.scheduler.rest(session.session_key):
+            finished = await self._parts.undoing.finish_in(session.session_key)
+            if finished is None:
+                return None
+            await self._end_agent(finished)
+        return undo_reply(finished)
 
     async def _until_taken(self, session: Session) -> None:
         """Right after its answer, the files of a turn may still be looked at; a turn that runs is not waited for."""

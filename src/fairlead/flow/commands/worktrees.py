@@ -1,5 +1,7 @@
 """Commands about worktrees of sessions: make one, show it, merge it, discard it, bring one back."""
 
+from collections.abc import Sequence
+
 from fairlead.core import requests as ask
 from fairlead.core.decide.worktrees import BeginDiscard, BeginMerge, PlanAgain, SetProjectWorktrees, WantWorktree
 from fairlead.core.ids import SessionKeyText
@@ -166,13 +168,22 @@ class WorktreeCommands:
 
 
 def _work_would_be_lost(worktree: Worktree, work: WorktreeWork) -> FairleadError:
-    names = [*work.uncommitted, *work.commits, *work.submodules]
-    shown = ", ".join("".join(c if c.isprintable() else "\ufffd" for c in name) for name in names[:MAX_FILES_NAMED])
+    files = _name(work.uncommitted, work.uncommitted_total)
+    commits = _name(work.commits, work.commits_total)
+    said = f"{worktree.branch} has work that is nowhere else. Not committed: {files}. Not merged: {commits}."
+    if work.submodules or work.ignored_total:
+        nested = _name(work.submodules, len(work.submodules))
+        said += f" Not kept when it is discarded: repositories in it ({nested}), ignored files ({work.ignored_total})."
     return error(
         Code.E_WORK_WOULD_BE_LOST,
-        f"{worktree.branch} has {work.uncommitted_total} files that are not committed and {work.commits_total} "
-        f"commits that are not merged ({shown}), and {len(work.submodules)} repositories and {work.ignored_total} "
-        "ignored files, which are not kept.",
+        said,
         next_step=f"/merge keeps the commits. /discard confirm:yes discards it all; what is kept can be brought back "
         f"for {KEPT_JOB_DAYS} days with /worktree restore {worktree.number}.",
     )
+
+
+def _name(names: Sequence[str], total: int) -> str:
+    """The first of them, safe to read, and how many more there are."""
+    shown = ["".join(c if c.isprintable() else "\ufffd" for c in name) for name in names[:MAX_FILES_NAMED]]
+    more = f" and {total - len(shown)} more" if total > len(shown) else ""
+    return ", ".join(shown) + more if shown else "none"

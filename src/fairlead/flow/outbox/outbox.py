@@ -53,7 +53,7 @@ LONGEST_PAUSE_SEC: Final = 900.0
 line in the journal; whatever may end the refusal sooner is reported as `Gate.came_back`."""
 
 
-_WAITED_FOR: Final = frozenset({"answer", "question", "link", "sent"})
+_WAITED_FOR: Final = frozenset({"answer", "question", "link", "sent", "card", "notice"})
 """What waits for a right that is missing. Who starts a thread asks again; nobody waits for a reminder."""
 
 _WARNED_ABOUT: Final = frozenset({"fallback", "nowhere"})

@@ -49,6 +49,7 @@ class TurnSnapshots:
         self._trees = trees
         self._settings = settings
         self._orders: dict[str, asyncio.Lock] = {}
+        self._undos: dict[str, asyncio.Lock] = {}
         self._ends: dict[str, set[asyncio.Event]] = {}
         self._to_keep: dict[str, dict[str, str]] = {}
         self._owner: TaskOwner | None = None
@@ -68,11 +69,21 @@ class TurnSnapshots:
 
     @asynccontextmanager
     async def hold(self, project_path: str) -> AsyncGenerator[None]:
-        """Meanwhile no turn in this directory gets its prompt or ends its snapshot: in the order of the calls."""
+        """For an undo. Meanwhile no turn in this directory gets its prompt or ends its snapshot, however long it lasts:
+        a turn without a snapshot goes on, and would write among the files of the undo."""
+        async with self._undo(project_path), self._in_order(project_path):
+            yield
+
+    @asynccontextmanager
+    async def _in_order(self, project_path: str) -> AsyncGenerator[None]:
+        """In the order of the calls."""
         for end in self._ends.get(project_path, ()):
             end.set()  # somebody waits for it
         async with self._order(project_path):
             yield
+
+    def _undo(self, project_path: str) -> asyncio.Lock:
+        return self._undos.setdefault(project_path, asyncio.Lock())
 
     def _order(self, project_path: str) -> asyncio.Lock:
         return self._orders.setdefault(project_path, asyncio.Lock())
@@ -88,7 +99,10 @@ class TurnSnapshots:
         return snapshot is not None
 
     async def take_start(self, job: Job) -> None:
-        """Returns when it is taken, or when it is clear that there will be none. Raises nothing."""
+        """Returns when it is taken, or when it is clear that there will be none. Raises nothing. No undo begins once a
+        turn has started, so there is at most one to wait for."""
+        async with self._undo(job.project_path):
+            pass
         snapshot = await self._take(job, "start", self._settings.start_sec)
         if snapshot is not None:
             self._note_start(job, snapshot)
@@ -136,9 +150,9 @@ class TurnSnapshots:
     async def _take(
         self, job: Job, moment: Moment, limit_sec: float, may_begin: asyncio.Event | None = None
     ) -> TreeSnapshot | None:
-        """The time limit of a start includes the waiting for others: its agent waits all the while."""
+        """The time limit of a start includes the waiting for other snapshots: its agent waits all the while."""
         try:
-            place = self.hold(job.project_path) if may_begin is None else self._order(job.project_path)
+            place = self._in_order(job.project_path) if may_begin is None else self._order(job.project_path)
             async with asyncio.timeout(limit_sec if may_begin is None else None), place:
                 if may_begin is not None:
                     await may_begin.wait()

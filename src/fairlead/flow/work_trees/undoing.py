@@ -12,7 +12,7 @@ from typing import Final
 
 from fairlead.core.decide.undos import BeginUndo, EndUndo, find_busy
 from fairlead.core.events import UndoBegan
-from fairlead.core.ids import JobId
+from fairlead.core.ids import JobId, SessionKeyText
 from fairlead.core.job_names import short_name
 from fairlead.core.kept_trees import undo_name
 from fairlead.core.state import Job, UndoRecord
@@ -65,6 +65,21 @@ class Undoing:
         )
         return await self._carry_out(begin, [(undone.after, undone.before)])
 
+    async def finish_in(self, session_key: SessionKeyText) -> UndoRecord | None:
+        """What a fault of the disk has cut off in this session: whoever asks again has it finished. None if there is
+        nothing. Raises what it raised then, if that holds."""
+        begun = (undo for undo in self._ledger.state.undos.values() if not undo.is_over)
+        undo = next((undo for undo in begun if undo.session_key == session_key), None)
+        if undo is None:
+            return None
+        async with self._snapshots.hold(undo.project_path):
+            busy = find_busy(self._ledger.state, undo.project_path)
+            if busy is not None:
+                raise busy
+            if not self._ledger.state.undos[undo.undo_id].is_over:
+                await self._restore(undo)
+        return self._ledger.state.undos[undo.undo_id]
+
     async def finish_begun(self) -> None:
         """At a start: what a crash or a stop has cut off."""
         for undo in [undo for undo in self._ledger.state.undos.values() if not undo.is_over]:
@@ -95,7 +110,7 @@ class Undoing:
         if planned.conflicts:
             raise _build_conflict(planned, begin)
         if not planned.after:
-            raise error(Code.E_NOTHING_TO_UNDO, "The files are already so.")
+            raise error(Code.E_NOTHING_TO_UNDO, _explain_nothing(planned))
         state_id = self._ledger.state.state_id
         names = {undo_name(state_id, undo_id, "before"): planned.before.commit}
         await self._trees.keep(path, {**names, undo_name(state_id, undo_id, "after"): planned.after})
@@ -109,12 +124,13 @@ class Undoing:
             after=planned.after,
             redo_of=begin.redo_of,
             files=summarise(planned.files, NAMED_FILES),
+            left=planned.left[:_NAMED_CONFLICTS],
             back_before=begin.back_before,
         )
 
     async def _restore(self, undo: UndoRecord, *, is_owed: bool = False) -> None:
-        """A fault of the disk is told, and stands until the next start tries again: half of it may be done. With
-        `is_owed` nobody waits for a reply: the conversation is told."""
+        """A fault of the disk is told, and stands until somebody asks again or the next start tries: half of it may be
+        done. With `is_owed` nobody waits for a reply: the conversation is told."""
         left: tuple[str, ...] = ()
         if undo.after:
             try:
@@ -135,9 +151,15 @@ def _step_of(job: Job) -> Step:
 
 
 def _build_conflict(planned: UndoPlan, begin: BeginUndo) -> FairleadError:
-    named = ", ".join(planned.conflicts[:_NAMED_CONFLICTS])
-    more = len(planned.conflicts) - _NAMED_CONFLICTS
-    return error(
-        Code.E_UNDO_CHANGED,
-        f"Changed since {short_name(begin.job_ids[0])}: {named}{f' and {more} more' if more > 0 else ''}",
-    )
+    return error(Code.E_UNDO_CHANGED, f"Changed since {short_name(begin.job_ids[0])}: {_name(planned.conflicts)}")
+
+
+def _explain_nothing(planned: UndoPlan) -> str:
+    if not planned.left:
+        return "The files are already so."
+    return f"No snapshot says how these files were before: {_name(planned.left)}"
+
+
+def _name(paths: Sequence[str]) -> str:
+    more = len(paths) - _NAMED_CONFLICTS
+    return f"{', '.join(paths[:_NAMED_CONFLICTS])}{f' and {more} more' if more > 0 else ''}"
