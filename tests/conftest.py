@@ -15,8 +15,18 @@ hypothesis.settings.load_profile("fairlead")
 
 
 TESTS = Path(__file__).parent
-LONG = (TESTS / "channels" / "discord", TESTS / "channels" / "stories", TESTS / "simulator")
-"""Whole daemons with their channels, and simulated worlds: `make test-long` runs them, and `make test` ends soon."""
+LONG = (
+    TESTS / "channels" / "discord",
+    TESTS / "channels" / "stories",
+    TESTS / "simulator",
+    TESTS / "two_machines",
+    TESTS / "cli" / "test_agent.py",
+    TESTS / "git" / "test_tree_undo.py",
+    TESTS / "git" / "test_worktree_discarding.py",
+    TESTS / "git" / "test_worktree_merging.py",
+)
+"""Whole daemons with their channels, simulated worlds, real installations, and git that is killed between any two
+steps: `make test-long` runs them, and `make test` ends soon."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

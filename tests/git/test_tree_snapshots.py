@@ -471,6 +471,8 @@ def test_a_worktree_that_is_gone_leaves_no_refs_behind(trees: Trees, tmp_path: P
     assert (cost.project_path, cost.refs) == (str(tree), 2)
     with pytest.raises(FairleadError, match="is not there any more"):
         trees.snapshot(tree)
+    asyncio.run(trees.trees.keep(str(tree), {"test/job_3/end": after.commit}))
+    assert "refs/fairlead/test/job_3/end" in our_refs(app), "discarded right after its turn"
     restarted = Trees(tmp_path / "state")
     asyncio.run(restarted.trees.keep_only("test", {str(tree): {"test/job_1/start": before.commit}}))
     assert our_refs(app) == ["refs/fairlead/test/job_1/start"]

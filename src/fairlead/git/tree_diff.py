@@ -1,6 +1,7 @@
-"""What changed between two snapshots, by one `git diff-tree`. No external diff and no converter of the project runs."""
+"""What changed between two snapshots, by one `git diff`. No external diff and no converter of the project runs."""
 
 import os
+import re
 from typing import Final, NamedTuple
 
 import msgspec
@@ -13,7 +14,8 @@ from fairlead.git.snapshot_gaps import is_doubtful, read_gaps
 from fairlead.git.tree_entries import list_entries
 
 _DIFF: Final = (
-    *("diff-tree", "-r", "-M", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--no-commit-id"),
+    # `diff` is quicker than `diff-tree` by a tenth, and short names of objects take another one.
+    *("diff", "-M", "-z", "--raw", "--full-index", "--no-ext-diff", "--no-textconv"),
     *("--ignore-submodules=none", "--submodule=short", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"),
 )
 _KINDS: Final[dict[str, ChangeKind]] = {
@@ -28,6 +30,7 @@ _ONE_SIDED: Final = frozenset({"added", "deleted", "renamed", "copied"})
 _MOST_LEFT_OUT: Final = 1000
 MOST_DIFF: Final = 8 * 1024 * 1024
 _HEAD: Final = b"\ndiff --git "
+_OBJECTS: Final = re.compile(rb"^(index )([0-9a-f]{7})[0-9a-f]{33,57}\.\.([0-9a-f]{7})[0-9a-f]{33,57}", re.MULTILINE)
 
 _Named = tuple[ChangeKind, str, str]
 """What happened to a file, the name that it had before a rename, and its name."""
@@ -117,7 +120,8 @@ def _below(repository: PrivateRepository) -> list[str]:
 
 
 def _text(diff: bytes) -> str:
-    return diff.decode("utf-8", "backslashreplace")
+    """With names of objects as short as people know them; nothing but git reads them."""
+    return _OBJECTS.sub(rb"\1\2..\3", diff).decode("utf-8", "backslashreplace")
 
 
 def _join(removal: _Count, addition: _Count) -> _Count:

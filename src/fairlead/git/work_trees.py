@@ -65,7 +65,7 @@ class GitWorkTrees:
 
     async def keep(self, project_path: str, commits: Mapping[str, str]) -> None:
         refs = {f"{OUR_REFS}/{name}": commit for name, commit in commits.items()}
-        await self.work(project_path, lambda calls, repository: keep(calls, repository, refs))
+        await self.work(project_path, lambda calls, repository: keep(calls, repository, refs), is_for_files=False)
 
     async def list_changes(self, project_path: str, before: str, after: str) -> tuple[FileChange, ...]:
         def read(calls: GitCalls, repository: PrivateRepository) -> tuple[FileChange, ...]:

@@ -28,7 +28,7 @@ _CRASHES: Final = 0.2
 
 
 class WatchedTrees(FakeTrees):
-    """Files that outlive the daemon. Whoever writes them at the wrong moment is accused."""
+    """Files that outlive the daemon. Writing them at the wrong moment is accused."""
 
     def __init__(self, world: World) -> None:
         super().__init__()

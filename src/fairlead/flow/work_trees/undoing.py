@@ -66,7 +66,7 @@ class Undoing:
         return await self._carry_out(begin, [(undone.after, undone.before)])
 
     async def finish_in(self, session_key: SessionKeyText) -> UndoRecord | None:
-        """What a fault of the disk has cut off in this session: whoever asks again has it finished. None if there is
+        """Finish the undo that a fault of the disk has cut off in this session: somebody asks again. None if there is
         nothing. Raises what it raised then, if that holds."""
         begun = (undo for undo in self._ledger.state.undos.values() if not undo.is_over)
         undo = next((undo for undo in begun if undo.session_key == session_key), None)

@@ -361,7 +361,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_UNDO_CHANGED": (
         "Files of that turn have changed since, so nothing was undone.",
-        "Look at them (/changes shows that turn's diff), save what you need, and undo by hand or with your own git.",
+        "Look at them (/changes with its number shows that diff), save what you need, undo by hand or with your git.",
     ),
     "E_UNDO_BUSY": (
         "An agent is working in this directory.",
