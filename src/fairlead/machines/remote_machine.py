@@ -91,8 +91,9 @@ class _OpenTurn:
         self.events: asyncio.Queue[TurnEvent | FairleadError] = asyncio.Queue()
         self.number = 0
         self.tells: list[Tell] = []
-        self.was_posted = False
-        self.was_taken = isinstance(order, RunTurn) and order.was_taken
+        self.was_posted = isinstance(order, RunTurn) and order.invocation.is_asked_again
+        """An order of it has left, of this process or of an earlier one."""
+        self.was_taken = False
 
 
 class RefusedCall(Exception):  # noqa: N818 - says what happened
@@ -171,7 +172,7 @@ class RemoteMachine:
     # --- turns
 
     async def listen(
-        self, turn_id: str, agent: str, invocation: Invocation, *, limit_sec: float, was_taken: bool
+        self, turn_id: str, agent: str, invocation: Invocation, *, limit_sec: float
     ) -> AsyncIterator[EngineEvent]:
         """The events of a turn, from its first on. Raises the FairleadError that forbids it."""
         files = await self.send_files(invocation.files)
@@ -181,7 +182,6 @@ class RemoteMachine:
             invocation=msgspec.structs.replace(invocation, project_path=path_there(invocation.project_path), files=()),
             files=files,
             limit_sec=limit_sec,
-            was_taken=was_taken,
         )
         async for event in self._listen_to(turn_id, _OpenTurn(order)):
             yield event
