@@ -26,6 +26,19 @@ STORIES = {
 DATA = {"transcripts", "golden", "earlier_version"}
 
 TESTED_THROUGH = {
+    "core/decide/machines.py": "flow/test_machine_records.py",
+    "core/worktree_plans.py": "core/decide/test_worktrees.py",
+    "machine_ports.py": "machines/test_hub.py",
+    "machines/endpoint.py": "machines/test_hub.py",
+    "machines/remote_machine.py": "machines/test_remote_runtime.py",
+    "machines/remote_worktrees.py": "machines/test_remote_trees.py",
+    "runner/file_answers.py": "machines/test_remote_trees.py",
+    "runner/runner.py": "machines/test_remote_runtime.py",
+    "runner/turn.py": "machines/test_remote_runtime.py",
+    "runner/turns.py": "machines/test_remote_runtime.py",
+    "testing/machine_worlds.py": "simulator/test_machines.py",
+    "testing/memory_wire.py": "machines/test_hub.py",
+    "testing/simulated_runner.py": "simulator/test_machines.py",
     "core/tree_ranges.py": "flow/commands/test_changes.py",
     "core/fold/undos.py": "flow/work_trees/test_undoing.py",
     "flow/turns/missing_runtime.py": "flow/turns/test_scheduler.py",

@@ -26,11 +26,10 @@ from fairlead.core.machines.messages import (
     Beat,
     BlobSent,
     BlobWanted,
-    Call,
     DaemonHello,
     Fact,
     Live,
-    LiveEvents,
+    MachineCall,
     Order,
     Replied,
     RunnerHello,
@@ -41,7 +40,8 @@ from fairlead.core.machines.messages import (
     Tell,
     ToolCalled,
     TurnEvent,
-    TurnEvents,
+    TurnShown,
+    TurnTold,
     WatchTurn,
 )
 from fairlead.core.machines.places import path_there
@@ -49,16 +49,16 @@ from fairlead.core.machines.turn_events import TurnReader
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.machine_ports import Arrived, Wire
-from fairlead.machines.endpoint import Endpoint
+from fairlead.machines.endpoint import LinkEndpoint
 from fairlead.observe import log
 
 AWAY_SEC: Final = 20.0
-"""A machine that was not heard of for so long is away."""
+"""A machine that was silent for this time is away."""
 _FACTS: Final = msgspec.json.Decoder(Fact)
 _LIVE: Final = msgspec.json.Decoder(Live)
 
 
-class Daemon(Protocol):
+class DaemonSide(Protocol):
     """What a machine needs of the daemon."""
 
     def now(self) -> str: ...
@@ -91,8 +91,9 @@ class _OpenTurn:
         self.events: asyncio.Queue[TurnEvent | FairleadError] = asyncio.Queue()
         self.number = 0
         self.tells: list[Tell] = []
-        self.was_posted = False
-        self.was_taken = isinstance(order, RunTurn) and order.was_taken
+        self.was_posted = isinstance(order, RunTurn) and order.invocation.is_asked_again
+        """An order of it has left, of this process or of an earlier one."""
+        self.was_taken = False
 
 
 class RefusedCall(Exception):  # noqa: N818 - says what happened
@@ -106,14 +107,16 @@ class RefusedCall(Exception):  # noqa: N818 - says what happened
 
 
 class _AskedCall:
-    def __init__(self, call: Call, *, may_repeat: bool) -> None:
+    def __init__(self, call: MachineCall, *, may_repeat: bool) -> None:
         self.call = call
         self.may_repeat = may_repeat
         self.reply: asyncio.Future[Replied] = asyncio.get_running_loop().create_future()
 
 
 class RemoteMachine:
-    def __init__(self, name: str, wire: Wire, daemon: Daemon, *, epoch: int, runner_epoch: int, version: str) -> None:
+    def __init__(
+        self, name: str, wire: Wire, daemon: DaemonSide, *, epoch: int, runner_epoch: int, version: str
+    ) -> None:
         self.name = name
         self._wire = wire
         self._daemon = daemon
@@ -128,7 +131,7 @@ class RemoteMachine:
         self._is_welcome = False
         self._heard_at = -AWAY_SEC
         self.presence = Presence()
-        self.endpoint = Endpoint(
+        self.endpoint = LinkEndpoint(
             wire,
             name,
             "orders",
@@ -171,7 +174,7 @@ class RemoteMachine:
     # --- turns
 
     async def listen(
-        self, turn_id: str, agent: str, invocation: Invocation, *, limit_sec: float, was_taken: bool
+        self, turn_id: str, agent: str, invocation: Invocation, *, limit_sec: float
     ) -> AsyncIterator[EngineEvent]:
         """The events of a turn, from its first on. Raises the FairleadError that forbids it."""
         files = await self.send_files(invocation.files)
@@ -181,7 +184,6 @@ class RemoteMachine:
             invocation=msgspec.structs.replace(invocation, project_path=path_there(invocation.project_path), files=()),
             files=files,
             limit_sec=limit_sec,
-            was_taken=was_taken,
         )
         async for event in self._listen_to(turn_id, _OpenTurn(order)):
             yield event
@@ -231,7 +233,7 @@ class RemoteMachine:
             if turn.number and not self.endpoint.link.is_owed(turn.number):
                 turn.was_taken = True
 
-    def _hear_events(self, said: TurnEvents) -> None:
+    def _hear_events(self, said: TurnTold) -> None:
         turn = self._turns.get(said.turn_id)
         if turn is None:
             return
@@ -247,14 +249,14 @@ class RemoteMachine:
         for live in turn.reader.take_live():
             self._show(turn, live)
 
-    def _hear_live(self, said: LiveEvents) -> None:
+    def _hear_live(self, said: TurnShown) -> None:
         turn = self._turns.get(said.turn_id)
         if turn is not None:
             for live in turn.reader.hear_live(said):
                 self._show(turn, live)
 
     @staticmethod
-    def _show(turn: _OpenTurn, live: LiveEvents) -> None:
+    def _show(turn: _OpenTurn, live: TurnShown) -> None:
         for event in live.events:
             turn.events.put_nowait(event)
 
@@ -285,7 +287,7 @@ class RemoteMachine:
             raise self.away()
         call_id = f"{self.endpoint.link.epoch}-{next(self._call_numbers)}"
         asked = self._calls[call_id] = _AskedCall(
-            Call(call_id=call_id, name=name, args=msgspec.to_builtins(args)), may_repeat=may_repeat
+            MachineCall(call_id=call_id, name=name, args=msgspec.to_builtins(args)), may_repeat=may_repeat
         )
         self.endpoint.post(asked.call)
         try:
@@ -301,8 +303,9 @@ class RemoteMachine:
     def away(self) -> FairleadError:
         if self.presence.problem:
             return error(Code.E_RUNNER_OLD, self.presence.problem)
-        since = f" since {self.presence.since}" if self.presence.since else ""
-        return error(Code.E_MACHINE_AWAY, f"{self.name} is away{since}.")
+        if not self.presence.since:
+            return error(Code.E_MACHINE_AWAY, f"{self.name} was not heard of yet.")
+        return error(Code.E_MACHINE_AWAY, f"{self.name} is away since {self.presence.since}.")
 
     def _repeat_calls(self) -> None:
         for asked in list(self._calls.values()):
@@ -330,7 +333,7 @@ class RemoteMachine:
                 self._set_presence(is_there=False)
                 self._fail_calls()
 
-    def _heard(self) -> None:
+    def _note_sign(self) -> None:
         self._heard_at = asyncio.get_running_loop().time()
         if not self.presence.is_there:
             self._set_presence(is_there=True)
@@ -349,11 +352,11 @@ class RemoteMachine:
         self.endpoint.post(DaemonHello(version=self._version))
 
     def on_message(self, number: int, message: Fact) -> None:
-        self._heard()
+        self._note_sign()
         match message:
             case RunnerHello():
                 self._daemon.on_hello(self, message)
-            case TurnEvents():
+            case TurnTold():
                 self._hear_events(message)
             case AgentTurnBegun():
                 self._daemon.on_agent_turn(self, message)
@@ -391,9 +394,9 @@ class RemoteMachine:
         self._repeat_calls()
 
     def on_live(self, message: Live) -> None:
-        self._heard()
+        self._note_sign()
         match message:
-            case LiveEvents():
+            case TurnShown():
                 self._hear_live(message)
             case Beat():
                 self.presence = msgspec.structs.replace(self.presence, clock=message.clock, running=message.running)

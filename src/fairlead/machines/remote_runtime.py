@@ -33,7 +33,7 @@ from fairlead.ports import AgentInfo, AgentPreparation, RuntimeCapabilities, Run
 
 
 def turn_id_of(invocation: Invocation) -> str:
-    """The same turn has the same name, whoever asks for it."""
+    """The same turn has the same name, also for a later process that asks for it."""
     return f"{invocation.job_id}#{2 if invocation.is_second_attempt else 1}"
 
 
@@ -67,12 +67,9 @@ class RemoteRuntime:
         machine = await self._machines.get(self.machine)
         turn_id = turn_id_of(invocation)
         limit = self._limit_sec if self.capabilities.bounded_turns else 0.0
-        was_taken = invocation.is_asked_again and self._machines.may_have_begun(turn_id)
         self._open[invocation.session_key] = self._known.get(invocation.session_key, AgentInfo())
         try:
-            async for event in machine.listen(
-                turn_id, self.offer.name, invocation, limit_sec=limit, was_taken=was_taken
-            ):
+            async for event in machine.listen(turn_id, self.offer.name, invocation, limit_sec=limit):
                 self._learn(invocation.session_key, event)
                 yield event
         finally:

@@ -14,7 +14,6 @@ def judge_machines(world: World, ended_lives: set[int]) -> None:
     durable = world.disk.durable_bytes(JOURNAL)
     facts = [lines.line_decoder().decode(raw).payload for raw in durable[: durable.rfind(b"\n") + 1].splitlines()]
     _turns_run_where_their_project_is(world, facts)
-    _unknown_only_if_handed_over(world, facts)
     _unknown_only_if_the_runner_ended(world, facts, ended_lives)
     _nothing_is_counted_twice(world, facts)
 
@@ -26,14 +25,6 @@ def _turns_run_where_their_project_is(world: World, facts: list[e.JournalEvent])
         if is_runner != bool(places.get(invoked.job_id, "")):
             world.accuse(f"{invoked.job_id} of {places.get(invoked.job_id)!r} ran on the wrong machine")
     world.happened["turns on other machines"] += sum(1 for i in world.agents.invoked if i.life > RUNNER_LIVES)
-
-
-def _unknown_only_if_handed_over(world: World, facts: list[e.JournalEvent]) -> None:
-    """A turn whose agent had no prompt runs again by itself: nobody has to ask for it."""
-    had_prompt = {invoked.job_id for invoked in world.agents.invoked}
-    for fact in facts:
-        if isinstance(fact, e.JobMarkedUnknownAfterCrash) and fact.job_id not in had_prompt and not world.lost_journals:
-            world.accuse(f"{fact.job_id} is called unknown, and its agent never had the prompt")
 
 
 def _unknown_only_if_the_runner_ended(world: World, facts: list[e.JournalEvent], ended_lives: set[int]) -> None:
