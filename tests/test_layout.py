@@ -26,6 +26,21 @@ STORIES = {
 DATA = {"transcripts", "golden", "earlier_version"}
 
 TESTED_THROUGH = {
+    "nats_wire/pull.py": "nats_wire/test_wire.py",
+    "nats_wire/streams.py": "nats_wire/test_wire.py",
+    "nats_wire/blobs.py": "nats_wire/test_wire.py",
+    "nats_wire/daemon_wire.py": "nats_wire/test_wire.py",
+    "nats_wire/runner_wire.py": "nats_wire/test_wire.py",
+    "nats_wire/server_config.py": "nats_wire/test_access.py",
+    "nats_wire/owned_server.py": "nats_wire/test_access.py",
+    "nats_wire/machine_network.py": "two_machines/test_stories.py",
+    "real_machines.py": "two_machines/test_stories.py",
+    "real_runner.py": "two_machines/test_stories.py",
+    "runner/turn_inputs.py": "two_machines/test_stories.py",
+    "runner/call_answers.py": "two_machines/test_stories.py",
+    "cli/machine.py": "two_machines/test_command_line.py",
+    "cli/runner.py": "two_machines/test_command_line.py",
+    "flow/commands/machines.py": "two_machines/test_stories.py",
     "core/tree_ranges.py": "flow/commands/test_changes.py",
     "core/fold/undos.py": "flow/work_trees/test_undoing.py",
     "flow/turns/missing_runtime.py": "flow/turns/test_scheduler.py",

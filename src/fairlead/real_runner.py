@@ -37,7 +37,7 @@ JOINING_NAME: Final = "joined.json"
 JOURNAL_NAME: Final = "runner.ndjson"
 
 
-class SystemClock:
+class RunnerClock:
     def now(self) -> str:
         return timestamps.moment(datetime.now(UTC))
 
@@ -106,7 +106,7 @@ async def _make_runner(
         RunnerParts(
             machine=joining.name,
             wire=wire,
-            book=RunnerBook(journal, SystemClock()),
+            book=RunnerBook(journal, RunnerClock()),
             runtimes=catalogue.runtimes,
             inputs=inputs,
             images=blobs,
