@@ -22,8 +22,8 @@ _NANO: Final = 1_000_000_000
 
 
 class Pull:
-    """`deliver` gets every message; its receiver says by `release` that it was handled. `on_found` is called when the stream
-    has answered for the first time, and again after `on_missing`, which says that there is no such stream."""
+    """`deliver` gets every message; its receiver says by `release` that one was handled. `on_found` is called when the
+    stream has answered for the first time, and again after `on_missing`, which says that there is no such stream."""
 
     def __init__(
         self,
