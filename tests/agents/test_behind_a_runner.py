@@ -25,11 +25,11 @@ def claude_environment(home: Path, server: ModelServer) -> dict[str, str]:
     return agent_environment("claude", home, server)
 
 
-def codex_acp_environment(home: Path, server: ModelServer) -> dict[str, str]:
-    return acp_settings(acp_agent("codex-acp", home, server).env, home, "codex-acp")
+def claude_acp_environment(home: Path, server: ModelServer) -> dict[str, str]:
+    return acp_settings(acp_agent("claude-agent-acp", home, server).env, home, "claude-agent-acp")
 
 
-AGENTS: dict[str, MakeEnvironment] = {"claude": claude_environment, KNOWN_AS["codex-acp"]: codex_acp_environment}
+AGENTS: dict[str, MakeEnvironment] = {"claude": claude_environment, KNOWN_AS["claude-agent-acp"]: claude_acp_environment}
 
 
 class RemoteAgent:
