@@ -131,6 +131,10 @@ class Directories(Protocol):
         """The directory at `path`, absolute and with links resolved, or why there is none."""
         ...
 
+    async def look(self, path: str) -> DirectoryFacts:
+        """The same, also for a path on another machine, which is asked. Raises E_MACHINE_AWAY, E_MACHINE_NOT_FOUND."""
+        ...
+
     def problem_at(self, real_path: str) -> str:
         """Why no agent can run in this directory, which was resolved before; empty if one can. Every turn asks, so the
         good case is quick."""

@@ -132,6 +132,9 @@ class PretendedDirectories:
     def inspect(self, path: str) -> DirectoryFacts:
         return DirectoryFacts(path, path, f"{path} does not exist." if path in self.gone else "")
 
+    async def look(self, path: str) -> DirectoryFacts:
+        return self.inspect(path)
+
     def problem_at(self, real_path: str) -> str:
         return self.inspect(real_path).problem
 

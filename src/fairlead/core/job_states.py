@@ -78,8 +78,9 @@ def states_before(event: type[e.JournalEvent]) -> frozenset[JobState]:
 RETRYABLE: Final = states_before(e.JobEnqueued)
 """Ends after which a person may ask for a new attempt."""
 
-Held = Literal["", "handed_off"]
-"""Why a queued job waits although nothing runs before it: its session goes on in a shell."""
+Held = Literal["", "handed_off", "machine_away"]
+"""Why a queued job waits although nothing runs before it: its session goes on in a shell, or the machine of its project
+is not connected."""
 
 LIVE: Final[frozenset[JobState]] = frozenset(
     move.before for move in TRANSITIONS if move.before is not None and move.event is not e.JobEnqueued

@@ -92,7 +92,7 @@ def sent_view(entry: OutboxEntry) -> SentView:
     )
 
 
-def session_view(session: Session) -> SessionView:
+def session_view(session: Session, awaited_machine: str = "") -> SessionView:
     return SessionView(
         session_key=session.session_key,
         session_id=session.session_id,
@@ -104,6 +104,7 @@ def session_view(session: Session) -> SessionView:
         titled_by=session.titled_by,
         title_before=session.title_before,
         handed_off=session.hand_off is not None,
+        awaited_machine=awaited_machine,
     )
 
 

@@ -120,6 +120,8 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     titled_by: str = ""
     title_before: str = ""
     handed_off: bool = False
+    awaited_machine: str = ""
+    """The machine of the project that its next job waits for; empty if it waits for none."""
 
     @property
     def key(self) -> SessionKey:

@@ -6,6 +6,7 @@ Code that creates a session adds `plan_worktree` to the same batch; the first jo
 from fairlead.core.events import WorktreePlanned
 from fairlead.core.ids import SessionKeyText
 from fairlead.core.limits import Limits
+from fairlead.core.machines.places import machine_of, own_name, place
 from fairlead.core.state import Project, State
 from fairlead.core.worktrees import BRANCH_PREFIX, branch_name, free_branch
 from fairlead.errors import Code, FairleadError, error
@@ -25,9 +26,17 @@ def plan_worktree(
         project=project.name,
         person=person,
         repository=project.path,
-        path=f"{limits.worktrees}/{project.workspace_name}/{number}-{slug}",
+        path=_path_of(project, f"{number}-{slug}", limits),
         branch=branch,
     )
+
+
+def _path_of(project: Project, name: str, limits: Limits) -> str:
+    """On another machine it is relative: the runner there has a directory of its own for them."""
+    machine = machine_of(project.path)
+    if machine:
+        return place(machine, f"worktrees/{own_name(project.workspace_name)}/{name}")
+    return f"{limits.worktrees}/{project.workspace_name}/{name}"
 
 
 def plan_by_default(

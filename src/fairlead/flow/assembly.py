@@ -106,7 +106,7 @@ class Flow:
         self.agent_runtimes = AgentRuntimes(self.ledger, adapters.runtimes, adapters.catalogue)
         self.snapshots = TurnSnapshots(self.ledger, adapters.trees, adapters.tree_settings)
         self.undoing = Undoing(self.ledger, adapters.trees, self.snapshots)
-        self.live_events = LiveEvents(adapters.state)
+        self.live_events = LiveEvents(adapters.state, adapters.machines)
         self.ledger.announce_to(self.live_events)
         self.bindings = Bindings(self.ledger)
         self.queued_recheck = QueuedRecheck(self.ledger, adapters.recheckers)
@@ -133,6 +133,7 @@ class Flow:
             limit_windows=self._limit_windows.all,
             agent_checks=agent_checks,
             default_language=adapters.language,
+            machines=adapters.machines,
         )
         composer = Composer(adapters.state, adapters.blobs, self.view.language_of, adapters.redact)
         reconnects = ChannelReconnects()
@@ -152,7 +153,7 @@ class Flow:
             mark_of=lambda number: f"{adapters.state.state_id}:schedule-{number}",
         )
         self.schedules = Schedules(self.ledger, self._ticking, adapters.schedule_defaults)
-        intake = MessageIntake(self.ledger, adapters.blobs)
+        intake = MessageIntake(self.ledger, adapters.blobs, adapters.machines)
         self.spawning = Spawning(self.ledger, adapters.journal, adapters.channels)
         self._child_returns = ChildReturns(self.ledger, intake, adapters.blobs, adapters.redact)
         self.worktrees = WorktreeKeeper(self.ledger, adapters.worktrees, self._end_agents_in)

@@ -143,6 +143,10 @@ class Machines:
             raise error(Code.E_MACHINE_NOT_FOUND, f"There is no machine {name[:60]!r}.")
         raise error(Code.E_MACHINE_AWAY, f"{name} was not heard of yet.")
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._machines)
+
     def presence(self, name: str) -> Presence:
         machine = self._machines.get(name)
         return Presence() if machine is None else machine.presence

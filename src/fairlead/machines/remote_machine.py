@@ -91,8 +91,19 @@ class _OpenTurn:
         self.events: asyncio.Queue[TurnEvent | FairleadError] = asyncio.Queue()
         self.number = 0
         self.tells: list[Tell] = []
-        self.was_posted = False
-        self.was_taken = isinstance(order, RunTurn) and order.was_taken
+        self.was_posted = isinstance(order, RunTurn) and order.invocation.is_asked_again
+        """An order of it has left, of this process or of an earlier one."""
+        self.was_taken = False
+
+
+class RefusedCall(Exception):  # noqa: N818 - says what happened
+    """The machine said no, and why, in more than a code: the caller knows what the details mean."""
+
+    def __init__(self, code: str, message: str, details: dict[str, Any]) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.details = details
 
 
 class _AskedCall:
@@ -161,7 +172,7 @@ class RemoteMachine:
     # --- turns
 
     async def listen(
-        self, turn_id: str, agent: str, invocation: Invocation, *, limit_sec: float, was_taken: bool
+        self, turn_id: str, agent: str, invocation: Invocation, *, limit_sec: float
     ) -> AsyncIterator[EngineEvent]:
         """The events of a turn, from its first on. Raises the FairleadError that forbids it."""
         files = await self.send_files(invocation.files)
@@ -171,7 +182,6 @@ class RemoteMachine:
             invocation=msgspec.structs.replace(invocation, project_path=path_there(invocation.project_path), files=()),
             files=files,
             limit_sec=limit_sec,
-            was_taken=was_taken,
         )
         async for event in self._listen_to(turn_id, _OpenTurn(order)):
             yield event
@@ -282,6 +292,8 @@ class RemoteMachine:
             replied = await asked.reply
         finally:
             self._calls.pop(call_id, None)
+        if replied.code and replied.details:
+            raise RefusedCall(replied.code, replied.message, replied.details)
         if replied.code:
             raise error(_code(replied.code), replied.message)
         return msgspec.convert(replied.result, result)
@@ -369,8 +381,13 @@ class RemoteMachine:
             return
         self._is_welcome = True
         self.settle([turn_id for turn_id in hello.turns if not self._daemon.is_wanted(turn_id)])
-        for turn_id in list(self._turns):
-            self._ask_for(turn_id)
+        for turn_id, turn in list(self._turns.items()):
+            if isinstance(turn.order, WatchTurn) and turn_id not in hello.turns:
+                turn.events.put_nowait(
+                    error(Code.E_UNKNOWN_AFTER_CRASH, "The runner does not know this turn any more.")
+                )
+            else:
+                self._ask_for(turn_id)
         self._repeat_calls()
 
     def on_live(self, message: Live) -> None:

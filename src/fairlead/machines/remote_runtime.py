@@ -19,7 +19,6 @@ from fairlead.core.engine import (
     Response,
     Steer,
     SteerResult,
-    TurnEnded,
     TurnFailed,
     UsageReported,
 )
@@ -68,12 +67,9 @@ class RemoteRuntime:
         machine = await self._machines.get(self.machine)
         turn_id = turn_id_of(invocation)
         limit = self._limit_sec if self.capabilities.bounded_turns else 0.0
-        was_taken = invocation.is_asked_again and self._machines.may_have_begun(turn_id)
         self._open[invocation.session_key] = self._known.get(invocation.session_key, AgentInfo())
         try:
-            async for event in machine.listen(
-                turn_id, self.offer.name, invocation, limit_sec=limit, was_taken=was_taken
-            ):
+            async for event in machine.listen(turn_id, self.offer.name, invocation, limit_sec=limit):
                 self._learn(invocation.session_key, event)
                 yield event
         finally:
@@ -136,10 +132,14 @@ class RemoteRuntime:
     async def _watch(self, machine: RemoteMachine, begun: AgentTurnBegun) -> None:
         if machine.is_listening_to(begun.turn_id):
             return
-        async for event in machine.watch(begun.turn_id):
-            self._begun.put_nowait(AgentInitiated(begun.session_key, begun.generation, begun.turn_id, event))
-            if isinstance(event, TurnEnded | TurnFailed):
-                return
+        try:
+            async for event in machine.watch(begun.turn_id):
+                self._pass_on(begun, event)
+        except FairleadError as lost:
+            self._pass_on(begun, TurnFailed(lost.code, lost.message))
+
+    def _pass_on(self, begun: AgentTurnBegun, event: EngineEvent) -> None:
+        self._begun.put_nowait(AgentInitiated(begun.session_key, begun.generation, begun.turn_id, event))
 
     def describe(self, session_key: str) -> AgentInfo:
         known = self._known.get(session_key, AgentInfo())

@@ -66,8 +66,18 @@ class CallAnswers(Protocol):
     """Answers the daemon's questions about this machine."""
 
     async def answer(self, name: str, args: dict[str, Any]) -> Any:
-        """Raises FairleadError."""
+        """Raises FairleadError, CallRefused."""
         ...
+
+
+class CallRefused(Exception):  # noqa: N818 - says what happened
+    """A refusal that carries more than its code and words."""
+
+    def __init__(self, code: Code, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.details = details
 
 
 class ToolReplies(Protocol):
@@ -368,6 +378,8 @@ class Runner:
         try:
             result = await self._parts.calls.answer(call.name, call.args)
             replied = Replied(call_id=call.call_id, result=msgspec.to_builtins(result))
+        except CallRefused as refused:
+            replied = Replied(call_id=call.call_id, code=refused.code, message=refused.message, details=refused.details)
         except FairleadError as fault:
             replied = Replied(call_id=call.call_id, code=fault.code, message=fault.message)
         except Exception as fault:  # whatever breaks, the daemon waits for an answer

@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 
 from fairlead.core.decide.projects import DirectoryFacts
+from fairlead.core.machines.places import machine_of
+from fairlead.errors import Code, error
 from fairlead.kit.similar_names import find_similar
 
 
@@ -23,6 +25,12 @@ class RealDirectories:
         real = os.path.realpath(expanded)
         problem = _problem(Path(real), given) or self._find_conflict(Path(real), given)
         return DirectoryFacts(str(Path(expanded)), real, problem)
+
+    async def look(self, path: str) -> DirectoryFacts:
+        machine = machine_of(path)
+        if machine:
+            raise error(Code.E_MACHINE_NOT_FOUND, f"There is no machine {machine}: other machines are turned off.")
+        return self.inspect(path)
 
     def _find_conflict(self, real: Path, given: str) -> str:
         state = self._state_dir

@@ -35,6 +35,9 @@ class Decoding(msgspec.Struct, frozen=True, kw_only=True):
 
     any_line: Decode
     with_crc: Decode
+    known: frozenset[str] = _KNOWN
+    """The types of the lines that there can be."""
+    decode_one: Callable[[bytearray], object] = lambda raw: lines.line_decoder().decode(raw)
 
 
 REPLAYING: Final = Decoding(
@@ -118,11 +121,11 @@ def read_lines(
         check, decode = (_check_last_crc, decoding.with_crc) if position.has_crc else (check_chain, decoding.any_line)
         chain = check(buffer, length, position)
         if chain is None:
-            raise _culprit(path, buffer[:length], position)
+            raise _culprit(path, buffer[:length], position, decoding)
         try:
             seq = _take_block(buffer, length, position.seq, take, decode)
         except (*lines.UNREADABLE, OutOfOrder):
-            raise _culprit(path, buffer[:length], position) from None
+            raise _culprit(path, buffer[:length], position, decoding) from None
         except Unfit as unfit:
             raise _unfit(path, buffer[:length], position, unfit) from unfit.__cause__
         has_crc = lines.claimed_crc(_last_line(buffer, length)) is not None
@@ -207,11 +210,11 @@ def _lacks_crc(raw: bytearray, before: Position) -> bool:
     return before.has_crc and lines.claimed_crc(raw) is None
 
 
-def _culprit(path: Path, block: bytearray, before: Position) -> DamagedLine:
+def _culprit(path: Path, block: bytearray, before: Position, decoding: Decoding = REPLAYING) -> DamagedLine:
     """Something in `block` breaks a rule: find the first line that does, and say which rule."""
     for raw in block[:-1].split(b"\n"):
         spoilt = _spoilt(raw, before)
-        problem = spoilt or _problem(raw, before.seq)
+        problem = spoilt or _problem(raw, before.seq, decoding)
         if problem:
             return DamagedLine(path, before, problem, is_spoilt=bool(spoilt))
         before = _after_line(before, raw)
@@ -246,15 +249,15 @@ def _spoilt(raw: bytearray, before: Position) -> str:
     return ""
 
 
-def _problem(raw: bytearray, seq: int) -> str:
+def _problem(raw: bytearray, seq: int, decoding: Decoding) -> str:
     head = lines.head_decoder.decode(raw)
     if head.seq != seq + 1:
         kind = "a repeat" if head.seq <= seq else "a gap"
         return f"seq {head.seq} follows {seq}: {kind}."
-    if head.type not in _KNOWN:
+    if head.type not in decoding.known:
         return f"the event type {head.type!r} is unknown: a later version of Fairlead wrote it. Update Fairlead."
     try:
-        lines.line_decoder().decode(raw)
+        decoding.decode_one(raw)
     except lines.UNREADABLE as fault:
         return f"{head.type} cannot be read ({fault}): another version of Fairlead may have written it."
     return ""

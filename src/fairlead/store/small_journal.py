@@ -194,4 +194,7 @@ def _make_decoding(fact_types: Sequence[type[msgspec.Struct]]) -> Decoding:
         return msgspec.json.Decoder(lines.any_of(kinds))
 
     any_line, with_crc = decoder([("seq", int), ("ts", str)]), decoder([("seq", int), ("ts", str), ("crc", str)])
-    return Decoding(any_line=any_line.decode_lines, with_crc=with_crc.decode_lines)
+    known = frozenset(t.__name__ for t in fact_types)
+    return Decoding(
+        any_line=any_line.decode_lines, with_crc=with_crc.decode_lines, known=known, decode_one=any_line.decode
+    )

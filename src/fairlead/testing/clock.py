@@ -11,6 +11,7 @@ from asyncio import events as asyncio_events
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from itertools import count
+from random import Random
 from typing import Any, Final, TypeVar
 
 from fairlead.core import timestamps
@@ -38,7 +39,13 @@ class LoopProcess:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self.random = Random(name)
+        """What the tasks of a killed process still take from it changes nothing for the others."""
+        self._tasks: dict[asyncio.Task[Any], None] = {}
+
+    @staticmethod
+    def current() -> "LoopProcess | None":
+        return _PROCESS.get()
 
     def start(self, main: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
         context = contextvars.copy_context()
@@ -46,8 +53,8 @@ class LoopProcess:
         return asyncio.get_running_loop().create_task(main, name=self.name, context=context)
 
     def own(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = None
+        task.add_done_callback(lambda done: self._tasks.pop(done, None))
 
     def kill(self) -> None:
         for task in tuple(self._tasks):

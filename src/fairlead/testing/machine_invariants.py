@@ -5,32 +5,34 @@ from collections import defaultdict
 from fairlead.core import events as e
 from fairlead.core.machines.places import machine_of
 from fairlead.store import lines
+from fairlead.testing.runtime import RUNNER_LIVES
 from fairlead.testing.world import JOURNAL, World
 
 
-def judge_machines(world: World) -> None:
+def judge_machines(world: World, ended_lives: set[int]) -> None:
+    """`ended_lives` are those of the runners that were killed or superseded."""
     durable = world.disk.durable_bytes(JOURNAL)
     facts = [lines.line_decoder().decode(raw).payload for raw in durable[: durable.rfind(b"\n") + 1].splitlines()]
     _turns_run_where_their_project_is(world, facts)
-    _unknown_only_if_handed_over(world, facts)
+    _unknown_only_if_the_runner_ended(world, facts, ended_lives)
     _nothing_is_counted_twice(world, facts)
 
 
 def _turns_run_where_their_project_is(world: World, facts: list[e.JournalEvent]) -> None:
     places = {str(f.job_id): machine_of(f.project_path) for f in facts if isinstance(f, e.JobStarted)}
     for invoked in world.agents.invoked:
-        is_runner = invoked.life > 1000
+        is_runner = invoked.life > RUNNER_LIVES
         if is_runner != bool(places.get(invoked.job_id, "")):
             world.accuse(f"{invoked.job_id} of {places.get(invoked.job_id)!r} ran on the wrong machine")
-    world.happened["turns on other machines"] += sum(1 for i in world.agents.invoked if i.life > 1000)
+    world.happened["turns on other machines"] += sum(1 for i in world.agents.invoked if i.life > RUNNER_LIVES)
 
 
-def _unknown_only_if_handed_over(world: World, facts: list[e.JournalEvent]) -> None:
-    """A turn whose agent had no prompt runs again by itself: nobody has to ask for it."""
-    had_prompt = {invoked.job_id for invoked in world.agents.invoked}
-    for fact in facts:
-        if isinstance(fact, e.JobMarkedUnknownAfterCrash) and fact.job_id not in had_prompt and not world.lost_journals:
-            world.accuse(f"{fact.job_id} is called unknown, and its agent never had the prompt")
+def _unknown_only_if_the_runner_ended(world: World, facts: list[e.JournalEvent], ended_lives: set[int]) -> None:
+    """Whatever happens to the daemon or the wire, a turn on another machine goes on, and its answer comes."""
+    unknown = {str(fact.job_id) for fact in facts if isinstance(fact, e.JobMarkedUnknownAfterCrash)}
+    for invoked in world.agents.invoked:
+        if invoked.life > RUNNER_LIVES and invoked.job_id in unknown and invoked.life not in ended_lives:
+            world.accuse(f"{invoked.job_id} is called unknown, and the runner that ran it never ended")
 
 
 def _nothing_is_counted_twice(world: World, facts: list[e.JournalEvent]) -> None:

@@ -30,6 +30,7 @@ from fairlead.testing.invariants import judge, judge_index, judge_snapshot
 from fairlead.testing.machine_invariants import judge_machines
 from fairlead.testing.memory_wire import MemoryServer, MemoryWire
 from fairlead.testing.people import Clicker, Fetcher, Meddler, Talker
+from fairlead.testing.runtime import RUNNER_LIVES
 from fairlead.testing.simulated_daemon import SimulatedDaemon
 from fairlead.testing.simulated_machine import SimulatedMachine
 from fairlead.testing.simulated_runner import SimulatedRunner
@@ -37,8 +38,6 @@ from fairlead.testing.simulator import Report
 from fairlead.testing.world import OWNER, Actor, World
 
 MACHINES: Final = ("gpu", "laptop")
-RUNNER_LIVES: Final = 1000
-"""The lives of runners are numbered from here, so that no agent of theirs is taken for one of the daemon's."""
 
 
 class MachineWorld(World):
@@ -57,6 +56,12 @@ class MachineWorld(World):
         self.server.weather.delay = lambda: math.exp(chance.uniform(math.log(0.0005), math.log(self.slowness)))
         self.slowness = 0.05
         self.old_runners: list[SimulatedRunner] = []
+        self.ended_lives: set[int] = set()
+
+    def latency(self) -> float:
+        process = LoopProcess.current()
+        rng = self.random if process is None else process.random
+        return math.exp(rng.uniform(math.log(0.0005), math.log(0.5)))
 
     def start_runner(self, name: str) -> SimulatedRunner:
         self.runner_lives += 1
@@ -78,10 +83,10 @@ class MachineWorld(World):
         runner.start()
         return runner
 
-    def kill_runner(self, name: str, rng: Random) -> None:
-        power_lost = rng.random() < 0.7
+    def kill_runner(self, name: str, rng: Random, *, power_lost: bool) -> None:
         self.runner_disks[name] = self.runners[name].kill(rng, power_lost=power_lost)
         self.happened["runners killed"] += 1
+        self.ended_lives.add(self.runners[name].life)
         self.tell(f"the runner of {name} is killed" + (", the power with it" if power_lost else ""))
 
     def mend(self) -> None:
@@ -152,7 +157,7 @@ class _DaemonLife:
         self._world = world
         world.begin_life()
         self.daemon = DaemonOfAWorld(world, on_broken=lambda fault: world.accuse(f"the daemon broke: {fault}"))
-        self._process = LoopProcess(f"daemon {world.lives}")
+        self._process = LoopProcess(f"{world.seed}/daemon {world.lives}")
         self.acting: list[asyncio.Task[None]] = []
         self.has_started = asyncio.Event()
 
@@ -208,6 +213,12 @@ async def _settle_in(world: MachineWorld, daemon: SimulatedDaemon) -> None:
             )
 
 
+_DEEDS: Final = (
+    *("daemon", "daemon", "runner", "writing runner", "writing runner"),
+    *("cut", "cut", "weather", "wipe", "mend", "second runner"),
+)
+
+
 class Fate:
     """What goes wrong between the machines, and which process dies when."""
 
@@ -229,7 +240,7 @@ class Fate:
 
     async def _strike(self, lives: "list[_DaemonLife]") -> None:
         world, rng = self._world, self._random
-        deed = rng.choice(("daemon", "runner", "runner", "cut", "cut", "weather", "wipe", "mend", "second"))
+        deed = rng.choice(_DEEDS)
         name = rng.choice(MACHINES)
         match deed:
             case "daemon":
@@ -238,7 +249,7 @@ class Fate:
                 lives.append(_DaemonLife(world))
                 lives[-1].start()
             case "runner":
-                world.kill_runner(name, rng)
+                world.kill_runner(name, rng, power_lost=rng.random() < 0.7)
                 await asyncio.sleep(rng.choice((0.5, 30.0, 900.0)))
                 world.start_runner(name)
             case "cut":
@@ -257,10 +268,26 @@ class Fate:
                 world.server.wipe()
                 world.happened["wiped servers"] += 1
                 world.tell("the server comes back with an empty disk")
-            case "second":
+            case "writing runner":
+                await self._kill_while_it_writes(name)
+            case "second runner":
                 self._start_second_runner(name)
             case _:
                 world.mend()
+
+    async def _kill_while_it_writes(self, name: str) -> None:
+        """The power goes when an order or a hand-over is on its way to the disk."""
+        world, rng = self._world, self._random
+        try:
+            async with asyncio.timeout(120):
+                await world.runners[name].until_it_writes()
+        except TimeoutError:
+            return
+        await asyncio.sleep(rng.uniform(0, 0.2))
+        world.happened["runners killed while they wrote"] += 1
+        world.kill_runner(name, rng, power_lost=True)
+        await asyncio.sleep(rng.choice((0.5, 30.0)))
+        world.start_runner(name)
 
     def _start_second_runner(self, name: str) -> None:
         """Somebody joins another machine under the same name: the first runner goes on until it hears that it is
@@ -270,6 +297,7 @@ class Fate:
             world.happened["superseded runners"] += 1
             world.tell(f"a second runner of {name} is started elsewhere")
             world.old_runners.append(world.runners[name])
+            world.ended_lives.add(world.runners[name].life)
             world.lost_journals.add(name)
             world.runner_disks[name] = SimulatedDisk()
             world.start_runner(name)
@@ -290,7 +318,7 @@ def simulate_machines(seed: int) -> Report:
             world.accuse(f"the world fell: {type(fault).__name__}: {fault}")
         world.loop.close_abruptly()
         judge(world)
-        judge_machines(world)
+        judge_machines(world, world.ended_lives)
     return Report(
         seed=seed,
         lives=world.lives + world.runner_lives - RUNNER_LIVES,

@@ -7,7 +7,7 @@ its own on the same log.
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -62,6 +62,14 @@ class Steered(msgspec.Struct, kw_only=True):
     outcome: str = ""
 
 
+RUNNER_LIVES: Final = 1000
+"""The lives of runners are numbered from here, so that no agent of theirs is taken for one of the daemon's."""
+
+
+def _is_kept(first: Invoked, second: Invoked) -> bool:
+    return first.life == second.life or (first.life > RUNNER_LIVES and second.life > RUNNER_LIVES)
+
+
 class AgentLog:
     """Every invocation of every life, and what was wrong with it the moment it came."""
 
@@ -88,11 +96,12 @@ class AgentLog:
         self.occupy(invoked.job_id)
 
     def _check_once(self, invoked: Invoked) -> None:
-        """Once, or a second time in the same life after a failure that was worth a second attempt."""
+        """Once, or a second time in the same life after a failure that was worth a second attempt. A runner keeps such
+        an attempt across its own lives."""
         before = [i for i in self.invoked if i.job_id == invoked.job_id]
         if not before:
             return
-        is_second_attempt = len(before) == 1 and before[0].ended == "transient" and before[0].life == invoked.life
+        is_second_attempt = len(before) == 1 and before[0].ended == "transient" and _is_kept(before[0], invoked)
         if not is_second_attempt:
             self.violations.append(f"{invoked.job_id} was invoked {len(before) + 1} times")
 

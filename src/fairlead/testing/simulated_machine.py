@@ -51,6 +51,9 @@ class OneDirectory:
     def inspect(self, path: str) -> DirectoryFacts:
         return DirectoryFacts(path, path)
 
+    async def look(self, path: str) -> DirectoryFacts:
+        return self.inspect(path)
+
     def problem_at(self, real_path: str) -> str:
         return self.inspect(real_path).problem
 

@@ -1,15 +1,16 @@
 """One life of a runner on the fakes: the real runner and its real journal, on a simulated disk and a wire in memory."""
 
+import asyncio
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from fairlead.core.engine import Invocation
+from fairlead.core.engine import HandingOver, Invocation
 from fairlead.core.ids import BlobName
 from fairlead.core.machines.messages import BlobSent, RunTurn
-from fairlead.core.machines.runner_state import RUNNER_FACTS
+from fairlead.core.machines.runner_state import RUNNER_FACTS, RunnerFact, TurnEventsNoted, TurnTaken
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import make_private_directory
 from fairlead.ports import Clock
@@ -64,6 +65,20 @@ class MemoryBlobs:
             raise error(Code.E_ATTACHMENT_GONE) from None
 
 
+class _WatchedBook(RunnerBook):
+    def __init__(self, journal: SmallJournal, clock: Clock, writes: asyncio.Event) -> None:
+        super().__init__(journal, clock)
+        self._writes = writes
+
+    def note(self, *facts: RunnerFact) -> int:
+        for fact in facts:
+            if isinstance(fact, TurnTaken) or (
+                isinstance(fact, TurnEventsNoted) and isinstance(fact.events[0], HandingOver)
+            ):
+                self._writes.set()
+        return super().note(*facts)
+
+
 class SimulatedRunner:
     """From its start to `kill`, which gives the disk as the next one finds it."""
 
@@ -81,6 +96,7 @@ class SimulatedRunner:
         slots: int = 2,
     ) -> None:
         self.name = name
+        self.life = life
         self.disk = disk
         self._random = Random(f"{seed}/runner/{name}/{life}")
         self._server = server
@@ -88,10 +104,11 @@ class SimulatedRunner:
         self._latency = latency
         self._slots = slots
         self.agent = ScriptedRuntime(agents, life=life, starts_in=lambda: self._random.expovariate(1 / 3), name="echo")
-        self._process = LoopProcess(f"runner {name} {life}")
+        self._process = LoopProcess(f"{seed}/runner {name} {life}")
         self.wire: MemoryWire | None = None
         self.runner: Runner | None = None
         self._book: RunnerBook | None = None
+        self._writes = asyncio.Event()
         self.ended: FairleadError | None = None
 
     def start(self) -> None:
@@ -107,7 +124,7 @@ class SimulatedRunner:
             make_writer=lambda: SteppedWriter(self._latency),
             on_broken=self._break,
         )
-        self._book = RunnerBook(journal, self._clock)
+        self._book = _WatchedBook(journal, self._clock, self._writes)
         self.runner = Runner(
             RunnerParts(
                 machine=self.name,
@@ -127,6 +144,11 @@ class SimulatedRunner:
         except FairleadError as end:
             self.ended = end
             self.agent.unplug()
+
+    async def until_it_writes(self) -> None:
+        """An order or a hand-over from now on."""
+        self._writes.clear()
+        await self._writes.wait()
 
     @property
     def kept_turns(self) -> list[str]:

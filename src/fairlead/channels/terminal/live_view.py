@@ -193,8 +193,8 @@ class TerminalLiveView:
         match event:
             case w.Accepted():
                 self._begin_again(event)
-            case w.Moved(held="handed_off"):
-                held = say(self._lang, "chat.handed_off")
+            case w.Moved(held="handed_off" | "machine_away" as why):
+                held = say(self._lang, f"chat.{why}")
                 self._screen.note(held)
                 self._screen.say(held, "yellow")
             case w.Moved():

@@ -133,8 +133,8 @@ class _Exchange:
     async def _follow(self, job_id: str) -> int:
         async for event in self._client.events(job_id, on_away=self._away):
             match event:
-                case w.Moved(held="handed_off"):
-                    _tell(self._stderr, say(self._lang, "chat.handed_off"))
+                case w.Moved(held="handed_off" | "machine_away" as why):
+                    _tell(self._stderr, say(self._lang, f"chat.{why}"))
                 case w.ToolUse(phase="started"):
                     _tell(self._stderr, f"🔧 {tool_label(event.name, event.input, lang=self._lang)}")
                 case w.RuleUse(number, rule):

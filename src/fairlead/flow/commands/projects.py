@@ -46,7 +46,7 @@ class ProjectCommands:
         decision = await parts.ledger.record_durably(
             CreateProject(
                 name=request.name,
-                directory=parts.directories.inspect(request.path),
+                directory=await parts.directories.look(request.path),
                 runtimes=tools,
                 default_runtime=request.default_tool.strip(),
                 args=request.args,
@@ -56,7 +56,7 @@ class ProjectCommands:
 
     async def add(self, request: ask.ProjectAdd, caller: Caller) -> ProjectInfo:
         parts = self._parts
-        decision = await parts.ledger.record_durably(AddProject(parts.directories.inspect(request.path)))
+        decision = await parts.ledger.record_durably(AddProject(await parts.directories.look(request.path)))
         return self._info(parts.state.projects[decision.project], caller, created=not decision.duplicate)
 
     async def list(self, _request: ask.ProjectList, caller: Caller) -> ProjectCatalogue:

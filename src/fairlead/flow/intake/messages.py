@@ -7,10 +7,11 @@ from fairlead.core.decide.job_ends import WithdrawJob
 from fairlead.core.decide.messages import AmendJob, SkipMessage, Submit, prompt_of, quotation_of
 from fairlead.core.ids import BlobName, MessageId
 from fairlead.core.inbound import Inbound, clean_inbound, clean_text
-from fairlead.core.job_states import Held
 from fairlead.core.state import Job
 from fairlead.core.steering import read_sign, without_sign
+from fairlead.flow.awaited_machines import why_held
 from fairlead.flow.ledger import Ledger
+from fairlead.machine_ports import NO_MACHINES, OtherMachines
 from fairlead.ports import Blobs, Receipt
 
 INLINE_TEXT_BYTES: Final = 256 * 1024
@@ -18,7 +19,8 @@ INLINE_TEXT_BYTES: Final = 256 * 1024
 
 
 class MessageIntake:
-    def __init__(self, ledger: Ledger, blobs: Blobs) -> None:
+    def __init__(self, ledger: Ledger, blobs: Blobs, machines: OtherMachines = NO_MACHINES) -> None:
+        self._machines = machines
         self._ledger = ledger
         self._blobs = blobs
 
@@ -33,7 +35,7 @@ class MessageIntake:
         session = self._ledger.state.sessions[job.session_key]
         is_queued = job.job_id in session.queue
         position = session.queue.index(job.job_id) if is_queued else 0
-        held: Held = "handed_off" if is_queued and session.hand_off is not None else ""
+        held = why_held(self._ledger.state, session, self._machines) if is_queued else ""
         return Receipt(
             job_id=job.job_id,
             session_key=job.session_key,

@@ -25,6 +25,8 @@ from fairlead.core.live import (
 from fairlead.core.read_models import question_view, sent_view
 from fairlead.core.spawn_tree import is_seen_from
 from fairlead.core.state import Job, OpenQuestion, State, answered_job
+from fairlead.flow.awaited_machines import why_held
+from fairlead.machine_ports import NO_MACHINES, OtherMachines
 
 
 class Watch:
@@ -93,7 +95,8 @@ class LiveEvents:
        So an agent waits for nobody, and its words wait for the sync of a fact of their own job at most.
     """
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, machines: OtherMachines = NO_MACHINES) -> None:
+        self._machines = machines
         self._state = state
         self._watches: set[Watch] = set()
         self._untold: deque[list[LiveEvent]] = deque()
@@ -201,7 +204,7 @@ class LiveEvents:
             session_key=job.session_key,
             state=state,
             position=queue.index(job.job_id) if job.job_id in queue else 0,
-            held="handed_off" if state == "queued" and session.hand_off is not None else "",
+            held=why_held(self._state, session, self._machines) if state == "queued" else "",
             runtime=job.runtime or "",
             error_code=job.error_code or "" if state in {"failed", "unknown_after_crash"} else "",
             error_message=job.error_message or "" if state == "failed" else "",

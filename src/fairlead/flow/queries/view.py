@@ -33,7 +33,7 @@ from fairlead.core.requests import Caller
 from fairlead.core.schedules import Schedule
 from fairlead.core.spawn_tree import is_seen_from
 from fairlead.core.spending import Spending, list_spending
-from fairlead.core.state import Job, OpenQuestion, OutboxEntry, answer_entry_id
+from fairlead.core.state import Job, OpenQuestion, OutboxEntry, Session, answer_entry_id
 from fairlead.core.views import (
     ConversationView,
     Counts,
@@ -46,6 +46,7 @@ from fairlead.core.views import (
     SessionView,
 )
 from fairlead.core.visibility import may_see, visible_rules
+from fairlead.flow.awaited_machines import find_awaited_machine
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.queries.agent_checks import AgentChecks
 from fairlead.flow.queries.job_history import JobHistory
@@ -54,6 +55,7 @@ from fairlead.flow.queries.live_events import LiveEvents, Watch
 from fairlead.flow.queries.reports import session_of_caller
 from fairlead.flow.queries.stored_sessions import StoredSessions
 from fairlead.flow.queries.text_search import TextSearch
+from fairlead.machine_ports import NO_MACHINES, OtherMachines
 from fairlead.ports import AgentInfo, Runtime
 from fairlead.render.changes import undo_notice
 from fairlead.render.rules import rule_words
@@ -82,7 +84,9 @@ class FlowView:
         limit_windows: Callable[[], dict[str, tuple[LimitWindow, ...]]],
         agent_checks: AgentChecks,
         default_language: str,
+        machines: OtherMachines = NO_MACHINES,
     ) -> None:
+        self._machines = machines
         self._ledger = ledger
         self._state = ledger.state
         self._live_events = live_events
@@ -285,9 +289,12 @@ class FlowView:
 
     # --- sessions, conversations, projects, people
 
+    def _session_view(self, session: Session) -> SessionView:
+        return session_view(session, find_awaited_machine(self._state, session, self._machines))
+
     def session(self, session_key: str) -> SessionView | None:
         session = self._state.sessions.get(SessionKeyText(session_key))
-        return None if session is None else session_view(session)
+        return None if session is None else self._session_view(session)
 
     def conversation(self, conversation: ConversationRef) -> ConversationView | None:
         binding = self._state.bindings.get(self._state.bound.get(conversation.address, BindingId("")))
@@ -364,7 +371,7 @@ class FlowView:
 
     def session_named(self, name: str) -> SessionView | None:
         session = self._state.session_named(name)
-        return None if session is None else session_view(session)
+        return None if session is None else self._session_view(session)
 
     def session_line(self, session_key: str) -> SessionLine:
         return console_models.session_line(self._state, self._state.sessions[SessionKeyText(session_key)])

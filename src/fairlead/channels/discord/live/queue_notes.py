@@ -16,6 +16,7 @@ from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.discord.outbound.steer_button import build_steer_button
 from fairlead.channels.push.marks import QUEUED
 from fairlead.channels.push.rate_limit import Urgency
+from fairlead.core.job_states import Held
 from fairlead.core.views import JobView
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log
@@ -82,19 +83,21 @@ class QueueNotes:
             return 0
         return session.queue.index(job.job_id) + (session.running_job_id is not None)
 
-    def _is_handed_off(self, key: str) -> bool:
+    def _why_held(self, key: str) -> Held:
         session = self._view.session(key)
-        return session is not None and session.handed_off
+        if session is None:
+            return ""
+        return "handed_off" if session.handed_off else "machine_away" if session.awaited_machine else ""
 
     async def _show(self, key: str, channel_id: int, newest: JobView | None) -> bool:
         """One step towards what the note has to say; False if it has to be tried again."""
         note = self._notes.get(key)
         before = self._count_before(newest) if newest is not None else 0
         try:
-            is_held = self._is_handed_off(key)
-            if newest is None or (before == 0 and not is_held):
+            held = self._why_held(key)
+            if newest is None or (before == 0 and not held):
                 return await self._remove(key, channel_id, note)
-            text = note_text(before, newest.job_id, self._view.language_of(newest.person), is_handed_off=is_held)
+            text = note_text(before, newest.job_id, self._view.language_of(newest.person), held=held)
             if note is not None and note.job_id == newest.job_id:
                 await self._edit(channel_id, note, text)
             elif not self._view.open_questions(session_key=key):  # an open question is to be the newest message
@@ -149,9 +152,9 @@ class QueueNotes:
         )
 
 
-def note_text(before: int, job_id: str, lang: str, *, is_handed_off: bool = False) -> str:
+def note_text(before: int, job_id: str, lang: str, *, held: Held = "") -> str:
     """With the job's id, by which a later process finds a note that was left over."""
-    if is_handed_off:
-        return f"{QUEUED} {say(lang, 'chat.handed_off')}\n-# {job_id}"
+    if held:
+        return f"{QUEUED} {say(lang, f'chat.{held}')}\n-# {job_id}"
     words = say(lang, "chat.one_before") if before == 1 else say(lang, "chat.some_before", count=before)
     return f"{QUEUED} {words}\n-# {job_id}"

@@ -9,6 +9,7 @@ CHAT: Final = {
     "one_before": "1 before you",
     "some_before": "{count} before you",
     "handed_off": "Waiting: this session was handed off to a terminal. /handoff back goes on here.",
+    "machine_away": "Waiting: this project's machine is not connected. See /machine list; /cancel withdraws it.",
     "one_step": "1 step",
     "steps": "{count} steps",
     "todo_more": "{count} more",

@@ -9,6 +9,7 @@ CHAT: Final = {
     "one_before": "前に 1 件あります",
     "some_before": "前に {count} 件あります",
     "handed_off": "待機中です。このセッションはターミナルに引き渡されています。/handoff back でここで続けます。",
+    "machine_away": "待機中: このプロジェクトのマシンは未接続です。/machine list で確認、/cancel で取り消し。",
     "one_step": "1 ステップ",
     "steps": "{count} ステップ",
     "todo_more": "ほか {count} 件",

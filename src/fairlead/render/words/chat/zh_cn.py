@@ -10,6 +10,7 @@ CHAT: Final = {
     "one_before": "前面还有 1 条",
     "some_before": "前面还有 {count} 条",
     "handed_off": "等待中：此会话已交给终端。/handoff back 在这里继续。",
+    "machine_away": "等待中：该项目所在的机器没有连接。/machine list 显示从何时起；/cancel 可撤回消息。",
     "one_step": "1 步",
     "steps": "{count} 步",
     "todo_more": "还有 {count} 项",

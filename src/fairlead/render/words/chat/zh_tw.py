@@ -10,6 +10,7 @@ CHAT: Final = {
     "one_before": "前面還有 1 則",
     "some_before": "前面還有 {count} 則",
     "handed_off": "等待中：此工作階段已交給終端機。/handoff back 在這裡繼續。",
+    "machine_away": "等待中：該專案所在的機器沒有連線。/machine list 顯示從何時起；/cancel 可撤回訊息。",
     "one_step": "1 步",
     "steps": "{count} 步",
     "todo_more": "還有 {count} 項",

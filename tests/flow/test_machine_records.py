@@ -1,0 +1,160 @@
+"""A daemon with a project on another machine: what people see while the machine, or the daemon, is away."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from fairlead.core import requests as ask
+from fairlead.core.decide.machines import AddMachine, RemoveMachine
+from fairlead.core.decide.projects import AddProject, DirectoryFacts
+from fairlead.core.events import JobHandedOver, JobMarkedUnknownAfterCrash, QuestionAsked
+from fairlead.core.machines.machine import Machine
+from fairlead.errors import Code, FairleadError
+from fairlead.flow.agent_runtimes import FIXED
+from fairlead.machines.catalogue import CatalogueWithMachines
+from fairlead.machines.directories import DirectoriesAcross
+from fairlead.machines.hub import Machines
+from fairlead.store.journal import open_state
+from fairlead.testing.disk import SimulatedDisk
+from tests.flow.harness import OWNER, STATE, FlowHarness, PretendedDirectories, run_flow, virtually
+from tests.machines.harness import GPU, Stage
+
+
+@asynccontextmanager
+async def daemon_of(stage: Stage, disk: SimulatedDisk | None = None, **more: Any) -> AsyncIterator[FlowHarness]:
+    """A daemon whose only project is on another machine."""
+    wire = stage.server.connect("daemon")
+    hub = Machines(wire, version="1", make_token=stage.make_token)
+    state = None if disk is None else open_state(STATE, disk.crash(stage.server.random, power_lost=False)).state
+    known: Mapping[str, Machine] = {} if state is None else state.machines
+    flows: list[FlowHarness] = []
+
+    def make_catalogue(runtimes: dict[str, Any]) -> CatalogueWithMachines:
+        catalogue = CatalogueWithMachines(
+            FIXED, runtimes, hub, lambda: flows[0].state.machines if flows else known, limit_sec=3600.0
+        )
+        catalogue.follow({})
+        return catalogue
+
+    directories: Any = DirectoriesAcross(PretendedDirectories(), None)
+    async with run_flow(
+        disk=disk, machines=hub, make_catalogue=make_catalogue, directories=directories, projects=(), **more
+    ) as flow:
+        flows.append(flow)
+        yield flow
+        stage.server.unplug(wire)
+
+
+async def join(flow: FlowHarness) -> None:
+    """The machine is added and its runner heard, and its project is the only one."""
+    await flow.flow.ledger.record_durably(AddMachine(GPU, OWNER))
+    await flow.until(lambda: "gpu/echo" in flow.flow.ledger.limits.runtimes)
+    path = f"{GPU}:/srv/trainer"
+    await flow.flow.ledger.record_durably(AddProject(DirectoryFacts(path, path)))
+
+
+@pytest.mark.req("H2", "H8")
+@virtually
+async def test_a_project_there_has_the_machines_name_and_its_turns_run_there():
+    stage = Stage()
+    async with stage.runner(), daemon_of(stage) as flow:
+        await join(flow)
+        job = await flow.answered("hi")
+        assert (job.state, job.project, job.runtime) == ("success", "gpu/trainer", "gpu/echo")
+        assert job.project_path == "gpu:/srv/trainer"
+        assert [fact.job_id for fact in flow.facts(JobHandedOver)] == [job.job_id]
+
+
+@pytest.mark.req("H6", "H8")
+@virtually
+async def test_a_job_for_a_machine_that_is_away_waits_says_so_and_can_be_cancelled():
+    stage = Stage()
+    async with stage.runner(), daemon_of(stage) as flow:
+        await join(flow)
+        await flow.answered("hi")
+        stage.server.cut(GPU)
+        await flow.until(lambda: not flow.world.machines.is_usable(GPU))
+        waiting = await flow.say("are you there?")
+        later = await flow.say("and this")
+        assert (waiting.held, later.held) == ("machine_away", "machine_away")
+        session = flow.flow.view.session(waiting.session_key)
+        assert session is not None
+        assert session.awaited_machine == GPU
+        await flow.command(ask.Cancel(waiting.job_id))
+        assert flow.state.jobs[waiting.job_id].state == "cancelled"
+        stage.server.mend(GPU)
+        assert (await flow.ended(later.job_id)).state == "success"
+
+
+@pytest.mark.req("H6")
+@virtually
+async def test_a_daemon_that_is_killed_leaves_the_turn_running_and_delivers_its_end_once():
+    stage = Stage()
+    async with stage.runner() as runner:
+        async with daemon_of(stage) as flow:
+            await join(flow)
+            job = await flow.say("hi\n/slow 1000\n/usage 10 5 0.01")
+            await flow.until(lambda: bool(flow.facts(JobHandedOver)))
+            disk, history = flow.disk, flow.history
+        assert runner.turns.count == 1
+        async with daemon_of(stage, disk, history=history, life=1) as flow:
+            assert flow.state.running == [job.job_id]
+            ended = await flow.ended(job.job_id)
+            assert (ended.state, ended.input_tokens) == ("success", 10)
+            await flow.quiet()
+            assert len(flow.texts(ended.conversation)) == 1
+            assert flow.facts(JobMarkedUnknownAfterCrash) == []
+            await flow.until(lambda: not runner.turns.count)
+
+
+@pytest.mark.req("H6")
+@virtually
+async def test_a_question_that_was_asked_before_the_daemon_was_killed_is_not_asked_again_and_its_answer_counts():
+    stage = Stage()
+    async with stage.runner():
+        async with daemon_of(stage) as flow:
+            await join(flow)
+            job = await flow.say("hi\n/ask rm -rf build")
+            question = await flow.question()
+            disk, history = flow.disk, flow.history
+        async with daemon_of(stage, disk, history=history, life=1) as flow:
+            await flow.click(question, "allow")
+            assert (await flow.ended(job.job_id)).state == "success"
+            assert len(flow.facts(QuestionAsked)) == 1
+
+
+@pytest.mark.req("H6")
+@virtually
+async def test_a_runner_that_is_killed_while_its_agent_works_leaves_a_job_that_is_unknown():
+    stage = Stage()
+    async with daemon_of(stage) as flow:
+        async with stage.runner():
+            await join(flow)
+            job = await flow.say("hi\n/hang")
+            await flow.until(lambda: bool(flow.facts(JobHandedOver)))
+        async with stage.runner():
+            ended = await flow.ended(job.job_id)
+            assert (ended.state, ended.error_code) == ("unknown_after_crash", "E_UNKNOWN_AFTER_CRASH")
+            assert (await flow.answered("go on")).state == "success"
+
+
+@pytest.mark.req("H1", "H6")
+@virtually
+async def test_a_machine_that_never_comes_back_is_removed_only_when_it_is_to_be_forgotten():
+    stage = Stage()
+    async with daemon_of(stage) as flow:
+        async with stage.runner():
+            await join(flow)
+            job = await flow.say("hi\n/hang")
+            await flow.until(lambda: bool(flow.facts(JobHandedOver)))
+        queued = await flow.say("and this")
+        with pytest.raises(FairleadError) as refused:
+            await flow.flow.ledger.record_durably(RemoveMachine(name=GPU, person=OWNER))
+        assert refused.value.code is Code.E_MACHINE_IN_USE
+        await flow.flow.ledger.record_durably(RemoveMachine(name=GPU, person=OWNER, forget=True))
+        assert flow.state.jobs[job.job_id].state == "unknown_after_crash"
+        assert flow.state.jobs[queued.job_id].state == "cancelled"
+        assert flow.state.listed_projects() == []
+        await flow.quiet()

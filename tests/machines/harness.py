@@ -1,0 +1,159 @@
+"""A daemon's hub and a real runner with the echo agent, on a wire in memory, in virtual time or on a real loop."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import Any
+
+import msgspec
+
+from fairlead.core.engine import EngineEvent, Invocation
+from fairlead.core.ids import JobId, SessionKeyText
+from fairlead.core.machines.machine import Machine
+from fairlead.core.machines.messages import AgentTurnBegun, RunnerHello
+from fairlead.core.machines.runner_state import RUNNER_FACTS
+from fairlead.errors import FairleadError
+from fairlead.kit.files import make_private_directory
+from fairlead.machines.hub import Machines
+from fairlead.machines.remote_runtime import RemoteRuntime
+from fairlead.ports import Runtime, ToolHandler
+from fairlead.runner.runner import CallAnswers, Runner, RunnerBook, RunnerParts
+from fairlead.runtimes.echo import EchoRuntime
+from fairlead.store.small_journal import SmallJournal
+from fairlead.testing.clock import VirtualClock
+from fairlead.testing.disk import SimulatedDisk
+from fairlead.testing.memory_wire import MemoryServer
+from fairlead.testing.simulated_runner import HERE, MemoryBlobs, NoCalls, PlainInputs
+from fairlead.testing.stepped_writer import SteppedWriter
+
+GPU = "gpu"
+
+
+class Records:
+    """machine_ports.MachineRecords in memory."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Machine] = {GPU: Machine(name=GPU)}
+        self.last_epoch = 0
+        self.tokens: list[str] = []
+        self.ended: set[str] = set()
+        self.met = asyncio.Event()
+
+    @property
+    def machines(self) -> Mapping[str, Machine]:
+        return self.known
+
+    def now(self) -> str:
+        return "2026-01-05T08:00:00.000Z"
+
+    async def begin_epoch(self, epoch: int, token: str) -> None:
+        self.last_epoch = epoch
+        self.tokens.append(token)
+
+    async def meet(self, machine: str, hello: RunnerHello, epoch: int) -> None:
+        self.known[machine].agents = hello.agents
+        self.known[machine].runner_epoch = epoch
+        self.met.set()
+
+    def is_wanted(self, turn_id: str) -> bool:
+        return turn_id not in self.ended
+
+    def wants_agent_turn(self, begun: AgentTurnBegun) -> bool:
+        return begun.turn_id not in self.ended
+
+    def may_have_begun(self, turn_id: str) -> bool:
+        del turn_id
+        return False
+
+    def on_presence(self, machine: str) -> None:
+        del machine
+
+
+class Stage:
+    """`server` between the two; `disk` is the runner's."""
+
+    def __init__(self, *, calls: CallAnswers | None = None, runtimes: Mapping[str, Runtime] | None = None) -> None:
+        self.server = MemoryServer()
+        self.disk = SimulatedDisk()
+        make_private_directory(HERE, disk=self.disk)
+        self.records = Records()
+        self.calls: CallAnswers = calls or NoCalls()
+        self.runtimes: Mapping[str, Runtime] = runtimes or {"echo": EchoRuntime()}
+        self._tokens = count(1)
+
+    def make_token(self) -> str:
+        return f"token-{next(self._tokens)}"
+
+    @asynccontextmanager
+    async def daemon(self, tools: ToolHandler | None = None) -> AsyncGenerator[Machines]:
+        wire = self.server.connect("daemon")
+        hub = Machines(wire, version="1", make_token=self.make_token)
+        running = asyncio.ensure_future(hub.run(self.records, tools))
+        try:
+            yield hub
+        finally:
+            self.server.unplug(wire)
+            running.cancel()
+            await asyncio.wait({running})
+
+    @asynccontextmanager
+    async def runner(self) -> AsyncGenerator[Runner]:
+        wire = self.server.connect(GPU)
+        journal = SmallJournal(
+            HERE / "runner.ndjson",
+            RUNNER_FACTS,
+            disk=self.disk,
+            make_writer=lambda: SteppedWriter(lambda: 0.001),
+            on_broken=_no_fault,
+        )
+        runner = Runner(
+            RunnerParts(
+                machine=GPU,
+                wire=wire,
+                book=RunnerBook(journal, VirtualClock(asyncio.get_running_loop())),
+                runtimes=self.runtimes,
+                inputs=PlainInputs(),
+                images=MemoryBlobs(self.disk),
+                calls=self.calls,
+                make_token=self.make_token,
+                version="1",
+            )
+        )
+        running = asyncio.ensure_future(runner.run())
+        try:
+            yield runner
+        finally:
+            self.server.unplug(wire)
+            running.cancel()
+            await asyncio.wait({running})
+
+    async def remote_echo(self, hub: Machines) -> RemoteRuntime:
+        """Once the runner has said what it can run."""
+        await self.records.met.wait()
+        machine = await hub.get(GPU)
+        while not machine.is_usable:
+            await asyncio.sleep(0.01)
+        return RemoteRuntime(hub, GPU, self.records.known[GPU].agents[0], limit_sec=60.0)
+
+
+def invocation(prompt: str, job: str = "job_1", **changes: Any) -> Invocation:
+    plain = Invocation(
+        job_id=JobId(job),
+        session_key=SessionKeyText("agent:fairlead:user:local"),
+        generation=1,
+        project_name="gpu/trainer",
+        project_path="gpu:/srv/trainer",
+        workspace_path="/w",
+        prompt=prompt,
+        mark=f"m:{job}",
+    )
+    return msgspec.structs.replace(plain, **changes)
+
+
+async def events_of(runtime: Runtime, turn: Invocation) -> list[EngineEvent]:
+    return [event async for event in runtime.invoke(turn)]
+
+
+def _no_fault(fault: FairleadError) -> None:
+    raise AssertionError(fault)
