@@ -29,7 +29,10 @@ def claude_acp_environment(home: Path, server: ModelServer) -> dict[str, str]:
     return acp_settings(acp_agent("claude-agent-acp", home, server).env, home, "claude-agent-acp")
 
 
-AGENTS: dict[str, MakeEnvironment] = {"claude": claude_environment, KNOWN_AS["claude-agent-acp"]: claude_acp_environment}
+AGENTS: dict[str, MakeEnvironment] = {
+    "claude": claude_environment,
+    KNOWN_AS["claude-agent-acp"]: claude_acp_environment,
+}
 
 
 class RemoteAgent:
