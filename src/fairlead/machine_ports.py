@@ -66,7 +66,7 @@ class Claim(msgspec.Struct, frozen=True):
 class Wire(Protocol):
     @property
     def largest_frame(self) -> int:
-        """In bytes. Whoever has more to say puts it into a blob and sends its digest."""
+        """In bytes. A sender with more to say puts it into a blob and sends its digest."""
         ...
 
     def send(self, machine: str, lane: Lane, data: bytes) -> None:

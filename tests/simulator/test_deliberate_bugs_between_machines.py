@@ -8,7 +8,7 @@ import pytest
 
 from fairlead.core.decide import job_ends
 from fairlead.core.engine import HandingOver
-from fairlead.core.machines.link import Frame, Heard, Link
+from fairlead.core.machines.link import Heard, Link, LinkFrame
 from fairlead.core.machines.messages import TurnEvent
 from fairlead.core.machines.runner_state import TurnEventsNoted
 from fairlead.machines.remote_machine import RemoteMachine
@@ -52,13 +52,13 @@ def test_a_gap_that_is_stepped_over(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_frame_of_an_older_process_that_is_heard(monkeypatch: pytest.MonkeyPatch):
-    def trust_everybody(self: Link, frame: Frame, heard: Heard) -> bool:
+    def trust_everybody(self: Link, frame: LinkFrame, heard: Heard) -> bool:
         if frame.sender > self.peer_epoch:
             self.peer_epoch = frame.sender
             self.is_up = False
             self._begin()
         if not frame.receiver:
-            heard.frames.append(Frame(sender=self.epoch, receiver=self.peer_epoch))
+            heard.frames.append(LinkFrame(sender=self.epoch, receiver=self.peer_epoch))
         return bool(frame.receiver)
 
     monkeypatch.setattr(Link, "_is_between_us", trust_everybody)

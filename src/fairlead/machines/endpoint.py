@@ -8,12 +8,12 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from fairlead.core.machines.link import NOTHING, Frame, Link
+from fairlead.core.machines.link import NOTHING, Link, LinkFrame
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.machine_ports import Arrived, Lane, Wire
 from fairlead.observe import log
 
-_FRAME: Final = msgspec.json.Decoder(Frame)
+_FRAME: Final = msgspec.json.Decoder(LinkFrame)
 _ENCODER: Final = msgspec.json.Encoder()
 ENVELOPE: Final = 512
 """A frame takes so many bytes beside its message, at most."""
@@ -38,7 +38,7 @@ class LinkOwner(Protocol):
     def on_superseded(self, epoch: int) -> None: ...
 
 
-class Endpoint:
+class LinkEndpoint:
     """`lane` is that on which this end sends; `decode` reads the other's messages, `decode_live` those of the lane that
     is never stored."""
 
@@ -113,7 +113,7 @@ class Endpoint:
         if self.link.peer_epoch == peer_epoch and self.link.is_owed(number):
             self._send(self.link.frame(number=number, blob=digest))
 
-    def _send(self, frame: Frame) -> None:
+    def _send(self, frame: LinkFrame) -> None:
         self._wire.send(self._machine, self._lane, _ENCODER.encode(frame))
 
     def send_live(self, message: Any) -> None:
@@ -136,7 +136,7 @@ class Endpoint:
         else:
             self._take_in(frame, frame.message)
 
-    async def _fetch(self, frame: Frame) -> None:
+    async def _fetch(self, frame: LinkFrame) -> None:
         """A blob that is gone is put there again when its frame is sent again."""
         data = await self._wire.get_blob(self._machine, frame.blob)
         if data is not None:
@@ -144,7 +144,7 @@ class Endpoint:
             if frame.sender == self.link.peer_epoch and frame.receiver == self.link.epoch:
                 await self._wire.drop_blob(self._machine, frame.blob)
 
-    def _take_in(self, frame: Frame, raw: msgspec.Raw) -> None:
+    def _take_in(self, frame: LinkFrame, raw: msgspec.Raw) -> None:
         message = None
         if frame.number:
             try:
@@ -173,7 +173,7 @@ class Endpoint:
         self.pump()
         self._is_due.set()
 
-    def _is_of_peer(self, frame: Frame) -> bool:
+    def _is_of_peer(self, frame: LinkFrame) -> bool:
         return self.link.is_up and (frame.sender, frame.receiver) == (self.link.peer_epoch, self.link.epoch)
 
     def _hear_live(self, raw: msgspec.Raw) -> None:

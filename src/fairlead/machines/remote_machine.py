@@ -26,11 +26,10 @@ from fairlead.core.machines.messages import (
     Beat,
     BlobSent,
     BlobWanted,
-    Call,
     DaemonHello,
     Fact,
     Live,
-    LiveEvents,
+    MachineCall,
     Order,
     Replied,
     RunnerHello,
@@ -41,7 +40,8 @@ from fairlead.core.machines.messages import (
     Tell,
     ToolCalled,
     TurnEvent,
-    TurnEvents,
+    TurnShown,
+    TurnTold,
     WatchTurn,
 )
 from fairlead.core.machines.places import path_there
@@ -49,16 +49,16 @@ from fairlead.core.machines.turn_events import TurnReader
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.machine_ports import Arrived, Wire
-from fairlead.machines.endpoint import Endpoint
+from fairlead.machines.endpoint import LinkEndpoint
 from fairlead.observe import log
 
 AWAY_SEC: Final = 20.0
-"""A machine that was not heard of for so long is away."""
+"""A machine that was silent for this time is away."""
 _FACTS: Final = msgspec.json.Decoder(Fact)
 _LIVE: Final = msgspec.json.Decoder(Live)
 
 
-class Daemon(Protocol):
+class DaemonSide(Protocol):
     """What a machine needs of the daemon."""
 
     def now(self) -> str: ...
@@ -107,14 +107,16 @@ class RefusedCall(Exception):  # noqa: N818 - says what happened
 
 
 class _AskedCall:
-    def __init__(self, call: Call, *, may_repeat: bool) -> None:
+    def __init__(self, call: MachineCall, *, may_repeat: bool) -> None:
         self.call = call
         self.may_repeat = may_repeat
         self.reply: asyncio.Future[Replied] = asyncio.get_running_loop().create_future()
 
 
 class RemoteMachine:
-    def __init__(self, name: str, wire: Wire, daemon: Daemon, *, epoch: int, runner_epoch: int, version: str) -> None:
+    def __init__(
+        self, name: str, wire: Wire, daemon: DaemonSide, *, epoch: int, runner_epoch: int, version: str
+    ) -> None:
         self.name = name
         self._wire = wire
         self._daemon = daemon
@@ -129,7 +131,7 @@ class RemoteMachine:
         self._is_welcome = False
         self._heard_at = -AWAY_SEC
         self.presence = Presence()
-        self.endpoint = Endpoint(
+        self.endpoint = LinkEndpoint(
             wire,
             name,
             "orders",
@@ -141,10 +143,15 @@ class RemoteMachine:
 
     async def run(self) -> None:
         """Until it is closed, which ends nothing on the other machine."""
-        async with self._tasks:
-            self._tasks.start(self._watch_presence(), name="presence")
-            self._tasks.start(self.endpoint.run(), name="link")
-            await self._closed.wait()
+        try:
+            async with self._tasks:
+                self._tasks.start(self._watch_presence(), name="presence")
+                self._tasks.start(self.endpoint.run(), name="link")
+                await self._closed.wait()
+        finally:
+            # Nothing is heard from here on: a stop must not wait for an answer.
+            self._is_welcome = False
+            self._fail_calls()
 
     def close(self) -> None:
         """The machine is known no more."""
@@ -231,7 +238,7 @@ class RemoteMachine:
             if turn.number and not self.endpoint.link.is_owed(turn.number):
                 turn.was_taken = True
 
-    def _hear_events(self, said: TurnEvents) -> None:
+    def _hear_events(self, said: TurnTold) -> None:
         turn = self._turns.get(said.turn_id)
         if turn is None:
             return
@@ -247,14 +254,14 @@ class RemoteMachine:
         for live in turn.reader.take_live():
             self._show(turn, live)
 
-    def _hear_live(self, said: LiveEvents) -> None:
+    def _hear_live(self, said: TurnShown) -> None:
         turn = self._turns.get(said.turn_id)
         if turn is not None:
             for live in turn.reader.hear_live(said):
                 self._show(turn, live)
 
     @staticmethod
-    def _show(turn: _OpenTurn, live: LiveEvents) -> None:
+    def _show(turn: _OpenTurn, live: TurnShown) -> None:
         for event in live.events:
             turn.events.put_nowait(event)
 
@@ -285,7 +292,7 @@ class RemoteMachine:
             raise self.away()
         call_id = f"{self.endpoint.link.epoch}-{next(self._call_numbers)}"
         asked = self._calls[call_id] = _AskedCall(
-            Call(call_id=call_id, name=name, args=msgspec.to_builtins(args)), may_repeat=may_repeat
+            MachineCall(call_id=call_id, name=name, args=msgspec.to_builtins(args)), may_repeat=may_repeat
         )
         self.endpoint.post(asked.call)
         try:
@@ -301,8 +308,9 @@ class RemoteMachine:
     def away(self) -> FairleadError:
         if self.presence.problem:
             return error(Code.E_RUNNER_OLD, self.presence.problem)
-        since = f" since {self.presence.since}" if self.presence.since else ""
-        return error(Code.E_MACHINE_AWAY, f"{self.name} is away{since}.")
+        if not self.presence.since:
+            return error(Code.E_MACHINE_AWAY, f"{self.name} was not heard of yet.")
+        return error(Code.E_MACHINE_AWAY, f"{self.name} is away since {self.presence.since}.")
 
     def _repeat_calls(self) -> None:
         for asked in list(self._calls.values()):
@@ -330,7 +338,7 @@ class RemoteMachine:
                 self._set_presence(is_there=False)
                 self._fail_calls()
 
-    def _heard(self) -> None:
+    def _note_sign(self) -> None:
         self._heard_at = asyncio.get_running_loop().time()
         if not self.presence.is_there:
             self._set_presence(is_there=True)
@@ -349,11 +357,11 @@ class RemoteMachine:
         self.endpoint.post(DaemonHello(version=self._version))
 
     def on_message(self, number: int, message: Fact) -> None:
-        self._heard()
+        self._note_sign()
         match message:
             case RunnerHello():
                 self._daemon.on_hello(self, message)
-            case TurnEvents():
+            case TurnTold():
                 self._hear_events(message)
             case AgentTurnBegun():
                 self._daemon.on_agent_turn(self, message)
@@ -391,9 +399,9 @@ class RemoteMachine:
         self._repeat_calls()
 
     def on_live(self, message: Live) -> None:
-        self._heard()
+        self._note_sign()
         match message:
-            case LiveEvents():
+            case TurnShown():
                 self._hear_live(message)
             case Beat():
                 self.presence = msgspec.structs.replace(self.presence, clock=message.clock, running=message.running)

@@ -33,7 +33,7 @@ from fairlead.ports import AgentInfo, AgentPreparation, RuntimeCapabilities, Run
 
 
 def turn_id_of(invocation: Invocation) -> str:
-    """The same turn has the same name, whoever asks for it."""
+    """The same turn has the same name, also for a later process that asks for it."""
     return f"{invocation.job_id}#{2 if invocation.is_second_attempt else 1}"
 
 

@@ -125,5 +125,5 @@ class FilesAcross:
             "files.read", ProjectFile, project_path=path_there(project_path), path=path, largest=largest
         )
         if len(found.data) > largest:  # the other machine may be anybody's
-            raise error(Code.E_MESSAGE_TOO_LARGE, f"{path[:100]} has {len(found.data)} bytes.")
+            raise error(Code.E_MESSAGE_TOO_LARGE, f"{path[:100]} has {len(found.data)} bytes; the limit is {largest}.")
         return found

@@ -60,8 +60,10 @@ def sentence_of(event: e.JournalEvent) -> StorySentence:
             return _tell("AgentConfigured", name=event.name, version=event.version, command=" ".join(event.command))
         case e.AgentRemoved():
             return _tell("AgentRemoved", name=event.name)
-        case e.MachineAdded() | e.MachineRemoved():
-            return _tell(name, name=event.name)
+        case e.MachineAdded():
+            return _tell("MachineAdded", name=event.name)
+        case e.MachineRemoved():
+            return _tell("MachineRemoved", name=event.name)
         case e.RunnerMet():
             return _tell("RunnerMet", machine=event.machine, version=event.version)
         case e.MachinesEpochBegun():

@@ -23,11 +23,11 @@ from fairlead.core.machines.messages import (
     Beat,
     BlobSent,
     BlobWanted,
-    Call,
     DaemonHello,
     EndSession,
     Fact,
     Live,
+    MachineCall,
     Order,
     Replied,
     RunnerHello,
@@ -50,7 +50,7 @@ from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.tasks import OwnedTasks, TaskOwner
 from fairlead.machine_ports import Arrived, Connected, Disconnected, KeyRemoved, Wire
 from fairlead.machines.claims import claim_epoch, confirm_epoch
-from fairlead.machines.endpoint import Endpoint
+from fairlead.machines.endpoint import LinkEndpoint
 from fairlead.observe import log, log_failure
 from fairlead.ports import Blobs, Clock, Runtime
 from fairlead.runner.book import TurnInputs
@@ -118,7 +118,7 @@ class RunnerBook:
         return self._clock.now()
 
     async def shrink(self) -> None:
-        """Write the journal anew when it has grown. What it costs does not grow with its age."""
+        """Write the journal again when it has grown. What it costs does not grow with its age."""
         if self._journal.size > REWRITE_BYTES:
             await self._journal.rewrite(self.now(), self.state.facts)
 
@@ -146,7 +146,7 @@ class Runner:
         self._token = parts.make_token()
         self._tasks = OwnedTasks(f"runner {parts.machine}")
         self._ended: asyncio.Future[FairleadError] | None = None
-        self._endpoint: Endpoint | None = None
+        self._endpoint: LinkEndpoint | None = None
         self._to_take: asyncio.Queue[tuple[tuple[int, int], int, int]] = asyncio.Queue()
         self._calls_in_order: dict[str, asyncio.Lock] = {}
         self.epoch = 0
@@ -205,7 +205,7 @@ class Runner:
             last_epoch=state.epoch,
             record=self._record_epoch,
         )
-        self._endpoint = Endpoint(
+        self._endpoint = LinkEndpoint(
             self._parts.wire,
             self._parts.machine,
             "facts",
@@ -325,7 +325,7 @@ class Runner:
                 self._in_order(order.session_key, self._instruct(order))
             case EndSession():
                 self._in_order(order.session_key, self._end_session(order))
-            case Call():
+            case MachineCall():
                 self._tasks.start(self._answer(order, self.link_id), name=order.name)
             case ToolReplied():
                 if self._parts.tools is not None:
@@ -374,7 +374,7 @@ class Runner:
         if runtime is not None:
             await runtime.end_session(order.session_key, "kill" if order.how == "kill" else "stop")
 
-    async def _answer(self, call: Call, link: tuple[int, int]) -> None:
+    async def _answer(self, call: MachineCall, link: tuple[int, int]) -> None:
         try:
             result = await self._parts.calls.answer(call.name, call.args)
             replied = Replied(call_id=call.call_id, result=msgspec.to_builtins(result))

@@ -1,4 +1,4 @@
-"""One turn of a runner, from its order to its last event. The time limit is the agent's: it stands still while a person
+"""One turn of a runner, from its order to its last event. The time limit is the agent's: it is paused while a person
 is asked."""
 
 import asyncio
@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from fairlead.core import engine
 from fairlead.core.engine import EngineEvent, TurnEnded, TurnFailed
-from fairlead.core.machines.messages import ONLY_SHOWN, LiveEvents, RunTurn, StoredImage, TurnEvent
+from fairlead.core.machines.messages import ONLY_SHOWN, RunTurn, StoredImage, TurnEvent, TurnShown
 from fairlead.errors import Code, FairleadError
 from fairlead.kit.tasks import PausableTimeout
 from fairlead.observe import log_failure
@@ -20,7 +20,7 @@ LIVE_SEC: Final = 0.05
 
 Note = Callable[[Sequence[TurnEvent]], Awaitable[bool]]
 StoreImage = Callable[[engine.ImageProduced], Awaitable[StoredImage]]
-Show = Callable[[LiveEvents], None]
+Show = Callable[[TurnShown], None]
 
 
 class RunnerTurn:
@@ -115,7 +115,7 @@ class RunnerTurn:
         words, self._words = self._words, []
         if words:
             shown = cast("tuple[Any, ...]", tuple(words))
-            self._show(LiveEvents(turn_id=self._order.turn_id, after=self._count(), events=shown))
+            self._show(TurnShown(turn_id=self._order.turn_id, after=self._count(), events=shown))
 
 
 def coalesce(events: list[EngineEvent], event: EngineEvent) -> None:

@@ -18,11 +18,11 @@ from fairlead.core.machines.messages import (
     ONLY_SHOWN,
     AgentTurnBegun,
     AnswerNoted,
-    LiveEvents,
     RunTurn,
     StoredImage,
     TurnEvent,
-    TurnEvents,
+    TurnShown,
+    TurnTold,
 )
 from fairlead.core.machines.runner_state import AgentTurnTaken, TurnEventsNoted, TurnsSettled, TurnTaken
 from fairlead.errors import Code
@@ -137,14 +137,14 @@ class RunnerTurns:
             return
         self._told[turn_id] = durable
         events = tuple(turn.events[told:durable])
-        self._daemon.tell(TurnEvents(turn_id=turn_id, first=told, events=events, at=self._book.now()))
+        self._daemon.tell(TurnTold(turn_id=turn_id, first=told, events=events, at=self._book.now()))
 
     def _tell_unknown(self, order: RunTurn) -> None:
         """It was taken once, and is in no journal here: whether its agent had the prompt, nobody knows."""
         unknown = TurnFailed(Code.E_UNKNOWN_AFTER_CRASH, "The runner does not know this turn any more.")
-        self._daemon.tell(TurnEvents(turn_id=order.turn_id, first=order.since, events=(unknown,), at=self._book.now()))
+        self._daemon.tell(TurnTold(turn_id=order.turn_id, first=order.since, events=(unknown,), at=self._book.now()))
 
-    def _show(self, live: LiveEvents) -> None:
+    def _show(self, live: TurnShown) -> None:
         if live.turn_id in self._told and self._daemon.is_up:
             self._daemon.show(live)
 
@@ -214,7 +214,7 @@ class RunnerTurns:
             self.announce(taken)
         if isinstance(initiated.event, ONLY_SHOWN):
             turn = self._book.state.turns.get(turn_id)
-            self._show(LiveEvents(turn_id=turn_id, after=len(turn.events) if turn else 0, events=(initiated.event,)))
+            self._show(TurnShown(turn_id=turn_id, after=len(turn.events) if turn else 0, events=(initiated.event,)))
         elif isinstance(initiated.event, engine.ImageProduced):
             await self.note(turn_id, [await self._store_image(initiated.event)])
         elif not isinstance(initiated.event, engine.Ready | HandingOver):

@@ -1,7 +1,7 @@
 """A journal of few facts that are soon needed no more, on the same lines and the same writer as the big one.
 
 1. Lines, checksums and torn tails are as in `lines.py`, `reader.py` and `unsynced_tail.py`.
-2. It keeps no history: when it has grown, its owner writes it anew with the facts that make its state (`rewrite`). The
+2. It keeps no history: when it has grown, its owner writes it again with the facts that make its state (`rewrite`). The
    new file replaces the old one whole, or not at all.
 3. Facts are numbered by the order of their writing, also across a rewrite. A number is durable when the disk has it.
 """
@@ -46,7 +46,7 @@ class SmallJournal:
         self.facts: list[Any] = []
         self._position = self._read()
         self._before = 0
-        """So many facts were numbered before the file was written anew."""
+        """So many facts were numbered before the file was written again."""
         self._durable = self._position.seq
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
         self._broken: FairleadError | None = None
@@ -119,7 +119,7 @@ class SmallJournal:
             await future
 
     async def rewrite(self, ts: str, find_facts: Callable[[], Sequence[Any]]) -> None:
-        """Write the file anew with the facts that make the state as it is when everything else is durable."""
+        """Write the file again with the facts that make the state as it is when everything else is durable."""
         await self.until_durable(self.last)
         if self.last > self._durable:
             return  # somebody wrote meanwhile: another time

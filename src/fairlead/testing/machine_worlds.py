@@ -110,10 +110,10 @@ class MachineOfTheDaemon(SimulatedMachine):
         hub = Machines(self.wire, version="0", make_token=lambda: f"{self._tokens.getrandbits(64):016x}")
         runtimes = dict(adapters.runtimes)
 
-        def known() -> dict[str, Machine]:
+        def find_known() -> dict[str, Machine]:
             return adapters.state.machines
 
-        catalogue = CatalogueWithMachines(adapters.catalogue, runtimes, hub, known, limit_sec=900.0)
+        catalogue = CatalogueWithMachines(adapters.catalogue, runtimes, hub, find_known, limit_sec=900.0)
         catalogue.follow(adapters.state.agents)
         return msgspec.structs.replace(
             adapters,
@@ -219,7 +219,7 @@ _DEEDS: Final = (
 )
 
 
-class Fate:
+class Misfortunes:
     """What goes wrong between the machines, and which process dies when."""
 
     def __init__(self, world: MachineWorld) -> None:
@@ -337,7 +337,7 @@ async def _live(world: MachineWorld) -> None:
         world.start_runner(name)
     lives = [_DaemonLife(world)]
     lives[-1].start()
-    await Fate(world).rule(lives)
+    await Misfortunes(world).rule(lives)
     await _until_quiet(world, lives)
     ledger = lives[-1].daemon.flow.ledger
     await ledger.until_all_durable()

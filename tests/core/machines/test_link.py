@@ -5,7 +5,7 @@ from random import Random
 import msgspec
 import pytest
 
-from fairlead.core.machines.link import ASK_AGAIN_SEC, RESEND_SEC, Frame, Link
+from fairlead.core.machines.link import ASK_AGAIN_SEC, RESEND_SEC, Link, LinkFrame
 
 
 class End:
@@ -16,11 +16,11 @@ class End:
         self.got: list[str] = []
         self.new_peers = 0
 
-    def send(self, now: float) -> list[Frame]:
+    def send(self, now: float) -> list[LinkFrame]:
         due = [self.link.frame(number=n, message=msgspec.Raw(msgspec.json.encode(m))) for n, m in self.link.due(now)]
         return [*self.link.signs(now), *due]
 
-    def hear(self, frame: Frame, now: float) -> list[Frame]:
+    def hear(self, frame: LinkFrame, now: float) -> list[LinkFrame]:
         message = msgspec.json.decode(frame.message) if frame.number else None
         heard = self.link.hear(frame, now, message)
         self.new_peers += heard.is_new_peer
@@ -65,7 +65,7 @@ def test_everything_arrives_once_and_in_order_over_a_wire_that_loses_doubles_and
     rng = Random(seed)
     ends = {"daemon": End(1), "runner": End(1)}
     said: dict[str, list[str]] = {"daemon": [], "runner": []}
-    on_the_way: list[tuple[float, str, Frame]] = []
+    on_the_way: list[tuple[float, str, LinkFrame]] = []
     now = 0.0
     for step in range(4000):
         now += rng.choice((0.01, 0.2, 2.0))
@@ -183,7 +183,7 @@ def test_a_process_that_hears_what_is_meant_for_its_successor_does_nothing_but_e
 @pytest.mark.req("H5")
 def test_an_epoch_that_was_seen_before_a_restart_is_not_fallen_behind():
     restarted = Link(9, peer_epoch=6)
-    heard = restarted.hear(Frame(sender=5, receiver=9, number=1), 0.0, "run")
+    heard = restarted.hear(LinkFrame(sender=5, receiver=9, number=1), 0.0, "run")
     assert (heard.messages, heard.is_new_peer, restarted.is_up) == ([], False, False)
 
 

@@ -27,7 +27,7 @@ MOST_AT_ONCE: Final = 256
 NOTHING: Final = msgspec.Raw(b"null")
 
 
-class Frame(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
+class LinkFrame(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     """What the wire carries. `sender` and `receiver` are epochs, the latter 0 while it is not known. `number` is 0
     where there is no message. `taken` is the receipt for the other direction; `missing` are the first and the last
     number that are asked for again. A message too large for a frame is a blob, named by its digest."""
@@ -48,7 +48,7 @@ class Heard(msgspec.Struct, kw_only=True):
     is_new_peer: bool = False
     has_receipt: bool = False
     messages: list[tuple[int, Any]] = []
-    frames: list[Frame] = []
+    frames: list[LinkFrame] = []
 
 
 class _Owed:
@@ -115,7 +115,7 @@ class Link:
             owed.sent_at = now
         return [(number, owed.message) for number, owed in due]
 
-    def signs(self, now: float) -> list[Frame]:
+    def signs(self, now: float) -> list[LinkFrame]:
         """Frames without a message to send now: a greeting while the other end does not answer, a receipt."""
         if not self.is_up:
             if now - self._greeted_at < GREET_SEC:
@@ -126,10 +126,10 @@ class Link:
             return [self.frame()]
         return []
 
-    def frame(self, *, number: int = 0, message: msgspec.Raw | None = None, blob: str = "") -> Frame:
+    def frame(self, *, number: int = 0, message: msgspec.Raw | None = None, blob: str = "") -> LinkFrame:
         """With the receipt for all that was taken."""
         self._receipted = self._taken
-        return Frame(
+        return LinkFrame(
             sender=self.epoch,
             receiver=self.peer_epoch,
             number=number,
@@ -146,7 +146,7 @@ class Link:
 
     # --- what the wire brings
 
-    def hear(self, frame: Frame, now: float, message: Any = None) -> Heard:
+    def hear(self, frame: LinkFrame, now: float, message: Any = None) -> Heard:
         """`message` is what the frame carries, decoded; None where it could not be had (a blob that is gone)."""
         heard = Heard(messages=[], frames=[])
         if not self._is_between_us(frame, heard):
@@ -164,20 +164,20 @@ class Link:
             self._hear_message(frame.number, message, now, heard)
         return heard
 
-    def _is_between_us(self, frame: Frame, heard: Heard) -> bool:
+    def _is_between_us(self, frame: LinkFrame, heard: Heard) -> bool:
         """Whether both ends mean each other. Answers those who do not know of an epoch yet."""
         if frame.receiver > self.epoch:
             self.superseded_by = max(self.superseded_by, frame.receiver)
             return False
         if frame.sender < self.peer_epoch:
-            heard.frames.append(Frame(sender=self.epoch, receiver=self.peer_epoch))
+            heard.frames.append(LinkFrame(sender=self.epoch, receiver=self.peer_epoch))
             return False
         if frame.sender > self.peer_epoch:
             self.peer_epoch = frame.sender
             self.is_up = False
             self._begin()
         if frame.receiver < self.epoch:
-            heard.frames.append(Frame(sender=self.epoch, receiver=self.peer_epoch))
+            heard.frames.append(LinkFrame(sender=self.epoch, receiver=self.peer_epoch))
             return False
         return True
 

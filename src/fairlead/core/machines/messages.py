@@ -2,7 +2,7 @@
 the way is `link.py`'s. Everything here can be said twice: turns and calls have names by which a repetition is known.
 
 A turn is a list of lasting engine events, numbered from 0, that the runner keeps until the daemon has the end of its
-job in its own journal (`SettleTurns`). Words that are only shown travel apart (`LiveEvents`) and are never kept."""
+job in its own journal (`SettleTurns`). Words that are only shown travel apart (`TurnShown`) and are never kept."""
 
 from typing import Any, Final, TypeAlias
 
@@ -116,7 +116,7 @@ class EndSession(_Message, frozen=True):
     how: str = "stop"
 
 
-class Call(_Message, frozen=True):
+class MachineCall(_Message, frozen=True):
     """A question to the machine, answered by Replied. `name` is that of a method of a port, `args` its arguments."""
 
     call_id: str
@@ -146,7 +146,16 @@ class BlobSent(_Message, frozen=True):
 
 
 Order: TypeAlias = (
-    DaemonHello | RunTurn | WatchTurn | SettleTurns | Tell | EndSession | Call | ToolReplied | BlobWanted | BlobSent
+    DaemonHello
+    | RunTurn
+    | WatchTurn
+    | SettleTurns
+    | Tell
+    | EndSession
+    | MachineCall
+    | ToolReplied
+    | BlobWanted
+    | BlobSent
 )
 
 # --- facts ---------------------------------------------------------------------------------------------------------
@@ -165,7 +174,7 @@ class RunnerHello(_Message, frozen=True):
     clock: str = ""
 
 
-class TurnEvents(_Message, frozen=True):
+class TurnTold(_Message, frozen=True):
     """Lasting events of a turn; the first of them is number `first`. `at` is the runner's clock."""
 
     turn_id: str
@@ -203,12 +212,12 @@ class ToolCalled(_Message, frozen=True):
     arguments: dict[str, Any] = {}
 
 
-Fact: TypeAlias = RunnerHello | TurnEvents | AgentTurnBegun | Replied | ToolCalled | BlobWanted | BlobSent
+Fact: TypeAlias = RunnerHello | TurnTold | AgentTurnBegun | Replied | ToolCalled | BlobWanted | BlobSent
 
 # --- shown and never kept ------------------------------------------------------------------------------------------
 
 
-class LiveEvents(_Message, frozen=True):
+class TurnShown(_Message, frozen=True):
     """What an agent says, as it says it, behind `after` lasting events of its turn."""
 
     turn_id: str
@@ -223,4 +232,4 @@ class Beat(_Message, frozen=True):
     running: int = 0
 
 
-Live: TypeAlias = LiveEvents | Beat
+Live: TypeAlias = TurnShown | Beat

@@ -130,7 +130,7 @@ class RunnerState:
                     self.turns.pop(turn_id, None)
 
     def facts(self) -> list[RunnerFact]:
-        """Those that make this state again: the journal is written anew with them when it has grown."""
+        """Those that make this state again: the journal is written again with them when it has grown."""
         epochs: list[RunnerFact] = [EpochBegun(epoch=self.epoch, token=token) for token in self.tokens]
         turns: list[RunnerFact] = []
         for turn_id, turn in self.turns.items():

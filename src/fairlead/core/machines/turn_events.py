@@ -1,6 +1,6 @@
 """The events of one remote turn as the daemon hears them: in order, each once, whatever is sent again. Pure."""
 
-from fairlead.core.machines.messages import LiveEvents, TurnEvent, TurnEvents
+from fairlead.core.machines.messages import TurnEvent, TurnShown, TurnTold
 
 MOST_LIVE = 256
 
@@ -10,9 +10,9 @@ class TurnReader:
 
     def __init__(self) -> None:
         self.count = 0
-        self._live: list[LiveEvents] = []
+        self._live: list[TurnShown] = []
 
-    def hear(self, said: TurnEvents) -> list[TurnEvent] | None:
+    def hear(self, said: TurnTold) -> list[TurnEvent] | None:
         """The new ones; None if some before them are missing."""
         if said.first > self.count:
             return None
@@ -20,14 +20,14 @@ class TurnReader:
         self.count += len(new)
         return new
 
-    def hear_live(self, said: LiveEvents) -> list[LiveEvents]:
+    def hear_live(self, said: TurnShown) -> list[TurnShown]:
         """What can be shown now. What came too late is dropped; what comes behind events that are still on their way
         waits for them."""
         if said.after >= self.count and len(self._live) < MOST_LIVE:
             self._live.append(said)
         return self.take_live()
 
-    def take_live(self) -> list[LiveEvents]:
+    def take_live(self) -> list[TurnShown]:
         now = [live for live in self._live if live.after == self.count]
         self._live = [live for live in self._live if live.after > self.count]
         return now

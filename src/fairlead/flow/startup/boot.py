@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, AsyncExitStack
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from fairlead.flow.startup.machine import Machine
+    from fairlead.flow.startup.machine import HostMachine
 
 
 class Boot(Protocol):
@@ -19,6 +19,6 @@ class Boot(Protocol):
         runs: nobody could take it yet. Faults are the channel's, which meets them when it runs."""
         ...
 
-    async def load(self) -> "Machine":
+    async def load(self) -> "HostMachine":
         """The machine, with the code that the other steps need."""
         ...

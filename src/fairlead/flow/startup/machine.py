@@ -89,7 +89,7 @@ class ChannelStart(Protocol):
         ...
 
 
-class Machine(Protocol):
+class HostMachine(Protocol):
     @property
     def config(self) -> ConfigCopy: ...
 

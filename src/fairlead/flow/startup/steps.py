@@ -10,24 +10,24 @@ from fairlead.flow.assembly import Adapters, Flow
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.startup import recovery
 from fairlead.flow.startup.config_copy import update_config
-from fairlead.flow.startup.machine import ChannelStart, ConfigCopy, HandEdits, Machine
+from fairlead.flow.startup.machine import ChannelStart, ConfigCopy, HandEdits, HostMachine
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log
 
 
-async def open_state(machine: Machine, stack: AsyncExitStack) -> Adapters:
+async def open_state(machine: HostMachine, stack: AsyncExitStack) -> Adapters:
     """Under the lock: an unfinished end of the journal is cut off here, which would damage a journal in use."""
     return await machine.open(stack)
 
 
-async def found_alone(machine: Machine, flow: Flow, stack: AsyncExitStack) -> None:
+async def found_alone(machine: HostMachine, flow: Flow, stack: AsyncExitStack) -> None:
     """For `open_alone`: the state has its id, and the readable copy is up to date when `stack` is left."""
     facts = machine.start_facts()
     await recovery.found_state(flow.ledger, flow.ledger.state.state_id or facts.new_state_id, facts.version)
     stack.push_async_callback(update_config, flow.ledger, machine.config)
 
 
-async def begin_service(machine: Machine, ledger: Ledger, edits: HandEdits) -> None:
+async def begin_service(machine: HostMachine, ledger: Ledger, edits: HandEdits) -> None:
     """The first line that this process writes. The hand edits were read before it, so that a mistake in them stops a
     start that has left no trace; their owner is needed here, because everything later is decided for an owner."""
     facts = machine.start_facts()
@@ -40,7 +40,7 @@ async def begin_service(machine: Machine, ledger: Ledger, edits: HandEdits) -> N
     )
 
 
-def end_left_over_agents(machine: Machine, ledger: Ledger) -> list[str]:
+def end_left_over_agents(machine: HostMachine, ledger: Ledger) -> list[str]:
     """Agents that outlived the last daemon are ended before a new one may touch the same sessions. They are known by
     the state's id, so this comes after the state has one."""
     ended = machine.end_left_over_agents(ledger.state.state_id)
@@ -70,7 +70,7 @@ def _explain_refusal(config: ConfigCopy, section: Literal["projects", "agents"],
         raise config.explain_refusal(section, name, problem) from None
 
 
-async def register_projects(machine: Machine, ledger: Ledger, adapters: Adapters) -> list[str]:
+async def register_projects(machine: HostMachine, ledger: Ledger, adapters: Adapters) -> list[str]:
     """Before any job starts, because a job's project must be there, or be known to be gone."""
     return await recovery.register_projects(ledger, machine.start_facts().projects, adapters.directories)
 
@@ -89,7 +89,7 @@ async def mark_interrupted_jobs(ledger: Ledger) -> list[str]:
     return [f"Interrupted by the last shutdown or crash: {', '.join(interrupted)}. `/retry JOB` runs one again."]
 
 
-async def tidy_files(machine: Machine, ledger: Ledger) -> None:
+async def tidy_files(machine: HostMachine, ledger: Ledger) -> None:
     """Files that no live fact names go before anything can write new ones; the readable copy says what is so now."""
     machine.forget_unnamed_files(ledger.state)
     await machine.config.write(machine.config.encode(ledger.state))
@@ -108,14 +108,14 @@ def hold_queues(flow: Flow) -> None:
     flow.queued_recheck.hold()
 
 
-async def own_workers(machine: Machine, flow: Flow, stack: AsyncExitStack) -> TaskOwner:
+async def own_workers(machine: HostMachine, flow: Flow, stack: AsyncExitStack) -> TaskOwner:
     """The stop is registered before the first worker runs, so that nothing runs that no stop would end."""
     owner = await stack.enter_async_context(TaskOwner("daemon"))
     stack.push_async_callback(machine.stop, flow, owner)
     return owner
 
 
-def start_workers(machine: Machine, flow: Flow, adapters: Adapters, owner: TaskOwner) -> None:
+def start_workers(machine: HostMachine, flow: Flow, adapters: Adapters, owner: TaskOwner) -> None:
     """From here on jobs run and answers are delivered. Every channel is registered by now, those whose clients fetch
     included, so that no worker meets an outbox entry whose channel is missing."""
     owner.start(flow.run(), name="flow")
