@@ -27,7 +27,7 @@ endif
 SHOW_PACKAGES = /^Collecting/ { sub(/==.*/, "", $$2); printf " %s", $$2; fflush() } \
 	/^Installing collected/ { printf "\n  installing them ..."; fflush() } END { print "" }
 
-.PHONY: help run test test-long check bench torture test-agents test-console docs lock clean
+.PHONY: help run test test-long check bench torture torture-machines test-agents test-console docs lock clean
 
 help:
 	@echo "make run          start Fairlead and talk to an agent at once"
@@ -37,6 +37,7 @@ help:
 	@echo "make docs         write the parts of the documents that are made from the code"
 	@echo "make bench        measure"
 	@echo "make torture      kill a real daemon again and again, for a long time"
+	@echo "make torture-machines  kill daemon, runners and NATS server, 300 times"
 	@echo "make test-agents  run the real agent programs against a model server on loopback (needs npm)"
 	@echo "make test-console the console in a real browser (needs Chromium; on Debian it is installed)"
 	@echo "make lock         write the lock files again after a dependency changed (needs uv)"
@@ -65,6 +66,10 @@ bench: $(DEV_READY)
 
 torture: $(DEV_READY)
 	@$(BIN)/python -m pytest -m torture
+
+# FAIRLEAD_KILLS says how often, FAIRLEAD_SEED repeats a run as far as chance allows.
+torture-machines: $(DEV_READY)
+	@FAIRLEAD_KILLS=$${FAIRLEAD_KILLS:-300} $(BIN)/python -m pytest -s -m torture tests/torture/test_machine_kills.py
 
 # The real agent CLIs, pinned, from npm, against a model server on loopback.
 test-agents: $(DEV_READY)

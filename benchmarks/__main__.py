@@ -16,6 +16,7 @@ from benchmarks import (
     discord,
     journal,
     latency,
+    machines,
     memory,
     restart,
     round_trips,
@@ -85,6 +86,10 @@ def _console(directory: Path) -> Rows:
     return console.console_rows(directory / "console")
 
 
+def _machines(directory: Path) -> Rows:
+    return asyncio.run(machines.machine_rows(_make_directory(directory / "machines")))
+
+
 GROUPS: dict[str, Callable[[Path], Rows]] = {
     "durable appends": _appending,
     "replay, memory and start of a long history": _history,
@@ -98,6 +103,7 @@ GROUPS: dict[str, Callable[[Path], Rows]] = {
     "tool calls of agents": _tool_calls,
     "files of projects": _trees,
     "console in the browser": _console,
+    "other machines": _machines,
 }
 
 

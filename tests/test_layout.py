@@ -26,6 +26,21 @@ STORIES = {
 DATA = {"transcripts", "golden", "earlier_version"}
 
 TESTED_THROUGH = {
+    "nats_wire/pull.py": "nats_wire/test_wire.py",
+    "nats_wire/streams.py": "nats_wire/test_wire.py",
+    "nats_wire/blobs.py": "nats_wire/test_wire.py",
+    "nats_wire/daemon_wire.py": "nats_wire/test_wire.py",
+    "nats_wire/runner_wire.py": "nats_wire/test_wire.py",
+    "nats_wire/server_config.py": "nats_wire/test_access.py",
+    "nats_wire/owned_server.py": "nats_wire/test_access.py",
+    "nats_wire/machine_network.py": "two_machines/test_stories.py",
+    "real_machines.py": "two_machines/test_stories.py",
+    "real_runner.py": "two_machines/test_stories.py",
+    "runner/turn_inputs.py": "two_machines/test_stories.py",
+    "runner/call_answers.py": "two_machines/test_stories.py",
+    "cli/machine.py": "two_machines/test_command_line.py",
+    "cli/runner.py": "two_machines/test_command_line.py",
+    "flow/commands/machines.py": "two_machines/test_stories.py",
     "core/decide/machines.py": "flow/test_machine_records.py",
     "core/worktree_plans.py": "core/decide/test_worktrees.py",
     "machine_ports.py": "machines/test_hub.py",

@@ -15,6 +15,8 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from fairlead import __version__
 from fairlead.channels.http.health_samples import HealthMeters, HealthSamples
 from fairlead.core import timestamps
@@ -46,7 +48,6 @@ from fairlead.kit.other_user import AnotherUser
 from fairlead.kit.process_sweep import SweptProcess, sweep
 from fairlead.kit.tasks import TaskOwner, run_to_end
 from fairlead.machine_ports import NO_MACHINES
-from fairlead.machines.directories import DirectoriesAcross
 from fairlead.observe import JobLogDirectory, Redactor, log
 from fairlead.ports import Journal, Runtime
 from fairlead.runtimes.acp.available_agents import default_acp_name
@@ -247,6 +248,24 @@ class RealMachine:
         )
 
     def _make_adapters(self, state: State) -> Adapters:
+        """With other machines, files and directories are looked at where they are."""
+        adapters = self._make_local_adapters(state)
+        if self._machines is None:
+            return adapters
+        from fairlead.machines.directories import DirectoriesAcross
+        from fairlead.machines.remote_trees import FilesAcross, TreesAcross
+        from fairlead.machines.remote_worktrees import WorktreesAcross
+
+        hub = self._machines.hub
+        return msgspec.structs.replace(
+            adapters,
+            directories=DirectoriesAcross(adapters.directories, hub),
+            project_files=FilesAcross(adapters.project_files, hub),
+            worktrees=WorktreesAcross(adapters.worktrees, hub),
+            trees=TreesAcross(adapters.trees, hub),
+        )
+
+    def _make_local_adapters(self, state: State) -> Adapters:
         settings = self._settings
         return Adapters(
             state=state,
@@ -254,7 +273,7 @@ class RealMachine:
             blobs=self._blobs,
             inboxes=self._inboxes,
             hook_secrets=self._hook_secrets,
-            directories=DirectoriesAcross(RealDirectories(self._state_dir)),
+            directories=RealDirectories(self._state_dir),
             clock=SystemClock(),
             limits=settings.limits(tuple(self.runtimes)),
             runtimes=self.runtimes,

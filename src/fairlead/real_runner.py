@@ -16,12 +16,18 @@ from fairlead import __version__
 from fairlead.core import timestamps
 from fairlead.core.machines.runner_state import RUNNER_FACTS
 from fairlead.errors import Code, FairleadError, error
+from fairlead.git.command import Git
+from fairlead.git.tree_status import FileLimits
+from fairlead.git.work_trees import GitWorkTrees
+from fairlead.git.worktree_files import WorktreeFiles
+from fairlead.git.worktrees import RealWorktrees
 from fairlead.kit.files import REAL_DISK, Disk, make_private_directory, read_if_there, replace_durably
 from fairlead.kit.process_sweep import sweep
 from fairlead.nats_wire.join_line import Joining
 from fairlead.nats_wire.runner_wire import RunnerWire
 from fairlead.observe import JobLogDirectory, Redactor, log, start_logging
 from fairlead.runner.call_answers import RealAnswers
+from fairlead.runner.file_answers import FileAnswers
 from fairlead.runner.runner import Runner, RunnerBook, RunnerParts
 from fairlead.runner.turn_inputs import RealInputs
 from fairlead.runtimes.catalogue import Catalogue
@@ -30,14 +36,16 @@ from fairlead.settings import Settings
 from fairlead.state_directory import take_lock
 from fairlead.store.blobs import FileBlobs
 from fairlead.store.directories import RealDirectories
+from fairlead.store.project_files import RealProjectFiles
 from fairlead.store.small_journal import SmallJournal
 from fairlead.store.writer import JournalWriter
+from fairlead.tree_ports import NO_TREES
 
 JOINING_NAME: Final = "joined.json"
 JOURNAL_NAME: Final = "runner.ndjson"
 
 
-class SystemClock:
+class RunnerClock:
     def now(self) -> str:
         return timestamps.moment(datetime.now(UTC))
 
@@ -106,11 +114,11 @@ async def _make_runner(
         RunnerParts(
             machine=joining.name,
             wire=wire,
-            book=RunnerBook(journal, SystemClock()),
+            book=RunnerBook(journal, RunnerClock()),
             runtimes=catalogue.runtimes,
             inputs=inputs,
             images=blobs,
-            calls=RealAnswers(catalogue.runtimes, RealDirectories(directory)),
+            calls=_make_answers(settings, catalogue, stack),
             make_token=lambda: token_hex(8),
             version=__version__,
             slots=settings.limits(tuple(catalogue.runtimes)).global_max_running,
@@ -119,3 +127,20 @@ async def _make_runner(
     inputs.daemon = runner
     wire.start()
     return runner
+
+
+def _make_answers(settings: Settings, catalogue: Catalogue, stack: AsyncExitStack) -> FileAnswers:
+    directory = settings.runner_dir
+    git = Git(os.environ)
+    stack.callback(git.close)
+    limits = FileLimits(largest=settings.tree_file_max_bytes, most_new=settings.tree_new_max_bytes)
+    has_trees = settings.tree_snapshots and git.program
+    return FileAnswers(
+        RealAnswers(catalogue.runtimes, RealDirectories(directory)),
+        trees=GitWorkTrees(git, directory, limits=limits, home=Path.home()) if has_trees else NO_TREES,
+        worktrees=RealWorktrees(
+            git, os.environ, state_id=lambda: settings.runner_dir.name, files=WorktreeFiles(), are_separated=False
+        ),
+        files=RealProjectFiles(asyncio.to_thread),
+        directory=Path(settings.worktree_dir) if settings.worktree_dir else directory / "worktrees",
+    )

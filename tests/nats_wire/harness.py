@@ -12,7 +12,7 @@ from typing import Any
 from fairlead.kit.files import REAL_DISK
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.machine_ports import Arrived, Connected, Wire, WireEvent
-from fairlead.nats_wire.access import Key, MachineAccess, ServerAddress, make_key
+from fairlead.nats_wire.access import MachineAccess, NatsKey, ServerAddress, make_key
 from fairlead.nats_wire.connection import FAULTS, PING_SEC, connect
 from fairlead.nats_wire.daemon_wire import DaemonWire
 from fairlead.nats_wire.owned_server import OwnedServer, find_server_program
@@ -88,7 +88,7 @@ class NatsStage:
             Listeners(host="127.0.0.1", port=self.port, websocket=self.websocket_port),
             mark=f"test-{self.port}:nats",
         )
-        self.keys: dict[str, Key] = {}
+        self.keys: dict[str, NatsKey] = {}
         self._stack = stack
         self.server.write([])
 
@@ -125,12 +125,12 @@ class NatsStage:
         self.keys[name] = make_key()
         await self.server.allow(self.machines)
 
-    async def remove(self, name: str) -> Key:
+    async def remove(self, name: str) -> NatsKey:
         key = self.keys.pop(name)
         await self.server.allow(self.machines)
         return key
 
-    def address_of(self, key: Key, *, port: int = 0, scheme: str = "tls") -> ServerAddress:
+    def address_of(self, key: NatsKey, *, port: int = 0, scheme: str = "tls") -> ServerAddress:
         return ServerAddress(
             urls=(f"{scheme}://127.0.0.1:{port or self.port}",), seed=key.seed, certificate=self.server.certificate
         )

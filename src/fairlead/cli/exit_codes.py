@@ -22,5 +22,11 @@ def errors_end_the_command() -> Generator[None]:
         from fairlead.render.errors import error_sentence
 
         tell(f"fairlead: {error_sentence(fault)}", err=True)
-        codes = {Code.E_STATE_LOCKED: EXIT_LOCKED, Code.E_CONFIG: EXIT_CONFIG, Code.E_JOURNAL_BROKEN: EXIT_CONFIG}
+        codes = {
+            Code.E_STATE_LOCKED: EXIT_LOCKED,
+            Code.E_CONFIG: EXIT_CONFIG,
+            Code.E_JOURNAL_BROKEN: EXIT_CONFIG,
+            Code.E_MACHINE_REMOVED: EXIT_CONFIG,
+            Code.E_RUNNER_SUPERSEDED: EXIT_CONFIG,  # started again, it would supersede the other one, and so on
+        }
         sys.exit(codes.get(fault.code, EXIT_FAILED))

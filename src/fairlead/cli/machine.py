@@ -24,8 +24,8 @@ def command() -> None:
 def add_command(*, name: str) -> None:
     """Make a key for the machine NAME, and print the one line to type there.
 
-    The line holds the key: whoever has it can be this machine. For a machine that has a key already, this makes a new
-    one, and the old one is not valid any more."""
+    The line holds the key: a program that has it can act as this machine. For a machine that has a key already, this
+    makes a new one, and the old one is not valid any more."""
     settings = load_settings()
     _check_is_on(settings)
     reply = asyncio.run(ask(settings, requests.MachineAdd(name)))

@@ -10,6 +10,7 @@ _IN_CHECKOUT: Final = {
     ".env.example": ".env.example",
     "fairlead.service": "packaging/fairlead.service",
     "dev.fairlead.plist": "packaging/dev.fairlead.plist",
+    "fairlead-runner.service": "packaging/fairlead-runner.service",
 }
 
 

@@ -143,10 +143,15 @@ class RemoteMachine:
 
     async def run(self) -> None:
         """Until it is closed, which ends nothing on the other machine."""
-        async with self._tasks:
-            self._tasks.start(self._watch_presence(), name="presence")
-            self._tasks.start(self.endpoint.run(), name="link")
-            await self._closed.wait()
+        try:
+            async with self._tasks:
+                self._tasks.start(self._watch_presence(), name="presence")
+                self._tasks.start(self.endpoint.run(), name="link")
+                await self._closed.wait()
+        finally:
+            # Nothing is heard from here on: a stop must not wait for an answer.
+            self._is_welcome = False
+            self._fail_calls()
 
     def close(self) -> None:
         """The machine is known no more."""

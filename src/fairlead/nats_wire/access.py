@@ -11,7 +11,7 @@ SEED_BYTES: Final = 32
 _nkeys: Final[Any] = nkeys  # has no types
 
 
-class Key(msgspec.Struct, frozen=True):
+class NatsKey(msgspec.Struct, frozen=True):
     """An nkey. `seed` is the secret of its holder."""
 
     seed: str
@@ -40,15 +40,15 @@ class ServerAddress(msgspec.Struct, frozen=True, kw_only=True):
         return f"ServerAddress({', '.join(self.urls)})"
 
 
-def make_key() -> Key:
+def make_key() -> NatsKey:
     seed: bytes = _nkeys.encode_seed(os.urandom(SEED_BYTES), nkeys.PREFIX_BYTE_USER)
     return read_key(seed.decode())
 
 
-def read_key(seed: str) -> Key:
+def read_key(seed: str) -> NatsKey:
     """Raises ValueError if it is no seed."""
     try:
         pair = _nkeys.from_seed(bytearray(seed.strip().encode()))
     except Exception as fault:  # nkeys raises its own errors, binascii's and IndexError
         raise ValueError("this is no nkey seed") from fault
-    return Key(seed=seed.strip(), public=pair.public_key.decode())
+    return NatsKey(seed=seed.strip(), public=pair.public_key.decode())

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from fairlead.nats_wire.connection import Connection
+from fairlead.nats_wire.connection import NatsConnection
 from fairlead.nats_wire.subjects import MachineSubjects, purge, read_last
 
 PART_BYTES: Final = 256 * 1024
@@ -19,7 +19,7 @@ class _Parts(msgspec.Struct, frozen=True):
     parts: int
 
 
-async def put_blob(connection: Connection, machine: MachineSubjects, digest: str, data: bytes) -> None:
+async def put_blob(connection: NatsConnection, machine: MachineSubjects, digest: str, data: bytes) -> None:
     """Each part until the server has it."""
     parts = [data[start : start + PART_BYTES] for start in range(0, len(data), PART_BYTES)]
     for number, part in enumerate(parts):
@@ -27,7 +27,7 @@ async def put_blob(connection: Connection, machine: MachineSubjects, digest: str
     await connection.ask(f"{machine.blob(digest)}.{_LAST}", msgspec.json.encode(_Parts(len(parts))))
 
 
-async def get_blob(connection: Connection, machine: MachineSubjects, digest: str) -> bytes | None:
+async def get_blob(connection: NatsConnection, machine: MachineSubjects, digest: str) -> bytes | None:
     described = await _read(connection, machine, f"{digest}.{_LAST}")
     try:
         count = 0 if described is None else msgspec.json.decode(described, type=_Parts).parts
@@ -43,10 +43,10 @@ async def get_blob(connection: Connection, machine: MachineSubjects, digest: str
     return data if described is not None and sha256(data).hexdigest() == digest else None
 
 
-async def drop_blob(connection: Connection, machine: MachineSubjects, digest: str) -> None:
+async def drop_blob(connection: NatsConnection, machine: MachineSubjects, digest: str) -> None:
     await connection.ask(purge(machine.blobs_stream), msgspec.json.encode({"filter": f"{machine.blob(digest)}.*"}))
 
 
-async def _read(connection: Connection, machine: MachineSubjects, name: str) -> bytes | None:
+async def _read(connection: NatsConnection, machine: MachineSubjects, name: str) -> bytes | None:
     answer = await connection.ask(read_last(machine.blobs_stream, f"{machine.blob('')}{name}"))
     return None if (answer.headers or {}).get("Status") else answer.data

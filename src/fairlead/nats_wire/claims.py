@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from fairlead.machine_ports import Claim
-from fairlead.nats_wire.connection import Connection
+from fairlead.nats_wire.connection import NatsConnection
 from fairlead.nats_wire.subjects import CLAIMS_STREAM, claim, read_last
 
 _EXPECTED: Final = "Nats-Expected-Last-Subject-Sequence"
@@ -23,7 +23,7 @@ class _Answer(msgspec.Struct):
     seq: int = 0
 
 
-async def read_claim(connection: Connection, name: str) -> Claim | None:
+async def read_claim(connection: NatsConnection, name: str) -> Claim | None:
     answer = await connection.ask(read_last(CLAIMS_STREAM, claim(name)))
     headers = answer.headers or {}
     if headers.get("Status"):
@@ -32,7 +32,7 @@ async def read_claim(connection: Connection, name: str) -> Claim | None:
     return Claim(epoch=written.epoch, token=written.token, revision=int(headers[_REVISION]))
 
 
-async def write_claim(connection: Connection, name: str, wanted: Claim, *, after: int) -> bool:
+async def write_claim(connection: NatsConnection, name: str, wanted: Claim, *, after: int) -> bool:
     """An answer that was lost makes a second attempt fail; then the claim that stands there tells by its token."""
     data = msgspec.json.encode(_Written(wanted.epoch, wanted.token))
     answer = await connection.ask(claim(name), data, {_EXPECTED: str(after)})

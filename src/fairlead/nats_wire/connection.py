@@ -2,7 +2,7 @@
 
 Every connection is a client of its own: nats-py closes a client for good after some errors of the server, and keeps
 what was published while it reconnects, which nobody wants here. With tls:// the handshake comes first: otherwise the
-server says in clear text whether it wants TLS, and whoever stands between could say no."""
+server says in clear text whether it wants TLS, and a computer in between could say no."""
 
 import asyncio
 import logging
@@ -54,7 +54,7 @@ class Down(msgspec.Struct, frozen=True):
     is_key_refused: bool = False
 
 
-class Connection:
+class NatsConnection:
     """`run` connects for ever. While it is up, `while_up` runs with the client; it is cancelled when the connection is
     lost. `on_down` hears of every loss, and of the first of several attempts that failed for the same reason."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from fairlead.kit.files import Disk, read_if_there, replace_durably
-from fairlead.nats_wire.access import Key, MachineAccess, make_key
+from fairlead.nats_wire.access import MachineAccess, NatsKey, make_key
 
 FILE_NAME = "keys.json"
 
@@ -20,7 +20,7 @@ class MachineKeys:
         found = read_if_there(self._path)
         self._keys = {} if found is None else msgspec.json.decode(found, type=dict[str, MachineAccess])
 
-    def make(self, name: str) -> tuple[MachineAccess, Key]:
+    def make(self, name: str) -> tuple[MachineAccess, NatsKey]:
         """A new key; one that the machine had is worth nothing any more. Its id stays, and what is on its way."""
         key = make_key()
         known = self._keys.get(name)

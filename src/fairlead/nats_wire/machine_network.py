@@ -1,7 +1,7 @@
 """The daemon's side of the network of machines: its server, the keys, and the wire that follows both.
 
 With an owned server, its configuration says who may use it. With one that somebody else runs, the accounts that it
-needs are written to a file for whoever runs it."""
+needs are written to a file for its operator."""
 
 import asyncio
 from collections.abc import Collection, Coroutine

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import msgspec
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from fairlead.nats_wire.connection import subscribe
+from fairlead.nats_wire.connection import FAULTS, subscribe
 from fairlead.nats_wire.subjects import next_message
 
 MOST_AHEAD: Final = 256
@@ -22,8 +23,8 @@ _NANO: Final = 1_000_000_000
 
 
 class Pull:
-    """`deliver` gets every message; whoever has handled one says so by `release`. `on_found` is called when the stream
-    has answered for the first time, and again after `on_missing`, which says that there is no such stream."""
+    """`deliver` gets every message; its receiver says by `release` that one was handled. `on_found` is called when the
+    stream has answered for the first time, and again after `on_missing`, which says that there is no such stream."""
 
     def __init__(
         self,
@@ -60,7 +61,8 @@ class Pull:
                 await self._probe()
                 await self._keep_asking()
         finally:
-            await subscription.unsubscribe()
+            with suppress(*FAULTS):  # a connection that is lost has no subscriptions
+                await subscription.unsubscribe()
 
     @property
     def _room(self) -> int:

@@ -70,7 +70,7 @@ def _machine_account(machine: MachineAccess, account: str) -> dict[str, Any]:
 def render_config(accounts: Mapping[str, Any], listeners: Listeners, directory: Path) -> bytes:
     """The whole configuration of an owned server; `directory` has its certificate and its store."""
     tls = {"cert_file": str(directory / "server.pem"), "key_file": str(directory / "server-key.pem"), "timeout": 10}
-    # TLS before the first word: a server that offers it in clear text can be played by whoever stands between.
+    # TLS before the first word: a server that offers it in clear text can be imitated on the way.
     tcp_tls = {**tls, "handshake_first": True}
     config: dict[str, Any] = {
         "server_name": "fairlead",

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from fairlead.kit.files import Disk, make_private_directory, read_if_there, replace_durably
-from fairlead.nats_wire.access import Key, make_key, read_key
+from fairlead.nats_wire.access import NatsKey, make_key, read_key
 
 CONFIG_NAME: Final = "server.json"
 CERTIFICATE_NAME: Final = "server.pem"
@@ -26,7 +26,7 @@ class ServerFiles:
         make_private_directory(self.directory, disk=self._disk)
         make_private_directory(self.directory / STORE_NAME, disk=self._disk)
 
-    def read_or_make_key(self, name: str) -> Key:
+    def read_or_make_key(self, name: str) -> NatsKey:
         path = self.directory / f"{name}.nk"
         found = read_if_there(path)
         if found is not None:

@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from fairlead.machine_ports import DAEMON, Lane
-from fairlead.nats_wire.connection import Connection
+from fairlead.nats_wire.connection import NatsConnection
 from fairlead.nats_wire.subjects import CLAIMS_STREAM, RUNNER, MachineSubjects, claim
 
 _NANO: Final = 1_000_000_000
@@ -31,14 +31,14 @@ class _ApiAnswer(msgspec.Struct):
     error: _ApiError | None = None
 
 
-async def ensure_claims(connection: Connection) -> None:
+async def ensure_claims(connection: NatsConnection) -> None:
     config = {"name": CLAIMS_STREAM, "subjects": [claim("*")], "max_msgs_per_subject": 1, "allow_direct": True}
     await _ensure_stream(connection, {**config, "discard": "new", "max_bytes": _FRAMES_BYTES})
 
 
-async def ensure_machine(connection: Connection, machine: MachineSubjects) -> None:
-    """Frames are kept until their receiver has acknowledged them; when there are too many, the oldest leave: whoever
-    owes them sends them again."""
+async def ensure_machine(connection: NatsConnection, machine: MachineSubjects) -> None:
+    """Frames are kept until their receiver has acknowledged them; when there are too many, the oldest leave: their
+    sender sends them again."""
     lanes: tuple[tuple[Lane, str], ...] = (("orders", RUNNER), ("facts", DAEMON))
     for lane, consumer in lanes:
         frames = {"name": machine.stream(lane), "subjects": [f"{machine.lane(lane)}.*"], "retention": "workqueue"}
@@ -51,7 +51,7 @@ async def ensure_machine(connection: Connection, machine: MachineSubjects) -> No
     await _ensure_stream(connection, {**blobs, **aged})
 
 
-async def forget_machine(connection: Connection, machine: MachineSubjects) -> None:
+async def forget_machine(connection: NatsConnection, machine: MachineSubjects) -> None:
     for stream in (machine.stream("orders"), machine.stream("facts"), machine.blobs_stream):
         await connection.ask(f"$JS.API.STREAM.DELETE.{stream}")
     await connection.ask(
@@ -59,7 +59,7 @@ async def forget_machine(connection: Connection, machine: MachineSubjects) -> No
     )
 
 
-async def _ensure_stream(connection: Connection, config: dict[str, Any]) -> None:
+async def _ensure_stream(connection: NatsConnection, config: dict[str, Any]) -> None:
     wanted = msgspec.json.encode({"storage": "file", "num_replicas": 1, **config})
     fault = await _ask(connection, f"$JS.API.STREAM.CREATE.{config['name']}", wanted)
     if fault is not None and fault.err_code == _STREAM_DIFFERS:
@@ -68,7 +68,7 @@ async def _ensure_stream(connection: Connection, config: dict[str, Any]) -> None
         raise ServerRefused(f"{config['name']}: {fault.description}")
 
 
-async def _ensure_consumer(connection: Connection, stream: str, name: str) -> None:
+async def _ensure_consumer(connection: NatsConnection, stream: str, name: str) -> None:
     config = {"durable_name": name, "ack_policy": "explicit", "ack_wait": _ACK_SEC * _NANO, "max_ack_pending": 1024}
     fault = await _ask(
         connection,
@@ -79,6 +79,6 @@ async def _ensure_consumer(connection: Connection, stream: str, name: str) -> No
         raise ServerRefused(f"{stream}: {fault.description}")
 
 
-async def _ask(connection: Connection, subject: str, data: bytes) -> _ApiError | None:
+async def _ask(connection: NatsConnection, subject: str, data: bytes) -> _ApiError | None:
     answer = await connection.ask(subject, data)
     return msgspec.json.decode(answer.data, type=_ApiAnswer).error

@@ -74,7 +74,7 @@ def next_message(stream: str, consumer: str) -> str:
 
 
 def read_last(stream: str, subject: str) -> str:
-    """The last message on a subject is read without a consumer: whoever may make consumers on a stream can have it
+    """The last message on a subject is read without a consumer: a key that may make consumers on a stream can have it
     delivered to any subject of the account."""
     return f"$JS.API.DIRECT.GET.{stream}.{subject}"
 

@@ -21,7 +21,7 @@ from fairlead.kit.tasks import OwnedTasks, TaskOwner
 from fairlead.machine_ports import Arrived, Claim, Connected, Disconnected, KeyRemoved, Lane, WireEvent
 from fairlead.nats_wire import blobs, claims
 from fairlead.nats_wire.access import ServerAddress
-from fairlead.nats_wire.connection import PING_SEC, Connection, Down
+from fairlead.nats_wire.connection import PING_SEC, Down, NatsConnection
 from fairlead.nats_wire.pull import Pull
 from fairlead.nats_wire.subjects import MachineSubjects
 
@@ -45,7 +45,7 @@ class NatsWire:
 
     def __init__(self, address: ServerAddress, *, name: str, ping_sec: float = PING_SEC) -> None:
         self._tasks = OwnedTasks(f"wire of {name}")
-        self._connection = Connection(address, name=f"fairlead {name}", ping_sec=ping_sec)
+        self._connection = NatsConnection(address, name=f"fairlead {name}", ping_sec=ping_sec)
         self._events: deque[WireEvent | _Stored] = deque()
         self._has_event = asyncio.Event()
         self._live_waiting = 0

@@ -1,0 +1,90 @@
+"""What a person types: `fairlead machine` where the daemon runs, `fairlead runner` on the other machine."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.two_machines.harness import Site, run, site
+
+
+async def typed(here: Site, environment: dict[str, str], *command: str) -> tuple[int, str]:
+    program = await here.start("typed", environment, *command)
+    code = await program.process.wait()
+    said = program.said.read_text()
+    program.said.unlink()
+    return code, said
+
+
+@pytest.mark.req("H1")
+def test_a_machine_is_added_joins_is_listed_and_removed_by_what_is_typed(tmp_path: Path):
+    async def story() -> None:
+        async with site(tmp_path) as here:
+            await here.start_daemon()
+            at_daemon, at_gpu = here.daemon_environment(), here.base | {"FAIRLEAD_RUNNER_DIR": str(tmp_path / "gpu")}
+            assert await typed(here, at_daemon, "machine", "list") == (
+                0, "No other machines were added: `fairlead machine add NAME` adds one\n",
+            )  # fmt: skip
+            code, line = await typed(here, at_daemon, "machine", "add", "gpu")
+            assert (code, line.count("\n"), line.startswith("fairlead runner join fl1.")) == (0, 1, True)
+            code, said = await typed(here, at_gpu, *line.split()[1:])
+            assert (code, "This machine is gpu." in said) == (0, True)
+            joined = tmp_path / "gpu" / "joined.json"
+            assert joined.stat().st_mode & 0o777 == 0o600
+            assert joined.parent.stat().st_mode & 0o777 == 0o700
+            seed = json.loads(joined.read_text())["seed"]
+            state = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]
+            assert [path for path in state if seed.encode() in path.read_bytes()] == []
+            assert await typed(here, at_daemon, "machine", "list") == (0, "gpu: away\n")
+            code, said = await typed(here, at_gpu, "runner", "doctor")
+            assert (code, "the server accepts its key" in said) == (0, True)
+            code, said = await typed(here, at_daemon, "machine", "remove", "gpu")
+            assert (code, said) == (0, "gpu was removed; its key is not valid any more\n")
+            code, said = await typed(here, at_gpu, "runner", "doctor")
+            assert (code != 0, "E_MACHINE_REMOVED" in said, "fairlead machine add NAME" in said) == (True, True, True)
+
+    run(story())
+
+
+@pytest.mark.req("H1")
+def test_a_broken_line_is_refused_and_nothing_is_kept(tmp_path: Path):
+    async def story() -> None:
+        async with site(tmp_path) as here:
+            at_gpu = here.base | {"FAIRLEAD_RUNNER_DIR": str(tmp_path / "gpu")}
+            for line in ("hello", "fl1.abc"):
+                code, said = await typed(here, at_gpu, "runner", "join", line)
+                assert (code != 0, "Copy the whole line." in said) == (True, True), said
+            code, said = await typed(here, at_gpu, "runner", "run")
+            assert (code != 0, "has not joined" in said) == (True, True), said
+            assert not (tmp_path / "gpu" / "joined.json").exists()
+
+    run(story())
+
+
+@pytest.mark.req("H1")
+def test_with_one_machine_nothing_of_nats_is_imported(tmp_path: Path):
+    program = (
+        "import asyncio, sys\n"
+        "from fairlead.app import run_daemon\n"
+        "from fairlead.settings import load_settings\n"
+        "async def main():\n"
+        "    async with run_daemon(load_settings()):\n"
+        "        print(sorted({m.split('.')[0] for m in sys.modules} & {'nats', 'nkeys', 'nacl'}))\n"
+        "        print([m for m in sys.modules if m.startswith('fairlead.nats_wire')])\n"
+        "asyncio.run(main())\n"
+    )
+
+    async def story() -> None:
+        import asyncio
+
+        async with site(tmp_path) as here:
+            environment = {**here.daemon_environment(), "FAIRLEAD_MACHINES": "0"}
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-c", program, env=environment, stdout=asyncio.subprocess.PIPE
+            )
+            said, _ = await process.communicate()
+            assert (process.returncode, said.decode()) == (0, "[]\n[]\n")
+            assert not (tmp_path / "state" / "machines").exists()
+
+    run(story())
