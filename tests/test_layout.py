@@ -46,7 +46,6 @@ TESTED_THROUGH = {
     "machine_ports.py": "machines/test_hub.py",
     "machines/endpoint.py": "machines/test_hub.py",
     "machines/remote_machine.py": "machines/test_remote_runtime.py",
-    "machines/remote_worktrees.py": "machines/test_remote_trees.py",
     "runner/file_answers.py": "machines/test_remote_trees.py",
     "runner/runner.py": "machines/test_remote_runtime.py",
     "runner/turn.py": "machines/test_remote_runtime.py",

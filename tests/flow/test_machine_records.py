@@ -65,6 +65,9 @@ async def test_a_project_there_has_the_machines_name_and_its_turns_run_there():
         assert (job.state, job.project, job.runtime) == ("success", "gpu/trainer", "gpu/echo")
         assert job.project_path == "gpu:/srv/trainer"
         assert [fact.job_id for fact in flow.facts(JobHandedOver)] == [job.job_id]
+        await flow.command(ask.Tool("echo"))  # people need not say on which machine
+        with pytest.raises(FairleadError, match="gpu/echo"):
+            await flow.command(ask.Tool("codex"))
 
 
 @pytest.mark.req("H6", "H8")

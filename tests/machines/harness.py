@@ -18,6 +18,7 @@ from fairlead.kit.files import make_private_directory
 from fairlead.machines.hub import Machines
 from fairlead.machines.remote_runtime import RemoteRuntime
 from fairlead.ports import Runtime, ToolHandler
+from fairlead.runner.remote_tools import RemoteTools
 from fairlead.runner.runner import CallAnswers, Runner, RunnerBook, RunnerParts
 from fairlead.runtimes.echo import EchoRuntime
 from fairlead.store.small_journal import SmallJournal
@@ -80,6 +81,7 @@ class Stage:
         self.records = Records()
         self.calls: CallAnswers = calls or NoCalls()
         self.runtimes: Mapping[str, Runtime] = runtimes or {"echo": EchoRuntime()}
+        self.tools = RemoteTools()
         self._tokens = count(1)
 
     def make_token(self) -> str:
@@ -118,8 +120,10 @@ class Stage:
                 calls=self.calls,
                 make_token=self.make_token,
                 version="1",
+                tools=self.tools,
             )
         )
+        self.tools.daemon = runner
         running = asyncio.ensure_future(runner.run())
         try:
             yield runner

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from fairlead.core.agent_tools import ToolHolder
-from fairlead.core.machines.messages import ToolCalled
 from fairlead.errors import Code, FairleadError
 from fairlead.machine_ports import DAEMON, Claim
 from fairlead.ports import ToolReply
@@ -116,12 +115,29 @@ class Tools:
 
 @pytest.mark.req("H3", "H7")
 @virtually
-async def test_an_agents_call_of_fairleads_own_tools_comes_from_its_own_machine():
+async def test_an_agents_call_of_fairleads_own_tools_is_carried_out_by_the_daemon_for_that_machine():
     stage = Stage()
     tools = Tools()
-    async with stage.daemon(tools) as hub, stage.runner() as runner:
+    holder = ToolHolder(mark="m", project_path="/srv/trainer")
+    async with stage.daemon(tools) as hub, stage.runner():
         await stage.remote_echo(hub)
-        holder = ToolHolder(mark="m", project_path="/srv/trainer")
-        runner.tell(ToolCalled(call_id="c1", holder=holder, tool="send_message", arguments={"text": "hi"}))
-        await until(lambda: tools.calls)
+        reply = await stage.tools.call(holder, call_id="c1", tool="send_message", arguments={"text": "hi"})
+    assert reply == ToolReply("done")
     assert tools.calls == [("c1", "send_message in gpu:/srv/trainer")]
+
+
+@pytest.mark.req("H3", "H6")
+@virtually
+async def test_a_call_that_no_daemon_heard_waits_for_the_next_one():
+    stage = Stage()
+    tools = Tools()
+    holder = ToolHolder(mark="m", project_path="/srv/trainer")
+    async with stage.runner():
+        async with stage.daemon() as hub:
+            await stage.remote_echo(hub)
+        calling = asyncio.ensure_future(stage.tools.call(holder, call_id="c1", tool="set_title", arguments={}))
+        await asyncio.sleep(60)
+        assert not calling.done()
+        async with stage.daemon(tools):
+            assert await calling == ToolReply("done")
+    assert [call_id for call_id, _ in tools.calls] == ["c1"]

@@ -161,3 +161,22 @@ async def test_a_long_answer_travels_beside_the_frames():
         there = await events_of(remote, invocation("hi\n/long 3000"))
     assert isinstance(there[-1], engine.TurnEnded)
     assert len(there[-1].text) > stage.server.largest_frame
+
+
+@pytest.mark.req("H6")
+@virtually
+async def test_a_runner_whose_disk_is_full_gives_no_prompt_away_and_goes_on_when_there_is_space():
+    stage = Stage()
+    async with stage.daemon() as hub, stage.runner() as runner:
+        remote = await stage.remote_echo(hub)
+        stage.disk.capacity = stage.disk.used_bytes
+        listening = asyncio.ensure_future(events_of(remote, invocation("hi")))
+        await asyncio.sleep(300)
+        machine = hub.find(GPU)
+        assert machine.endpoint.link.owes == 1  # the order is not taken
+        assert runner.turns.count == 1
+        assert not listening.done()
+        stage.disk.capacity = None
+        events = await listening
+    assert [type(event) for event in lasting(events)][:1] == [engine.HandingOver]
+    assert isinstance(events[-1], engine.TurnEnded)

@@ -39,6 +39,8 @@ def test_a_machine_is_added_joins_is_listed_and_removed_by_what_is_typed(tmp_pat
             assert await typed(here, at_daemon, "machine", "list") == (0, "gpu: away\n")
             code, said = await typed(here, at_gpu, "runner", "doctor")
             assert (code, "the server accepts its key" in said) == (0, True)
+            _, said = await typed(here, at_daemon, "doctor")
+            assert f"machines   ok   tls://127.0.0.1:{here.nats_port} answers." in said
             code, said = await typed(here, at_daemon, "machine", "remove", "gpu")
             assert (code, said) == (0, "gpu was removed; its key is not valid any more\n")
             code, said = await typed(here, at_gpu, "runner", "doctor")

@@ -11,6 +11,7 @@ import click
 
 from fairlead.cli.agent import read_agents
 from fairlead.cli.health import check_all, describe_health
+from fairlead.cli.machine_checks import check_machines
 from fairlead.cli.output import tell
 from fairlead.cli.settings_report import strange_settings
 from fairlead.core.agents import ConfiguredAgent
@@ -210,9 +211,11 @@ def _check_channels(settings: Settings) -> bool:
     _tell("HTTP", where, ok=True)
     if settings.http and leaves_loopback(settings.http_host):
         tell(f"{'HTTP':<10} warn Other machines can reach it at {settings.http_host}. {OPEN_HTTP_ADVICE}")
+    machines_ok, machines = check_machines(settings)
+    _tell("machines", machines, ok=machines_ok)
     if settings.discord_token is None:
-        return _tell("Discord", "off; `fairlead init` turns it on.", ok=True)
-    return asyncio.run(_check_discord(settings, settings.discord_token.reveal()))
+        return machines_ok and _tell("Discord", "off; `fairlead init` turns it on.", ok=True)
+    return asyncio.run(_check_discord(settings, settings.discord_token.reveal())) and machines_ok
 
 
 async def _check_discord(settings: Settings, token: str) -> bool:

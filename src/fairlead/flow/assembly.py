@@ -111,7 +111,7 @@ class Flow:
         self.bindings = Bindings(self.ledger)
         self.queued_recheck = QueuedRecheck(self.ledger, adapters.recheckers)
         self.scheduler = Scheduler(
-            self.ledger, adapters.runtimes, self._make_turn, self.queued_recheck, adapters.machines
+            self.ledger, adapters.runtimes, self._make_turn, self.queued_recheck, machines=adapters.machines
         )
         self.machine_records = MachineRecordKeeper(self.ledger, self.agent_runtimes, adapters.machines)
         self.ledger.announce_to(self.machine_records)

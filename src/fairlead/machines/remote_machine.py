@@ -170,7 +170,7 @@ class RemoteMachine:
         self.endpoint.hear(arrived)
 
     def post(self, order: Order) -> bool:
-        """False if there is nobody to tell: whoever comes next knows nothing of it."""
+        """False if there is nobody to tell: a runner that comes later knows nothing of it."""
         if not self._is_welcome or not self.endpoint.link.is_up:
             return False
         self.endpoint.post(order)

@@ -8,9 +8,9 @@ import asyncio
 import logging
 import random
 import ssl
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 from nats.aio.client import Client
@@ -23,6 +23,7 @@ from fairlead.kit.tasks import TaskOwner
 from fairlead.nats_wire.access import ServerAddress
 from fairlead.observe import log_failure
 
+T = TypeVar("T")
 CONNECT_SEC: Final = 10
 PING_SEC: Final = 5
 MOST_UNANSWERED_PINGS: Final = 2
@@ -106,8 +107,9 @@ class NatsConnection:
             async with asyncio.timeout(CONNECT_SEC):
                 options = _options(self._address, self._name)
                 await client.connect(error_cb=note_error, closed_cb=note_end, **options)
-            was_up = True
-            await self._serve(client, lost, while_up)
+            if not self._is_closing:
+                was_up = True
+                await self._serve(client, lost, while_up)
         except FAULTS as fault:
             reasons.append(fault)
         except Exception as fault:  # a message that nobody foresaw must not end the connection for ever
@@ -137,7 +139,7 @@ class NatsConnection:
             await asyncio.sleep(self._ping_sec)
             try:
                 async with asyncio.timeout(MOST_UNANSWERED_PINGS * self._ping_sec):
-                    await client.flush()
+                    await wait_for(client.flush())
             except TimeoutError:
                 raise Silent("the server does not answer") from None
 
@@ -149,7 +151,7 @@ class NatsConnection:
             client = self._client
             if client is not None:
                 with suppress(*FAULTS):
-                    return await client.request(subject, data, timeout=ASK_SEC, headers=headers)
+                    return await wait_for(client.request(subject, data, timeout=ASK_SEC, headers=headers))
             await asyncio.sleep(0.5)
 
 
@@ -165,6 +167,18 @@ def _faults_in(fault: Exception, name: str) -> list[Exception]:
 
 async def _call(while_up: Callable[[Client], Awaitable[None]], client: Client) -> None:
     await while_up(client)
+
+
+async def wait_for(call: Coroutine[Any, Any, T]) -> T:
+    """A call of nats-py, which may swallow the cancellation of its caller: asyncio's wait_for of Python 3.11 does so if
+    the answer comes at the same moment. So it runs in a task, which ends with its caller."""
+    task = asyncio.create_task(call)
+    try:
+        await asyncio.wait({task})
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    return task.result()
 
 
 @asynccontextmanager

@@ -2,7 +2,8 @@
 server has lost them."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from contextlib import suppress
 from typing import Final
 
 from nats.aio.client import Client
@@ -51,30 +52,40 @@ class DaemonWire(NatsWire):
             reading: dict[str, asyncio.Task[None]] = {}
             while True:
                 self._changed.clear()
-                if await self._update(client, pulls, reading):
-                    self.come_up()
-                    await self._changed.wait()
-                else:
-                    await asyncio.sleep(AGAIN_SEC)
+                is_complete = await self._update(client, pulls, reading)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(None if is_complete else AGAIN_SEC):
+                        await self._changed.wait()
 
     async def _update(self, client: Client, pulls: OwnedTasks, reading: dict[str, asyncio.Task[None]]) -> bool:
-        """Whether every machine has its streams now, and is read from."""
+        """Whether every machine has its streams now, and is read from. One that the server refuses is tried again, and
+        keeps no other waiting."""
         try:
             await ensure_claims(self._connection)
-            for machine_id in set(self._names) - set(reading) | self._missing & set(self._names):
-                await ensure_machine(self._connection, MachineSubjects(machine_id))
-                self._missing.discard(machine_id)
-                if machine_id not in reading:
-                    reading[machine_id] = pulls.start(self._read_facts(client, machine_id), name=machine_id)
-            for machine_id in set(reading) - set(self._names):
-                reading.pop(machine_id).cancel()
-            for machine_id in tuple(self._forgotten):
-                await forget_machine(self._connection, MachineSubjects(machine_id))
-                self._forgotten.discard(machine_id)
         except ServerRefused as fault:
-            log.warning("machines: the NATS server refuses a stream", message=str(fault))
+            log.warning("machines: the NATS server refuses to keep anything", message=str(fault))
             self.go_down(str(fault))
             return False
+        refused = [machine_id for machine_id in tuple(self._names) if not await self._make_streams(machine_id, reading)]
+        for machine_id in set(self._names) - set(reading) - set(refused):
+            reading[machine_id] = pulls.start(self._read_facts(client, machine_id), name=machine_id)
+        for machine_id in set(reading) - set(self._names):
+            reading.pop(machine_id).cancel()
+        for machine_id in tuple(self._forgotten):
+            await forget_machine(self._connection, MachineSubjects(machine_id))
+            self._forgotten.discard(machine_id)
+        self.come_up()
+        return not refused
+
+    async def _make_streams(self, machine_id: str, reading: Container[str]) -> bool:
+        if machine_id in reading and machine_id not in self._missing:
+            return True
+        try:
+            await ensure_machine(self._connection, MachineSubjects(machine_id))
+        except ServerRefused as fault:
+            log.warning("machines: the NATS server refuses a stream", message=str(fault))
+            return False
+        self._missing.discard(machine_id)
         return True
 
     async def _read_facts(self, client: Client, machine_id: str) -> None:

@@ -9,8 +9,10 @@ from fairlead.nats_wire.connection import NatsConnection
 from fairlead.nats_wire.subjects import CLAIMS_STREAM, RUNNER, MachineSubjects, claim
 
 _NANO: Final = 1_000_000_000
-_FRAMES_BYTES: Final = 64 * 1024 * 1024
-_BLOBS_BYTES: Final = 1024 * 1024 * 1024
+_MOST_CLAIMS: Final = 10_000
+_MOST_FRAMES: Final = 50_000
+_MOST_PARTS: Final = 4096
+"""Of blobs: 1 GiB. Bytes are not limited, because a server sets aside as much for every stream as it may have."""
 _DAY: Final = 24 * 3600
 _ACK_SEC: Final = 5
 _STREAM_DIFFERS: Final = 10058
@@ -33,7 +35,7 @@ class _ApiAnswer(msgspec.Struct):
 
 async def ensure_claims(connection: NatsConnection) -> None:
     config = {"name": CLAIMS_STREAM, "subjects": [claim("*")], "max_msgs_per_subject": 1, "allow_direct": True}
-    await _ensure_stream(connection, {**config, "discard": "new", "max_bytes": _FRAMES_BYTES})
+    await _ensure_stream(connection, {**config, "discard": "new", "max_msgs": _MOST_CLAIMS})
 
 
 async def ensure_machine(connection: NatsConnection, machine: MachineSubjects) -> None:
@@ -43,11 +45,11 @@ async def ensure_machine(connection: NatsConnection, machine: MachineSubjects) -
     for lane, consumer in lanes:
         frames = {"name": machine.stream(lane), "subjects": [f"{machine.lane(lane)}.*"], "retention": "workqueue"}
         await _ensure_stream(
-            connection, {**frames, "max_msgs_per_subject": 1, "discard": "old", "max_bytes": _FRAMES_BYTES}
+            connection, {**frames, "max_msgs_per_subject": 1, "discard": "old", "max_msgs": _MOST_FRAMES}
         )
         await _ensure_consumer(connection, machine.stream(lane), consumer)
     blobs = {"name": machine.blobs_stream, "subjects": [machine.every_blob], "max_msgs_per_subject": 1}
-    aged = {"max_age": 30 * _DAY * _NANO, "max_bytes": _BLOBS_BYTES, "discard": "old", "allow_direct": True}
+    aged = {"max_age": 30 * _DAY * _NANO, "max_msgs": _MOST_PARTS, "discard": "old", "allow_direct": True}
     await _ensure_stream(connection, {**blobs, **aged})
 
 

@@ -21,7 +21,7 @@ from fairlead.kit.tasks import OwnedTasks, TaskOwner
 from fairlead.machine_ports import Arrived, Claim, Connected, Disconnected, KeyRemoved, Lane, WireEvent
 from fairlead.nats_wire import blobs, claims
 from fairlead.nats_wire.access import ServerAddress
-from fairlead.nats_wire.connection import PING_SEC, Down, NatsConnection
+from fairlead.nats_wire.connection import PING_SEC, Down, NatsConnection, wait_for
 from fairlead.nats_wire.pull import Pull
 from fairlead.nats_wire.subjects import MachineSubjects
 
@@ -187,4 +187,4 @@ class NatsWire:
                     await client.publish(stored.message.reply, _ACK)
                 else:
                     with suppress(NatsError, TimeoutError):
-                        await client.request(stored.message.reply, _ACK, timeout=ACK_SEC)
+                        await wait_for(client.request(stored.message.reply, _ACK, timeout=ACK_SEC))

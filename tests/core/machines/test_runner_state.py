@@ -4,7 +4,7 @@ import pytest
 
 from fairlead.core.engine import HandingOver, Invocation, ToolStarted, TurnEnded, TurnFailed
 from fairlead.core.ids import JobId, SessionKeyText
-from fairlead.core.machines.messages import RunTurn
+from fairlead.core.machines.messages import RunTurn, StoredImage
 from fairlead.core.machines.runner_state import (
     AgentTurnTaken,
     DaemonMet,
@@ -17,6 +17,7 @@ from fairlead.core.machines.runner_state import (
     TurnTaken,
     end_lost_turns,
     has_unknown_owner,
+    named_images,
 )
 from fairlead.errors import Code
 
@@ -75,6 +76,17 @@ def test_the_facts_of_a_state_make_the_same_state_again():
     assert again.facts() == state.facts()
     assert list(again.turns) == ["J2#1"]
     assert (again.runner_id, again.epoch, again.daemon_epoch) == ("r1", 3, 7)
+
+
+@pytest.mark.req("H3")
+def test_pictures_are_needed_as_long_as_their_turn_is_kept():
+    picture = StoredImage(media_type="image/png", digest="d1")
+    state = made_of(
+        *BEGIN, TurnTaken(order=order("J1#1")), TurnEventsNoted(turn_id="J1#1", events=(HandingOver(), picture))
+    )
+    assert list(named_images(state)) == ["d1"]
+    state.apply(TurnsSettled(turn_ids=("J1#1",)))
+    assert list(named_images(state)) == []
 
 
 @pytest.mark.req("H5")

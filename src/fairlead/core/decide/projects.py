@@ -295,6 +295,12 @@ def _is_there_already(state: State, session: Session, switched: ProjectSwitched)
     return is_persons and (session.project, session.runtime) == (switched.project, switched.runtime)
 
 
+def runtime_called(name: str, project: Project) -> str:
+    """What a person calls `claude` is `gpu/claude` in a project on gpu."""
+    there = name_there(machine_of(project.path), name)
+    return there if name not in project.enabled_runtimes and there in project.enabled_runtimes else name
+
+
 def runtime_to_keep(session: Session | None, project: Project) -> str:
     """The session's tool stays where the project allows it; on another machine, the one of the same name there."""
     if session is None:

@@ -8,7 +8,7 @@ from fairlead.core import timestamps
 from fairlead.core.conversation import BindingTargetKind, ConversationRef
 from fairlead.core.decide.decision import NOTHING, Decision, refuse
 from fairlead.core.decide.job_ends import cancel_queued
-from fairlead.core.decide.projects import project_to_work_in
+from fairlead.core.decide.projects import project_to_work_in, runtime_called
 from fairlead.core.events import (
     BindingBound,
     BindingEnded,
@@ -153,7 +153,7 @@ def project_and_runtime(
     project = project_to_work_in(state, session=None, person=person, asked_for=asked_for)
     if isinstance(project, FairleadError):
         return project
-    runtime = runtime or project.default_runtime
+    runtime = runtime_called(runtime or project.default_runtime, project)
     if runtime not in project.enabled_runtimes:
         return error(Code.E_TOOL_NOT_ENABLED, f"{runtime} is not enabled in project {project.name}.")
     return project, runtime
@@ -166,15 +166,16 @@ def change_runtime(state: State, command: ChangeRuntime, _now: str, _limits: Lim
     project = project_to_work_in(state, session=session, person="", asked_for=None)
     if isinstance(project, FairleadError):
         return Decision(refusal=project)
-    if command.runtime not in project.enabled_runtimes:
+    runtime = runtime_called(command.runtime, project)
+    if runtime not in project.enabled_runtimes:
         enabled = ", ".join(project.enabled_runtimes)
         return refuse(
             Code.E_TOOL_NOT_ENABLED,
-            f"{command.runtime[:40]!r} is not enabled in {project.name}: it has {enabled}.",
+            f"{runtime[:40]!r} is not enabled in {project.name}: it has {enabled}.",
         )
-    if session.runtime == command.runtime:
+    if session.runtime == runtime:
         return Decision()
-    return Decision((ToolChanged(command.session_key, command.runtime),))
+    return Decision((ToolChanged(command.session_key, runtime),))
 
 
 def choose_model(state: State, command: ChooseModel, _now: str, _limits: Limits) -> Decision:

@@ -13,7 +13,7 @@ from fairlead.core import message_ids
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.decision import NOTHING, Decision
 from fairlead.core.decide.messages import new_job_id
-from fairlead.core.decide.projects import project_to_work_in, runtime_to_keep
+from fairlead.core.decide.projects import project_to_work_in, runtime_called, runtime_to_keep
 from fairlead.core.events import (
     DeliveryAbandoned,
     DeliveryAcknowledged,
@@ -137,7 +137,7 @@ def _project_and_runtime(state: State, command: SpawnSession) -> tuple[Project, 
     project = project_to_work_in(state, session=parent, person=command.person, asked_for=command.project)
     if isinstance(project, FairleadError):
         return project
-    runtime = command.runtime or _usual_runtime(parent, project)
+    runtime = runtime_called(command.runtime or _usual_runtime(parent, project), project)
     if runtime not in project.enabled_runtimes:
         enabled = ", ".join(project.enabled_runtimes)
         return error(Code.E_TOOL_NOT_ENABLED, f"{runtime[:40]!r} is not enabled: {project.name} has {enabled}.")

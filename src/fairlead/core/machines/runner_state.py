@@ -6,13 +6,14 @@
 4. After a crash, a turn without hand-over runs again; of one that was handed over, nobody knows the outcome.
 """
 
+from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 import msgspec
 
 from fairlead.core.engine import HandingOver, TurnEnded, TurnFailed
 from fairlead.core.ids import SessionKeyText
-from fairlead.core.machines.messages import RunTurn, TurnEvent
+from fairlead.core.machines.messages import RunTurn, StoredImage, TurnEvent
 from fairlead.errors import Code
 
 MOST_TOKENS: Final = 16
@@ -153,6 +154,12 @@ def end_lost_turns(state: RunnerState) -> list[RunnerFact]:
         for turn_id, turn in state.turns.items()
         if turn.is_handed_over and not turn.is_ended
     ]
+
+
+def named_images(state: RunnerState) -> Iterator[str]:
+    """The pictures that the daemon may still ask for: all others can go, at a start."""
+    for turn in state.turns.values():
+        yield from (event.digest for event in turn.events if isinstance(event, StoredImage))
 
 
 def has_unknown_owner(state: RunnerState, token: str) -> bool:

@@ -67,7 +67,7 @@ class SessionCommands:
         if not request.tool:
             return ToolSet(session.runtime, choices=self._parts.runtimes_of(session))
         await self._parts.ledger.record_durably(ChangeRuntime(session.session_key, request.tool))
-        return ToolSet(request.tool, from_next_job=session.running_job_id is not None)
+        return ToolSet(session.runtime, from_next_job=session.running_job_id is not None)
 
     async def list(self, request: ask.SessionList, caller: Caller) -> SessionCatalogue:
         state = self._parts.state
