@@ -20,7 +20,9 @@ EVERYTHING = "hi\n/tool Bash make\n/usage 10 5 0.01\n/image\n/long 30"
 
 
 def lasting(events: list[EngineEvent]) -> list[EngineEvent]:
-    return [e for e in events if not isinstance(e, messages.ONLY_SHOWN)]
+    """Without the times of the other machine's clock."""
+    timeless = [engine.HandingOver() if isinstance(e, engine.HandingOver) else e for e in events]
+    return [e for e in timeless if not isinstance(e, messages.ONLY_SHOWN)]
 
 
 @virtually
@@ -76,7 +78,7 @@ async def test_a_stream_that_is_closed_leaves_the_turn_running_and_asking_again_
         async with stage.daemon() as again:
             remote = await stage.remote_echo(again)
             events = await events_of(remote, invocation("hi\n/slow 20", is_asked_again=True))
-    assert [e for e in events if isinstance(e, engine.HandingOver)] == [engine.HandingOver()]
+    assert len([e for e in events if isinstance(e, engine.HandingOver)]) == 1
     assert isinstance(events[-1], engine.TurnEnded)
     assert len([e for e in events if isinstance(e, engine.ResumeKeyFound)]) == 1
 

@@ -21,7 +21,10 @@ class Ready(_Engine, frozen=True):
 
 
 class HandingOver(_Engine, frozen=True):
-    """The agent is there and has no prompt yet: asking the stream for the next event gives it the prompt."""
+    """The agent is there and has no prompt yet: asking the stream for the next event gives it the prompt. On another
+    machine it has the prompt by now; `machine_time` is what the clock there said."""
+
+    machine_time: str = ""
 
 
 class TextDelta(_Engine, frozen=True):

@@ -422,9 +422,11 @@ class JobStarted(_Fact, frozen=True, kw_only=True):
 
 
 class JobHandedOver(_Fact, frozen=True):
-    """The prompt goes to the agent now. Durable before its first byte leaves."""
+    """The prompt goes to the agent now. Durable before its first byte leaves. An agent on another machine has it
+    already: there the runner's journal was first. `machine_time` is what the clock there said."""
 
     job_id: JobId
+    machine_time: str = ""
 
 
 class JobRequeued(_Fact, frozen=True):

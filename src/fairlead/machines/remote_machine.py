@@ -16,7 +16,16 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from fairlead.core.engine import EngineEvent, ImageProduced, InputFile, Invocation, Noticed, TurnEnded, TurnFailed
+from fairlead.core.engine import (
+    EngineEvent,
+    HandingOver,
+    ImageProduced,
+    InputFile,
+    Invocation,
+    Noticed,
+    TurnEnded,
+    TurnFailed,
+)
 from fairlead.core.machines.link import Link
 from fairlead.core.machines.machine import Presence
 from fairlead.core.machines.messages import (
@@ -248,7 +257,7 @@ class RemoteMachine:
             self._ask_for(said.turn_id)
             return
         answered = {event.request_id for event in new if isinstance(event, AnswerNoted)}
-        for event in new:
+        for event in (_with_time(event, said.at) for event in new):
             if getattr(event, "request_id", "") not in answered:
                 turn.events.put_nowait(event)
         for live in turn.reader.take_live():
@@ -447,6 +456,10 @@ class RemoteMachine:
                         return Noticed("A picture of this turn was lost.")
             except TimeoutError:
                 self._blobs.pop(image.digest, None)
+
+
+def _with_time(event: TurnEvent, at: str) -> TurnEvent:
+    return HandingOver(at) if isinstance(event, HandingOver) else event
 
 
 def _code(name: str) -> Code:

@@ -130,7 +130,7 @@ def _job_sentence(event: e.JournalEvent) -> StorySentence | None:
         case e.JobWithdrawn():
             return _tell("JobWithdrawn", reason=event.reason)
         case e.JobHandedOver():
-            return _tell("JobHandedOver")
+            return _tell("JobHandedOver", there=event.machine_time)
         case e.JobRequeued():
             return _tell("JobRequeued")
         case e.JobProgress():

@@ -50,6 +50,7 @@ class HandOver(msgspec.Struct, frozen=True):
     """The agent of this job is given its prompt as soon as this is durable."""
 
     job_id: JobId
+    machine_time: str = ""
 
 
 class LearnResumeKey(msgspec.Struct, frozen=True):
@@ -189,7 +190,7 @@ def hand_over(state: State, command: HandOver, _now: str, _limits: Limits) -> De
     job = state.jobs.get(command.job_id)
     if job is None or job.state != "running" or not job.awaits_hand_over:
         return NOTHING
-    return Decision((JobHandedOver(command.job_id),), job_id=command.job_id)
+    return Decision((JobHandedOver(command.job_id, command.machine_time),), job_id=command.job_id)
 
 
 def learn_resume_key(state: State, command: LearnResumeKey, _now: str, _limits: Limits) -> Decision:

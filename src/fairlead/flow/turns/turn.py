@@ -253,10 +253,10 @@ class Turn:
         else:
             await self._ledger.until_durable(self._started_seq)
 
-    async def _hand_over(self) -> None:
+    async def _hand_over(self, machine_time: str = "") -> None:
         """The agent has no prompt before that is on disk: after a crash the job would run twice."""
         await self._until_first_snapshot()
-        if self._ledger.apply_now(HandOver(self.job.job_id)).events:
+        if self._ledger.apply_now(HandOver(self.job.job_id, machine_time)).events:
             await self._ledger.until_all_durable()
         else:
             await self._ledger.until_durable(self._started_seq)
@@ -278,7 +278,7 @@ class Turn:
                 await self._until_agent_may_start()
                 return
             case engine.HandingOver():
-                await self._hand_over()
+                await self._hand_over(event.machine_time)
                 self._steering.begin()
                 return
             case engine.TurnEnded() | engine.TurnFailed():

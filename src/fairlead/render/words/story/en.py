@@ -17,7 +17,7 @@ STORY: Final = {
     "AttachmentsStored": "attached files stored: {count}",
     "JobStarted.new": "{tool} started in {project} with a new conversation",
     "JobStarted.resumed": "{tool} started in {project} and resumes its conversation",
-    "JobHandedOver": "the agent was given the prompt",
+    "JobHandedOver": "the agent was given the prompt[[ (its machine's clock: {there})]]",
     "JobRequeued": "Fairlead stopped before the agent had the prompt; the job is first in its queue again",
     "JobTriedAgain": "tried a second time after {code}[[: {reason}]]",
     "JobProgress": "tools started so far: {count}",

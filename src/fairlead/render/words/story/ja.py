@@ -18,7 +18,7 @@ STORY: Final = {
     "AttachmentsStored": "添付ファイルを保存しました: {count} 個",
     "JobStarted.new": "{project} で {tool} を開始しました（新しい会話）",
     "JobStarted.resumed": "{project} で {tool} を開始しました（会話の続き）",
-    "JobHandedOver": "プロンプトをエージェントに渡しました",
+    "JobHandedOver": "プロンプトをエージェントに渡しました[[（そのマシンの時計: {there}）]]",
     "JobRequeued": "プロンプトを渡す前に Fairlead が停止しました。ジョブはキューの先頭に戻りました",
     "JobTriedAgain": "{code} の後、もう一度試しました[[: {reason}]]",
     "JobProgress": "これまでに使ったツール: {count}",

@@ -18,7 +18,7 @@ STORY: Final = {
     "AttachmentsStored": "已保存附件：{count} 个",
     "JobStarted.new": "{tool} 已在 {project} 中启动，开始新的对话",
     "JobStarted.resumed": "{tool} 已在 {project} 中启动，继续原来的对话",
-    "JobHandedOver": "提示已交给智能体",
+    "JobHandedOver": "提示已交给智能体[[（该机器的时钟：{there}）]]",
     "JobRequeued": "Fairlead 在交出提示之前停止了；任务回到队列最前面",
     "JobTriedAgain": "出现 {code} 后又试了一次[[：{reason}]]",
     "JobProgress": "至今使用的工具：{count}",

@@ -18,7 +18,7 @@ STORY: Final = {
     "AttachmentsStored": "已儲存附件：{count} 個",
     "JobStarted.new": "{tool} 已在 {project} 中啟動，開始新的對話",
     "JobStarted.resumed": "{tool} 已在 {project} 中啟動，繼續原本的對話",
-    "JobHandedOver": "提示已交給代理程式",
+    "JobHandedOver": "提示已交給代理程式[[（該機器的時鐘：{there}）]]",
     "JobRequeued": "Fairlead 在交出提示之前停止了；工作回到佇列最前面",
     "JobTriedAgain": "發生 {code} 後又試了一次[[：{reason}]]",
     "JobProgress": "至今使用的工具：{count}",
