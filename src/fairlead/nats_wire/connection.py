@@ -19,7 +19,7 @@ from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
 from fairlead.kit.backoff import Backoff
-from fairlead.kit.tasks import TaskOwner
+from fairlead.kit.tasks import OwnedTasks, TaskOwner
 from fairlead.nats_wire.access import ServerAddress
 from fairlead.observe import log_failure
 
@@ -172,7 +172,7 @@ async def _call(while_up: Callable[[Client], Awaitable[None]], client: Client) -
 async def wait_for(call: Coroutine[Any, Any, T]) -> T:
     """A call of nats-py, which may swallow the cancellation of its caller: asyncio's wait_for of Python 3.11 does so if
     the answer comes at the same moment. So it runs in a task, which ends with its caller."""
-    task = asyncio.create_task(call)
+    task = OwnedTasks("nats").start(call, name="call")
     try:
         await asyncio.wait({task})
     except asyncio.CancelledError:
