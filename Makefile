@@ -27,7 +27,7 @@ endif
 SHOW_PACKAGES = /^Collecting/ { sub(/==.*/, "", $$2); printf " %s", $$2; fflush() } \
 	/^Installing collected/ { printf "\n  installing them ..."; fflush() } END { print "" }
 
-.PHONY: help run test test-long check bench torture torture-machines test-agents test-console docs lock clean
+.PHONY: help run test test-long check bench torture torture-machines test-agents test-console test-machines docs lock clean
 
 help:
 	@echo "make run          start Fairlead and talk to an agent at once"
@@ -40,6 +40,7 @@ help:
 	@echo "make torture-machines  kill daemon, runners and NATS server, 300 times"
 	@echo "make test-agents  run the real agent programs against a model server on loopback (needs npm)"
 	@echo "make test-console the console in a real browser (needs Chromium; on Debian it is installed)"
+	@echo "make test-machines  several machines with a real NATS server"
 	@echo "make lock         write the lock files again after a dependency changed (needs uv)"
 	@echo "make clean        remove the environment and everything that was built"
 	@echo "Another Python:   make PYTHON=python3.12 run"
@@ -49,10 +50,10 @@ run: $(RUN_READY)
 
 # PYTEST_ARGS goes to the outermost pytest alone; tests that run pytest themselves do not get it.
 test: check
-	@$(BIN)/python -m pytest $(PYTEST_ARGS) -n 3 --dist worksteal -m "not long and not agents and not torture and not browser"
+	@$(BIN)/python -m pytest $(PYTEST_ARGS) -n 3 --dist worksteal -m "not long and not agents and not torture and not browser and not machines"
 
 test-long: $(DEV_READY)
-	@$(BIN)/python -m pytest $(PYTEST_ARGS) -n 3 --dist loadfile -m "long and not torture and not browser"
+	@$(BIN)/python -m pytest $(PYTEST_ARGS) -n 3 --dist loadfile -m "long and not torture and not browser and not machines"
 
 check: $(DEV_READY)
 	@$(BIN)/ruff format --check --quiet .
@@ -75,6 +76,10 @@ torture-machines: $(DEV_READY)
 test-agents: $(DEV_READY)
 	@$(BIN)/python tests/agents/install.py
 	@$(BIN)/python -m pytest $(PYTEST_ARGS) -n 2 --dist worksteal -m agents
+
+# Several machines: real daemons, runners and a NATS server from PyPI, on loopback.
+test-machines: $(DEV_READY)
+	@$(BIN)/python -m pytest $(PYTEST_ARGS) -n 2 --dist loadfile -m "machines and not torture"
 
 # The console in a real Chromium. FAIRLEAD_CHROMIUM names another one; FAIRLEAD_SCREENSHOTS a directory for pictures.
 test-console: $(CONSOLE_READY)

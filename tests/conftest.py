@@ -19,7 +19,6 @@ LONG = (
     TESTS / "channels" / "discord",
     TESTS / "channels" / "stories",
     TESTS / "simulator",
-    TESTS / "two_machines",
     TESTS / "cli" / "test_agent.py",
     TESTS / "git" / "test_tree_undo.py",
     TESTS / "git" / "test_worktree_discarding.py",
@@ -29,10 +28,16 @@ LONG = (
 steps: `make test-long` runs them, and `make test` ends soon."""
 
 
+MACHINES = (TESTS / "nats_wire", TESTS / "two_machines")
+"""With a real NATS server: `make test-machines` runs them."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(item.path.is_relative_to(folder) for folder in LONG):
             item.add_marker(pytest.mark.long)
+        if any(item.path.is_relative_to(folder) for folder in MACHINES):
+            item.add_marker(pytest.mark.machines)
 
 
 @pytest.fixture

@@ -385,7 +385,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_MACHINES_TAKEN": (
         "Another daemon gives orders to these machines.",
-        "Stop that daemon. If this state was restored from a copy: `fairlead machine take-over`.",
+        "Stop that daemon.",
     ),
     "E_RUNNER_OLD": (
         "The runner of this machine is another version of Fairlead.",

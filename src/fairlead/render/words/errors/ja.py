@@ -382,7 +382,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_MACHINES_TAKEN": (
         "別のデーモンがこれらのマシンに指示を出しています。",
-        "そのデーモンを停止してください。コピーから復元した場合は `fairlead machine take-over` を使ってください。",
+        "そのデーモンを停止してください。",
     ),
     "E_RUNNER_OLD": (
         "このマシンのランナーは別のバージョンの Fairlead です。",

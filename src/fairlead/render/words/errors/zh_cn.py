@@ -382,7 +382,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_MACHINES_TAKEN": (
         "另一个守护进程正在向这些机器下达命令。",
-        "请停止那个守护进程。如果此状态是从副本恢复的，请使用 `fairlead machine take-over`。",
+        "请停止那个守护进程。",
     ),
     "E_RUNNER_OLD": (
         "这台机器上的 runner 是另一个版本的 Fairlead。",

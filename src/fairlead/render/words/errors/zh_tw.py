@@ -382,7 +382,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_MACHINES_TAKEN": (
         "另一個守護行程正在向這些機器下達命令。",
-        "請停止那個守護行程。如果此狀態是從副本還原的，請使用 `fairlead machine take-over`。",
+        "請停止那個守護行程。",
     ),
     "E_RUNNER_OLD": (
         "這台機器上的 runner 是另一個版本的 Fairlead。",
