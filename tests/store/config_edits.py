@@ -35,10 +35,9 @@ def edit(directory: Path, change) -> None:
 
 async def shown(directory: Path, name: str) -> None:
     """Returns when the copy shows this project; it is written by a thread that nobody waits for."""
-    for _ in range(5000):
-        if name in (await asyncio.to_thread(config, directory))["projects"]:
-            return
-    raise AssertionError(f"{name} was never shown")
+    async with asyncio.timeout(60):
+        while name not in (await asyncio.to_thread(config, directory))["projects"]:
+            pass
 
 
 async def command(daemon: Daemon, request: ask.Request):
