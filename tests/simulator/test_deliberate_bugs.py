@@ -82,7 +82,7 @@ def caught_by(words: str, *, actors: ActorMaker = everybody) -> Callable[[Bug], 
 
 @caught_by("times")
 def hand_the_prompt_over_and_write_it_down_afterwards(patch):
-    async def hand_over(self):
+    async def hand_over(self, _machine_time=""):
         await self._ledger.until_durable(self._started_seq)
         asyncio.get_running_loop().call_later(1, self._ledger.apply_now, scheduling.HandOver(self.job.job_id))
 
@@ -433,7 +433,7 @@ def last_in_first_out(patch):
 
 @caught_by("while")
 def two_turns_at_once_in_one_session(patch):
-    def anybody(state, _held, _today):
+    def anybody(state, _held, _today, _closed):
         return next((state.sessions[key] for key in state.ready), None)
 
     patch.setattr(scheduling, "_longest_unserved", anybody)
@@ -446,7 +446,7 @@ def run_again_what_a_crash_interrupted(patch):
 
     async def run(self):
         async with TaskOwner("turns") as owner:
-            for job_id in self._ledger.state.running:
+            for job_id in (*self._ledger.state.running, *self._ledger.state.waiting):
                 self._begin(job_id, owner)
             with self._ledger.call_on_change(lambda: self._start_all(owner)):
                 self._start_all(owner)
