@@ -201,6 +201,15 @@ async def until_all_ended(daemon: Daemon) -> None:
         await daemon.flow.ledger.until_changed(state.seq)
 
 
+async def until_at_rest(daemon: Daemon) -> None:
+    """The files of the last turn are looked at a moment after its answer, and the next turn would wait for that."""
+    await until_all_ended(daemon)
+    state = daemon.flow.ledger.state
+    while state.open_trees:
+        await daemon.flow.ledger.until_changed(state.seq)
+    await daemon.flow.ledger.until_all_durable()
+
+
 async def submit_message(daemon: Daemon, number: int, tool: str) -> float:
     """When a message was acknowledged."""
     conversation = ConversationRef("bench", "fairlead", "local")

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal
 import msgspec
 from loopback_discord import LoopbackDiscord
 
-from benchmarks.journal import append_durably, open_journal
+from benchmarks.journal import BY_A_THREAD, append_durably, open_journal
 from benchmarks.rows import Row, at_most, paired_at_most, spread_of
 from benchmarks.stand_in import StandIn, that_lives_for_a_turn, that_stays
 from fairlead.kit.files import make_private_directory
@@ -147,8 +147,7 @@ async def trip_rows(home: Path, how: How) -> list[Row]:
     quick_appends: list[float] = []
     numbers, quick_numbers = itertools.count(1), itertools.count(1)
     async with (
-        # The floor is an append by a thread, as it was when its factor was chosen: ours is to gain by a quicker one.
-        open_journal(home / "floor", slow_sec=0) as journal,
+        open_journal(home / "floor", slow_sec=BY_A_THREAD) as journal,
         open_journal(home / "quick", slow_sec=60) as quick_journal,
         bridge(home / "ours", how, "fairlead") as fairlead,
         bridge(home / "bare", how, "bare bot") as bot,

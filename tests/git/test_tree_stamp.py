@@ -1,13 +1,16 @@
 """A small work tree that has not changed is not asked of git again; one that has changed in any way is."""
 
+import asyncio
 import os
 import shutil
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from fairlead.core.trees import TreeSnapshot
 from fairlead.git import tree_snapshots, tree_stamp
 from tests.git.harness import Trees, git, make_repository
 
@@ -165,6 +168,36 @@ def test_that_a_few_files_have_not_changed_is_known_at_once(
     assert trees.trees.find_unchanged(str(app)) == taken
     (app / "a").write_text("two and more\n")
     assert trees.trees.find_unchanged(str(app)) is None
+
+
+@pytest.mark.usefixtures("settled")
+def test_it_is_known_also_while_refs_are_written(trees: Trees, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Refs of the turns before are written about when the next turns begin, and nothing of the files changes by it."""
+    monkeypatch.setattr(tree_snapshots, "QUICK_SEC", 60)
+    app = make_repository(tmp_path / "app", a="one\n")
+    taken = trees.snapshot(app)
+    is_writing, may_end = threading.Event(), threading.Event()
+
+    def write_refs(_calls: object, _repository: object) -> None:
+        is_writing.set()
+        may_end.wait()
+
+    async def look_meanwhile() -> tuple[TreeSnapshot | None, TreeSnapshot | None]:
+        writing = asyncio.create_task(trees.trees.work(str(app), write_refs, is_for_files=False))
+        await asyncio.to_thread(is_writing.wait)
+        while_refs = trees.trees.find_unchanged(str(app))
+        may_end.set()
+        await writing
+        is_writing.clear()
+        may_end.clear()
+        writing = asyncio.create_task(trees.trees.work(str(app), write_refs))
+        await asyncio.to_thread(is_writing.wait)
+        while_files = trees.trees.find_unchanged(str(app))
+        may_end.set()
+        await writing
+        return while_refs, while_files
+
+    assert asyncio.run(look_meanwhile()) == (taken, None)
 
 
 @pytest.mark.usefixtures("settled")

@@ -3,7 +3,8 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Container, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -50,6 +51,7 @@ class GitWorkTrees:
         self._home = str(home)
         self._open: dict[str, PrivateRepository] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+        self._in_files: set[str] = set()
 
     async def snapshot(self, project_path: str, label: str, *, limit_sec: float | None = None) -> TreeSnapshot | None:
         def take(calls: GitCalls, repository: PrivateRepository) -> TreeSnapshot:
@@ -58,8 +60,8 @@ class GitWorkTrees:
         return await self.work(project_path, take, limit_sec=limit_sec)
 
     def find_unchanged(self, project_path: str) -> TreeSnapshot | None:
-        known, lock = self._open.get(project_path), self._locks.get(project_path)
-        if known is None or not known.is_quick or (lock is not None and lock.locked()):
+        known = self._open.get(project_path)
+        if known is None or not known.is_quick or project_path in self._in_files:
             return None
         return find_unchanged(known) if self._is_current(known, project_path) else None
 
@@ -134,9 +136,8 @@ class GitWorkTrees:
     ) -> T:
         """Carry out `steps` while nobody else works on this project. The time limit includes the waiting for them. What
         is not for its files is also done for a project that is gone."""
-        lock = self._locks.setdefault(project, asyncio.Lock())
         try:
-            async with asyncio.timeout(limit_sec), lock:
+            async with asyncio.timeout(limit_sec), self._alone(project, is_for_files=is_for_files):
                 return await self._git.work(
                     lambda calls: steps(calls, self._repository_of(calls, project, is_for_files=is_for_files))
                 )
@@ -144,6 +145,17 @@ class GitWorkTrees:
             raise error(Code.E_SNAPSHOT, f"It took longer than {limit_sec:.0f} s.") from None
         except (GitFailed, GitMissing, NoWorkTree, TooMuch, OSError) as fault:
             raise _explain(fault) from fault
+
+    @asynccontextmanager
+    async def _alone(self, project: str, *, is_for_files: bool) -> AsyncGenerator[None]:
+        """Work on files changes what `find_unchanged` looks at; work on refs alone does not stand in its way."""
+        async with self._locks.setdefault(project, asyncio.Lock()):
+            if is_for_files:
+                self._in_files.add(project)
+            try:
+                yield
+            finally:
+                self._in_files.discard(project)
 
     def _repository_of(self, calls: GitCalls, project: str, *, is_for_files: bool) -> PrivateRepository:
         """In the thread. The repository is looked for again when one was made or removed since."""

@@ -4,7 +4,14 @@ import asyncio
 import itertools
 from collections.abc import Callable
 
-from fairlead.channels.push.job_status import FIRST_AFTER_SEC, TICK_SEC, JobStatus, StatusContent, edit_interval
+from fairlead.channels.push.job_status import (
+    FIRST_AFTER_SEC,
+    TICK_SEC,
+    JobStatus,
+    StatusContent,
+    TimedStatus,
+    edit_interval,
+)
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.engine import TextDelta
 from fairlead.core.views import JobView
@@ -22,15 +29,18 @@ class Display:
         self.typed: list[float] = []
         self.failures = 0
         self.last_edit_at = 0.0
+        self.waits_sec = 0.0
 
     def is_showing(self) -> bool:
         return bool(self.drawn)
 
-    async def draw(self, content: StatusContent, seconds: float) -> bool:
-        assert seconds == asyncio.get_running_loop().time()
+    async def draw(self, newest: Callable[[], TimedStatus]) -> StatusContent | None:
+        await asyncio.sleep(self.waits_sec)
         self.last_edit_at = asyncio.get_running_loop().time()
-        self.drawn.append((self.last_edit_at, content))
-        return True
+        status = newest()
+        assert status.seconds == self.last_edit_at
+        self.drawn.append((self.last_edit_at, status.content))
+        return status.content
 
     async def draw_last(self, content: StatusContent, seconds: float) -> bool:
         if self.failures:
@@ -56,6 +66,25 @@ def a_status(display: Display) -> JobStatus:
         enqueued_at="2026-01-05T08:00:00.000Z",
     )
     return JobStatus(job, display, lang="en", interval=lambda: INTERVAL, tool_aware=False)
+
+
+def test_an_edit_that_waits_for_its_turn_shows_what_came_meanwhile() -> None:
+    async def story() -> None:
+        display = Display()
+        display.waits_sec = 0.5
+        status = a_status(display)
+        shown = asyncio.ensure_future(status.show())
+        status.add_event(TextDelta(text="one"))
+        await asyncio.sleep(FIRST_AFTER_SEC + 0.4)
+        status.add_event(TextDelta(text=" two"))
+        await asyncio.sleep(0.2)
+        assert [content.live_text.text for _, content in display.drawn] == ["one two"]
+        await asyncio.sleep(INTERVAL + 1)
+        assert len(display.drawn) == 1, "nothing came after it, so there is nothing to edit"
+        status.set_state("success")
+        await shown
+
+    run_virtually(story())
 
 
 def test_a_stream_of_news_is_drawn_no_faster_than_the_pace_and_the_newest_text_wins() -> None:

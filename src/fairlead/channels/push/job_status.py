@@ -53,6 +53,13 @@ class StatusContent(msgspec.Struct, frozen=True):
     """The standing rule that allowed the agent's last request, in words."""
 
 
+class TimedStatus(msgspec.Struct, frozen=True):
+    """A status, and how many seconds its job has been running."""
+
+    content: StatusContent
+    seconds: float
+
+
 class StatusDisplay(Protocol):
     """The place where a channel shows one job's status."""
 
@@ -65,8 +72,9 @@ class StatusDisplay(Protocol):
         """Whether people can see a status that says that the job runs."""
         ...
 
-    async def draw(self, content: StatusContent, seconds: float) -> bool:
-        """One attempt. True if people see this content now, or no status can ever be shown again."""
+    async def draw(self, newest: Callable[[], TimedStatus]) -> StatusContent | None:
+        """One attempt, with what is newest when the channel can make it. The content that people see now (or never
+        will, because no status can be shown again); None if the attempt failed."""
         ...
 
     async def draw_last(self, content: StatusContent, seconds: float) -> bool:
@@ -145,8 +153,9 @@ class JobStatus:
             self._news.clear()
             content = self._content()
             is_due = content != drawn or _now() - drawn_at >= TICK_SEC
-            if is_due and await self._display.draw(content, self._seconds):
-                drawn, drawn_at = content, _now()
+            if is_due and (shown := await self._display.draw(self._look)) is not None:
+                content = drawn = shown
+                drawn_at = _now()
             if content == self._content():
                 await self._wait_for_news(content.live_text.changes_at)
             await self._ends_within(self._seconds_to_next_edit())
@@ -171,6 +180,9 @@ class JobStatus:
             if await self._display.draw_last(content, seconds):
                 return
             await asyncio.sleep(RETRY_BACKOFF.delay(attempt, random))
+
+    def _look(self) -> TimedStatus:
+        return TimedStatus(self._content(), self._seconds)
 
     def _content(self) -> StatusContent:
         return StatusContent(self._job_id, self._state, self._live_text.view(self._seconds), self._allowed_by)

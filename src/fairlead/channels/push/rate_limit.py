@@ -11,7 +11,7 @@ from fairlead.kit.durations import DurationMeter
 AGENT_FIRST_SEC: Final = 0.03
 """Calls that only show that work has begun wait so long: the agent's process is to start before them."""
 
-AT_ONCE: Final = 4
+AT_ONCE: Final = 2
 ANSWERS_AT_ONCE: Final = 10
 _TINY: Final = 1e-6
 
@@ -27,11 +27,15 @@ class Urgency(IntEnum):
     CATCH_UP = 5
 
 
+_UNHURRIED: Final = frozenset({Urgency.TYPING, Urgency.CATCH_UP})
+
+
 class RateLimit:
-    """Calls are spread evenly over the second; only a few (`at_once`) may leave together, and more of them only if they
-    are answers (`answers_at_once`), which people wait for. The network delays calls unevenly, so a large burst could
+    """Calls are spread evenly over the second. Only a few that show something (`at_once`) may leave together, and
+    behind them always so many answers (`answers_at_once`), which people wait for; calls that can wait (typing, catching
+    up) leave one by one, and take nothing from the others. The network delays calls unevenly, so a large burst could
     reach the service together with the calls that left after it, and one of the service's windows would then count
-    both: a second sees at most `calls_per_second` + `answers_at_once` calls."""
+    both: a second sees at most `calls_per_second` + `at_once` + `answers_at_once` calls."""
 
     def __init__(
         self,
@@ -45,7 +49,7 @@ class RateLimit:
         self._waits = waits
         self._gap = 1.0 / calls_per_second
         self._slack = self._gap * (at_once - 1)
-        self._answer_slack = self._gap * (max(answers_at_once, at_once) - 1)
+        self._answer_slack = self._slack + self._gap * answers_at_once
         self._due = 0.0
         self._waiting: list[tuple[Urgency, int, asyncio.Future[None]]] = []
         self._numbers = count()
@@ -76,5 +80,7 @@ class RateLimit:
 
     def _next_due(self) -> float:
         """When the most urgent of the waiting calls may leave: no other may leave sooner."""
-        is_answer = self._waiting[0][0] is Urgency.ANSWER
-        return self._due - (self._answer_slack if is_answer else self._slack)
+        urgency = self._waiting[0][0]
+        if urgency in _UNHURRIED:
+            return self._due
+        return self._due - (self._answer_slack if urgency is Urgency.ANSWER else self._slack)

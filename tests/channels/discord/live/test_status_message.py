@@ -11,7 +11,7 @@ import aiohttp
 from fairlead.channels.discord.live.status_message import POST_AGAIN_AFTER_SEC, StatusMessage
 from fairlead.channels.discord.outbound.rest import CALLS_PER_SECOND, CurrentClient, RestCalls
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
-from fairlead.channels.push.job_status import JobStatus, StatusContent
+from fairlead.channels.push.job_status import JobStatus, StatusContent, TimedStatus
 from fairlead.channels.push.rate_limit import RateLimit
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.views import JobView
@@ -157,11 +157,13 @@ def test_no_status_is_posted_below_an_open_question_and_a_question_waits_for_the
         questions: list[str] = []
         message = a_message(board, is_asking=lambda: bool(questions))
         questions.append("May I?")
-        assert await message.draw(StatusContent("job_20260105_0001", "waiting"), 1.0)
+        assert await message.draw(lambda: TimedStatus(StatusContent("job_20260105_0001", "waiting"), 1.0))
         assert board.posted == {}
         questions.clear()
         board.slow_sec = 1.0
-        drawing = asyncio.ensure_future(message.draw(StatusContent("job_20260105_0001", "running"), 2.0))
+        drawing = asyncio.ensure_future(
+            message.draw(lambda: TimedStatus(StatusContent("job_20260105_0001", "running"), 2.0))
+        )
         await asyncio.sleep(0.5)
         questions.append("May I?")
         await message.until_posted()

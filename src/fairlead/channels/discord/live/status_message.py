@@ -17,7 +17,7 @@ from fairlead.channels.discord.outbound.rest import (
 )
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.discord.outbound.threads import unarchive
-from fairlead.channels.push.job_status import StatusContent
+from fairlead.channels.push.job_status import StatusContent, TimedStatus
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.views import JobView
 from fairlead.observe import log
@@ -66,8 +66,28 @@ class StatusMessage:
         self._adopt_echo()
         return self._message_id is not None
 
-    async def draw(self, content: StatusContent, seconds: float) -> bool:
-        return await self._draw(status_text(content, seconds, self._lang), Urgency.STATUS)
+    async def draw(self, newest: Callable[[], TimedStatus]) -> StatusContent | None:
+        """A status that somebody deleted stays deleted."""
+        await self._delete_outdated()
+        look = _Look(newest, self._lang)
+        if self._is_gone:
+            return look.content
+        self._adopt_echo()
+        is_old = self._message_id is not None and _now() - self._posted_at > POST_AGAIN_AFTER_SEC
+        if look.text == self._text and not is_old:
+            return look.content
+        try:
+            if self._message_id is None or is_old:
+                async with self._posting:
+                    if self._is_asking():
+                        return look.content  # the question is what the person has to see
+                    await self._post(look)
+            else:
+                await self._edit(self._message_id, look)
+        except DELIVERY_ERRORS as failure:
+            return look.content if await self._handle_failure(failure) else None
+        self._text = look.text
+        return look.content
 
     async def draw_last(self, content: StatusContent, seconds: float) -> bool:  # noqa: ARG002 - the answer says it
         """The answer says how the job ended: the status goes."""
@@ -101,47 +121,27 @@ class StatusMessage:
         except DELIVERY_ERRORS as failure:
             log.debug("no typing", job_id=self._job_id, message=repr(failure))
 
-    async def _draw(self, text: str, urgency: Urgency) -> bool:
-        """True if it stands now. A status that somebody deleted stays deleted."""
-        await self._delete_outdated()
-        if self._is_gone:
-            return True
-        self._adopt_echo()
-        is_old = self._message_id is not None and _now() - self._posted_at > POST_AGAIN_AFTER_SEC
-        if text == self._text and not is_old:
-            return True
-        try:
-            if self._message_id is None or is_old:
-                async with self._posting:
-                    if self._is_asking():
-                        return True  # the question is what the person has to see
-                    await self._post(text, urgency)
-            else:
-                await self._edit(self._message_id, text, urgency)
-        except DELIVERY_ERRORS as failure:
-            return await self._handle_failure(failure)
-        self._text = text
-        return True
-
-    async def _post(self, text: str, urgency: Urgency) -> None:
+    async def _post(self, look: "_Look") -> None:
         nonce = self._next_nonce()
 
         async def post(client: discord.Client) -> discord.Message:
             self._last_edit_at = _now()
-            return await client.get_partial_messageable(self._channel_id).send(text, nonce=nonce, silent=True)
+            look.take()
+            return await client.get_partial_messageable(self._channel_id).send(look.text, nonce=nonce, silent=True)
 
-        message = await self._rest.once(urgency, post)
+        message = await self._rest.once(Urgency.STATUS, post)
         self._replace_message(message.id, _now())
         self._note_held_back_call()
         await self._delete_outdated()
 
-    async def _edit(self, message_id: int, text: str, urgency: Urgency) -> None:
+    async def _edit(self, message_id: int, look: "_Look") -> None:
         async def edit(client: discord.Client) -> None:
             self._last_edit_at = _now()
+            look.take()
             channel = client.get_partial_messageable(self._channel_id)
-            await channel.get_partial_message(message_id).edit(content=text)
+            await channel.get_partial_message(message_id).edit(content=look.text)
 
-        await self._rest.once(urgency, edit)
+        await self._rest.once(Urgency.STATUS, edit)
         self._note_held_back_call()
 
     def _note_held_back_call(self) -> None:
@@ -194,6 +194,20 @@ class StatusMessage:
         except DELIVERY_ERRORS as failure:
             log.info("thread not reopened", conversation=str(self._channel_id), message=repr(failure))
             self._is_gone = isinstance(failure, DeliveryImpossible)
+
+
+class _Look:
+    """What is shown: taken again when a call may leave, because it may have waited for its turn."""
+
+    def __init__(self, newest: Callable[[], TimedStatus], lang: str) -> None:
+        self._newest = newest
+        self._lang = lang
+        self.take()
+
+    def take(self) -> None:
+        status = self._newest()
+        self.content = status.content
+        self.text = status_text(status.content, status.seconds, self._lang)
 
 
 def _now() -> float:

@@ -15,7 +15,7 @@ from fairlead.ports import ChannelAway, DeliveryForbidden, DeliveryImpossible, D
 
 T = TypeVar("T")
 
-CALLS_PER_SECOND: Final = 36
+CALLS_PER_SECOND: Final = 34
 """Discord allows 50; the rest is room for a burst of answers, for the calls that discord.py makes by itself, and for
 calls that a busy machine brings closer together."""
 
