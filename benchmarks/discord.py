@@ -245,9 +245,10 @@ async def _calls_row(home: Path) -> Row:
 
 
 def _shown_moments(discord: Any) -> dict[float, float]:
-    """When each line that was shown was first on the wire."""
+    """When each line that was shown was first on the wire: in an edit, or in the status as it was first posted."""
     found: dict[float, float] = {}
-    for record in discord.calls("PATCH", "/channels/*/messages/*"):
+    shown = (*discord.calls("POST", "/channels/*/messages"), *discord.calls("PATCH", "/channels/*/messages/*"))
+    for record in sorted(shown, key=lambda record: record.at):
         for moment in _MOMENT.findall(str(record.body)):
             found.setdefault(float(moment), record.at)
     return found

@@ -53,6 +53,22 @@ def test_ten_answers_that_are_ready_leave_together_also_behind_calls_that_only_s
     run_virtually(story())
 
 
+def test_messages_that_nobody_has_taken_yet_are_read_before_anything_is_shown() -> None:
+    async def story() -> None:
+        rate_limit, left = RateLimit(10, at_once=1), []
+
+        async def call(urgency: Urgency) -> None:
+            await rate_limit.acquire(urgency)
+            left.append(urgency)
+
+        async with asyncio.TaskGroup() as group:
+            for urgency in (Urgency.STATUS, Urgency.TYPING, Urgency.MARK, Urgency.FINAL_STATUS, Urgency.CATCH_UP):
+                group.create_task(call(urgency))
+        assert left[:3] == [Urgency.STATUS, Urgency.CATCH_UP, Urgency.FINAL_STATUS], "the first found nobody waiting"
+
+    run_virtually(story())
+
+
 def test_typing_leaves_one_by_one_so_that_a_status_never_finds_its_place_taken() -> None:
     async def story() -> None:
         rate_limit, left = RateLimit(10), []

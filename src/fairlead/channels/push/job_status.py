@@ -34,7 +34,7 @@ TICK_SEC: Final = 15.0
 _EDITS_PER_SECOND: Final = 25.0
 """All statuses together: the rest of the rate limit is for answers."""
 
-_LIVE_STATES: Final = frozenset[JobState]({"queued", "running", "waiting", "steering"})
+LIVE_STATES: Final = frozenset[JobState]({"queued", "running", "waiting", "steering"})
 
 
 def edit_interval(statuses: int, least_sec: float) -> float:
@@ -73,8 +73,9 @@ class StatusDisplay(Protocol):
         ...
 
     async def draw(self, newest: Callable[[], TimedStatus]) -> StatusContent | None:
-        """One attempt, with what is newest when the channel can make it. The content that people see now (or never
-        will, because no status can be shown again); None if the attempt failed."""
+        """One attempt, with what is newest when the channel can make it; left out if the job has ended by then. The
+        content that people see now (or never will, because no status can be shown again); None if the attempt
+        failed."""
         ...
 
     async def draw_last(self, content: StatusContent, seconds: float) -> bool:
@@ -108,7 +109,7 @@ class JobStatus:
 
     def set_state(self, state: JobState) -> None:
         self._state = state
-        if state not in _LIVE_STATES:
+        if state not in LIVE_STATES:
             self._ended.set()
         self._news.set()
 

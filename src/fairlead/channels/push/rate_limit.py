@@ -17,23 +17,25 @@ _TINY: Final = 1e-6
 
 
 class Urgency(IntEnum):
-    """Smaller goes first."""
+    """Smaller goes first. Messages that nobody has taken yet (`CATCH_UP`) come before everything that is only shown:
+    the live messages of their conversation wait behind them."""
 
     ANSWER = 0
-    FINAL_STATUS = 1
-    MARK = 2
-    STATUS = 3
-    TYPING = 4
-    CATCH_UP = 5
+    CATCH_UP = 1
+    FINAL_STATUS = 2
+    MARK = 3
+    STATUS = 4
+    TYPING = 5
+    TITLE = 6
 
 
-_UNHURRIED: Final = frozenset({Urgency.TYPING, Urgency.CATCH_UP})
+_UNHURRIED: Final = frozenset({Urgency.TYPING, Urgency.TITLE})
 
 
 class RateLimit:
     """Calls are spread evenly over the second. Only a few that show something (`at_once`) may leave together, and
-    behind them always so many answers (`answers_at_once`), which people wait for; calls that can wait (typing, catching
-    up) leave one by one, and take nothing from the others. The network delays calls unevenly, so a large burst could
+    behind them always so many answers (`answers_at_once`), which people wait for; calls that can wait (typing, titles)
+    leave one by one, and take nothing from the others. The network delays calls unevenly, so a large burst could
     reach the service together with the calls that left after it, and one of the service's windows would then count
     both: a second sees at most `calls_per_second` + `at_once` + `answers_at_once` calls."""
 

@@ -12,8 +12,9 @@ from fairlead.channels.discord.live.status_message import POST_AGAIN_AFTER_SEC, 
 from fairlead.channels.discord.outbound.rest import CALLS_PER_SECOND, CurrentClient, RestCalls
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.push.job_status import JobStatus, StatusContent, TimedStatus
-from fairlead.channels.push.rate_limit import RateLimit
+from fairlead.channels.push.rate_limit import RateLimit, Urgency
 from fairlead.core.conversation import ConversationRef
+from fairlead.core.engine import TextDelta
 from fairlead.core.views import JobView
 from fairlead.testing.clock import run_virtually
 
@@ -187,5 +188,26 @@ def test_a_status_posted_again_whose_reply_was_lost_is_the_one_that_is_edited() 
         await shown
         assert board.standing == {}
         assert len(board.posted) == 2
+
+    run_virtually(story())
+
+
+def test_a_job_that_ends_while_its_edit_waits_for_its_turn_is_not_edited_once_more() -> None:
+    async def story() -> None:
+        board = Board()
+        rate_limit = RateLimit(1, at_once=1)
+        rest = RestCalls(rate_limit, board.current)
+        message = StatusMessage(JOB, rest, board.sent_nonces, lang="en")
+        status = JobStatus(JOB, message, lang="en", interval=lambda: 1.2, tool_aware=True)
+        shown = asyncio.ensure_future(status.show())
+        await asyncio.sleep(3)
+        assert list(board.standing) == [1]
+        waiting = [asyncio.ensure_future(rate_limit.acquire(Urgency.MARK)) for _ in range(3)]
+        await asyncio.sleep(0.1)
+        status.add_event(TextDelta(text="news"))
+        await asyncio.sleep(0.1)
+        status.set_state("success")
+        await asyncio.gather(shown, *waiting)
+        assert (board.edited, board.standing) == ([], {})
 
     run_virtually(story())

@@ -17,7 +17,7 @@ from fairlead.channels.discord.outbound.rest import (
 )
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.discord.outbound.threads import unarchive
-from fairlead.channels.push.job_status import StatusContent, TimedStatus
+from fairlead.channels.push.job_status import LIVE_STATES, StatusContent, TimedStatus
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.core.views import JobView
 from fairlead.observe import log
@@ -86,7 +86,6 @@ class StatusMessage:
                 await self._edit(self._message_id, look)
         except DELIVERY_ERRORS as failure:
             return look.content if await self._handle_failure(failure) else None
-        self._text = look.text
         return look.content
 
     async def draw_last(self, content: StatusContent, seconds: float) -> bool:  # noqa: ARG002 - the answer says it
@@ -124,25 +123,35 @@ class StatusMessage:
     async def _post(self, look: "_Look") -> None:
         nonce = self._next_nonce()
 
-        async def post(client: discord.Client) -> discord.Message:
-            self._last_edit_at = _now()
-            look.take()
+        async def post(client: discord.Client) -> discord.Message | None:
+            if not self._is_still_wanted(look):
+                return None
             return await client.get_partial_messageable(self._channel_id).send(look.text, nonce=nonce, silent=True)
 
         message = await self._rest.once(Urgency.STATUS, post)
-        self._replace_message(message.id, _now())
-        self._note_held_back_call()
-        await self._delete_outdated()
+        if message is not None:
+            self._text = look.text
+            self._replace_message(message.id, _now())
+            self._note_held_back_call()
+            await self._delete_outdated()
 
     async def _edit(self, message_id: int, look: "_Look") -> None:
         async def edit(client: discord.Client) -> None:
-            self._last_edit_at = _now()
-            look.take()
-            channel = client.get_partial_messageable(self._channel_id)
-            await channel.get_partial_message(message_id).edit(content=look.text)
+            if self._is_still_wanted(look):
+                channel = client.get_partial_messageable(self._channel_id)
+                await channel.get_partial_message(message_id).edit(content=look.text)
+                self._text = look.text
+                self._note_held_back_call()
 
         await self._rest.once(Urgency.STATUS, edit)
-        self._note_held_back_call()
+
+    def _is_still_wanted(self, look: "_Look") -> bool:
+        """The call may leave now. A job that ended while it waited needs no status: the answer says it."""
+        look.take()
+        is_wanted = look.content.state in LIVE_STATES
+        if is_wanted:
+            self._last_edit_at = _now()
+        return is_wanted
 
     def _note_held_back_call(self) -> None:
         if _now() - self._last_edit_at > HELD_BACK_SEC:

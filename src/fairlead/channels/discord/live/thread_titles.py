@@ -164,7 +164,7 @@ class ThreadTitles:
             if await self._may_rename(thread, session, name):
                 thread.renamed.append(_now())
                 await self._rest.once(
-                    Urgency.CATCH_UP, lambda client: client.http.edit_channel(thread.thread_id, name=name)
+                    Urgency.TITLE, lambda client: client.http.edit_channel(thread.thread_id, name=name)
                 )
                 thread.shown = name
         except DeliveryLater as limited:
@@ -176,7 +176,7 @@ class ThreadTitles:
 
     async def _may_rename(self, thread: _Thread, session: SessionView, name: str) -> bool:
         """The thread is the bot's own, and its name is one that the bot gave."""
-        found: Any = await self._rest.once(Urgency.CATCH_UP, lambda client: client.http.get_channel(thread.thread_id))
+        found: Any = await self._rest.once(Urgency.TITLE, lambda client: client.http.get_channel(thread.thread_id))
         current = str(found.get("name", ""))
         if current == name:
             thread.shown = name
