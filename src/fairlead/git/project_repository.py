@@ -4,6 +4,7 @@ Only `git rev-parse`, `config` and `check-ignore` look into it. None of them run
 """
 
 import os
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -85,12 +86,18 @@ def find_repository(calls: GitCalls, project: str, home: str) -> ProjectReposito
 
 def sign(project: str) -> tuple[tuple[int, int] | None, ...]:
     """Differs when a repository was made, removed or replaced at the project or above it."""
-    return tuple(_identify(directory / ".git") for directory in (Path(project), *Path(project).parents))
+    return tuple(map(_identify, _list_repositories_above(project)))
 
 
-def _identify(path: Path) -> tuple[int, int] | None:
+@lru_cache(maxsize=256)
+def _list_repositories_above(project: str) -> tuple[str, ...]:
+    """Kept, because every turn asks for them, and to take paths apart takes longer than to look at them."""
+    return tuple(str(directory / ".git") for directory in (Path(project), *Path(project).parents))
+
+
+def _identify(path: str) -> tuple[int, int] | None:
     try:
-        found = path.lstat()
+        found = os.lstat(path)
     except OSError:
         return None
     return found.st_dev, found.st_ino

@@ -8,12 +8,14 @@ counts: a tree that changed a moment ago, or has more files, is left to git.
 import os
 import stat
 import time
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from fairlead.git.private_repository import PrivateRepository
+from fairlead.git.project_repository import ProjectRepository
 
 MOST_ENTRIES: Final = 500
 SETTLED_NS: Final = 100_000_000
@@ -68,17 +70,21 @@ def _look_into(directory: str, further: list[str], root: str) -> list[Look]:
 
 def _look_at_rules(repository: PrivateRepository) -> list[Look]:
     """What git ignores is also said above the project and outside of it."""
-    of = repository.repository
-    above = [*Path(of.project).parents, Path(of.project)] if of.prefix else [Path(of.project)]
-    rules = [str(directory / ".gitignore") for directory in above if str(directory).startswith(of.root)]
-    files = [*rules, of.excludes_file, f"{of.common_dir}/info/exclude" if of.common_dir else ""]
     looks: list[Look] = []
-    for path in filter(None, files):
+    for path in _list_rules(repository.repository):
         try:
-            looks.append(_look(path, Path(path).stat()))
+            looks.append(_look(path, os.stat(path)))  # noqa: PTH116 - before every turn, where a Path takes longer
         except OSError:
             looks.append((path, 0, 0, 0, 0, 0))
     return looks
+
+
+@lru_cache(maxsize=256)
+def _list_rules(of: ProjectRepository) -> tuple[str, ...]:
+    """Kept, because every turn asks for them."""
+    above = [*Path(of.project).parents, Path(of.project)] if of.prefix else [Path(of.project)]
+    rules = [str(directory / ".gitignore") for directory in above if str(directory).startswith(of.root)]
+    return tuple(filter(None, [*rules, of.excludes_file, f"{of.common_dir}/info/exclude" if of.common_dir else ""]))
 
 
 def _look(path: str, found: os.stat_result) -> Look:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -66,23 +67,27 @@ def test_whatever_is_in_it_is_no_failure(tmp_path_factory: pytest.TempPathFactor
 
 def test_the_directory_is_named_as_claude_names_it(tmp_path: Path):
     assert log_directory_name("/home/dev/my.project_1") == "-home-dev-my-project-1"
-    assert log_path(tmp_path, Path("/p"), "k") == tmp_path / "projects" / "-p" / "k.jsonl"
+    assert log_path(tmp_path, "/p", "k") == tmp_path / "projects" / "-p" / "k.jsonl"
     long = Path("/" + "x" * 300)
-    assert log_path(tmp_path, long, "k") is None
+    assert log_path(tmp_path, str(long), "k") is None
     cut = tmp_path / "projects" / ("-" + "x" * 199 + "-1a2b")
     cut.mkdir(parents=True)
     (cut / "k.jsonl").touch()
-    assert log_path(tmp_path, long, "k") == cut / "k.jsonl"
+    assert log_path(tmp_path, str(long), "k") == cut / "k.jsonl"
 
 
 def test_where_the_home_of_the_agents_user_is_closed_nothing_is_said_about_its_logs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    def refuse(_path: Path) -> bool:
-        raise PermissionError
+    look = os.stat
 
-    monkeypatch.setattr(Path, "exists", refuse)  # a closed directory is open to root, who may run this test
-    assert log_path(tmp_path, Path("/p"), "k") is None
+    def refuse(path: str, **how: Any) -> os.stat_result:
+        if str(path).startswith(str(tmp_path)):
+            raise PermissionError
+        return look(path, **how)
+
+    monkeypatch.setattr(os, "stat", refuse)  # a closed directory is open to root, who may run this test
+    assert log_path(tmp_path, "/p", "k") is None
 
 
 async def stream(*events: EngineEvent) -> AsyncGenerator[EngineEvent]:

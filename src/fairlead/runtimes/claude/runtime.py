@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import os
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
@@ -107,6 +108,7 @@ class ClaudeRuntime:
         self._settings = settings
         self._capabilities = self._find_capabilities()
         self._env = claude_environment(environment, settings.extra_environment)
+        self._config = config_directory(self._env)
         self._records = ClaudeRecords(self._env, settings.command)
         self._others = OtherWriters(self._records)
         self._job_logs = job_logs
@@ -273,7 +275,7 @@ class ClaudeRuntime:
         return SessionLogMerge(log).merge
 
     def _session_log_path(self, invocation: Invocation, key: str) -> Path | None:
-        return log_path(config_directory(self._env), Path(invocation.project_path).resolve(), key)
+        return log_path(self._config, os.path.realpath(invocation.project_path), key)
 
     # --- the three kinds of process ---------------------------------------------------------------------------------
 

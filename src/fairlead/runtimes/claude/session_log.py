@@ -1,6 +1,7 @@
 """Claude's own log of a session, read while claude writes it: tools that the stream does not show. Fails no turn."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
@@ -20,14 +21,16 @@ LOOK_EVERY: Final = 0.5
 MOST_AT_ONCE: Final = 4 * 1024 * 1024
 
 
-def log_path(config: Path, project: Path, key: str) -> Path | None:
+def log_path(config: Path, project: str, key: str) -> Path | None:
     """Where the log of the session is or will be, None where that cannot be known: the home of another user, under
-    whom agents run, may be closed to us."""
+    whom agents run, may be closed to us. `project` is a real path."""
     try:
-        (config / "projects" / "any").exists()
+        os.stat(f"{config}/projects/any")  # noqa: PTH116 - before every turn, where a Path takes longer
     except PermissionError:
         return None
-    name = log_directory_name(str(project))
+    except OSError:
+        pass  # there is none, as nearly always
+    name = log_directory_name(project)
     if len(name) <= LONGEST_NAME:
         return config / "projects" / name / f"{key}.jsonl"
     found = list((config / "projects").glob(f"{name[:LONGEST_NAME]}-*/{key}.jsonl"))
