@@ -114,6 +114,7 @@ def _update_index(calls: GitCalls, repository: PrivateRepository, status: TreeSt
     for first in range(0, len(status.stored), _AT_ONCE):
         names = join_names(status.stored[first : first + _AT_ONCE])
         calls.run(["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], place=place, stdin=names)
+    repository.cache.count_stored(len(status.stored))
 
 
 def keep(calls: GitCalls, repository: PrivateRepository, refs: dict[str, str]) -> None:

@@ -64,10 +64,10 @@ def plan_files(
 def _commit(calls: GitCalls, repository: PrivateRepository, present: str, wanted: dict[str, Entry], label: str) -> str:
     """The present files with those that go back, in an index of their own. What goes is removed first: a directory may
     stand where a file was."""
-    place = repository.place  # what is stored elsewhere must not be on a ref of the project's repository
+    # What is stored elsewhere must not be on a ref of the project's repository.
+    place = repository.place_with_index(_INDEX)
     index = repository.directory / _INDEX
     index.unlink(missing_ok=True)
-    place = msgspec.structs.replace(place, variables={**place.variables, "GIT_INDEX_FILE": str(index)})
     calls.run(["read-tree", present], place=place)
     ordered = sorted(wanted.items(), key=lambda item: item[1] != ABSENT)
     nothing = "0" * len(present)
