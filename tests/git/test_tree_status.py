@@ -5,12 +5,16 @@ import os
 import shutil
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from fairlead.core.trees import TreeSnapshot, UncoveredPath
 from fairlead.git import tree_stamp
 from tests.git.harness import Trees, carry_out, make_repository, plan
+from tests.git.test_tree_undo import EDITS, edit
 
 pytestmark = pytest.mark.req("F1")
 
@@ -147,3 +151,20 @@ def test_parts_of_an_index_that_nobody_uses_are_removed(trees: Trees, tmp_path: 
     restarted.snapshot(app)
     restarted.close()
     assert not {"sharedindex." + "0" * 40, "sharedindex_killed"} & set(list_indexes(tmp_path))
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rounds=st.lists(EDITS, min_size=3, max_size=6))
+def test_a_daemon_that_has_looked_often_sees_what_a_new_one_sees(rounds):
+    with TemporaryDirectory() as directory:
+        app = make_repository(Path(directory).resolve() / "app")
+        trees = Trees(app.parent / "state")
+        for number, edits in enumerate(rounds):
+            edit(app, edits)
+            taken = trees.snapshot(app)
+            fresh = Trees(app.parent / f"state-{number}")
+            new = fresh.snapshot(app)
+            assert trees.content(app, taken) == fresh.content(app, new)
+            assert (taken.tree, taken.uncovered) == (new.tree, new.uncovered)
+            fresh.close()
+        trees.close()

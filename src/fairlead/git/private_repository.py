@@ -14,7 +14,6 @@ import os
 import re
 import shutil
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +21,7 @@ import msgspec
 
 from fairlead.core.trees import TreeSnapshot
 from fairlead.git.command import GitCalls, GitFailed, GitPlace
+from fairlead.git.ignore_rules import EXCLUDE, IgnoreRules, Rules
 from fairlead.git.project_repository import SHA1, ProjectRepository
 from fairlead.git.untracked_cache import UntrackedCache
 from fairlead.kit.files import make_private_directory
@@ -53,12 +53,21 @@ _OWN, _HERE = "own", "here"
 """Where the objects of its snapshots are: in the project's own repository, or in the private one."""
 
 
+class SnapshotNotes(msgspec.Struct, frozen=True):
+    """What a snapshot says of itself. `gaps` are the paths that it leaves out, from the work tree's root; a directory
+    stands for what is in it. `rules` are those of ignoring outside of its files; None if it was taken before they were
+    noted."""
+
+    gaps: frozenset[str] = frozenset()
+    rules: Rules | None = None
+
+
 class LastSnapshot(msgspec.Struct, frozen=True):
-    """`gaps` are the paths that it leaves out; None if its commit has not been asked yet."""
+    """`notes` is None if its commit has not been asked yet."""
 
     commit: str
     tree: str
-    gaps: frozenset[str] | None = None
+    notes: SnapshotNotes | None = None
 
 
 class PrivateRepository:
@@ -68,7 +77,8 @@ class PrivateRepository:
         self.directory = directory
         self.repository = repository
         self.stores_here = not repository.takes_objects
-        self._excluded: tuple[int, int] | None = (-1, -1)
+        self.rules = IgnoreRules(repository)
+        self._excluded: bytes | None = None
         self.last: LastSnapshot | None = None
         self._stamped: tuple[object, TreeSnapshot] | None = None
         self.cache = UntrackedCache(directory / "index")
@@ -197,22 +207,13 @@ class PrivateRepository:
     def follow_excludes(self) -> None:
         """The repository's own rules of ignoring, which its owner may have changed since; and files that are not the
         project's: our state directory, and a repository that stands in its own work tree under another name."""
-        source = Path(self.repository.common_dir or os.devnull, "info", "exclude")
-        try:
-            found = source.stat()
-            seen: tuple[int, int] | None = (found.st_mtime_ns, found.st_size)
-        except OSError:
-            seen = None
-        if seen == self._excluded:
+        rules = self.rules.read(EXCLUDE)
+        if rules == self._excluded:
             return
-        rules = b""
-        if seen is not None:
-            with suppress(OSError):  # it cannot be read, so it excludes nothing
-                rules = source.read_bytes()
         own = (str(self.directory.parent.parent), self.repository.common_dir)
         lines = [_rule_for(path, self.repository.root) for path in own if path]
         (self.directory / "info" / "exclude").write_bytes(b"\n".join([rules, *filter(None, lines), b""]))
-        self._excluded = seen
+        self._excluded = rules
 
 
 def recall(directory: Path, project: str) -> PrivateRepository:

@@ -11,6 +11,7 @@ import msgspec
 
 from fairlead.core.trees import UncoveredReason
 from fairlead.git.command import GitCalls
+from fairlead.git.ignore_rules import RULES_NAME
 from fairlead.git.private_repository import PrivateRepository
 
 _STATUS: Final = (
@@ -33,7 +34,7 @@ class FileLimits(msgspec.Struct, frozen=True, kw_only=True):
 class TreeStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Paths from the root of the work tree. `stored`: read and store them. `dropped`: they are gone, or no longer to be
     stored. `new`: the last snapshot knows nothing of them. `is_clean`: nothing differs from the last snapshot.
-    `new_bytes` is the size of what is to be stored."""
+    `new_bytes` is the size of what is to be stored. `has_new_rules`: a `.gitignore` is among what differs."""
 
     stored: list[str]
     dropped: list[str]
@@ -41,6 +42,7 @@ class TreeStatus(msgspec.Struct, frozen=True, kw_only=True):
     new: list[str]
     is_clean: bool
     new_bytes: int = 0
+    has_new_rules: bool = False
 
 
 def read_status(calls: GitCalls, repository: PrivateRepository, limits: FileLimits) -> TreeStatus:
@@ -58,11 +60,12 @@ def _look(calls: GitCalls, repository: PrivateRepository, limits: FileLimits) ->
     ran = repository.cache.look(calls, [*_STATUS, *(["--", prefix] if prefix else [])], repository.place)
     status = TreeStatus(stored=[], dropped=[], uncovered={}, new=[], is_clean=False)
     root = Path(repository.repository.root)
-    is_index_clean, new_bytes = True, 0
+    is_index_clean, new_bytes, has_new_rules = True, 0, False
     for entry in ran.stdout.split(b"\0"):
         if not entry:
             continue
         state, path = _read_entry(entry)
+        has_new_rules = has_new_rules or path.rpartition("/")[2] == RULES_NAME
         if state == b".":
             is_index_clean = False  # an earlier snapshot was interrupted after it had changed the index
         elif state == b"D":
@@ -73,7 +76,7 @@ def _look(calls: GitCalls, repository: PrivateRepository, limits: FileLimits) ->
     for name in _find_unopened(ran.stderr):
         status.uncovered[name] = "unreadable"
     is_clean = is_index_clean and not status.stored and not status.dropped
-    return msgspec.structs.replace(status, is_clean=is_clean, new_bytes=new_bytes)
+    return msgspec.structs.replace(status, is_clean=is_clean, new_bytes=new_bytes, has_new_rules=has_new_rules)
 
 
 def _is_any_in_repository(root: Path, paths: list[str]) -> bool:
