@@ -58,6 +58,9 @@ def test_a_start_says_what_it_did_with_an_undo_that_it_found_half_done(lang: str
         assert MISSING not in said
         assert "#3" in said
         assert "\n" not in said
+    is_open = msgspec.structs.replace(done, code=Code.E_SNAPSHOT_GONE, is_open=True)
+    assert undo_notice(is_open, lang).startswith(said)
+    assert "/undo" in undo_notice(is_open, lang)
     assert (Code.E_SNAPSHOT_GONE in undo_notice(done, lang), Code.E_SNAPSHOT_GONE in said) == (False, True)
 
 

@@ -178,6 +178,8 @@ class UndoRecord(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, kw_o
     origin: ForkOrigin | None = None
     last_job_id: JobId | None = None
     """The session's last job when it was over: as long as there is no later one, the agent can be set forward."""
+    is_told_open: bool = False
+    """The conversation knows that a start could not finish it."""
 
 
 class Job(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
@@ -555,6 +557,10 @@ def worktree_entry_id(number: int, seq: int) -> EntryId:
 
 def undo_entry_id(undo_id: str) -> EntryId:
     return EntryId(f"debt_{undo_id}")
+
+
+def open_undo_entry_id(undo_id: str) -> EntryId:
+    return EntryId(f"debt_{undo_id}_open")
 
 
 def thread_start_entry_id(asked_by: str) -> EntryId:

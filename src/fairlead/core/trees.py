@@ -74,7 +74,7 @@ class UndoPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 class UndoNotice(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, kw_only=True):
     """What a start says of an undo or redo that it found half done: the person who asked has had no reply. With a
-    `code`, why it could not be finished."""
+    `code`, why it could not be finished; with `is_open` besides, it can still be."""
 
     undo_id: str
     person: str
@@ -85,6 +85,7 @@ class UndoNotice(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, kw_o
     is_set_back: bool = False
     left: tuple[str, ...] = ()
     code: str = ""
+    is_open: bool = False
 
 
 def do_overlap(one: str, other: str) -> bool:

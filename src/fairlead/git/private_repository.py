@@ -6,6 +6,7 @@
 3. Objects and refs go into the project's own repository where it has one, so that the same file is not stored twice
    and the person's `git gc` keeps what our refs need; otherwise they stay here.
 4. HEAD is the last snapshot: against it, `git status` is quick.
+5. The index is split: git writes what changed, and the whole of it only when much has.
 """
 
 import hashlib
@@ -13,7 +14,6 @@ import os
 import re
 import shutil
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +21,9 @@ import msgspec
 
 from fairlead.core.trees import TreeSnapshot
 from fairlead.git.command import GitCalls, GitFailed, GitPlace
+from fairlead.git.ignore_rules import EXCLUDE, IgnoreRules, Rules
 from fairlead.git.project_repository import SHA1, ProjectRepository
+from fairlead.git.untracked_cache import UntrackedCache
 from fairlead.kit.files import make_private_directory
 
 _ATTRIBUTES: Final = b"* -text -eol -crlf -filter -ident -working-tree-encoding\n"
@@ -31,15 +33,18 @@ _CONFIG: Final = (
     ("core.autocrlf", "false"),
     ("core.safecrlf", "false"),
     ("core.logAllRefUpdates", "false"),
-    ("core.splitIndex", "false"),
-    ("core.untrackedCache", "keep"),
+    ("core.splitIndex", "true"),
+    ("splitIndex.sharedIndexExpire", "1.hour.ago"),
+    ("core.untrackedCache", "true"),
+    ("status.showUntrackedFiles", "all"),  # the cache is for looks with this option, and git asks the configuration
     ("index.version", "4"),  # half as long, and it is read and written more than once for a snapshot
     ("advice.addEmbeddedRepo", "false"),
     ("status.renames", "false"),
 )
 _SPECIAL: Final = re.compile(rb"[*?\[\]\\ !#]")
 _LOCK_PATIENCE: Final = 3.0
-_LOOKS_PER_REFRESH: Final = 16
+_WHOLE_INDEX: Final = (("core.splitIndex", "false"), ("core.untrackedCache", "false"))
+_LEFTOVERS: Final = ("index.lock", "sharedindex_*")
 PROJECT_NAME: Final = "fairlead-project"
 """The file that names the project."""
 _RECORD_NAME: Final = "fairlead-repository"
@@ -48,12 +53,21 @@ _OWN, _HERE = "own", "here"
 """Where the objects of its snapshots are: in the project's own repository, or in the private one."""
 
 
+class SnapshotNotes(msgspec.Struct, frozen=True):
+    """What a snapshot says of itself. `gaps` are the paths that it leaves out, from the work tree's root; a directory
+    stands for what is in it. `rules` are those of ignoring outside of its files; None if it was taken before they were
+    noted."""
+
+    gaps: frozenset[str] = frozenset()
+    rules: Rules | None = None
+
+
 class LastSnapshot(msgspec.Struct, frozen=True):
-    """`gaps` are the paths that it leaves out; None if its commit has not been asked yet."""
+    """`notes` is None if its commit has not been asked yet."""
 
     commit: str
     tree: str
-    gaps: frozenset[str] | None = None
+    notes: SnapshotNotes | None = None
 
 
 class PrivateRepository:
@@ -63,10 +77,11 @@ class PrivateRepository:
         self.directory = directory
         self.repository = repository
         self.stores_here = not repository.takes_objects
-        self._excluded: tuple[int, int] | None = (-1, -1)
+        self.rules = IgnoreRules(repository)
+        self._excluded: bytes | None = None
         self.last: LastSnapshot | None = None
         self._stamped: tuple[object, TreeSnapshot] | None = None
-        self._looks = 0
+        self.cache = UntrackedCache(directory / "index")
         self.is_quick = False
         """Whether to look at all the files takes no more than a moment."""
 
@@ -82,14 +97,11 @@ class PrivateRepository:
             directory=repository.root, variables=variables, config=(*repository.followed, *excludes, *_CONFIG)
         )
 
-    def choose_place_to_look(self) -> GitPlace:
-        """For a look at the files. Git would write the whole index for what it learns about files that were only
-        touched; that is worth it the first time and now and then, not for every snapshot."""
+    def place_with_index(self, name: str) -> GitPlace:
+        """For commands that write objects by an index of their own, which nobody keeps."""
         place = self.place
-        self._looks += 1
-        if self._looks % _LOOKS_PER_REFRESH == 1:
-            return place
-        return msgspec.structs.replace(place, variables={**place.variables, "GIT_OPTIONAL_LOCKS": "0"})
+        variables = {**place.variables, "GIT_INDEX_FILE": str(self.directory / name)}
+        return msgspec.structs.replace(place, variables=variables, config=(*place.config, *_WHOLE_INDEX))
 
     @property
     def reading_place(self) -> GitPlace:
@@ -135,7 +147,12 @@ class PrivateRepository:
         while lock.exists() and time.monotonic() < deadline:
             calls.check()
             time.sleep(0.05)
-        lock.unlink(missing_ok=True)
+        self._remove(*_LEFTOVERS)
+
+    def _remove(self, *patterns: str) -> None:
+        for pattern in patterns:
+            for path in self.directory.glob(pattern):
+                path.unlink(missing_ok=True)
 
     def _read_last(self, calls: GitCalls) -> LastSnapshot | None:
         """None where there is none, or where its objects are gone (a person removed our refs, and git its objects)."""
@@ -157,8 +174,8 @@ class PrivateRepository:
         """The next snapshot reads every file."""
         self.last = None
         self._write_head(_NO_SNAPSHOT)
-        for name in ("index", "index.lock"):
-            (self.directory / name).unlink(missing_ok=True)
+        self.cache = UntrackedCache(self.directory / "index")
+        self._remove("index", "sharedindex.*", *_LEFTOVERS)
 
     def remember_stamp(self, stamp: object | None, taken: TreeSnapshot) -> None:
         """`stamp` was taken before git looked at the files; None if it says nothing."""
@@ -190,22 +207,13 @@ class PrivateRepository:
     def follow_excludes(self) -> None:
         """The repository's own rules of ignoring, which its owner may have changed since; and files that are not the
         project's: our state directory, and a repository that stands in its own work tree under another name."""
-        source = Path(self.repository.common_dir or os.devnull, "info", "exclude")
-        try:
-            found = source.stat()
-            seen: tuple[int, int] | None = (found.st_mtime_ns, found.st_size)
-        except OSError:
-            seen = None
-        if seen == self._excluded:
+        rules = self.rules.read(EXCLUDE)
+        if rules == self._excluded:
             return
-        rules = b""
-        if seen is not None:
-            with suppress(OSError):  # it cannot be read, so it excludes nothing
-                rules = source.read_bytes()
         own = (str(self.directory.parent.parent), self.repository.common_dir)
         lines = [_rule_for(path, self.repository.root) for path in own if path]
         (self.directory / "info" / "exclude").write_bytes(b"\n".join([rules, *filter(None, lines), b""]))
-        self._excluded = seen
+        self._excluded = rules
 
 
 def recall(directory: Path, project: str) -> PrivateRepository:

@@ -2,6 +2,8 @@
 
 import os
 import re
+from collections.abc import Collection
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
@@ -10,7 +12,8 @@ from fairlead.core.trees import ChangeKind, FileChange, TreeChanges
 from fairlead.git.command import GitCalls, GitPlace
 from fairlead.git.file_names import show_name
 from fairlead.git.private_repository import PrivateRepository
-from fairlead.git.snapshot_gaps import is_doubtful, read_gaps
+from fairlead.git.snapshot_gaps import find_doubtful, have_same_rules
+from fairlead.git.snapshot_notes import read_notes
 from fairlead.git.tree_entries import list_entries
 
 _DIFF: Final = (
@@ -45,25 +48,36 @@ class _Count(NamedTuple):
 def list_changes(calls: GitCalls, repository: PrivateRepository, before: str, after: str) -> tuple[FileChange, ...]:
     """The files alone; paths from the project's directory. What one snapshot leaves out is no change."""
     files = _list(calls, repository, before, after)
-    without = _find_left_out(calls, repository, before, after) if any(f.kind in _ONE_SIDED for f in files) else ()
+    without = _find_left_out(calls, repository, before, after, files)
     return _list(calls, repository, before, after, without) if without else files
 
 
 def show_changes(calls: GitCalls, repository: PrivateRepository, before: str, after: str) -> TreeChanges:
     """With the diff, cut at a line end if it is very long; the list of files is always whole."""
     shown = _show(calls, repository, before, after)
-    one_sided = any(file.kind in _ONE_SIDED for file in shown.files)
-    without = _find_left_out(calls, repository, before, after) if one_sided else ()
+    without = _find_left_out(calls, repository, before, after, shown.files)
     return _show(calls, repository, before, after, without) if without else shown
 
 
-def _find_left_out(calls: GitCalls, repository: PrivateRepository, before: str, after: str) -> tuple[str, ...]:
-    """Of a file that grew too large, for example, nobody may say that it was deleted."""
-    gaps = read_gaps(calls, repository, [before, after])
-    if not any(gaps):
+def _find_left_out(
+    calls: GitCalls, repository: PrivateRepository, before: str, after: str, files: tuple[FileChange, ...]
+) -> tuple[str, ...]:
+    """Of a file that grew too large, or that is ignored now, nobody may say that it was deleted."""
+    if not any(file.kind in _ONE_SIDED for file in files):
+        return ()
+    was, now = read_notes(calls, repository, [before, after])
+    if not was.gaps and not now.gaps and have_same_rules(was, now, [file.path for file in files]):
         return ()
     entries = list_entries(calls, repository, before, after)
-    return tuple(path for path, pair in entries.items() if is_doubtful(path, pair, *gaps))
+    doubtful = find_doubtful(calls, repository, before, after, entries)
+    return _join_directories(doubtful, entries.keys() - doubtful)
+
+
+def _join_directories(paths: set[str], others: Collection[str]) -> tuple[str, ...]:
+    """A directory instead of all the paths in it, where it holds none of the others: git takes only so many."""
+    taken = {directory for path in others for directory in Path(path).parents}
+    joined = (next((d for d in reversed(Path(path).parents[:-1]) if d not in taken), path) for path in paths)
+    return tuple(sorted(set(map(str, joined))))
 
 
 def _list(

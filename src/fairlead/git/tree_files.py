@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from fairlead.git.project_repository import ProjectRepository
 from fairlead.git.tree_entries import ABSENT, LINK, PLAIN, PROGRAM, Entry
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -32,6 +33,10 @@ class WorkFiles:
         self._root = root
         self._algorithm = algorithm
         self._has_modes = has_modes
+
+    @classmethod
+    def of(cls, found: ProjectRepository) -> "WorkFiles":
+        return cls(found.root, found.object_format, has_modes=("core.filemode", "false") not in found.followed)
 
     def find(self, path: str) -> Entry:
         """What stands there now. ABSENT also for a directory, and where a link is on the way."""

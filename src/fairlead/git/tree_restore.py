@@ -18,9 +18,7 @@ _AT_ONCE: Final = 64
 
 def restore(calls: GitCalls, repository: PrivateRepository, before: str, after: str) -> list[str]:
     """Returns the paths that were left, because somebody has changed them meanwhile. Raises OSError, GitFailed."""
-    found = repository.repository
-    has_modes = ("core.filemode", "false") not in found.followed
-    files = WorkFiles(found.root, found.object_format, has_modes=has_modes)
+    files = WorkFiles.of(repository.repository)
     changes = list_entries(calls, repository, before, after)
     left: list[str] = []
     # Deep paths first, so that a directory is empty before the one above it is looked at.

@@ -8,11 +8,13 @@ import os
 import time
 from typing import Final
 
+import msgspec
+
 from fairlead.core.trees import TreeSnapshot, UncoveredPath
 from fairlead.git.command import GitCalls, GitFailed
-from fairlead.git.file_names import join_names, show_name
-from fairlead.git.private_repository import LastSnapshot, PrivateRepository
-from fairlead.git.snapshot_gaps import make_message, read_gaps
+from fairlead.git.file_names import join_names, show_name, split_names
+from fairlead.git.private_repository import LastSnapshot, PrivateRepository, SnapshotNotes
+from fairlead.git.snapshot_notes import make_message, read_notes
 from fairlead.git.tree_stamp import stamp_tree
 from fairlead.git.tree_status import FileLimits, TreeStatus, read_status
 
@@ -60,11 +62,15 @@ def find_unchanged(repository: PrivateRepository) -> TreeSnapshot | None:
 
 
 def _take(calls: GitCalls, repository: PrivateRepository, limits: FileLimits, message: str) -> TreeSnapshot:
+    last_notes = _read_last_notes(calls, repository)
+    rules = repository.rules.note()
     status = _follow_files(calls, repository, limits)
-    last, gaps = repository.last, frozenset(status.uncovered)
+    if status.has_new_rules or last_notes.rules != rules:
+        status = _drop_ignored(calls, repository, status)
+    last, notes = repository.last, SnapshotNotes(frozenset(status.uncovered), rules)
     tree = last.tree if last is not None and status.is_clean else _write_tree(calls, repository)
-    if last is None or last.tree != tree or _has_other_gaps(calls, repository, last, gaps):
-        last = LastSnapshot(_commit(calls, repository, tree, make_message(message, gaps)), tree, gaps)
+    if last is None or last.tree != tree or last_notes != notes:
+        last = LastSnapshot(_commit(calls, repository, tree, make_message(message, notes)), tree, notes)
         repository.remember(last)
     uncovered = sorted(status.uncovered.items())
     return TreeSnapshot(
@@ -75,20 +81,35 @@ def _take(calls: GitCalls, repository: PrivateRepository, limits: FileLimits, me
     )
 
 
+def _read_last_notes(calls: GitCalls, repository: PrivateRepository) -> SnapshotNotes:
+    last = repository.last
+    if last is None:
+        return SnapshotNotes()
+    if last.notes is not None:
+        return last.notes
+    (notes,) = read_notes(calls, repository, [last.commit])
+    repository.last = msgspec.structs.replace(last, notes=notes)
+    return notes
+
+
+def _drop_ignored(calls: GitCalls, repository: PrivateRepository, status: TreeStatus) -> TreeStatus:
+    """Git ignores only what its index does not have; ours has all that was not ignored by earlier rules."""
+    prefix = repository.repository.prefix
+    asked = ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard", *(["--", prefix] if prefix else [])]
+    ignored = split_names(calls.run(asked, place=repository.place).stdout)
+    if not ignored:
+        return status
+    dropped = msgspec.structs.replace(status, stored=[], dropped=ignored, is_clean=False)
+    _update_index(calls, repository, dropped)
+    return dropped
+
+
 def _write_tree(calls: GitCalls, repository: PrivateRepository) -> str:
     return calls.run(["write-tree"], place=repository.place).line
 
 
 def _commit(calls: GitCalls, repository: PrivateRepository, tree: str, message: bytes) -> str:
     return calls.run(["commit-tree", tree], place=repository.place, stdin=message).line
-
-
-def _has_other_gaps(calls: GitCalls, repository: PrivateRepository, last: LastSnapshot, gaps: frozenset[str]) -> bool:
-    """Then it needs a commit of its own, although its files are the same."""
-    if last.gaps is None:
-        (known,) = read_gaps(calls, repository, [last.commit])
-        repository.last = last = LastSnapshot(last.commit, last.tree, known)
-    return last.gaps != gaps
 
 
 def _follow_files(calls: GitCalls, repository: PrivateRepository, limits: FileLimits) -> TreeStatus:
@@ -114,6 +135,7 @@ def _update_index(calls: GitCalls, repository: PrivateRepository, status: TreeSt
     for first in range(0, len(status.stored), _AT_ONCE):
         names = join_names(status.stored[first : first + _AT_ONCE])
         calls.run(["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], place=place, stdin=names)
+    repository.cache.count_stored(len(status.stored))
 
 
 def keep(calls: GitCalls, repository: PrivateRepository, refs: dict[str, str]) -> None:

@@ -11,6 +11,7 @@ import msgspec
 
 from fairlead.core.trees import UncoveredReason
 from fairlead.git.command import GitCalls
+from fairlead.git.ignore_rules import RULES_NAME
 from fairlead.git.private_repository import PrivateRepository
 
 _STATUS: Final = (
@@ -18,6 +19,8 @@ _STATUS: Final = (
     *("--no-renames", "--no-ahead-behind", "--ignore-submodules=dirty"),
 )
 _FIELDS_BEFORE_PATH: Final = {b"1": 8, b"u": 10}
+_UNTRUSTED: Final[frozenset[UncoveredReason]] = frozenset({"unreadable", "nested repository"})
+"""What git's cache would not name twice."""
 _UNOPENED: Final = "warning: could not open directory '"
 
 
@@ -30,35 +33,56 @@ class FileLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 class TreeStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Paths from the root of the work tree. `stored`: read and store them. `dropped`: they are gone, or no longer to be
-    stored. `is_clean`: nothing differs from the last snapshot. `new_bytes` is the size of what is to be stored."""
+    stored. `new`: the last snapshot knows nothing of them. `is_clean`: nothing differs from the last snapshot.
+    `new_bytes` is the size of what is to be stored. `has_new_rules`: a `.gitignore` is among what differs."""
 
     stored: list[str]
     dropped: list[str]
     uncovered: dict[str, UncoveredReason]
+    new: list[str]
     is_clean: bool
     new_bytes: int = 0
+    has_new_rules: bool = False
 
 
 def read_status(calls: GitCalls, repository: PrivateRepository, limits: FileLimits) -> TreeStatus:
+    cache = repository.cache
+    status = _look(calls, repository, limits)
+    if cache.is_trusted and _is_any_in_repository(Path(repository.repository.root), status.new):
+        cache.is_trusted = False
+        status = _look(calls, repository, limits)
+    cache.is_trusted = not _UNTRUSTED.intersection(status.uncovered.values())
+    return status
+
+
+def _look(calls: GitCalls, repository: PrivateRepository, limits: FileLimits) -> TreeStatus:
     prefix = repository.repository.prefix
-    ran = calls.run([*_STATUS, *(["--", prefix] if prefix else [])], place=repository.choose_place_to_look())
-    status = TreeStatus(stored=[], dropped=[], uncovered={}, is_clean=False)
+    ran = repository.cache.look(calls, [*_STATUS, *(["--", prefix] if prefix else [])], repository.place)
+    status = TreeStatus(stored=[], dropped=[], uncovered={}, new=[], is_clean=False)
     root = Path(repository.repository.root)
-    is_index_clean, new_bytes = True, 0
+    is_index_clean, new_bytes, has_new_rules = True, 0, False
     for entry in ran.stdout.split(b"\0"):
         if not entry:
             continue
         state, path = _read_entry(entry)
+        has_new_rules = has_new_rules or path.rpartition("/")[2] == RULES_NAME
         if state == b".":
             is_index_clean = False  # an earlier snapshot was interrupted after it had changed the index
         elif state == b"D":
             status.dropped.append(path)  # not looked at: a link in its way may lead to a file elsewhere
         else:
+            status.new.extend([path] if state == b"?" else [])
             new_bytes += _sort(status, root, path, limits, is_tracked=state != b"?")
     for name in _find_unopened(ran.stderr):
         status.uncovered[name] = "unreadable"
     is_clean = is_index_clean and not status.stored and not status.dropped
-    return msgspec.structs.replace(status, is_clean=is_clean, new_bytes=new_bytes)
+    return msgspec.structs.replace(status, is_clean=is_clean, new_bytes=new_bytes, has_new_rules=has_new_rules)
+
+
+def _is_any_in_repository(root: Path, paths: list[str]) -> bool:
+    """Whether one of these files is in a repository of its own, below `root`."""
+    directories = {directory for path in paths for directory in Path(path).parents[:-1]}
+    return any(os.path.lexists(root / directory / ".git") for directory in directories)
 
 
 def _read_entry(entry: bytes) -> tuple[bytes, str]:

@@ -2,22 +2,27 @@
 
 A step goes from the end of a turn to its start. A path that the turn changed goes back if it still is as the turn left
 it; if it is as it was before the turn, there is nothing to do; anything else is a conflict, and then nothing is done.
-A path of which no snapshot says how it was before, because it was ignored for example, is left as it is, and named.
+A path of which no snapshot says how it was before or is now, because it is ignored for example, is left as it is, and
+named.
 """
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from fairlead.git.command import GitCalls
 from fairlead.git.private_repository import PrivateRepository
 from fairlead.git.snapshot_gaps import find_doubtful
+from fairlead.git.snapshot_notes import make_message, read_notes
 from fairlead.git.tree_entries import ABSENT, Entry, list_entries
-from fairlead.git.tree_files import find_obstacles
+from fairlead.git.tree_files import WorkFiles, find_obstacles
+from fairlead.git.tree_status import FileLimits
 
-_INDEX = "undo-index"
+_INDEX: Final = "undo-index"
+_LARGEST: Final = FileLimits().largest
 
 
 class PlannedFiles(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,15 +38,18 @@ def plan_files(
     calls: GitCalls, repository: PrivateRepository, present: str, steps: Sequence[tuple[str, str]], label: str
 ) -> PlannedFiles:
     """`present` is a snapshot of the files as they are now. Without an `after`, nothing is to be done."""
+    root = repository.repository.root
     found: dict[str, Entry] = {}
     wanted: dict[str, Entry] = {}
     conflicts: set[str] = set()
-    left: set[str] = set()
+    left: dict[str, Entry] = {}
     for end, start in steps:
-        since = list_entries(calls, repository, end, present)
         changed = list_entries(calls, repository, start, end)
+        since = list_entries(calls, repository, end, present)
         doubtful = find_doubtful(calls, repository, start, end, changed)
-        left |= doubtful
+        doubtful |= find_doubtful(calls, repository, end, present, since) & changed.keys()
+        doubtful = {path for path in doubtful if os.path.lexists(Path(root, path))}  # else there is nothing to lose
+        left |= {path: changed[path][0] for path in doubtful}
         for path, (was, left_as) in changed.items():
             if path in doubtful:
                 continue
@@ -53,21 +61,30 @@ def plan_files(
                 conflicts.add(path)
     wanted = {path: entry for path, entry in wanted.items() if entry != found[path]}
     if not conflicts:
-        conflicts.update(find_obstacles(repository.repository.root, wanted))
+        conflicts.update(find_obstacles(root, wanted))
     if conflicts:
         return PlannedFiles(conflicts=tuple(sorted(conflicts)))
     after = _commit(calls, repository, present, wanted, label) if wanted else ""
-    root = repository.repository.root
-    return PlannedFiles(after=after, left=tuple(path for path in sorted(left) if os.path.lexists(Path(root, path))))
+    files = WorkFiles.of(repository.repository)
+    named = sorted(path for path, was in left.items() if not _stands(files, Path(root, path), path, was))
+    return PlannedFiles(after=after, left=tuple(named))
+
+
+def _stands(files: WorkFiles, at: Path, path: str, wanted: Entry) -> bool:
+    """Whether this is what stands there already. A file that is too large to be in a snapshot is not read."""
+    try:
+        return wanted != ABSENT and at.lstat().st_size <= _LARGEST and files.is_like(files.find(path), wanted)
+    except OSError:
+        return False
 
 
 def _commit(calls: GitCalls, repository: PrivateRepository, present: str, wanted: dict[str, Entry], label: str) -> str:
     """The present files with those that go back, in an index of their own. What goes is removed first: a directory may
     stand where a file was."""
-    place = repository.place  # what is stored elsewhere must not be on a ref of the project's repository
+    # What is stored elsewhere must not be on a ref of the project's repository.
+    place = repository.place_with_index(_INDEX)
     index = repository.directory / _INDEX
     index.unlink(missing_ok=True)
-    place = msgspec.structs.replace(place, variables={**place.variables, "GIT_INDEX_FILE": str(index)})
     calls.run(["read-tree", present], place=place)
     ordered = sorted(wanted.items(), key=lambda item: item[1] != ABSENT)
     nothing = "0" * len(present)
@@ -78,4 +95,5 @@ def _commit(calls: GitCalls, repository: PrivateRepository, present: str, wanted
     calls.run(["update-index", "-z", "--index-info"], place=place, stdin=b"".join(lines))
     tree = calls.run(["write-tree"], place=place).line
     index.unlink(missing_ok=True)
-    return calls.run(["commit-tree", "-m", label, tree], place=place).line
+    (notes,) = read_notes(calls, repository, [present])
+    return calls.run(["commit-tree", tree], place=place, stdin=make_message(label, notes)).line

@@ -79,7 +79,8 @@ def undo_notice(notice: UndoNotice, lang: str) -> str:
     """What a start did with an undo that it found half done."""
     if notice.code:
         jobs = ", ".join(map(short_name, notice.job_ids))
-        return say(lang, "tree.cut_off_failed", jobs=jobs, why=error_line(lang, notice.code))
+        said = say(lang, "tree.cut_off_failed", jobs=jobs, why=error_line(lang, notice.code))
+        return " ".join([said, say(lang, "tree.cut_off_open")] if notice.is_open else [said])
     done = TurnsUndone(
         undo_id=notice.undo_id,
         job_ids=notice.job_ids,

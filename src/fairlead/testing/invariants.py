@@ -30,6 +30,7 @@ from fairlead.testing.spawn_invariants import judge_spawns
 from fairlead.testing.steering_invariants import judge_steering
 from fairlead.testing.time_invariants import judge_patience, judge_repeats, judge_retention, judge_unfetched
 from fairlead.testing.undo_invariants import judge_undos
+from fairlead.testing.worktree_invariants import judge_worktrees
 from fairlead.testing.world import JOURNAL, STATE, World
 
 _ENDS = (e.JobCompleted, e.JobFailed, e.JobCancelled, e.JobMarkedUnknownAfterCrash, e.JobSteered)
@@ -57,6 +58,7 @@ def judge(world: World) -> None:
     judge_schedules(world, facts)
     judge_steering(world, facts)
     judge_undos(world, facts)
+    judge_worktrees(world, facts)
     _hand_edits_are_taken_over(world, facts)
     _started_agents_belong_to_somebody(world, facts)
     _only_bounded_turns_run_out_of_time(world, facts)
@@ -179,8 +181,10 @@ def _number(job_id: str) -> int:
 
 
 def _starts_are_first_in_first_out(world: World, facts: list[lines.JournalLine]) -> None:
-    """A job's number says when it was taken. What the agent began by itself asked for no turn."""
-    own = {f.payload.job_id for f in facts if isinstance(f.payload, e.JobEnqueued) and f.payload.cause == "agent"}
+    """A job's number says when it was taken. What the agent began by itself asked for no turn, and the resolving of a
+    conflict goes before what waits."""
+    others = ("agent", "merge")
+    own = {f.payload.job_id for f in facts if isinstance(f.payload, e.JobEnqueued) and f.payload.cause in others}
     last: dict[str, str] = {}
     for fact in facts:
         if not isinstance(fact.payload, e.JobStarted) or fact.payload.job_id in own:

@@ -187,6 +187,7 @@ class SimulatedMachine:
             turn_settings=TurnSettings(workspaces="/work"),
             checks=SimulatedChecks(world),
             trees=world.trees,
+            worktrees=world.worktrees,
         )
 
     def _count_torn_tails(self) -> None:

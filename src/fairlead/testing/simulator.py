@@ -13,6 +13,7 @@ from random import Random
 
 import msgspec
 
+from fairlead.core.worktrees import UNSETTLED
 from fairlead.errors import FairleadError
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import capture_log
@@ -217,9 +218,10 @@ class _Life:
 
 
 def _what_is_left(daemon: SimulatedDaemon) -> list[str]:
-    """Jobs and undos that have not ended, and what is owed; a question that a client could fetch and did not is
-    nobody's loss."""
+    """Jobs, undos and work on worktrees that have not ended, and what is owed; a question that a client could fetch and
+    did not is nobody's loss."""
     state = daemon.flow.ledger.state
     owed = (d.entry_id for d in state.outbox.values() if d.kind == "answer" or not d.awaits_fetching)
     undos = (undo.undo_id for undo in state.undos.values() if not undo.is_over)
-    return [*(j.job_id for j in state.jobs.values() if j.is_live), *undos, *owed]
+    worktrees = (f"worktree {w.number}" for w in state.worktrees.values() if w.status in UNSETTLED)
+    return [*(j.job_id for j in state.jobs.values() if j.is_live), *undos, *worktrees, *owed]

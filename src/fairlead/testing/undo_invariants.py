@@ -17,7 +17,7 @@ def judge_undos(world: World, facts: list[JournalLine]) -> None:
 
 def _undos_end_once_and_are_told(world: World, facts: list[JournalLine]) -> None:
     """The person who asked has a reply, or, if the daemon ended before it was over, a message."""
-    numbered = [(fact.payload, life) for fact, life in zip(facts, _lives_of(facts), strict=True)]
+    numbered = [(fact.payload, life) for fact, life in zip(facts, lives_of(facts), strict=True)]
     began = {fact.undo_id: life for fact, life in numbered if isinstance(fact, e.UndoBegan)}
     ended = [(fact, life) for fact, life in numbered if isinstance(fact, e.UndoEnded)]
     told = {f.payload.undo.undo_id for f in facts if isinstance(f.payload, e.DeliveryOwed) and f.payload.undo}
@@ -33,11 +33,11 @@ def _undos_end_once_and_are_told(world: World, facts: list[JournalLine]) -> None
         world.happened["undos"] += 1
 
 
-def _lives_of(facts: list[JournalLine]) -> list[int]:
-    """For each fact the number of the start that it came after."""
+def lives_of(facts: list[JournalLine]) -> list[int]:
+    """For each fact the life that it is of, which the start of the simulated machine calls its process id."""
     life, lives = 0, list[int]()
     for fact in facts:
-        life += isinstance(fact.payload, e.DaemonStarted)
+        life = fact.payload.pid if isinstance(fact.payload, e.DaemonStarted) else life
         lives.append(life)
     return lives
 

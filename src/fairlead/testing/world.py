@@ -23,7 +23,7 @@ from fairlead.core.state import State
 from fairlead.errors import Code
 from fairlead.flow.spawns.spawning import AgentAsks
 from fairlead.kit.files import read_if_there, replace_durably
-from fairlead.ports import Gate, OutgoingMessage, ToolHandler, View
+from fairlead.ports import NO_WORKTREES, Gate, OutgoingMessage, ToolHandler, View, Worktrees
 from fairlead.store.config_file import CONFIG_NAME
 from fairlead.testing.channel import ChannelHistory, Post, Weather
 from fairlead.testing.clock import VirtualLoop
@@ -135,6 +135,7 @@ class World:
         self.agents.on_begin = self._check_begin
         self.agents.on_steer = self._check_steer
         self.trees: WorkTrees = NO_TREES
+        self.worktrees: Worktrees = NO_WORKTREES
         self.processes = SimulatedProcesses()
         chance = Random(f"{seed}/prepared agents")
         self.started_agents = AgentsOfTheWorld(latency=self.latency, fails=lambda: chance.random() < 0.2)
@@ -227,6 +228,10 @@ class World:
         self.history.keep_times(
             lambda named: recorded.get(named.entry_id, -1.0) >= named.named_at > self.wall.last_jump
         )
+
+    def give_worktrees(self, directory: str) -> None:
+        """Sessions can have worktrees, in this directory."""
+        self.limits = msgspec.structs.replace(self.limits, worktrees=directory)
 
     def begin_life(self) -> None:
         self.lives += 1

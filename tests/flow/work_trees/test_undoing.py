@@ -115,6 +115,32 @@ async def test_a_turn_that_begins_meanwhile_waits_for_the_end_of_the_undo():
 
 
 @virtually
+@pytest.mark.parametrize("is_quick", [False, True])
+@pytest.mark.parametrize(("undone", "works"), [("/srv/api", "/srv/api/part"), ("/srv/api/part", "/srv/api")])
+async def test_a_turn_in_a_part_of_the_directory_or_above_it_waits_too(undone: str, works: str, is_quick: bool):
+    """One project lies in the other: the same file may be in both."""
+    trees = make_trees()
+    trees.is_quick = is_quick
+    trees.files["/srv/api/part"] = {}
+    written_at: list[float] = []
+    agent = writing_agent(trees)
+    async with run_flow(runtimes=[agent], trees=trees, projects=(undone, works)) as flow:
+        names = {project.path: name for name, project in flow.state.projects.items()}
+        await flow.answered("a.py=other", user="43", project=names[works])
+        await flow.answered("a.py=new b.py=new c.py=new", user="42", project=names[undone])
+        trees.latency = lambda: 5.0
+        undoing = asyncio.ensure_future(flow.command(ask.Undo(), user="42"))
+        undoing.add_done_callback(lambda _: written_at.append(asyncio.get_running_loop().time()))
+        await flow.until(lambda: bool(flow.state.undos))
+        later = await flow.say("z.py=later", user="43", project=names[works])
+        await flow.until(lambda: "z.py" in trees.files[works])
+        assert written_at, "the undo was over before the agent had its prompt"
+        await undoing
+        await flow.ended(later.job_id)
+        assert trees.files[undone] == {}
+
+
+@virtually
 async def test_a_turn_waits_for_an_undo_longer_than_for_a_snapshot():
     trees = make_trees()
     async with run_flow(runtimes=[writing_agent(trees)], trees=trees) as flow:
@@ -255,6 +281,37 @@ async def test_an_undo_that_the_disk_cut_off_is_finished_when_somebody_asks_agai
             await flow.command(ask.Undo())
         await flow.command(ask.Redo())
         assert trees.files[API] == {"a.py": "new\n", "b.py": "new\n"}
+
+
+@virtually
+async def test_a_start_that_cannot_finish_an_undo_says_so_once_and_a_later_one_finishes_it():
+    """The disk with the project is full: half of the files are undone, and nobody had a reply."""
+    trees, disk, history = make_trees(**{"a.py": "old\n", "b.py": "old\n"}), SimulatedDisk(), ChannelHistory()
+    async with run_flow(runtimes=[writing_agent(trees)], trees=trees, disk=disk, history=history) as flow:
+        await flow.answered("a.py=new b.py=new")
+        trees.latency = lambda: 5.0
+        undoing = asyncio.ensure_future(flow.command(ask.Undo()))
+        await flow.until(lambda: trees.files[API]["a.py"] == "old\n")
+        undoing.cancel()
+    trees.latency = lambda: 0.0
+    trees.writing_fault = error(Code.E_DISK_FULL)
+    for _ in range(2):
+        async with run_flow(runtimes=[writing_agent(trees)], trees=trees, disk=disk, history=history) as flow:
+            trees.files[API]["b.py"] = "new\n"
+            await flow.until(lambda: flow.state.undos["undo_1"].is_told_open)
+            await flow.quiet()
+            told = "".join(flow.texts(flow.caller().conversation))
+            assert (
+                told.count("Fairlead was stopped in the middle of undoing #1, and cannot finish it: E_DISK_FULL") == 1
+            )
+            assert told.endswith("Some of the files may be undone. /undo goes on with it, and so does the next start.")
+    trees.writing_fault = None
+    trees.files[API]["b.py"] = "new\n"
+    async with run_flow(runtimes=[writing_agent(trees)], trees=trees, disk=disk, history=history) as flow:
+        await flow.until(lambda: flow.state.undos["undo_1"].is_over)
+        await flow.quiet()
+        assert trees.files[API] == {"a.py": "old\n", "b.py": "old\n"}
+        assert "has finished it now" in flow.texts(flow.caller().conversation)[-1]
 
 
 @virtually

@@ -129,6 +129,7 @@ Command: TypeAlias = (
     | trees.MissSnapshot
     | undos.BeginUndo
     | undos.EndUndo
+    | undos.TellOpenUndo
 )
 
 _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decision]]] = {
@@ -228,6 +229,7 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     trees.MissSnapshot: trees.miss_snapshot,
     undos.BeginUndo: undos.begin_undo,
     undos.EndUndo: undos.end_undo,
+    undos.TellOpenUndo: undos.tell_open_undo,
 }
 assert set(_DECIDERS) == set(Command.__args__), "every command needs a decider"
 

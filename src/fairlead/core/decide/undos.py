@@ -12,7 +12,7 @@ from fairlead.core.fork_origins import find_origin, make_facts_to_set_back
 from fairlead.core.ids import JobId, SessionKeyText
 from fairlead.core.job_names import short_name
 from fairlead.core.limits import Limits
-from fairlead.core.state import Job, Session, State, UndoRecord, undo_entry_id
+from fairlead.core.state import Job, Session, State, UndoRecord, open_undo_entry_id, undo_entry_id
 from fairlead.core.trees import ChangeSummary, UndoneParts, UndoNotice, do_overlap
 from fairlead.errors import Code, FairleadError, error
 
@@ -39,6 +39,13 @@ class EndUndo(msgspec.Struct, frozen=True, kw_only=True):
     code: str = ""
     reason: str = ""
     is_owed: bool = False
+
+
+class TellOpenUndo(msgspec.Struct, frozen=True, kw_only=True):
+    """A start could not finish it, and somebody has to see to that: `code` says why."""
+
+    undo_id: str
+    code: str
 
 
 def begin_undo(state: State, command: BeginUndo, _now: str, _limits: Limits) -> Decision:
@@ -71,7 +78,7 @@ def end_undo(state: State, command: EndUndo, _now: str, _limits: Limits) -> Deci
         return NOTHING
     if command.code:
         failed = UndoEnded(undo_id=undo.undo_id, error_code=command.code, reason=command.reason[:300])
-        return Decision((failed, *_notice(state, undo, command, failed)))
+        return Decision((failed, *(_notice(state, undo, failed) if command.is_owed else ())))
     facts = _set_forward(state, undo) if undo.redo_of else _set_back(state, undo)
     ended = UndoEnded(
         undo_id=undo.undo_id,
@@ -81,12 +88,21 @@ def end_undo(state: State, command: EndUndo, _now: str, _limits: Limits) -> Deci
     )
     kind = JobRedone if undo.redo_of else JobUndone
     marks = () if undo.what == "talk" else (kind(job_id, undo.undo_id, undo.person) for job_id in undo.job_ids)
-    return Decision((ended, *facts, *marks, *_notice(state, undo, command, ended)))
+    return Decision((ended, *facts, *marks, *(_notice(state, undo, ended) if command.is_owed else ())))
 
 
-def _notice(state: State, undo: UndoRecord, command: EndUndo, ended: UndoEnded) -> tuple[JournalEvent, ...]:
+def tell_open_undo(state: State, command: TellOpenUndo, _now: str, _limits: Limits) -> Decision:
+    """Once, however many starts cannot finish it."""
+    undo = state.undos.get(command.undo_id)
+    if undo is None or undo.is_over or undo.is_told_open:
+        return NOTHING
+    told = UndoEnded(undo_id=undo.undo_id, error_code=command.code)
+    return Decision(_notice(state, undo, told, is_open=True))
+
+
+def _notice(state: State, undo: UndoRecord, ended: UndoEnded, *, is_open: bool = False) -> tuple[JournalEvent, ...]:
     session = state.sessions.get(undo.session_key)
-    if session is None or not command.is_owed:
+    if session is None:
         return ()
     notice = UndoNotice(
         undo_id=undo.undo_id,
@@ -98,9 +114,10 @@ def _notice(state: State, undo: UndoRecord, command: EndUndo, ended: UndoEnded) 
         is_set_back=ended.is_set_back,
         left=ended.left,
         code=ended.error_code,
+        is_open=is_open,
     )
     owed = DeliveryOwed(
-        entry_id=undo_entry_id(undo.undo_id),
+        entry_id=open_undo_entry_id(undo.undo_id) if is_open else undo_entry_id(undo.undo_id),
         kind="notice",
         session_key=session.session_key,
         requester=session.conversation,

@@ -37,6 +37,9 @@ def delivery_owed(state: State, ts: str, event: e.DeliveryOwed) -> None:
         entry.worktree = event.worktree
     if event.undo is not None:
         entry.undo = event.undo
+        undo = state.undos.get(event.undo.undo_id)
+        if undo is not None and event.undo.is_open:
+            state.undos[undo.undo_id] = replace(undo, is_told_open=True)
     if event.kind == "reminder":
         entry.link = event.link
         question = state.questions.get(event.question_id)

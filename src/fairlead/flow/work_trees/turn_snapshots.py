@@ -8,9 +8,9 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from typing import Final
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -18,12 +18,14 @@ from fairlead.core.decide.trees import MissSnapshot, NoteSnapshot
 from fairlead.core.ids import JobId
 from fairlead.core.kept_trees import needed_snapshots, snapshot_name
 from fairlead.core.state import Job
-from fairlead.core.trees import Moment, TreeSnapshot, summarise
+from fairlead.core.trees import Moment, TreeSnapshot, do_overlap, summarise
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.ledger import Ledger
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log, log_failure
 from fairlead.tree_ports import WorkTrees
+
+T = TypeVar("T")
 
 SETTLE_SECONDS: Final = 3600.0
 KEEP_SECONDS: Final = 1.0
@@ -69,9 +71,18 @@ class TurnSnapshots:
 
     @asynccontextmanager
     async def hold(self, project_path: str) -> AsyncGenerator[None]:
-        """For an undo. Meanwhile no turn in this directory gets its prompt or ends its snapshot, however long it lasts:
-        a turn without a snapshot goes on, and would write among the files of the undo."""
-        async with self._undo(project_path), self._in_order(project_path):
+        """For an undo. Meanwhile no turn gets its prompt or ends its snapshot that works here, in a part of this or in
+        what this is a part of, however long it lasts: a turn without a snapshot goes on, and would write
+        among the files of the undo."""
+        self._undo(project_path)
+        self._order(project_path)
+        async with AsyncExitStack() as held:
+            for undo in _overlapping(self._undos, project_path):
+                await held.enter_async_context(undo)
+            for end in [end for ends in _overlapping(self._ends, project_path) for end in ends]:
+                end.set()  # somebody waits for it
+            for order in _overlapping(self._orders, project_path):
+                await held.enter_async_context(order)
             yield
 
     @asynccontextmanager
@@ -91,7 +102,8 @@ class TurnSnapshots:
     def note_unchanged(self, job: Job) -> bool:
         """Whether the snapshot of the start was to be had at once: the files are as in the last one, and no turn
         before this one still waits for its end, in which the changes of this one would count."""
-        if self._order(job.project_path).locked() or self._ends.get(job.project_path):
+        undos = _overlapping(self._undos, job.project_path)
+        if any(lock.locked() for lock in (*undos, self._order(job.project_path))) or self._ends.get(job.project_path):
             return False
         snapshot = self._trees.find_unchanged(job.project_path)
         if snapshot is not None:
@@ -105,9 +117,10 @@ class TurnSnapshots:
 
     async def take_start(self, job: Job) -> None:
         """Returns when it is taken, or when it is clear that there will be none. Raises nothing. No undo begins once a
-        turn has started, so there is at most one to wait for."""
-        async with self._undo(job.project_path):
-            pass
+        turn has started, so there is at most one to wait for in each directory."""
+        for undo in _overlapping(self._undos, job.project_path):
+            async with undo:
+                pass
         snapshot = await self._take(job, "start", self._settings.start_sec)
         if snapshot is not None:
             self._note_start(job, snapshot)
@@ -220,6 +233,12 @@ class EndSnapshot:
     def begin_soon(self) -> None:
         """Take it behind the answer, if that has not begun; at once if somebody waits for it."""
         asyncio.get_running_loop().call_later(ANSWER_FIRST_SECONDS, self._may_begin.set)
+
+
+def _overlapping(by_path: Mapping[str, T], project_path: str) -> list[T]:
+    """Of the directories that may share a file with this one; always in the same order, so that two who take several
+    locks do not wait for each other."""
+    return [by_path[path] for path in sorted(by_path) if do_overlap(path, project_path)]
 
 
 def _report(name: str, crash: Exception) -> None:

@@ -10,7 +10,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from fairlead.core.decide.undos import BeginUndo, EndUndo, find_busy
+from fairlead.core.decide.undos import BeginUndo, EndUndo, TellOpenUndo, find_busy
 from fairlead.core.events import UndoBegan
 from fairlead.core.ids import JobId, SessionKeyText
 from fairlead.core.job_names import short_name
@@ -89,6 +89,7 @@ class Undoing:
                     await self._restore(undo, is_owed=True)
                 except FairleadError as fault:
                     log_failure("an undo could not be finished", fault, undo_id=undo.undo_id)
+                    await self._ledger.record_durably(TellOpenUndo(undo_id=undo.undo_id, code=fault.code))
 
     async def _carry_out(self, begin: BeginUndo, steps: Sequence[Step]) -> UndoRecord:
         async with self._snapshots.hold(begin.project_path):

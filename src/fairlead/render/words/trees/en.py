@@ -20,6 +20,7 @@ TREES: Final = {
     "set_forward": "The agent remembers again what was said.",
     "cut_off": "Fairlead was stopped in the middle, and has finished it now.",
     "cut_off_failed": "Fairlead was stopped in the middle of undoing {jobs}, and cannot finish it: {why}",
+    "cut_off_open": "Some of the files may be undone. /undo goes on with it, and so does the next start.",
     "head_one": "{subject} changed 1 file in {project} ({added} {removed})",
     "undone_one": "Undid {jobs}: 1 file is as it was before. /redo brings the change back.",
     "redone_one": "Redid {jobs}: 1 file is as it was before the undo.",

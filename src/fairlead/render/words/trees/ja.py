@@ -20,6 +20,7 @@ TREES: Final = {
     "set_forward": "エージェントはその会話を再び覚えています。",
     "cut_off": "途中で Fairlead が止まりましたが、いま完了しました。",
     "cut_off_failed": "{jobs} の取り消しの途中で Fairlead が止まり、完了できません: {why}",
+    "cut_off_open": "一部のファイルは取り消し済みかもしれません。/undo または次回の起動で続行します。",
     "head_one": "{subject} は {project} の 1 個のファイルを変更しました ({added} {removed})",
     "undone_one": "{jobs} を取り消しました: 1 個のファイルが元の状態に戻りました。/redo で変更を戻せます。",
     "redone_one": "{jobs} をやり直しました: 1 個のファイルが取り消し前の状態に戻りました。",

@@ -21,6 +21,7 @@ TREES: Final = {
     "set_forward": "智能体又记得说过的话。",
     "cut_off": "Fairlead 曾在途中停止，现已完成。",
     "cut_off_failed": "Fairlead 在撤销 {jobs} 的途中停止，无法完成：{why}",
+    "cut_off_open": "部分文件可能已撤销。/undo 或下次启动会继续。",
     "head_one": "{subject} 改动了 {project} 的 1 个文件 ({added} {removed})",
     "undone_one": "已撤销 {jobs}：1 个文件恢复到之前的样子。/redo 可恢复这些改动。",
     "redone_one": "已重做 {jobs}：1 个文件恢复到撤销之前的样子。",

@@ -21,6 +21,7 @@ TREES: Final = {
     "set_forward": "代理程式又記得說過的話。",
     "cut_off": "Fairlead 曾在途中停止，現已完成。",
     "cut_off_failed": "Fairlead 在復原 {jobs} 的途中停止，無法完成：{why}",
+    "cut_off_open": "部分檔案可能已復原。/undo 或下次啟動會繼續。",
     "head_one": "{subject} 更動了 {project} 的 1 個檔案 ({added} {removed})",
     "undone_one": "已復原 {jobs}：1 個檔案回到之前的樣子。/redo 可恢復這些更動。",
     "redone_one": "已重做 {jobs}：1 個檔案回到復原之前的樣子。",
