@@ -7,7 +7,7 @@ files: a third of the time of a look at many files.
 2. Git compares whole seconds. A file that comes in the second in which its directory was read would never be seen, once
    the index is written in a later second. So the index is dated back to before the look that filled the cache: git then
    reads every directory again that changed since, and every file.
-3. The cache is made anew now and then, and after many files were stored, so that little has changed since. What an
+3. The cache is made again now and then, and after many files were stored, so that little has changed since. What an
    earlier process left is not used.
 """
 
@@ -22,7 +22,7 @@ import msgspec
 from fairlead.git.command import GitCalls, GitOutput, GitPlace
 
 _LOOKS: Final = 16
-"""So many looks, and the cache is made anew. Git then also keeps what it learnt about files that were only touched."""
+"""So many looks, and the cache is made again. Git then also keeps what it learnt about files that were only touched."""
 _MANY_STORED: Final = 300
 _MARGIN_NS: Final = 2_000_000_000
 """The disk's own clock may be some moments behind."""
