@@ -40,6 +40,8 @@ TESTED_THROUGH = {
     "runner/call_answers.py": "two_machines/test_stories.py",
     "cli/machine.py": "two_machines/test_command_line.py",
     "cli/runner.py": "two_machines/test_command_line.py",
+    "cli/runner_doctor.py": "two_machines/test_command_line.py",
+    "cli/machine_checks.py": "two_machines/test_command_line.py",
     "flow/commands/machines.py": "two_machines/test_stories.py",
     "core/decide/machines.py": "flow/test_machine_records.py",
     "core/worktree_plans.py": "core/decide/test_worktrees.py",

@@ -35,7 +35,7 @@ from fairlead.core.keys import SessionKey
 from fairlead.core.live import LiveEvent
 from fairlead.core.message_outcomes import MessageOutcome
 from fairlead.core.questions import RespondToQuestion
-from fairlead.core.replies import Reply
+from fairlead.core.replies import MachineRow, Reply
 from fairlead.core.requests import Caller, Request
 from fairlead.core.spending import Spending
 from fairlead.core.state import State
@@ -658,6 +658,10 @@ class View(Protocol):
 
     def limit_windows(self) -> dict[str, tuple[LimitWindow, ...]]:
         """What each agent last said about the limits of its account, since this process began."""
+        ...
+
+    def machines(self) -> tuple[MachineRow, ...]:
+        """The other machines, with whether they are there."""
         ...
 
     def latencies(self) -> list[LatencyView]:

@@ -56,6 +56,14 @@ def keep_joining(directory: Path, joining: Joining, disk: Disk = REAL_DISK) -> N
     replace_durably(directory / JOINING_NAME, msgspec.json.encode(joining), disk=disk)
 
 
+def keep_name(directory: Path, name: str, disk: Disk = REAL_DISK) -> None:
+    """What people call this machine now: its own doctor and its next start say it. Its key is the same."""
+    joining = read_joined(directory)
+    if joining.name != name:
+        keep_joining(directory, msgspec.structs.replace(joining, name=name), disk)
+        log.info("this machine was renamed", message=f"{joining.name} is now called {name}")
+
+
 def read_joined(directory: Path) -> Joining:
     found = read_if_there(directory / JOINING_NAME)
     if found is None:
@@ -122,6 +130,7 @@ async def _make_runner(
             make_token=lambda: token_hex(8),
             version=__version__,
             slots=settings.limits(tuple(catalogue.runtimes)).global_max_running,
+            on_renamed=lambda name: keep_name(directory, name, disk),
         )
     )
     inputs.daemon = runner

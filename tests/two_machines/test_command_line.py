@@ -29,22 +29,27 @@ def test_a_machine_is_added_joins_is_listed_and_removed_by_what_is_typed(tmp_pat
             code, line = await typed(here, at_daemon, "machine", "add", "gpu")
             assert (code, line.count("\n"), line.startswith("fairlead runner join fl1.")) == (0, 1, True)
             code, said = await typed(here, at_gpu, *line.split()[1:])
-            assert (code, "This machine is gpu." in said) == (0, True)
+            assert (code, "This machine is gpu." in said, "dev.fairlead.runner.plist" in said) == (0, True, True)
             joined = tmp_path / "gpu" / "joined.json"
             assert joined.stat().st_mode & 0o777 == 0o600
             assert joined.parent.stat().st_mode & 0o777 == 0o700
             seed = json.loads(joined.read_text())["seed"]
             state = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]
             assert [path for path in state if seed.encode() in path.read_bytes()] == []
-            assert await typed(here, at_daemon, "machine", "list") == (0, "gpu: away\n")
+            code, said = await typed(here, at_daemon, "machine", "list")
+            assert (code, said.startswith("gpu: has not been connected yet.")) == (0, True)
             code, said = await typed(here, at_gpu, "runner", "doctor")
-            assert (code, "the server accepts its key" in said) == (0, True)
+            assert (code, "the server accepts its key" in said, "no runner runs here" in said) == (0, True, True), said
+            assert "  echo     ok" in said
             _, said = await typed(here, at_daemon, "doctor")
             assert f"machines   ok   tls://127.0.0.1:{here.nats_port} answers." in said
+            assert "machines   WARN gpu: has not been connected yet." in said
             code, said = await typed(here, at_daemon, "machine", "remove", "gpu")
             assert (code, said) == (0, "gpu was removed; its key is not valid any more\n")
             code, said = await typed(here, at_gpu, "runner", "doctor")
             assert (code != 0, "E_MACHINE_REMOVED" in said, "fairlead machine add NAME" in said) == (True, True, True)
+            code, said = await typed(here, at_gpu, "runner", "run")
+            assert (code, "E_MACHINE_REMOVED" in said) == (78, True), said  # a service is not started again
 
     run(story())
 

@@ -188,6 +188,7 @@ class QuestionInfo(QuestionFields, frozen=True, kw_only=True):
     answered_by: str = ""
     message: str = ""
     rule_made: int = 0
+    machine: str = ""
 
 
 class QuestionList(msgspec.Struct, frozen=True):
@@ -290,6 +291,8 @@ class Moved(_Event, frozen=True):
     position: int = 0
     tool: str = ""
     held: Held = ""
+    machine: str = ""
+    machine_away_since: str = ""
     steered_into: str = ""
 
 

@@ -16,7 +16,7 @@ from fairlead.settings import Settings, load_settings
 
 @click.group()
 def command() -> None:
-    """Let other machines join, list and remove them."""
+    """Let other machines join, list, rename and remove them."""
 
 
 @command.command("add", short_help="Let a machine join: make a key and print what to type there.")
@@ -41,6 +41,14 @@ def add_command(*, name: str) -> None:
 def list_command() -> None:
     """List the machines, and whether they are there."""
     _ask_and_tell(requests.MachineList())
+
+
+@command.command("rename")
+@click.argument("name")
+@click.argument("new_name")
+def rename_command(*, name: str, new_name: str) -> None:
+    """Give the machine NAME the name NEW_NAME. Its projects and agents are renamed with it; its key stays."""
+    _ask_and_tell(requests.MachineRename(name, new_name))
 
 
 @command.command("remove")

@@ -124,9 +124,19 @@ class _AskedCall:
 
 class RemoteMachine:
     def __init__(
-        self, name: str, wire: Wire, daemon: DaemonSide, *, epoch: int, runner_epoch: int, version: str
+        self,
+        name: str,
+        wire: Wire,
+        daemon: DaemonSide,
+        *,
+        epoch: int,
+        runner_epoch: int,
+        version: str,
+        machine_id: str = "",
+        away_since: str = "",
     ) -> None:
         self.name = name
+        self.machine_id = machine_id
         self._wire = wire
         self._daemon = daemon
         self._version = version
@@ -139,7 +149,7 @@ class RemoteMachine:
         self._closed = asyncio.Event()
         self._is_welcome = False
         self._heard_at = -AWAY_SEC
-        self.presence = Presence()
+        self.presence = Presence(since=away_since)
         self.endpoint = LinkEndpoint(
             wire,
             name,
@@ -161,6 +171,13 @@ class RemoteMachine:
             # Nothing is heard from here on: a stop must not wait for an answer.
             self._is_welcome = False
             self._fail_calls()
+
+    def rename(self, name: str) -> None:
+        """The same machine and the same link: what is owed stays owed. Its runner is told how it is called now."""
+        self.name = name
+        self.endpoint.rename(name)
+        if self.endpoint.link.is_up:
+            self.endpoint.post(DaemonHello(version=self._version, machine=name))
 
     def close(self) -> None:
         """The machine is known no more."""
@@ -363,7 +380,7 @@ class RemoteMachine:
         for turn in self._turns.values():
             turn.number = 0
         self._is_welcome = False
-        self.endpoint.post(DaemonHello(version=self._version))
+        self.endpoint.post(DaemonHello(version=self._version, machine=self.name))
 
     def on_message(self, number: int, message: Fact) -> None:
         self._note_sign()
@@ -459,7 +476,8 @@ class RemoteMachine:
 
 
 def _with_time(event: TurnEvent, at: str) -> TurnEvent:
-    return HandingOver(at) if isinstance(event, HandingOver) else event
+    """A runner of an earlier version says when it told of a hand-over, and not when that was."""
+    return HandingOver(at) if isinstance(event, HandingOver) and not event.machine_time else event
 
 
 def _code(name: str) -> Code:

@@ -308,6 +308,8 @@ DETAILS: Final = {
     "{agent} cannot fork a session.{can}": "{agent} はセッションを分岐できません。{can}",
     "{agent} copies what was said when the first turn begins: it also knows what was said in the other session after /fork.": "{agent} は最初のターンの開始時にやり取りを写すため、/fork の後に元のセッションで話された内容も知っています。",
     "{name} cannot be a machine's name.": "{name} はマシン名に使えません。",
+    "There is a machine {name} already.": "マシン {name} は既にあります。",
+    "{name} is the name of a machine that was removed.": "{name} は削除されたマシンの名前です。",
     "There is no machine {name}.": "マシン {name} はありません。",
     "Still active on {machine}: {jobs}.": "{machine} でまだ実行中または待機中です: {jobs}。",
     "A later runner of {machine} was met before.": "{machine} のより新しいランナーが既に接続しています。",

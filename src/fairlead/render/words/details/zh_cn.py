@@ -308,6 +308,8 @@ DETAILS: Final = {
     "{agent} cannot fork a session.{can}": "{agent} 无法分叉会话。{can}",
     "{agent} copies what was said when the first turn begins: it also knows what was said in the other session after /fork.": "{agent} 在第一轮开始时复制对话：它也知道 /fork 之后在另一个会话中说过的内容。",
     "{name} cannot be a machine's name.": "{name} 不能作为机器名。",
+    "There is a machine {name} already.": "机器 {name} 已存在。",
+    "{name} is the name of a machine that was removed.": "{name} 是已移除的机器的名称。",
     "There is no machine {name}.": "没有机器 {name}。",
     "Still active on {machine}: {jobs}.": "{machine} 上仍在进行：{jobs}。",
     "A later runner of {machine} was met before.": "此前已遇到 {machine} 的更新的 runner。",

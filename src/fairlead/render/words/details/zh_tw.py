@@ -308,6 +308,8 @@ DETAILS: Final = {
     "{agent} cannot fork a session.{can}": "{agent} 無法分岔 session。{can}",
     "{agent} copies what was said when the first turn begins: it also knows what was said in the other session after /fork.": "{agent} 在第一輪開始時複製對話：它也知道 /fork 之後在另一個 session 中說過的內容。",
     "{name} cannot be a machine's name.": "{name} 不能作為機器名。",
+    "There is a machine {name} already.": "機器 {name} 已存在。",
+    "{name} is the name of a machine that was removed.": "{name} 是已移除的機器的名稱。",
     "There is no machine {name}.": "沒有機器 {name}。",
     "Still active on {machine}: {jobs}.": "{machine} 上仍在進行：{jobs}。",
     "A later runner of {machine} was met before.": "先前已遇到 {machine} 的更新的 runner。",
