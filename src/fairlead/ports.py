@@ -142,6 +142,11 @@ class Directories(Protocol):
 
     def subdirectories(self, path: str) -> list[str]: ...
 
+    async def files_below(self, path: str, typed: str) -> list[str]:
+        """Paths below this directory that begin with what is typed, and lead nowhere else; also on another machine,
+        which is asked. Raises E_MACHINE_AWAY, E_MACHINE_NOT_FOUND."""
+        ...
+
     def real_path(self, path: str) -> str:
         """Absolute, with links and `..` resolved as far as there is something; also for what is not there yet."""
         ...
@@ -494,6 +499,11 @@ class View(Protocol):
     @property
     def seq(self) -> int:
         """The number of the last journal event that was decided; it may not be on disk yet."""
+        ...
+
+    async def files_below(self, directory: str, typed: str) -> list[str]:
+        """Paths below the directory of a project that begin with what is typed; a directory's ends with a slash. Raises
+        E_PROJECT_NOT_FOUND if no project lies there, E_MACHINE_AWAY if its machine cannot be asked."""
         ...
 
     # --- jobs

@@ -72,10 +72,17 @@ class Site:
             "FAIRLEAD_MACHINES_ADDRESS": self.address,
         }
 
+    def home_of(self, name: str) -> Path:
+        """The home directory of the person on this machine."""
+        home = self.home / f"{name}-home"
+        home.mkdir(exist_ok=True)
+        return home
+
     def runner_environment(self, name: str) -> dict[str, str]:
         directory = self.home / name
         return {
             **self.base,
+            "HOME": str(self.home_of(name)),
             "FAIRLEAD_RUNNER_DIR": str(directory),
             "CODEX_COMMAND": str(counting_agent.write_program(directory, self.notes)),
         }

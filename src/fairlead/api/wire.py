@@ -114,6 +114,12 @@ class ChoicesQuery(_Asked, frozen=True):
     userId: UserId | None = None  # noqa: N815
 
 
+class FilesQuery(_Asked, frozen=True):
+    directory: Annotated[str, msgspec.Meta(description="The path of a project.", examples=["gpu:/home/me/trainer"])]
+    typed: Annotated[str, msgspec.Meta(description="The part of a path below it that was typed so far.")] = ""
+    userId: UserId | None = None  # noqa: N815
+
+
 class QuestionAnswer(_Asked, frozen=True):
     verdict: Verdict
     chosen: Annotated[dict[str, str], msgspec.Meta(description="For each question's text, the chosen answer.")] = {}

@@ -4,13 +4,14 @@ import asyncio
 
 import click
 
+from fairlead.channels.terminal.local_time import local_time
 from fairlead.cli.output import tell
 from fairlead.cli.owner_commands import ask, running_address
 from fairlead.core import requests
 from fairlead.core.replies import MachineMayJoin
 from fairlead.core.requests import Request
 from fairlead.errors import Code, error
-from fairlead.render.replies import render_reply
+from fairlead.render.replies import reply_lines
 from fairlead.settings import Settings, load_settings
 
 
@@ -68,8 +69,7 @@ def forget_command(*, name: str) -> None:
 def _ask_and_tell(request: Request) -> None:
     settings = load_settings()
     reply = asyncio.run(ask(settings, request))
-    rendered = render_reply(reply, settings.lang)
-    for line in (*rendered.sentences, *rendered.rows):
+    for line in reply_lines(reply, settings.lang, local_time):
         tell(line)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from importlib.util import find_spec
 
+from fairlead.channels.terminal.local_time import local_time
 from fairlead.cli.owner_commands import ask
 from fairlead.core.replies import MachineCatalogue
 from fairlead.core.requests import MachineList
@@ -63,7 +64,7 @@ def describe_each(settings: Settings) -> list[tuple[bool, str]]:
         return []  # the daemon may be stopping; what it cannot be asked, other checks tell
     assert isinstance(reply, MachineCatalogue)
     return [
-        (row.is_there and not row.problem, reply_lines(MachineCatalogue((row,)), settings.lang)[0])
+        (row.is_there and not row.problem, reply_lines(MachineCatalogue((row,)), settings.lang, local_time)[0])
         for row in reply.machines
     ]
 

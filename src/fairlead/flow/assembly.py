@@ -135,6 +135,7 @@ class Flow:
             limit_windows=self._limit_windows.all,
             agent_checks=agent_checks,
             default_language=adapters.language,
+            directories=adapters.directories,
             machines=adapters.machines,
         )
         composer = Composer(adapters.state, adapters.blobs, self.view.language_of, adapters.redact)

@@ -46,6 +46,7 @@ from fairlead.core.views import (
     SessionView,
 )
 from fairlead.core.visibility import may_see, visible_rules
+from fairlead.errors import Code, error
 from fairlead.flow.awaited_machines import find_awaited_machine, find_away_since
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.queries.agent_checks import AgentChecks
@@ -57,7 +58,7 @@ from fairlead.flow.queries.reports import session_of_caller
 from fairlead.flow.queries.stored_sessions import StoredSessions
 from fairlead.flow.queries.text_search import TextSearch
 from fairlead.machine_ports import NO_MACHINES, OtherMachines
-from fairlead.ports import AgentInfo, Runtime
+from fairlead.ports import AgentInfo, Directories, Runtime
 from fairlead.render.changes import undo_notice
 from fairlead.render.rules import rule_words
 from fairlead.render.safe_text import one_line
@@ -85,9 +86,11 @@ class FlowView:
         limit_windows: Callable[[], dict[str, tuple[LimitWindow, ...]]],
         agent_checks: AgentChecks,
         default_language: str,
+        directories: Directories,
         machines: OtherMachines = NO_MACHINES,
     ) -> None:
         self._machines = machines
+        self._directories = directories
         self._ledger = ledger
         self._state = ledger.state
         self._live_events = live_events
@@ -185,6 +188,11 @@ class FlowView:
         session = session_of_caller(self._state, caller, self._ledger.now())
         runtime = self._runtimes.get(session.runtime) if session is not None else None
         return runtime.describe(session.session_key) if runtime is not None and session is not None else AgentInfo()
+
+    async def files_below(self, directory: str, typed: str) -> list[str]:
+        if all(project.path != directory for project in self._state.listed_projects()):
+            raise error(Code.E_PROJECT_NOT_FOUND, f"There is no project {directory[:60]!r}.")
+        return await self._directories.files_below(directory, typed)
 
     # --- jobs
 
