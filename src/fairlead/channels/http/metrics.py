@@ -65,7 +65,7 @@ def _machines(rows: tuple[MachineRow, ...]) -> Iterator[str]:
     """Nothing where there is one machine alone."""
     gauges: list[tuple[str, str, Callable[[MachineRow], float]]] = [
         ("fairlead_machine_connected", "1 while this machine is connected.", lambda row: int(row.is_there)),
-        ("fairlead_machine_since_seconds", "When it came or went, since 1970.", _since),
+        ("fairlead_machine_presence_timestamp_seconds", "When it came or went, since 1970.", _since),
         ("fairlead_machine_jobs_running", "Jobs that run on this machine.", lambda row: row.running),
         ("fairlead_machine_jobs_waiting", "Jobs that wait for this machine.", lambda row: row.waiting),
         ("fairlead_machine_slots", "How many jobs it runs at once.", lambda row: row.slots),
