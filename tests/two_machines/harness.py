@@ -204,8 +204,8 @@ class Site:
 
 
 @asynccontextmanager
-async def site(home: Path) -> AsyncGenerator[Site]:
-    made = Site(home)
+async def site(home: Path, kind: type[Site] = Site) -> AsyncGenerator[Site]:
+    made = kind(home)
     try:
         yield made
     finally:

@@ -33,7 +33,8 @@ def add_command(*, name: str) -> None:
     assert isinstance(reply, MachineMayJoin)
     if reply.accounts_file:
         tell(
-            f"First add the accounts in {reply.accounts_file} to the NATS server's configuration, and reload it twice."
+            f"First add the accounts in {reply.accounts_file} to the NATS server's configuration, and reload it twice,"
+            " the second time when the first is done."
         )
     tell(f"fairlead runner join {reply.line}")
 

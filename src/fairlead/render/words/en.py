@@ -280,7 +280,7 @@ _REPLIES: Final = {
     "machine.not_connected": "not connected[[, since {since}]]",
     "machine.may_join": "On {name}, run: fairlead runner join {line}",
     "machine.accounts": "Before that, the operator of the NATS server adds the accounts in"
-    " {path} to its configuration and reloads it twice",
+    " {path} to its configuration and reloads it twice, the second time when the first is done",
     "ago": "{duration} ago",
     "file.refused": "{name} was not sent to the agent: {reason}",
     "file.too_large": "{name} ({size}) is too large and was not sent to the agent; at most {limit}",

@@ -276,7 +276,7 @@ _REPLIES: Final = {
     "machine.connected": "接続中",
     "machine.not_connected": "[[{since} から]]未接続",
     "machine.may_join": "{name} で次を実行してください: fairlead runner join {line}",
-    "machine.accounts": "その前に、NATS サーバーの管理者が {path} のアカウントを設定に加え、2 回リロードします",
+    "machine.accounts": "その前に、NATS サーバーの管理者が {path} のアカウントを設定に加え、リロードし、完了後にもう一度リロードします",
     "ago": "{duration} 前",
     "file.refused": "{name} は渡されませんでした: {reason}",
     "file.too_large": "{name}（{size}）は大きすぎるため渡しませんでした。上限は {limit} です",

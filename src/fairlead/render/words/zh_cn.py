@@ -278,7 +278,8 @@ _REPLIES: Final = {
     "machine.connected": "在线",
     "machine.not_connected": "[[自 {since} 起]]离线",
     "machine.may_join": "在 {name} 上运行：fairlead runner join {line}",
-    "machine.accounts": "在此之前，NATS 服务器的管理员需把 {path} 中的账户加入其配置，并重新加载两次",
+    "machine.accounts": "在此之前，NATS 服务器的管理员需把 {path} 中的账户加入其配置，"
+    "并重新加载两次（第一次完成后再进行第二次）",
     "ago": "{duration} 前",
     "file.refused": "{name} 未传递：{reason}",
     "file.too_large": "{name}（{size}）太大，未转交；上限为 {limit}",

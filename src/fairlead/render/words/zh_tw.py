@@ -279,7 +279,8 @@ _REPLIES: Final = {
     "machine.connected": "在線",
     "machine.not_connected": "[[自 {since} 起]]離線",
     "machine.may_join": "在 {name} 上執行：fairlead runner join {line}",
-    "machine.accounts": "在此之前，NATS 伺服器的管理員需把 {path} 中的帳戶加入其設定，並重新載入兩次",
+    "machine.accounts": "在此之前，NATS 伺服器的管理員需把 {path} 中的帳戶加入其設定，"
+    "並重新載入兩次（第一次完成後再進行第二次）",
     "ago": "{duration} 前",
     "file.refused": "{name} 未傳遞：{reason}",
     "file.too_large": "{name}（{size}）太大，未轉交；上限為 {limit}",
