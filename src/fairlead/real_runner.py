@@ -29,7 +29,7 @@ from fairlead.observe import JobLogDirectory, Redactor, log, start_logging
 from fairlead.runner.call_answers import RealAnswers
 from fairlead.runner.file_answers import FileAnswers
 from fairlead.runner.runner import Runner, RunnerBook, RunnerParts
-from fairlead.runner.turn_inputs import RealInputs
+from fairlead.runner.turn_inputs import WORKTREES_NAME, RealInputs
 from fairlead.runtimes.catalogue import Catalogue
 from fairlead.runtimes.environment import secret_values
 from fairlead.settings import Settings
@@ -151,5 +151,5 @@ def _make_answers(settings: Settings, catalogue: Catalogue, stack: AsyncExitStac
             git, os.environ, state_id=lambda: settings.runner_dir.name, files=WorktreeFiles(), are_separated=False
         ),
         files=RealProjectFiles(asyncio.to_thread),
-        directory=Path(settings.worktree_dir) if settings.worktree_dir else directory / "worktrees",
+        directory=Path(settings.worktree_dir) if settings.worktree_dir else directory / WORKTREES_NAME,
     )

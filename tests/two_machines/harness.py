@@ -54,6 +54,7 @@ class Site:
         self.http_port, self.nats_port = free_port(), free_port()
         self.notes = home / "notes"
         self._programs: list[Program] = []
+        self.runners: dict[str, Program] = {}
         self.base = {"PATH": "/usr/bin:/bin", "HOME": str(home), "FAIRLEAD_ENV_FILE": str(home / "settings")}
         (home / "settings").touch()
         self.address = f"127.0.0.1:{self.nats_port}"
@@ -118,7 +119,9 @@ class Site:
         assert await joined.process.wait() == 0, joined.said.read_text()
 
     async def start_runner(self, name: str, directory: str = "") -> Program:
-        return await self.start(f"runner-{name}", self.runner_environment(directory or name), "runner", "run")
+        runner = await self.start(f"runner-{name}", self.runner_environment(directory or name), "runner", "run")
+        self.runners[name] = runner
+        return runner
 
     async def bring_up(self, name: str) -> Program:
         """Added, running, and with a project."""

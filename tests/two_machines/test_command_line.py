@@ -93,3 +93,32 @@ def test_with_one_machine_nothing_of_nats_is_imported(tmp_path: Path):
             assert not (tmp_path / "state" / "machines").exists()
 
     run(story())
+
+
+LISTEN = "0A"
+
+
+def listening_sockets(pid: int) -> list[str]:
+    """The addresses on which this process waits for connections."""
+    own = {str(path.readlink()) for path in Path(f"/proc/{pid}/fd").iterdir()}
+    found = []
+    for table in ("tcp", "tcp6", "udp", "udp6"):
+        for row in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            _, local, _, state, *_, inode = row.split()[:10]
+            if f"socket:[{inode}]" in own and (state == LISTEN or table.startswith("udp")):
+                found.append(local)
+    return found
+
+
+@pytest.mark.req("H1")
+@pytest.mark.skipif(not Path("/proc/self/net/tcp").exists(), reason="the system does not tell who listens")
+def test_nothing_listens_on_a_runner(tmp_path: Path):
+    async def story() -> None:
+        async with site(tmp_path) as here:
+            daemon = await here.start_daemon()
+            runner = await here.bring_up("gpu")
+            assert (await here.end_of(await here.say("gpu", "this is one"))).state == "success"
+            assert listening_sockets(daemon.process.pid) != []  # so the test would see one
+            assert listening_sockets(runner.process.pid) == []
+
+    run(story())

@@ -64,7 +64,7 @@ def test_a_project_is_added_and_its_files_are_completed_by_asking_its_machine(tm
 
 
 @pytest.mark.req("H2")
-def test_changes_are_those_of_the_files_there_and_a_machine_that_is_away_is_named(tmp_path: Path):
+def test_changes_and_undo_are_about_the_files_there_and_a_machine_that_is_away_is_named(tmp_path: Path):
     async def story() -> None:
         async with site(tmp_path) as here:
             trainer = await open_trainer(here)
@@ -76,8 +76,11 @@ def test_changes_are_those_of_the_files_there_and_a_machine_that_is_away_is_name
             assert isinstance(shown, replies.ChangesShown)
             assert [(file.path, file.added) for file in shown.files] == [("src/new.py", 1)]
             assert "+this is one" in shown.diff
-            for program in here._programs[-1:]:
-                await program.end()
+            await here.ask(requests.Undo(accepted.job_id, what="files"))
+            assert not (trainer / "src" / "new.py").exists()
+            await here.ask(requests.Redo())
+            assert (trainer / "src" / "new.py").read_text() == "this is one\n"
+            await here.runners["gpu"].end()
             await here.presence("gpu", is_there=False)
             for request in (requests.Changes(accepted.job_id), requests.ProjectAdd("gpu:~/other")):
                 with pytest.raises(FairleadError, match="gpu is away since") as away:
@@ -107,5 +110,28 @@ def test_sessions_of_the_agents_there_are_listed_and_adopted(tmp_path: Path):
                 accepted = await client.submit("local", "this is two")
             assert (await here.end_of(accepted.job_id)).state == "success"
             assert here.journal("JobStarted")[0]["resume_key"] == KEY
+
+    run(story())
+
+
+@pytest.mark.req("H2")
+def test_a_worktree_of_a_session_there_is_made_there(tmp_path: Path):
+    async def story() -> None:
+        async with site(tmp_path) as here:
+            trainer = await open_trainer(here)
+            identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+            subprocess.run(["git", *identity, "commit", "-q", "--allow-empty", "-m", "first"], cwd=trainer, check=True)
+            await here.ask(requests.WorktreeMake("gpu/trainer"))
+            async with here.client() as client:
+                accepted = await client.submit("local", "this is one\nwrite new.py")
+            job = await here.end_of(accepted.job_id)
+            assert job.state == "success", job.error
+            status = await here.ask(requests.Status())
+            assert isinstance(status, replies.StatusReport)
+            assert status.worktree is not None
+            assert (status.machine, status.worktree.path.startswith(f"gpu:{tmp_path}/gpu/")) == ("gpu", True)
+            there = Path(status.worktree.path.removeprefix("gpu:"))
+            assert (there / "new.py").exists()
+            assert not (trainer / "new.py").exists()
 
     run(story())

@@ -113,12 +113,17 @@ def worktree_row(state: State, worktree: Worktree) -> WorktreeRow:
         session_id="" if session is None else session.session_id,
         project=worktree.project,
         branch=worktree.branch,
-        path=worktree.path,
+        path=_shown_path(worktree),
         status=worktree.status,
         target=worktree.target,
         merges=worktree.merges,
         error=worktree.error_message or worktree.error_code,
     )
+
+
+def _shown_path(worktree: Worktree) -> str:
+    """On another machine, where it is; where it is planned there, only that machine knows."""
+    return (worktree.directory if machine_of(worktree.path) else "") or worktree.path
 
 
 def session_row(state: State, session: Session) -> SessionRow:
@@ -135,7 +140,7 @@ def session_row(state: State, session: Session) -> SessionRow:
         parent_session_id="" if parent is None else parent.session_id,
         depth=0 if spawned is None else spawned.depth,
         branch="" if worktree is None else worktree.branch,
-        path="" if worktree is None else worktree.path,
+        path="" if worktree is None else _shown_path(worktree),
     )
 
 
