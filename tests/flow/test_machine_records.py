@@ -186,9 +186,11 @@ async def test_people_see_on_which_machine_a_turn_runs_and_since_when_that_is_aw
             ("queued", GPU, ""), ("running", GPU, ""),
         ]  # fmt: skip
         stage.server.cut(GPU)
+        cut_at = flow.flow.ledger.now()
         await flow.until(lambda: not flow.world.machines.is_usable(GPU))
         (away,) = moves(watch)
         since = flow.world.machines.presence(GPU).since
+        assert abs(timestamps.seconds_between(cut_at, since)) < 6  # since its last sign, not since that was missed
         assert (away.state, away.machine_away_since) == ("running", since)
         seen = flow.view.recent_job(job.job_id)
         assert seen is not None

@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from fairlead.core import timestamps
 from fairlead.core.engine import (
     EngineEvent,
     HandingOver,
@@ -360,17 +361,19 @@ class RemoteMachine:
     async def _watch_presence(self) -> None:
         while True:
             await asyncio.sleep(AWAY_SEC / 4)
-            if self.presence.is_there and asyncio.get_running_loop().time() - self._heard_at > AWAY_SEC:
-                self._set_presence(is_there=False)
+            silent_sec = asyncio.get_running_loop().time() - self._heard_at
+            if self.presence.is_there and silent_sec > AWAY_SEC:
+                self._set_presence(is_there=False, since=timestamps.plus(self._daemon.now(), -silent_sec))
                 self._fail_calls()
 
     def _note_sign(self) -> None:
         self._heard_at = asyncio.get_running_loop().time()
         if not self.presence.is_there:
-            self._set_presence(is_there=True)
+            self._set_presence(is_there=True, since=self._daemon.now())
 
-    def _set_presence(self, *, is_there: bool) -> None:
-        self.presence = msgspec.structs.replace(self.presence, is_there=is_there, since=self._daemon.now())
+    def _set_presence(self, *, is_there: bool, since: str) -> None:
+        """One that went is away since it was last heard, not since somebody noticed."""
+        self.presence = msgspec.structs.replace(self.presence, is_there=is_there, since=since)
         self._daemon.on_presence(self)
 
     # --- machines.endpoint.LinkOwner
