@@ -80,6 +80,7 @@ TESTED_THROUGH = {
     "channels/http/console/turns.py": "channels/http/console/test_session.py",
     "flow/queries/text_search.py": "channels/http/console/test_search.py",
     "render/console/sessions.py": "channels/http/console/test_why.py",
+    "render/console/machines.py": "channels/http/console/test_machines.py",
     "channels/http/console/assets.py": "channels/http/console/test_console.py",
     "channels/http/console/visit.py": "channels/http/console/test_console.py",
     "channels/http/pull_channels.py": "channels/http/test_server.py",

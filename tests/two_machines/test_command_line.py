@@ -21,6 +21,8 @@ async def typed(here: Site, environment: dict[str, str], *command: str) -> tuple
 def test_a_machine_is_added_joins_is_listed_and_removed_by_what_is_typed(tmp_path: Path):
     async def story() -> None:
         async with site(tmp_path) as here:
+            code, said = await typed(here, here.daemon_environment(), "machine", "add", "gpu")
+            assert (code != 0, "Fairlead is not running here." in said) == (True, True), said
             await here.start_daemon()
             at_daemon, at_gpu = here.daemon_environment(), here.base | {"FAIRLEAD_RUNNER_DIR": str(tmp_path / "gpu")}
             assert await typed(here, at_daemon, "machine", "list") == (

@@ -10,9 +10,10 @@ from fairlead.cli.owner_commands import ask, running_address
 from fairlead.core import requests
 from fairlead.core.replies import MachineMayJoin
 from fairlead.core.requests import Request
-from fairlead.errors import Code, error
+from fairlead.errors import Code, FairleadError, error
 from fairlead.render.replies import reply_lines
 from fairlead.settings import Settings, load_settings
+from fairlead.state_directory import take_lock
 
 
 @click.group()
@@ -82,4 +83,11 @@ def _check_is_on(settings: Settings) -> None:
             "Other machines are turned off.",
             next_step="Set FAIRLEAD_MACHINES=1, and start Fairlead again.",
         )
-    running_address(settings)
+    try:
+        take_lock(settings.state_dir).release()
+    except FairleadError as held:
+        if held.code is not Code.E_STATE_LOCKED:
+            raise
+        running_address(settings)
+        return
+    raise error(Code.E_CONFIG, "Fairlead is not running here.", next_step="Start it with `fairlead up`, and try again.")
