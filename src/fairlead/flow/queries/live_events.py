@@ -146,11 +146,15 @@ class LiveEvents:
         """A machine came or went. Watchers of the jobs that run or wait there are told where these are, once more."""
         self._publish(RecordChanged(what="machine"))
         for told in [move for move in self._moves.values() if move.machine == machine]:
-            job = self._state.jobs.get(JobId(told.job_id))
-            if job is None or told.job_id in self._last_untold:
-                continue  # what is about to be told of it says it, or the next move does
-            now = self._move(job, told.state)
-            if now != told:
+            job, untold = self._state.jobs.get(JobId(told.job_id)), self._last_untold.get(told.job_id)
+            moves = [m for m in untold or () if isinstance(m, JobMoved) and m.job_id == told.job_id]
+            last = moves[-1] if moves else told
+            now = None if job is None or last.state not in LIVE else self._move(job, last.state)
+            if now is None or now == last:
+                continue
+            if untold is not None:
+                untold.append(now)  # behind the fact that is not durable yet
+            else:
                 self._remember(now)
                 self._publish(now)
 
