@@ -1,11 +1,14 @@
 """What a person types: `fairlead machine` where the daemon runs, `fairlead runner` on the other machine."""
 
+import asyncio
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from fairlead.core import requests
 from tests.two_machines.harness import Site, run, site
 
 
@@ -83,8 +86,6 @@ def test_with_one_machine_nothing_of_nats_is_imported(tmp_path: Path):
     )
 
     async def story() -> None:
-        import asyncio
-
         async with site(tmp_path) as here:
             environment = {**here.daemon_environment(), "FAIRLEAD_MACHINES": "0"}
             process = await asyncio.create_subprocess_exec(
@@ -97,19 +98,38 @@ def test_with_one_machine_nothing_of_nats_is_imported(tmp_path: Path):
     run(story())
 
 
-LISTEN = "0A"
+LOOKING_RUNNER = """
+import asyncio, sys
+from contextlib import suppress
+from pathlib import Path
+from fairlead.real_runner import open_runner
+from fairlead.settings import load_settings
 
-
-def listening_sockets(pid: int) -> list[str]:
-    """The addresses on which this process waits for connections."""
-    own = {str(path.readlink()) for path in Path(f"/proc/{pid}/fd").iterdir()}
-    found = []
+def listening():
+    own = set()
+    for path in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):
+            own.add(str(path.readlink()))
     for table in ("tcp", "tcp6", "udp", "udp6"):
-        for row in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+        for row in Path(f"/proc/self/net/{table}").read_text().splitlines()[1:]:
             _, local, _, state, *_, inode = row.split()[:10]
-            if f"socket:[{inode}]" in own and (state == LISTEN or table.startswith("udp")):
-                found.append(local)
-    return found
+            if f"socket:[{inode}]" in own and (state == "0A" or table.startswith("udp")):
+                yield local
+
+async def main():
+    async with open_runner(load_settings()) as runner:
+        running = asyncio.create_task(runner.run())
+        while not Path(sys.argv[1]).exists():
+            await asyncio.sleep(0.05)
+        print("listens on", list(listening()))
+        server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
+        print("it would be seen:", len(list(listening())))
+        running.cancel()
+
+asyncio.run(main())
+"""
+"""A runner that says, once a file is there, on which addresses it waits for connections. From outside nobody can look:
+a runner hides its open files."""
 
 
 @pytest.mark.req("H1")
@@ -117,10 +137,23 @@ def listening_sockets(pid: int) -> list[str]:
 def test_nothing_listens_on_a_runner(tmp_path: Path):
     async def story() -> None:
         async with site(tmp_path) as here:
-            daemon = await here.start_daemon()
-            runner = await here.bring_up("gpu")
-            assert (await here.end_of(await here.say("gpu", "this is one"))).state == "success"
-            assert listening_sockets(daemon.process.pid) != []  # so the test would see one
-            assert listening_sockets(runner.process.pid) == []
+            await here.start_daemon()
+            await here.add("gpu")
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", LOOKING_RUNNER, str(here.gate("look"))),
+                env=here.runner_environment("gpu"),
+                stdout=asyncio.subprocess.PIPE,
+            )
+            try:
+                await here.presence("gpu", is_there=True)
+                await here.ask(requests.ProjectAdd(f"gpu:{tmp_path / 'gpu-project'}"))
+                assert (await here.end_of(await here.say("gpu", "this is one"))).state == "success"
+                here.gate("look").touch()
+                assert process.stdout is not None
+                assert await process.stdout.read() == b"listens on []\nit would be seen: 1\n"
+            finally:
+                with suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
 
     run(story())
