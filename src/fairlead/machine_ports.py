@@ -164,9 +164,14 @@ class OtherMachines(Protocol):
         """The machines are those that the journal has, from now on."""
         ...
 
+    def new_id(self) -> str:
+        """What a new machine is known by for ever, unlike any other. Raises E_MACHINE_NOT_FOUND where there can be
+        no other machines."""
+        ...
+
     async def let_join(self, name: str) -> str:
         """The line that is typed on this machine; its key works when this returns, and one that it had before does not.
-        Raises E_CONFIG where there can be no other machines."""
+        Raises E_MACHINE_NOT_FOUND where there can be no other machines."""
         ...
 
     @property
@@ -193,12 +198,16 @@ class _NoMachines:
     def follow(self) -> None:
         """There is nobody to follow."""
 
-    async def let_join(self, name: str) -> str:
+    def new_id(self) -> str:
         raise error(
-            Code.E_CONFIG,
-            f"{name} cannot join: other machines are turned off.",
-            next_step="Set FAIRLEAD_MACHINES=1 and start Fairlead again.",
+            Code.E_MACHINE_NOT_FOUND,
+            "Other machines are turned off.",
+            next_step="Set FAIRLEAD_MACHINES=1, and start Fairlead again.",
         )
+
+    async def let_join(self, name: str) -> str:
+        del name
+        return self.new_id()
 
     @property
     def accounts_file(self) -> str:

@@ -35,7 +35,7 @@ from fairlead.core.keys import SessionKey
 from fairlead.core.live import LiveEvent
 from fairlead.core.message_outcomes import MessageOutcome
 from fairlead.core.questions import RespondToQuestion
-from fairlead.core.replies import Reply
+from fairlead.core.replies import MachineRow, Reply
 from fairlead.core.requests import Caller, Request
 from fairlead.core.spending import Spending
 from fairlead.core.state import State
@@ -141,6 +141,11 @@ class Directories(Protocol):
         ...
 
     def subdirectories(self, path: str) -> list[str]: ...
+
+    async def files_below(self, path: str, typed: str) -> list[str]:
+        """Paths below this directory that begin with what is typed, and lead nowhere else; also on another machine,
+        which is asked. Raises E_MACHINE_AWAY, E_MACHINE_NOT_FOUND."""
+        ...
 
     def real_path(self, path: str) -> str:
         """Absolute, with links and `..` resolved as far as there is something; also for what is not there yet."""
@@ -496,6 +501,11 @@ class View(Protocol):
         """The number of the last journal event that was decided; it may not be on disk yet."""
         ...
 
+    async def files_below(self, directory: str, typed: str) -> list[str]:
+        """Paths below the directory of a project that begin with what is typed; a directory's ends with a slash. Raises
+        E_PROJECT_NOT_FOUND if no project lies there, E_MACHINE_AWAY if its machine cannot be asked."""
+        ...
+
     # --- jobs
 
     async def job(self, job_id: str) -> JobView:
@@ -658,6 +668,10 @@ class View(Protocol):
 
     def limit_windows(self) -> dict[str, tuple[LimitWindow, ...]]:
         """What each agent last said about the limits of its account, since this process began."""
+        ...
+
+    def machines(self) -> tuple[MachineRow, ...]:
+        """The other machines, with whether they are there."""
         ...
 
     def latencies(self) -> list[LatencyView]:

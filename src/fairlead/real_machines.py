@@ -2,7 +2,7 @@
 where FAIRLEAD_MACHINES is on."""
 
 import socket
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
@@ -35,7 +35,7 @@ class RealMachines:
         directory = settings.state_dir / DIRECTORY
         server = None if settings.nats_url else _make_server(settings, directory, disk, state_id)
         urls = settings.nats_url or _urls_for_others(settings)
-        self.network = MachineNetwork(directory, disk, urls=urls, names=tuple(known()), server=server)
+        self.network = MachineNetwork(directory, disk, urls=urls, machines=_ids(known()), server=server)
         self.hub = Machines(self.network.wire, version=__version__, make_token=lambda: token_hex(8))
 
     def work(self) -> dict[str, Coroutine[Any, Any, None]]:
@@ -44,8 +44,11 @@ class RealMachines:
     async def aclose(self) -> None:
         await self.network.wire.aclose()
 
+    def new_id(self) -> str:
+        return token_hex(6)
+
     async def let_join(self, name: str) -> str:
-        return await self.network.let_join(name)
+        return await self.network.let_join(name, self._known()[name].machine_id)
 
     @property
     def accounts_file(self) -> str:
@@ -68,12 +71,13 @@ class RealMachines:
         self.hub.settle(name, turn_ids)
 
     def follow(self) -> None:
-        self.network.follow(_names(self._known()))
+        self.network.follow(_ids(self._known()))
         self.hub.follow()
 
 
-def _names(known: Mapping[str, Machine]) -> Collection[str]:
-    return tuple(known)
+def _ids(known: Mapping[str, Machine]) -> dict[str, str]:
+    """By name, what each machine is known by for ever."""
+    return {machine.name: machine.machine_id for machine in known.values()}
 
 
 def _make_server(settings: Settings, directory: Path, disk: Disk, state_id: str) -> OwnedServer:

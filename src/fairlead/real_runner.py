@@ -29,7 +29,7 @@ from fairlead.observe import JobLogDirectory, Redactor, log, start_logging
 from fairlead.runner.call_answers import RealAnswers
 from fairlead.runner.file_answers import FileAnswers
 from fairlead.runner.runner import Runner, RunnerBook, RunnerParts
-from fairlead.runner.turn_inputs import RealInputs
+from fairlead.runner.turn_inputs import WORKTREES_NAME, RealInputs
 from fairlead.runtimes.catalogue import Catalogue
 from fairlead.runtimes.environment import secret_values
 from fairlead.settings import Settings
@@ -54,6 +54,14 @@ def keep_joining(directory: Path, joining: Joining, disk: Disk = REAL_DISK) -> N
     """What was typed, for this user alone."""
     make_private_directory(directory, disk=disk)
     replace_durably(directory / JOINING_NAME, msgspec.json.encode(joining), disk=disk)
+
+
+def keep_name(directory: Path, name: str, disk: Disk = REAL_DISK) -> None:
+    """What people call this machine now: its own doctor and its next start say it. Its key is the same."""
+    joining = read_joined(directory)
+    if joining.name != name:
+        keep_joining(directory, msgspec.structs.replace(joining, name=name), disk)
+        log.info("this machine was renamed", message=f"{joining.name} is now called {name}")
 
 
 def read_joined(directory: Path) -> Joining:
@@ -122,6 +130,7 @@ async def _make_runner(
             make_token=lambda: token_hex(8),
             version=__version__,
             slots=settings.limits(tuple(catalogue.runtimes)).global_max_running,
+            on_renamed=lambda name: keep_name(directory, name, disk),
         )
     )
     inputs.daemon = runner
@@ -142,5 +151,5 @@ def _make_answers(settings: Settings, catalogue: Catalogue, stack: AsyncExitStac
             git, os.environ, state_id=lambda: settings.runner_dir.name, files=WorktreeFiles(), are_separated=False
         ),
         files=RealProjectFiles(asyncio.to_thread),
-        directory=Path(settings.worktree_dir) if settings.worktree_dir else directory / "worktrees",
+        directory=Path(settings.worktree_dir) if settings.worktree_dir else directory / WORKTREES_NAME,
     )

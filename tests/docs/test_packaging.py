@@ -11,6 +11,7 @@ from shutil import which
 import pytest
 
 from fairlead.cli.exit_codes import EXIT_CONFIG, EXIT_LOCKED
+from fairlead.cli.shipped_files import shipped_file
 from fairlead.settings import read_settings
 
 ROOT = Path(__file__).parents[2]
@@ -67,3 +68,43 @@ def test_the_plist_starts_the_same_program_and_waits_as_long(service: configpars
     assert plist["ExitTimeOut"] == int(service["TimeoutStopSec"])
     assert plist["KeepAlive"] == {"SuccessfulExit": False}
     assert "PATH" in plist["EnvironmentVariables"]
+
+
+RUNNER_UNIT = ROOT / "packaging" / "fairlead-runner.service"
+RUNNER_PLIST = ROOT / "packaging" / "dev.fairlead.runner.plist"
+
+
+@pytest.fixture
+def runner_service() -> configparser.SectionProxy:
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.optionxform = str
+    unit.read(RUNNER_UNIT)
+    assert unit["Install"]["WantedBy"] == "default.target"
+    return unit["Service"]
+
+
+@pytest.mark.req("H1")
+def test_a_runner_is_a_service_like_the_daemon(
+    service: configparser.SectionProxy, runner_service: configparser.SectionProxy
+):
+    assert runner_service["ExecStart"].endswith("/fairlead runner run")
+    for key in ("Restart", "RestartPreventExitStatus", "KillMode", "TimeoutStopSec", "Environment"):
+        assert runner_service[key] == service[key], key
+
+
+@pytest.mark.req("H1")
+def test_the_plist_of_a_runner_starts_the_same_program_and_waits_as_long(runner_service: configparser.SectionProxy):
+    plist = plistlib.loads(RUNNER_PLIST.read_bytes())
+    assert plist["Label"] == RUNNER_PLIST.name.removesuffix(".plist")
+    assert plist["ProgramArguments"][1:] == runner_service["ExecStart"].split()[1:]
+    assert plist["ExitTimeOut"] == int(runner_service["TimeoutStopSec"])
+    assert plist["KeepAlive"] == {"SuccessfulExit": False}
+    assert "PATH" in plist["EnvironmentVariables"]
+
+
+@pytest.mark.req("H1")
+def test_every_file_that_a_message_names_is_there_and_in_the_package():
+    packed = (ROOT / "pyproject.toml").read_text()
+    for name in ("fairlead-runner.service", "dev.fairlead.runner.plist"):
+        assert shipped_file(name).exists()
+        assert f'"packaging/{name}" = "fairlead/shipped/{name}"' in packed

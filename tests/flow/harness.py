@@ -138,6 +138,9 @@ class PretendedDirectories:
     def problem_at(self, real_path: str) -> str:
         return self.inspect(real_path).problem
 
+    async def files_below(self, path: str, typed: str) -> list[str]:
+        return [found for found in self.below.get(path, []) if found.startswith(typed)]
+
     def subdirectories(self, path: str) -> list[str]:
         return self.below.get(path, [])
 

@@ -1,21 +1,29 @@
 """A daemon with a project on another machine: what people see while the machine, or the daemon, is away."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
+from fairlead.api.wire import question_info
+from fairlead.channels.http.call import job_info
 from fairlead.core import requests as ask
+from fairlead.core import timestamps
 from fairlead.core.decide.machines import AddMachine, RemoveMachine
 from fairlead.core.decide.projects import AddProject, DirectoryFacts
 from fairlead.core.events import JobHandedOver, JobMarkedUnknownAfterCrash, QuestionAsked
+from fairlead.core.live import JobMoved
 from fairlead.core.machines.machine import Machine
+from fairlead.core.replies import ProjectCatalogue, ProjectInfo, StatusReport, Story
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.agent_runtimes import FIXED
 from fairlead.machines.catalogue import CatalogueWithMachines
 from fairlead.machines.directories import DirectoriesAcross
 from fairlead.machines.hub import Machines
+from fairlead.render.job_end import small_line
+from fairlead.render.replies import reply_lines, reply_text
 from fairlead.store.journal import open_state
 from fairlead.testing.disk import SimulatedDisk
 from tests.flow.harness import OWNER, STATE, FlowHarness, PretendedDirectories, run_flow, virtually
@@ -163,3 +171,121 @@ async def test_a_machine_that_never_comes_back_is_removed_only_when_it_is_to_be_
         assert flow.state.jobs[queued.job_id].state == "cancelled"
         assert flow.state.listed_projects() == []
         await flow.quiet()
+
+
+@pytest.mark.req("H8")
+@virtually
+async def test_people_see_on_which_machine_a_turn_runs_and_since_when_that_is_away():
+    stage = Stage()
+    async with stage.runner(), daemon_of(stage) as flow:
+        await join(flow)
+        watch = flow.view.watch()
+        job = await flow.say("hi\n/slow 1000")
+        await flow.until(lambda: bool(flow.facts(JobHandedOver)))
+        assert [(m.state, m.machine, m.machine_away_since) for m in moves(watch)] == [
+            ("queued", GPU, ""), ("running", GPU, ""),
+        ]  # fmt: skip
+        stage.server.cut(GPU)
+        cut_at = flow.flow.ledger.now()
+        await flow.until(lambda: not flow.world.machines.is_usable(GPU))
+        (away,) = moves(watch)
+        since = flow.world.machines.presence(GPU).since
+        assert abs(timestamps.seconds_between(cut_at, since)) < 6  # since its last sign, not since that was missed
+        assert (away.state, away.machine_away_since) == ("running", since)
+        seen = flow.view.recent_job(job.job_id)
+        assert seen is not None
+        assert (seen.machine, seen.machine_away_since) == (GPU, since)
+        status = await flow.command(ask.Status())
+        assert isinstance(status, StatusReport)
+        assert (status.machine, status.machine_away_since) == (GPU, since)
+        stage.server.mend(GPU)
+        await flow.ended(job.job_id)
+        await flow.quiet()
+        assert [(m.state, m.machine_away_since) for m in moves(watch)] == [("running", ""), ("success", "")]
+
+
+@pytest.mark.req("H2", "H8")
+@virtually
+async def test_the_lists_of_projects_and_machines_say_who_is_there_and_what_waits_for_whom():
+    stage = Stage()
+    async with daemon_of(stage) as flow:
+        await flow.flow.ledger.record_durably(AddMachine(GPU, OWNER))
+        (new,) = reply_lines(await flow.command(ask.MachineList()), "en")
+        assert new.startswith("gpu: has not been connected yet.")
+        async with stage.runner():
+            await join(flow)
+            (project,) = await list_projects(flow)
+            assert (project.machine, project.machine_is_there) == (GPU, True)
+            assert reply_lines(ProjectCatalogue((project,)), "en") == [
+                "  #1 gpu/trainer  gpu/echo (gpu/echo)  gpu:/srv/trainer  machine: gpu (connected)"
+            ]
+            since = flow.world.machines.presence(GPU).since
+            assert reply_lines(await flow.command(ask.MachineList()), "en") == [
+                f"gpu: connected since {since}, 0 of 1 running, agents: echo, projects: gpu/trainer, Fairlead 1"
+            ]
+            stage.server.cut(GPU)
+            await flow.until(lambda: not flow.world.machines.is_usable(GPU))
+            await flow.say("are you there?")
+            (project,) = await list_projects(flow)
+            since = flow.world.machines.presence(GPU).since
+            assert (project.machine_is_there, project.machine_since) == (False, since)
+            assert reply_lines(await flow.command(ask.MachineList()), "en") == [
+                f"gpu: not connected since {since}, 1 waiting, agents: echo, projects: gpu/trainer"
+            ]
+            (row,) = flow.view.machines()
+            assert (row.running, row.waiting, row.slots) == (0, 1, 1)
+
+
+@pytest.mark.req("H8")
+@virtually
+async def test_a_question_and_an_answer_name_the_machine():
+    stage = Stage()
+    async with stage.runner(), daemon_of(stage) as flow:
+        await join(flow)
+        job = await flow.say("hi\n/ask rm -rf build")
+        question = await flow.question()
+        view = flow.view.question(question)
+        assert view is not None
+        assert view.machine == GPU
+        assert question_info(view).machine == GPU
+        asked_in = flow.state.jobs[job.job_id].conversation
+        await flow.until(lambda: bool(flow.texts(asked_in)))
+        assert flow.texts(asked_in)[0].startswith("The agent on gpu asks for permission: ")
+        await flow.click(question, "allow")
+        ended = await flow.ended(job.job_id)
+        seen = flow.view.recent_job(ended.job_id)
+        assert seen is not None
+        assert job_info(seen).machine == GPU
+        assert small_line(ended, "", "en").startswith(GPU)
+
+
+def moves(watch: Any) -> list[JobMoved]:
+    return [event for event in watch.take_waiting() if isinstance(event, JobMoved)]
+
+
+async def list_projects(flow: FlowHarness) -> tuple[ProjectInfo, ...]:
+    reply = await flow.command(ask.ProjectList())
+    assert isinstance(reply, ProjectCatalogue)
+    return reply.projects
+
+
+@pytest.mark.req("H8")
+@virtually
+async def test_why_tells_the_hops_of_a_turn_on_both_clocks_also_when_its_end_is_heard_much_later():
+    stage = Stage()
+    async with stage.runner(), daemon_of(stage) as flow:
+        await join(flow)
+        job = await flow.say("hi\n/slow 100")
+        await flow.until(lambda: bool(flow.facts(JobHandedOver)))
+        stage.server.cut(GPU)
+        await asyncio.sleep(7200)  # the turn ends meanwhile, and nobody here hears of it
+        stage.server.mend(GPU)
+        await flow.ended(job.job_id)
+        story = await flow.command(ask.Why(job.job_id))
+        assert isinstance(story, Story)
+        steps = {step.type: step for step in story.steps}
+        began, ended = steps["JobHandedOver"], steps["JobCompleted"]
+        assert began.fields["taken"] <= began.fields["there"] < ended.fields["there"] < ended.ts
+        assert timestamps.seconds_between(began.fields["there"], ended.fields["there"]) < 200
+        assert timestamps.seconds_between(ended.fields["there"], ended.ts) > 7000
+        assert f"its machine's clock: {ended.fields['there']}" in reply_text(story, "en")

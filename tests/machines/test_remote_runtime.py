@@ -21,8 +21,17 @@ EVERYTHING = "hi\n/tool Bash make\n/usage 10 5 0.01\n/image\n/long 30"
 
 def lasting(events: list[EngineEvent]) -> list[EngineEvent]:
     """Without the times of the other machine's clock."""
-    timeless = [engine.HandingOver() if isinstance(e, engine.HandingOver) else e for e in events]
-    return [e for e in timeless if not isinstance(e, messages.ONLY_SHOWN)]
+    return [timeless(e) for e in events if not isinstance(e, messages.ONLY_SHOWN)]
+
+
+def timeless(event: EngineEvent) -> EngineEvent:
+    match event:
+        case engine.HandingOver():
+            return engine.HandingOver()
+        case engine.TurnEnded() | engine.TurnFailed():
+            return msgspec.structs.replace(event, machine_time="")
+        case _:
+            return event
 
 
 @virtually

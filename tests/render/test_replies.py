@@ -351,6 +351,7 @@ REPLIES: list[r.Reply] = [
     r.MachineMayJoin("gpu", "fl1.abc"),
     r.MachineMayJoin("gpu", "fl1.abc", "/state/machines/accounts.json"),
     r.MachineWasRemoved("gpu"),
+    r.RenamedMachine("gpu", "big", ("big/trainer",)),
     r.AgentWasRemoved("goose"),
     r.AgentWasRemoved("goose", ("session 1359",), ("job_1",)),
     r.StoredSessionCatalogue("/srv/api", ()),

@@ -1,8 +1,9 @@
 """Acts as `codex exec` and writes into a file of its own which prompts it got. Knows no Fairlead.
 
 So what ran is known from the agent's side, whatever the journal says. A prompt's line `this is KEY` names it; `nap N`
-makes the turn last N seconds; `until FILE` makes it last until there is such a file;
-`stubborn` lets it go on when it is asked to end, when nobody reads what it prints, and when whoever started it is gone.
+makes the turn last N seconds; `until FILE` makes it last until there is such a file; `write FILE` leaves a file in its
+directory; `stubborn` lets it go on when it is asked to end, when nobody reads what it prints, and when whoever started
+it is gone.
 """
 
 import contextlib
@@ -55,6 +56,9 @@ def main() -> None:
     until = re.search(r"until (\S+)", prompt)
     while until and not os.path.exists(until[1]):  # noqa: PTH110 - pathlib is slow to import
         time.sleep(0.01)
+    write = re.search(r"write (\S+)", prompt)
+    if write:
+        Path(write[1]).write_text(f"this is {key}\n")
     tell({"type": "item.completed", "item": {"id": "item_0", "type": "agent_message", "text": f"this is {key}"}})
     tell({"type": "turn.completed", "usage": {"input_tokens": 1, "cached_input_tokens": 0, "output_tokens": 1}})
     note(notes, "ended", key)

@@ -54,6 +54,7 @@ class Site:
         self.http_port, self.nats_port = free_port(), free_port()
         self.notes = home / "notes"
         self._programs: list[Program] = []
+        self.runners: dict[str, Program] = {}
         self.base = {"PATH": "/usr/bin:/bin", "HOME": str(home), "FAIRLEAD_ENV_FILE": str(home / "settings")}
         (home / "settings").touch()
         self.address = f"127.0.0.1:{self.nats_port}"
@@ -72,10 +73,17 @@ class Site:
             "FAIRLEAD_MACHINES_ADDRESS": self.address,
         }
 
+    def home_of(self, name: str) -> Path:
+        """The home directory of the person on this machine."""
+        home = self.home / f"{name}-home"
+        home.mkdir(exist_ok=True)
+        return home
+
     def runner_environment(self, name: str) -> dict[str, str]:
         directory = self.home / name
         return {
             **self.base,
+            "HOME": str(self.home_of(name)),
             "FAIRLEAD_RUNNER_DIR": str(directory),
             "CODEX_COMMAND": str(counting_agent.write_program(directory, self.notes)),
         }
@@ -111,7 +119,9 @@ class Site:
         assert await joined.process.wait() == 0, joined.said.read_text()
 
     async def start_runner(self, name: str, directory: str = "") -> Program:
-        return await self.start(f"runner-{name}", self.runner_environment(directory or name), "runner", "run")
+        runner = await self.start(f"runner-{name}", self.runner_environment(directory or name), "runner", "run")
+        self.runners[name] = runner
+        return runner
 
     async def bring_up(self, name: str) -> Program:
         """Added, running, and with a project."""
@@ -197,8 +207,8 @@ class Site:
 
 
 @asynccontextmanager
-async def site(home: Path) -> AsyncGenerator[Site]:
-    made = Site(home)
+async def site(home: Path, kind: type[Site] = Site) -> AsyncGenerator[Site]:
+    made = kind(home)
     try:
         yield made
     finally:

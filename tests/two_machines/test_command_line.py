@@ -1,11 +1,14 @@
 """What a person types: `fairlead machine` where the daemon runs, `fairlead runner` on the other machine."""
 
+import asyncio
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from fairlead.core import requests
 from tests.two_machines.harness import Site, run, site
 
 
@@ -21,6 +24,8 @@ async def typed(here: Site, environment: dict[str, str], *command: str) -> tuple
 def test_a_machine_is_added_joins_is_listed_and_removed_by_what_is_typed(tmp_path: Path):
     async def story() -> None:
         async with site(tmp_path) as here:
+            code, said = await typed(here, here.daemon_environment(), "machine", "add", "gpu")
+            assert (code != 0, "Fairlead is not running here." in said) == (True, True), said
             await here.start_daemon()
             at_daemon, at_gpu = here.daemon_environment(), here.base | {"FAIRLEAD_RUNNER_DIR": str(tmp_path / "gpu")}
             assert await typed(here, at_daemon, "machine", "list") == (
@@ -29,18 +34,21 @@ def test_a_machine_is_added_joins_is_listed_and_removed_by_what_is_typed(tmp_pat
             code, line = await typed(here, at_daemon, "machine", "add", "gpu")
             assert (code, line.count("\n"), line.startswith("fairlead runner join fl1.")) == (0, 1, True)
             code, said = await typed(here, at_gpu, *line.split()[1:])
-            assert (code, "This machine is gpu." in said) == (0, True)
+            assert (code, "This machine is gpu." in said, "dev.fairlead.runner.plist" in said) == (0, True, True)
             joined = tmp_path / "gpu" / "joined.json"
             assert joined.stat().st_mode & 0o777 == 0o600
             assert joined.parent.stat().st_mode & 0o777 == 0o700
             seed = json.loads(joined.read_text())["seed"]
             state = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]
             assert [path for path in state if seed.encode() in path.read_bytes()] == []
-            assert await typed(here, at_daemon, "machine", "list") == (0, "gpu: away\n")
+            code, said = await typed(here, at_daemon, "machine", "list")
+            assert (code, said.startswith("gpu: has not been connected yet.")) == (0, True)
             code, said = await typed(here, at_gpu, "runner", "doctor")
-            assert (code, "the server accepts its key" in said) == (0, True)
+            assert (code, "the server accepts its key" in said, "no runner runs here" in said) == (0, True, True), said
+            assert "  echo     ok" in said
             _, said = await typed(here, at_daemon, "doctor")
             assert f"machines   ok   tls://127.0.0.1:{here.nats_port} answers." in said
+            assert "machines   WARN gpu: has not been connected yet." in said
             code, said = await typed(here, at_daemon, "machine", "remove", "gpu")
             assert (code, said) == (0, "gpu was removed; its key is not valid any more\n")
             code, said = await typed(here, at_gpu, "runner", "doctor")
@@ -78,8 +86,6 @@ def test_with_one_machine_nothing_of_nats_is_imported(tmp_path: Path):
     )
 
     async def story() -> None:
-        import asyncio
-
         async with site(tmp_path) as here:
             environment = {**here.daemon_environment(), "FAIRLEAD_MACHINES": "0"}
             process = await asyncio.create_subprocess_exec(
@@ -88,5 +94,66 @@ def test_with_one_machine_nothing_of_nats_is_imported(tmp_path: Path):
             said, _ = await process.communicate()
             assert (process.returncode, said.decode()) == (0, "[]\n[]\n")
             assert not (tmp_path / "state" / "machines").exists()
+
+    run(story())
+
+
+LOOKING_RUNNER = """
+import asyncio, sys
+from contextlib import suppress
+from pathlib import Path
+from fairlead.real_runner import open_runner
+from fairlead.settings import load_settings
+
+def listening():
+    own = set()
+    for path in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):
+            own.add(str(path.readlink()))
+    for table in ("tcp", "tcp6", "udp", "udp6"):
+        for row in Path(f"/proc/self/net/{table}").read_text().splitlines()[1:]:
+            _, local, _, state, *_, inode = row.split()[:10]
+            if f"socket:[{inode}]" in own and (state == "0A" or table.startswith("udp")):
+                yield local
+
+async def main():
+    async with open_runner(load_settings()) as runner:
+        running = asyncio.create_task(runner.run())
+        while not Path(sys.argv[1]).exists():
+            await asyncio.sleep(0.05)
+        print("listens on", list(listening()))
+        server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
+        print("it would be seen:", len(list(listening())))
+        running.cancel()
+
+asyncio.run(main())
+"""
+"""A runner that says, once a file is there, on which addresses it waits for connections. From outside nobody can look:
+a runner hides its open files."""
+
+
+@pytest.mark.req("H1")
+@pytest.mark.skipif(not Path("/proc/self/net/tcp").exists(), reason="the system does not tell who listens")
+def test_nothing_listens_on_a_runner(tmp_path: Path):
+    async def story() -> None:
+        async with site(tmp_path) as here:
+            await here.start_daemon()
+            await here.add("gpu")
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", LOOKING_RUNNER, str(here.gate("look"))),
+                env=here.runner_environment("gpu"),
+                stdout=asyncio.subprocess.PIPE,
+            )
+            try:
+                await here.presence("gpu", is_there=True)
+                await here.ask(requests.ProjectAdd(f"gpu:{tmp_path / 'gpu-project'}"))
+                assert (await here.end_of(await here.say("gpu", "this is one"))).state == "success"
+                here.gate("look").touch()
+                assert process.stdout is not None
+                assert await process.stdout.read() == b"listens on []\nit would be seen: 1\n"
+            finally:
+                with suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
 
     run(story())

@@ -225,6 +225,11 @@ class Client:
         query = {"command": command, "argument": argument, "typed": typed, "userId": user}
         return (await self._ask("GET", "/v1/choices", w.ChoiceList, query=query)).choices
 
+    async def files(self, directory: str, typed: str, user: str) -> tuple[Choice, ...]:
+        """What lies below the directory of a project and fits what a person is typing."""
+        query = {"directory": directory, "typed": typed, "userId": user}
+        return (await self._ask("GET", "/v1/files", w.ChoiceList, query=query)).choices
+
     async def questions(self, user: str | None = None) -> tuple[w.QuestionInfo, ...]:
         query = {} if user is None else {"userId": user}
         return (await self._ask("GET", "/v1/questions", w.QuestionList, query=query)).questions

@@ -114,6 +114,12 @@ class ChoicesQuery(_Asked, frozen=True):
     userId: UserId | None = None  # noqa: N815
 
 
+class FilesQuery(_Asked, frozen=True):
+    directory: Annotated[str, msgspec.Meta(description="The path of a project.", examples=["gpu:/home/me/trainer"])]
+    typed: Annotated[str, msgspec.Meta(description="The part of a path below it that was typed so far.")] = ""
+    userId: UserId | None = None  # noqa: N815
+
+
 class QuestionAnswer(_Asked, frozen=True):
     verdict: Verdict
     chosen: Annotated[dict[str, str], msgspec.Meta(description="For each question's text, the chosen answer.")] = {}
@@ -188,6 +194,7 @@ class QuestionInfo(QuestionFields, frozen=True, kw_only=True):
     answered_by: str = ""
     message: str = ""
     rule_made: int = 0
+    machine: str = ""
 
 
 class QuestionList(msgspec.Struct, frozen=True):
@@ -290,6 +297,8 @@ class Moved(_Event, frozen=True):
     position: int = 0
     tool: str = ""
     held: Held = ""
+    machine: str = ""
+    machine_away_since: str = ""
     steered_into: str = ""
 
 

@@ -11,7 +11,7 @@ import click
 
 from fairlead.cli.agent import read_agents
 from fairlead.cli.health import check_all, describe_health
-from fairlead.cli.machine_checks import check_machines
+from fairlead.cli.machine_checks import check_machines, describe_each
 from fairlead.cli.output import tell
 from fairlead.cli.settings_report import strange_settings
 from fairlead.core.agents import ConfiguredAgent
@@ -213,6 +213,8 @@ def _check_channels(settings: Settings) -> bool:
         tell(f"{'HTTP':<10} warn Other machines can reach it at {settings.http_host}. {OPEN_HTTP_ADVICE}")
     machines_ok, machines = check_machines(settings)
     _tell("machines", machines, ok=machines_ok)
+    for is_usable, sentence in describe_each(settings):
+        tell(f"{'machines':<10} {'ok  ' if is_usable else 'WARN'} {sentence}")
     if settings.discord_token is None:
         return machines_ok and _tell("Discord", "off; `fairlead init` turns it on.", ok=True)
     return asyncio.run(_check_discord(settings, settings.discord_token.reveal())) and machines_ok

@@ -4,19 +4,21 @@ import asyncio
 
 import click
 
+from fairlead.channels.terminal.local_time import local_time
 from fairlead.cli.output import tell
 from fairlead.cli.owner_commands import ask, running_address
 from fairlead.core import requests
 from fairlead.core.replies import MachineMayJoin
 from fairlead.core.requests import Request
-from fairlead.errors import Code, error
-from fairlead.render.replies import render_reply
+from fairlead.errors import Code, FairleadError, error
+from fairlead.render.replies import reply_lines
 from fairlead.settings import Settings, load_settings
+from fairlead.state_directory import take_lock
 
 
 @click.group()
 def command() -> None:
-    """Let other machines join, list and remove them."""
+    """Let other machines join, list, rename and remove them."""
 
 
 @command.command("add", short_help="Let a machine join: make a key and print what to type there.")
@@ -32,7 +34,8 @@ def add_command(*, name: str) -> None:
     assert isinstance(reply, MachineMayJoin)
     if reply.accounts_file:
         tell(
-            f"First add the accounts in {reply.accounts_file} to the NATS server's configuration, and reload it twice."
+            f"First add the accounts in {reply.accounts_file} to the NATS server's configuration, and reload it twice,"
+            " the second time when the first is done."
         )
     tell(f"fairlead runner join {reply.line}")
 
@@ -41,6 +44,14 @@ def add_command(*, name: str) -> None:
 def list_command() -> None:
     """List the machines, and whether they are there."""
     _ask_and_tell(requests.MachineList())
+
+
+@command.command("rename")
+@click.argument("name")
+@click.argument("new_name")
+def rename_command(*, name: str, new_name: str) -> None:
+    """Give the machine NAME the name NEW_NAME. Its projects and agents are renamed with it; its key stays."""
+    _ask_and_tell(requests.MachineRename(name, new_name))
 
 
 @command.command("remove")
@@ -60,8 +71,7 @@ def forget_command(*, name: str) -> None:
 def _ask_and_tell(request: Request) -> None:
     settings = load_settings()
     reply = asyncio.run(ask(settings, request))
-    rendered = render_reply(reply, settings.lang)
-    for line in (*rendered.sentences, *rendered.rows):
+    for line in reply_lines(reply, settings.lang, local_time):
         tell(line)
 
 
@@ -73,4 +83,11 @@ def _check_is_on(settings: Settings) -> None:
             "Other machines are turned off.",
             next_step="Set FAIRLEAD_MACHINES=1, and start Fairlead again.",
         )
-    running_address(settings)
+    try:
+        take_lock(settings.state_dir).release()
+    except FairleadError as held:
+        if held.code is not Code.E_STATE_LOCKED:
+            raise
+        running_address(settings)
+        return
+    raise error(Code.E_CONFIG, "Fairlead is not running here.", next_step="Start it with `fairlead up`, and try again.")

@@ -1,9 +1,16 @@
-"""What `fairlead doctor` says about other machines: whether their server is there and answers."""
+"""What `fairlead doctor` says about other machines: whether their server answers, and which of them are connected."""
 
 import asyncio
 from importlib.util import find_spec
 
+from fairlead.channels.terminal.local_time import local_time
+from fairlead.cli.owner_commands import ask
+from fairlead.core.replies import MachineCatalogue
+from fairlead.core.requests import MachineList
+from fairlead.errors import FairleadError
+from fairlead.render.replies import reply_lines
 from fairlead.settings import Settings
+from fairlead.state_directory import ADDRESS_NAME
 
 
 def check_machines(settings: Settings) -> tuple[bool, str]:
@@ -45,6 +52,21 @@ async def _try(settings: Settings, seed: str) -> tuple[bool, str]:
                 f"{', '.join(address.urls)}: {reason}. Its operator finds the accounts in {_accounts_file(settings)}.",
             )
         return True, f"{address.urls[0]} does not answer ({reason}); `fairlead up` starts it."
+
+
+def describe_each(settings: Settings) -> list[tuple[bool, str]]:
+    """Of a daemon that runs, every machine: whether it can be used, and the sentence about it."""
+    if not settings.machines or not (settings.state_dir / ADDRESS_NAME).exists():
+        return []
+    try:
+        reply = asyncio.run(ask(settings, MachineList()))
+    except FairleadError:
+        return []  # the daemon may be stopping; what it cannot be asked, other checks tell
+    assert isinstance(reply, MachineCatalogue)
+    return [
+        (row.is_there and not row.problem, reply_lines(MachineCatalogue((row,)), settings.lang, local_time)[0])
+        for row in reply.machines
+    ]
 
 
 def _accounts_file(settings: Settings) -> str:

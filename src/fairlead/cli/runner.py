@@ -2,14 +2,14 @@
 
 import asyncio
 import signal
+import sys
 
 import click
 
 from fairlead.cli.output import tell
+from fairlead.cli.shipped_files import shipped_file
 from fairlead.errors import Code, error
 from fairlead.settings import Settings, load_settings
-
-CHECK_SEC = 15.0
 
 
 @click.group()
@@ -23,6 +23,7 @@ def command() -> None:
 def join_command(*, line: tuple[str, ...], no_check: bool) -> None:
     """Keep the key in LINE, which `fairlead machine add` printed on the other machine. It is tried first."""
     _need_extra()
+    from fairlead.cli.runner_doctor import try_server
     from fairlead.nats_wire.join_line import read_joining
     from fairlead.real_runner import keep_joining
 
@@ -36,10 +37,12 @@ def join_command(*, line: tuple[str, ...], no_check: bool) -> None:
             next_step="Copy the whole line.",
         ) from None
     if not no_check:
-        asyncio.run(_try(joining.address))
+        asyncio.run(try_server(joining.address))
     keep_joining(settings.runner_dir, joining)
     tell(f"This machine is {joining.name}. Its key is in {settings.runner_dir}, for you alone.")
-    tell("Now start it: fairlead runner run")
+    tell("Start it with `fairlead runner run`. `fairlead runner doctor` checks the key, the server and the agents.")
+    tell("As a service: the first lines of these files say how, for systemd and for macOS:")
+    tell(f"  {shipped_file('fairlead-runner.service')}\n  {shipped_file('dev.fairlead.runner.plist')}")
 
 
 @command.command("run")
@@ -56,38 +59,9 @@ def run_command() -> None:
 def doctor_command() -> None:
     """Check the key, the way to the server, and the agents of this machine."""
     _need_extra()
-    from fairlead.real_runner import read_joined
-    from fairlead.runtimes.catalogue import available_names
+    from fairlead.cli.runner_doctor import check_runner
 
-    settings = load_settings()
-    joining = read_joined(settings.runner_dir)
-    tell(f"ok    this machine is {joining.name}; it dials {', '.join(joining.urls)}")
-    asyncio.run(_try(joining.address))
-    tell("ok    the server accepts its key")
-    tell(f"ok    agents here: {', '.join(available_names(settings, {}))}")
-
-
-async def _try(address: object) -> None:
-    from fairlead.nats_wire.access import ServerAddress
-    from fairlead.nats_wire.connection import FAULTS, connect
-
-    assert isinstance(address, ServerAddress)
-    try:
-        async with asyncio.timeout(CHECK_SEC), connect(address, name="fairlead join"):
-            pass
-    except FAULTS as fault:
-        reason = str(fault) or "no answer"
-        if "uthorization" in reason or "uthentication" in reason:
-            raise error(
-                Code.E_MACHINE_REMOVED,
-                "The server does not accept this key.",
-                next_step="Run `fairlead machine add NAME` on the other machine again: it prints a new line.",
-            ) from None
-        raise error(
-            Code.E_CONFIG,
-            f"{', '.join(address.urls)} cannot be reached: {reason}.",
-            next_step="Check that Fairlead runs there, that its port is open, and FAIRLEAD_MACHINES_ADDRESS there.",
-        ) from None
+    sys.exit(0 if check_runner(load_settings()) else 1)
 
 
 async def _run(settings: Settings) -> None:

@@ -225,6 +225,9 @@ def welcome(daemon: Daemon) -> list[str]:
         lines.append(f"  Discord   on   serves {settings.discord_owner_id} and the allow-list; connecting")
     else:
         lines.append("  Discord   off  `fairlead init` turns it on")
+    if settings.machines:
+        named = ", ".join(state.machines) or "none yet; `fairlead machine add NAME` lets one join"
+        lines.append(f"  machines  on   {named}")
     if projects:
         lines.append(f"  projects  {len(projects):<4} {', '.join(p.name for p in projects[:8])}")
     else:

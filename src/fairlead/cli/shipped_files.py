@@ -11,6 +11,7 @@ _IN_CHECKOUT: Final = {
     "fairlead.service": "packaging/fairlead.service",
     "dev.fairlead.plist": "packaging/dev.fairlead.plist",
     "fairlead-runner.service": "packaging/fairlead-runner.service",
+    "dev.fairlead.runner.plist": "packaging/dev.fairlead.runner.plist",
 }
 
 

@@ -733,6 +733,16 @@ _MACHINES: Final = (
         routes=(ApiRoute(method="GET", path="/v1/machines", user="absent"),),
     ),
     CommandSpec(
+        words="machine rename",
+        request=requests.MachineRename,
+        reply=replies.RenamedMachine,
+        arguments=(_MACHINE, Argument(field="new_name")),
+        who="the owner",
+        routes=(
+            ApiRoute(method="POST", path="/v1/machines/{name}/rename", user="absent", operation="post_rename_machine"),
+        ),
+    ),
+    CommandSpec(
         words="machine remove",
         request=requests.MachineRemove,
         reply=replies.MachineWasRemoved,

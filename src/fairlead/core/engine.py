@@ -22,9 +22,11 @@ class Ready(_Engine, frozen=True):
 
 class HandingOver(_Engine, frozen=True):
     """The agent is there and has no prompt yet: asking the stream for the next event gives it the prompt. On another
-    machine it has the prompt by now; `machine_time` is what the clock there said."""
+    machine it has the prompt by now; `machine_time` is what the clock there said, and `taken_at` what it said when the
+    order for the turn had arrived."""
 
     machine_time: str = ""
+    taken_at: str = ""
 
 
 class TextDelta(_Engine, frozen=True):
@@ -238,6 +240,8 @@ class TurnEnded(_Engine, frozen=True):
 
     text: str
     stop_reason: str = ""
+    machine_time: str = ""
+    """What the clock of another machine said, where the turn ran there."""
 
 
 class TurnFailed(_Engine, frozen=True):
@@ -245,6 +249,7 @@ class TurnFailed(_Engine, frozen=True):
     message: str
     text: str = ""
     transient: bool = False
+    machine_time: str = ""
 
 
 EngineEvent: TypeAlias = (

@@ -133,9 +133,20 @@ class AgentRemoved(_Fact, frozen=True):
 
 
 class MachineAdded(_Fact, frozen=True):
-    """A machine whose runner may join. Its key is no fact: the wire has it."""
+    """A machine whose runner may join. Its key is no fact: the wire has it, under `machine_id`, which stays when the
+    machine is renamed. An earlier version wrote none: then it is the name."""
 
     name: str
+    person: str
+    machine_id: str = ""
+
+
+class MachineRenamed(_Fact, frozen=True):
+    """Everything that names the machine has the new name from here on: its projects, their paths, its agents. What was
+    written before keeps the name that it had then."""
+
+    name: str
+    new_name: str
     person: str
 
 
@@ -423,10 +434,12 @@ class JobStarted(_Fact, frozen=True, kw_only=True):
 
 class JobHandedOver(_Fact, frozen=True):
     """The prompt goes to the agent now. Durable before its first byte leaves. An agent on another machine has it
-    already: there the runner's journal was first. `machine_time` is what the clock there said."""
+    already: there the runner's journal was first. `machine_time` is what the clock there said, and `taken_at` what it
+    said when the order for the turn had arrived."""
 
     job_id: JobId
     machine_time: str = ""
+    taken_at: str = ""
 
 
 class JobRequeued(_Fact, frozen=True):
@@ -980,6 +993,7 @@ JournalEvent: TypeAlias = (
     | AgentRemoved
     | MachineAdded
     | MachineRemoved
+    | MachineRenamed
     | RunnerMet
     | MachinesEpochBegun
     | SessionCreated

@@ -20,6 +20,9 @@ class JobMoved(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=
     position: int = 0
     held: Held = ""
     runtime: str = ""
+    machine: str = ""
+    machine_away_since: str = ""
+    """The other machine that it runs on, or will; and since when that is not connected, empty if it is."""
     error_code: str = ""
     error_message: str = ""
     steered_into: str = ""
@@ -80,12 +83,12 @@ class AgentSent(msgspec.Struct, frozen=True, tag_field="kind", tag=True):
     sent: SentView
 
 
-Record: TypeAlias = Literal["session", "project", "schedule", "budget", "message", "delivery", "turn"]
+Record: TypeAlias = Literal["session", "project", "schedule", "budget", "message", "delivery", "turn", "machine"]
 
 
 class RecordChanged(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=True):
     """Something that pages list is another than before, and no job moved: a session's agent or title, a project, a
-    schedule, a budget, what became of a message, a delivery, the files of a turn."""
+    schedule, a budget, what became of a message, a delivery, the files of a turn, a machine."""
 
     what: Record
     job_id: str = ""

@@ -4,6 +4,8 @@ from typing import Final
 
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.ids import ConversationAddress
+from fairlead.core.job_places import machine_of_job
+from fairlead.core.machines.places import machine_of_name
 from fairlead.core.message_ids import written_message
 from fairlead.core.message_outcomes import Refused, decode_outcome
 from fairlead.core.questions import QuestionFields
@@ -29,6 +31,7 @@ def job_view(state: State, job: Job, *, prompt: str = "", answer: str = "") -> J
         answer=answer,
         cost_usd=job.cost_usd,
         project=job.project,
+        machine=machine_of_job(state, job),
         changed=job.tree.changed if job.tree is not None else None,
         report=job.report,
         input_tokens=job.input_tokens,
@@ -65,7 +68,16 @@ def question_view(state: State, question: OpenQuestion) -> QuestionView:
         takes_responses=state.takes_response(question.question_id),
         asked_at=question.asked_at,
         reminded=question.reminded,
+        machine=_machine_of_question(state, question, job),
     )
+
+
+def _machine_of_question(state: State, question: OpenQuestion, job: Job | None) -> str:
+    """Also for one whose job is gone from the state: then its session says it."""
+    if job is not None:
+        return machine_of_job(state, job)
+    session = state.sessions.get(question.session_key)
+    return "" if session is None else machine_of_name(session.project)
 
 
 def undo_reply(undo: UndoRecord) -> TurnsUndone:
@@ -92,7 +104,7 @@ def sent_view(entry: OutboxEntry) -> SentView:
     )
 
 
-def session_view(session: Session, awaited_machine: str = "") -> SessionView:
+def session_view(session: Session, awaited_machine: str = "", awaited_since: str = "") -> SessionView:
     return SessionView(
         session_key=session.session_key,
         session_id=session.session_id,
@@ -105,6 +117,7 @@ def session_view(session: Session, awaited_machine: str = "") -> SessionView:
         title_before=session.title_before,
         handed_off=session.hand_off is not None,
         awaited_machine=awaited_machine,
+        awaited_since=awaited_since,
     )
 
 

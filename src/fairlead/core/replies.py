@@ -33,6 +33,11 @@ class ProjectInfo(Reply, frozen=True, kw_only=True):
     created: bool = False
     worktree: bool = False
     """New sessions get a worktree where nobody says otherwise."""
+    machine: str = ""
+    """The other machine that it lies on; empty for this one."""
+    machine_is_there: bool = True
+    machine_since: str = ""
+    """Since when this machine is connected, or is not."""
 
 
 class ProjectCatalogue(Reply, frozen=True):
@@ -227,6 +232,9 @@ class StatusReport(Reply, frozen=True, kw_only=True):
     handed_off_at: str = ""
     """Since when the session goes on in a shell; empty if it does not."""
     worktree: WorktreeRow | None = None
+    machine: str = ""
+    """The other machine that the session's project lies on; empty for this one."""
+    machine_away_since: str = ""
 
 
 class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -556,11 +564,16 @@ class MachineMayJoin(Reply, frozen=True):
 
 
 class MachineRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """`since` is when it came or went; `has_joined` says that it was ever there. `clock` is what its own clock said
+    when it was last heard. `waiting` counts the jobs that wait for a turn there."""
+
     name: str
     is_there: bool = False
+    has_joined: bool = False
     since: str = ""
     clock: str = ""
     running: int = 0
+    waiting: int = 0
     slots: int = 0
     version: str = ""
     agents: tuple[str, ...] = ()
@@ -574,6 +587,14 @@ class MachineCatalogue(Reply, frozen=True):
 
 class MachineWasRemoved(Reply, frozen=True):
     name: str
+
+
+class RenamedMachine(Reply, frozen=True):
+    """`projects` are the names that its projects have now."""
+
+    old_name: str
+    name: str
+    projects: tuple[str, ...] = ()
 
 
 class AgentCheckRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

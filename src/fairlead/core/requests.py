@@ -411,6 +411,13 @@ class MachineRemove(Request, frozen=True):
     name: str
 
 
+class MachineRename(Request, frozen=True):
+    """Its projects and agents get the new name too. Refused while a turn runs there."""
+
+    name: str
+    new_name: str
+
+
 class MachineForget(Request, frozen=True):
     """The machine never comes back: what runs or waits there is given up."""
 

@@ -43,7 +43,7 @@ from fairlead.core.worktrees import DiscardedWorktree, Worktree, WorktreeNotice
 
 SessionState = Literal["idle", "running", "queued", "waiting", "failed", "unknown_after_crash", "handed_off"]
 
-FOLD_VERSION: Final = 8
+FOLD_VERSION: Final = 9
 """Raised whenever the same events would fold into another state: snapshots of another version are set aside."""
 
 

@@ -12,11 +12,13 @@ class CheckRun(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class TurnReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, kw_only=True):
-    """`context_used` of `context_size` tokens; 0 where the agent does not say."""
+    """`context_used` of `context_size` tokens; 0 where the agent does not say. `machine_time` is what the clock of
+    another machine said when the turn ended there."""
 
     checks: tuple[CheckRun, ...] = ()
     context_used: int = 0
     context_size: int = 0
+    machine_time: str = ""
 
 
 NO_REPORT = TurnReport()

@@ -31,6 +31,10 @@ class JobFields(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, g
     answer: str = ""
     cost_usd: float = 0.0
     project: str = ""
+    machine: str = ""
+    """The other machine that it runs on, or ran; empty for this one."""
+    machine_away_since: str = ""
+    """Since when this machine is not connected, while the job lives; empty if it is."""
     changed: ChangeSummary | None = None
     """The files that the turn changed; absent where it changed none, or nobody knows."""
     report: TurnReport = NO_REPORT
@@ -93,6 +97,8 @@ class QuestionView(QuestionFields, frozen=True, kw_only=True):
     takes_responses: bool = True
     asked_at: str = ""
     reminded: bool = False
+    machine: str = ""
+    """The other machine that the agent works on; empty for this one."""
 
 
 class SentView(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,6 +128,8 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     handed_off: bool = False
     awaited_machine: str = ""
     """The machine of the project that its next job waits for; empty if it waits for none."""
+    awaited_since: str = ""
+    """Since when that machine is not connected."""
 
     @property
     def key(self) -> SessionKey:

@@ -35,7 +35,7 @@ def _path_of(project: Project, name: str, limits: Limits) -> str:
     """On another machine it is relative: the runner there has a directory of its own for them."""
     machine = machine_of(project.path)
     if machine:
-        return place(machine, f"worktrees/{own_name(project.workspace_name)}/{name}")
+        return place(machine, f"{own_name(project.workspace_name)}/{name}")
     return f"{limits.worktrees}/{project.workspace_name}/{name}"
 
 

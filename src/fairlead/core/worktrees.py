@@ -10,6 +10,7 @@ from typing import Final, Literal
 import msgspec
 
 from fairlead.core.ids import SessionKeyText
+from fairlead.core.machines.places import own_name
 
 WorktreeStatus = Literal["planned", "ready", "failed", "merging", "discarding"]
 UNSETTLED: Final[frozenset[WorktreeStatus]] = frozenset({"planned", "merging", "discarding"})
@@ -127,7 +128,7 @@ def branch_slug(title: str) -> str:
 def branch_name(title: str, project: str, now: str) -> str:
     """After the session's title; without one, after its project and the moment, as threads are called."""
     slug = branch_slug(title)
-    return f"{BRANCH_PREFIX}{slug or f'{project}-{now[5:10]}-{now[11:13]}{now[14:16]}'}"
+    return f"{BRANCH_PREFIX}{slug or f'{own_name(project)}-{now[5:10]}-{now[11:13]}{now[14:16]}'}"
 
 
 def free_branch(wanted: str, taken: "frozenset[str] | set[str]") -> str:

@@ -113,7 +113,9 @@ class Flow:
         self.scheduler = Scheduler(
             self.ledger, adapters.runtimes, self._make_turn, self.queued_recheck, machines=adapters.machines
         )
-        self.machine_records = MachineRecordKeeper(self.ledger, self.agent_runtimes, adapters.machines)
+        self.machine_records = MachineRecordKeeper(
+            self.ledger, self.agent_runtimes, adapters.machines, self.live_events.tell_presence
+        )
         self.ledger.announce_to(self.machine_records)
         self._approvals = Approvals(self.ledger, adapters.directories.real_path, adapters.turn_settings.tiers)
         job_history = JobHistory(self.ledger, adapters.journal, adapters.blobs)
@@ -133,6 +135,7 @@ class Flow:
             limit_windows=self._limit_windows.all,
             agent_checks=agent_checks,
             default_language=adapters.language,
+            directories=adapters.directories,
             machines=adapters.machines,
         )
         composer = Composer(adapters.state, adapters.blobs, self.view.language_of, adapters.redact)

@@ -1,6 +1,6 @@
 """What the journal knows of other machines and is told of them; and the runners hear when their turns are settled."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from fairlead.core.decide.machines import BeginMachinesEpoch, MeetRunner
 from fairlead.core.decide.projects import FollowAgents
@@ -30,10 +30,18 @@ class MachineRecordKeeper:
     """machine_ports.MachineRecords, and an announcer of the ledger: a runner may forget a turn when the end of its job
     is durable, not earlier."""
 
-    def __init__(self, ledger: Ledger, agent_runtimes: AgentRuntimes, others: OtherMachines) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        agent_runtimes: AgentRuntimes,
+        others: OtherMachines,
+        tell_presence: Callable[[str], None] = lambda _machine: None,
+    ) -> None:
+        """`tell_presence` is told of every machine that came or went."""
         self._ledger = ledger
         self._agent_runtimes = agent_runtimes
         self._others = others
+        self._tell_presence = tell_presence
 
     # --- machine_ports.MachineRecords
 
@@ -89,8 +97,8 @@ class MachineRecordKeeper:
         return is_lost or (turn_id.endswith("#1") and not job.awaits_hand_over)
 
     def on_presence(self, machine: str) -> None:
-        del machine
         self._ledger.wake()
+        self._tell_presence(machine)
 
     def _find_job(self, turn_id: str) -> Job | None:
         """By the name that the turn has on its machine: that of its job, or of a session whose agent began it."""

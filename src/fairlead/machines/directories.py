@@ -32,5 +32,13 @@ class DirectoriesAcross:
     def subdirectories(self, path: str) -> list[str]:
         return [] if machine_of(path) else self._local.subdirectories(path)
 
+    async def files_below(self, path: str, typed: str) -> list[str]:
+        machine = machine_of(path)
+        if not machine or self._machines is None:
+            return await self._local.files_below(path, typed)
+        return await self._machines.find(machine).call(
+            "directories.files_below", list[str], path=path_there(path), typed=typed
+        )
+
     def real_path(self, path: str) -> str:
         return path if machine_of(path) else self._local.real_path(path)

@@ -78,6 +78,10 @@ class LinkEndpoint:
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
 
+    def rename(self, machine: str) -> None:
+        """Frames go to the machine of this name from now on."""
+        self._machine = machine
+
     # --- out
 
     def post(self, message: Any) -> int:

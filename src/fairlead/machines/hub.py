@@ -6,11 +6,11 @@
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from fairlead.core.machines.machine import Presence
+from fairlead.core.machines.machine import Machine, Presence
 from fairlead.core.machines.messages import AgentTurnBegun, RunnerHello, ToolCalled, ToolReplied
 from fairlead.core.machines.places import place
 from fairlead.errors import Code, FairleadError, error
@@ -38,12 +38,14 @@ class Machines:
         self._owner: TaskOwner | None = None
         self._begun = asyncio.Event()
         self._listeners: dict[tuple[str, str], AgentTurnListener] = {}
+        self._begun_at = ""
         self.problem: FairleadError | None = None
         self.is_connected = False
 
     async def run(self, records: MachineRecords, tools: ToolHandler | None = None) -> None:
         """For ever. A daemon that may not give orders, or not any more, stays without its machines and says so."""
         self._records, self._tools = records, tools
+        self._begun_at = records.now()
         try:
             await self._claim(records)
             async with TaskOwner("machines") as owner:
@@ -107,6 +109,8 @@ class Machines:
             epoch=self._epoch,
             runner_epoch=known.runner_epoch,
             version=self._version,
+            machine_id=known.machine_id,
+            away_since=self._begun_at if known.runner_id else "",
         )
         if self._owner is not None:
             self._owner.start(machine.run(), name=name)
@@ -116,6 +120,7 @@ class Machines:
         """The machines are those that the journal has, from now on."""
         if self._records is None or self._owner is None:
             return
+        self._rename(self._records.machines)
         for name in [name for name in self._machines if name not in self._records.machines]:
             gone = self._machines.pop(name)
             gone.give_up_turns(error(Code.E_UNKNOWN_AFTER_CRASH, f"{name} was removed."))
@@ -123,6 +128,16 @@ class Machines:
         for name in self._records.machines:
             if name not in self._machines:
                 self._add(name)
+
+    def _rename(self, known: Mapping[str, Machine]) -> None:
+        """A machine that is known by its id goes on with all that it has begun, under its new name."""
+        names = {machine.machine_id: machine.name for machine in known.values() if machine.machine_id}
+        renamed = {names.get(machine.machine_id, name): machine for name, machine in self._machines.items()}
+        for name, machine in renamed.items():
+            if machine.name != name:
+                machine.rename(name)
+                self.on_presence(machine)
+        self._machines = renamed
 
     async def get(self, name: str) -> RemoteMachine:
         """Waits until orders may be given. Raises E_MACHINE_NOT_FOUND."""
@@ -149,7 +164,7 @@ class Machines:
 
     def presence(self, name: str) -> Presence:
         machine = self._machines.get(name)
-        return Presence() if machine is None else machine.presence
+        return Presence(since=self._begun_at) if machine is None else machine.presence
 
     def is_usable(self, name: str) -> bool:
         machine = self._machines.get(name)

@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from fairlead.core import timestamps
 from fairlead.core.engine import (
     EngineEvent,
     HandingOver,
@@ -124,9 +125,19 @@ class _AskedCall:
 
 class RemoteMachine:
     def __init__(
-        self, name: str, wire: Wire, daemon: DaemonSide, *, epoch: int, runner_epoch: int, version: str
+        self,
+        name: str,
+        wire: Wire,
+        daemon: DaemonSide,
+        *,
+        epoch: int,
+        runner_epoch: int,
+        version: str,
+        machine_id: str = "",
+        away_since: str = "",
     ) -> None:
         self.name = name
+        self.machine_id = machine_id
         self._wire = wire
         self._daemon = daemon
         self._version = version
@@ -139,7 +150,7 @@ class RemoteMachine:
         self._closed = asyncio.Event()
         self._is_welcome = False
         self._heard_at = -AWAY_SEC
-        self.presence = Presence()
+        self.presence = Presence(since=away_since)
         self.endpoint = LinkEndpoint(
             wire,
             name,
@@ -161,6 +172,13 @@ class RemoteMachine:
             # Nothing is heard from here on: a stop must not wait for an answer.
             self._is_welcome = False
             self._fail_calls()
+
+    def rename(self, name: str) -> None:
+        """The same machine and the same link: what is owed stays owed. Its runner is told how it is called now."""
+        self.name = name
+        self.endpoint.rename(name)
+        if self.endpoint.link.is_up:
+            self.endpoint.post(DaemonHello(version=self._version, machine=name))
 
     def close(self) -> None:
         """The machine is known no more."""
@@ -343,17 +361,19 @@ class RemoteMachine:
     async def _watch_presence(self) -> None:
         while True:
             await asyncio.sleep(AWAY_SEC / 4)
-            if self.presence.is_there and asyncio.get_running_loop().time() - self._heard_at > AWAY_SEC:
-                self._set_presence(is_there=False)
+            silent_sec = asyncio.get_running_loop().time() - self._heard_at
+            if self.presence.is_there and silent_sec > AWAY_SEC:
+                self._set_presence(is_there=False, since=timestamps.plus(self._daemon.now(), -silent_sec))
                 self._fail_calls()
 
     def _note_sign(self) -> None:
         self._heard_at = asyncio.get_running_loop().time()
         if not self.presence.is_there:
-            self._set_presence(is_there=True)
+            self._set_presence(is_there=True, since=self._daemon.now())
 
-    def _set_presence(self, *, is_there: bool) -> None:
-        self.presence = msgspec.structs.replace(self.presence, is_there=is_there, since=self._daemon.now())
+    def _set_presence(self, *, is_there: bool, since: str) -> None:
+        """One that went is away since it was last heard, not since somebody noticed."""
+        self.presence = msgspec.structs.replace(self.presence, is_there=is_there, since=since)
         self._daemon.on_presence(self)
 
     # --- machines.endpoint.LinkOwner
@@ -363,7 +383,7 @@ class RemoteMachine:
         for turn in self._turns.values():
             turn.number = 0
         self._is_welcome = False
-        self.endpoint.post(DaemonHello(version=self._version))
+        self.endpoint.post(DaemonHello(version=self._version, machine=self.name))
 
     def on_message(self, number: int, message: Fact) -> None:
         self._note_sign()
@@ -459,7 +479,8 @@ class RemoteMachine:
 
 
 def _with_time(event: TurnEvent, at: str) -> TurnEvent:
-    return HandingOver(at) if isinstance(event, HandingOver) else event
+    """A runner of an earlier version says when it told of a hand-over, and not when that was."""
+    return HandingOver(at) if isinstance(event, HandingOver) and not event.machine_time else event
 
 
 def _code(name: str) -> Code:

@@ -4,7 +4,7 @@ With an owned server, its configuration says who may use it. With one that someb
 needs are written to a file for its operator."""
 
 import asyncio
-from collections.abc import Collection, Coroutine
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,10 +23,17 @@ ACCOUNTS_NAME: Final = "accounts.json"
 
 
 class MachineNetwork:
-    """`urls` are those that the other machines dial. Without a server of its own, `server` is None."""
+    """`urls` are those that the other machines dial. `machines` has the id of each by its name: the key of a machine
+    lies under its id, so that a rename changes nothing of it. Without a server of its own, `server` is None."""
 
     def __init__(
-        self, directory: Path, disk: Disk, *, urls: tuple[str, ...], names: Collection[str], server: OwnedServer | None
+        self,
+        directory: Path,
+        disk: Disk,
+        *,
+        urls: tuple[str, ...],
+        machines: Mapping[str, str],
+        server: OwnedServer | None,
     ) -> None:
         self._directory = directory
         self._disk = disk
@@ -36,10 +43,10 @@ class MachineNetwork:
         files.prepare()
         self._daemon_key = files.read_or_make_key("daemon")
         self._keys = MachineKeys(directory, disk)
-        self._names = list(names)
+        self._machines = dict(machines)
         self._changed = asyncio.Event()
         self._applying = asyncio.Lock()
-        self.wire = DaemonWire(self._address(), self._keys.ids(self._names))
+        self.wire = DaemonWire(self._address(), self._keys.accounts(self._machines))
         self._write()
 
     def _address(self) -> ServerAddress:
@@ -57,18 +64,17 @@ class MachineNetwork:
         serving = {} if self._server is None else {"nats-server": self._server.run()}
         return {**serving, "machine keys": self._keep_applying()}
 
-    def follow(self, names: Collection[str]) -> None:
+    def follow(self, machines: Mapping[str, str]) -> None:
         """These machines there are from now on; the keys of all others are cut off."""
-        self._names = list(names)
-        self.wire.follow(self._keys.ids(self._names))
+        self._machines = dict(machines)
+        self.wire.follow(self._keys.accounts(self._machines))
         self._changed.set()
 
-    async def let_join(self, name: str) -> str:
+    async def let_join(self, name: str, machine_id: str) -> str:
         """The line for this machine. The key works when this returns; one that it had before does not."""
-        access, key = self._keys.make(name)
-        if name not in self._names:
-            self._names.append(name)
-        self.wire.follow(self._keys.ids(self._names))
+        access, key = self._keys.make(machine_id)
+        self._machines[name] = machine_id
+        self.wire.follow(self._keys.accounts(self._machines))
         await self._apply()
         certificate = "" if self._server is None else self._server.certificate
         joining = Joining(
@@ -80,7 +86,7 @@ class MachineNetwork:
         while True:
             await self._changed.wait()
             self._changed.clear()
-            self._keys.keep(self._names)
+            self._keys.keep(self._machines.values())
             await self._apply()
 
     async def _apply(self) -> None:
@@ -88,10 +94,10 @@ class MachineNetwork:
             if self._server is None:
                 self._write()
             else:
-                await self._server.allow(self._keys.access(self._names))
+                await self._server.allow(self._keys.access(self._machines.values()))
 
     def _write(self) -> None:
-        machines = self._keys.access(self._names)
+        machines = self._keys.access(self._machines.values())
         if self._server is not None:
             self._server.write(machines)
             return

@@ -4,6 +4,7 @@ from typing import Final
 
 from fairlead.core.attention import turn_seconds
 from fairlead.core.job_names import short_name
+from fairlead.core.machines.places import machine_of
 from fairlead.core.state import Job
 from fairlead.render.details import translate_detail
 from fairlead.render.replies import duration
@@ -43,12 +44,14 @@ def _failure_text(job: Job, answer: str, lang: str, *, has_retry_button: bool) -
 
 
 def small_line(job: Job, mention: str, lang: str) -> str:
-    """Who is to hear of it, how long the turn took, and what it used; empty if there is nothing to tell."""
+    """Who is to hear of it, on which other machine the turn ran, how long it took, and what it used; empty if there is
+    nothing to tell."""
     seconds = turn_seconds(job)
     tokens = job.input_tokens + job.output_tokens
     has_card = job.tree is not None and job.tree.changed is not None
     parts = [
         mention,
+        machine_of(job.project_path),
         duration(seconds) if seconds >= _WORTH_TELLING_SEC or tokens or mention or has_card else "",
         say(lang, "chat.tokens", count=short_number(tokens)) if tokens else "",
         f"${job.cost_usd:.2f}" if job.cost_usd >= 0.005 else "",

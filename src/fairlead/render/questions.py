@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from fairlead.core.machines.places import machine_of, path_there
 from fairlead.core.questions import QuestionFields
 from fairlead.core.rules import RuleKind
 from fairlead.render.rules import rule_words
@@ -19,21 +20,24 @@ _LONGEST_PATH: Final = 1000
 
 
 def question_text(question: QuestionFields, lang: str, project_path: str = "") -> str:
-    """Files inside the project at `project_path` are named by their paths in it; a command is never changed."""
+    """Files inside the project at `project_path` are named by their paths in it; a command is never changed. An agent
+    on another machine is named with it."""
+    machine = machine_of(project_path)
     match question.kind:
         case "permission":
             return _permission(question, lang, project_path)
         case "plan":
-            return f"{say(lang, 'question.plan')}\n\n{question.detail}"
+            return f"{say(lang, 'question.plan', machine=machine)}\n\n{question.detail}"
         case "question":
-            return "\n\n".join(_item_lines(question, lang))
+            return "\n\n".join(_item_lines(question, lang, machine))
 
 
-def reminder_text(question: QuestionFields, elapsed: str, link: str, lang: str) -> str:
+def reminder_text(question: QuestionFields, elapsed: str, link: str, lang: str, machine: str = "") -> str:
     """What the question is about in one line, how long it has been open, and where to answer it."""
     tool = one_line(question.tool, 60)
     title = quote_inline(question.title, 200)
     words = f"{tool}: {title}" if tool else title
+    words = f"{machine} · {words}" if machine else words
     return say(lang, "chat.reminder", elapsed=elapsed, title=words, link=link)
 
 
@@ -41,7 +45,8 @@ def _permission(question: QuestionFields, lang: str, project_path: str) -> str:
     """Each thing once: a path stands in the first line, and neither as a block of its own nor above its diff."""
     path = _path_of(question)
     tool = one_line(question.tool, 60)
-    parts = [say(lang, "question.permission", tool=f"{tool} {_shown_path(path, project_path)}" if path else tool)]
+    asked = f"{tool} {_shown_path(path, path_there(project_path))}" if path else tool
+    parts = [say(lang, "question.permission", tool=asked, machine=machine_of(project_path))]
     if not says_no_more(question):
         parts.append(one_line(question.title, 300))
     if question.detail and not path:
@@ -104,8 +109,8 @@ def tier_change(question: QuestionFields, lang: str) -> list[str]:
     return [say(lang, "question.tier_changed", before=before, now=now)]
 
 
-def _item_lines(question: QuestionFields, lang: str) -> list[str]:
-    blocks = [] if question.budget_day else [say(lang, "question.choice")]
+def _item_lines(question: QuestionFields, lang: str, machine: str) -> list[str]:
+    blocks = [] if question.budget_day else [say(lang, "question.choice", machine=machine)]
     for item in question.items:
         options = [
             f"{number}. {option.label}" + (f" — {option.description}" if option.description else "")

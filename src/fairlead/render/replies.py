@@ -26,7 +26,7 @@ from fairlead.render.graphemes import display_width
 from fairlead.render.rules import rule_words
 from fairlead.render.safe_text import one_line
 from fairlead.render.steering import describe_steered
-from fairlead.render.story import StorySentence, say_step
+from fairlead.render.story import MOMENTS, StorySentence, say_step
 from fairlead.render.words import say
 
 NOTHING: Final = "n/a"
@@ -94,6 +94,7 @@ def _status(report: r.StatusReport, lang: str, when: When) -> RenderedReply:
     retry = f"/retry {short_name(report.retry_job_id).removeprefix('#')}" if report.retry_job_id else NOTHING
     rows = [
         f"project: {report.project}",
+        *_machine_of_session(report, lang, when),
         f"tool: {report.tool}",
         f"session_key: {report.resume_key or NOTHING}",
         f"state: {report.state}",
@@ -111,6 +112,12 @@ def _status(report: r.StatusReport, lang: str, when: When) -> RenderedReply:
     if not report.can_ask:
         rows.append(f"permissions: {say(lang, 'reply.cannot_ask', tool=report.tool)}")
     return RenderedReply(sentences=(_what_goes_on(report, lang, when),), title="Session Status", rows=tuple(rows))
+
+
+def _machine_of_session(report: r.StatusReport, lang: str, when: When) -> tuple[str, ...]:
+    away = report.machine_away_since
+    words = machine_words(report.machine, lang, is_there=not away, since=when(away) if away else "")
+    return (f"machine: {words}",) if report.machine else ()
 
 
 def _what_goes_on(report: r.StatusReport, lang: str, when: When) -> str:
@@ -230,7 +237,7 @@ def _story(story: r.Story, lang: str, when: When) -> RenderedReply:
 
 def _step_words(step: r.Step, lang: str, when: When) -> str:
     sentence = StorySentence(step.key, step.fields)
-    return say_step(sentence, lang, lambda gap, text: when(text) if gap == "due" else text) or step.words or step.type
+    return say_step(sentence, lang, lambda gap, text: when(text) if gap in MOMENTS else text) or step.words or step.type
 
 
 # --- projects and sessions
@@ -243,6 +250,8 @@ def _project(project: r.ProjectInfo, lang: str, quote: Quote) -> RenderedReply:
         f"default_tool: {project.default_tool}",
         f"enabled_tools: {', '.join(project.enabled_tools)}",
     ]
+    if project.machine:
+        rows.append(f"machine: {machine_words(project.machine, lang, is_there=project.machine_is_there)}")
     if project.disabled:
         rows.append(f"disabled: {project.disabled}")
     sentence = say(lang, key, project=project.name, path=quote(project.path))
@@ -252,15 +261,23 @@ def _project(project: r.ProjectInfo, lang: str, quote: Quote) -> RenderedReply:
 def _projects(catalogue: r.ProjectCatalogue, lang: str, _quote: Quote) -> RenderedReply:
     if not catalogue.projects:
         return _sentence(say(lang, "reply.project.none"), say(lang, "reply.project.how_to_add"))
-    return RenderedReply(rows=tuple(map(_project_row, catalogue.projects)))
+    return RenderedReply(rows=tuple(_project_row(project, lang) for project in catalogue.projects))
 
 
-def _project_row(project: r.ProjectInfo) -> str:
+def _project_row(project: r.ProjectInfo, lang: str) -> str:
     mark = "*" if project.active else " "
     tools = ", ".join(project.enabled_tools)
     row = f"{mark} #{project.number} {project.name}  {project.default_tool} ({tools})  {project.path}"
     row += "  worktree: yes" if project.worktree else ""
+    if project.machine:
+        row += f"  machine: {machine_words(project.machine, lang, is_there=project.machine_is_there)}"
     return f"{row}  disabled: {project.disabled}" if project.disabled else row
+
+
+def machine_words(machine: str, lang: str, *, is_there: bool, since: str = "") -> str:
+    """`gpu (not connected, since 12:31)`; `since` is a moment as the channel shows it."""
+    key = "reply.machine.connected" if is_there else "reply.machine.not_connected"
+    return f"{machine} ({say(lang, key, since=since)})"
 
 
 def _project_switch(done: r.ProjectSelected, lang: str, quote: Quote) -> RenderedReply:
@@ -413,20 +430,25 @@ def _still_running(jobs: tuple[str, ...], lang: str) -> tuple[str, ...]:
     return (say(lang, "reply.agent.still_running", jobs=", ".join(map(short_name, jobs))),) if jobs else ()
 
 
-def _machines(catalogue: r.MachineCatalogue, lang: str, _quote: Quote) -> RenderedReply:
+def _machines(catalogue: r.MachineCatalogue, lang: str, when: When) -> RenderedReply:
+    """As sentences, because a code block of Discord shows no times."""
     if not catalogue.machines:
         return _sentence(say(lang, "reply.machines.none"))
-    return RenderedReply(rows=tuple(_machine_row(row, lang) for row in catalogue.machines))
+    return _sentence(*(_machine_row(row, lang, when) for row in catalogue.machines))
 
 
-def _machine_row(row: r.MachineRow, lang: str) -> str:
+def _machine_row(row: r.MachineRow, lang: str, when: When) -> str:
+    if not row.has_joined and not row.is_there:
+        return say(lang, "reply.machine.row.new", name=row.name)
     return say(
         lang,
         "reply.machine.row.here" if row.is_there else "reply.machine.row.away",
         name=row.name,
-        since=row.since,
+        since=when(row.since) if row.since else "",
         running=row.running,
+        waiting=row.waiting or "",
         slots=row.slots,
+        version=row.version,
         agents=", ".join(row.agents),
         projects=", ".join(row.projects),
         problem=row.problem,
@@ -436,6 +458,11 @@ def _machine_row(row: r.MachineRow, lang: str) -> str:
 def _machine_may_join(done: r.MachineMayJoin, lang: str, _quote: Quote) -> RenderedReply:
     accounts = (say(lang, "reply.machine.accounts", path=done.accounts_file),) if done.accounts_file else ()
     return _sentence(*accounts, say(lang, "reply.machine.may_join", name=done.name, line=done.line))
+
+
+def _machine_renamed(done: r.RenamedMachine, lang: str, _quote: Quote) -> RenderedReply:
+    projects = ", ".join(done.projects)
+    return _sentence(say(lang, "reply.machine.renamed", old_name=done.old_name, name=done.name, projects=projects))
 
 
 def _machine_removed(done: r.MachineWasRemoved, lang: str, _quote: Quote) -> RenderedReply:
@@ -573,6 +600,7 @@ _RENDERERS_WITH_TIMES: Final[dict[type[msgspec.Struct], Callable[[Any, str, When
     r.SessionCatalogue: _sessions,
     r.SessionFound: _session,
     r.BudgetReport: _budgets,
+    r.MachineCatalogue: _machines,
     r.UsageReport: _usage,
     r.StoredSessionCatalogue: _stored_sessions,
     r.SessionAdoption: _adoption,
@@ -606,9 +634,9 @@ _RENDERERS: Final[dict[type[msgspec.Struct], Callable[[Any, str, Quote], Rendere
     r.AgentCatalogue: _agents,
     r.AgentAdded: _agent_added,
     r.AgentWasRemoved: _agent_removed,
-    r.MachineCatalogue: _machines,
     r.MachineMayJoin: _machine_may_join,
     r.MachineWasRemoved: _machine_removed,
+    r.RenamedMachine: _machine_renamed,
     r.ChangesShown: _changes,
     **{kind: _on_worktrees(render) for kind, render in worktrees.RENDERERS.items()},
     r.TurnsUndone: _undo,

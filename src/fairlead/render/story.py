@@ -24,6 +24,8 @@ _DECLINED: Final[dict[e.SteeringReason, str]] = {
     "too_late": "SteeringDeclined.too_late",
     "refused": "SteeringDeclined.refused",
 }
+MOMENTS: Final = frozenset({"due", "there", "taken"})
+"""Gaps that are filled with a time: a channel shows it as it shows the other times."""
 _OWN_WORDS = {"reason"}
 """Gaps that are filled with sentences of Fairlead's own, or with an agent's, which stay as they are."""
 
@@ -64,6 +66,8 @@ def sentence_of(event: e.JournalEvent) -> StorySentence:
             return _tell("MachineAdded", name=event.name)
         case e.MachineRemoved():
             return _tell("MachineRemoved", name=event.name)
+        case e.MachineRenamed():
+            return _tell("MachineRenamed", name=event.name, new_name=event.new_name)
         case e.RunnerMet():
             return _tell("RunnerMet", machine=event.machine, version=event.version)
         case e.MachinesEpochBegun():
@@ -122,15 +126,16 @@ def _job_sentence(event: e.JournalEvent) -> StorySentence | None:
         case e.JobTriedAgain():
             return _tell("JobTriedAgain", code=event.error_code, reason=event.reason)
         case e.JobCompleted():
-            return _tell("JobCompleted", answer=event.excerpt)
+            return _tell("JobCompleted", answer=event.excerpt, there=event.report.machine_time)
         case e.JobFailed():
-            return _tell("JobFailed", code=event.error_code, reason=event.error_message)
+            there = event.report.machine_time
+            return _tell("JobFailed", code=event.error_code, reason=event.error_message, there=there)
         case e.JobCancelled():
             return _tell("JobCancelled", person=event.person, reason=event.reason)
         case e.JobWithdrawn():
             return _tell("JobWithdrawn", reason=event.reason)
         case e.JobHandedOver():
-            return _tell("JobHandedOver", there=event.machine_time)
+            return _tell("JobHandedOver", there=event.machine_time, taken=event.taken_at)
         case e.JobRequeued():
             return _tell("JobRequeued")
         case e.JobProgress():

@@ -30,6 +30,7 @@ class RealAnswers:
             "records.resume_command": self._resume_command,
             "directories.inspect": self._inspect,
             "directories.subdirectories": self._subdirectories,
+            "directories.files_below": self._files_below,
         }
 
     async def answer(self, name: str, args: dict[str, Any]) -> Any:
@@ -74,3 +75,6 @@ class RealAnswers:
 
     async def _subdirectories(self, args: dict[str, Any]) -> Any:
         return self._directories.subdirectories(args["path"])
+
+    async def _files_below(self, args: dict[str, Any]) -> Any:
+        return await self._directories.files_below(args["path"], args["typed"])

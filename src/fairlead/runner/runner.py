@@ -137,6 +137,8 @@ class RunnerParts(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     slots: int = 1
     tools: ToolReplies | None = None
+    on_renamed: Callable[[str], None] = lambda _name: None
+    """Told what people call this machine now, if that is another name than it knew."""
 
 
 class Runner:
@@ -346,6 +348,8 @@ class Runner:
     def _check_version(self, hello: DaemonHello) -> None:
         if hello.protocol != PROTOCOL:
             log.warning("the daemon has another version", version=hello.version, protocol=hello.protocol)
+        if hello.machine and hello.machine != self._parts.machine:
+            self._parts.on_renamed(hello.machine)
 
     def _in_order(self, session_key: str, work: Any) -> None:
         """What one session is told happens in the order of the orders."""

@@ -20,6 +20,8 @@ from fairlead.store.directories import RealDirectories
 from fairlead.store.inboxes import inbox_name
 
 ASK_AGAIN_SEC: Final = 15.0
+WORKTREES_NAME: Final = "worktrees"
+"""The directory of worktrees in the runner's own."""
 
 
 class RealInputs:
@@ -39,7 +41,7 @@ class RealInputs:
 
     async def prepare(self, order: RunTurn) -> Invocation:
         invocation = order.invocation
-        problem = self._directories.problem_at(invocation.project_path)
+        problem = self._find_problem(invocation.project_path)
         if problem:
             raise error(Code.E_INVALID_PATH, f"{self._machine}: {problem}")
         workspace = self._directory / "workspaces" / Path(invocation.workspace_path).name
@@ -52,6 +54,13 @@ class RealInputs:
             mark=f"{self._mark}:{invocation.job_id}",
             files=tuple(files),
         )
+
+    def _find_problem(self, path: str) -> str:
+        """No agent works in the runner's own directory, but for the worktrees that lie there unless a setting puts them
+        elsewhere."""
+        if Path(path).resolve().is_relative_to((self._directory / WORKTREES_NAME).resolve()):
+            return "" if Path(path).is_dir() else f"{path} does not exist."
+        return self._directories.problem_at(path)
 
     def on_blob(self, sent: BlobSent) -> None:
         waiting = self._waiting.get(sent.digest)

@@ -11,8 +11,10 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+import msgspec
+
 from fairlead.core import engine
-from fairlead.core.engine import AgentInitiated, HandingOver, TurnFailed
+from fairlead.core.engine import AgentInitiated, HandingOver, TurnEnded, TurnFailed
 from fairlead.core.ids import SessionKeyText
 from fairlead.core.machines.messages import (
     ONLY_SHOWN,
@@ -58,6 +60,7 @@ class RunnerTurns:
         self._orders: dict[SessionKeyText, asyncio.Lock] = {}
         self._durable: dict[str, int] = {}
         self._told: dict[str, int] = {}
+        self._taken_at: dict[str, str] = {}
 
     async def aclose(self) -> None:
         """End every turn with its agent."""
@@ -83,6 +86,7 @@ class RunnerTurns:
                 self._tell_unknown(order)
                 return 0
             number = self._book.note(TurnTaken(order=order))
+            self._taken_at[turn_id] = self._book.now()
             self._begin(turn_id, order)
             self.tell_from(turn_id, order.since)
             return number
@@ -104,6 +108,7 @@ class RunnerTurns:
                 task.cancel("nobody wants this turn any more")
             self._durable.pop(turn_id, None)
             self._told.pop(turn_id, None)
+            self._taken_at.pop(turn_id, None)
         return self._book.note(TurnsSettled(turn_ids=known)) if known else 0
 
     def note_answer(self, session_key: str, request_id: str) -> bool:
@@ -153,13 +158,24 @@ class RunnerTurns:
         turn = self._book.state.turns.get(turn_id)
         if turn is None or turn.is_ended:
             return False
-        number = self._book.note(TurnEventsNoted(turn_id=turn_id, events=tuple(events)))
+        stamped = tuple(self._stamp(turn_id, event) for event in events)
+        number = self._book.note(TurnEventsNoted(turn_id=turn_id, events=stamped))
         count = len(turn.events)
         await self._book.until_durable(number)
         if turn_id in self._book.state.turns:
             self._durable[turn_id] = max(count, self._durable.get(turn_id, 0))
             self._tell(turn_id)
         return True
+
+    def _stamp(self, turn_id: str, event: TurnEvent) -> TurnEvent:
+        """By this machine's clock, when it happened: the daemon may hear of it much later."""
+        match event:
+            case HandingOver():
+                return HandingOver(self._book.now(), self._taken_at.pop(turn_id, ""))
+            case TurnEnded() | TurnFailed():
+                return msgspec.structs.replace(event, machine_time=self._book.now())
+            case _:
+                return event
 
     # --- running
 

@@ -1,11 +1,13 @@
 """Looks at paths on the disk. Registered projects are real paths: links and `..` are resolved once, here."""
 
+import asyncio
 import os
 from pathlib import Path
 
 from fairlead.core.decide.projects import DirectoryFacts
 from fairlead.core.machines.places import machine_of
 from fairlead.errors import Code, error
+from fairlead.kit.path_completion import files_below
 from fairlead.kit.similar_names import find_similar
 
 
@@ -61,6 +63,17 @@ class RealDirectories:
 
     def real_path(self, path: str) -> str:
         return os.path.realpath(path)
+
+    async def files_below(self, path: str, typed: str) -> list[str]:
+        return await asyncio.to_thread(self._files_below, path, typed)
+
+    @staticmethod
+    def _files_below(path: str, typed: str) -> list[str]:
+        try:
+            leads_out = not Path(path, typed.rpartition("/")[0]).resolve().is_relative_to(path)  # by `..`, or a link
+        except (OSError, ValueError):  # a name that no file can have
+            return []
+        return [] if leads_out else files_below(path, typed)
 
     def subdirectories(self, path: str) -> list[str]:
         root = Path(path).expanduser()

@@ -60,6 +60,10 @@ class OneDirectory:
     def real_path(self, path: str) -> str:
         return normpath(path)
 
+    async def files_below(self, path: str, typed: str) -> list[str]:
+        del path, typed
+        return []
+
     def subdirectories(self, path: str) -> list[str]:
         return [f"{path}/api"]
 

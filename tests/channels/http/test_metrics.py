@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.core.decide.machines import AddMachine, MeetRunner
 from tests.channels.harness import run_daemon_in
 
 pytestmark = pytest.mark.anyio
@@ -102,5 +103,24 @@ async def test_how_long_a_job_took_is_counted_from_accepted_to_delivered(tmp_pat
         'fairlead_job_answer_delay_seconds_count{outcome="failed"} 1',
         'fairlead_job_answer_delay_seconds_count{outcome="cancelled"} 0',
         'fairlead_delivery_delay_seconds_count{channel="http"} 3',
+    ):
+        assert line in lines
+
+
+@pytest.mark.req("H8")
+async def test_each_machine_has_its_numbers_and_without_one_there_are_none(tmp_path: Path):
+    async with run_daemon_in(tmp_path) as daemon:
+        _, text = await daemon.get("/v1/metrics")
+        assert b"fairlead_machine" not in text
+        for name in ("gpu", "cpu"):
+            await daemon.flow.ledger.record_durably(AddMachine(name, "42", name))
+            await daemon.flow.ledger.record_durably(MeetRunner(machine=name, runner_id="r", epoch=1, slots=4))
+        _, text = await daemon.get("/v1/metrics")
+    lines = text.decode().splitlines()
+    for line in (
+        'fairlead_machine_connected{machine="gpu"} 0',
+        'fairlead_machine_jobs_running{machine="gpu"} 0',
+        'fairlead_machine_jobs_waiting{machine="cpu"} 0',
+        'fairlead_machine_slots{machine="gpu"} 4',
     ):
         assert line in lines

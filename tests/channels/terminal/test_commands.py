@@ -248,3 +248,11 @@ def test_an_option_is_completed_after_either_sign():
         half_typed = LINE.half_typed(typed)
         assert half_typed is not None
         assert (half_typed.argument.field, half_typed.word) == ("ring", "ne")
+
+
+@pytest.mark.req("H2")
+def test_a_path_begins_where_the_person_stands_unless_it_is_on_another_machine():
+    line = CommandLine(directory="/home/ann/work")
+    assert line.parse("/project add shop") == r.ProjectAdd("/home/ann/work/shop")
+    assert line.parse("/project add gpu:~/trainer") == r.ProjectAdd("gpu:~/trainer")
+    assert line.parse("/project add gpu:/srv/trainer") == r.ProjectAdd("gpu:/srv/trainer")

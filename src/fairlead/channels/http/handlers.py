@@ -11,6 +11,8 @@ from fairlead.api.wire import (
     Answered,
     AnswerPage,
     AnswersQuery,
+    ChoiceList,
+    FilesQuery,
     Health,
     HealthStatus,
     HistoryQuery,
@@ -27,6 +29,7 @@ from fairlead.api.wire import (
 from fairlead.channels.http.call import Call, job_info
 from fairlead.channels.http.job_stream import sent_info
 from fairlead.core import replies, requests
+from fairlead.core.command_spec import Choice
 from fairlead.core.events import FileRef
 from fairlead.core.ids import QuestionId
 from fairlead.core.pages import build_cursor_error, cut_page
@@ -188,6 +191,11 @@ async def post_response(call: Call) -> Answered:
 
 
 # --- the daemon ----------------------------------------------------------------------------------------------------
+
+
+async def get_files(call: Call) -> ChoiceList:
+    query: FilesQuery = call.query
+    return ChoiceList(tuple(map(Choice, await call.service.view.files_below(query.directory, query.typed))))
 
 
 async def get_health(call: Call) -> Health:

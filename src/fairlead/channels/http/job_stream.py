@@ -228,6 +228,8 @@ def stream_event_of(event: LiveEvent) -> StreamEvent | None:
                 position=event.position,
                 tool=event.runtime,
                 held=event.held,
+                machine=event.machine,
+                machine_away_since=event.machine_away_since,
                 steered_into=event.steered_into,
             )
         case SteeringTold():

@@ -2,11 +2,13 @@
 after a restart; times and the use of the machine are those of this process."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from fairlead import __version__
 from fairlead.channels.http.call import Service
+from fairlead.core import timestamps
+from fairlead.core.replies import MachineRow
 from fairlead.core.views import Counts, Latency, LatencyView
 from fairlead.kit.process_usage import ProcessUsage, read_own_usage
 
@@ -20,6 +22,7 @@ def metrics_text(service: Service) -> str:
         *_daemon(service, counts),
         *_messages(counts),
         *_live(counts),
+        *_machines(service.view.machines()),
         *_latencies(service.view.latencies()),
         *_process(usage, time.time()),
     ]
@@ -56,6 +59,23 @@ def _live(counts: Counts) -> Iterator[str]:
     owed = {"": counts.outbox_entries}
     yield from _metric("fairlead_deliveries_owed", "gauge", "Answers and questions that are pending delivery.", owed)
     yield from _metric("fairlead_cost_usd", "gauge", "What the known sessions have cost.", {"": counts.cost_usd})
+
+
+def _machines(rows: tuple[MachineRow, ...]) -> Iterator[str]:
+    """Nothing where there is one machine alone."""
+    gauges: list[tuple[str, str, Callable[[MachineRow], float]]] = [
+        ("fairlead_machine_connected", "1 while this machine is connected.", lambda row: int(row.is_there)),
+        ("fairlead_machine_presence_timestamp_seconds", "When it came or went, since 1970.", _since),
+        ("fairlead_machine_jobs_running", "Jobs that run on this machine.", lambda row: row.running),
+        ("fairlead_machine_jobs_waiting", "Jobs that wait for this machine.", lambda row: row.waiting),
+        ("fairlead_machine_slots", "How many jobs it runs at once.", lambda row: row.slots),
+    ]
+    for name, words, value in gauges if rows else ():
+        yield from _metric(name, "gauge", words, {f'machine="{row.name}"': value(row) for row in rows})
+
+
+def _since(row: MachineRow) -> float:
+    return round(timestamps.to_epoch(row.since), 3) if row.since else 0
 
 
 _HISTOGRAMS: Final[dict[Latency, tuple[str, str, str]]] = {

@@ -155,6 +155,13 @@ def endpoints(catalogue: CommandCatalogue) -> tuple[Endpoint, ...]:
         *_FIXED,
         *(_command_endpoint(spec, route) for spec in catalogue.specs for route in spec.routes),
         _get(
+            "/v1/files",
+            h.get_files,
+            "Completions for a partly typed path below a project's directory; another machine is asked.",
+            query=w.FilesQuery,
+            reply=w.ChoiceList,
+        ),
+        _get(
             "/v1/choices",
             choices_handler(catalogue),
             "Completions for a partly typed argument of a command.",

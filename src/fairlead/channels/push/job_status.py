@@ -51,6 +51,9 @@ class StatusContent(msgspec.Struct, frozen=True):
     live_text: LiveTextView = LiveTextView()
     allowed_by: str = ""
     """The standing rule that allowed the agent's last request, in words."""
+    machine: str = ""
+    machine_away_since: str = ""
+    """The other machine that the agent works on, and since when that is not connected."""
 
 
 class TimedStatus(msgspec.Struct, frozen=True):
@@ -95,6 +98,8 @@ class JobStatus:
         self, job: JobView, display: StatusDisplay, *, lang: str, interval: Callable[[], float], tool_aware: bool
     ) -> None:
         self._job_id = job.job_id
+        self._machine = job.machine
+        self._machine_away_since = job.machine_away_since
         self._display = display
         self._lang = lang
         self._interval = interval
@@ -107,8 +112,9 @@ class JobStatus:
 
     # --- what happens to the job
 
-    def set_state(self, state: JobState) -> None:
+    def set_state(self, state: JobState, machine_away_since: str = "") -> None:
         self._state = state
+        self._machine_away_since = machine_away_since
         if state not in LIVE_STATES:
             self._ended.set()
         self._news.set()
@@ -186,7 +192,14 @@ class JobStatus:
         return TimedStatus(self._content(), self._seconds)
 
     def _content(self) -> StatusContent:
-        return StatusContent(self._job_id, self._state, self._live_text.view(self._seconds), self._allowed_by)
+        return StatusContent(
+            self._job_id,
+            self._state,
+            self._live_text.view(self._seconds),
+            self._allowed_by,
+            self._machine,
+            self._machine_away_since,
+        )
 
     @property
     def _seconds(self) -> float:

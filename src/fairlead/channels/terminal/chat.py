@@ -20,7 +20,7 @@ from fairlead.api import Client, ServerAway, error_in
 from fairlead.api import wire as w
 from fairlead.channels.terminal.away import describe_away
 from fairlead.channels.terminal.commands import CommandLine, Local, message_in, spell_out
-from fairlead.channels.terminal.completion import CommandCompleter, look_up_choices
+from fairlead.channels.terminal.completion import CommandCompleter, look_up_choices, look_up_files
 from fairlead.channels.terminal.diff_view import print_diff, show_diff
 from fairlead.channels.terminal.keyboard import Keyboard
 from fairlead.channels.terminal.live_view import Ending, TerminalLiveView, show_files, show_sent
@@ -433,6 +433,7 @@ async def talk_in_terminal(client: Client, options: ChatOptions, stdin: TextIO, 
         CommandLine(client.commands, options.lang),
         look_up_choices(client, options.user),
         lambda: chats[0].project_path if chats else "",
+        look_up_files(client, options.user),
     )
     editor = line_editor(options, create_input(stdin), create_output(stdout), completer)
     chats.append(Chat(client, options, Screen(Console(file=stdout)), editor))

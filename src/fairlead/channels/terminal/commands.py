@@ -12,6 +12,7 @@ import msgspec
 
 from fairlead.core.command_spec import Argument, CommandCatalogue, CommandSpec, request_from
 from fairlead.core.commands import COMMANDS
+from fairlead.core.machines.places import machine_of
 from fairlead.core.requests import Request
 from fairlead.errors import Code, FairleadError, error
 from fairlead.render.words import say
@@ -130,8 +131,8 @@ class CommandLine:
         return next((a.field for a in optional if found and found[1] in {a.field, a.option_name}), None)
 
     def _whole(self, argument: Argument, word: str) -> str:
-        """A path begins where the person stands: the daemon stands elsewhere."""
-        if argument.kind != "path" or self._directory is None or word.startswith("~"):
+        """A path begins where the person stands: the daemon stands elsewhere. One on another machine is left to it."""
+        if argument.kind != "path" or self._directory is None or word.startswith("~") or machine_of(word):
             return word
         return normpath(join(self._directory, word))
 

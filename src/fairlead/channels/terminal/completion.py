@@ -4,8 +4,7 @@ an `@`."""
 import shlex
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
 from contextlib import suppress
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
@@ -14,13 +13,19 @@ from fairlead.api import Client, ServerAway
 from fairlead.channels.terminal.commands import CommandLine, HalfTyped
 from fairlead.core.command_spec import Choice
 from fairlead.core.job_names import job_number
+from fairlead.core.machines.places import machine_of
 from fairlead.errors import FairleadError
-
-MOST_FILES: Final = 50
+from fairlead.kit.path_completion import files_below
 
 LookUpChoices = Callable[[HalfTyped], Coroutine[Any, Any, tuple[Choice, ...]]]
+LookUpFiles = Callable[[str, str], Coroutine[Any, Any, tuple[Choice, ...]]]
+"""What fits a directory on another machine and what is typed of a path below it."""
 FindDirectory = Callable[[], str]
-"""The directory of the project that is worked in now; empty where there is none on this machine."""
+"""The directory of the project that is worked in now; empty where there is none."""
+
+
+async def _look_up_nothing(_directory: str, _typed: str) -> tuple[Choice, ...]:
+    return ()
 
 
 def look_up_choices(client: Client, user: str) -> LookUpChoices:
@@ -30,21 +35,33 @@ def look_up_choices(client: Client, user: str) -> LookUpChoices:
     return look_up
 
 
+def look_up_files(client: Client, user: str) -> LookUpFiles:
+    async def look_up(directory: str, typed: str) -> tuple[Choice, ...]:
+        return await client.files(directory, typed, user)
+
+    return look_up
+
+
 class CommandCompleter(Completer):
     def __init__(
-        self, commands: CommandLine, look_up: LookUpChoices, find_directory: FindDirectory = lambda: ""
+        self,
+        commands: CommandLine,
+        look_up: LookUpChoices,
+        find_directory: FindDirectory = lambda: "",
+        look_up_files: LookUpFiles = _look_up_nothing,
     ) -> None:
         self._commands = commands
         self._look_up = look_up
         self._find_directory = find_directory
+        self._look_up_files = look_up_files
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:  # noqa: ARG002 - the interface's
         typed = document.text_before_cursor
         for line in self._commands.completions(typed):
             yield Completion(line, start_position=-len(typed), display_meta=self._commands.description(line))
-        word = typed.split()[-1] if typed and not typed[-1].isspace() else ""
-        if word.startswith("@"):
-            for path in files_below(self._find_directory(), word[1:]):
+        word, directory = _word_at_end(typed), self._find_directory()
+        if word.startswith("@") and not machine_of(directory):
+            for path in files_below(directory, word[1:]):
                 yield Completion(f"@{path}", start_position=-len(word))
 
     async def get_completions_async(
@@ -52,6 +69,11 @@ class CommandCompleter(Completer):
     ) -> AsyncGenerator[Completion]:
         for completion in self.get_completions(document, complete_event):
             yield completion
+        word, directory = _word_at_end(document.text_before_cursor), self._find_directory()
+        if word.startswith("@") and machine_of(directory):
+            with suppress(FairleadError, ServerAway):  # a machine that is away has nothing to offer
+                for choice in await self._look_up_files(directory, word[1:]):
+                    yield Completion(f"@{choice.value}", start_position=-len(word))
         half_typed = self._commands.half_typed(document.text_before_cursor)
         if half_typed is None:
             return
@@ -62,22 +84,11 @@ class CommandCompleter(Completer):
                     yield Completion(shlex.quote(text), start_position=-len(half_typed.word), display_meta=choice.label)
 
 
+def _word_at_end(typed: str) -> str:
+    return typed.rsplit(maxsplit=1)[-1] if typed and not typed[-1].isspace() else ""
+
+
 def _short_value(choice: Choice) -> str:
     """A job by its number: nobody wants to read the whole id."""
     number = job_number(choice.value)
     return str(number) if number else choice.value
-
-
-def files_below(directory: str, typed: str) -> list[str]:
-    """Files and directories whose path, relative to `directory`, begins with what is typed. Hidden ones only if their
-    dot is typed."""
-    if not directory or typed.startswith(("/", "~")):
-        return []
-    before, _, begun = typed.rpartition("/")
-    start = Path(directory, before)
-    try:
-        found = sorted(start.iterdir())
-    except OSError:
-        return []
-    fitting = [p for p in found if p.name.startswith(begun) and (begun.startswith(".") or not p.name.startswith("."))]
-    return [f"{p.relative_to(directory)}{'/' if p.is_dir() else ''}" for p in fitting[:MOST_FILES]]

@@ -15,6 +15,7 @@ from fairlead.channels.terminal.options import ChatOptions
 from fairlead.channels.terminal.questions import PromptResult, QuestionPrompt, describe_outcome, describe_response
 from fairlead.channels.terminal.screen import PROMPT, Screen
 from fairlead.channels.terminal.turn_end import TurnUsage, describe_card, describe_turn_end, seconds_of
+from fairlead.channels.terminal.waiting import describe_wait
 from fairlead.core.job_names import job_number, short_name
 from fairlead.core.requests import Cancel
 from fairlead.errors import FairleadError
@@ -78,6 +79,7 @@ class TerminalLiveView:
         self._asking: QuestionPrompt | None = None
         self._cancelling = False
         self._away = ""
+        self._told = ""
         self._inbox: asyncio.Queue[Happening] = asyncio.Queue()
 
     async def follow(self, job_id: str, keyboard: Keyboard) -> Ending:
@@ -195,12 +197,8 @@ class TerminalLiveView:
         match event:
             case w.Accepted():
                 self._begin_again(event)
-            case w.Moved(held="handed_off" | "machine_away" as why):
-                held = say(self._lang, f"chat.{why}")
-                self._screen.note(held)
-                self._screen.say(held, "yellow")
             case w.Moved():
-                self._screen.note(_describe_state(event, self._lang))
+                self._move(event)
             case w.Delta(text):
                 whole = self._flowing.add(text)
                 self._screen.flow(whole, self._flowing.tail)
@@ -239,6 +237,16 @@ class TerminalLiveView:
         self._flowing = MarkdownStream()
         if accepted.state == "queued" and accepted.position:
             self._screen.note(say(self._lang, "terminal.waiting_behind", position=accepted.position))
+
+    def _move(self, moved: w.Moved) -> None:
+        """Why it waits, or that its machine is away, stands there to be read; what else it does, in the last line."""
+        told = describe_wait(moved, self._lang)
+        self._screen.note(told or _describe_state(moved, self._lang))
+        if told and told != self._told:
+            self._screen.say(told, "yellow")
+        elif self._told and not told and moved.machine:
+            self._screen.say(say(self._lang, "chat.machine_back", machine=moved.machine), "yellow")
+        self._told = told
 
     def _flush(self) -> None:
         self._screen.flow(self._flowing.flush(), "")

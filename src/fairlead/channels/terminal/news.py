@@ -139,7 +139,7 @@ class SessionNews:
         self._screen.say(words, style)
 
     def _heading(self, job: w.JobInfo) -> str:
-        name = short_name(job.job_id)
+        name = " · ".join(filter(None, (short_name(job.job_id), job.machine)))
         if not job.prompt:
             return say(self._lang, "terminal.unasked", job=name)
         return say(self._lang, "terminal.elsewhere", job=name, prompt=one_line(job.prompt, PROMPT_LENGTH))

@@ -18,6 +18,7 @@ from fairlead.channels.terminal.local_time import local_time
 from fairlead.channels.terminal.options import ChatOptions
 from fairlead.channels.terminal.project_choice import choose_project
 from fairlead.channels.terminal.questions import question_heading
+from fairlead.channels.terminal.waiting import describe_wait
 from fairlead.channels.terminal.working_directory import WorkingDirectory
 from fairlead.core.inbound import clean_text
 from fairlead.core.replies import ChangesShown
@@ -133,8 +134,8 @@ class _Exchange:
     async def _follow(self, job_id: str) -> int:
         async for event in self._client.events(job_id, on_away=self._away):
             match event:
-                case w.Moved(held="handed_off" | "machine_away" as why):
-                    _tell(self._stderr, say(self._lang, f"chat.{why}"))
+                case w.Moved() if told := describe_wait(event, self._lang):
+                    _tell(self._stderr, told)
                 case w.ToolUse(phase="started"):
                     _tell(self._stderr, f"🔧 {tool_label(event.name, event.input, lang=self._lang)}")
                 case w.RuleUse(number, rule):

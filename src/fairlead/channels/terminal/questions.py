@@ -44,11 +44,13 @@ def describe_outcome(question: QuestionInfo, lang: str) -> str:
 def question_heading(question: QuestionInfo, lang: str) -> str:
     match question.kind:
         case "permission":
-            return say(lang, "question.permission", tool=question.tool or question.title)
+            return say(lang, "question.permission", tool=question.tool or question.title, machine=question.machine)
         case "plan":
-            return say(lang, "question.plan")
+            return say(lang, "question.plan", machine=question.machine)
+        case "question" if question.items:
+            return f"{question.machine}: {question.title}" if question.machine else question.title
         case "question":
-            return question.title if question.items else say(lang, "question.choice")
+            return say(lang, "question.choice", machine=question.machine)
 
 
 class QuestionPrompt:

@@ -36,6 +36,7 @@ def describe_turn_end(job: w.JobInfo, used: TurnUsage, lang: str) -> str:
         lang,
         "terminal.turn_end",
         job=short_name(job.job_id),
+        machine=job.machine,
         time=duration(seconds_of(job)),
         tokens_in=f"{used.input_tokens:,}" if has_tokens else "",
         tokens_out=f"{used.output_tokens:,}" if has_tokens else "",

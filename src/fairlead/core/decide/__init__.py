@@ -61,6 +61,7 @@ Command: TypeAlias = (
     | agents.RemoveAgent
     | machines.AddMachine
     | machines.RemoveMachine
+    | machines.RenameMachine
     | machines.MeetRunner
     | machines.BeginMachinesEpoch
     | messages.Submit
@@ -161,6 +162,7 @@ _DECIDERS: Final[dict[type[Command], Callable[[State, Any, str, Limits], Decisio
     agents.RemoveAgent: agents.remove_agent,
     machines.AddMachine: machines.add_machine,
     machines.RemoveMachine: machines.remove_machine,
+    machines.RenameMachine: machines.rename_machine,
     machines.MeetRunner: machines.meet_runner,
     machines.BeginMachinesEpoch: machines.begin_epoch,
     messages.Submit: messages.submit,

@@ -10,20 +10,32 @@ from fairlead.core.events import (
     JournalEvent,
     MachineAdded,
     MachineRemoved,
+    MachineRenamed,
     MachinesEpochBegun,
     ProjectRemoved,
     RunnerMet,
 )
+from fairlead.core.job_places import machine_of_job
 from fairlead.core.limits import Limits
 from fairlead.core.machines.machine import Machine
 from fairlead.core.machines.messages import AgentOffer
 from fairlead.core.machines.places import is_machine_name, machine_of
 from fairlead.core.state import Job, State
+from fairlead.core.worktrees import UNSETTLED
 from fairlead.errors import Code
 
 
 class AddMachine(msgspec.Struct, frozen=True):
+    """`machine_id` is what a new machine is known by for ever; one that is there keeps its own."""
+
     name: str
+    person: str
+    machine_id: str = ""
+
+
+class RenameMachine(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    new_name: str
     person: str
 
 
@@ -58,7 +70,41 @@ def add_machine(state: State, command: AddMachine, _now: str, _limits: Limits) -
         return refuse(Code.E_INVALID_NAME, f"{command.name[:60]!r} cannot be a machine's name.")
     if command.name in state.machines:
         return Decision(duplicate=True)
-    return Decision((MachineAdded(command.name, command.person),))
+    return Decision((MachineAdded(command.name, command.person, command.machine_id),))
+
+
+def rename_machine(state: State, command: RenameMachine, _now: str, _limits: Limits) -> Decision:
+    """Not while a turn runs there, or git works there: those who wait for it know it by the name that it had."""
+    if command.name not in state.machines:
+        return refuse(Code.E_MACHINE_NOT_FOUND, f"There is no machine {command.name[:60]!r}.")
+    if command.new_name == command.name:
+        return NOTHING
+    if not is_machine_name(command.new_name):
+        return refuse(Code.E_INVALID_NAME, f"{command.new_name[:60]!r} cannot be a machine's name.")
+    if command.new_name in state.machines:
+        return refuse(Code.E_INVALID_NAME, f"There is a machine {command.new_name!r} already.")
+    if any(machine_of(project.path) == command.new_name for project in state.projects.values()):
+        # A machine of this name was removed; its projects come back when it is added again.
+        return refuse(Code.E_INVALID_NAME, f"{command.new_name!r} is the name of a machine that was removed.")
+    busy = _busy_on(state, command.name)
+    if busy:
+        return refuse(Code.E_MACHINE_IN_USE, f"Still active on {command.name}: {', '.join(busy[:5])}.")
+    return Decision((MachineRenamed(command.name, command.new_name, command.person),))
+
+
+def _busy_on(state: State, machine: str) -> list[str]:
+    """What goes on there and must end under the name that it began with. Jobs that wait have not begun."""
+    at_work = dict.fromkeys((*state.running, *state.waiting, *state.steering, *state.open_trees))
+    jobs = [job_id for job_id in at_work if job_id in state.jobs]
+    undos = (
+        undo.undo_id for undo in state.undos.values() if not undo.is_over and machine_of(undo.project_path) == machine
+    )
+    trees = (
+        worktree.branch
+        for worktree in state.worktrees.values()
+        if worktree.status in UNSETTLED and machine_of(worktree.path) == machine
+    )
+    return [*(job_id for job_id in jobs if machine_of(state.jobs[job_id].project_path) == machine), *undos, *trees]
 
 
 def remove_machine(state: State, command: RemoveMachine, _now: str, _limits: Limits) -> Decision:
@@ -88,14 +134,6 @@ def _give_up(state: State, job: Job, command: RemoveMachine) -> tuple[JournalEve
 def _mark_unknown(state: State, job: Job) -> tuple[JournalEvent, ...]:
     unknown = JobMarkedUnknownAfterCrash(job.job_id, job.session_key)
     return (unknown, *answer_delivery(state, job, unknown))
-
-
-def machine_of_job(state: State, job: Job) -> str:
-    """Where a live job runs, or will."""
-    if job.project_path:
-        return machine_of(job.project_path)
-    project = state.projects.get(job.project or state.sessions[job.session_key].project)
-    return "" if project is None else machine_of(project.path)
 
 
 def meet_runner(state: State, command: MeetRunner, _now: str, _limits: Limits) -> Decision:

@@ -51,6 +51,7 @@ class HandOver(msgspec.Struct, frozen=True):
 
     job_id: JobId
     machine_time: str = ""
+    taken_at: str = ""
 
 
 class LearnResumeKey(msgspec.Struct, frozen=True):
@@ -190,7 +191,7 @@ def hand_over(state: State, command: HandOver, _now: str, _limits: Limits) -> De
     job = state.jobs.get(command.job_id)
     if job is None or job.state != "running" or not job.awaits_hand_over:
         return NOTHING
-    return Decision((JobHandedOver(command.job_id, command.machine_time),), job_id=command.job_id)
+    return Decision((JobHandedOver(command.job_id, command.machine_time, command.taken_at),), job_id=command.job_id)
 
 
 def learn_resume_key(state: State, command: LearnResumeKey, _now: str, _limits: Limits) -> Decision:

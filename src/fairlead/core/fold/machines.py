@@ -11,7 +11,7 @@ MOST_TOKENS: Final = 16
 
 
 def machine_added(state: State, ts: str, event: e.MachineAdded) -> None:
-    state.machines[event.name] = Machine(name=event.name, added_at=ts)
+    state.machines[event.name] = Machine(name=event.name, machine_id=event.machine_id or event.name, added_at=ts)
 
 
 def machine_removed(state: State, _ts: str, event: e.MachineRemoved) -> None:

@@ -8,7 +8,8 @@ from fairlead.core.machines.messages import AgentOffer
 
 class Presence(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Whether a machine is there: for people, and for the question whether a job may begin. `since` is when it came or
-    went, by this machine's clock; empty if it was not there since this process began. `clock` is what its own clock
+    went, by this machine's clock; of one that was there before this process began, when that began; empty if it has
+    never joined. `clock` is what its own clock
     said when it was last heard. `problem` says why it cannot be used though it is there."""
 
     is_there: bool = False
@@ -19,11 +20,12 @@ class Presence(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Machine(msgspec.Struct, omit_defaults=True, gc=False, kw_only=True):
-    """`runner_id` is that of the runner's journal, and `runner_epoch` the highest of its processes that was met.
-    `lost_jobs` were with a runner whose journal nobody has any more: what became of them, nobody knows. `slots` is how
-    many turns it runs at a time."""
+    """`machine_id` never changes, and is by which the wire knows it. `runner_id` is that of the runner's journal, and
+    `runner_epoch` the highest of its processes that was met. `lost_jobs` were with a runner whose journal nobody has
+    any more: what became of them, nobody knows. `slots` is how many turns it runs at a time."""
 
     name: str
+    machine_id: str = ""
     added_at: str = ""
     runner_id: str = ""
     runner_epoch: int = 0

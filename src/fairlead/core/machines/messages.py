@@ -68,11 +68,12 @@ TurnEvent: TypeAlias = EngineEvent | StoredImage | AnswerNoted
 
 
 class DaemonHello(_Message, frozen=True):
-    """The first order of every link."""
+    """The first order of every link; again when the machine was renamed. `machine` is what people call it."""
 
     version: str
     protocol: int = PROTOCOL
     state_id: str = ""
+    machine: str = ""
 
 
 class RunTurn(_Message, frozen=True):

@@ -14,6 +14,8 @@ def is_machine_name(name: str) -> bool:
 
 def machine_of(path: str) -> str:
     """The machine that this path, or this `gpu:` alone, is on; empty for this machine."""
+    if path.startswith("/"):  # most paths, and every job asks
+        return ""
     machine, colon, _ = path.partition(":")
     return machine if colon and MACHINE_NAME.fullmatch(machine) is not None else ""
 
@@ -42,6 +44,16 @@ def machine_of_name(name: str) -> str:
 def names_on(machine: str, names: "tuple[str, ...]") -> tuple[str, ...]:
     """Those of these agents that are on this machine."""
     return tuple(name for name in names if machine_of_name(name) == machine)
+
+
+def renamed_place(path: str, machine: str, new_name: str) -> str:
+    """This path after its machine was renamed; a path elsewhere stays."""
+    return place(new_name, path_there(path)) if machine_of(path) == machine else path
+
+
+def renamed_name(name: str, machine: str, new_name: str) -> str:
+    """The name of a project or an agent after its machine was renamed."""
+    return name_there(new_name, own_name(name)) if machine_of_name(name) == machine else name
 
 
 def own_name(name: str) -> str:

@@ -1,12 +1,13 @@
-"""Commands about other machines: add, list, remove, forget. What a runner is told and tells is `machines`' business."""
+"""Commands about other machines: add, list, rename, remove, forget. What a runner is told and tells is the business of
+`machines`."""
 
 from fairlead.core import requests as ask
-from fairlead.core.decide.machines import AddMachine, RemoveMachine
-from fairlead.core.machines.machine import Machine
+from fairlead.core.decide.machines import AddMachine, RemoveMachine, RenameMachine
 from fairlead.core.machines.places import machine_of
-from fairlead.core.replies import MachineCatalogue, MachineMayJoin, MachineRow, MachineWasRemoved
+from fairlead.core.replies import MachineCatalogue, MachineMayJoin, MachineWasRemoved, RenamedMachine
 from fairlead.core.requests import Caller
 from fairlead.flow.commands.parts import CommandParts, HandlerTable
+from fairlead.flow.queries.machines import machine_rows
 
 
 def machine_handlers(parts: CommandParts) -> HandlerTable:
@@ -14,6 +15,7 @@ def machine_handlers(parts: CommandParts) -> HandlerTable:
     return {
         ask.MachineAdd: commands.add,
         ask.MachineList: commands.list,
+        ask.MachineRename: commands.rename,
         ask.MachineRemove: commands.remove,
         ask.MachineForget: commands.forget,
     }
@@ -25,27 +27,23 @@ class MachineCommands:
 
     async def add(self, request: ask.MachineAdd, caller: Caller) -> MachineMayJoin:
         """First the fact, then the key: a machine without a key gets one by the same command."""
-        await self._parts.ledger.record_durably(AddMachine(request.name, caller.person))
+        machine_id = self._parts.machines.new_id()  # refuses where there can be no other machines
+        await self._parts.ledger.record_durably(AddMachine(request.name, caller.person, machine_id))
         line = await self._parts.machines.let_join(request.name)
         return MachineMayJoin(request.name, line, self._parts.machines.accounts_file)
 
     async def list(self, _request: ask.MachineList, _caller: Caller) -> MachineCatalogue:
-        return MachineCatalogue(tuple(self._describe(machine) for machine in self._parts.state.machines.values()))
+        return MachineCatalogue(machine_rows(self._parts.state, self._parts.machines))
 
-    def _describe(self, machine: Machine) -> MachineRow:
-        presence = self._parts.machines.presence(machine.name)
-        return MachineRow(
-            name=machine.name,
-            is_there=presence.is_there,
-            since=presence.since,
-            clock=presence.clock,
-            running=presence.running,
-            slots=machine.slots,
-            version=machine.version,
-            agents=tuple(offer.name for offer in machine.agents),
-            projects=tuple(p.name for p in self._parts.state.listed_projects() if machine_of(p.path) == machine.name),
-            problem=presence.problem,
-        )
+    async def rename(self, request: ask.MachineRename, caller: Caller) -> RenamedMachine:
+        """First the fact, then its agents, then its link: a job that waits for it starts when all three have the new
+        name."""
+        parts, new_name = self._parts, request.new_name.strip()
+        await parts.ledger.record_durably(RenameMachine(name=request.name, new_name=new_name, person=caller.person))
+        await parts.agent_runtimes.follow()
+        parts.machines.follow()
+        projects = (p.name for p in parts.state.listed_projects() if machine_of(p.path) == new_name)
+        return RenamedMachine(request.name, new_name, tuple(projects))
 
     async def remove(self, request: ask.MachineRemove, caller: Caller) -> MachineWasRemoved:
         return await self._remove(request.name, caller, forget=False)

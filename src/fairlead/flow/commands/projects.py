@@ -9,6 +9,8 @@ from fairlead.core.decide.projects import (
     RenameProject,
     SwitchProject,
 )
+from fairlead.core.machines.machine import Presence
+from fairlead.core.machines.places import machine_of
 from fairlead.core.replies import (
     ProjectCatalogue,
     ProjectInfo,
@@ -95,6 +97,8 @@ class ProjectCommands:
         session = self._parts.session_here(caller)
         person = self._parts.state.people.get(caller.person)
         current = session.project if session is not None else (person.project if person is not None else "")
+        machine = machine_of(project.path)
+        presence = self._parts.machines.presence(machine) if machine else Presence(is_there=True)
         return ProjectInfo(
             number=project.number,
             name=project.name,
@@ -105,4 +109,7 @@ class ProjectCommands:
             disabled=project.disabled,
             created=created,
             worktree=project.worktrees,
+            machine=machine,
+            machine_is_there=presence.is_there,
+            machine_since=presence.since,
         )

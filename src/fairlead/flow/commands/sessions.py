@@ -16,6 +16,7 @@ from fairlead.core.requests import Caller
 from fairlead.core.state import Session
 from fairlead.core.visibility import may_see
 from fairlead.errors import Code, FairleadError, error
+from fairlead.flow.awaited_machines import find_away_since
 from fairlead.flow.commands.parts import CommandParts, HandlerTable
 from fairlead.flow.queries import reports
 from fairlead.flow.turns.cancellation import cancel_jobs
@@ -59,6 +60,7 @@ class SessionCommands:
             session,
             can_ask=runtime is not None and runtime.capabilities.permissions,
             most_running=self._parts.ledger.limits.global_max_running,
+            away_since=lambda machine: find_away_since(machine, self._parts.machines),
         )
 
     async def tool(self, request: ask.Tool, caller: Caller) -> ToolSet:

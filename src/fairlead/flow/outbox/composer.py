@@ -11,6 +11,8 @@ from fairlead.core.events import FileRef, Piece, ThreadOpening
 from fairlead.core.ids import JobId
 from fairlead.core.job_names import short_name
 from fairlead.core.job_states import RETRYABLE
+from fairlead.core.machines.places import path_there
+from fairlead.core.read_models import question_view
 from fairlead.core.state import Job, OpenQuestion, OutboxEntry, State
 from fairlead.errors import FairleadError
 from fairlead.ports import Blobs, ChannelCapabilities
@@ -134,7 +136,8 @@ class Composer:
         owner = self._state.owner_id
         accounts = can.mentions.accounts_of(owner) if can.mentions is not None else NOBODY
         elapsed = duration(timestamps.seconds_between(question.asked_at, entry.owed_at))
-        text = reminder_text(question, elapsed, entry.link, self._language_of(owner))
+        machine = question_view(self._state, question).machine
+        text = reminder_text(question, elapsed, entry.link, self._language_of(owner), machine)
         mention = " ".join(map(can.mentions.text_of, accounts)) if can.mentions is not None else ""
         return (Piece(f"{mention} {text}".strip(), mentions=accounts),)
 
@@ -229,7 +232,7 @@ class Composer:
 
 def _without_project_path(text: str, job: Job) -> str:
     """What a program printed names its files by their full paths, and everybody in the conversation reads it."""
-    path = job.project_path
+    path = path_there(job.project_path)
     return text.replace(f"{path}/", "").replace(path, job.project) if len(path) > 1 else text
 
 

@@ -11,6 +11,7 @@ from typing import Final
 from fairlead.core import events as e
 from fairlead.core.engine import EngineEvent, TextDelta, ThinkingDelta
 from fairlead.core.ids import EntryId, JobId, QuestionId, SessionKeyText
+from fairlead.core.job_places import machine_of_job
 from fairlead.core.job_states import LIVE, JobState
 from fairlead.core.live import (
     AgentActed,
@@ -28,7 +29,7 @@ from fairlead.core.live import (
 from fairlead.core.read_models import question_view, sent_view
 from fairlead.core.spawn_tree import is_seen_from
 from fairlead.core.state import Job, OpenQuestion, State, answered_job
-from fairlead.flow.awaited_machines import why_held
+from fairlead.flow.awaited_machines import find_away_since, why_held
 from fairlead.machine_ports import NO_MACHINES, OtherMachines
 
 _RECORDS: Final[dict[type[e.JournalEvent], Record]] = {
@@ -40,6 +41,7 @@ _RECORDS: Final[dict[type[e.JournalEvent], Record]] = {
     **dict.fromkeys((e.ScheduleRemoved, e.ScheduleTicked, e.ScheduleDueMoved), "schedule"),
     **dict.fromkeys((e.BudgetSet, e.BudgetDecided), "budget"),
     **dict.fromkeys((e.MessageRefused, e.MessageSkipped), "message"),
+    **dict.fromkeys((e.MachineAdded, e.MachineRenamed, e.MachineRemoved, e.RunnerMet), "machine"),
 }
 """Facts that change what pages list, and move no job."""
 
@@ -140,6 +142,22 @@ class LiveEvents:
         elif self._watches:
             self._publish(AgentActed(job_id, session_key, event))
 
+    def tell_presence(self, machine: str) -> None:
+        """A machine came or went. Watchers of the jobs that run or wait there are told where these are, once more."""
+        self._publish(RecordChanged(what="machine"))
+        for told in [move for move in self._moves.values() if move.machine == machine]:
+            job, untold = self._state.jobs.get(JobId(told.job_id)), self._last_untold.get(told.job_id)
+            moves = [m for m in untold or () if isinstance(m, JobMoved) and m.job_id == told.job_id]
+            last = moves[-1] if moves else told
+            now = None if job is None or last.state not in LIVE else self._move(job, last.state)
+            if now is None or now == last:
+                continue
+            if untold is not None:
+                untold.append(now)  # behind the fact that is not durable yet
+            else:
+                self._remember(now)
+                self._publish(now)
+
     def note(self, events: Sequence[e.JournalEvent]) -> None:
         shown = [live for event in events for live in self._describe(event)]
         self._untold.append(shown)
@@ -224,6 +242,7 @@ class LiveEvents:
     def _move(self, job: Job, state: JobState) -> JobMoved:
         session = self._state.sessions[job.session_key]
         queue = session.queue
+        machine = machine_of_job(self._state, job)
         return JobMoved(
             job_id=job.job_id,
             session_key=job.session_key,
@@ -231,6 +250,8 @@ class LiveEvents:
             position=queue.index(job.job_id) if job.job_id in queue else 0,
             held=why_held(self._state, session, self._machines) if state == "queued" else "",
             runtime=job.runtime or "",
+            machine=machine,
+            machine_away_since=find_away_since(machine, self._machines) if state in LIVE else "",
             error_code=job.error_code or "" if state in {"failed", "unknown_after_crash"} else "",
             error_message=job.error_message or "" if state == "failed" else "",
             steered_into=job.steered_into if state in {"steering", "steered"} else "",

@@ -1,11 +1,12 @@
 """Reports on sessions and projects, drawn from the state, and the session that a caller's command is about."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from fairlead.core import timestamps
 from fairlead.core.ids import JobId
 from fairlead.core.job_names import job_number
+from fairlead.core.machines.places import machine_of
 from fairlead.core.replies import JobRow, LastJob, ProjectReport, SessionRow, StatusReport, WorktreeRow
 from fairlead.core.requests import Caller
 from fairlead.core.state import RETRYABLE, Job, Project, Session, State, resume_slot, session_state
@@ -25,7 +26,11 @@ def session_of_caller(state: State, caller: Caller, now: str) -> Session | None:
     return max(active, key=lambda s: s.last_activity_at, default=None)
 
 
-def status_report(state: State, session: Session, *, can_ask: bool, most_running: int) -> StatusReport:
+def status_report(
+    state: State, session: Session, *, can_ask: bool, most_running: int, away_since: Callable[[str], str]
+) -> StatusReport:
+    """`away_since` says of a machine since when it is not connected."""
+    machine = machine_of(_directory_of(state, session))
     resume_key = session.resume_keys.get(resume_slot(session.runtime, _directory_of(state, session)))
     worktree = state.worktree_of(session.session_key, session.project)
     last = state.jobs.get(session.last_job_id or JobId(""))
@@ -49,6 +54,8 @@ def status_report(state: State, session: Session, *, can_ask: bool, most_running
         most_running=most_running,
         handed_off_at=session.hand_off.at if session.hand_off is not None else "",
         worktree=None if worktree is None else worktree_row(state, worktree),
+        machine=machine,
+        machine_away_since=away_since(machine),
     )
 
 
@@ -106,12 +113,17 @@ def worktree_row(state: State, worktree: Worktree) -> WorktreeRow:
         session_id="" if session is None else session.session_id,
         project=worktree.project,
         branch=worktree.branch,
-        path=worktree.path,
+        path=_shown_path(worktree),
         status=worktree.status,
         target=worktree.target,
         merges=worktree.merges,
         error=worktree.error_message or worktree.error_code,
     )
+
+
+def _shown_path(worktree: Worktree) -> str:
+    """On another machine, where it is; where it is planned there, only that machine knows."""
+    return (worktree.directory if machine_of(worktree.path) else "") or worktree.path
 
 
 def session_row(state: State, session: Session) -> SessionRow:
@@ -128,7 +140,7 @@ def session_row(state: State, session: Session) -> SessionRow:
         parent_session_id="" if parent is None else parent.session_id,
         depth=0 if spawned is None else spawned.depth,
         branch="" if worktree is None else worktree.branch,
-        path="" if worktree is None else worktree.path,
+        path="" if worktree is None else _shown_path(worktree),
     )
 
 

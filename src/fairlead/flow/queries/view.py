@@ -28,7 +28,7 @@ from fairlead.core.read_models import (
     sent_view,
     session_view,
 )
-from fairlead.core.replies import StoredSessionRow
+from fairlead.core.replies import MachineRow, StoredSessionRow
 from fairlead.core.requests import Caller
 from fairlead.core.schedules import Schedule
 from fairlead.core.spawn_tree import is_seen_from
@@ -46,17 +46,19 @@ from fairlead.core.views import (
     SessionView,
 )
 from fairlead.core.visibility import may_see, visible_rules
-from fairlead.flow.awaited_machines import find_awaited_machine
+from fairlead.errors import Code, error
+from fairlead.flow.awaited_machines import find_awaited_machine, find_away_since
 from fairlead.flow.ledger import Ledger
 from fairlead.flow.queries.agent_checks import AgentChecks
 from fairlead.flow.queries.job_history import JobHistory
 from fairlead.flow.queries.latencies import Latencies
 from fairlead.flow.queries.live_events import LiveEvents, Watch
+from fairlead.flow.queries.machines import machine_rows
 from fairlead.flow.queries.reports import session_of_caller
 from fairlead.flow.queries.stored_sessions import StoredSessions
 from fairlead.flow.queries.text_search import TextSearch
 from fairlead.machine_ports import NO_MACHINES, OtherMachines
-from fairlead.ports import AgentInfo, Runtime
+from fairlead.ports import AgentInfo, Directories, Runtime
 from fairlead.render.changes import undo_notice
 from fairlead.render.rules import rule_words
 from fairlead.render.safe_text import one_line
@@ -84,9 +86,11 @@ class FlowView:
         limit_windows: Callable[[], dict[str, tuple[LimitWindow, ...]]],
         agent_checks: AgentChecks,
         default_language: str,
+        directories: Directories,
         machines: OtherMachines = NO_MACHINES,
     ) -> None:
         self._machines = machines
+        self._directories = directories
         self._ledger = ledger
         self._state = ledger.state
         self._live_events = live_events
@@ -185,15 +189,25 @@ class FlowView:
         runtime = self._runtimes.get(session.runtime) if session is not None else None
         return runtime.describe(session.session_key) if runtime is not None and session is not None else AgentInfo()
 
+    async def files_below(self, directory: str, typed: str) -> list[str]:
+        if all(project.path != directory for project in self._state.listed_projects()):
+            raise error(Code.E_PROJECT_NOT_FOUND, f"There is no project {directory[:60]!r}.")
+        return await self._directories.files_below(directory, typed)
+
     # --- jobs
 
     async def job(self, job_id: str) -> JobView:
         past = await self._job_history.job(job_id)
-        return job_view(self._state, past.job, prompt=past.prompt, answer=past.answer)
+        return self._with_presence(job_view(self._state, past.job, prompt=past.prompt, answer=past.answer))
 
     def recent_job(self, job_id: str) -> JobView | None:
         job = self._state.jobs.get(JobId(job_id))
-        return None if job is None else job_view(self._state, job)
+        return None if job is None else self._with_presence(job_view(self._state, job))
+
+    def _with_presence(self, job: JobView) -> JobView:
+        """Of a job that lives, since when its machine is away. Asked again each time: no state has it."""
+        since = find_away_since(job.machine, self._machines) if job.machine and job.is_live else ""
+        return msgspec.structs.replace(job, machine_away_since=since) if since else job
 
     def history(self, session_key: str) -> list[JobView]:
         jobs = [j for j in self._state.jobs.values() if j.session_key == session_key]
@@ -237,7 +251,7 @@ class FlowView:
         return (job for job in self._state.jobs.values() if job.conversation.channel == channel)
 
     def _views(self, jobs: Iterable[Job]) -> list[JobView]:
-        return [job_view(self._state, job) for job in jobs]
+        return [self._with_presence(job_view(self._state, job)) for job in jobs]
 
     def answer_owed_to(self, job_id: str) -> ConversationRef | None:
         entry = self._state.outbox.get(answer_entry_id(JobId(job_id)))
@@ -290,7 +304,8 @@ class FlowView:
     # --- sessions, conversations, projects, people
 
     def _session_view(self, session: Session) -> SessionView:
-        return session_view(session, find_awaited_machine(self._state, session, self._machines))
+        awaited = find_awaited_machine(self._state, session, self._machines)
+        return session_view(session, awaited, find_away_since(awaited, self._machines))
 
     def session(self, session_key: str) -> SessionView | None:
         session = self._state.sessions.get(SessionKeyText(session_key))
@@ -355,6 +370,9 @@ class FlowView:
     def limit_windows(self) -> dict[str, tuple[LimitWindow, ...]]:
         return self._limit_windows()
 
+    def machines(self) -> tuple[MachineRow, ...]:
+        return machine_rows(self._state, self._machines)
+
     def latencies(self) -> list[LatencyView]:
         return self._latencies.views()
 
@@ -364,7 +382,14 @@ class FlowView:
         return may_see(self._state, SessionKeyText(session_key), caller)
 
     def board(self, caller: Caller) -> Board:
-        return console_models.board(self._state, caller, self._ledger.now())
+        board = console_models.board(self._state, caller, self._ledger.now())
+        if not self._state.machines:
+            return board
+        running, queued = (
+            tuple(msgspec.structs.replace(row, job=self._with_presence(row.job)) for row in rows)
+            for rows in (board.running, board.queued)
+        )
+        return msgspec.structs.replace(board, running=running, queued=queued)
 
     def find_sessions(self, caller: Caller, words: str = "", *, after: str = "", limit: int = 50) -> SessionPage:
         return console_models.session_page(self._state, caller, words, after, limit)

@@ -35,6 +35,8 @@ PROGRESS_SECONDS: Final = 30.0
 OpenStream: TypeAlias = Callable[[Invocation], AsyncIterator[EngineEvent]]
 """Where a turn's events come from: `Runtime.invoke`, or the stream of a turn that the agent began by itself."""
 
+_HANDED_OVER_HERE: Final = engine.HandingOver()
+
 
 class TurnSettings(msgspec.Struct, frozen=True, kw_only=True):
     time_limit_sec: float = 900.0
@@ -253,10 +255,10 @@ class Turn:
         else:
             await self._ledger.until_durable(self._started_seq)
 
-    async def _hand_over(self, machine_time: str = "") -> None:
+    async def _hand_over(self, told: engine.HandingOver = _HANDED_OVER_HERE) -> None:
         """The agent has no prompt before that is on disk: after a crash the job would run twice."""
         await self._until_first_snapshot()
-        if self._ledger.apply_now(HandOver(self.job.job_id, machine_time)).events:
+        if self._ledger.apply_now(HandOver(self.job.job_id, told.machine_time, told.taken_at)).events:
             await self._ledger.until_all_durable()
         else:
             await self._ledger.until_durable(self._started_seq)
@@ -278,7 +280,7 @@ class Turn:
                 await self._until_agent_may_start()
                 return
             case engine.HandingOver():
-                await self._hand_over(event.machine_time)
+                await self._hand_over(event)
                 self._steering.begin()
                 return
             case engine.TurnEnded() | engine.TurnFailed():

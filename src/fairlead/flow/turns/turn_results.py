@@ -41,7 +41,8 @@ class TurnResults:
     @property
     def report(self) -> TurnReport:
         used, size = self._context
-        return TurnReport(checks=self.checks.latest, context_used=used, context_size=size)
+        there = "" if self.ended is None else self.ended.machine_time
+        return TurnReport(checks=self.checks.latest, context_used=used, context_size=size, machine_time=there)
 
     def add_usage(self, usage: engine.UsageReported) -> None:
         if usage.context_size:

@@ -15,13 +15,14 @@ NAV: Final = (
     ("spend", "/console/spend", "pages.nav.spend"),
     ("schedules", "/console/schedules", "pages.nav.schedules"),
     ("projects", "/console/projects", "pages.nav.projects"),
+    ("machines", "/console/machines", "pages.nav.machines"),
     ("agents", "/console/agents", "pages.nav.agents"),
     ("health", "/console/health", "pages.nav.health"),
     ("logins", "/console/logins", "console.nav.logins"),
 )
 """The menu: the name of a page, its path, and the key of its name in the menu."""
 
-FOR_OWNER: Final = frozenset({"agents", "health"})
+FOR_OWNER: Final = frozenset({"machines", "agents", "health"})
 """Pages that tell of everybody: a guest's menu does not have them."""
 
 CONTENT_SECURITY_POLICY: Final = (

@@ -162,6 +162,15 @@ def _to_changes(job: JobView, lang: str) -> Content:
     return " · ", el("a", say(lang, "card.changes"), href=job_path(job.job_id, "changes"))
 
 
+def machine_notice(job: JobView, lang: str) -> Content:
+    """That the machine of a job which runs or waits is away, and since when."""
+    if not job.machine_away_since:
+        return None
+    key = "chat.machine_away" if job.state == "queued" else "chat.machine_lost"
+    since = f"{job.machine_away_since[:16].replace('T', ' ')} UTC"
+    return el("p", say(lang, key, machine=job.machine, since=since), class_="warning")
+
+
 def _job_row(row: BoardJob, lang: str, facts: Content, action: Content = None, more: Content = None) -> Html:
     job = row.job
     return el(
@@ -172,6 +181,7 @@ def _job_row(row: BoardJob, lang: str, facts: Content, action: Content = None, m
             el("span", job_link(job.job_id), " ", facts, class_="facts"),
             el("p", isolate(row.prompt, 160), class_="prompt") if row.prompt else None,
             el("p", " · ".join(filter(None, (job.project, job.runtime))), _to_changes(job, lang), class_="about"),
+            machine_notice(job, lang),
             more,
             class_="text",
         ),

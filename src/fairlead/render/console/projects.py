@@ -7,6 +7,7 @@ import msgspec
 from fairlead.core.replies import ProjectInfo, ProjectReport
 from fairlead.render.console.markup import Content, Html, el
 from fairlead.render.console.parts import button, go_form, hidden_field, isolate, nothing
+from fairlead.render.replies import machine_words
 from fairlead.render.words import say
 
 PATH: Final = "/console/projects"
@@ -40,6 +41,7 @@ def _project_row(line: ProjectLine, lang: str, *, can_change: bool) -> Html:
             here,
             el("p", el("code", isolate(info.path))),
             el("p", info.disabled, class_="warning") if info.disabled else None,
+            _machine(info, lang),
             el("p", _agents(info, lang), class_="about"),
             el("p", _numbers(report, lang), class_="about"),
             _failure(report, lang),
@@ -49,6 +51,13 @@ def _project_row(line: ProjectLine, lang: str, *, can_change: bool) -> Html:
         id=f"project-{info.number}",
         class_="row-item",
     )
+
+
+def _machine(info: ProjectInfo, lang: str) -> Content:
+    if not info.machine:
+        return None
+    words = machine_words(info.machine, lang, is_there=info.machine_is_there)
+    return el("p", words, class_="about" if info.machine_is_there else "warning")
 
 
 def _agents(info: ProjectInfo, lang: str) -> Content:

@@ -24,7 +24,7 @@ def question_card(asked: BoardQuestion, lang: str, now: str, *, is_owner: bool) 
     """Everything that a person needs to decide, then the buttons."""
     question = asked.question
     name = f"q-{question.question_id}"
-    heading = say(lang, _KINDS[question.kind], tool=one_line(question.tool, 60))
+    heading = say(lang, _KINDS[question.kind], tool=one_line(question.tool, 60), machine=question.machine)
     return el(
         "article",
         el("h3", heading, id=f"{name}-heading"),

@@ -395,6 +395,7 @@ def _foot(turn: ShownTurn, lang: str, now: str) -> Html:
     state = say(lang, "status.queued", position=turn.position + 1) if job.state == "queued" else None
     tokens = job.input_tokens + job.output_tokens
     facts = [
+        job.machine,
         _took(job),
         say(lang, "chat.tokens", count=short_number(tokens)) if tokens else "",
         f"${job.cost_usd:.2f}" if job.cost_usd >= 0.005 else "",

@@ -131,6 +131,9 @@ _COMMANDS: Final = {
     "agent.remove": "Remove an agent that was added",
     "machine": "Other machines that agents work on",
     "machine.list": "List the machines, and whether they are there",
+    "machine.rename": "Rename a machine",
+    "machine.rename.name": "Name of the machine",
+    "machine.rename.new_name": "New name: a-z, 0-9 and -, at most 32 characters",
     "machine.remove": "Remove a machine and its key",
     "machine.remove.name": "Name of the machine",
     "machine.forget": "Remove a machine that never comes back, with what runs or waits there",
@@ -265,13 +268,19 @@ _REPLIES: Final = {
     "agent.still_running": "These jobs still use the previous program: {jobs}",
     "agents.none": "No agents were added",
     "machines.none": "No other machines were added: `fairlead machine add NAME` adds one",
+    "machine.renamed": "{old_name} is now called {name}[[; its projects: {projects}]]",
     "machine.removed": "{name} was removed; its key is not valid any more",
-    "machine.row.here": "{name}: connected[[ since {since}]], {running} of {slots} running"
-    "[[, agents: {agents}]][[, projects: {projects}]][[, problem: {problem}]]",
-    "machine.row.away": "{name}: away[[ since {since}]][[, agents: {agents}]][[, projects: {projects}]]",
+    "machine.row.here": "{name}: connected[[ since {since}]], {running} of {slots} running[[, {waiting} waiting]]"
+    "[[, agents: {agents}]][[, projects: {projects}]][[, Fairlead {version}]][[, problem: {problem}]]",
+    "machine.row.away": "{name}: not connected[[ since {since}]][[, {waiting} waiting]]"
+    "[[, agents: {agents}]][[, projects: {projects}]]",
+    "machine.row.new": "{name}: has not been connected yet. Run there what `fairlead machine add {name}` printed,"
+    " then `fairlead runner run`",
+    "machine.connected": "connected",
+    "machine.not_connected": "not connected[[, since {since}]]",
     "machine.may_join": "On {name}, run: fairlead runner join {line}",
     "machine.accounts": "Before that, the operator of the NATS server adds the accounts in"
-    " {path} to its configuration and reloads it twice",
+    " {path} to its configuration and reloads it twice, the second time when the first is done",
     "ago": "{duration} ago",
     "file.refused": "{name} was not sent to the agent: {reason}",
     "file.too_large": "{name} ({size}) is too large and was not sent to the agent; at most {limit}",
@@ -312,14 +321,14 @@ _STATUS: Final = {
 }
 
 _QUESTIONS: Final = {
-    "permission": "The agent asks for permission: {tool}",
-    "choice": "The agent has a question",
+    "permission": "The agent[[ on {machine}]] asks for permission: {tool}",
+    "choice": "The agent[[ on {machine}]] has a question",
     "tier_changed": "⚠ This project's tier changed from {before} to {now}. Was that you? See PERMISSIONS.json.",
     "budget": "The budget of project {project} for today is spent: {spent}. {job} waits.",
     "budget.go_on": "Go on today",
     "budget.wait": "Wait until tomorrow",
     "budget.cancel": "Cancel what waits",
-    "plan": "The agent asks you to approve its plan",
+    "plan": "The agent[[ on {machine}]] asks you to approve its plan",
     "allow_once": "Allow once",
     "allow_session": "Allow for this session",
     "deny": "Deny",

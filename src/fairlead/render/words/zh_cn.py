@@ -131,6 +131,9 @@ _COMMANDS: Final = {
     "agent.remove": "移除已添加的智能体",
     "machine": "智能体工作的其他机器",
     "machine.list": "列出机器及其是否在线",
+    "machine.rename": "重命名机器",
+    "machine.rename.name": "机器的名称",
+    "machine.rename.new_name": "新名称：a-z、0-9 和 -，最多 32 个字符",
     "machine.remove": "移除机器及其密钥",
     "machine.remove.name": "机器的名称",
     "machine.forget": "移除不会再回来的机器，连同其上运行或等待的任务",
@@ -265,12 +268,18 @@ _REPLIES: Final = {
     "agent.still_running": "以下任务仍在使用之前的程序运行：{jobs}",
     "agents.none": "没有添加过智能体",
     "machines.none": "没有添加其他机器：用 `fairlead machine add NAME` 添加",
+    "machine.renamed": "{old_name} 现在叫 {name}[[；其项目：{projects}]]",
     "machine.removed": "已移除 {name}；其密钥已失效",
-    "machine.row.here": "{name}：在线[[，自 {since}]]，运行 {running}/{slots}"
-    "[[，智能体：{agents}]][[，项目：{projects}]][[，问题：{problem}]]",
-    "machine.row.away": "{name}：离线[[，自 {since}]][[，智能体：{agents}]][[，项目：{projects}]]",
+    "machine.row.here": "{name}：在线[[，自 {since}]]，运行 {running}/{slots}[[，等待 {waiting}]]"
+    "[[，智能体：{agents}]][[，项目：{projects}]][[，Fairlead {version}]][[，问题：{problem}]]",
+    "machine.row.away": "{name}：离线[[，自 {since}]][[，等待 {waiting}]][[，智能体：{agents}]][[，项目：{projects}]]",
+    "machine.row.new": "{name}：尚未连接过。请在该机器上运行 `fairlead machine add {name}` 打印的命令，"
+    "再运行 `fairlead runner run`",
+    "machine.connected": "在线",
+    "machine.not_connected": "[[自 {since} 起]]离线",
     "machine.may_join": "在 {name} 上运行：fairlead runner join {line}",
-    "machine.accounts": "在此之前，NATS 服务器的管理员需把 {path} 中的账户加入其配置，并重新加载两次",
+    "machine.accounts": "在此之前，NATS 服务器的管理员需把 {path} 中的账户加入其配置，"
+    "并重新加载两次（第一次完成后再进行第二次）",
     "ago": "{duration} 前",
     "file.refused": "{name} 未传递：{reason}",
     "file.too_large": "{name}（{size}）太大，未转交；上限为 {limit}",
@@ -311,14 +320,14 @@ _STATUS: Final = {
 }
 
 _QUESTIONS: Final = {
-    "permission": "智能体请求许可：{tool}",
-    "choice": "智能体有个问题",
+    "permission": "[[{machine} 上的]]智能体请求许可：{tool}",
+    "choice": "[[{machine} 上的]]智能体有个问题",
     "tier_changed": "⚠ 此项目的权限已改变：{before} 现在是 {now}。如果不是您改的，请查看 PERMISSIONS.json。",
     "budget": "项目 {project} 今天的预算已用完：{spent}。{job} 在等待。",
     "budget.go_on": "今天继续",
     "budget.wait": "等到明天",
     "budget.cancel": "取消等待的任务",
-    "plan": "智能体请你批准计划",
+    "plan": "[[{machine} 上的]]智能体请你批准计划",
     "allow_once": "允许一次",
     "allow_session": "在此会话中允许",
     "deny": "拒绝",

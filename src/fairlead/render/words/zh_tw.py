@@ -131,6 +131,9 @@ _COMMANDS: Final = {
     "agent.remove": "移除已新增的代理程式",
     "machine": "代理程式工作的其他機器",
     "machine.list": "列出機器及其是否在線",
+    "machine.rename": "重新命名機器",
+    "machine.rename.name": "機器的名稱",
+    "machine.rename.new_name": "新名稱：a-z、0-9 和 -，最多 32 個字元",
     "machine.remove": "移除機器及其金鑰",
     "machine.remove.name": "機器的名稱",
     "machine.forget": "移除不會再回來的機器，連同其上執行或等待的工作",
@@ -265,12 +268,19 @@ _REPLIES: Final = {
     "agent.still_running": "以下工作仍以先前的程式執行：{jobs}",
     "agents.none": "沒有新增過代理程式",
     "machines.none": "沒有新增其他機器：用 `fairlead machine add NAME` 新增",
+    "machine.renamed": "{old_name} 現在叫 {name}[[；其專案：{projects}]]",
     "machine.removed": "已移除 {name}；其金鑰已失效",
-    "machine.row.here": "{name}：在線[[，自 {since}]]，執行 {running}/{slots}"
-    "[[，代理程式：{agents}]][[，專案：{projects}]][[，問題：{problem}]]",
-    "machine.row.away": "{name}：離線[[，自 {since}]][[，代理程式：{agents}]][[，專案：{projects}]]",
+    "machine.row.here": "{name}：在線[[，自 {since}]]，執行 {running}/{slots}[[，等待 {waiting}]]"
+    "[[，代理程式：{agents}]][[，專案：{projects}]][[，Fairlead {version}]][[，問題：{problem}]]",
+    "machine.row.away": "{name}：離線[[，自 {since}]][[，等待 {waiting}]]"
+    "[[，代理程式：{agents}]][[，專案：{projects}]]",
+    "machine.row.new": "{name}：尚未連線過。請在該機器上執行 `fairlead machine add {name}` 印出的命令，"
+    "再執行 `fairlead runner run`",
+    "machine.connected": "在線",
+    "machine.not_connected": "[[自 {since} 起]]離線",
     "machine.may_join": "在 {name} 上執行：fairlead runner join {line}",
-    "machine.accounts": "在此之前，NATS 伺服器的管理員需把 {path} 中的帳戶加入其設定，並重新載入兩次",
+    "machine.accounts": "在此之前，NATS 伺服器的管理員需把 {path} 中的帳戶加入其設定，"
+    "並重新載入兩次（第一次完成後再進行第二次）",
     "ago": "{duration} 前",
     "file.refused": "{name} 未傳遞：{reason}",
     "file.too_large": "{name}（{size}）太大，未轉交；上限為 {limit}",
@@ -311,14 +321,14 @@ _STATUS: Final = {
 }
 
 _QUESTIONS: Final = {
-    "permission": "代理程式請求許可：{tool}",
-    "choice": "代理程式有個問題",
+    "permission": "[[{machine} 上的]]代理程式請求許可：{tool}",
+    "choice": "[[{machine} 上的]]代理程式有個問題",
     "tier_changed": "⚠ 此專案的權限已變更：{before} 現在是 {now}。如果不是您改的，請查看 PERMISSIONS.json。",
     "budget": "專案 {project} 今天的預算已用完：{spent}。{job} 在等待。",
     "budget.go_on": "今天繼續",
     "budget.wait": "等到明天",
     "budget.cancel": "取消等待的工作",
-    "plan": "代理程式請你核准計畫",
+    "plan": "[[{machine} 上的]]代理程式請你核准計畫",
     "allow_once": "允許一次",
     "allow_session": "在此 session 中允許",
     "deny": "拒絕",

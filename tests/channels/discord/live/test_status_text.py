@@ -69,3 +69,13 @@ def test_every_state_of_a_job_can_be_told(lang: str) -> None:
     told = [status_text(StatusContent("job_20260105_0001", state), 3.0, lang) for state in get_args(JobState)]
     assert len(set(told)) == len(told)
     assert not any(MISSING in text for text in told)
+
+
+@pytest.mark.req("H8")
+def test_the_status_names_another_machine_and_says_since_when_it_is_away():
+    there = StatusContent("job_1", "running", machine="gpu")
+    assert status_text(there, 65.0, "en").splitlines() == ["⏳ Running for 1m05s · gpu", "-# job_1"]
+    away = StatusContent("job_1", "running", machine="gpu", machine_away_since="2026-01-05T08:00:00.000Z")
+    assert status_text(away, 65.0, "en").splitlines()[1] == (
+        "gpu is not connected, since <t:1767600000:f>. The turn goes on there; its answer comes when gpu is back."
+    )

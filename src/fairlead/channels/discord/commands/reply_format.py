@@ -9,7 +9,7 @@ import msgspec
 from discord.utils import escape_markdown
 
 from fairlead.channels.discord.inbound.conversations import CHANNEL, guild_of, link_to
-from fairlead.channels.discord.outbound.messages import TEXT_LIMIT
+from fairlead.channels.discord.outbound.messages import TEXT_LIMIT, show_clock, show_moment
 from fairlead.core import replies as r
 from fairlead.core import timestamps
 from fairlead.core.job_names import short_name
@@ -59,6 +59,8 @@ def format_reply(reply: r.Reply, lang: str) -> FormattedReply:
     if isinstance(reply, r.Story):
         steps = (_story_line(step, lang) for step in reply.steps)
         return FormattedReply("\n".join([f"**{escape_markdown(rendered.title)}**", *steps]))
+    if isinstance(reply, r.MachineCatalogue):
+        return _lines(map(escape_markdown, render_reply(reply, lang, when=show_moment).sentences), lang)
     if isinstance(reply, r.ChangesShown):
         return _changes(reply, rendered)
     if isinstance(reply, r.SessionCatalogue) and reply.sessions:
@@ -128,6 +130,8 @@ def _story_line(step: r.Step, lang: str) -> str:
         match gap:
             case "due":
                 return relative_time(text)
+            case "there" | "taken":
+                return show_clock(text)
             case "person" if text.isdecimal():
                 return f"<@{text}>"
             case "session" if thread := _THREAD_KEY.fullmatch(text):

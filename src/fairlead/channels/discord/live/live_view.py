@@ -124,7 +124,7 @@ class DiscordLiveView:
     def _update_status(self, job: JobView, event: JobMoved) -> None:
         status = self._statuses.get(job.job_id)
         if status is not None:
-            status.set_state(event.state)
+            status.set_state(event.state, event.machine_away_since)
         elif event.state == "running":
             status = self._statuses[job.job_id] = self._make_status(job)
             self._owner.start(self._show_until_end(job.job_id, status), name=job.job_id)

@@ -11,12 +11,12 @@ import discord
 import msgspec
 
 from fairlead.channels.discord.inbound.inbound_message import discord_message_id
+from fairlead.channels.discord.outbound.messages import show_moment
 from fairlead.channels.discord.outbound.rest import DELIVERY_ERRORS, UNKNOWN_MESSAGE, RestCalls, discord_code
 from fairlead.channels.discord.outbound.sent_nonces import SentNonces
 from fairlead.channels.discord.outbound.steer_button import build_steer_button
 from fairlead.channels.push.marks import QUEUED
 from fairlead.channels.push.rate_limit import Urgency
-from fairlead.core.job_states import Held
 from fairlead.core.views import JobView
 from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log
@@ -83,21 +83,26 @@ class QueueNotes:
             return 0
         return session.queue.index(job.job_id) + (session.running_job_id is not None)
 
-    def _why_held(self, key: str) -> Held:
+    def _why_held(self, key: str, lang: str) -> str:
+        """In words; empty if nothing holds it but the messages before it."""
         session = self._view.session(key)
-        if session is None:
-            return ""
-        return "handed_off" if session.handed_off else "machine_away" if session.awaited_machine else ""
+        if session is not None and session.handed_off:
+            return say(lang, "chat.handed_off")
+        if session is not None and session.awaited_machine:
+            since = show_moment(session.awaited_since) if session.awaited_since else ""
+            return say(lang, "chat.machine_away", machine=session.awaited_machine, since=since)
+        return ""
 
     async def _show(self, key: str, channel_id: int, newest: JobView | None) -> bool:
         """One step towards what the note has to say; False if it has to be tried again."""
         note = self._notes.get(key)
         before = self._count_before(newest) if newest is not None else 0
         try:
-            held = self._why_held(key)
+            lang = self._view.language_of("" if newest is None else newest.person)
+            held = self._why_held(key, lang)
             if newest is None or (before == 0 and not held):
                 return await self._remove(key, channel_id, note)
-            text = note_text(before, newest.job_id, self._view.language_of(newest.person), held=held)
+            text = note_text(before, newest.job_id, lang, held=held)
             if note is not None and note.job_id == newest.job_id:
                 await self._edit(channel_id, note, text)
             elif not self._view.open_questions(session_key=key):  # an open question is to be the newest message
@@ -152,9 +157,10 @@ class QueueNotes:
         )
 
 
-def note_text(before: int, job_id: str, lang: str, *, held: Held = "") -> str:
-    """With the job's id, by which a later process finds a note that was left over."""
+def note_text(before: int, job_id: str, lang: str, *, held: str = "") -> str:
+    """With the job's id, by which a later process finds a note that was left over. `held` says, in words, what holds
+    the job besides the messages before it."""
     if held:
-        return f"{QUEUED} {say(lang, f'chat.{held}')}\n-# {job_id}"
+        return f"{QUEUED} {held}\n-# {job_id}"
     words = say(lang, "chat.one_before") if before == 1 else say(lang, "chat.some_before", count=before)
     return f"{QUEUED} {words}\n-# {job_id}"

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from fairlead.channels.discord.outbound.messages import show_moment
 from fairlead.channels.push.job_status import StatusContent
 from fairlead.core.engine import TodoItem
 from fairlead.render.live_text import LiveStep, LiveTextView, SubAgent
@@ -36,16 +37,29 @@ def status_text(content: StatusContent, seconds: float, lang: str) -> str:
     """`seconds` is how long the job has been running; the times of `content` are seconds since its start."""
     live = content.live_text
     word = say(lang, f"status.{_WORD.get(content.state, content.state)}", elapsed=duration(seconds))
-    head = f"{_SIGN[content.state]} {word}"
+    head = " · ".join(filter(None, (f"{_SIGN[content.state]} {word}", content.machine)))
     if content.state == "running" and live.tool_line:
         head = f"{head} · {live.tool_line}"
     is_live = content.state in {"running", "waiting"}
     allowed = [f"-# {content.allowed_by}"] if content.state == "running" and content.allowed_by else []
-    lines = [head, *(_work_lines(live, seconds, lang) if is_live else ()), *allowed, f"-# {content.job_id}"]
+    lines = [
+        head,
+        *_away_lines(content, lang),
+        *(_work_lines(live, seconds, lang) if is_live else ()),
+        *allowed,
+        f"-# {content.job_id}",
+    ]
     text = "\n".join(lines)
     if is_live and live.text:
         text = f"{text}\n{newest_part(live.text, max(_LIMIT - len(text), _LEAST_TEXT))}"
     return text
+
+
+def _away_lines(content: StatusContent, lang: str) -> list[str]:
+    if not content.machine_away_since:
+        return []
+    since = show_moment(content.machine_away_since)
+    return [say(lang, "chat.machine_lost", machine=content.machine, since=since)]
 
 
 def _work_lines(live: LiveTextView, seconds: float, lang: str) -> list[str]:

@@ -200,3 +200,13 @@ def _without_empty(content: dict[str, Any]) -> dict[str, Any]:
 
 def megabytes(size: int) -> str:
     return f"{size / (1024 * 1024):.1f} MiB"
+
+
+def show_moment(ts: str) -> str:
+    """Date and time, as Discord shows them in the reader's own language and time zone: `18 November 2026 12:31`."""
+    return f"<t:{int(timestamps.to_epoch(ts))}:f>"
+
+
+def show_clock(ts: str) -> str:
+    """The time with its seconds, without the date: `12:31:05`."""
+    return f"<t:{int(timestamps.to_epoch(ts))}:T>"

@@ -20,7 +20,7 @@ async def build_projects(visit: Visit) -> PageContent:
 
 
 def is_project_touched(event: LiveEvent) -> bool:
-    return isinstance(event, JobMoved) or is_about(event, "project")
+    return isinstance(event, JobMoved) or is_about(event, "project") or is_about(event, "machine")
 
 
 async def add_project(visit: Visit) -> str:

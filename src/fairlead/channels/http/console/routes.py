@@ -7,6 +7,7 @@ from fairlead.channels.http.console.changes import build_changes, changes_of_fil
 from fairlead.channels.http.console.health import build_health
 from fairlead.channels.http.console.jobs import change_job, get_answer, get_file
 from fairlead.channels.http.console.logins_page import build_logins, end_login
+from fairlead.channels.http.console.machines import build_machines, change_machine, is_machine_touched
 from fairlead.channels.http.console.now import answer_question, build_now, get_whole_question, is_board_touched
 from fairlead.channels.http.console.projects import (
     add_project,
@@ -33,6 +34,9 @@ PAGES: Final[tuple[Page, ...]] = (
     Page(path="/console/spend", name="spend", build=build_spend, is_touched=is_spending_touched),
     Page(path="/console/schedules", name="schedules", build=build_schedules, is_touched=is_schedule_touched),
     Page(path="/console/projects", name="projects", build=build_projects, is_touched=is_project_touched),
+    Page(
+        path="/console/machines", name="machines", build=build_machines, is_touched=is_machine_touched, for_owner=True
+    ),
     Page(path="/console/agents", name="agents", build=build_agents, every_sec=5.0, for_owner=True),
     Page(path="/console/health", name="health", build=build_health, every_sec=5.0, for_owner=True),
     Page(path="/console/logins", name="logins", build=build_logins),
@@ -48,6 +52,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action(path="/console/schedules/{number}/{action}", act=change_schedule),
     Action(path="/console/projects/add", act=add_project, for_owner=True),
     Action(path="/console/projects/{action}", act=change_project),
+    Action(path="/console/machines/{action}", act=change_machine, for_owner=True),
     Action(path="/console/agents/{action}", act=change_agents, for_owner=True),
     Action(path="/console/logins/{number}/end", act=end_login),
 )

@@ -9,7 +9,10 @@ CHAT: Final = {
     "one_before": "1 before you",
     "some_before": "{count} before you",
     "handed_off": "Waiting: this session was handed off to a terminal. /handoff back goes on here.",
-    "machine_away": "Waiting: this project's machine is not connected. See /machine list; /cancel withdraws it.",
+    "machine_away": "Waiting: {machine} is not connected[[, since {since}]]. /cancel withdraws the message.",
+    "machine_lost": "{machine} is not connected, since {since}. The turn goes on there;"
+    " its answer comes when {machine} is back.",
+    "machine_back": "{machine} is connected again.",
     "one_step": "1 step",
     "steps": "{count} steps",
     "todo_more": "{count} more",

@@ -22,7 +22,7 @@ CONSOLE: Final = {
     "state.idle": "Idle",
     "do.cancel": "Cancel",
     "do.retry": "Retry",
-    "question.permission": "The agent asks for permission: {tool}",
+    "question.permission": "The agent[[ on {machine}]] asks for permission: {tool}",
     "question.send": "Send the answer",
     "now.calm": "Nothing needs you.",
     "now.look": "Something went wrong. See below.",

@@ -22,7 +22,7 @@ CONSOLE: Final = {
     "state.idle": "待機状態",
     "do.cancel": "キャンセル",
     "do.retry": "再試行",
-    "question.permission": "エージェントが許可を求めています: {tool}",
+    "question.permission": "[[{machine} の]]エージェントが許可を求めています: {tool}",
     "question.send": "回答を送る",
     "now.calm": "対応が必要なものはありません。",
     "now.look": "問題が起きています。下をご覧ください。",

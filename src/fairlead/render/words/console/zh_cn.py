@@ -22,7 +22,7 @@ CONSOLE: Final = {
     "state.idle": "空闲",
     "do.cancel": "取消",
     "do.retry": "重试",
-    "question.permission": "智能体请求许可：{tool}",
+    "question.permission": "[[{machine} 上的]]智能体请求许可：{tool}",
     "question.send": "发送回答",
     "now.calm": "没有需要您处理的事项。",
     "now.look": "出现了问题，请见下方。",

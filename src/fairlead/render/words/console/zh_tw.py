@@ -22,7 +22,7 @@ CONSOLE: Final = {
     "state.idle": "閒置",
     "do.cancel": "取消",
     "do.retry": "重試",
-    "question.permission": "代理程式請求許可：{tool}",
+    "question.permission": "[[{machine} 上的]]代理程式請求許可：{tool}",
     "question.send": "送出回答",
     "now.calm": "沒有需要您處理的事項。",
     "now.look": "發生了問題，請見下方。",

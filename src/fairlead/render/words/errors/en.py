@@ -369,7 +369,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_MACHINE_AWAY": (
         "This machine is not connected.",
-        "Start the runner there: `fairlead runner`. /machine list shows since when it is away.",
+        "Start the runner there: `fairlead runner run`. /machine list shows since when it is away.",
     ),
     "E_MACHINE_NOT_FOUND": (
         "There is no such machine.",

@@ -366,7 +366,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_MACHINE_AWAY": (
         "このマシンは接続されていません。",
-        "そのマシンで `fairlead runner` を起動してください。/machine list でいつから不在か分かります。",
+        "そのマシンで `fairlead runner run` を起動してください。/machine list でいつから不在か分かります。",
     ),
     "E_MACHINE_NOT_FOUND": (
         "そのマシンはありません。",

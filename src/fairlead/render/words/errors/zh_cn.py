@@ -366,7 +366,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_MACHINE_AWAY": (
         "这台机器没有连接。",
-        "请在那台机器上启动 `fairlead runner`。/machine list 会显示它何时离线。",
+        "请在那台机器上启动 `fairlead runner run`。/machine list 会显示它何时离线。",
     ),
     "E_MACHINE_NOT_FOUND": (
         "没有这台机器。",

@@ -366,7 +366,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_MACHINE_AWAY": (
         "這台機器沒有連線。",
-        "請在那台機器上啟動 `fairlead runner`。/machine list 會顯示它何時離線。",
+        "請在那台機器上啟動 `fairlead runner run`。/machine list 會顯示它何時離線。",
     ),
     "E_MACHINE_NOT_FOUND": (
         "沒有這台機器。",

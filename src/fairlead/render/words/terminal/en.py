@@ -37,7 +37,8 @@ TERMINAL: Final = {
     "keys_in_turn": "Ctrl-C cancels · Ctrl-D leaves it running",
     "keys_without_server": "Ctrl-D exits",
     "goes_on": "{job} keeps running. `fairlead chat` reconnects to it.",
-    "turn_end": "{job} · {time}[[ · {tokens_in} tokens in, {tokens_out} out]][[ · {cost}]][[ · context {context}]]",
+    "turn_end": "{job}[[ · {machine}]] · {time}"
+    "[[ · {tokens_in} tokens in, {tokens_out} out]][[ · {cost}]][[ · context {context}]]",
     "queued": "{job} is queued[[ behind {position}]].",
     "elsewhere": "{job}, from another chat: {prompt}",
     "unasked": "{job}, started by the agent itself",

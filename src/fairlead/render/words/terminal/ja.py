@@ -38,7 +38,8 @@ TERMINAL: Final = {
     "keys_in_turn": "Ctrl-C で取り消し · Ctrl-D で実行したまま離れる",
     "keys_without_server": "Ctrl-D で終了",
     "goes_on": "{job} はこのまま続きます。`fairlead chat` で戻れます。",
-    "turn_end": "{job} · {time}[[ · 入力 {tokens_in}、出力 {tokens_out} トークン]][[ · {cost}]][[ · 文脈 {context}]]",
+    "turn_end": "{job}[[ · {machine}]] · {time}"
+    "[[ · 入力 {tokens_in}、出力 {tokens_out} トークン]][[ · {cost}]][[ · 文脈 {context}]]",
     "queued": "{job} を受け付けました[[（{position} 件の後）]]。",
     "elsewhere": "{job}（別のチャットから）: {prompt}",
     "unasked": "{job}（エージェントが自発的に）",

@@ -38,7 +38,8 @@ TERMINAL: Final = {
     "keys_in_turn": "Ctrl-C 取消 · Ctrl-D 离开并让它继续",
     "keys_without_server": "Ctrl-D 退出",
     "goes_on": "{job} 会继续执行。`fairlead chat` 可以回来。",
-    "turn_end": "{job} · {time}[[ · 输入 {tokens_in}、输出 {tokens_out} 个 token]][[ · {cost}]][[ · 上下文 {context}]]",
+    "turn_end": "{job}[[ · {machine}]] · {time}"
+    "[[ · 输入 {tokens_in}、输出 {tokens_out} 个 token]][[ · {cost}]][[ · 上下文 {context}]]",
     "queued": "{job} 已排队[[，前面还有 {position} 个]]。",
     "elsewhere": "{job}，来自另一个聊天：{prompt}",
     "unasked": "{job}，智能体主动发起",

@@ -38,7 +38,8 @@ TERMINAL: Final = {
     "keys_in_turn": "Ctrl-C 取消 · Ctrl-D 離開並讓它繼續",
     "keys_without_server": "Ctrl-D 離開",
     "goes_on": "{job} 會繼續執行。`fairlead chat` 可以回來。",
-    "turn_end": "{job} · {time}[[ · 輸入 {tokens_in}、輸出 {tokens_out} 個 token]][[ · {cost}]][[ · 上下文 {context}]]",
+    "turn_end": "{job}[[ · {machine}]] · {time}"
+    "[[ · 輸入 {tokens_in}、輸出 {tokens_out} 個 token]][[ · {cost}]][[ · 上下文 {context}]]",
     "queued": "{job} 已排入佇列[[，前面還有 {position} 個]]。",
     "elsewhere": "{job}，來自另一個聊天：{prompt}",
     "unasked": "{job}，代理程式主動發起",
