@@ -257,11 +257,11 @@ class RemoteMachine:
             self._ask_for(said.turn_id)
             return
         answered = {event.request_id for event in new if isinstance(event, AnswerNoted)}
-        for event in (_with_time(event, said.at) for event in new):
-            if getattr(event, "request_id", "") not in answered:
-                turn.events.put_nowait(event)
-        for live in turn.reader.take_live():
-            self._show(turn, live)
+        for event in new:
+            if isinstance(event, TurnShown):
+                self._show(turn, event)
+            elif not answered or getattr(event, "request_id", "") not in answered:
+                turn.events.put_nowait(_with_time(event, said.at))
 
     def _hear_live(self, said: TurnShown) -> None:
         turn = self._turns.get(said.turn_id)

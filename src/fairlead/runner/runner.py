@@ -10,6 +10,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -114,6 +115,9 @@ class RunnerBook:
     async def until_durable(self, number: int) -> None:
         await self._journal.until_durable(number)
 
+    def when_durable(self, number: int, then: Callable[[], None]) -> None:
+        self._journal.when_durable(number, then)
+
     def now(self) -> str:
         return self._clock.now()
 
@@ -147,7 +151,6 @@ class Runner:
         self._tasks = OwnedTasks(f"runner {parts.machine}")
         self._ended: asyncio.Future[FairleadError] | None = None
         self._endpoint: LinkEndpoint | None = None
-        self._to_take: asyncio.Queue[tuple[tuple[int, int], int, int]] = asyncio.Queue()
         self._calls_in_order: dict[str, asyncio.Lock] = {}
         self.epoch = 0
         self.is_connected = False
@@ -171,7 +174,6 @@ class Runner:
         try:
             async with TaskOwner(f"runner {self._parts.machine}") as owner:
                 owner.start(self._listen(), name="wire")
-                owner.start(self._take_in_order(), name="receipts")
                 owner.start(self._beat(), name="beat")
                 owner.start(self._until_ended(), name="end")
                 for name, runtime in self._parts.runtimes.items():
@@ -300,15 +302,12 @@ class Runner:
         """The daemon says nothing that is only shown."""
 
     def on_message(self, number: int, message: Order) -> None:
-        self._to_take.put_nowait((self.link_id, number, self._obey(message)))
+        """The receipt, when what the order led to is durable, and that of all orders before it."""
+        self._book.when_durable(self._obey(message), partial(self._take, self.link_id, number))
 
-    async def _take_in_order(self) -> None:
-        """Receipts: each order when what it led to is durable."""
-        while True:
-            link, number, fact = await self._to_take.get()
-            await self._book.until_durable(fact)
-            if self._endpoint is not None and link == self.link_id:
-                self._endpoint.take(number)
+    def _take(self, link: tuple[int, int], number: int) -> None:
+        if self._endpoint is not None and link == self.link_id:
+            self._endpoint.take(number)
 
     # --- orders
 

@@ -18,23 +18,38 @@ from fairlead.runner.book import TurnInputs
 LIVE_SEC: Final = 0.05
 """Words that are only shown wait so long for more of them."""
 
-Note = Callable[[Sequence[TurnEvent]], Awaitable[bool]]
+MOST_UNSYNCED: Final = 64
+"""An agent that says more than this while the disk is busy is read from again when the disk has it."""
+
+Note = Callable[[Sequence[TurnEvent]], int]
+UntilDurable = Callable[[int], Awaitable[None]]
 StoreImage = Callable[[engine.ImageProduced], Awaitable[StoredImage]]
 Show = Callable[[TurnShown], None]
 
 
 class RunnerTurn:
-    """`note` makes events durable and returns False once the turn is over. `show` tells words that are only shown;
-    `count` says how many lasting events there are."""
+    """`note` writes events down, and returns the number that `until_durable` takes; `taken` is that of the order.
+    `show` tells words that are only shown; `count` says how many lasting events there are."""
 
     def __init__(
-        self, order: RunTurn, *, note: Note, show: Show, store_image: StoreImage, count: Callable[[], int]
+        self,
+        order: RunTurn,
+        *,
+        note: Note,
+        until_durable: UntilDurable,
+        taken: int,
+        show: Show,
+        store_image: StoreImage,
+        count: Callable[[], int],
     ) -> None:
         self._order = order
         self._count = count
         self._note = note
+        self._until_durable = until_durable
+        self._taken = taken
         self._show = show
         self._store_image = store_image
+        self._unsynced = 0
         self._timer = PausableTimeout(order.limit_sec or None)
         self._pauses: dict[str, ExitStack] = {}
         self._words: list[EngineEvent] = []
@@ -56,12 +71,14 @@ class RunnerTurn:
             for pause in self._pauses.values():
                 pause.close()
         self._flush()
-        await self._note([end])
+        await self._until_durable(self._note([end]))
 
     async def _listen(self, runtime: Runtime, inputs: TurnInputs) -> TurnEnded | TurnFailed:
         invocation = await inputs.prepare(self._order)
         if runtime.capabilities.hand_over == "start":
             await self._note_one(engine.HandingOver())
+        elif not runtime.capabilities.gets_ready:
+            await self._wait_for_disk(self._taken)
         stream = cast("AsyncGenerator[EngineEvent]", runtime.invoke(invocation))
         async with aclosing(stream):
             return await self._take_events(stream)
@@ -72,7 +89,7 @@ class RunnerTurn:
                 case TurnEnded() | TurnFailed():
                     return event
                 case engine.Ready():
-                    continue
+                    await self._wait_for_disk(self._taken)
                 case engine.ImageProduced():
                     await self._note_one(await self._store_image(event))
                 case _ if isinstance(event, ONLY_SHOWN):
@@ -83,8 +100,18 @@ class RunnerTurn:
         return TurnFailed(Code.E_ADAPTER_MISSING_RESULT, "The agent's stream ended without a result.")
 
     async def _note_one(self, event: TurnEvent) -> None:
+        """The agent waits for the disk only before its prompt. Events that come together share a sync."""
         self._flush()
-        await self._note([event])
+        number = self._note([event])
+        self._unsynced += 1
+        if isinstance(event, engine.HandingOver) or self._unsynced >= MOST_UNSYNCED:
+            self._unsynced = 0
+            await self._wait_for_disk(number)
+
+    async def _wait_for_disk(self, number: int) -> None:
+        """The agent's time does not run meanwhile: a full disk is not its fault."""
+        with self._timer.pause():
+            await self._until_durable(number)
 
     # --- the time limit
 
