@@ -1,13 +1,13 @@
 """`fairlead runner`: this machine runs agents for a Fairlead on another one."""
 
 import asyncio
-import signal
 
 import click
 
 from fairlead.cli.output import tell
+from fairlead.cli.running import need_extra
 from fairlead.errors import Code, error
-from fairlead.settings import Settings, load_settings
+from fairlead.settings import load_settings
 
 CHECK_SEC = 15.0
 
@@ -22,7 +22,7 @@ def command() -> None:
 @click.option("--no-check", is_flag=True, help="Keep the key without trying it.")
 def join_command(*, line: tuple[str, ...], no_check: bool) -> None:
     """Keep the key in LINE, which `fairlead machine add` printed on the other machine. It is tried first."""
-    _need_extra()
+    need_extra()
     from fairlead.nats_wire.join_line import read_joining
     from fairlead.real_runner import keep_joining
 
@@ -45,17 +45,15 @@ def join_command(*, line: tuple[str, ...], no_check: bool) -> None:
 @command.command("run")
 def run_command() -> None:
     """Run agents for the Fairlead that this machine has joined, until it is stopped."""
-    _need_extra()
-    from fairlead.kit.process_hiding import hide_process
+    from fairlead.cli.running import run_runner
 
-    hide_process()  # an agent of the same user finds neither the key nor open files of this process
-    asyncio.run(_run(load_settings()))
+    run_runner()
 
 
 @command.command("doctor")
 def doctor_command() -> None:
     """Check the key, the way to the server, and the agents of this machine."""
-    _need_extra()
+    need_extra()
     from fairlead.real_runner import read_joined
     from fairlead.runtimes.catalogue import available_names
 
@@ -88,30 +86,3 @@ async def _try(address: object) -> None:
             f"{', '.join(address.urls)} cannot be reached: {reason}.",
             next_step="Check that Fairlead runs there, that its port is open, and FAIRLEAD_MACHINES_ADDRESS there.",
         ) from None
-
-
-async def _run(settings: Settings) -> None:
-    from fairlead.real_runner import open_runner
-
-    me = asyncio.current_task()
-    assert me is not None
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, me.cancel)
-    try:
-        async with open_runner(settings) as runner:
-            tell(f"Runner {runner.machine} is up.")
-            await runner.run()
-    except asyncio.CancelledError:
-        tell("Stopped.")
-
-
-def _need_extra() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("nats") is None or find_spec("nkeys") is None:
-        raise error(
-            Code.E_CONFIG,
-            "What other machines need is not installed.",
-            next_step="Install Fairlead with its extra `machines`: `uv tool install '.[machines]'` in a checkout.",
-        )

@@ -63,6 +63,8 @@ from fairlead.observe import log
 
 AWAY_SEC: Final = 20.0
 """A machine that was silent for this time is away."""
+SETTLE_SEC: Final = 0.2
+"""Turns that have ended are settled so much later, those of one machine together: nobody waits for it."""
 _FACTS: Final = msgspec.json.Decoder(Fact)
 _LIVE: Final = msgspec.json.Decoder(Live)
 
@@ -135,6 +137,8 @@ class RemoteMachine:
         self._call_numbers = count(1)
         self._files: dict[str, str] = {}
         self._blobs: dict[str, asyncio.Future[bool]] = {}
+        self._ended_turns: set[str] = set()
+        self._to_settle: list[str] = []
         self._tasks = OwnedTasks(f"machine {name}")
         self._closed = asyncio.Event()
         self._is_welcome = False
@@ -262,6 +266,8 @@ class RemoteMachine:
                 self._show(turn, event)
             elif not answered or getattr(event, "request_id", "") not in answered:
                 turn.events.put_nowait(_with_time(event, said.at))
+        if new and isinstance(new[-1], TurnEnded | TurnFailed):
+            self._ended_turns.add(said.turn_id)
 
     def _hear_live(self, said: TurnShown) -> None:
         turn = self._turns.get(said.turn_id)
@@ -275,7 +281,18 @@ class RemoteMachine:
             turn.events.put_nowait(event)
 
     def settle(self, turn_ids: Sequence[str]) -> None:
-        """Their jobs have ended. If nobody hears this, the next link asks again."""
+        """Their jobs have ended. If nobody hears this, the next link asks again. A turn that may still run is ended at
+        once by this; one that has ended can wait."""
+        if self._ended_turns.isdisjoint(turn_ids):
+            self.post(SettleTurns(turn_ids=tuple(turn_ids)))
+            return
+        self._ended_turns.difference_update(turn_ids)
+        if not self._to_settle:
+            asyncio.get_running_loop().call_later(SETTLE_SEC, self._settle_together)
+        self._to_settle += turn_ids
+
+    def _settle_together(self) -> None:
+        turn_ids, self._to_settle = self._to_settle, []
         self.post(SettleTurns(turn_ids=tuple(turn_ids)))
 
     def give_up_turns(self, problem: FairleadError) -> None:
@@ -363,6 +380,7 @@ class RemoteMachine:
         for turn in self._turns.values():
             turn.number = 0
         self._is_welcome = False
+        self._ended_turns.clear()
         self.endpoint.post(DaemonHello(version=self._version))
 
     def on_message(self, number: int, message: Fact) -> None:

@@ -254,9 +254,13 @@ class Turn:
             await self._ledger.until_durable(self._started_seq)
 
     async def _hand_over(self, machine_time: str = "") -> None:
-        """The agent has no prompt before that is on disk: after a crash the job would run twice."""
+        """The agent has no prompt before that is on disk: after a crash the job would run twice. An agent on another
+        machine has its prompt already, and the journal there says so."""
         await self._until_first_snapshot()
-        if self._ledger.apply_now(HandOver(self.job.job_id, machine_time)).events:
+        handed_over = self._ledger.apply_now(HandOver(self.job.job_id, machine_time))
+        if self._runtime.capabilities.is_remote:
+            return
+        if handed_over.events:
             await self._ledger.until_all_durable()
         else:
             await self._ledger.until_durable(self._started_seq)
@@ -284,6 +288,9 @@ class Turn:
             case engine.TurnEnded() | engine.TurnFailed():
                 results.ended = event
                 return  # channels show the end when it is durable, not before
+            case engine.ResumeKeyFound() if self._runtime.capabilities.is_remote:
+                # Told again to the next daemon, until the end of the job is durable, which is written behind this.
+                self._ledger.apply_now(LearnResumeKey(self.job.job_id, ResumeKey(event.key)))
             case engine.ResumeKeyFound():
                 await self._ledger.record_durably(LearnResumeKey(self.job.job_id, ResumeKey(event.key)))
             case engine.PermissionRequested() | engine.QuestionRequested() | engine.PlanProposed():
