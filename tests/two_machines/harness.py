@@ -58,6 +58,8 @@ class Site:
         (home / "settings").touch()
         self.address = f"127.0.0.1:{self.nats_port}"
         self.daemon: Program | None = None
+        self.agent = ""
+        """Another agent than the one that counts."""
 
     # --- processes
 
@@ -77,7 +79,7 @@ class Site:
         return {
             **self.base,
             "FAIRLEAD_RUNNER_DIR": str(directory),
-            "CODEX_COMMAND": str(counting_agent.write_program(directory, self.notes)),
+            "CODEX_COMMAND": str(self.agent or counting_agent.write_program(directory, self.notes)),
         }
 
     async def start(self, name: str, environment: dict[str, str], *command: str) -> Program:

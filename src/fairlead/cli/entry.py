@@ -1,5 +1,6 @@
-"""Where `fairlead` begins. A daemon or a runner that is started as services start it needs no library for command lines:
-that would take a megabyte of it for as long as it runs. Everything else, also an option that is not there, is click's."""
+"""Where `fairlead` begins. A daemon or a runner that is started as services start it needs no library for command
+lines: that would take a megabyte of it for as long as it runs. Everything else, also an option that is not there, is
+click's."""
 
 import sys
 from typing import Final

@@ -1,5 +1,5 @@
-"""Loads nats-py without aiohttp, which it takes for its websockets wherever it is installed: ten megabytes that a runner
-on TCP never uses. Imported before anything else of `nats`."""
+"""Loads nats-py without aiohttp, which it takes for its websockets wherever it is installed: ten megabytes that a
+runner on TCP never uses. Imported before anything else of `nats`."""
 
 import sys
 from importlib import import_module

@@ -9,7 +9,7 @@
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, Final, Protocol
 
@@ -128,7 +128,8 @@ class RunnerBook:
 
 
 class RunnerParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a runner is made of. `make_token` gives a new secret-free name, unlike any other."""
+    """What a runner is made of. `make_token` gives a new secret-free name, unlike any other. `serve_tools` lets the
+    agents call Fairlead's own tools, for ever."""
 
     machine: str
     wire: Wire
@@ -141,6 +142,7 @@ class RunnerParts(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     slots: int = 1
     tools: ToolReplies | None = None
+    serve_tools: Callable[[], Coroutine[Any, Any, None]] | None = None
 
 
 class Runner:
@@ -176,6 +178,8 @@ class Runner:
                 owner.start(self._listen(), name="wire")
                 owner.start(self._beat(), name="beat")
                 owner.start(self._until_ended(), name="end")
+                if self._parts.serve_tools is not None:
+                    owner.start(self._parts.serve_tools(), name="agent tools")
                 for name, runtime in self._parts.runtimes.items():
                     if runtime.capabilities.agent_turns:
                         owner.start(self.turns.listen_to(name, runtime), name=f"turns of {name}")
@@ -224,8 +228,12 @@ class Runner:
         raise await self._ended
 
     def _end(self, code: Code, message: str) -> None:
+        self.fail(error(code, message))
+
+    def fail(self, problem: FairleadError) -> None:
+        """Ends the runner, with its agents: nothing can be written down any more, for example."""
         if self._ended is not None and not self._ended.done():
-            self._ended.set_result(error(code, message))
+            self._ended.set_result(problem)
 
     # --- the wire
 
