@@ -41,7 +41,7 @@ from fairlead.store.directories import RealDirectories
 from fairlead.store.project_files import RealProjectFiles
 from fairlead.store.small_journal import SmallJournal
 from fairlead.store.writer import JournalWriter
-from fairlead.tree_ports import NO_TREES
+from fairlead.tree_ports import NO_TREES, WorkTrees
 
 JOINING_NAME: Final = "joined.json"
 JOURNAL_NAME: Final = "runner.ndjson"
@@ -115,6 +115,9 @@ async def _make_runner(
     blobs = FileBlobs(directory, disk=disk, offload=asyncio.to_thread)
     inputs = RealInputs(directory, machine=joining.name, wire=wire, blobs=blobs, disk=disk, mark=mark, give=agents.give)
     calls = RemoteTools(settings.agent_tools)
+    git = Git(os.environ)
+    stack.callback(git.close)
+    trees = _make_trees(settings, git)
     answers = RealAnswers(catalogue.runtimes, RealDirectories(directory), inputs)
     runner = Runner(
         RunnerParts(
@@ -124,7 +127,8 @@ async def _make_runner(
             runtimes=catalogue.runtimes,
             inputs=inputs,
             images=blobs,
-            calls=_make_answers(settings, answers, agents, stack),
+            calls=_make_answers(settings, answers, agents, git, trees),
+            trees=trees,
             make_token=lambda: token_hex(8),
             version=__version__,
             slots=settings.limits(tuple(catalogue.runtimes)).global_max_running,
@@ -137,17 +141,19 @@ async def _make_runner(
     return runner
 
 
-def _make_answers(
-    settings: Settings, others: RealAnswers, agents: SeparatedAgents, stack: AsyncExitStack
-) -> FileAnswers:
-    directory = settings.runner_dir
-    git = Git(os.environ)
-    stack.callback(git.close)
+def _make_trees(settings: Settings, git: Git) -> WorkTrees:
+    if not settings.tree_snapshots or not git.program:
+        return NO_TREES
     limits = FileLimits(largest=settings.tree_file_max_bytes, most_new=settings.tree_new_max_bytes)
-    has_trees = settings.tree_snapshots and git.program
+    return GitWorkTrees(git, settings.runner_dir, limits=limits, home=Path.home())
+
+
+def _make_answers(
+    settings: Settings, others: RealAnswers, agents: SeparatedAgents, git: Git, trees: WorkTrees
+) -> FileAnswers:
     return FileAnswers(
         others,
-        trees=GitWorkTrees(git, directory, limits=limits, home=Path.home()) if has_trees else NO_TREES,
+        trees=trees,
         worktrees=RealWorktrees(
             git,
             os.environ,
@@ -156,5 +162,5 @@ def _make_answers(
             are_separated=agents.are_separated,
         ),
         files=RealProjectFiles(asyncio.to_thread),
-        directory=Path(settings.worktree_dir) if settings.worktree_dir else directory / "worktrees",
+        directory=Path(settings.worktree_dir) if settings.worktree_dir else settings.runner_dir / "worktrees",
     )

@@ -27,6 +27,7 @@ from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.memory_wire import MemoryServer
 from fairlead.testing.simulated_runner import HERE, MemoryBlobs, NoCalls, PlainInputs
 from fairlead.testing.stepped_writer import SteppedWriter
+from fairlead.tree_ports import NO_TREES, WorkTrees
 
 GPU = "gpu"
 
@@ -82,6 +83,7 @@ class Stage:
         self.calls: CallAnswers = calls or NoCalls()
         self.runtimes: Mapping[str, Runtime] = runtimes or {"echo": EchoRuntime()}
         self.tools = RemoteTools()
+        self.trees: WorkTrees = NO_TREES
         self._tokens = count(1)
 
     def make_token(self) -> str:
@@ -121,6 +123,7 @@ class Stage:
                 make_token=self.make_token,
                 version="1",
                 tools=self.tools,
+                trees=self.trees,
             )
         )
         self.tools.daemon = runner

@@ -51,7 +51,11 @@ class GitWorkTrees:
         self._open: dict[str, PrivateRepository] = {}
         self._locks: dict[str, asyncio.Lock] = {}
 
-    async def snapshot(self, project_path: str, label: str, *, limit_sec: float | None = None) -> TreeSnapshot | None:
+    async def snapshot(
+        self, project_path: str, label: str, *, limit_sec: float | None = None, begins: str = ""
+    ) -> TreeSnapshot | None:
+        del begins  # here it makes no difference
+
         def take(calls: GitCalls, repository: PrivateRepository) -> TreeSnapshot:
             return take_snapshot(calls, repository, self._limits, label)
 

@@ -45,6 +45,7 @@ from fairlead.core.machines.messages import (
     RunTurn,
     SentFile,
     SettleTurns,
+    StartSnapshot,
     StoredImage,
     Tell,
     ToolCalled,
@@ -55,6 +56,7 @@ from fairlead.core.machines.messages import (
 )
 from fairlead.core.machines.places import path_there
 from fairlead.core.machines.turn_events import TurnReader
+from fairlead.core.trees import TreeSnapshot
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.machine_ports import Arrived, Wire
@@ -124,6 +126,15 @@ class _AskedCall:
         self.reply: asyncio.Future[Replied] = asyncio.get_running_loop().create_future()
 
 
+class _ExpectedSnapshot:
+    """Of the files at the start of a turn. The machine takes it with the turn."""
+
+    def __init__(self, label: str, limit_sec: float) -> None:
+        self.label = label
+        self.limit_sec = limit_sec
+        self.told: asyncio.Future[StartSnapshot] = asyncio.get_running_loop().create_future()
+
+
 class RemoteMachine:
     def __init__(
         self, name: str, wire: Wire, daemon: DaemonSide, *, epoch: int, runner_epoch: int, version: str
@@ -139,6 +150,7 @@ class RemoteMachine:
         self._blobs: dict[str, asyncio.Future[bool]] = {}
         self._ended_turns: set[str] = set()
         self._to_settle: list[str] = []
+        self._snapshots: dict[str, _ExpectedSnapshot] = {}
         self._tasks = OwnedTasks(f"machine {name}")
         self._closed = asyncio.Event()
         self._is_welcome = False
@@ -196,15 +208,41 @@ class RemoteMachine:
     ) -> AsyncIterator[EngineEvent]:
         """The events of a turn, from its first on. Raises the FairleadError that forbids it."""
         files = await self.send_files(invocation.files)
+        expected = self._snapshots.get(invocation.job_id)
         order = RunTurn(
             turn_id=turn_id,
             agent=agent,
             invocation=msgspec.structs.replace(invocation, project_path=path_there(invocation.project_path), files=()),
             files=files,
             limit_sec=limit_sec,
+            snapshot="" if expected is None else expected.label,
+            snapshot_sec=0.0 if expected is None else expected.limit_sec,
         )
-        async for event in self._listen_to(turn_id, _OpenTurn(order)):
-            yield event
+        try:
+            async for event in self._listen_to(turn_id, _OpenTurn(order)):
+                yield event
+        finally:
+            self._end_snapshot(invocation.job_id, StartSnapshot(code=Code.E_SNAPSHOT, message="The turn has ended."))
+
+    async def expect_snapshot(self, job_id: str, label: str, limit_sec: float) -> TreeSnapshot | None:
+        """The files as they were before the agent of this job had its prompt: the next turn of the job looks. Raises
+        E_MACHINE_AWAY, and what the machine says."""
+        if not self.is_usable:
+            raise self.away()
+        expected = self._snapshots[job_id] = _ExpectedSnapshot(label, limit_sec)
+        try:
+            told = await expected.told
+        finally:
+            if self._snapshots.get(job_id) is expected:
+                del self._snapshots[job_id]
+        if told.code:
+            raise error(_code(told.code), told.message)
+        return told.snapshot
+
+    def _end_snapshot(self, job_id: str, told: StartSnapshot) -> None:
+        expected = self._snapshots.get(job_id)
+        if expected is not None and not expected.told.done():
+            expected.told.set_result(told)
 
     async def watch(self, turn_id: str) -> AsyncIterator[EngineEvent]:
         """The events of a turn that an agent began by itself."""
@@ -264,6 +302,8 @@ class RemoteMachine:
         for event in new:
             if isinstance(event, TurnShown):
                 self._show(turn, event)
+            elif isinstance(event, StartSnapshot):
+                self._end_snapshot(said.turn_id.partition("#")[0], event)
             elif not answered or getattr(event, "request_id", "") not in answered:
                 turn.events.put_nowait(_with_time(event, said.at))
         if new and isinstance(new[-1], TurnEnded | TurnFailed):

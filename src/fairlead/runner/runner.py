@@ -57,6 +57,7 @@ from fairlead.ports import Blobs, Clock, Runtime
 from fairlead.runner.book import TurnInputs
 from fairlead.runner.turns import RunnerTurns
 from fairlead.store.small_journal import SmallJournal
+from fairlead.tree_ports import NO_TREES, WorkTrees
 
 BEAT_SEC: Final = 5.0
 REWRITE_BYTES: Final = 4 << 20
@@ -141,6 +142,7 @@ class RunnerParts(msgspec.Struct, frozen=True, kw_only=True):
     make_token: Callable[[], str]
     version: str = ""
     slots: int = 1
+    trees: WorkTrees = NO_TREES
     tools: ToolReplies | None = None
     serve_tools: Callable[[], Coroutine[Any, Any, None]] | None = None
 
@@ -163,6 +165,7 @@ class Runner:
             inputs=parts.inputs,
             images=parts.images,
             send_blob=self._send_blob,
+            trees=parts.trees,
         )
 
     @property

@@ -2,15 +2,15 @@
 is asked."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import ExitStack, aclosing
 from typing import Any, Final, cast
 
 from fairlead.core import engine
 from fairlead.core.engine import EngineEvent, TurnEnded, TurnFailed
-from fairlead.core.machines.messages import ONLY_SHOWN, RunTurn, StoredImage, TurnEvent, TurnShown
+from fairlead.core.machines.messages import ONLY_SHOWN, RunTurn, StartSnapshot, StoredImage, TurnEvent, TurnShown
 from fairlead.errors import Code, FairleadError
-from fairlead.kit.tasks import PausableTimeout
+from fairlead.kit.tasks import OwnedTasks, PausableTimeout
 from fairlead.observe import log_failure
 from fairlead.ports import Runtime
 from fairlead.runner.book import TurnInputs
@@ -22,6 +22,7 @@ MOST_UNSYNCED: Final = 64
 """An agent that says more than this while the disk is busy is read from again when the disk has it."""
 
 Note = Callable[[Sequence[TurnEvent]], int]
+TakeSnapshot = Callable[[], Coroutine[Any, Any, StartSnapshot]]
 UntilDurable = Callable[[int], Awaitable[None]]
 StoreImage = Callable[[engine.ImageProduced], Awaitable[StoredImage]]
 Show = Callable[[TurnShown], None]
@@ -41,6 +42,7 @@ class RunnerTurn:
         show: Show,
         store_image: StoreImage,
         count: Callable[[], int],
+        take_snapshot: TakeSnapshot | None = None,
     ) -> None:
         self._order = order
         self._count = count
@@ -50,6 +52,9 @@ class RunnerTurn:
         self._show = show
         self._store_image = store_image
         self._unsynced = 0
+        self._take_snapshot = take_snapshot
+        self._snapshot: asyncio.Task[StartSnapshot] | None = None
+        self._tasks = OwnedTasks("snapshot of a turn")
         self._timer = PausableTimeout(order.limit_sec or None)
         self._pauses: dict[str, ExitStack] = {}
         self._words: list[EngineEvent] = []
@@ -70,13 +75,17 @@ class RunnerTurn:
         finally:
             for pause in self._pauses.values():
                 pause.close()
+            if self._snapshot is not None:
+                self._snapshot.cancel()
         self._flush()
         await self._until_durable(self._note([end]))
 
     async def _listen(self, runtime: Runtime, inputs: TurnInputs) -> TurnEnded | TurnFailed:
         invocation = await inputs.prepare(self._order)
+        if self._take_snapshot is not None:  # while the agent's process starts
+            self._snapshot = self._tasks.start(self._take_snapshot(), name="snapshot")
         if runtime.capabilities.hand_over == "start":
-            await self._note_one(engine.HandingOver())
+            await self._hand_over(engine.HandingOver())
         elif not runtime.capabilities.gets_ready:
             await self._wait_for_disk(self._taken)
         stream = cast("AsyncGenerator[EngineEvent]", runtime.invoke(invocation))
@@ -92,6 +101,8 @@ class RunnerTurn:
                     await self._wait_for_disk(self._taken)
                 case engine.ImageProduced():
                     await self._note_one(await self._store_image(event))
+                case engine.HandingOver():
+                    await self._hand_over(event)
                 case _ if isinstance(event, ONLY_SHOWN):
                     self._say(event)
                 case _:
@@ -99,12 +110,22 @@ class RunnerTurn:
                     await self._note_one(event)
         return TurnFailed(Code.E_ADAPTER_MISSING_RESULT, "The agent's stream ended without a result.")
 
+    async def _hand_over(self, event: engine.HandingOver) -> None:
+        """The agent waits for the disk before its prompt, and for the snapshot, which must hold nothing of its own."""
+        looked: list[TurnEvent] = []
+        if self._snapshot is not None:
+            with self._timer.pause():
+                looked.append(await self._snapshot)
+            self._snapshot = None
+        self._flush()
+        await self._wait_for_disk(self._note([*looked, event]))
+
     async def _note_one(self, event: TurnEvent) -> None:
-        """The agent waits for the disk only before its prompt. Events that come together share a sync."""
+        """Waits for no disk, so that events that come together share a sync."""
         self._flush()
         number = self._note([event])
         self._unsynced += 1
-        if isinstance(event, engine.HandingOver) or self._unsynced >= MOST_UNSYNCED:
+        if self._unsynced >= MOST_UNSYNCED:
             self._unsynced = 0
             await self._wait_for_disk(number)
 

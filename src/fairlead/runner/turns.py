@@ -20,17 +20,20 @@ from fairlead.core.machines.messages import (
     AgentTurnBegun,
     AnswerNoted,
     RunTurn,
+    StartSnapshot,
     StoredImage,
     TurnEvent,
     TurnShown,
     TurnTold,
 )
 from fairlead.core.machines.runner_state import AgentTurnTaken, TurnEventsNoted, TurnsSettled, TurnTaken
-from fairlead.errors import Code
+from fairlead.errors import Code, FairleadError
 from fairlead.kit.tasks import OwnedTasks
+from fairlead.observe import log_failure
 from fairlead.ports import Blobs, Runtime
 from fairlead.runner.book import Book, ToDaemon, TurnInputs
 from fairlead.runner.turn import RunnerTurn
+from fairlead.tree_ports import NO_TREES, WorkTrees
 
 SendBlob = Callable[[str], None]
 
@@ -47,6 +50,7 @@ class RunnerTurns:
         inputs: TurnInputs,
         images: Blobs,
         send_blob: SendBlob,
+        trees: WorkTrees = NO_TREES,
     ) -> None:
         self._book = book
         self._daemon = daemon
@@ -54,6 +58,7 @@ class RunnerTurns:
         self._inputs = inputs
         self._images = images
         self._send_blob = send_blob
+        self._trees = trees
         self._tasks = OwnedTasks("turns")
         self._running: dict[str, tuple[RunnerTurn, asyncio.Task[None]]] = {}
         self._orders: dict[SessionKeyText, asyncio.Lock] = {}
@@ -186,6 +191,7 @@ class RunnerTurns:
             show=self._show,
             store_image=self._store_image,
             count=lambda: len(kept.events),
+            take_snapshot=partial(self._take_snapshot, order) if order.snapshot else None,
         )
         task = self._tasks.start(self._run(turn, order), name=turn_id)
         self._running[turn_id] = (turn, task)
@@ -200,6 +206,23 @@ class RunnerTurns:
                 self.note(order.turn_id, [_missing(order.agent, self._runtimes)])
             else:
                 await turn.run(runtime, self._inputs)
+
+    async def _take_snapshot(self, order: RunTurn) -> StartSnapshot:
+        """Raises nothing: a turn goes on without a snapshot, and people are told that it cannot be undone."""
+        path, limit = order.invocation.project_path, order.snapshot_sec or None
+        unchanged = self._trees.find_unchanged(path)
+        if unchanged is not None:
+            return StartSnapshot(snapshot=unchanged)
+        try:
+            async with asyncio.timeout(limit):
+                return StartSnapshot(snapshot=await self._trees.snapshot(path, order.snapshot, limit_sec=limit))
+        except TimeoutError:
+            return StartSnapshot(code=Code.E_SNAPSHOT, message=f"It took longer than {order.snapshot_sec:.0f} s.")
+        except FairleadError as fault:
+            return StartSnapshot(code=fault.code, message=fault.message)
+        except Exception as fault:
+            log_failure("a snapshot of the files crashed", fault, turn_id=order.turn_id)
+            return StartSnapshot(code=Code.E_INTERNAL, message=f"{type(fault).__name__}: {fault}")
 
     async def _store_image(self, image: engine.ImageProduced) -> StoredImage:
         digest = await self._images.put(image.data)

@@ -73,6 +73,7 @@ class Turn:
         self._snapshots = snapshots
         self._has_first_snapshot = False
         self._first_snapshot: asyncio.Task[None] | None = None
+        self._snapshot_asked = asyncio.Event()
         self._invocations = InvocationMaker(
             ledger,
             blobs=blobs,
@@ -131,7 +132,8 @@ class Turn:
         try:
             async with self._limit_time() as owner:
                 if not self._has_first_snapshot:
-                    self._first_snapshot = owner.start(self._snapshots.take_start(self.job), name="snapshot")
+                    taking = self._snapshots.take_start(self.job, self._snapshot_asked)
+                    self._first_snapshot = owner.start(taking, name="snapshot")
                 invocation = await self._invocations.make(self.job, self._started_seq)
                 if self._is_attached:
                     invocation = msgspec.structs.replace(invocation, is_asked_again=True)
@@ -182,8 +184,8 @@ class Turn:
                 owner.cancel()
 
     async def _listen(self, invocation: Invocation, owner: TaskOwner) -> None:
-        if self._runtime.capabilities.is_remote:
-            await self._until_first_snapshot()  # the agent there waits for nobody
+        if self._runtime.capabilities.is_remote and self._first_snapshot is not None:
+            await self._snapshot_asked.wait()  # its machine takes it before the agent has the prompt
         if not self._runtime.capabilities.gets_ready:
             await self._until_agent_may_start()
         stream = cast("AsyncGenerator[EngineEvent]", self._open_stream(invocation))
