@@ -40,6 +40,7 @@ class Records:
         self.last_epoch = 0
         self.tokens: list[str] = []
         self.ended: set[str] = set()
+        self.elsewhere: set[str] = set()
         self.met = asyncio.Event()
 
     @property
@@ -60,6 +61,9 @@ class Records:
 
     def is_wanted(self, turn_id: str) -> bool:
         return turn_id not in self.ended
+
+    def works_at(self, machine: str, session_key: str) -> bool:
+        return machine == GPU and session_key not in self.elsewhere
 
     def wants_agent_turn(self, begun: AgentTurnBegun) -> bool:
         return begun.turn_id not in self.ended

@@ -257,7 +257,7 @@ class RemoteMachine:
                 event = await turn.events.get()
                 if isinstance(event, FairleadError):
                     raise event
-                if isinstance(event, AnswerNoted):
+                if isinstance(event, AnswerNoted | StartSnapshot):
                     continue
                 yield await self._fetch_image(event) if isinstance(event, StoredImage) else event
                 if isinstance(event, TurnEnded | TurnFailed):
