@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, Final, Protocol
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -155,7 +156,7 @@ class Runner:
         self._tasks = OwnedTasks(f"runner {parts.machine}")
         self._ended: asyncio.Future[FairleadError] | None = None
         self._endpoint: LinkEndpoint | None = None
-        self._calls_in_order: dict[str, asyncio.Lock] = {}
+        self._calls_in_order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.epoch = 0
         self.is_connected = False
         self.turns = RunnerTurns(

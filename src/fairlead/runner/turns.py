@@ -11,6 +11,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from weakref import WeakValueDictionary
 
 from fairlead.core import engine
 from fairlead.core.engine import AgentInitiated, HandingOver, TurnFailed
@@ -61,7 +62,8 @@ class RunnerTurns:
         self._trees = trees
         self._tasks = OwnedTasks("turns")
         self._running: dict[str, tuple[RunnerTurn, asyncio.Task[None]]] = {}
-        self._orders: dict[SessionKeyText, asyncio.Lock] = {}
+        # A lock lasts as long as somebody holds it or waits for it: sessions come and go for years.
+        self._orders: WeakValueDictionary[SessionKeyText, asyncio.Lock] = WeakValueDictionary()
         self._durable: dict[str, int] = {}
         self._told: dict[str, int] = {}
         self._to_tell: set[str] = set()
