@@ -7,6 +7,8 @@ import pytest
 
 from fairlead.api.wire import NewFile
 from fairlead.core import requests
+from fairlead.runner.separated_agents import repository_of_worktree
+from tests.git.harness import git, make_repository
 from tests.runtimes.test_separation import needs_bwrap
 from tests.support import tool_agent
 from tests.two_machines.harness import Site, run, site
@@ -116,3 +118,17 @@ def test_an_agent_in_a_sandbox_there_sees_its_project_and_no_key_and_has_the_too
             assert [line.rpartition(" ")[2] for line in said[1:]] == ["False", "True"]
 
     run(story())
+
+
+@pytest.mark.req("H3")
+def test_a_worktrees_repository_is_found_and_no_other_whatever_its_agent_writes(tmp_path: Path):
+    repository = make_repository(tmp_path / "repository", model="one\n")
+    worktree = tmp_path / "worktree"
+    git(repository, "worktree", "add", "-q", str(worktree), "-b", "fix")
+    assert repository_of_worktree(worktree) == [repository / ".git"]
+    assert repository_of_worktree(repository) == repository_of_worktree(tmp_path) == []
+    another = make_repository(tmp_path / "another", secret="x\n")
+    git(another, "worktree", "add", "-q", str(tmp_path / "elsewhere"), "-b", "fix")
+    for place in (another / ".git" / "worktrees" / "elsewhere", another / ".git", tmp_path / "missing"):
+        (worktree / ".git").write_text(f"gitdir: {place}\n")
+        assert repository_of_worktree(worktree) == []

@@ -8,10 +8,8 @@
 """
 
 import asyncio
-import hashlib
 from collections.abc import AsyncIterator, Sequence
 from itertools import count
-from pathlib import Path
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -19,10 +17,7 @@ import msgspec
 from fairlead.core.engine import (
     EngineEvent,
     HandingOver,
-    ImageProduced,
-    InputFile,
     Invocation,
-    Noticed,
     TurnEnded,
     TurnFailed,
 )
@@ -43,7 +38,6 @@ from fairlead.core.machines.messages import (
     Replied,
     RunnerHello,
     RunTurn,
-    SentFile,
     SettleTurns,
     StartSnapshot,
     StoredImage,
@@ -61,6 +55,7 @@ from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.machine_ports import Arrived, Wire
 from fairlead.machines.endpoint import LinkEndpoint
+from fairlead.machines.machine_files import MachineFiles
 from fairlead.observe import log
 
 AWAY_SEC: Final = 20.0
@@ -146,12 +141,11 @@ class RemoteMachine:
         self._turns: dict[str, _OpenTurn] = {}
         self._calls: dict[str, _AskedCall] = {}
         self._call_numbers = count(1)
-        self._files: dict[str, str] = {}
-        self._blobs: dict[str, asyncio.Future[bool]] = {}
         self._ended_turns: set[str] = set()
         self._to_settle: list[str] = []
         self._snapshots: dict[str, _ExpectedSnapshot] = {}
         self._tasks = OwnedTasks(f"machine {name}")
+        self.files = MachineFiles(name, wire, self.post, self._tasks)
         self._closed = asyncio.Event()
         self._is_welcome = False
         self._heard_at = -AWAY_SEC
@@ -207,7 +201,7 @@ class RemoteMachine:
         self, turn_id: str, agent: str, invocation: Invocation, *, limit_sec: float
     ) -> AsyncIterator[EngineEvent]:
         """The events of a turn, from its first on. Raises the FairleadError that forbids it."""
-        files = await self.send_files(invocation.files)
+        files = await self.files.send(invocation.files)
         expected = self._snapshots.get(invocation.job_id)
         order = RunTurn(
             turn_id=turn_id,
@@ -259,7 +253,7 @@ class RemoteMachine:
                     raise event
                 if isinstance(event, AnswerNoted | StartSnapshot):
                     continue
-                yield await self._fetch_image(event) if isinstance(event, StoredImage) else event
+                yield await self.files.fetch_image(event) if isinstance(event, StoredImage) else event
                 if isinstance(event, TurnEnded | TurnFailed):
                     return
         finally:
@@ -439,11 +433,9 @@ class RemoteMachine:
             case ToolCalled():
                 self._daemon.on_tool_call(self, message)
             case BlobWanted():
-                self._tasks.start(self._send_again(message.digest), name="blob")
+                self._tasks.start(self.files.send_again(message.digest), name="blob")
             case BlobSent():
-                waiting = self._blobs.pop(message.digest, None)
-                if waiting is not None and not waiting.done():
-                    waiting.set_result(not message.is_gone)
+                self.files.note_sent(message)
         self.endpoint.take(number)
 
     def welcome(self, hello: RunnerHello) -> None:
@@ -476,44 +468,6 @@ class RemoteMachine:
     def on_superseded(self, epoch: int) -> None:
         del epoch
         self._daemon.on_superseded()
-
-    # --- files and pictures
-
-    async def send_files(self, files: Sequence[InputFile]) -> tuple[SentFile, ...]:
-        sent: list[SentFile] = []
-        for file in files:
-            data = await asyncio.to_thread(Path(file.path).read_bytes)
-            digest = hashlib.sha256(data).hexdigest()
-            self._files[digest] = file.path
-            self._tasks.start(self._wire.put_blob(self.name, digest, data), name=f"file {digest[:12]}")
-            sent.append(SentFile(file.name, digest, file.media_type))
-        return tuple(sent)
-
-    async def _send_again(self, digest: str) -> None:
-        path = self._files.get(digest)
-        try:
-            data = await asyncio.to_thread(Path(path or "").read_bytes)
-        except OSError:
-            self.post(BlobSent(digest=digest, is_gone=True))
-            return
-        await self._wire.put_blob(self.name, digest, data)
-        self.post(BlobSent(digest=digest))
-
-    async def _fetch_image(self, image: StoredImage) -> EngineEvent:
-        """A picture that nobody has any more leaves a word in its place."""
-        while True:
-            data = await self._wire.get_blob(self.name, image.digest)
-            if data is not None:
-                await self._wire.drop_blob(self.name, image.digest)
-                return ImageProduced(image.media_type, data)
-            waiting = self._blobs.setdefault(image.digest, asyncio.get_running_loop().create_future())
-            self.post(BlobWanted(digest=image.digest))
-            try:
-                async with asyncio.timeout(AWAY_SEC):
-                    if not await asyncio.shield(waiting):
-                        return Noticed("A picture of this turn was lost.")
-            except TimeoutError:
-                self._blobs.pop(image.digest, None)
 
 
 def _with_time(event: TurnEvent, at: str) -> TurnEvent:

@@ -106,7 +106,7 @@ class RemoteRuntime:
         if not machine.is_usable:
             return SteerResult("too_late")
         try:
-            files = await machine.send_files(steer.files)
+            files = await machine.files.send(steer.files)
             return await machine.call(
                 "steer",
                 SteerResult,

@@ -222,7 +222,7 @@ class RunnerTurns:
             return StartSnapshot(code=Code.E_SNAPSHOT, message=f"It took longer than {order.snapshot_sec:.0f} s.")
         except FairleadError as fault:
             return StartSnapshot(code=fault.code, message=fault.message)
-        except Exception as fault:
+        except Exception as fault:  # whatever breaks here, the turn goes on without a snapshot
             log_failure("a snapshot of the files crashed", fault, turn_id=order.turn_id)
             return StartSnapshot(code=Code.E_INTERNAL, message=f"{type(fault).__name__}: {fault}")
 
