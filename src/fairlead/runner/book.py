@@ -29,6 +29,10 @@ class Book(Protocol):
         """Calls `then` as soon as it is, behind those of earlier calls."""
         ...
 
+    def call_after_sync(self, then: Callable[[], None]) -> None:
+        """From now on `then` is called when all have heard what a sync made durable."""
+        ...
+
     def now(self) -> str: ...
 
 

@@ -120,6 +120,9 @@ class RunnerBook:
     def when_durable(self, number: int, then: Callable[[], None]) -> None:
         self._journal.when_durable(number, then)
 
+    def call_after_sync(self, then: Callable[[], None]) -> None:
+        self._journal.after_sync = then
+
     def now(self) -> str:
         return self._clock.now()
 

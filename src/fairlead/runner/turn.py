@@ -77,7 +77,7 @@ class RunnerTurn:
                 pause.close()
             if self._snapshot is not None:
                 self._snapshot.cancel()
-        self._flush()
+        self._words.clear()  # the end brings the whole text
         await self._until_durable(self._note([end]))
 
     async def _listen(self, runtime: Runtime, inputs: TurnInputs) -> TurnEnded | TurnFailed:
@@ -117,17 +117,22 @@ class RunnerTurn:
             with self._timer.pause():
                 looked.append(await self._snapshot)
             self._snapshot = None
-        self._flush()
-        await self._wait_for_disk(self._note([*looked, event]))
+        await self._wait_for_disk(self._note_behind_words([*looked, event]))
 
     async def _note_one(self, event: TurnEvent) -> None:
         """Waits for no disk, so that events that come together share a sync."""
-        self._flush()
-        number = self._note([event])
+        number = self._note_behind_words([event])
         self._unsynced += 1
         if self._unsynced >= MOST_UNSYNCED:
             self._unsynced = 0
             await self._wait_for_disk(number)
+
+    def _note_behind_words(self, events: Sequence[TurnEvent]) -> int:
+        """The words leave first, because the events wait for the disk; but the disk is asked first."""
+        after = self._count()
+        number = self._note(events)
+        self._flush(after)
+        return number
 
     async def _wait_for_disk(self, number: int) -> None:
         """The agent's time does not run meanwhile: a full disk is not its fault."""
@@ -159,11 +164,13 @@ class RunnerTurn:
             asyncio.get_running_loop().call_later(LIVE_SEC, self._flush)
         coalesce(self._words, event)
 
-    def _flush(self) -> None:
+    def _flush(self, after: int | None = None) -> None:
+        """Words that were said behind `after` lasting events; behind all that there are, if none is named."""
         words, self._words = self._words, []
         if words:
             shown = cast("tuple[Any, ...]", tuple(words))
-            self._show(TurnShown(turn_id=self._order.turn_id, after=self._count(), events=shown))
+            behind = self._count() if after is None else after
+            self._show(TurnShown(turn_id=self._order.turn_id, after=behind, events=shown))
 
 
 def coalesce(events: list[EngineEvent], event: EngineEvent) -> None:

@@ -67,6 +67,7 @@ class RunnerTurns:
         self._durable: dict[str, int] = {}
         self._told: dict[str, int] = {}
         self._to_tell: set[str] = set()
+        book.call_after_sync(self._tell_all)
 
     async def aclose(self) -> None:
         """End every turn with its agent."""
@@ -171,8 +172,6 @@ class RunnerTurns:
         if turn_id not in self._book.state.turns:
             return
         self._durable[turn_id] = max(count, self._durable.get(turn_id, 0))
-        if not self._to_tell:
-            asyncio.get_running_loop().call_soon(self._tell_all)
         self._to_tell.add(turn_id)
 
     def _tell_all(self) -> None:

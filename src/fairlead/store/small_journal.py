@@ -51,6 +51,8 @@ class SmallJournal:
         self._durable = self._position.seq
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
         self._listeners: deque[tuple[int, Callable[[], None]]] = deque()
+        self.after_sync: Callable[[], None] | None = None
+        """Called once, when all have heard what one sync made durable."""
         self._broken: FairleadError | None = None
         self.is_stalled = False
         self._open()
@@ -153,6 +155,8 @@ class SmallJournal:
         self._durable = max(self._durable, self._before + seq)
         while self._listeners and self._listeners[0][0] <= self._durable:
             self._listeners.popleft()[1]()
+        if self.after_sync is not None:
+            self.after_sync()
         ready = [future for number, future in self._waiting if number <= self._durable]
         self._waiting = [each for each in self._waiting if each[0] > self._durable]
         for future in ready:
