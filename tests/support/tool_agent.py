@@ -1,6 +1,6 @@
 """Acts as `codex exec` and does what each line of its prompt says: `call TOOL {arguments}` calls one of Fairlead's own
-tools, through the very tool server that an agent starts; `read FILE` reads a file that it was given. It answers with
-what it was told. Knows nothing else of Fairlead."""
+tools, through the very tool server that an agent starts; `look FILE` tries to read a file; `write FILE WORDS` writes
+one. It answers with what came of it. Knows nothing else of Fairlead."""
 
 import json
 import os
@@ -54,6 +54,14 @@ class ToolServer:
         return f"{tool} {verdict}: {result['content'][0]['text']}"
 
 
+def can_read(path: str) -> bool:
+    try:
+        Path(path).read_bytes()
+    except OSError:
+        return False
+    return True
+
+
 def main() -> None:
     if "--version" in sys.argv:
         print("codex-cli 0.166.0")
@@ -68,7 +76,7 @@ def main() -> None:
         said += [server.call(tool, json.loads(arguments)) for tool, arguments in calls]
     pictures = [sys.argv[at + 1] for at, word in enumerate(sys.argv) if word == "-i"]
     said += [f"picture {Path(path).read_bytes().hex()}" for path in pictures]
-    said += [f"seen {path} {Path(path).exists()}" for path in re.findall(r"^look (\S+)$", prompt, re.MULTILINE)]
+    said += [f"read {path} {can_read(path)}" for path in re.findall(r"^look (\S+)$", prompt, re.MULTILINE)]
     for path, words in re.findall(r"^write (\S+) (.*)$", prompt, re.MULTILINE):
         Path(path).write_text(words)
         item = {

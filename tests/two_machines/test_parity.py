@@ -1,7 +1,9 @@
 """What an agent can do here, it can do on another machine: each through a real runner and a real server."""
 
 import os
+import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -9,8 +11,8 @@ from fairlead.api.wire import NewFile
 from fairlead.core import requests
 from fairlead.runner.separated_agents import repository_of_worktree
 from tests.git.harness import git, make_repository
-from tests.runtimes.test_separation import needs_bwrap
-from tests.support import tool_agent
+from tests.runtimes.test_separation import needs_bwrap, needs_root
+from tests.support import accounts, tool_agent
 from tests.two_machines.harness import Site, run, site
 
 AGENTS_CODE = Path(tool_agent.__file__).parent
@@ -98,26 +100,42 @@ def test_a_picture_that_a_person_sends_and_one_that_an_agent_makes_travel(tmp_pa
     run(story())
 
 
+async def look_around(home: Path, separation: dict[str, str], *first: str) -> list[str]:
+    """What an agent says that is separated like this at its runner: it tries to read two files."""
+    async with site(home) as here:
+        (home / "home").mkdir()
+        here.base |= {"HOME": str(home / "home"), "PATH": os.environ["PATH"]}
+        plain = here.runner_environment
+        here.runner_environment = lambda name: {**plain(name), **separation}
+        await bring_up(here, home)
+        (home / "gpu-project" / "code.py").touch()
+        looks = [f"look {home / 'gpu' / 'joined.json'}", f"look {home / 'gpu-project' / 'code.py'}"]
+        job = await here.end_of(await here.say("gpu", "\n".join([*first, *looks])))
+        assert job.state == "success", job
+        return [line.partition(":")[0].rpartition(" ")[2] for line in job.answer.splitlines()]
+
+
 @needs_bwrap
 @pytest.mark.req("H3")
 def test_an_agent_in_a_sandbox_there_sees_its_project_and_no_key_and_has_the_tools(tmp_path: Path):
-    async def story() -> None:
-        async with site(tmp_path) as here:
-            own_home = tmp_path / "home"
-            own_home.mkdir()
-            here.base |= {"HOME": str(own_home), "PATH": os.environ["PATH"]}
-            plain = here.runner_environment
-            sandbox = {"FAIRLEAD_AGENT_SANDBOX": "bwrap", "FAIRLEAD_AGENT_SANDBOX_PATHS": str(AGENTS_CODE)}
-            here.runner_environment = lambda name: {**plain(name), **sandbox}
-            await bring_up(here, tmp_path)
-            (tmp_path / "gpu-project" / "code.py").touch()
-            looks = [f"look {tmp_path / 'gpu' / 'joined.json'}", f"look {tmp_path / 'gpu-project' / 'code.py'}"]
-            job = await here.end_of(await here.say("gpu", "\n".join([*looks, 'call send_message {"text": "hi"}'])))
-            said = job.answer.splitlines()
-            assert said[0].startswith("send_message ok"), job
-            assert [line.rpartition(" ")[2] for line in said[1:]] == ["False", "True"]
+    sandbox = {"FAIRLEAD_AGENT_SANDBOX": "bwrap", "FAIRLEAD_AGENT_SANDBOX_PATHS": str(AGENTS_CODE)}
+    said = run(look_around(tmp_path, sandbox, 'call send_message {"text": "hi"}'))
+    assert said == ["ok", "False", "True"]
 
-    run(story())
+
+@needs_root
+@pytest.mark.req("H3")
+def test_an_agent_of_another_user_there_sees_its_project_and_no_key():
+    """Its program is the system's Python: the user may not be let in where ours lies."""
+    with accounts.make_user("fairlead-there") as name, TemporaryDirectory(prefix="two-", dir="/tmp") as made:
+        home = Path(made)
+        home.chmod(0o755)  # the agents' user passes through
+        code = shutil.copy(tool_agent.__file__, home)
+        program = home / "codex"
+        program.write_text(f'#!/bin/sh\nexec /usr/bin/env -S python3 -I {code} "$@"\n')
+        program.chmod(0o755)
+        separation = {"FAIRLEAD_AGENT_USER": name, "CODEX_COMMAND": str(program), "PATH": "/usr/bin:/bin"}
+        assert run(look_around(home, separation)) == ["False", "True"]
 
 
 @pytest.mark.req("H3")
