@@ -52,6 +52,7 @@ class RunnerTurn:
         self._show = show
         self._store_image = store_image
         self._unsynced = 0
+        self._noted: list[TurnEvent] = []
         self._take_snapshot = take_snapshot
         self._snapshot: asyncio.Task[StartSnapshot] | None = None
         self._tasks = OwnedTasks("snapshot of a turn")
@@ -78,7 +79,8 @@ class RunnerTurn:
             if self._snapshot is not None:
                 self._snapshot.cancel()
         self._words.clear()  # the end brings the whole text
-        await self._until_durable(self._note([end]))
+        noted, self._noted = self._noted, []
+        await self._until_durable(self._note([*noted, end]))
 
     async def _listen(self, runtime: Runtime, inputs: TurnInputs) -> TurnEnded | TurnFailed:
         invocation = await inputs.prepare(self._order)
@@ -117,22 +119,24 @@ class RunnerTurn:
             with self._timer.pause():
                 looked.append(await self._snapshot)
             self._snapshot = None
-        await self._wait_for_disk(self._note_behind_words([*looked, event]))
+        self._noted += [*looked, event]
+        await self._wait_for_disk(self._note_together())
 
     async def _note_one(self, event: TurnEvent) -> None:
-        """Waits for no disk, so that events that come together share a sync."""
-        number = self._note_behind_words([event])
+        """Waits for no disk. Events that come in one step are one fact, and share its sync and its message."""
+        if not self._noted:
+            asyncio.get_running_loop().call_soon(self._note_together)
+        self._noted.append(event)
         self._unsynced += 1
         if self._unsynced >= MOST_UNSYNCED:
             self._unsynced = 0
-            await self._wait_for_disk(number)
+            await self._wait_for_disk(self._note_together())
 
-    def _note_behind_words(self, events: Sequence[TurnEvent]) -> int:
-        """The words leave first, because the events wait for the disk; but the disk is asked first."""
-        after = self._count()
-        number = self._note(events)
-        self._flush(after)
-        return number
+    def _note_together(self) -> int:
+        """Behind the words that were said before. The number of the fact; 0 if there is nothing to note."""
+        events, self._noted = self._noted, []
+        self._flush()
+        return self._note(events) if events else 0
 
     async def _wait_for_disk(self, number: int) -> None:
         """The agent's time does not run meanwhile: a full disk is not its fault."""
@@ -160,17 +164,17 @@ class RunnerTurn:
     # --- what is only shown
 
     def _say(self, event: EngineEvent) -> None:
+        if self._noted:
+            self._note_together()  # these words come behind it
         if not self._words:
             asyncio.get_running_loop().call_later(LIVE_SEC, self._flush)
         coalesce(self._words, event)
 
-    def _flush(self, after: int | None = None) -> None:
-        """Words that were said behind `after` lasting events; behind all that there are, if none is named."""
+    def _flush(self) -> None:
         words, self._words = self._words, []
         if words:
             shown = cast("tuple[Any, ...]", tuple(words))
-            behind = self._count() if after is None else after
-            self._show(TurnShown(turn_id=self._order.turn_id, after=behind, events=shown))
+            self._show(TurnShown(turn_id=self._order.turn_id, after=self._count(), events=shown))
 
 
 def coalesce(events: list[EngineEvent], event: EngineEvent) -> None:
