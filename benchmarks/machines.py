@@ -7,9 +7,10 @@ import socket
 import statistics
 import sys
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -24,6 +25,7 @@ from fairlead.nats_wire.owned_server import find_server_program
 
 TURNS = 40
 MANY, SESSIONS = 100, 20
+_MEMORY = "/dev/shm"
 _AGENT = """#!/bin/sh
 case "$*" in *--version*) echo "codex-cli 0.166.0"; exit;; esac
 cat >/dev/null
@@ -57,6 +59,8 @@ class Bench:
         (home / "project").mkdir()
         self.base = {"PATH": "/usr/bin:/bin", "HOME": str(home), "FAIRLEAD_ENV_FILE": str(home / "settings")}
         self.base["CODEX_COMMAND"] = str(program)
+        self.end_last: Callable[[], Awaitable[None]] | None = None
+        """Ends the process that was started last."""
 
     async def start(self, *command: str, **environment: str) -> int:
         """Its process id."""
@@ -71,6 +75,7 @@ class Bench:
             await process.wait()
 
         self._stack.push_async_callback(end)
+        self.end_last = end
         return process.pid
 
     async def start_daemon(self, **environment: str) -> int:
@@ -192,28 +197,49 @@ async def latency_rows(home: Path) -> list[Row]:
     return rows
 
 
-async def _jobs_per_second(made: Bench, projects: Sequence[tuple[str, str]]) -> float:
-    """From the first message to the last answer: SESSIONS sessions in each project, one job in each."""
-    journal = made.home / "state" / "events.ndjson"
+class Throughput(msgspec.Struct, frozen=True):
+    """`daemon_ms` is the time of a processor that the daemon's process took for each job."""
 
-    def completed() -> int:
-        return journal.read_bytes().count(b'"type":"JobCompleted"')
+    jobs_per_second: float
+    daemon_ms: float
 
-    before = completed()
-    began = time.perf_counter()
+
+class _Ends:
+    """The ends of jobs in the journal, counted as it grows."""
+
+    def __init__(self, journal: Path) -> None:
+        self._journal = journal
+        self._read_to = journal.stat().st_size
+        self.count = 0
+
+    def look(self) -> int:
+        with self._journal.open("rb") as file:
+            file.seek(self._read_to)
+            new = file.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self._read_to += len(whole)
+        self.count += whole.count(b'"type":"JobCompleted"')
+        return self.count
+
+
+async def _measure_jobs(made: Bench, daemon: int, projects: Sequence[tuple[str, str]]) -> Throughput:
+    """From the first message to the last answer: SESSIONS sessions in each project, one job in each. The sessions are
+    the same in every measurement: what the daemon knows of them costs all alike."""
+    ends = await asyncio.to_thread(_Ends, made.home / "state" / "events.ndjson")
     limit = asyncio.Semaphore(64)
+    jobs = SESSIONS * len(projects)
+    cpu_before, began = await _cpu_seconds(daemon), time.perf_counter()
     async with made.client() as client:
 
         async def say(user: str, project: str, tool: str) -> None:
             async with limit:
                 await client.submit(user, "hello", project=project, tool=tool)
 
-        await asyncio.gather(
-            *(say(f"u{at}-{n}-{before}", *place) for n in range(SESSIONS) for at, place in enumerate(projects))
-        )
-        while completed() - before < SESSIONS * len(projects):  # noqa: ASYNC110 - a file
+        await asyncio.gather(*(say(f"u{at}-{n}", *place) for n in range(SESSIONS) for at, place in enumerate(projects)))
+        while ends.look() < jobs:  # noqa: ASYNC110 - a file
             await asyncio.sleep(0.05)
-    return SESSIONS * len(projects) / (time.perf_counter() - began)
+    took, cpu = time.perf_counter() - began, await _cpu_seconds(daemon) - cpu_before
+    return Throughput(jobs / took, cpu * 1000 / jobs)
 
 
 async def _rss_kib(pid: int) -> int:
@@ -221,33 +247,55 @@ async def _rss_kib(pid: int) -> int:
     return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("VmRSS"))
 
 
+async def _cpu_seconds(pid: int) -> float:
+    """That the process has taken so far, in the kernel too."""
+    text = await asyncio.to_thread(Path(f"/proc/{pid}/stat").read_text)
+    fields = text.rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 async def many_rows(home: Path) -> list[Row]:
+    """The journals of the runners lie in memory where that can be had: in life they are on a hundred other disks."""
     async with bench(home) as made:
         daemon = await made.start_daemon(FAIRLEAD_GLOBAL_MAX_RUNNING="64", FAIRLEAD_MAX_QUEUE_PER_SESSION="50")
-        local = await _jobs_per_second(made, [("project", "echo")] * MANY)
+        await made.add("m0")
         alone = await _rss_kib(daemon)
-        lines = made.home / "lines"
-        lines.mkdir()
-        for number in range(MANY):
-            (lines / f"{number:03}.line").write_text(await made.add(f"m{number}"))
-        await made.start("benchmarks.many_runners", str(lines))
-        await made.until_there(MANY)
-        await asyncio.sleep(6)  # a beat of each
-        with_all = await _rss_kib(daemon)
-        async with made.client() as client:
+        with TemporaryDirectory(dir=_MEMORY if os.path.isdir(_MEMORY) else None) as elsewhere:  # noqa: ASYNC240, PTH112 - once
             for number in range(MANY):
-                await client.command(requests.ProjectAdd(path=f"m{number}:{made.home / 'project'}"), "local")
-        remote = await _jobs_per_second(made, [(f"m{number}/project", f"m{number}/echo") for number in range(MANY)])
+                (Path(elsewhere) / f"{number:03}.line").write_text(await made.add(f"m{number}"))
+            await made.start("benchmarks.many_runners", elsewhere)
+            await made.until_there(MANY)
+            await asyncio.sleep(6)  # a beat of each
+            with_all = await _rss_kib(daemon)
+            async with made.client() as client:
+                for number in range(MANY):
+                    await client.command(requests.ProjectAdd(path=f"m{number}:{made.home / 'project'}"), "local")
+            here = [("project", "echo")] * MANY
+            there = [(f"m{number}/project", f"m{number}/echo") for number in range(MANY)]
+            await _measure_jobs(made, daemon, here)  # makes the sessions
+            remote = await _measure_jobs(made, daemon, there)
+            local = await _measure_jobs(made, daemon, here)
+            assert made.end_last is not None
+            await made.end_last()
     each = (with_all - alone) / MANY
     return [
         Row(
-            name=f"{MANY} runners x {SESSIONS} sessions, jobs",
-            measured=remote,
-            floor=local,
+            name=f"{MANY} runners x {SESSIONS} sessions, jobs (all on this machine)",
+            measured=remote.jobs_per_second,
+            floor=local.jobs_per_second,
             floor_name="the same jobs here",
             unit="/s",
             reach="≥ 0.7x",
-            reached=remote >= 0.7 * local,
+            reached=remote.jobs_per_second >= 0.7 * local.jobs_per_second,
+        ),
+        Row(
+            name=f"{MANY} runners x {SESSIONS} sessions, jobs for each second of the daemon's own processor time",
+            measured=1000 / remote.daemon_ms,
+            floor=1000 / local.daemon_ms,
+            floor_name="the same jobs here",
+            unit="/s",
+            reach="≥ 0.7x",
+            reached=local.daemon_ms >= 0.7 * remote.daemon_ms,
         ),
         Row(
             name="daemon's RSS for each runner",

@@ -48,6 +48,8 @@ TESTED_THROUGH = {
     "machine_ports.py": "machines/test_hub.py",
     "machines/endpoint.py": "machines/test_hub.py",
     "machines/remote_machine.py": "machines/test_remote_runtime.py",
+    "machines/machine_files.py": "two_machines/test_parity.py",
+    "runner/separated_agents.py": "two_machines/test_parity.py",
     "runner/file_answers.py": "machines/test_remote_trees.py",
     "runner/runner.py": "machines/test_remote_runtime.py",
     "runner/turn.py": "machines/test_remote_runtime.py",

@@ -130,6 +130,10 @@ class MachineRecords(Protocol):
 
     def is_wanted(self, turn_id: str) -> bool: ...
 
+    def works_at(self, machine: str, session_key: str) -> bool:
+        """Whether the project of this session, or of its last job, is on this machine."""
+        ...
+
     def wants_agent_turn(self, begun: AgentTurnBegun) -> bool:
         """Whether a turn that an agent began by itself is news, or belongs to a job that has not ended."""
         ...

@@ -262,7 +262,7 @@ class RealMachine:
             directories=DirectoriesAcross(adapters.directories, hub),
             project_files=FilesAcross(adapters.project_files, hub),
             worktrees=WorktreesAcross(adapters.worktrees, hub),
-            trees=TreesAcross(adapters.trees, hub),
+            trees=TreesAcross(adapters.trees, hub) if self._settings.tree_snapshots else adapters.trees,
         )
 
     def _make_local_adapters(self, state: State) -> Adapters:

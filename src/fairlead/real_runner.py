@@ -19,7 +19,6 @@ from fairlead.errors import Code, FairleadError, error
 from fairlead.git.command import Git
 from fairlead.git.tree_status import FileLimits
 from fairlead.git.work_trees import GitWorkTrees
-from fairlead.git.worktree_files import WorktreeFiles
 from fairlead.git.worktrees import RealWorktrees
 from fairlead.kit.files import REAL_DISK, Disk, make_private_directory, read_if_there, replace_durably
 from fairlead.kit.process_sweep import sweep
@@ -28,10 +27,13 @@ from fairlead.nats_wire.runner_wire import RunnerWire
 from fairlead.observe import JobLogDirectory, Redactor, log, start_logging
 from fairlead.runner.call_answers import RealAnswers
 from fairlead.runner.file_answers import FileAnswers
+from fairlead.runner.remote_tools import RemoteTools
 from fairlead.runner.runner import Runner, RunnerBook, RunnerParts
+from fairlead.runner.separated_agents import SeparatedAgents
 from fairlead.runner.turn_inputs import WORKTREES_NAME, RealInputs
 from fairlead.runtimes.catalogue import Catalogue
 from fairlead.runtimes.environment import secret_values
+from fairlead.runtimes.tool_server import ToolServer
 from fairlead.settings import Settings
 from fairlead.state_directory import take_lock
 from fairlead.store.blobs import FileBlobs
@@ -39,7 +41,7 @@ from fairlead.store.directories import RealDirectories
 from fairlead.store.project_files import RealProjectFiles
 from fairlead.store.small_journal import SmallJournal
 from fairlead.store.writer import JournalWriter
-from fairlead.tree_ports import NO_TREES
+from fairlead.tree_ports import NO_TREES, WorkTrees
 
 JOINING_NAME: Final = "joined.json"
 JOURNAL_NAME: Final = "runner.ndjson"
@@ -95,61 +97,79 @@ async def _make_runner(
     settings: Settings, joining: Joining, disk: Disk, stack: AsyncExitStack, redactor: Redactor
 ) -> Runner:
     directory = settings.runner_dir
-    broken: asyncio.Future[FairleadError] = asyncio.get_running_loop().create_future()
+    mark = f"runner-{joining.machine_id}"
+
+    def end_runner(fault: FairleadError) -> None:
+        runner.fail(fault)
+
     journal = SmallJournal(
         directory / JOURNAL_NAME,
         RUNNER_FACTS,
         disk=disk,
         make_writer=JournalWriter,
-        on_broken=lambda fault: None if broken.done() else broken.set_result(fault),
+        on_broken=end_runner,
     )
     stack.push_async_callback(journal.aclose)
-    catalogue = Catalogue(settings, JobLogDirectory(directory / "logs", redactor))
+    book = RunnerBook(journal, RunnerClock())
+    tools = ToolServer(directory, hide=redactor.learn, forget=redactor.forget, is_on=bool(settings.agent_tools))
+    agents = SeparatedAgents(settings, book.state, tools, disk)
+    agents.separate(stack)
+    tools.prepare()
+    catalogue = Catalogue(settings, JobLogDirectory(directory / "logs", redactor), tools)
     catalogue.follow({})
     stack.push_async_callback(catalogue.aclose)
     wire = RunnerWire(joining.address, name=joining.name, machine_id=joining.machine_id)
     stack.push_async_callback(wire.aclose)
     blobs = FileBlobs(directory, disk=disk, offload=asyncio.to_thread)
-    inputs = RealInputs(
-        directory,
-        machine=joining.name,
-        wire=wire,
-        blobs=blobs,
-        disk=disk,
-        mark=f"runner-{joining.machine_id}",
-    )
+    inputs = RealInputs(directory, machine=joining.name, wire=wire, blobs=blobs, disk=disk, mark=mark, give=agents.give)
+    calls = RemoteTools(settings.agent_tools)
+    git = Git(os.environ)
+    stack.callback(git.close)
+    trees = _make_trees(settings, git)
+    answers = RealAnswers(catalogue.runtimes, RealDirectories(directory), inputs)
     runner = Runner(
         RunnerParts(
             machine=joining.name,
             wire=wire,
-            book=RunnerBook(journal, RunnerClock()),
+            book=book,
             runtimes=catalogue.runtimes,
             inputs=inputs,
             images=blobs,
-            calls=_make_answers(settings, catalogue, stack),
+            calls=_make_answers(settings, answers, agents, git, trees),
+            trees=trees,
             make_token=lambda: token_hex(8),
             version=__version__,
             slots=settings.limits(tuple(catalogue.runtimes)).global_max_running,
             on_renamed=lambda name: keep_name(directory, name, disk),
+            tools=calls,
+            serve_tools=lambda: tools.run(calls),
         )
     )
-    inputs.daemon = runner
+    inputs.daemon = calls.daemon = runner
     wire.start()
     return runner
 
 
-def _make_answers(settings: Settings, catalogue: Catalogue, stack: AsyncExitStack) -> FileAnswers:
-    directory = settings.runner_dir
-    git = Git(os.environ)
-    stack.callback(git.close)
+def _make_trees(settings: Settings, git: Git) -> WorkTrees:
+    if not settings.tree_snapshots or not git.program:
+        return NO_TREES
     limits = FileLimits(largest=settings.tree_file_max_bytes, most_new=settings.tree_new_max_bytes)
-    has_trees = settings.tree_snapshots and git.program
+    return GitWorkTrees(git, settings.runner_dir, limits=limits, home=Path.home())
+
+
+def _make_answers(
+    settings: Settings, others: RealAnswers, agents: SeparatedAgents, git: Git, trees: WorkTrees
+) -> FileAnswers:
     return FileAnswers(
-        RealAnswers(catalogue.runtimes, RealDirectories(directory)),
-        trees=GitWorkTrees(git, directory, limits=limits, home=Path.home()) if has_trees else NO_TREES,
+        others,
+        trees=trees,
         worktrees=RealWorktrees(
-            git, os.environ, state_id=lambda: settings.runner_dir.name, files=WorktreeFiles(), are_separated=False
+            git,
+            os.environ,
+            state_id=lambda: settings.runner_dir.name,
+            files=agents.worktree_files,
+            are_separated=agents.are_separated,
         ),
         files=RealProjectFiles(asyncio.to_thread),
-        directory=Path(settings.worktree_dir) if settings.worktree_dir else directory / WORKTREES_NAME,
+        directory=Path(settings.worktree_dir) if settings.worktree_dir else settings.runner_dir / WORKTREES_NAME,
     )

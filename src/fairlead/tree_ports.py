@@ -24,9 +24,13 @@ class WorkTrees(Protocol):
     """A project is named by its directory. Everything about one project happens in the order of the calls. Raises
     FairleadError: E_SNAPSHOT for what has no reason of its own, E_DISK_FULL, E_SNAPSHOT_GONE."""
 
-    async def snapshot(self, project_path: str, label: str, *, limit_sec: float | None = None) -> TreeSnapshot | None:
+    async def snapshot(
+        self, project_path: str, label: str, *, limit_sec: float | None = None, begins: str = ""
+    ) -> TreeSnapshot | None:
         """The files as they are now; None where no snapshots are taken. Nothing of the person's repository changes but
-        its objects. Nobody has promised to keep it before `keep`. `label` is for people who look at it with git."""
+        its objects. Nobody has promised to keep it before `keep`. `label` is for people who look at it with git. With
+        `begins`, it is that of the start of this job's turn: where the turn runs on another machine, that machine takes
+        it with the turn, and this returns when it has told so."""
         ...
 
     def find_unchanged(self, project_path: str) -> TreeSnapshot | None:

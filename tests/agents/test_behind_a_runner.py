@@ -13,7 +13,7 @@ from .acp_daemon import acp_settings
 from .acp_program import acp_agent
 from .acp_stage import KNOWN_AS
 from .environment import agent_environment, prepare_home
-from .model_server import ModelServer
+from .model_server import ModelServer, Reply, Use
 
 pytestmark = [pytest.mark.agents, pytest.mark.anyio]
 
@@ -84,3 +84,17 @@ async def test_a_permission_is_asked_here_and_what_it_allows_happens_there(remot
         await client.respond(questions[0].question_id, "allow", user="local")
     assert (await here.end_of(taken.job_id)).state == "success"
     assert made.exists()
+
+
+@pytest.mark.req("H3")
+async def test_an_agent_there_sends_a_file_and_asks_with_fairleads_own_tools(remote: RemoteAgent, server: ModelServer):
+    here = remote.here
+    (here.home / "gpu-project" / "report.txt").write_text("all is well")
+    server.script(Reply((Use("mcp__fairlead__send_file", {"path": "report.txt", "caption": "look"}),)))
+    assert "Sent." in await remote.say("go on")
+    server.script(Reply((Use("mcp__fairlead__ask_user", {"question": "Which colour?", "choices": ["red", "blue"]}),)))
+    assert "END YOUR TURN" in await remote.say("go on")
+    async with here.client() as client:
+        [sent] = await client.unfetched_messages("local")
+        assert await client.file(sent.files[0].url) == b"all is well"
+        assert [option.label for option in (await client.questions("local"))[0].items[0].options] == ["red", "blue"]

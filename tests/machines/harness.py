@@ -27,6 +27,7 @@ from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.memory_wire import MemoryServer
 from fairlead.testing.simulated_runner import HERE, MemoryBlobs, NoCalls, PlainInputs
 from fairlead.testing.stepped_writer import SteppedWriter
+from fairlead.tree_ports import NO_TREES, WorkTrees
 
 GPU = "gpu"
 
@@ -39,6 +40,7 @@ class Records:
         self.last_epoch = 0
         self.tokens: list[str] = []
         self.ended: set[str] = set()
+        self.elsewhere: set[str] = set()
         self.met = asyncio.Event()
 
     @property
@@ -59,6 +61,9 @@ class Records:
 
     def is_wanted(self, turn_id: str) -> bool:
         return turn_id not in self.ended
+
+    def works_at(self, machine: str, session_key: str) -> bool:
+        return machine == GPU and session_key not in self.elsewhere
 
     def wants_agent_turn(self, begun: AgentTurnBegun) -> bool:
         return begun.turn_id not in self.ended
@@ -82,6 +87,7 @@ class Stage:
         self.calls: CallAnswers = calls or NoCalls()
         self.runtimes: Mapping[str, Runtime] = runtimes or {"echo": EchoRuntime()}
         self.tools = RemoteTools()
+        self.trees: WorkTrees = NO_TREES
         self._tokens = count(1)
 
     def make_token(self) -> str:
@@ -121,6 +127,7 @@ class Stage:
                 make_token=self.make_token,
                 version="1",
                 tools=self.tools,
+                trees=self.trees,
             )
         )
         self.tools.daemon = runner

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fairlead.core.agent_tools import ToolHolder
+from fairlead.core.ids import SessionKeyText
 from fairlead.errors import Code, FairleadError
 from fairlead.machine_ports import DAEMON, Claim
 from fairlead.ports import ToolReply
@@ -111,6 +112,20 @@ class Tools:
         del arguments
         self.calls.append((call_id, f"{tool} in {holder.project_path}"))
         return ToolReply("done")
+
+
+@pytest.mark.req("H7")
+@virtually
+async def test_a_machine_calls_no_tool_for_a_session_that_works_elsewhere():
+    stage = Stage()
+    tools = Tools()
+    stage.records.elsewhere.add("another")
+    async with stage.daemon(tools) as hub, stage.runner():
+        await stage.remote_echo(hub)
+        holder = ToolHolder(mark="m", project_path="/srv/trainer", session_key=SessionKeyText("another"))
+        reply = await stage.tools.call(holder, call_id="c1", tool="send_message", arguments={"text": "hi"})
+    assert not reply.ok
+    assert tools.calls == []
 
 
 @pytest.mark.req("H3", "H7")

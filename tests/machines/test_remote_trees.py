@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.core.engine import HandingOver, TurnEnded
 from fairlead.core.ids import SessionKeyText
 from fairlead.core.worktrees import Worktree
-from fairlead.errors import Code, FairleadError
+from fairlead.errors import Code, FairleadError, error
 from fairlead.git.command import Git
 from fairlead.git.tree_status import FileLimits
 from fairlead.git.work_trees import GitWorkTrees
@@ -24,9 +25,10 @@ from fairlead.ports import NO_FILES, NO_WORKTREES, TakenBranch
 from fairlead.runner.file_answers import FileAnswers
 from fairlead.store.directories import RealDirectories
 from fairlead.store.project_files import RealProjectFiles
+from fairlead.testing.trees import FakeTrees
 from fairlead.tree_ports import NO_TREES
 from tests.git.harness import PERSON, git, make_repository
-from tests.machines.harness import GPU, Stage
+from tests.machines.harness import GPU, Stage, events_of, invocation
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("H2", "H3")]
 
@@ -82,6 +84,45 @@ async def test_what_a_turn_changed_there_is_shown_here_and_can_be_taken_back(tmp
         assert (project / "model").read_text() == "one\n"
         assert [cost.project_path for cost in await trees.costs()] == [place]
         assert trees.find_unchanged(place) is None  # to ask would take longer than a moment
+
+
+async def test_the_machine_looks_at_the_files_before_its_agent_has_the_prompt_and_nobody_asks_it_first():
+    stage = Stage()
+    stage.trees = there = FakeTrees()
+    there.latency = lambda: 0.05
+    there.files["/srv/trainer"] = {"model": "one"}
+    async with stage.daemon() as hub, stage.runner():
+        remote = await stage.remote_echo(hub)
+        trees = TreesAcross(NO_TREES, hub)
+        expected = asyncio.ensure_future(trees.snapshot("gpu:/srv/trainer", "job_1 start", limit_sec=5, begins="job_1"))
+        await asyncio.sleep(0)
+        async for event in remote.invoke(invocation("hi")):
+            if isinstance(event, HandingOver):
+                assert expected.done()
+            there.files["/srv/trainer"] = {"model": "two"}
+        before, after = await expected, await there.snapshot("/srv/trainer", "now")
+        assert before is not None
+        assert after is not None
+        changed = await there.list_changes("/srv/trainer", before.commit, after.commit)
+        assert [file.path for file in changed] == ["model"]
+        assert there.taken == 2
+
+
+async def test_a_snapshot_that_cannot_be_had_keeps_no_turn_and_says_why():
+    stage = Stage()
+    stage.trees = there = FakeTrees()
+    there.fault = error(Code.E_DISK_FULL)
+    async with stage.daemon() as hub, stage.runner():
+        remote = await stage.remote_echo(hub)
+        expected = asyncio.ensure_future(
+            TreesAcross(NO_TREES, hub).snapshot("gpu:/srv/trainer", "job_1 start", limit_sec=5, begins="job_1")
+        )
+        await asyncio.sleep(0)
+        events = await events_of(remote, invocation("hi"))
+        assert isinstance(events[-1], TurnEnded)
+        with pytest.raises(FairleadError) as refused:
+            await expected
+        assert refused.value.code is Code.E_DISK_FULL
 
 
 def worktree_of(project: Path, branch: str = "fairlead/fix") -> Worktree:

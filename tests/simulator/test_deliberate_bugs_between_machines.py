@@ -10,7 +10,6 @@ from fairlead.core.decide import job_ends
 from fairlead.core.engine import HandingOver
 from fairlead.core.machines.link import Heard, Link, LinkFrame
 from fairlead.core.machines.messages import TurnEvent
-from fairlead.core.machines.runner_state import TurnEventsNoted
 from fairlead.machines.remote_machine import RemoteMachine
 from fairlead.runner.runner import Runner
 from fairlead.runner.turns import RunnerTurns
@@ -35,6 +34,7 @@ def test_an_order_that_is_acknowledged_before_it_is_in_the_journal(monkeypatch: 
         self._obey(message)
         assert self._endpoint is not None
         self._endpoint.take(number)
+        self._endpoint._send_receipt()
 
     monkeypatch.setattr(Runner, "on_message", acknowledge_at_once)
     assert "never had the prompt" in find_violation()
@@ -81,11 +81,9 @@ def test_a_message_that_is_sent_again_under_a_new_number(monkeypatch: pytest.Mon
 def test_a_prompt_that_is_handed_over_before_that_is_in_the_journal(monkeypatch: pytest.MonkeyPatch):
     note = RunnerTurns.note
 
-    async def hurry(self: RunnerTurns, turn_id: str, events: Sequence[TurnEvent]) -> bool:
-        if isinstance(events[0], HandingOver):
-            self._book.note(TurnEventsNoted(turn_id=turn_id, events=tuple(events)))
-            return True
-        return await note(self, turn_id, events)
+    def hurry(self: RunnerTurns, turn_id: str, events: Sequence[TurnEvent]) -> int:
+        number = note(self, turn_id, events)
+        return 0 if isinstance(events[0], HandingOver) else number
 
     monkeypatch.setattr(RunnerTurns, "note", hurry)
     assert "was invoked 2 times" in find_violation()

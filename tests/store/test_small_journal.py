@@ -52,6 +52,24 @@ async def test_facts_are_read_back_and_a_rewrite_keeps_only_what_is_needed(tmp_p
     await again.aclose()
 
 
+@pytest.mark.anyio
+async def test_who_waits_for_a_fact_hears_of_it_in_order_and_once_it_is_durable(tmp_path: Path):
+    path = tmp_path / "runner.ndjson"
+    journal = SmallJournal(path, RUNNER_FACTS, disk=REAL_DISK, make_writer=JournalWriter, on_broken=no_fault)
+    heard: list[str] = []
+    journal.after_sync = lambda: heard.append("synced")
+    first = journal.append(TS, [DaemonMet(epoch=1)])
+    journal.when_durable(first, lambda: heard.append("first"))
+    journal.when_durable(0, lambda: heard.append("behind it"))  # durable already, and not told before the one before it
+    second = journal.append(TS, [DaemonMet(epoch=2)])
+    journal.when_durable(second, lambda: heard.append("second"))
+    assert heard == []
+    await journal.until_durable(second)
+    journal.when_durable(first, lambda: heard.append("at once"))
+    assert heard == ["first", "behind it", "second", "synced", "at once"]
+    await journal.aclose()
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_a_crash_at_any_step_loses_nothing_that_was_durable(seed: int):
     rng = Random(seed)

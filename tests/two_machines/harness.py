@@ -59,6 +59,8 @@ class Site:
         (home / "settings").touch()
         self.address = f"127.0.0.1:{self.nats_port}"
         self.daemon: Program | None = None
+        self.agent = ""
+        """Another agent than the one that counts."""
 
     # --- processes
 
@@ -85,7 +87,7 @@ class Site:
             **self.base,
             "HOME": str(self.home_of(name)),
             "FAIRLEAD_RUNNER_DIR": str(directory),
-            "CODEX_COMMAND": str(counting_agent.write_program(directory, self.notes)),
+            "CODEX_COMMAND": str(self.agent or counting_agent.write_program(directory, self.notes)),
         }
 
     async def start(self, name: str, environment: dict[str, str], *command: str) -> Program:

@@ -1,15 +1,19 @@
-"""Where `fairlead` begins. A daemon that is started as services start it needs no library for command lines: that would
-take a megabyte of it for as long as it runs. Everything else, also an option that is not there, is click's."""
+"""Where `fairlead` begins. A daemon or a runner that is started as services start it needs no library for command
+lines: that would take a megabyte of it for as long as it runs. Everything else, also an option that is not there, is
+click's."""
 
 import sys
 from typing import Final
 
 _DAEMON: Final = (["up"], ["up", "--no-chat"])
+_RUNNER: Final = ["runner", "run"]
 
 
 def main() -> None:
     if sys.argv[1:] in _DAEMON:
         sys.exit(_run_daemon(no_chat="--no-chat" in sys.argv))
+    if sys.argv[1:] == _RUNNER:
+        sys.exit(_run_runner())
     from fairlead.cli.main import main as read_command_line
 
     read_command_line()
@@ -23,5 +27,18 @@ def _run_daemon(*, no_chat: bool) -> int:
         with errors_end_the_command():
             return serve(no_chat=no_chat)
     except KeyboardInterrupt:  # before the daemon listens for signals; click says it in the same words
+        sys.stderr.write("\nAborted!\n")
+        return 1
+
+
+def _run_runner() -> int:
+    from fairlead.cli.exit_codes import errors_end_the_command
+    from fairlead.cli.running import run_runner
+
+    try:
+        with errors_end_the_command():
+            run_runner()
+            return 0
+    except KeyboardInterrupt:
         sys.stderr.write("\nAborted!\n")
         return 1

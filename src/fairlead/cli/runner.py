@@ -1,15 +1,15 @@
 """`fairlead runner`: this machine runs agents for a Fairlead on another one."""
 
 import asyncio
-import signal
 import sys
 
 import click
 
 from fairlead.cli.output import tell
+from fairlead.cli.running import need_extra
 from fairlead.cli.shipped_files import shipped_file
 from fairlead.errors import Code, error
-from fairlead.settings import Settings, load_settings
+from fairlead.settings import load_settings
 
 
 @click.group()
@@ -22,7 +22,7 @@ def command() -> None:
 @click.option("--no-check", is_flag=True, help="Keep the key without trying it.")
 def join_command(*, line: tuple[str, ...], no_check: bool) -> None:
     """Keep the key in LINE, which `fairlead machine add` printed on the other machine. It is tried first."""
-    _need_extra()
+    need_extra()
     from fairlead.cli.runner_doctor import try_server
     from fairlead.nats_wire.join_line import read_joining
     from fairlead.real_runner import keep_joining
@@ -48,44 +48,15 @@ def join_command(*, line: tuple[str, ...], no_check: bool) -> None:
 @command.command("run")
 def run_command() -> None:
     """Run agents for the Fairlead that this machine has joined, until it is stopped."""
-    _need_extra()
-    from fairlead.kit.process_hiding import hide_process
+    from fairlead.cli.running import run_runner
 
-    hide_process()  # an agent of the same user finds neither the key nor open files of this process
-    asyncio.run(_run(load_settings()))
+    run_runner()
 
 
 @command.command("doctor")
 def doctor_command() -> None:
     """Check the key, the way to the server, and the agents of this machine."""
-    _need_extra()
+    need_extra()
     from fairlead.cli.runner_doctor import check_runner
 
     sys.exit(0 if check_runner(load_settings()) else 1)
-
-
-async def _run(settings: Settings) -> None:
-    from fairlead.real_runner import open_runner
-
-    me = asyncio.current_task()
-    assert me is not None
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, me.cancel)
-    try:
-        async with open_runner(settings) as runner:
-            tell(f"Runner {runner.machine} is up.")
-            await runner.run()
-    except asyncio.CancelledError:
-        tell("Stopped.")
-
-
-def _need_extra() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("nats") is None or find_spec("nkeys") is None:
-        raise error(
-            Code.E_CONFIG,
-            "What other machines need is not installed.",
-            next_step="Install Fairlead with its extra `machines`: `uv tool install '.[machines]'` in a checkout.",
-        )

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import gc
 import signal
 import sys
 from collections.abc import Generator
@@ -13,12 +12,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fairlead.app import Daemon, run_daemon
+from fairlead.cli.interpreter import set_up_interpreter
 from fairlead.cli.output import tell
 from fairlead.cli.settings_report import load_and_report
 from fairlead.errors import Code, FairleadError
 from fairlead.kit.addresses import leaves_loopback
 from fairlead.kit.process_hiding import hide_process
-from fairlead.kit.process_memory import return_free_memory, use_one_arena
+from fairlead.kit.process_memory import return_free_memory
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.settings import OPEN_HTTP_ADVICE, Settings, load_settings
 
@@ -31,22 +31,12 @@ MAKES_WAY = "Another Fairlead runs here, for chats. This one replaces it when it
 CHECKS_BEFORE_CHAT_SEC = 1.0
 """How long the chat waits for the agents' self-checks before it takes the screen; channels are served meanwhile."""
 
-THREAD_SWITCH_SEC = 0.0005
-"""How long a background thread (the journal's index, a look through the process table) may keep the interpreter while
-the event loop has something to do. Python's own 5 ms is as long as the whole way of a message."""
-
-YOUNG_OBJECTS = 5_000
-"""The garbage collector looks for cycles when so many objects have been made. With Python's own 700 it does so in
-nearly every message, and takes a tenth of a millisecond."""
-
 _STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
 def serve(*, no_chat: bool, example: bool = False, while_needed: int | None = None) -> int:
     """The exit code. `while_needed` is the pipe of a chat that this daemon is started for."""
-    sys.setswitchinterval(THREAD_SWITCH_SEC)
-    gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
-    use_one_arena()
+    set_up_interpreter()
     hide_process()  # an agent of the same user finds neither keys nor open files of this process
     if while_needed is not None:
         from fairlead.cli.background import serve_while_needed

@@ -27,10 +27,10 @@ def resolve_destination(
     """The requester's own binding; else the only one; else, openly, back to the requester; else nowhere.
 
     `fail_closed` is for requirement D2: such an entry goes to a binding or nowhere."""
-    live = [b for b in state.bindings.values() if b.target_session_key == target_session_key and b.is_live(now)]
-    own = next((b for b in live if requester is not None and b.conversation.address == requester.address), None)
-    if own is not None:
+    own = None if requester is None else state.binding_at(requester, now)
+    if own is not None and own.target_session_key == target_session_key:
         return Destination(own, "bound", "the requester's own binding", own.conversation)
+    live = [b for b in state.bindings.values() if b.target_session_key == target_session_key and b.is_live(now)]
     if len(live) == 1:
         return Destination(live[0], "bound", "the session's only binding", live[0].conversation)
     why = "several bindings, none of them the requester's" if live else "no active binding"

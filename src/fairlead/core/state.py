@@ -441,10 +441,13 @@ class State:
 
     def session_at(self, conversation: ConversationRef, now: str) -> Session | None:
         """The session that is bound to this conversation now."""
+        binding = self.binding_at(conversation, now)
+        return None if binding is None else self.sessions.get(binding.target_session_key)
+
+    def binding_at(self, conversation: ConversationRef, now: str) -> SessionBindingRecord | None:
+        """The binding of this conversation that holds now."""
         binding = self.bindings.get(self.bound.get(conversation.address, BindingId("")))
-        if binding is None or not binding.is_live(now):
-            return None
-        return self.sessions.get(binding.target_session_key)
+        return binding if binding is not None and binding.is_live(now) else None
 
     def session_for(self, conversation: ConversationRef, session_key: SessionKey, now: str) -> Session | None:
         """The session of a person who speaks here: the bound one, else the one that the conversation would name."""

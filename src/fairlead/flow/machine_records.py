@@ -83,6 +83,17 @@ class MachineRecordKeeper:
             return job.is_live
         return "@" in turn_id and self._is_new(turn_id)
 
+    def works_at(self, machine: str, session_key: str) -> bool:
+        state = self._ledger.state
+        session = state.sessions.get(SessionKeyText(session_key))
+        if session is None:
+            return False
+        job_ids = (session.running_job_id, session.agent_job_id, session.last_job_id)
+        jobs = (state.jobs.get(job_id) for job_id in job_ids if job_id)
+        paths = [job.project_path for job in jobs if job is not None]
+        project = state.projects.get(session.project)
+        return machine in {machine_of(path) for path in [*paths, project.path if project is not None else ""]}
+
     def wants_agent_turn(self, begun: AgentTurnBegun) -> bool:
         session = self._ledger.state.sessions.get(begun.session_key)
         is_current = session is not None and session.generation == begun.generation and session.hand_off is None

@@ -53,7 +53,11 @@ class GitWorkTrees:
         self._locks: dict[str, asyncio.Lock] = {}
         self._in_files: set[str] = set()
 
-    async def snapshot(self, project_path: str, label: str, *, limit_sec: float | None = None) -> TreeSnapshot | None:
+    async def snapshot(
+        self, project_path: str, label: str, *, limit_sec: float | None = None, begins: str = ""
+    ) -> TreeSnapshot | None:
+        del begins  # here it makes no difference
+
         def take(calls: GitCalls, repository: PrivateRepository) -> TreeSnapshot:
             return take_snapshot(calls, repository, self._limits, label)
 

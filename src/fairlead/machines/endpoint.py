@@ -17,6 +17,10 @@ _FRAME: Final = msgspec.json.Decoder(LinkFrame)
 _ENCODER: Final = msgspec.json.Encoder()
 ENVELOPE: Final = 512
 """A frame takes so many bytes beside its message, at most."""
+RECEIPT_SEC: Final = 0.2
+"""A receipt waits so long for a message that it can go with: nobody waits for receipts, and each frame costs both
+ends."""
+SOONEST_SEC: Final = 0.05
 
 
 class LinkOwner(Protocol):
@@ -61,19 +65,30 @@ class LinkEndpoint:
         self._decode = decode
         self._decode_live = decode_live
         self._blobs = OwnedTasks(f"blobs of {machine}")
-        self._is_due = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._receipt_timer: asyncio.TimerHandle | None = None
 
     async def run(self) -> None:
         """For ever: send what is owed again in time."""
-        async with self._blobs:
-            while True:
-                self._is_due.clear()
-                self.pump()
-                try:
-                    async with asyncio.timeout(max(0.05, self.link.wait_for_resend(self._now()))):
-                        await self._is_due.wait()
-                except TimeoutError:
-                    pass
+        try:
+            async with self._blobs:
+                self._on_time()
+                await asyncio.get_running_loop().create_future()
+        finally:
+            for timer in (self._timer, self._receipt_timer):
+                if timer is not None:
+                    timer.cancel()
+
+    def _on_time(self) -> None:
+        self.pump()
+        self._set_timer()
+
+    def _set_timer(self) -> None:
+        """A message that is posted later is due later than all that are owed now, so it needs no earlier timer."""
+        if self._timer is not None:
+            self._timer.cancel()
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(max(SOONEST_SEC, self.link.wait_for_resend(loop.time())), self._on_time)
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
@@ -91,8 +106,9 @@ class LinkEndpoint:
         return number
 
     def take(self, number: int) -> None:
+        """The receipt goes with the next message, or a moment later by itself."""
         self.link.take(number)
-        self.pump()
+        self._send_receipt_soon()
 
     def resend_all(self) -> None:
         self.link.resend_all()
@@ -102,8 +118,20 @@ class LinkEndpoint:
         now = self._now()
         for number, message in self.link.due(now):
             self._send_message(number, _ENCODER.encode(message))
-        for sign in self.link.signs(now):
+        if not self.link.is_up:
+            self._send_signs()
+
+    def _send_signs(self) -> None:
+        for sign in self.link.signs(self._now()):
             self._send(sign)
+
+    def _send_receipt_soon(self) -> None:
+        if self._receipt_timer is None and self.link.has_receipt:
+            self._receipt_timer = asyncio.get_running_loop().call_later(RECEIPT_SEC, self._send_receipt)
+
+    def _send_receipt(self) -> None:
+        self._receipt_timer = None
+        self._send_signs()
 
     def _send_message(self, number: int, data: bytes) -> None:
         if len(data) + ENVELOPE <= self._wire.largest_frame:
@@ -155,6 +183,7 @@ class LinkEndpoint:
                 message = self._decode(raw)
             except msgspec.MsgspecError as fault:
                 log.warning("a message that cannot be understood", machine=self._machine, message=str(fault))
+        was_up = self.link.is_up
         heard = self.link.hear(frame, self._now(), message)
         if self.link.superseded_by:
             self._owner.on_superseded(self.link.superseded_by)
@@ -175,7 +204,9 @@ class LinkEndpoint:
         ):
             self._hear_live(raw)
         self.pump()
-        self._is_due.set()
+        self._send_receipt_soon()
+        if self._timer is not None and self.link.is_up != was_up:
+            self._set_timer()  # greetings are due sooner than messages
 
     def _is_of_peer(self, frame: LinkFrame) -> bool:
         return self.link.is_up and (frame.sender, frame.receiver) == (self.link.peer_epoch, self.link.epoch)

@@ -220,7 +220,12 @@ class Machines:
             self._owner.start(self._carry_out(machine, called, self._tools), name=f"call {called.call_id}")
 
     async def _carry_out(self, machine: RemoteMachine, called: ToolCalled, tools: ToolHandler) -> None:
-        """The same call, sent again, is carried out once: its id says so."""
+        """The same call, sent again, is carried out once: its id says so. A machine speaks for the sessions that work
+        there, and for no other."""
+        if self._records is None or not self._records.works_at(machine.name, called.holder.session_key):
+            log.warning("a machine called a tool for a session that is not there", machine=machine.name)
+            machine.post(ToolReplied(call_id=called.call_id, text="This session does not work here.", ok=False))
+            return
         holder = msgspec.structs.replace(called.holder, project_path=place(machine.name, called.holder.project_path))
         try:
             reply = await tools.call(holder, call_id=called.call_id, tool=called.tool, arguments=called.arguments)

@@ -8,10 +8,8 @@
 """
 
 import asyncio
-import hashlib
 from collections.abc import AsyncIterator, Sequence
 from itertools import count
-from pathlib import Path
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -20,10 +18,7 @@ from fairlead.core import timestamps
 from fairlead.core.engine import (
     EngineEvent,
     HandingOver,
-    ImageProduced,
-    InputFile,
     Invocation,
-    Noticed,
     TurnEnded,
     TurnFailed,
 )
@@ -44,8 +39,8 @@ from fairlead.core.machines.messages import (
     Replied,
     RunnerHello,
     RunTurn,
-    SentFile,
     SettleTurns,
+    StartSnapshot,
     StoredImage,
     Tell,
     ToolCalled,
@@ -56,14 +51,18 @@ from fairlead.core.machines.messages import (
 )
 from fairlead.core.machines.places import path_there
 from fairlead.core.machines.turn_events import TurnReader
+from fairlead.core.trees import TreeSnapshot
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.machine_ports import Arrived, Wire
 from fairlead.machines.endpoint import LinkEndpoint
+from fairlead.machines.machine_files import MachineFiles
 from fairlead.observe import log
 
 AWAY_SEC: Final = 20.0
 """A machine that was silent for this time is away."""
+SETTLE_SEC: Final = 0.2
+"""Turns that have ended are settled so much later, those of one machine together: nobody waits for it."""
 _FACTS: Final = msgspec.json.Decoder(Fact)
 _LIVE: Final = msgspec.json.Decoder(Live)
 
@@ -123,6 +122,15 @@ class _AskedCall:
         self.reply: asyncio.Future[Replied] = asyncio.get_running_loop().create_future()
 
 
+class _ExpectedSnapshot:
+    """Of the files at the start of a turn. The machine takes it with the turn."""
+
+    def __init__(self, label: str, limit_sec: float) -> None:
+        self.label = label
+        self.limit_sec = limit_sec
+        self.told: asyncio.Future[StartSnapshot] = asyncio.get_running_loop().create_future()
+
+
 class RemoteMachine:
     def __init__(
         self,
@@ -144,9 +152,11 @@ class RemoteMachine:
         self._turns: dict[str, _OpenTurn] = {}
         self._calls: dict[str, _AskedCall] = {}
         self._call_numbers = count(1)
-        self._files: dict[str, str] = {}
-        self._blobs: dict[str, asyncio.Future[bool]] = {}
+        self._ended_turns: set[str] = set()
+        self._to_settle: list[str] = []
+        self._snapshots: dict[str, _ExpectedSnapshot] = {}
         self._tasks = OwnedTasks(f"machine {name}")
+        self.files = MachineFiles(name, wire, self.post, self._tasks)
         self._closed = asyncio.Event()
         self._is_welcome = False
         self._heard_at = -AWAY_SEC
@@ -177,6 +187,7 @@ class RemoteMachine:
         """The same machine and the same link: what is owed stays owed. Its runner is told how it is called now."""
         self.name = name
         self.endpoint.rename(name)
+        self.files.rename(name)
         if self.endpoint.link.is_up:
             self.endpoint.post(DaemonHello(version=self._version, machine=name))
 
@@ -209,16 +220,42 @@ class RemoteMachine:
         self, turn_id: str, agent: str, invocation: Invocation, *, limit_sec: float
     ) -> AsyncIterator[EngineEvent]:
         """The events of a turn, from its first on. Raises the FairleadError that forbids it."""
-        files = await self.send_files(invocation.files)
+        files = await self.files.send(invocation.files)
+        expected = self._snapshots.get(invocation.job_id)
         order = RunTurn(
             turn_id=turn_id,
             agent=agent,
             invocation=msgspec.structs.replace(invocation, project_path=path_there(invocation.project_path), files=()),
             files=files,
             limit_sec=limit_sec,
+            snapshot="" if expected is None else expected.label,
+            snapshot_sec=0.0 if expected is None else expected.limit_sec,
         )
-        async for event in self._listen_to(turn_id, _OpenTurn(order)):
-            yield event
+        try:
+            async for event in self._listen_to(turn_id, _OpenTurn(order)):
+                yield event
+        finally:
+            self._end_snapshot(invocation.job_id, StartSnapshot(code=Code.E_SNAPSHOT, message="The turn has ended."))
+
+    async def expect_snapshot(self, job_id: str, label: str, limit_sec: float) -> TreeSnapshot | None:
+        """The files as they were before the agent of this job had its prompt: the next turn of the job looks. Raises
+        E_MACHINE_AWAY, and what the machine says."""
+        if not self.is_usable:
+            raise self.away()
+        expected = self._snapshots[job_id] = _ExpectedSnapshot(label, limit_sec)
+        try:
+            told = await expected.told
+        finally:
+            if self._snapshots.get(job_id) is expected:
+                del self._snapshots[job_id]
+        if told.code:
+            raise error(_code(told.code), told.message)
+        return told.snapshot
+
+    def _end_snapshot(self, job_id: str, told: StartSnapshot) -> None:
+        expected = self._snapshots.get(job_id)
+        if expected is not None and not expected.told.done():
+            expected.told.set_result(told)
 
     async def watch(self, turn_id: str) -> AsyncIterator[EngineEvent]:
         """The events of a turn that an agent began by itself."""
@@ -233,9 +270,9 @@ class RemoteMachine:
                 event = await turn.events.get()
                 if isinstance(event, FairleadError):
                     raise event
-                if isinstance(event, AnswerNoted):
+                if isinstance(event, AnswerNoted | StartSnapshot):
                     continue
-                yield await self._fetch_image(event) if isinstance(event, StoredImage) else event
+                yield await self.files.fetch_image(event) if isinstance(event, StoredImage) else event
                 if isinstance(event, TurnEnded | TurnFailed):
                     return
         finally:
@@ -275,11 +312,15 @@ class RemoteMachine:
             self._ask_for(said.turn_id)
             return
         answered = {event.request_id for event in new if isinstance(event, AnswerNoted)}
-        for event in (_with_time(event, said.at) for event in new):
-            if getattr(event, "request_id", "") not in answered:
-                turn.events.put_nowait(event)
-        for live in turn.reader.take_live():
-            self._show(turn, live)
+        for event in new:
+            if isinstance(event, TurnShown):
+                self._show(turn, event)
+            elif isinstance(event, StartSnapshot):
+                self._end_snapshot(said.turn_id.partition("#")[0], event)
+            elif not answered or getattr(event, "request_id", "") not in answered:
+                turn.events.put_nowait(_with_time(event, said.at))
+        if new and isinstance(new[-1], TurnEnded | TurnFailed):
+            self._ended_turns.add(said.turn_id)
 
     def _hear_live(self, said: TurnShown) -> None:
         turn = self._turns.get(said.turn_id)
@@ -293,7 +334,18 @@ class RemoteMachine:
             turn.events.put_nowait(event)
 
     def settle(self, turn_ids: Sequence[str]) -> None:
-        """Their jobs have ended. If nobody hears this, the next link asks again."""
+        """Their jobs have ended. If nobody hears this, the next link asks again. A turn that may still run is ended at
+        once by this; one that has ended can wait."""
+        if self._ended_turns.isdisjoint(turn_ids):
+            self.post(SettleTurns(turn_ids=tuple(turn_ids)))
+            return
+        self._ended_turns.difference_update(turn_ids)
+        if not self._to_settle:
+            asyncio.get_running_loop().call_later(SETTLE_SEC, self._settle_together)
+        self._to_settle += turn_ids
+
+    def _settle_together(self) -> None:
+        turn_ids, self._to_settle = self._to_settle, []
         self.post(SettleTurns(turn_ids=tuple(turn_ids)))
 
     def give_up_turns(self, problem: FairleadError) -> None:
@@ -383,6 +435,7 @@ class RemoteMachine:
         for turn in self._turns.values():
             turn.number = 0
         self._is_welcome = False
+        self._ended_turns.clear()
         self.endpoint.post(DaemonHello(version=self._version, machine=self.name))
 
     def on_message(self, number: int, message: Fact) -> None:
@@ -401,11 +454,9 @@ class RemoteMachine:
             case ToolCalled():
                 self._daemon.on_tool_call(self, message)
             case BlobWanted():
-                self._tasks.start(self._send_again(message.digest), name="blob")
+                self._tasks.start(self.files.send_again(message.digest), name="blob")
             case BlobSent():
-                waiting = self._blobs.pop(message.digest, None)
-                if waiting is not None and not waiting.done():
-                    waiting.set_result(not message.is_gone)
+                self.files.note_sent(message)
         self.endpoint.take(number)
 
     def welcome(self, hello: RunnerHello) -> None:
@@ -438,44 +489,6 @@ class RemoteMachine:
     def on_superseded(self, epoch: int) -> None:
         del epoch
         self._daemon.on_superseded()
-
-    # --- files and pictures
-
-    async def send_files(self, files: Sequence[InputFile]) -> tuple[SentFile, ...]:
-        sent: list[SentFile] = []
-        for file in files:
-            data = await asyncio.to_thread(Path(file.path).read_bytes)
-            digest = hashlib.sha256(data).hexdigest()
-            self._files[digest] = file.path
-            self._tasks.start(self._wire.put_blob(self.name, digest, data), name=f"file {digest[:12]}")
-            sent.append(SentFile(file.name, digest, file.media_type))
-        return tuple(sent)
-
-    async def _send_again(self, digest: str) -> None:
-        path = self._files.get(digest)
-        try:
-            data = await asyncio.to_thread(Path(path or "").read_bytes)
-        except OSError:
-            self.post(BlobSent(digest=digest, is_gone=True))
-            return
-        await self._wire.put_blob(self.name, digest, data)
-        self.post(BlobSent(digest=digest))
-
-    async def _fetch_image(self, image: StoredImage) -> EngineEvent:
-        """A picture that nobody has any more leaves a word in its place."""
-        while True:
-            data = await self._wire.get_blob(self.name, image.digest)
-            if data is not None:
-                await self._wire.drop_blob(self.name, image.digest)
-                return ImageProduced(image.media_type, data)
-            waiting = self._blobs.setdefault(image.digest, asyncio.get_running_loop().create_future())
-            self.post(BlobWanted(digest=image.digest))
-            try:
-                async with asyncio.timeout(AWAY_SEC):
-                    if not await asyncio.shield(waiting):
-                        return Noticed("A picture of this turn was lost.")
-            except TimeoutError:
-                self._blobs.pop(image.digest, None)
 
 
 def _with_time(event: TurnEvent, at: str) -> TurnEvent:

@@ -52,16 +52,15 @@ class RemoteRuntime:
         self._begun: asyncio.Queue[AgentInitiated] = asyncio.Queue()
         self._watched = OwnedTasks(f"agent turns of {self.name}")
         self.records = RemoteRecords(machines, offer.name)
+        # Those of the runtime there; but the agent gets its prompt there, and no agent is started before its time.
+        there = msgspec.convert(offer.capabilities, RuntimeCapabilities)
+        self.capabilities = msgspec.structs.replace(
+            there, is_remote=True, hand_over="told", gets_ready=False, prepares=False
+        )
 
     @property
     def name(self) -> str:
         return name_there(self.machine, self.offer.name)
-
-    @property
-    def capabilities(self) -> RuntimeCapabilities:
-        """Those of the runtime there; but the agent gets its prompt there, and no agent is started before its time."""
-        there = msgspec.convert(self.offer.capabilities, RuntimeCapabilities)
-        return msgspec.structs.replace(there, is_remote=True, hand_over="told", gets_ready=False, prepares=False)
 
     async def invoke(self, invocation: Invocation) -> AsyncIterator[EngineEvent]:
         machine = await self._machines.get(self.machine)
@@ -107,7 +106,7 @@ class RemoteRuntime:
         if not machine.is_usable:
             return SteerResult("too_late")
         try:
-            files = await machine.send_files(steer.files)
+            files = await machine.files.send(steer.files)
             return await machine.call(
                 "steer",
                 SteerResult,

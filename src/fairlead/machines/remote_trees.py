@@ -19,10 +19,14 @@ class TreesAcross:
         self._local = local
         self._machines = machines
 
-    async def snapshot(self, project_path: str, label: str, *, limit_sec: float | None = None) -> TreeSnapshot | None:
+    async def snapshot(
+        self, project_path: str, label: str, *, limit_sec: float | None = None, begins: str = ""
+    ) -> TreeSnapshot | None:
         machine = machine_of(project_path)
         if not machine:
             return await self._local.snapshot(project_path, label, limit_sec=limit_sec)
+        if begins:
+            return await self._machines.find(machine).expect_snapshot(begins, label, limit_sec or 0.0)
         return await self._machines.find(machine).call(
             "trees.snapshot",
             TreeSnapshot | None,

@@ -21,6 +21,7 @@ from nats.errors import Error as NatsError
 from fairlead.kit.backoff import Backoff
 from fairlead.kit.tasks import OwnedTasks, TaskOwner
 from fairlead.nats_wire.access import ServerAddress
+from fairlead.nats_wire.lean_nats import allow_websockets
 from fairlead.observe import log_failure
 
 T = TypeVar("T")
@@ -205,6 +206,8 @@ async def subscribe(client: Client, subject: str, hear: Callable[[Msg], Awaitabl
 
 
 def _options(address: ServerAddress, name: str) -> dict[str, Any]:
+    if any(url.startswith(("ws://", "wss://")) for url in address.urls):
+        allow_websockets()
     return {
         "servers": list(address.urls),
         "name": name,

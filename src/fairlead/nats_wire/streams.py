@@ -10,7 +10,7 @@ from fairlead.nats_wire.subjects import CLAIMS_STREAM, RUNNER, MachineSubjects, 
 
 _NANO: Final = 1_000_000_000
 _MOST_CLAIMS: Final = 10_000
-_MOST_FRAMES: Final = 50_000
+_MOST_FRAMES: Final = 4096
 _MOST_PARTS: Final = 4096
 """Of blobs: 1 GiB. Bytes are not limited, because a server sets aside as much for every stream as it may have."""
 _DAY: Final = 24 * 3600
@@ -40,13 +40,13 @@ async def ensure_claims(connection: NatsConnection) -> None:
 
 async def ensure_machine(connection: NatsConnection, machine: MachineSubjects) -> None:
     """Frames are kept until their receiver has acknowledged them; when there are too many, the oldest leave: their
-    sender sends them again."""
+    sender sends them again. So does a server that starts again: frames are in its memory alone, because a file for each
+    of them would cost more than all else on their way, and keep nothing that the two journals have not."""
     lanes: tuple[tuple[Lane, str], ...] = (("orders", RUNNER), ("facts", DAEMON))
     for lane, consumer in lanes:
         frames = {"name": machine.stream(lane), "subjects": [f"{machine.lane(lane)}.*"], "retention": "workqueue"}
-        await _ensure_stream(
-            connection, {**frames, "max_msgs_per_subject": 1, "discard": "old", "max_msgs": _MOST_FRAMES}
-        )
+        few = {"max_msgs_per_subject": 1, "discard": "old", "max_msgs": _MOST_FRAMES, "storage": "memory"}
+        await _ensure_stream(connection, {**frames, **few})
         await _ensure_consumer(connection, machine.stream(lane), consumer)
     blobs = {"name": machine.blobs_stream, "subjects": [machine.every_blob], "max_msgs_per_subject": 1}
     aged = {"max_age": 30 * _DAY * _NANO, "max_msgs": _MOST_PARTS, "discard": "old", "allow_direct": True}
@@ -66,6 +66,10 @@ async def _ensure_stream(connection: NatsConnection, config: dict[str, Any]) -> 
     fault = await _ask(connection, f"$JS.API.STREAM.CREATE.{config['name']}", wanted)
     if fault is not None and fault.err_code == _STREAM_DIFFERS:
         fault = await _ask(connection, f"$JS.API.STREAM.UPDATE.{config['name']}", wanted)
+        if fault is not None and config.get("storage") == "memory":
+            # One of an earlier version, in files. What is in it is sent again.
+            await _ask(connection, f"$JS.API.STREAM.DELETE.{config['name']}", b"")
+            fault = await _ask(connection, f"$JS.API.STREAM.CREATE.{config['name']}", wanted)
     if fault is not None:
         raise ServerRefused(f"{config['name']}: {fault.description}")
 

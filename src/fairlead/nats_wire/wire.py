@@ -1,8 +1,9 @@
 """What both ends of the wire share: frames out, frames in, claims and blobs, and the events that the end hears.
 
 1. `send` never waits. Frames leave in order while there is a connection and are dropped while there is none.
-2. A stored frame is acknowledged at the server when the listener asks for the event after it: by then it was handled.
-   Acknowledging is done with `ack_sync` for the last of those that wait, which covers the ones before it.
+2. A stored frame is acknowledged at the server after the listener has asked for the event behind it: by then it was
+   handled. Those of a moment are acknowledged together, with `ack_sync` for the last, which covers the ones before it:
+   what the frames brought does not wait for that.
 3. Connected is said when the streams are there, not when the socket is: what is sent from then on is carried.
 """
 
@@ -29,6 +30,7 @@ LARGEST_FRAME: Final = 512 * 1024
 MOST_WAITING: Final = 4096
 MOST_LIVE_WAITING: Final = 1024
 ACK_SEC: Final = 5.0
+ACK_TOGETHER_SEC: Final = 0.1
 _ACK: Final = b"+ACK"
 
 
@@ -98,6 +100,7 @@ class NatsWire:
             event = self._events.popleft()
             if isinstance(event, _Stored):
                 yield event.arrived
+                event.pull.release()
                 self._acks.append(event)
                 self._has_acks.set()
             else:
@@ -179,10 +182,10 @@ class NatsWire:
         """What the server does not hear of, it delivers again; it is known by its number then."""
         while True:
             await self._has_acks.wait()
+            await asyncio.sleep(ACK_TOGETHER_SEC)
             self._has_acks.clear()
             while self._acks:
                 stored = self._acks.popleft()
-                stored.pull.release()
                 if self._acks:
                     await client.publish(stored.message.reply, _ACK)
                 else:

@@ -1,5 +1,6 @@
 """What a runner's parts share: its journal with its state, and the way to the daemon. Interfaces only."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from fairlead.core.engine import Invocation
@@ -23,6 +24,14 @@ class Book(Protocol):
         ...
 
     async def until_durable(self, number: int) -> None: ...
+
+    def when_durable(self, number: int, then: Callable[[], None]) -> None:
+        """Calls `then` as soon as it is, behind those of earlier calls."""
+        ...
+
+    def call_after_sync(self, then: Callable[[], None]) -> None:
+        """From now on `then` is called when all have heard what a sync made durable."""
+        ...
 
     def now(self) -> str: ...
 

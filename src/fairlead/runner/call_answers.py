@@ -1,12 +1,13 @@
 """Answers the daemon's questions about this machine: its agents, their stored sessions, its directories."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 import msgspec
 
-from fairlead.core.engine import AgentInstruction, Steer
+from fairlead.core.engine import AgentInstruction, InputFile, Steer
 from fairlead.core.ids import ResumeKey
+from fairlead.core.machines.messages import SentFile
 from fairlead.errors import Code, error
 from fairlead.ports import Directories, Runtime
 from fairlead.runtime_ports import SessionRecords
@@ -14,12 +15,19 @@ from fairlead.runtime_ports import SessionRecords
 Answer = Callable[[dict[str, Any]], Awaitable[Any]]
 
 
+class SessionInbox(Protocol):
+    async def lay_out(self, files: Sequence[SentFile], *, session_key: str, job_id: str) -> tuple[InputFile, ...]: ...
+
+
 class RealAnswers:
     """runner.runner.CallAnswers."""
 
-    def __init__(self, runtimes: Mapping[str, Runtime], directories: Directories) -> None:
+    def __init__(
+        self, runtimes: Mapping[str, Runtime], directories: Directories, inbox: SessionInbox | None = None
+    ) -> None:
         self._runtimes = runtimes
         self._directories = directories
+        self._inbox = inbox
         self._answers: dict[str, Answer] = {
             "check": self._check,
             "instruct": self._instruct,
@@ -56,7 +64,12 @@ class RealAnswers:
         await self._runtime(args).instruct(args["session_key"], instruction)
 
     async def _steer(self, args: dict[str, Any]) -> Any:
-        return await self._runtime(args).steer(args["session_key"], msgspec.convert(args["steer"], Steer))
+        steer, key = msgspec.convert(args["steer"], Steer), args["session_key"]
+        sent = msgspec.convert(args.get("files", ()), tuple[SentFile, ...])
+        if sent and self._inbox is not None:
+            files = await self._inbox.lay_out(sent, session_key=key, job_id=steer.job_id)
+            steer = msgspec.structs.replace(steer, files=files)
+        return await self._runtime(args).steer(key, steer)
 
     async def _list_sessions(self, args: dict[str, Any]) -> Any:
         return await self._records(args).list_sessions(args["directory"])

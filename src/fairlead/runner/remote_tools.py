@@ -11,18 +11,22 @@ from fairlead.runner.book import ToDaemon
 
 
 class RemoteTools:
-    """ports.ToolHandler and runner.runner.ToolReplies. Whose `daemon` it is, is said after it was made."""
+    """ports.ToolHandler and runner.runner.ToolReplies. Whose `daemon` it is, is said after it was made. `names` are the
+    tools that this machine offers its agents."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: tuple[str, ...] = TOOL_NAMES) -> None:
+        self._names = names
         self.daemon: ToDaemon | None = None
         self._waiting: dict[str, tuple[ToolCalled, asyncio.Future[ToolReply]]] = {}
 
     def tools_of(self, holder: ToolHolder) -> tuple[str, ...]:
         """All of them: the daemon knows which of them this agent may use, and says so when one is called."""
         del holder
-        return TOOL_NAMES
+        return self._names
 
     async def call(self, holder: ToolHolder, *, call_id: str, tool: str, arguments: dict[str, Any]) -> ToolReply:
+        if tool not in self._names:
+            return ToolReply(f"There is no tool {tool[:60]!r}.", ok=False)
         if call_id not in self._waiting:
             called = ToolCalled(call_id=call_id, holder=holder, tool=tool, arguments=arguments)
             self._waiting[call_id] = (called, asyncio.get_running_loop().create_future())

@@ -9,8 +9,10 @@
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from typing import Any, Final, Protocol
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -56,6 +58,7 @@ from fairlead.ports import Blobs, Clock, Runtime
 from fairlead.runner.book import TurnInputs
 from fairlead.runner.turns import RunnerTurns
 from fairlead.store.small_journal import SmallJournal
+from fairlead.tree_ports import NO_TREES, WorkTrees
 
 BEAT_SEC: Final = 5.0
 REWRITE_BYTES: Final = 4 << 20
@@ -114,6 +117,12 @@ class RunnerBook:
     async def until_durable(self, number: int) -> None:
         await self._journal.until_durable(number)
 
+    def when_durable(self, number: int, then: Callable[[], None]) -> None:
+        self._journal.when_durable(number, then)
+
+    def call_after_sync(self, then: Callable[[], None]) -> None:
+        self._journal.after_sync = then
+
     def now(self) -> str:
         return self._clock.now()
 
@@ -124,7 +133,8 @@ class RunnerBook:
 
 
 class RunnerParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a runner is made of. `make_token` gives a new secret-free name, unlike any other."""
+    """What a runner is made of. `make_token` gives a new secret-free name, unlike any other. `serve_tools` lets the
+    agents call Fairlead's own tools, for ever."""
 
     machine: str
     wire: Wire
@@ -136,9 +146,11 @@ class RunnerParts(msgspec.Struct, frozen=True, kw_only=True):
     make_token: Callable[[], str]
     version: str = ""
     slots: int = 1
+    trees: WorkTrees = NO_TREES
     tools: ToolReplies | None = None
     on_renamed: Callable[[str], None] = lambda _name: None
     """Told what people call this machine now, if that is another name than it knew."""
+    serve_tools: Callable[[], Coroutine[Any, Any, None]] | None = None
 
 
 class Runner:
@@ -149,8 +161,7 @@ class Runner:
         self._tasks = OwnedTasks(f"runner {parts.machine}")
         self._ended: asyncio.Future[FairleadError] | None = None
         self._endpoint: LinkEndpoint | None = None
-        self._to_take: asyncio.Queue[tuple[tuple[int, int], int, int]] = asyncio.Queue()
-        self._calls_in_order: dict[str, asyncio.Lock] = {}
+        self._calls_in_order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.epoch = 0
         self.is_connected = False
         self.turns = RunnerTurns(
@@ -160,6 +171,7 @@ class Runner:
             inputs=parts.inputs,
             images=parts.images,
             send_blob=self._send_blob,
+            trees=parts.trees,
         )
 
     @property
@@ -173,9 +185,10 @@ class Runner:
         try:
             async with TaskOwner(f"runner {self._parts.machine}") as owner:
                 owner.start(self._listen(), name="wire")
-                owner.start(self._take_in_order(), name="receipts")
                 owner.start(self._beat(), name="beat")
                 owner.start(self._until_ended(), name="end")
+                if self._parts.serve_tools is not None:
+                    owner.start(self._parts.serve_tools(), name="agent tools")
                 for name, runtime in self._parts.runtimes.items():
                     if runtime.capabilities.agent_turns:
                         owner.start(self.turns.listen_to(name, runtime), name=f"turns of {name}")
@@ -224,8 +237,12 @@ class Runner:
         raise await self._ended
 
     def _end(self, code: Code, message: str) -> None:
+        self.fail(error(code, message))
+
+    def fail(self, problem: FairleadError) -> None:
+        """Ends the runner, with its agents: nothing can be written down any more, for example."""
         if self._ended is not None and not self._ended.done():
-            self._ended.set_result(error(code, message))
+            self._ended.set_result(problem)
 
     # --- the wire
 
@@ -302,15 +319,12 @@ class Runner:
         """The daemon says nothing that is only shown."""
 
     def on_message(self, number: int, message: Order) -> None:
-        self._to_take.put_nowait((self.link_id, number, self._obey(message)))
+        """The receipt, when what the order led to is durable, and that of all orders before it."""
+        self._book.when_durable(self._obey(message), partial(self._take, self.link_id, number))
 
-    async def _take_in_order(self) -> None:
-        """Receipts: each order when what it led to is durable."""
-        while True:
-            link, number, fact = await self._to_take.get()
-            await self._book.until_durable(fact)
-            if self._endpoint is not None and link == self.link_id:
-                self._endpoint.take(number)
+    def _take(self, link: tuple[int, int], number: int) -> None:
+        if self._endpoint is not None and link == self.link_id:
+            self._endpoint.take(number)
 
     # --- orders
 

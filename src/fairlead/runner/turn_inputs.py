@@ -1,6 +1,7 @@
 """Makes of an order what a runtime of this machine takes: its directory, its workspace, the files that people sent."""
 
 import asyncio
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -12,12 +13,12 @@ from fairlead.core.ids import BlobName
 from fairlead.core.machines.messages import BlobSent, BlobWanted, RunTurn, SentFile
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.file_names import clean_media_type, clean_name, name_on_disk
-from fairlead.kit.files import Disk, make_private_directory, replace_durably
+from fairlead.kit.files import Disk, make_private_directory, write_all
 from fairlead.machine_ports import Wire
 from fairlead.ports import Blobs
 from fairlead.runner.book import ToDaemon
 from fairlead.store.directories import RealDirectories
-from fairlead.store.inboxes import inbox_name
+from fairlead.store.inboxes import INBOX_NAME, inbox_name
 
 ASK_AGAIN_SEC: Final = 15.0
 WORKTREES_NAME: Final = "worktrees"
@@ -26,15 +27,27 @@ WORKTREES_NAME: Final = "worktrees"
 
 class RealInputs:
     """runner.book.TurnInputs. `mark` begins the marks of this runner's agents, so that the next start finds and ends
-    those that outlived it. Who the `daemon` is, is said after it was made."""
+    those that outlived it. `give` lets the agents' own user use a file, where they have one. Who the `daemon` is, is
+    said after it was made."""
 
-    def __init__(self, directory: Path, *, machine: str, wire: Wire, blobs: Blobs, disk: Disk, mark: str) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        machine: str,
+        wire: Wire,
+        blobs: Blobs,
+        disk: Disk,
+        mark: str,
+        give: Callable[[Path | int], None] | None = None,
+    ) -> None:
         self._directory = directory
         self._machine = machine
         self._wire = wire
         self._blobs = blobs
         self._disk = disk
         self._mark = mark
+        self._give = give
         self._directories = RealDirectories(directory)
         self._waiting: dict[str, asyncio.Future[bool]] = {}
         self.daemon: ToDaemon | None = None
@@ -46,13 +59,12 @@ class RealInputs:
             raise error(Code.E_INVALID_PATH, f"{self._machine}: {problem}")
         workspace = self._directory / "workspaces" / Path(invocation.workspace_path).name
         make_private_directory(workspace, disk=self._disk)
-        inbox = self._directory / "inbox" / inbox_name(invocation.session_key)
-        files = [await self._lay_out(file, inbox, f"{invocation.job_id}-{n}-") for n, file in enumerate(order.files, 1)]
+        files = await self.lay_out(order.files, session_key=invocation.session_key, job_id=invocation.job_id)
         return msgspec.structs.replace(
             invocation,
             workspace_path=str(workspace),
             mark=f"{self._mark}:{invocation.job_id}",
-            files=tuple(files),
+            files=files,
         )
 
     def _find_problem(self, path: str) -> str:
@@ -62,6 +74,11 @@ class RealInputs:
             return "" if Path(path).is_dir() else f"{path} does not exist."
         return self._directories.problem_at(path)
 
+    async def lay_out(self, files: Sequence[SentFile], *, session_key: str, job_id: str) -> tuple[InputFile, ...]:
+        """The files that people sent with a message, in the inbox of its session."""
+        inbox = self._directory / INBOX_NAME / inbox_name(session_key)
+        return tuple([await self._lay_out(file, inbox, f"{job_id}-{n}-") for n, file in enumerate(files, 1)])
+
     def on_blob(self, sent: BlobSent) -> None:
         waiting = self._waiting.get(sent.digest)
         if waiting is not None and not waiting.done():
@@ -69,10 +86,24 @@ class RealInputs:
 
     async def _lay_out(self, file: SentFile, inbox: Path, prefix: str) -> InputFile:
         data = await self._fetch(file)
-        make_private_directory(inbox, disk=self._disk)
         path = inbox / (prefix + name_on_disk(clean_name(file.name), clean_media_type(file.media_type)))
-        await asyncio.to_thread(replace_durably, path, data, disk=self._disk)
+        await asyncio.to_thread(self._write, path, data)
         return InputFile(path=str(path), name=file.name, media_type=file.media_type)
+
+    def _write(self, path: Path, data: bytes) -> None:
+        make_private_directory(path.parent, disk=self._disk)
+        # A new file in any case: what stands there now may be a link that an agent made.
+        with suppress(FileNotFoundError):
+            self._disk.unlink(path)
+        handle = self._disk.open_new(path)
+        try:
+            write_all(handle, data, disk=self._disk)
+            if self._give is not None:
+                self._give(handle)  # and not by its name, behind which an agent may have put another file
+        finally:
+            self._disk.close(handle)
+        if self._give is not None:
+            self._give(path.parent)
 
     async def _fetch(self, file: SentFile) -> bytes:
         """Kept here, so that the turn can be run again after a crash, when the wire has forgotten it."""

@@ -2,14 +2,16 @@
 
 1. Turns of one session run one after the other, in the order in which they were taken.
 2. The hand-over is durable before the agent gets the first byte of its prompt, and no answer of the daemon is waited
-   for.
-3. An event is told when it is durable, to a daemon that asked for its turn. What is only shown is told at once.
+   for. The order stands before it in the journal.
+3. An event is told when it is durable, to a daemon that asked for its turn; what one sync made durable is one message.
+   What is only shown is told at once.
 4. A turn ends in exactly one TurnEnded or TurnFailed, whatever its runtime does, and nothing of it is left running.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -21,17 +23,20 @@ from fairlead.core.machines.messages import (
     AgentTurnBegun,
     AnswerNoted,
     RunTurn,
+    StartSnapshot,
     StoredImage,
     TurnEvent,
     TurnShown,
     TurnTold,
 )
 from fairlead.core.machines.runner_state import AgentTurnTaken, TurnEventsNoted, TurnsSettled, TurnTaken
-from fairlead.errors import Code
+from fairlead.errors import Code, FairleadError
 from fairlead.kit.tasks import OwnedTasks
+from fairlead.observe import log_failure
 from fairlead.ports import Blobs, Runtime
 from fairlead.runner.book import Book, ToDaemon, TurnInputs
 from fairlead.runner.turn import RunnerTurn
+from fairlead.tree_ports import NO_TREES, WorkTrees
 
 SendBlob = Callable[[str], None]
 
@@ -48,6 +53,7 @@ class RunnerTurns:
         inputs: TurnInputs,
         images: Blobs,
         send_blob: SendBlob,
+        trees: WorkTrees = NO_TREES,
     ) -> None:
         self._book = book
         self._daemon = daemon
@@ -55,12 +61,16 @@ class RunnerTurns:
         self._inputs = inputs
         self._images = images
         self._send_blob = send_blob
+        self._trees = trees
         self._tasks = OwnedTasks("turns")
         self._running: dict[str, tuple[RunnerTurn, asyncio.Task[None]]] = {}
-        self._orders: dict[SessionKeyText, asyncio.Lock] = {}
+        # A lock lasts as long as somebody holds it or waits for it: sessions come and go for years.
+        self._orders: WeakValueDictionary[SessionKeyText, asyncio.Lock] = WeakValueDictionary()
         self._durable: dict[str, int] = {}
         self._told: dict[str, int] = {}
         self._taken_at: dict[str, str] = {}
+        self._to_tell: set[str] = set()
+        book.call_after_sync(self._tell_all)
 
     async def aclose(self) -> None:
         """End every turn with its agent."""
@@ -87,7 +97,7 @@ class RunnerTurns:
                 return 0
             number = self._book.note(TurnTaken(order=order))
             self._taken_at[turn_id] = self._book.now()
-            self._begin(turn_id, order)
+            self._begin(turn_id, order, taken=number)
             self.tell_from(turn_id, order.since)
             return number
         self.tell_from(turn_id, order.since)
@@ -97,7 +107,7 @@ class RunnerTurns:
         """At a start: the turns whose agents had no prompt."""
         for turn_id, turn in self._book.state.turns.items():
             if turn.order is not None and not turn.is_handed_over and not turn.is_ended:
-                self._begin(turn_id, turn.order)
+                self._begin(turn_id, turn.order, taken=0)
 
     def settle(self, turn_ids: Sequence[str]) -> int:
         """The daemon has the ends of their jobs. What still runs of them was cancelled."""
@@ -120,7 +130,7 @@ class RunnerTurns:
             asked = [e for e in turn.events if getattr(e, "request_id", "") == request_id]
             if asked and not any(isinstance(e, AnswerNoted | engine.RequestWithdrawn) for e in asked):
                 running.resume(request_id)
-                self._tasks.start(self.note(turn_id, [AnswerNoted(request_id=request_id)]), name=f"answer {turn_id}")
+                self.note(turn_id, [AnswerNoted(request_id=request_id)])
                 return True
         return False
 
@@ -153,19 +163,27 @@ class RunnerTurns:
         if live.turn_id in self._told and self._daemon.is_up:
             self._daemon.show(live)
 
-    async def note(self, turn_id: str, events: Sequence[TurnEvent]) -> bool:
-        """Durable when this returns; False if the turn is over already."""
+    def note(self, turn_id: str, events: Sequence[TurnEvent]) -> int:
+        """Told when it is durable. The number to wait for, where somebody has to; 0 if the turn is over already."""
         turn = self._book.state.turns.get(turn_id)
         if turn is None or turn.is_ended:
-            return False
+            return 0
         stamped = tuple(self._stamp(turn_id, event) for event in events)
         number = self._book.note(TurnEventsNoted(turn_id=turn_id, events=stamped))
-        count = len(turn.events)
-        await self._book.until_durable(number)
-        if turn_id in self._book.state.turns:
-            self._durable[turn_id] = max(count, self._durable.get(turn_id, 0))
+        self._book.when_durable(number, partial(self._note_durable, turn_id, len(turn.events)))
+        return number
+
+    def _note_durable(self, turn_id: str, count: int) -> None:
+        """What became durable by one sync is told in one message."""
+        if turn_id not in self._book.state.turns:
+            return
+        self._durable[turn_id] = max(count, self._durable.get(turn_id, 0))
+        self._to_tell.add(turn_id)
+
+    def _tell_all(self) -> None:
+        to_tell, self._to_tell = self._to_tell, set()
+        for turn_id in sorted(to_tell):
             self._tell(turn_id)
-        return True
 
     def _stamp(self, turn_id: str, event: TurnEvent) -> TurnEvent:
         """By this machine's clock, when it happened: the daemon may hear of it much later."""
@@ -179,14 +197,18 @@ class RunnerTurns:
 
     # --- running
 
-    def _begin(self, turn_id: str, order: RunTurn) -> None:
+    def _begin(self, turn_id: str, order: RunTurn, *, taken: int) -> None:
+        """`taken` is the number of the fact that it was taken."""
         kept = self._book.state.turns[turn_id]
         turn = RunnerTurn(
             order,
             note=partial(self.note, turn_id),
+            until_durable=self._book.until_durable,
+            taken=taken,
             show=self._show,
             store_image=self._store_image,
             count=lambda: len(kept.events),
+            take_snapshot=partial(self._take_snapshot, order) if order.snapshot else None,
         )
         task = self._tasks.start(self._run(turn, order), name=turn_id)
         self._running[turn_id] = (turn, task)
@@ -196,13 +218,28 @@ class RunnerTurns:
         async with self._orders.setdefault(order.invocation.session_key, asyncio.Lock()):
             if order.turn_id not in self._book.state.turns:
                 return
-            # Without the order in the journal, a crash would run it twice: once by itself, once sent again.
-            await self._book.until_durable(self._book.last)
             runtime = self._runtimes.get(order.agent)
             if runtime is None:
-                await self.note(order.turn_id, [_missing(order.agent, self._runtimes)])
+                self.note(order.turn_id, [_missing(order.agent, self._runtimes)])
             else:
                 await turn.run(runtime, self._inputs)
+
+    async def _take_snapshot(self, order: RunTurn) -> StartSnapshot:
+        """Raises nothing: a turn goes on without a snapshot, and people are told that it cannot be undone."""
+        path, limit = order.invocation.project_path, order.snapshot_sec or None
+        unchanged = self._trees.find_unchanged(path)
+        if unchanged is not None:
+            return StartSnapshot(snapshot=unchanged)
+        try:
+            async with asyncio.timeout(limit):
+                return StartSnapshot(snapshot=await self._trees.snapshot(path, order.snapshot, limit_sec=limit))
+        except TimeoutError:
+            return StartSnapshot(code=Code.E_SNAPSHOT, message=f"It took longer than {order.snapshot_sec:.0f} s.")
+        except FairleadError as fault:
+            return StartSnapshot(code=fault.code, message=fault.message)
+        except Exception as fault:  # whatever breaks here, the turn goes on without a snapshot
+            log_failure("a snapshot of the files crashed", fault, turn_id=order.turn_id)
+            return StartSnapshot(code=Code.E_INTERNAL, message=f"{type(fault).__name__}: {fault}")
 
     async def _store_image(self, image: engine.ImageProduced) -> StoredImage:
         digest = await self._images.put(image.data)
@@ -232,9 +269,9 @@ class RunnerTurns:
             turn = self._book.state.turns.get(turn_id)
             self._show(TurnShown(turn_id=turn_id, after=len(turn.events) if turn else 0, events=(initiated.event,)))
         elif isinstance(initiated.event, engine.ImageProduced):
-            await self.note(turn_id, [await self._store_image(initiated.event)])
+            self.note(turn_id, [await self._store_image(initiated.event)])
         elif not isinstance(initiated.event, engine.Ready | HandingOver):
-            await self.note(turn_id, [initiated.event])
+            self.note(turn_id, [initiated.event])
 
     def announce(self, taken: AgentTurnTaken) -> None:
         """The daemon learns of it, and asks for its events."""

@@ -131,7 +131,7 @@ def _make_sandbox(settings: Settings, home: Path, shown_to: ShownTo) -> Bubblewr
     def list_shown(argv: Sequence[str], mark: str) -> list[Path]:
         return [*login_paths(argv, home), *extra, *shown_to(mark)]
 
-    hidden = (settings.state_dir, settings.log_dir, find_settings_file().path, Path.cwd() / ".env")
+    hidden = (settings.state_dir, settings.runner_dir, settings.log_dir, find_settings_file().path, Path.cwd() / ".env")
     return Bubblewrap(program, home=home, hidden=hidden, shown=list_shown, readable=_find_own_files())
 
 

@@ -7,6 +7,7 @@
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,9 @@ class SmallJournal:
         """So many facts were numbered before the file was written again."""
         self._durable = self._position.seq
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+        self._listeners: deque[tuple[int, Callable[[], None]]] = deque()
+        self.after_sync: Callable[[], None] | None = None
+        """Called once, when all have heard what one sync made durable."""
         self._broken: FairleadError | None = None
         self.is_stalled = False
         self._open()
@@ -118,6 +122,14 @@ class SmallJournal:
             self._waiting.append((number, future))
             await future
 
+    def when_durable(self, number: int, then: Callable[[], None]) -> None:
+        """Calls `then` in the step in which fact `number` is known to be durable, and never before those of earlier
+        calls; at once if it can be. Not at all if nothing can be written any more."""
+        if number <= self._durable and not self._listeners:
+            then()
+        else:
+            self._listeners.append((number, then))
+
     async def rewrite(self, ts: str, find_facts: Callable[[], Sequence[Any]]) -> None:
         """Write the file again with the facts that make the state as it is when everything else is durable."""
         await self.until_durable(self.last)
@@ -141,6 +153,10 @@ class SmallJournal:
     def note_durable(self, seq: int) -> None:
         self.is_stalled = False
         self._durable = max(self._durable, self._before + seq)
+        while self._listeners and self._listeners[0][0] <= self._durable:
+            self._listeners.popleft()[1]()
+        if self.after_sync is not None:
+            self.after_sync()
         ready = [future for number, future in self._waiting if number <= self._durable]
         self._waiting = [each for each in self._waiting if each[0] > self._durable]
         for future in ready:
@@ -158,6 +174,7 @@ class SmallJournal:
             if not future.done():
                 future.set_exception(self._broken)
         self._waiting.clear()
+        self._listeners.clear()
         self._on_broken(self._broken)
 
 

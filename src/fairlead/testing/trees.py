@@ -30,8 +30,11 @@ class FakeTrees:
         self._commits: dict[str, Files] = {}
         self._last: dict[str, TreeSnapshot] = {}
 
-    async def snapshot(self, project_path: str, label: str, *, limit_sec: float | None = None) -> TreeSnapshot | None:
+    async def snapshot(
+        self, project_path: str, label: str, *, limit_sec: float | None = None, begins: str = ""
+    ) -> TreeSnapshot | None:
         """As the files are when it is done, as if git read them last."""
+        del begins
         try:
             async with asyncio.timeout(limit_sec):
                 await asyncio.sleep(self.latency())

@@ -30,6 +30,5 @@ def test_words_that_are_only_shown_keep_their_place_among_the_lasting_events():
     behind_one = TurnShown(turn_id="J1#1", after=1, events=(TextDelta("b"),))
     late = TurnShown(turn_id="J1#1", after=0, events=(TextDelta("a"),))
     assert reader.hear_live(behind_one) == []
-    assert reader.hear(said(0, ONE)) == [ONE]
-    assert reader.take_live() == [behind_one]
+    assert reader.hear(said(0, ONE, TWO)) == [ONE, behind_one, TWO]
     assert reader.hear_live(late) == []

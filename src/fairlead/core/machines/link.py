@@ -115,6 +115,11 @@ class Link:
             owed.sent_at = now
         return [(number, owed.message) for number, owed in due]
 
+    @property
+    def has_receipt(self) -> bool:
+        """Whether something was taken that the other end has not been told of."""
+        return self.is_up and self._receipted < self._taken
+
     def signs(self, now: float) -> list[LinkFrame]:
         """Frames without a message to send now: a greeting while the other end does not answer, a receipt."""
         if not self.is_up:
@@ -122,9 +127,7 @@ class Link:
                 return []
             self._greeted_at = now
             return [self.frame()]
-        if self._receipted < self._taken:
-            return [self.frame()]
-        return []
+        return [self.frame()] if self.has_receipt else []
 
     def frame(self, *, number: int = 0, message: msgspec.Raw | None = None, blob: str = "") -> LinkFrame:
         """With the receipt for all that was taken."""

@@ -19,6 +19,7 @@ from fairlead.core.engine import (
     ToolProgressed,
 )
 from fairlead.core.ids import SessionKeyText
+from fairlead.core.trees import TreeSnapshot
 
 PROTOCOL: Final = 1
 """Rises when an older runner could misunderstand an order."""
@@ -47,6 +48,14 @@ class AgentOffer(msgspec.Struct, frozen=True, omit_defaults=True):
     capabilities: dict[str, Any] = {}
 
 
+class StartSnapshot(_Message, frozen=True):
+    """In the list of a turn's events, before HandingOver: the files as they were then, or why nobody knows."""
+
+    snapshot: TreeSnapshot | None = None
+    code: str = ""
+    message: str = ""
+
+
 class StoredImage(_Message, frozen=True):
     """In the list of a turn's events, the place of a picture: its bytes are a blob of the wire."""
 
@@ -61,7 +70,7 @@ class AnswerNoted(_Message, frozen=True):
     request_id: str
 
 
-TurnEvent: TypeAlias = EngineEvent | StoredImage | AnswerNoted
+TurnEvent: TypeAlias = EngineEvent | StartSnapshot | StoredImage | AnswerNoted
 
 
 # --- orders --------------------------------------------------------------------------------------------------------
@@ -78,7 +87,8 @@ class DaemonHello(_Message, frozen=True):
 
 class RunTurn(_Message, frozen=True):
     """Run this turn, or, where it is known already, send its events from `since` on. With `was_taken` it was taken by a
-    runner before: one that does not know it must not run it, because nobody knows what became of it."""
+    runner before: one that does not know it must not run it, because nobody knows what became of it. With `snapshot`,
+    its label, the files are looked at before the agent has its prompt, for at most `snapshot_sec`."""
 
     turn_id: str
     agent: str
@@ -87,6 +97,8 @@ class RunTurn(_Message, frozen=True):
     limit_sec: float = 0.0
     since: int = 0
     was_taken: bool = False
+    snapshot: str = ""
+    snapshot_sec: float = 0.0
 
 
 class WatchTurn(_Message, frozen=True):

@@ -2,6 +2,7 @@
 Names of projects and agents there begin with the machine's: `gpu/trainer`, `gpu/claude`."""
 
 import re
+from functools import lru_cache
 from typing import Final
 
 MACHINE_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
@@ -12,6 +13,7 @@ def is_machine_name(name: str) -> bool:
     return MACHINE_NAME.fullmatch(name) is not None and name not in RESERVED_NAMES
 
 
+@lru_cache(maxsize=4096)  # asked of every running job whenever one may start
 def machine_of(path: str) -> str:
     """The machine that this path, or this `gpu:` alone, is on; empty for this machine."""
     if path.startswith("/"):  # most paths, and every job asks

@@ -12,22 +12,26 @@ class TurnReader:
         self.count = 0
         self._live: list[TurnShown] = []
 
-    def hear(self, said: TurnTold) -> list[TurnEvent] | None:
-        """The new ones; None if some before them are missing."""
+    def hear(self, said: TurnTold) -> list[TurnEvent | TurnShown] | None:
+        """The new ones, and between them what can be shown now; None if some before them are missing."""
         if said.first > self.count:
             return None
-        new = list(said.events[self.count - said.first :])
-        self.count += len(new)
-        return new
+        heard: list[TurnEvent | TurnShown] = []
+        for event in said.events[self.count - said.first :]:
+            self.count += 1
+            heard.append(event)
+            if self._live:
+                heard += self._take_live()
+        return heard
 
     def hear_live(self, said: TurnShown) -> list[TurnShown]:
         """What can be shown now. What came too late is dropped; what comes behind events that are still on their way
         waits for them."""
         if said.after >= self.count and len(self._live) < MOST_LIVE:
             self._live.append(said)
-        return self.take_live()
+        return self._take_live()
 
-    def take_live(self) -> list[TurnShown]:
+    def _take_live(self) -> list[TurnShown]:
         now = [live for live in self._live if live.after == self.count]
         self._live = [live for live in self._live if live.after > self.count]
         return now

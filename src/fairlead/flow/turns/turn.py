@@ -75,6 +75,7 @@ class Turn:
         self._snapshots = snapshots
         self._has_first_snapshot = False
         self._first_snapshot: asyncio.Task[None] | None = None
+        self._snapshot_asked = asyncio.Event()
         self._invocations = InvocationMaker(
             ledger,
             blobs=blobs,
@@ -133,7 +134,8 @@ class Turn:
         try:
             async with self._limit_time() as owner:
                 if not self._has_first_snapshot:
-                    self._first_snapshot = owner.start(self._snapshots.take_start(self.job), name="snapshot")
+                    taking = self._snapshots.take_start(self.job, self._snapshot_asked)
+                    self._first_snapshot = owner.start(taking, name="snapshot")
                 invocation = await self._invocations.make(self.job, self._started_seq)
                 if self._is_attached:
                     invocation = msgspec.structs.replace(invocation, is_asked_again=True)
@@ -184,8 +186,8 @@ class Turn:
                 owner.cancel()
 
     async def _listen(self, invocation: Invocation, owner: TaskOwner) -> None:
-        if self._runtime.capabilities.is_remote:
-            await self._until_first_snapshot()  # the agent there waits for nobody
+        if self._runtime.capabilities.is_remote and self._first_snapshot is not None:
+            await self._snapshot_asked.wait()  # its machine takes it before the agent has the prompt
         if not self._runtime.capabilities.gets_ready:
             await self._until_agent_may_start()
         stream = cast("AsyncGenerator[EngineEvent]", self._open_stream(invocation))
@@ -256,9 +258,13 @@ class Turn:
             await self._ledger.until_durable(self._started_seq)
 
     async def _hand_over(self, told: engine.HandingOver = _HANDED_OVER_HERE) -> None:
-        """The agent has no prompt before that is on disk: after a crash the job would run twice."""
+        """The agent has no prompt before that is on disk: after a crash the job would run twice. An agent on another
+        machine has its prompt already, and the journal there says so."""
         await self._until_first_snapshot()
-        if self._ledger.apply_now(HandOver(self.job.job_id, told.machine_time, told.taken_at)).events:
+        handed_over = self._ledger.apply_now(HandOver(self.job.job_id, told.machine_time, told.taken_at))
+        if self._runtime.capabilities.is_remote:
+            return
+        if handed_over.events:
             await self._ledger.until_all_durable()
         else:
             await self._ledger.until_durable(self._started_seq)
@@ -286,6 +292,9 @@ class Turn:
             case engine.TurnEnded() | engine.TurnFailed():
                 results.ended = event
                 return  # channels show the end when it is durable, not before
+            case engine.ResumeKeyFound() if self._runtime.capabilities.is_remote:
+                # Told again to the next daemon, until the end of the job is durable, which is written behind this.
+                self._ledger.apply_now(LearnResumeKey(self.job.job_id, ResumeKey(event.key)))
             case engine.ResumeKeyFound():
                 await self._ledger.record_durably(LearnResumeKey(self.job.job_id, ResumeKey(event.key)))
             case engine.PermissionRequested() | engine.QuestionRequested() | engine.PlanProposed():

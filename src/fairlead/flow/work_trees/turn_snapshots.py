@@ -115,13 +115,18 @@ class TurnSnapshots:
         if job.tree is None:
             self._ledger.apply_now(MissSnapshot(job.job_id, "start", Code.E_SNAPSHOT_GONE, "Fairlead was restarted."))
 
-    async def take_start(self, job: Job) -> None:
+    async def take_start(self, job: Job, asked: asyncio.Event) -> None:
         """Returns when it is taken, or when it is clear that there will be none. Raises nothing. No undo begins once a
-        turn has started, so there is at most one to wait for in each directory."""
-        for undo in _overlapping(self._undos, job.project_path):
-            async with undo:
-                pass
-        snapshot = await self._take(job, "start", self._settings.start_sec)
+        turn has started, so there is at most one to wait for in each directory. `asked` is set when nothing has to be
+        waited for but the snapshot itself: a turn on another machine may go there then, and its machine takes the
+        snapshot."""
+        try:
+            for undo in _overlapping(self._undos, job.project_path):
+                async with undo:
+                    pass
+            snapshot = await self._take(job, "start", self._settings.start_sec, asked=asked)
+        finally:
+            asked.set()
         if snapshot is not None:
             self._note_start(job, snapshot)
 
@@ -166,7 +171,13 @@ class TurnSnapshots:
         self._keep(job, "end", snapshot)
 
     async def _take(
-        self, job: Job, moment: Moment, limit_sec: float, may_begin: asyncio.Event | None = None
+        self,
+        job: Job,
+        moment: Moment,
+        limit_sec: float,
+        may_begin: asyncio.Event | None = None,
+        *,
+        asked: asyncio.Event | None = None,
     ) -> TreeSnapshot | None:
         """The time limit of a start includes the waiting for other snapshots: its agent waits all the while."""
         try:
@@ -174,7 +185,11 @@ class TurnSnapshots:
             async with asyncio.timeout(limit_sec if may_begin is None else None), place:
                 if may_begin is not None:
                     await may_begin.wait()
-                return await self._trees.snapshot(job.project_path, f"{job.job_id} {moment}", limit_sec=limit_sec)
+                if asked is not None:
+                    asked.set()
+                begins = job.job_id if moment == "start" else ""
+                label = f"{job.job_id} {moment}"
+                return await self._trees.snapshot(job.project_path, label, limit_sec=limit_sec, begins=begins)
         except TimeoutError:
             self._miss(job, moment, error(Code.E_SNAPSHOT, f"It took longer than {limit_sec:.0f} s."))
         except FairleadError as fault:
