@@ -46,7 +46,7 @@ def test_a_machine_that_is_renamed_while_it_is_away_goes_on_under_its_new_name(t
             await daemon.end(signal.SIGKILL)
             await here.start_daemon()
             assert (await here.job(waiting)).machine == "big"
-            await here.start_runner("gpu")  # with the key that it has, and the name that it had
+            runner = await here.start_runner("gpu")  # with the key that it has, and the name that it had
             job = await here.end_of(waiting)
             assert (job.state, job.machine, job.project) == ("success", "big", "big/gpu-project")
             assert json.loads((tmp_path / "gpu" / "joined.json").read_text())["name"] == "big"
@@ -58,7 +58,9 @@ def test_a_machine_that_is_renamed_while_it_is_away_goes_on_under_its_new_name(t
             (project,) = projects.projects
             assert (project.name, project.machine, project.machine_is_there) == ("big/gpu-project", "big", True)
             # The old name is free for another machine, which has a key and an account of its own.
+            await runner.end()
             (tmp_path / "gpu").rename(tmp_path / "big")
+            await here.start_runner("big")
             await here.add("gpu")
             assert not (await here.machine("gpu")).has_joined
             assert (await answer_in(here, "big/gpu-project", "this is three")).state == "success"
