@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from fairlead.core.decide.machines import BeginMachinesEpoch, MeetRunner
+from fairlead.core.decide.machines import BeginMachinesEpoch, MeetRunner, is_set_back
 from fairlead.core.decide.projects import FollowAgents
 from fairlead.core.events import (
     JobCancelled,
@@ -49,11 +49,18 @@ class MachineRecordKeeper:
     def tokens(self) -> Sequence[str]:
         return self._ledger.state.machines_tokens
 
+    @property
+    def step(self) -> int:
+        return self._ledger.state.machines_step
+
     def now(self) -> str:
         return self._ledger.now()
 
-    async def begin_epoch(self, epoch: int, token: str) -> None:
-        await self._ledger.record_durably(BeginMachinesEpoch(epoch, token))
+    async def begin_epoch(self, epoch: int, token: str, *, took_over: bool = False) -> None:
+        await self._ledger.record_durably(BeginMachinesEpoch(epoch=epoch, token=token, took_over=took_over))
+
+    def is_set_back(self, hello: RunnerHello) -> bool:
+        return bool(hello.daemon_step) and is_set_back(self._ledger.state, hello.daemon_step, hello.daemon_token)
 
     async def meet(self, machine: str, hello: RunnerHello, epoch: int) -> None:
         await self._ledger.record_durably(
@@ -74,6 +81,15 @@ class MachineRecordKeeper:
         if job is not None:
             return job.is_live
         return "@" in turn_id and self._is_new(turn_id)
+
+    def has_session(self, machine: str, session_key: SessionKeyText) -> bool:
+        state = self._ledger.state
+        session = state.sessions.get(session_key)
+        project = None if session is None else state.projects.get(session.project)
+        if project is not None and machine_of(project.path) == machine:
+            return True
+        live = (state.jobs[job_id] for job_id in (*state.running, *state.waiting))
+        return any(job.session_key == session_key and machine_of(job.project_path) == machine for job in live)
 
     def wants_agent_turn(self, begun: AgentTurnBegun) -> bool:
         session = self._ledger.state.sessions.get(begun.session_key)

@@ -88,6 +88,12 @@ class DaemonSide(Protocol):
 
     def on_presence(self, machine: "RemoteMachine") -> None: ...
 
+    def hello(self) -> DaemonHello: ...
+
+    def on_order(self) -> None:
+        """An order was given that the daemon's journal led to."""
+        ...
+
     def on_superseded(self) -> None: ...
 
 
@@ -138,6 +144,8 @@ class RemoteMachine:
         self._tasks = OwnedTasks(f"machine {name}")
         self._closed = asyncio.Event()
         self._is_welcome = False
+        self._told_step = 0
+        self._has_new_orders = False
         self._heard_at = -AWAY_SEC
         self.presence = Presence()
         self.endpoint = LinkEndpoint(
@@ -184,6 +192,17 @@ class RemoteMachine:
             return False
         self.endpoint.post(order)
         return True
+
+    def _note_order(self) -> None:
+        self._has_new_orders = True
+        self._daemon.on_order()
+
+    def tell_progress(self) -> None:
+        """Only to a machine that was given orders: of the others, an older copy of the daemon cannot want anything
+        twice."""
+        hello = self._daemon.hello()
+        if self._has_new_orders and hello.step > self._told_step and self.post(hello):
+            self._has_new_orders, self._told_step = False, hello.step
 
     # --- turns
 
@@ -238,6 +257,7 @@ class RemoteMachine:
         else:
             order = msgspec.structs.replace(turn.order, since=since)
         turn.number = self.endpoint.post(order)
+        self._note_order()
         for tell in turn.tells:
             self.endpoint.post(tell)
 
@@ -276,7 +296,8 @@ class RemoteMachine:
 
     def settle(self, turn_ids: Sequence[str]) -> None:
         """Their jobs have ended. If nobody hears this, the next link asks again."""
-        self.post(SettleTurns(turn_ids=tuple(turn_ids)))
+        if turn_ids and self.post(SettleTurns(turn_ids=tuple(turn_ids))):
+            self._note_order()
 
     def give_up_turns(self, problem: FairleadError) -> None:
         """The machine is forgotten: nobody will hear of them again."""
@@ -363,7 +384,9 @@ class RemoteMachine:
         for turn in self._turns.values():
             turn.number = 0
         self._is_welcome = False
-        self.endpoint.post(DaemonHello(version=self._version))
+        hello = self._daemon.hello()
+        self._told_step = hello.step
+        self.endpoint.post(hello)
 
     def on_message(self, number: int, message: Fact) -> None:
         self._note_sign()
