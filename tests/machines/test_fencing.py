@@ -10,11 +10,11 @@ from fairlead.core import engine
 from fairlead.errors import Code, FairleadError
 from fairlead.machine_ports import DAEMON
 from fairlead.machines.claims import CONFIRM_SEC
-from fairlead.machines.hub import Machines
+from fairlead.machines.hub import KEEP_SEC, Machines
 from tests.flow.harness import virtually
 from tests.machines.harness import GPU, Stage, events_of, invocation
 
-A_WHILE = 3 * CONFIRM_SEC
+A_WHILE = 3 * KEEP_SEC
 
 
 async def until(condition: Any) -> None:

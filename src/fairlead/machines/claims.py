@@ -18,7 +18,7 @@ from typing import Final, Literal
 from fairlead.machine_ports import Claim, Wire
 
 CONFIRM_SEC: Final = 5.0
-"""So often a process looks whether its name is still its own."""
+"""So often a runner looks whether its name is still its own."""
 _LARGEST_STEP: Final = 1 << 20
 
 

@@ -25,7 +25,7 @@ from fairlead.core.machines.places import place
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.tasks import TaskOwner
 from fairlead.machine_ports import DAEMON, Arrived, Connected, Disconnected, KeyRemoved, MachineRecords, Wire
-from fairlead.machines.claims import CONFIRM_SEC, ClaimKeeper, is_foreign
+from fairlead.machines.claims import ClaimKeeper, is_foreign
 from fairlead.machines.remote_machine import RemoteMachine
 from fairlead.observe import log
 from fairlead.ports import ToolHandler, ToolReply
@@ -33,6 +33,9 @@ from fairlead.ports import ToolHandler, ToolReply
 AgentTurnListener = Callable[[RemoteMachine, AgentTurnBegun], None]
 
 
+KEEP_SEC: Final = 15.0
+"""So often the daemon looks whether its claim is still its own. The state keeps 16 tokens: a server that loses what it
+did not sync within its two minutes comes back with one of them."""
 TAKE_OVER_EPOCHS: Final = 1 << 32
 """More than the epochs of a daemon that this journal does not know can be ahead."""
 
@@ -113,7 +116,7 @@ class Machines:
     async def _keep_claim(self) -> None:
         """The claim, and what the runners know of it, follow the orders that are given."""
         while True:
-            await asyncio.sleep(CONFIRM_SEC)
+            await asyncio.sleep(KEEP_SEC)
             if self.is_connected and self.problem is None:
                 await self._confirm()
                 for machine in self._machines.values():
