@@ -76,12 +76,13 @@ def test_a_turn_that_ends_behind_a_cut_cable_is_delivered_once_when_the_cable_is
     run(story())
 
 
-@pytest.mark.req("H4", "H6")
-def test_an_order_that_is_delivered_again_runs_once(tmp_path: Path):
+@pytest.mark.req("H4", "H6", "H7")
+def test_an_order_that_is_delivered_again_runs_once_and_no_order_has_a_secret(tmp_path: Path):
     """As the server may do, and as somebody with its disk could: while the turn runs, and after its end."""
 
     async def story() -> None:
         async with site(tmp_path) as here:
+            here.more = {"ANTHROPIC_API_KEY": "sk-of-the-daemon", "FAIRLEAD_EXAMPLE_TOKEN": "another-secret"}
             await here.start_daemon()
             runner = await here.bring_up("gpu")
             async with connect(daemon_address(here), name="an operator") as client:
@@ -91,6 +92,9 @@ def test_an_order_that_is_delivered_again_runs_once(tmp_path: Path):
                 await here.until_begun("one")
                 orders = [message async for message in pending(heard)]
                 assert any(b"RunTurn" in order.data for order in orders)
+                kept = [tmp_path / "state" / name for name in ("http-token", "machines/daemon.nk")]
+                secrets = [*here.more.values(), *(path.read_text().strip() for path in kept)]
+                assert [s for s in secrets if any(s.encode() in order.data for order in orders)] == []
 
                 async def again() -> None:
                     for order in orders:

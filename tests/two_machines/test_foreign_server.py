@@ -1,5 +1,6 @@
 """A NATS server, or a cluster, that somebody else runs (FAIRLEAD_NATS_URL), with its own configuration and operator."""
 
+import shutil
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -66,5 +67,28 @@ def test_a_cluster_goes_on_when_the_server_of_a_runner_dies(tmp_path: Path):
                 await server.start()
                 job = await here.end_of(await here.say("gpu", f"this is after-{server.port}"))
                 assert job.state == "success"
+
+    run(story())
+
+
+@pytest.mark.req("H5")
+def test_of_two_daemons_with_copies_of_one_state_the_first_gives_no_orders_any_more(tmp_path: Path):
+    async def story() -> None:
+        async with operator_server(tmp_path / "operator", tls=False) as server, site(tmp_path) as here:
+            use(here, server.url("nats"), server.certificate)
+            here.give_accounts = server.take_accounts
+            first = await here.start_daemon()
+            await here.give_accounts(here.accounts_file)
+            await here.bring_up("gpu")
+            assert (await here.end_of(await here.say("gpu", "this is one"))).state == "success"
+            shutil.copytree(tmp_path / "state", tmp_path / "copy", ignore=shutil.ignore_patterns("lock"))
+            here.more |= {"STATE_DIR": str(tmp_path / "copy"), "FAIRLEAD_HTTP_PORT": str(free_port())}
+            await here.start("second", here.daemon_environment(), "up", "--no-chat")
+            await here.until(lambda: "no orders are given to other machines" in first.said.read_text())
+            waiting = await here.say("gpu", "this is two")
+            row = await here.machine("gpu")
+            assert (row.is_there, bool(row.problem)) == (False, True)
+            assert (await here.job(waiting)).state == "queued"
+            assert here.prompts() == ["one"]
 
     run(story())

@@ -98,7 +98,7 @@ class Machines:
 
     async def _begin(self, records: MachineRecords) -> None:
         if not self._takes_over and is_foreign(await self._wire.read_claim(DAEMON), records.tokens):
-            raise _taken()
+            raise _make_taken_error()
         await self._claim.claim(records.last_epoch + (TAKE_OVER_EPOCHS if self._takes_over else 0))
         if self._takes_over:
             self._takes_over = False
@@ -291,10 +291,10 @@ class Machines:
     def on_superseded(self) -> None:
         """Another daemon gives orders now. This one stops at once: every frame of it would be refused anyway."""
         if self.problem is None:
-            self.problem = _taken()
+            self.problem = _make_taken_error()
             log.error("superseded", error_code=self.problem.code, message=self.problem.message)
             self._stopped.set()
 
 
-def _taken() -> FairleadError:
+def _make_taken_error() -> FairleadError:
     return error(Code.E_MACHINES_TAKEN, "Another daemon has given orders since this state was last written to.")

@@ -97,7 +97,7 @@ class MemoryServer:
         else:
             self._claims[name] = claim
 
-    def deafen(self, name: str) -> None:
+    def mute(self, name: str) -> None:
         """No frame reaches the ends that this name has now; what they ask for is answered."""
         for end in self._ends_of(name):
             end.is_deaf = True

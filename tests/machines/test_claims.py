@@ -69,7 +69,7 @@ async def test_a_superseded_runner_finds_out_by_itself_and_ends_its_agents():
         remote = await stage.remote_echo(hub)
         listening = asyncio.ensure_future(events_of(remote, invocation("hi\n/slow 100000")))
         await until(lambda: original.turns.count)
-        stage.server.deafen(GPU)
+        stage.server.mute(GPU)
         async with stage.runner(stage.copy_disk()):
             with pytest.raises(FairleadError) as ended:
                 await stage.ends[original]
