@@ -77,7 +77,7 @@ test-agents: $(DEV_READY)
 	@$(BIN)/python tests/agents/install.py
 	@$(BIN)/python -m pytest $(PYTEST_ARGS) -n 2 --dist worksteal -m agents
 
-# Several machines: real daemons, runners and a NATS server from PyPI, on loopback.
+# Several machines: real daemons, runners and NATS servers from PyPI, on loopback and between network namespaces.
 test-machines: $(DEV_READY)
 	@$(BIN)/python -m pytest $(PYTEST_ARGS) -n 2 --dist loadfile -m "machines and not torture"
 

@@ -1,6 +1,8 @@
 """What every test shares: asynchronous tests run on asyncio, and no test's logging reaches the next."""
 
+import faulthandler
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,8 +30,10 @@ LONG = (
 steps: `make test-long` runs them, and `make test` ends soon."""
 
 
-MACHINES = (TESTS / "nats_wire", TESTS / "two_machines")
-"""With a real NATS server: `make test-machines` runs them."""
+MACHINES = (TESTS / "two_machines",)
+"""Daemons and runners with a real NATS server: `make test-machines` runs them."""
+WITH_SERVER = (*MACHINES, TESTS / "nats_wire")
+HANGS_SEC = 300
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -38,6 +42,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.long)
         if any(item.path.is_relative_to(folder) for folder in MACHINES):
             item.add_marker(pytest.mark.machines)
+
+
+@pytest.fixture(autouse=True)
+def _ends_in_time(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test with a real server that hangs shows where, and ends with its process: the run goes on without it."""
+    has_server = any(request.path.is_relative_to(folder) for folder in WITH_SERVER)
+    if not has_server:
+        yield
+        return
+    faulthandler.dump_traceback_later(HANGS_SEC, exit=True, file=sys.__stderr__)
+    yield
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture

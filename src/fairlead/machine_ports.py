@@ -13,6 +13,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
+from fairlead.core.ids import SessionKeyText
 from fairlead.core.machines.machine import Machine, Presence
 from fairlead.core.machines.messages import AgentTurnBegun, RunnerHello
 from fairlead.errors import Code, error
@@ -118,10 +119,19 @@ class MachineRecords(Protocol):
     @property
     def tokens(self) -> Sequence[str]: ...
 
+    @property
+    def step(self) -> int:
+        """How many claims the journal has; the last of `tokens` belongs to it."""
+        ...
+
     def now(self) -> str: ...
 
-    async def begin_epoch(self, epoch: int, token: str) -> None:
+    async def begin_epoch(self, epoch: int, token: str, *, took_over: bool = False) -> None:
         """Durable when this returns."""
+        ...
+
+    def is_set_back(self, hello: RunnerHello) -> bool:
+        """Whether this runner has heard of a daemon whose journal had come farther than this one."""
         ...
 
     async def meet(self, machine: str, hello: RunnerHello, epoch: int) -> None:
@@ -130,8 +140,8 @@ class MachineRecords(Protocol):
 
     def is_wanted(self, turn_id: str) -> bool: ...
 
-    def works_at(self, machine: str, session_key: str) -> bool:
-        """Whether the project of this session, or of its last job, is on this machine."""
+    def works_at(self, machine: str, session_key: SessionKeyText) -> bool:
+        """Whether the project of this session, or of its last job, is on this machine: a runner speaks for no other."""
         ...
 
     def wants_agent_turn(self, begun: AgentTurnBegun) -> bool:

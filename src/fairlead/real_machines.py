@@ -19,6 +19,7 @@ from fairlead.nats_wire.server_config import Listeners
 from fairlead.nats_wire.server_files import ServerFiles
 from fairlead.ports import ToolHandler
 from fairlead.settings import Settings
+from fairlead.store.restoration import TAKE_OVER
 
 DIRECTORY: Final = "machines"
 _SOMEWHERE: Final = ("192.0.2.1", 9)
@@ -36,7 +37,14 @@ class RealMachines:
         server = None if settings.nats_url else _make_server(settings, directory, disk, state_id)
         urls = settings.nats_url or _urls_for_others(settings)
         self.network = MachineNetwork(directory, disk, urls=urls, machines=_ids(known()), server=server)
-        self.hub = Machines(self.network.wire, version=__version__, make_token=lambda: token_hex(8))
+        take_over = settings.state_dir / TAKE_OVER
+        self.hub = Machines(
+            self.network.wire,
+            version=__version__,
+            make_token=lambda: token_hex(8),
+            takes_over=disk.exists(take_over),
+            on_taken_over=lambda: disk.unlink(take_over),
+        )
 
     def work(self) -> dict[str, Coroutine[Any, Any, None]]:
         return self.network.work()

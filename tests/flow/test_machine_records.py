@@ -13,7 +13,7 @@ from fairlead.core import requests as ask
 from fairlead.core import timestamps
 from fairlead.core.decide.machines import AddMachine, RemoveMachine
 from fairlead.core.decide.projects import AddProject, DirectoryFacts
-from fairlead.core.events import JobHandedOver, JobMarkedUnknownAfterCrash, QuestionAsked
+from fairlead.core.events import JobCompleted, JobHandedOver, JobMarkedUnknownAfterCrash, QuestionAsked
 from fairlead.core.live import JobMoved
 from fairlead.core.machines.machine import Machine
 from fairlead.core.replies import ProjectCatalogue, ProjectInfo, StatusReport, Story
@@ -136,6 +136,49 @@ async def test_a_question_that_was_asked_before_the_daemon_was_killed_is_not_ask
             await flow.click(question, "allow")
             assert (await flow.ended(job.job_id)).state == "success"
             assert len(flow.facts(QuestionAsked)) == 1
+
+
+@pytest.mark.req("H6", "H8")
+@virtually
+async def test_a_runner_that_is_away_for_an_hour_goes_on_its_questions_wait_and_its_end_comes_once():
+    stage = Stage()
+    async with stage.runner() as runner, daemon_of(stage) as flow:
+        await join(flow)
+        job = await flow.say("hi\n/slow 60\n/ask rm -rf build\n/usage 10 5 0.01")
+        await flow.until(lambda: bool(flow.facts(JobHandedOver)))
+        stage.server.cut(GPU)
+        went = flow.flow.ledger.now()
+        await asyncio.sleep(3600)
+        presence = flow.world.machines.presence(GPU)
+        assert (presence.is_there, presence.since > went) == (False, True)
+        assert (flow.state.jobs[job.job_id].state, flow.facts(QuestionAsked)) == ("running", [])
+        assert runner.turns.count == 1
+        stage.server.mend(GPU)
+        await flow.click(await flow.question(), "allow")
+        ended = await flow.ended(job.job_id)
+        assert (ended.state, ended.input_tokens) == ("success", 10)
+        await flow.quiet()
+        assert len(flow.facts(QuestionAsked)) == len(flow.facts(JobCompleted)) == 1
+        assert flow.facts(JobMarkedUnknownAfterCrash) == []
+        await flow.until(lambda: not runner.kept_turns)
+
+
+@pytest.mark.req("H6")
+@virtually
+async def test_an_answer_that_is_given_while_the_machine_is_away_reaches_its_agent_when_it_is_back():
+    stage = Stage()
+    async with stage.runner(), daemon_of(stage) as flow:
+        await join(flow)
+        job = await flow.say("hi\n/ask rm -rf build")
+        question = await flow.question()
+        stage.server.cut(GPU)
+        await flow.until(lambda: not flow.world.machines.is_usable(GPU))
+        await flow.click(question, "allow")
+        await asyncio.sleep(3600)
+        assert flow.state.jobs[job.job_id].is_live
+        stage.server.mend(GPU)
+        assert (await flow.ended(job.job_id)).state == "success"
+        assert len(flow.facts(QuestionAsked)) == 1
 
 
 @pytest.mark.req("H6")

@@ -1,18 +1,24 @@
 """A daemon's hub and a real runner with the echo agent, on a wire in memory, in virtual time or on a real loop."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from itertools import count
+from random import Random
 from typing import Any
 
 import msgspec
 
+from fairlead.core.decide.machines import BeginMachinesEpoch, begin_epoch, is_set_back
 from fairlead.core.engine import EngineEvent, Invocation
+from fairlead.core.events import MachinesEpochBegun
+from fairlead.core.fold.machines import epoch_begun
 from fairlead.core.ids import JobId, SessionKeyText
+from fairlead.core.limits import Limits
 from fairlead.core.machines.machine import Machine
 from fairlead.core.machines.messages import AgentTurnBegun, RunnerHello
 from fairlead.core.machines.runner_state import RUNNER_FACTS
+from fairlead.core.state import State
 from fairlead.errors import FairleadError
 from fairlead.kit.files import make_private_directory
 from fairlead.machines.hub import Machines
@@ -30,15 +36,22 @@ from fairlead.testing.stepped_writer import SteppedWriter
 from fairlead.tree_ports import NO_TREES, WorkTrees
 
 GPU = "gpu"
+SESSION = SessionKeyText("agent:fairlead:user:local")
+
+
+class Kept:
+    """What a daemon's journal has of machines."""
+
+    def __init__(self) -> None:
+        self.state = State()
+        self.known: dict[str, Machine] = {GPU: Machine(name=GPU)}
 
 
 class Records:
     """machine_ports.MachineRecords in memory."""
 
     def __init__(self) -> None:
-        self.known: dict[str, Machine] = {GPU: Machine(name=GPU)}
-        self.last_epoch = 0
-        self.tokens: list[str] = []
+        self.kept = Kept()
         self.ended: set[str] = set()
         self.elsewhere: set[str] = set()
         self.met = asyncio.Event()
@@ -50,9 +63,30 @@ class Records:
     def now(self) -> str:
         return "2026-01-05T08:00:00.000Z"
 
-    async def begin_epoch(self, epoch: int, token: str) -> None:
-        self.last_epoch = epoch
-        self.tokens.append(token)
+    @property
+    def known(self) -> dict[str, Machine]:
+        return self.kept.known
+
+    @property
+    def last_epoch(self) -> int:
+        return self.kept.state.machines_epoch
+
+    @property
+    def tokens(self) -> list[str]:
+        return self.kept.state.machines_tokens
+
+    @property
+    def step(self) -> int:
+        return self.kept.state.machines_step
+
+    async def begin_epoch(self, epoch: int, token: str, *, took_over: bool = False) -> None:
+        command = BeginMachinesEpoch(epoch=epoch, token=token, took_over=took_over)
+        for event in begin_epoch(self.kept.state, command, "", Limits()).events:
+            assert isinstance(event, MachinesEpochBegun)
+            epoch_begun(self.kept.state, "", event)
+
+    def is_set_back(self, hello: RunnerHello) -> bool:
+        return bool(hello.daemon_step) and is_set_back(self.kept.state, hello.daemon_step, hello.daemon_token)
 
     async def meet(self, machine: str, hello: RunnerHello, epoch: int) -> None:
         self.known[machine].agents = hello.agents
@@ -62,7 +96,7 @@ class Records:
     def is_wanted(self, turn_id: str) -> bool:
         return turn_id not in self.ended
 
-    def works_at(self, machine: str, session_key: str) -> bool:
+    def works_at(self, machine: str, session_key: SessionKeyText) -> bool:
         return machine == GPU and session_key not in self.elsewhere
 
     def wants_agent_turn(self, begun: AgentTurnBegun) -> bool:
@@ -89,14 +123,28 @@ class Stage:
         self.tools = RemoteTools()
         self.trees: WorkTrees = NO_TREES
         self._tokens = count(1)
+        self.ends: dict[Runner, asyncio.Future[None]] = {}
+
+    def copy_disk(self) -> SimulatedDisk:
+        """As `cp -a` finds it: everything that was written, synced or not."""
+        return self.disk.crash(Random(0), power_lost=False)
 
     def make_token(self) -> str:
         return f"token-{next(self._tokens)}"
 
     @asynccontextmanager
-    async def daemon(self, tools: ToolHandler | None = None) -> AsyncGenerator[Machines]:
+    async def daemon(
+        self, tools: ToolHandler | None = None, *, on_taken_over: Callable[[], None] | None = None
+    ) -> AsyncGenerator[Machines]:
+        """With `on_taken_over` it takes over."""
         wire = self.server.connect("daemon")
-        hub = Machines(wire, version="1", make_token=self.make_token)
+        hub = Machines(
+            wire,
+            version="1",
+            make_token=self.make_token,
+            takes_over=on_taken_over is not None,
+            on_taken_over=on_taken_over or (lambda: None),
+        )
         running = asyncio.ensure_future(hub.run(self.records, tools))
         try:
             yield hub
@@ -106,12 +154,13 @@ class Stage:
             await asyncio.wait({running})
 
     @asynccontextmanager
-    async def runner(self) -> AsyncGenerator[Runner]:
+    async def runner(self, disk: SimulatedDisk | None = None) -> AsyncGenerator[Runner]:
+        disk = disk or self.disk
         wire = self.server.connect(GPU)
         journal = SmallJournal(
             HERE / "runner.ndjson",
             RUNNER_FACTS,
-            disk=self.disk,
+            disk=disk,
             make_writer=lambda: SteppedWriter(lambda: 0.001),
             on_broken=_no_fault,
         )
@@ -122,7 +171,7 @@ class Stage:
                 book=RunnerBook(journal, VirtualClock(asyncio.get_running_loop())),
                 runtimes=self.runtimes,
                 inputs=PlainInputs(),
-                images=MemoryBlobs(self.disk),
+                images=MemoryBlobs(disk),
                 calls=self.calls,
                 make_token=self.make_token,
                 version="1",
@@ -131,7 +180,7 @@ class Stage:
             )
         )
         self.tools.daemon = runner
-        running = asyncio.ensure_future(runner.run())
+        running = self.ends[runner] = asyncio.ensure_future(runner.run())
         try:
             yield runner
         finally:
@@ -151,7 +200,7 @@ class Stage:
 def invocation(prompt: str, job: str = "job_1", **changes: Any) -> Invocation:
     plain = Invocation(
         job_id=JobId(job),
-        session_key=SessionKeyText("agent:fairlead:user:local"),
+        session_key=SESSION,
         generation=1,
         project_name="gpu/trainer",
         project_path="gpu:/srv/trainer",

@@ -3,15 +3,17 @@
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 
 from fairlead.core.agent_tools import ToolHolder
 from fairlead.core.ids import SessionKeyText
+from fairlead.core.machines.messages import AgentTurnBegun
 from fairlead.errors import Code, FairleadError
 from fairlead.machine_ports import DAEMON, Claim
 from fairlead.ports import ToolReply
 from tests.flow.harness import virtually
-from tests.machines.harness import GPU, Stage
+from tests.machines.harness import GPU, SESSION, Stage
 
 
 async def until(condition: Any) -> None:
@@ -139,6 +141,28 @@ async def test_an_agents_call_of_fairleads_own_tools_is_carried_out_by_the_daemo
         reply = await stage.tools.call(holder, call_id="c1", tool="send_message", arguments={"text": "hi"})
     assert reply == ToolReply("done")
     assert tools.calls == [("c1", "send_message in gpu:/srv/trainer")]
+
+
+@pytest.mark.req("H7")
+@virtually
+async def test_a_compromised_runner_speaks_for_no_session_of_another_machine():
+    stage = Stage()
+    tools = Tools()
+    foreign = SessionKeyText("agent:fairlead:user:somebody")
+    stage.records.elsewhere.add(foreign)
+    async with stage.daemon(tools) as hub, stage.runner() as runner:
+        await stage.remote_echo(hub)
+        begun: list[AgentTurnBegun] = []
+        hub.listen_to_agent(GPU, "echo", lambda machine, turn: begun.append(turn))
+        for key in (foreign, SESSION):
+            runner.tell(AgentTurnBegun(turn_id=f"{key}@1", agent="echo", session_key=key, generation=1, agent_turn="1"))
+        holder = ToolHolder(mark="m", project_path="/srv/trainer", session_key=foreign)
+        refused = await stage.tools.call(holder, call_id="c1", tool="send_message", arguments={"text": "hi"})
+        own = msgspec.structs.replace(holder, session_key=SESSION)
+        allowed = await stage.tools.call(own, call_id="c2", tool="send_message", arguments={"text": "hi"})
+        await until(lambda: begun)
+    assert (refused.ok, allowed.ok, [call_id for call_id, _ in tools.calls]) == (False, True, ["c2"])
+    assert [turn.session_key for turn in begun] == [SESSION]
 
 
 @pytest.mark.req("H3", "H6")

@@ -189,11 +189,13 @@ async def test_a_runner_whose_disk_is_full_gives_no_prompt_away_and_goes_on_when
     stage = Stage()
     async with stage.daemon() as hub, stage.runner() as runner:
         remote = await stage.remote_echo(hub)
+        machine = hub.find(GPU)
+        while machine.endpoint.link.owes:
+            await asyncio.sleep(0.1)
         stage.disk.capacity = stage.disk.used_bytes
         listening = asyncio.ensure_future(events_of(remote, invocation("hi")))
         await asyncio.sleep(300)
-        machine = hub.find(GPU)
-        assert machine.endpoint.link.owes == 1  # the order is not taken
+        assert machine.endpoint.link.owes > 0  # the order is not taken
         assert runner.turns.count == 1
         assert not listening.done()
         stage.disk.capacity = None

@@ -124,6 +124,33 @@ def test_a_reply_cannot_be_sent_as_an_order_to_another_machine(tmp_path: Path):
 
 
 @pytest.mark.req("H7")
+def test_a_machine_reads_and_writes_no_inbox_but_its_own(tmp_path: Path):
+    async def story() -> None:
+        async with nats_stage(tmp_path, "gpu", "laptop") as stage:
+            await with_machines(stage)
+            async with (
+                connect(stage.address_of(stage.keys["gpu"]), name="compromised") as client,
+                connect(stage.address_of(stage.keys["laptop"]), name="laptop") as laptop,
+                connect(stage.server.address(), name="daemon") as daemon,
+            ):
+                spied = await client.subscribe("_INBOX.other.>")
+                inboxes = [await other.subscribe("_INBOX.other.>") for other in (laptop, daemon)]
+                for other in (laptop, daemon):
+                    await other.flush()
+                await client.publish("_INBOX.other.1", b"forged")
+                await client.flush()
+                assert (await spied.next_msg(timeout=2)).data == b"forged"  # its own account has it
+                for other in (laptop, daemon):
+                    await other.publish("_INBOX.other.1", b"private")
+                    await other.flush()
+                assert [(await inbox.next_msg(timeout=2)).data for inbox in inboxes] == [b"private"] * 2
+                await client.flush()
+                assert [spied.pending_msgs, *(inbox.pending_msgs for inbox in inboxes)] == [0, 0, 0]
+
+    run(story())
+
+
+@pytest.mark.req("H7")
 def test_a_stranger_gets_nothing(tmp_path: Path):
     async def story() -> None:
         async with nats_stage(tmp_path, "gpu") as stage:

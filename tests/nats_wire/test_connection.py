@@ -1,10 +1,14 @@
 """A cable between a runner and the server that is cut, in one direction or in both, and is whole again."""
 
+import asyncio
+import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from fairlead.machine_ports import Arrived, Disconnected
+from fairlead.nats_wire.runner_wire import RunnerWire
 from tests.nats_wire.cable import BOTH, Direction, cable_to
 from tests.nats_wire.harness import HASTY_PING_SEC, nats_stage, run
 
@@ -72,3 +76,37 @@ def test_streams_that_somebody_removed_are_made_again(tmp_path: Path):
             assert await at_gpu.frame() == b"again"
 
     run(story())
+
+
+@pytest.mark.req("H6")
+def test_a_wire_closes_while_what_it_sends_goes_nowhere(tmp_path: Path):
+    """nats-py swallows the cancellation of a task that waits until its buffer has room."""
+
+    async def story() -> None:
+        async with nats_stage(tmp_path, "gpu") as stage:
+            _, heard = await stage.daemon()
+            await heard.connected()
+            gpu, at_gpu = await stage.runner("gpu")
+            await at_gpu.connected()
+            assert stage.server.process is not None
+            os.kill(stage.server.process.pid, signal.SIGSTOP)
+            try:
+                for number in range(200):
+                    gpu.send("gpu", "facts", b"%d" % number + b"x" * 400_000)
+                while not is_waiting_for_room(gpu):
+                    await asyncio.sleep(0.01)
+                closing = asyncio.ensure_future(gpu.aclose())
+                done, _ = await asyncio.wait({closing}, timeout=15)
+                assert done == {closing}
+            finally:
+                os.kill(stage.server.process.pid, signal.SIGCONT)
+
+    run(story())
+
+
+def is_waiting_for_room(wire: RunnerWire) -> bool:
+    """More is on its way to the socket than nats-py keeps, and it takes no more."""
+    client = wire._connection.client
+    assert client is not None
+    transport = client._transport._io_writer.transport
+    return transport.get_write_buffer_size() > client._max_pending_size

@@ -10,7 +10,9 @@ from fairlead.core.decide import job_ends
 from fairlead.core.engine import HandingOver
 from fairlead.core.machines.link import Heard, Link, LinkFrame
 from fairlead.core.machines.messages import TurnEvent
+from fairlead.core.machines.runner_state import KeptTurn
 from fairlead.machines.remote_machine import RemoteMachine
+from fairlead.runner import runner as runner_module
 from fairlead.runner.runner import Runner
 from fairlead.runner.turns import RunnerTurns
 from fairlead.testing.machine_worlds import simulate_machines
@@ -37,7 +39,7 @@ def test_an_order_that_is_acknowledged_before_it_is_in_the_journal(monkeypatch: 
         self._endpoint._send_receipt()
 
     monkeypatch.setattr(Runner, "on_message", acknowledge_at_once)
-    assert "never had the prompt" in find_violation()
+    assert "no runner handed it over" in find_violation()
 
 
 def test_a_gap_that_is_stepped_over(monkeypatch: pytest.MonkeyPatch):
@@ -102,3 +104,13 @@ def _forgetful(order: Any) -> Any:
 def test_a_start_that_calls_turns_on_other_machines_interrupted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(job_ends, "machine_of", lambda path: "")
     assert find_violation()
+
+
+def test_a_turn_that_is_called_lost_though_its_agent_had_no_prompt(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(KeptTurn, "is_handed_over", property(lambda self: True))
+    assert "no runner handed it over" in find_violation()
+
+
+def test_a_copied_journal_that_is_gone_on_with(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(runner_module, "has_unknown_owner", lambda state, token: False)
+    assert "went on with its journal" in find_violation()

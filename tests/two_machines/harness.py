@@ -7,20 +7,22 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from fairlead.api import Client
 from fairlead.api.client import ServerAway
-from fairlead.api.wire import JobInfo
+from fairlead.api.wire import JobInfo, NewFile
 from fairlead.core import replies, requests
 from fairlead.core.requests import Request
 from tests.nats_wire.harness import free_port
 from tests.support import counting_agent
 
 PATIENCE_SEC = 100.0
+END_SEC = 60.0
+"""A daemon lets its own turns go on for half a minute."""
 ENDED = frozenset({"success", "failed", "cancelled", "unknown_after_crash"})
 
 
@@ -61,6 +63,17 @@ class Site:
         self.daemon: Program | None = None
         self.agent = ""
         """Another agent than the one that counts."""
+        self.more: dict[str, str] = {}
+        self.runner_more: dict[str, str] = {}
+        """Further variables of the daemon, and of runners."""
+        self.launcher: tuple[str, ...] = (sys.executable, "-m", "fairlead")
+        self.runner_launcher = self.launcher
+        self.give_accounts: Callable[[Path], Awaitable[None]] | None = None
+        """What the operator of a server that is not the daemon's does with the file of accounts."""
+
+    @property
+    def accounts_file(self) -> Path:
+        return self.home / "state" / "machines" / "accounts.json"
 
     # --- processes
 
@@ -73,6 +86,7 @@ class Site:
             "FAIRLEAD_MACHINES": "1",
             "FAIRLEAD_MACHINES_LISTEN": f"127.0.0.1:{self.nats_port}",
             "FAIRLEAD_MACHINES_ADDRESS": self.address,
+            **self.more,
         }
 
     def home_of(self, name: str) -> Path:
@@ -88,13 +102,15 @@ class Site:
             "HOME": str(self.home_of(name)),
             "FAIRLEAD_RUNNER_DIR": str(directory),
             "CODEX_COMMAND": str(self.agent or counting_agent.write_program(directory, self.notes)),
+            **self.runner_more,
         }
 
     async def start(self, name: str, environment: dict[str, str], *command: str) -> Program:
         said = self.home / f"{name}.out"
+        launcher = self.runner_launcher if command[0] == "runner" else self.launcher
         with said.open("ab") as output:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "fairlead", *command), cwd=self.home, env=environment,
+                *launcher, *command, cwd=self.home, env=environment,
                 stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=output,
             )  # fmt: skip
         program = Program(process, said)
@@ -117,6 +133,8 @@ class Site:
         (self.home / f"{name}-project").mkdir(exist_ok=True)
         reply = await self.ask(requests.MachineAdd(name))
         assert isinstance(reply, replies.MachineMayJoin)
+        if self.give_accounts is not None:
+            await self.give_accounts(Path(reply.accounts_file))
         joined = await self.start(f"join-{name}", self.runner_environment(name), "runner", "join", reply.line)
         assert await joined.process.wait() == 0, joined.said.read_text()
 
@@ -147,8 +165,16 @@ class Site:
             shutil.rmtree(self.home / "state" / "machines" / "store" / "jetstream", ignore_errors=True)
 
     async def close(self) -> None:
+        """A program that does not end when it is asked to is a failure, and holds nothing up."""
+        stubborn: list[str] = []
         for program in reversed(self._programs):
-            await program.end()
+            try:
+                async with asyncio.timeout(END_SEC):
+                    await program.end()
+            except TimeoutError:
+                stubborn.append(program.said.read_text()[-3000:])
+                await program.end(signal.SIGKILL)
+        assert stubborn == []
 
     # --- the daemon
 
@@ -172,9 +198,11 @@ class Site:
                 return row
             await asyncio.sleep(0.05)
 
-    async def say(self, machine: str, text: str, *, user: str = "local") -> str:
+    async def say(self, machine: str, text: str, *, user: str = "local", files: Sequence[NewFile] = ()) -> str:
         async with self.client() as client:
-            accepted = await client.submit(user, text, project=f"{machine}/{machine}-project", tool=f"{machine}/codex")
+            accepted = await client.submit(
+                user, text, project=f"{machine}/{machine}-project", tool=f"{machine}/codex", files=files
+            )
             return accepted.job_id
 
     async def job(self, job_id: str) -> JobInfo:
@@ -197,6 +225,15 @@ class Site:
 
     async def until_begun(self, key: str) -> None:
         while key not in self.prompts():
+            await asyncio.sleep(0.02)
+
+    def runner_facts(self, name: str, kind: str) -> list[dict]:
+        """Those of the runner's own journal."""
+        lines = (self.home / name / "runner.ndjson").read_bytes().split(b"\n")[:-1]
+        return [fact["payload"] for line in lines if (fact := json.loads(line))["type"] == kind]
+
+    async def until(self, is_so: Callable[[], object]) -> None:
+        while not is_so():
             await asyncio.sleep(0.02)
 
     def gate(self, key: str) -> Path:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from fairlead.core import requests
-from tests.nats_wire.cable import cable_to
 from tests.two_machines.harness import run, site
 
 
@@ -105,29 +104,6 @@ def test_a_server_that_is_killed_costs_no_turn_and_no_answer(tmp_path: Path, wip
             assert (job.state, job.answer) == ("success", "this is one")
             assert (await here.end_of(await here.say("gpu", "this is two"))).state == "success"
             assert here.prompts() == ["one", "two"]
-
-    run(story())
-
-
-@pytest.mark.req("H6")
-def test_a_turn_that_ends_behind_a_cut_cable_is_delivered_once_when_the_cable_is_whole(tmp_path: Path):
-    async def story() -> None:
-        async with site(tmp_path) as here, cable_to(here.nats_port) as cable:
-            here.address = f"127.0.0.1:{cable.port}"
-            await here.start_daemon()
-            await here.bring_up("gpu")
-            job_id = await here.say("gpu", f"this is one\nuntil {here.gate('one')}")
-            await here.until_begun("one")
-            cable.cut()
-            here.gate("one").touch()
-            away = await here.presence("gpu", is_there=False)
-            assert away.since
-            assert (await here.job(job_id)).state == "running"
-            cable.mend()
-            job = await here.end_of(job_id)
-            assert (job.state, job.answer) == ("success", "this is one")
-            assert here.prompts() == ["one"]
-            assert len(here.journal("JobCompleted")) == 1
 
     run(story())
 

@@ -168,10 +168,13 @@ class RunnerMet(_Fact, frozen=True, kw_only=True):
 
 
 class MachinesEpochBegun(_Fact, frozen=True):
-    """The daemon was about to claim the right to give orders, under this token."""
+    """The daemon was about to claim the right to give orders, under this token. `step` counts these facts. With
+    `took_over` a person decided that this journal goes on though another daemon had given orders since."""
 
     epoch: int
     token: str
+    step: int = 0
+    took_over: bool = False
 
 
 # --- sessions ----------------------------------------------------------------------------------------------------

@@ -413,6 +413,7 @@ class State:
     undos: dict[str, UndoRecord] = field(default_factory=dict)
     machines: dict[str, Machine] = field(default_factory=dict)
     machines_epoch: int = 0
+    machines_step: int = 0
     machines_tokens: list[str] = field(default_factory=list)
     """Under which this daemon claimed the right to give orders to machines: the latest ones."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from fairlead.core.decide.machines import BeginMachinesEpoch, MeetRunner
+from fairlead.core.decide.machines import BeginMachinesEpoch, MeetRunner, is_set_back
 from fairlead.core.decide.projects import FollowAgents
 from fairlead.core.events import (
     JobCancelled,
@@ -57,11 +57,18 @@ class MachineRecordKeeper:
     def tokens(self) -> Sequence[str]:
         return self._ledger.state.machines_tokens
 
+    @property
+    def step(self) -> int:
+        return self._ledger.state.machines_step
+
     def now(self) -> str:
         return self._ledger.now()
 
-    async def begin_epoch(self, epoch: int, token: str) -> None:
-        await self._ledger.record_durably(BeginMachinesEpoch(epoch, token))
+    async def begin_epoch(self, epoch: int, token: str, *, took_over: bool = False) -> None:
+        await self._ledger.record_durably(BeginMachinesEpoch(epoch=epoch, token=token, took_over=took_over))
+
+    def is_set_back(self, hello: RunnerHello) -> bool:
+        return bool(hello.daemon_step) and is_set_back(self._ledger.state, hello.daemon_step, hello.daemon_token)
 
     async def meet(self, machine: str, hello: RunnerHello, epoch: int) -> None:
         await self._ledger.record_durably(
@@ -83,9 +90,9 @@ class MachineRecordKeeper:
             return job.is_live
         return "@" in turn_id and self._is_new(turn_id)
 
-    def works_at(self, machine: str, session_key: str) -> bool:
+    def works_at(self, machine: str, session_key: SessionKeyText) -> bool:
         state = self._ledger.state
-        session = state.sessions.get(SessionKeyText(session_key))
+        session = state.sessions.get(session_key)
         if session is None:
             return False
         job_ids = (session.running_job_id, session.agent_job_id, session.last_job_id)

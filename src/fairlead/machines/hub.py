@@ -1,22 +1,31 @@
 """All other machines, as the daemon knows them: its own epoch, the wire, and one RemoteMachine for each.
 
 1. The daemon gives no order before it has claimed its epoch. It does not claim one if another daemon has given orders
-   since this journal was last written to: that is a second daemon, or this state is an older copy of itself.
+   since this journal was last written to: that is a second daemon, or this state is an older copy of itself. The
+   server's claim says so, and where the server was set back too, what the runners have heard.
 2. A runner is welcome when the journal has it: who it is, and what it can run.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
 from fairlead.core.machines.machine import Machine, Presence
-from fairlead.core.machines.messages import AgentTurnBegun, RunnerHello, ToolCalled, ToolReplied
+from fairlead.core.machines.messages import (
+    PROTOCOL,
+    AgentTurnBegun,
+    DaemonHello,
+    RunnerHello,
+    ToolCalled,
+    ToolReplied,
+)
 from fairlead.core.machines.places import place
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.tasks import TaskOwner
 from fairlead.machine_ports import DAEMON, Arrived, Connected, Disconnected, KeyRemoved, MachineRecords, Wire
-from fairlead.machines.claims import claim_epoch, confirm_epoch, is_foreign
+from fairlead.machines.claims import ClaimKeeper, is_foreign
 from fairlead.machines.remote_machine import RemoteMachine
 from fairlead.observe import log
 from fairlead.ports import ToolHandler, ToolReply
@@ -24,19 +33,45 @@ from fairlead.ports import ToolHandler, ToolReply
 AgentTurnListener = Callable[[RemoteMachine, AgentTurnBegun], None]
 
 
-class Machines:
-    """`make_token` gives a name unlike any other."""
+KEEP_SEC: Final = 15.0
+"""So often the daemon looks whether its claim is still its own. The state keeps 16 tokens: a server that loses what it
+did not sync within its two minutes comes back with one of them."""
+TAKE_OVER_EPOCHS: Final = 1 << 32
+"""More than the epochs of a daemon that this journal does not know can be ahead."""
 
-    def __init__(self, wire: Wire, *, version: str, make_token: Callable[[], str]) -> None:
+
+class Machines:
+    """`make_token` gives a name unlike any other. With `takes_over` a person decided that this journal goes on,
+    whatever another daemon did since; `on_taken_over` is called when that is done."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        *,
+        version: str,
+        make_token: Callable[[], str],
+        takes_over: bool = False,
+        on_taken_over: Callable[[], None] = lambda: None,
+    ) -> None:
         self._wire = wire
         self._version = version
-        self._token = make_token()
-        self._epoch = 0
+        self._takes_over = takes_over
+        self._on_taken_over = on_taken_over
+        self._has_new_orders = False
+        self._claim = ClaimKeeper(
+            wire,
+            DAEMON,
+            make_token=make_token,
+            record=self._record_epoch,
+            known_tokens=lambda: self._known_records.tokens,
+            has_grown=lambda: self._has_new_orders,
+        )
         self._machines: dict[str, RemoteMachine] = {}
         self._records: MachineRecords | None = None
         self._tools: ToolHandler | None = None
         self._owner: TaskOwner | None = None
         self._begun = asyncio.Event()
+        self._stopped = asyncio.Event()
         self._listeners: dict[tuple[str, str], AgentTurnListener] = {}
         self._begun_at = ""
         self.problem: FairleadError | None = None
@@ -47,9 +82,11 @@ class Machines:
         self._records, self._tools = records, tools
         self._begun_at = records.now()
         try:
-            await self._claim(records)
+            await self._begin(records)
             async with TaskOwner("machines") as owner:
                 self._owner = owner
+                owner.start(self._keep_claim(), name="claim")
+                owner.start(self._until_stopped(), name="stop")
                 for name in records.machines:
                     self._add(name)
                 self._begun.set()
@@ -61,21 +98,39 @@ class Machines:
             self._owner = None
         await asyncio.get_running_loop().create_future()
 
-    async def _claim(self, records: MachineRecords) -> None:
-        if is_foreign(await self._wire.read_claim(DAEMON), records.tokens):
-            raise error(Code.E_MACHINES_TAKEN, "Another daemon has given orders since this state was last written to.")
-        self._epoch = await claim_epoch(
-            self._wire,
-            DAEMON,
-            token=self._token,
-            last_epoch=records.last_epoch,
-            record=records.begin_epoch,
-        )
+    async def _begin(self, records: MachineRecords) -> None:
+        if not self._takes_over and is_foreign(await self._wire.read_claim(DAEMON), records.tokens):
+            raise _make_taken_error()
+        await self._claim.claim(records.last_epoch + (TAKE_OVER_EPOCHS if self._takes_over else 0))
+        if self._takes_over:
+            self._takes_over = False
+            self._on_taken_over()
+
+    @property
+    def _known_records(self) -> MachineRecords:
+        assert self._records is not None
+        return self._records
+
+    async def _record_epoch(self, epoch: int, token: str) -> None:
+        self._has_new_orders = False
+        await self._known_records.begin_epoch(epoch, token, took_over=self._takes_over)
+
+    async def _keep_claim(self) -> None:
+        """The claim, and what the runners know of it, follow the orders that are given."""
+        while True:
+            await asyncio.sleep(KEEP_SEC)
+            if self.is_connected and self.problem is None:
+                await self._confirm()
+                for machine in self._machines.values():
+                    machine.tell_progress()
+
+    async def _until_stopped(self) -> None:
+        await self._stopped.wait()
+        assert self.problem is not None
+        raise self.problem
 
     async def _listen(self) -> None:
         async for event in self._wire.events():
-            if self.problem is not None:
-                raise self.problem
             match event:
                 case Arrived():
                     machine = self._machines.get(event.machine)
@@ -84,18 +139,15 @@ class Machines:
                 case Connected():
                     self.is_connected = True
                     await self._confirm()
-                case Disconnected():
+                    for machine in self._machines.values():
+                        machine.endpoint.resend_all()
+                case Disconnected() | KeyRemoved():
+                    # The operator of the server may not have added the daemon's account yet.
                     self.is_connected = False
-                case KeyRemoved():
-                    raise error(Code.E_MACHINES_TAKEN, event.reason)
 
     async def _confirm(self) -> None:
-        whose = await confirm_epoch(self._wire, DAEMON, epoch=self._epoch, token=self._token)
-        if whose == "superseded":
+        if await self._claim.confirm() == "superseded":
             self.on_superseded()
-        else:
-            for machine in self._machines.values():
-                machine.endpoint.resend_all()
 
     # --- which there are
 
@@ -106,7 +158,7 @@ class Machines:
             name,
             self._wire,
             self,
-            epoch=self._epoch,
+            epoch=self._claim.epoch,
             runner_epoch=known.runner_epoch,
             version=self._version,
             machine_id=known.machine_id,
@@ -163,6 +215,8 @@ class Machines:
         return tuple(self._machines)
 
     def presence(self, name: str) -> Presence:
+        if self.problem is not None:
+            return Presence(problem=self.problem.message)
         machine = self._machines.get(name)
         return Presence(since=self._begun_at) if machine is None else machine.presence
 
@@ -196,6 +250,9 @@ class Machines:
     async def _meet(self, machine: RemoteMachine, hello: RunnerHello) -> None:
         assert self._records is not None
         epoch = machine.runner_epoch
+        if self._records.is_set_back(hello):
+            self.on_superseded()
+            return
         try:
             await self._records.meet(machine.name, hello, epoch)
         except FairleadError as refusal:
@@ -210,7 +267,10 @@ class Machines:
 
     def on_agent_turn(self, machine: RemoteMachine, begun: AgentTurnBegun) -> None:
         listener = self._listeners.get((machine.name, begun.agent))
-        if self._records is not None and not self._records.wants_agent_turn(begun):
+        if not self._known_records.works_at(machine.name, begun.session_key):
+            log.warning("a runner speaks for a session that is not its own", machine=machine.name)
+            machine.settle([begun.turn_id])
+        elif self._records is not None and not self._records.wants_agent_turn(begun):
             machine.settle([begun.turn_id])
         elif listener is not None:
             listener(machine, begun)
@@ -222,7 +282,7 @@ class Machines:
     async def _carry_out(self, machine: RemoteMachine, called: ToolCalled, tools: ToolHandler) -> None:
         """The same call, sent again, is carried out once: its id says so. A machine speaks for the sessions that work
         there, and for no other."""
-        if self._records is None or not self._records.works_at(machine.name, called.holder.session_key):
+        if not self._known_records.works_at(machine.name, called.holder.session_key):
             log.warning("a machine called a tool for a session that is not there", machine=machine.name)
             machine.post(ToolReplied(call_id=called.call_id, text="This session does not work here.", ok=False))
             return
@@ -237,8 +297,22 @@ class Machines:
         if self._records is not None:
             self._records.on_presence(machine.name)
 
+    def hello(self, machine: str) -> DaemonHello:
+        records = self._known_records
+        return DaemonHello(
+            version=self._version, protocol=PROTOCOL, step=records.step, token=records.tokens[-1], machine=machine
+        )
+
+    def on_order(self) -> None:
+        self._has_new_orders = True
+
     def on_superseded(self) -> None:
         """Another daemon gives orders now. This one stops at once: every frame of it would be refused anyway."""
         if self.problem is None:
-            self.problem = error(Code.E_MACHINES_TAKEN, "Another daemon gives orders to these machines now.")
+            self.problem = _make_taken_error()
             log.error("superseded", error_code=self.problem.code, message=self.problem.message)
+            self._stopped.set()
+
+
+def _make_taken_error() -> FairleadError:
+    return error(Code.E_MACHINES_TAKEN, "Another daemon has given orders since this state was last written to.")

@@ -88,6 +88,12 @@ class DaemonSide(Protocol):
 
     def on_presence(self, machine: "RemoteMachine") -> None: ...
 
+    def hello(self, machine: str) -> DaemonHello: ...
+
+    def on_order(self) -> None:
+        """An order was given that the daemon's journal led to."""
+        ...
+
     def on_superseded(self) -> None: ...
 
 
@@ -159,6 +165,8 @@ class RemoteMachine:
         self.files = MachineFiles(name, wire, self.post, self._tasks)
         self._closed = asyncio.Event()
         self._is_welcome = False
+        self._told_step = 0
+        self._has_new_orders = False
         self._heard_at = -AWAY_SEC
         self.presence = Presence(since=away_since)
         self.endpoint = LinkEndpoint(
@@ -189,7 +197,7 @@ class RemoteMachine:
         self.endpoint.rename(name)
         self.files.rename(name)
         if self.endpoint.link.is_up:
-            self.endpoint.post(DaemonHello(version=self._version, machine=name))
+            self._post_hello()
 
     def close(self) -> None:
         """The machine is known no more."""
@@ -213,6 +221,22 @@ class RemoteMachine:
             return False
         self.endpoint.post(order)
         return True
+
+    def _post_hello(self) -> None:
+        hello = self._daemon.hello(self.name)
+        self._told_step = hello.step
+        self.endpoint.post(hello)
+
+    def _note_order(self) -> None:
+        self._has_new_orders = True
+        self._daemon.on_order()
+
+    def tell_progress(self) -> None:
+        """Only to a machine that was given orders: of the others, an older copy of the daemon cannot want anything
+        twice."""
+        hello = self._daemon.hello(self.name)
+        if self._has_new_orders and hello.step > self._told_step and self.post(hello):
+            self._has_new_orders, self._told_step = False, hello.step
 
     # --- turns
 
@@ -293,6 +317,7 @@ class RemoteMachine:
         else:
             order = msgspec.structs.replace(turn.order, since=since)
         turn.number = self.endpoint.post(order)
+        self._note_order()
         for tell in turn.tells:
             self.endpoint.post(tell)
 
@@ -337,7 +362,7 @@ class RemoteMachine:
         """Their jobs have ended. If nobody hears this, the next link asks again. A turn that may still run is ended at
         once by this; one that has ended can wait."""
         if self._ended_turns.isdisjoint(turn_ids):
-            self.post(SettleTurns(turn_ids=tuple(turn_ids)))
+            self._post_settled(turn_ids)
             return
         self._ended_turns.difference_update(turn_ids)
         if not self._to_settle:
@@ -346,7 +371,11 @@ class RemoteMachine:
 
     def _settle_together(self) -> None:
         turn_ids, self._to_settle = self._to_settle, []
-        self.post(SettleTurns(turn_ids=tuple(turn_ids)))
+        self._post_settled(turn_ids)
+
+    def _post_settled(self, turn_ids: Sequence[str]) -> None:
+        if turn_ids and self.post(SettleTurns(turn_ids=tuple(turn_ids))):
+            self._note_order()
 
     def give_up_turns(self, problem: FairleadError) -> None:
         """The machine is forgotten: nobody will hear of them again."""
@@ -436,7 +465,7 @@ class RemoteMachine:
             turn.number = 0
         self._is_welcome = False
         self._ended_turns.clear()
-        self.endpoint.post(DaemonHello(version=self._version, machine=self.name))
+        self._post_hello()
 
     def on_message(self, number: int, message: Fact) -> None:
         self._note_sign()

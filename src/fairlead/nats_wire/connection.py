@@ -29,7 +29,7 @@ CONNECT_SEC: Final = 10
 PING_SEC: Final = 5
 MOST_UNANSWERED_PINGS: Final = 2
 ASK_SEC: Final = 5.0
-REFUSED_KEY_SEC: Final = 15.0
+REFUSED_KEY_SEC: Final = 5.0
 CLOSE_SEC: Final = 2.0
 _REFUSALS: Final = ("authorization", "authentication")
 _PAUSE: Final = Backoff(first=0.2, ceiling=5.0)
@@ -107,7 +107,7 @@ class NatsConnection:
         try:
             async with asyncio.timeout(CONNECT_SEC):
                 options = _options(self._address, self._name)
-                await client.connect(error_cb=note_error, closed_cb=note_end, **options)
+                await wait_for(client.connect(error_cb=note_error, closed_cb=note_end, **options))
             if not self._is_closing:
                 was_up = True
                 await self._serve(client, lost, while_up)
@@ -182,6 +182,14 @@ async def wait_for(call: Coroutine[Any, Any, T]) -> T:
     return task.result()
 
 
+def heed_cancellation() -> None:
+    """After `publish`, which swallows the cancellation of a task that waits for room in nats-py's buffer: such a task
+    would go on for ever, and its owner would wait for it."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
 @asynccontextmanager
 async def connect(address: ServerAddress, *, name: str) -> AsyncGenerator[Client]:
     """One connection, for one errand. Raises one of FAULTS if it cannot be had."""
@@ -193,7 +201,7 @@ async def connect(address: ServerAddress, *, name: str) -> AsyncGenerator[Client
 
     try:
         try:
-            await client.connect(error_cb=note_error, **_options(address, name))
+            await wait_for(client.connect(error_cb=note_error, **_options(address, name)))
         except NatsError as fault:
             raise NatsError(_explain([fault, *reasons]).reason) from fault
         yield client
@@ -202,7 +210,7 @@ async def connect(address: ServerAddress, *, name: str) -> AsyncGenerator[Client
 
 
 async def subscribe(client: Client, subject: str, hear: Callable[[Msg], Awaitable[None]]) -> Subscription:
-    return await client.subscribe(subject, cb=hear)  # pyright: ignore[reportUnknownMemberType] - a Future of its own
+    return await wait_for(client.subscribe(subject, cb=hear))  # pyright: ignore[reportUnknownMemberType] - a Future of its own
 
 
 def _options(address: ServerAddress, name: str) -> dict[str, Any]:

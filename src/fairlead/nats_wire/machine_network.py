@@ -16,7 +16,7 @@ from fairlead.nats_wire.daemon_wire import DaemonWire
 from fairlead.nats_wire.join_line import Joining, write_joining
 from fairlead.nats_wire.machine_keys import MachineKeys
 from fairlead.nats_wire.owned_server import OwnedServer
-from fairlead.nats_wire.server_config import render_accounts
+from fairlead.nats_wire.server_config import DAEMON_ACCOUNT, render_accounts
 from fairlead.nats_wire.server_files import ServerFiles
 
 ACCOUNTS_NAME: Final = "accounts.json"
@@ -101,6 +101,8 @@ class MachineNetwork:
         if self._server is not None:
             self._server.write(machines)
             return
-        accounts = {"accounts": render_accounts(self._daemon_key.public, machines)}
+        # Several Fairleads may use one server: each has accounts of its own name.
+        account = f"{DAEMON_ACCOUNT}-{self._daemon_key.public[-8:].lower()}"
+        accounts = {"accounts": render_accounts(self._daemon_key.public, machines, account=account)}
         text = msgspec.json.format(msgspec.json.encode(accounts), indent=1)
         replace_durably(self._directory / ACCOUNTS_NAME, text, disk=self._disk)

@@ -9,7 +9,7 @@ import msgspec
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from fairlead.nats_wire.connection import FAULTS, subscribe
+from fairlead.nats_wire.connection import FAULTS, heed_cancellation, subscribe, wait_for
 from fairlead.nats_wire.subjects import next_message
 
 MOST_AHEAD: Final = 256
@@ -62,7 +62,7 @@ class Pull:
                 await self._keep_asking()
         finally:
             with suppress(*FAULTS):  # a connection that is lost has no subscriptions
-                await subscription.unsubscribe()
+                await wait_for(subscription.unsubscribe())
 
     @property
     def _room(self) -> int:
@@ -103,6 +103,7 @@ class Pull:
 
     async def _ask(self, request: dict[str, object]) -> None:
         await self._client.publish(self._subject, msgspec.json.encode(request), reply=self._inbox)
+        heed_cancellation()
 
     async def _wait(self, seconds: float) -> bool:
         try:

@@ -16,7 +16,6 @@ class RunnerWire(NatsWire):
 
     def __init__(self, address: ServerAddress, *, name: str, machine_id: str, ping_sec: float = PING_SEC) -> None:
         super().__init__(address, name=name, ping_sec=ping_sec)
-        self._name = name
         self._subjects = MachineSubjects(machine_id)
 
     def subjects_of(self, machine: str) -> MachineSubjects | None:  # noqa: ARG002 - it has one machine

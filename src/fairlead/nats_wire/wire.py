@@ -22,9 +22,10 @@ from fairlead.kit.tasks import OwnedTasks, TaskOwner
 from fairlead.machine_ports import Arrived, Claim, Connected, Disconnected, KeyRemoved, Lane, WireEvent
 from fairlead.nats_wire import blobs, claims
 from fairlead.nats_wire.access import ServerAddress
-from fairlead.nats_wire.connection import PING_SEC, Down, NatsConnection, wait_for
+from fairlead.nats_wire.connection import PING_SEC, Down, NatsConnection, heed_cancellation, wait_for
 from fairlead.nats_wire.pull import Pull
 from fairlead.nats_wire.subjects import MachineSubjects
+from fairlead.observe import log
 
 LARGEST_FRAME: Final = 512 * 1024
 MOST_WAITING: Final = 4096
@@ -46,6 +47,7 @@ class NatsWire:
     """`Wire` of machine_ports but for what differs between the ends: `while_connected`, `subjects_of`, `claim_name`."""
 
     def __init__(self, address: ServerAddress, *, name: str, ping_sec: float = PING_SEC) -> None:
+        self._name = name
         self._tasks = OwnedTasks(f"wire of {name}")
         self._connection = NatsConnection(address, name=f"fairlead {name}", ping_sec=ping_sec)
         self._events: deque[WireEvent | _Stored] = deque()
@@ -166,6 +168,7 @@ class NatsWire:
         was_down = self._is_up is False
         self.go_down(down.reason)
         if down.is_key_refused:
+            log.warning("the NATS server does not accept the key of this end", end=self._name, message=down.reason)
             self._put(KeyRemoved(down.reason))
         elif was_down:
             self._put(Disconnected(down.reason))
@@ -177,6 +180,7 @@ class NatsWire:
             while self._outgoing:
                 subject, data = self._outgoing.popleft()
                 await client.publish(subject, data)
+                heed_cancellation()
 
     async def _keep_acknowledging(self, client: Client) -> None:
         """What the server does not hear of, it delivers again; it is known by its number then."""
@@ -188,6 +192,7 @@ class NatsWire:
                 stored = self._acks.popleft()
                 if self._acks:
                     await client.publish(stored.message.reply, _ACK)
+                    heed_cancellation()
                 else:
                     with suppress(NatsError, TimeoutError):
                         await wait_for(client.request(stored.message.reply, _ACK, timeout=ACK_SEC))

@@ -3,7 +3,8 @@
 1. An order is acknowledged when everything that it led to is in the journal, never before.
 2. A start ends what the last process left: its agents are gone before this is called. Turns whose agents had their
    prompt are told as unknown; those whose agents had none run again.
-3. Another process with this machine's name and a higher epoch supersedes this one: it ends itself, with its agents.
+3. Another process with this machine's name and a higher epoch supersedes this one: it ends itself, with its agents. It
+   looks for one every few seconds, because the two share their orders, and it may never be given one that says so.
 4. A journal that another process has taken over from, or that was set back, is not continued: the runner is a new one,
    and the daemon marks what the old one had as unknown.
 """
@@ -50,8 +51,8 @@ from fairlead.core.machines.runner_state import (
 )
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.tasks import OwnedTasks, TaskOwner
-from fairlead.machine_ports import Arrived, Connected, Disconnected, KeyRemoved, Wire
-from fairlead.machines.claims import claim_epoch, confirm_epoch
+from fairlead.machine_ports import Arrived, Connected, Disconnected, KeyRemoved, Wire, WireEvent
+from fairlead.machines.claims import CONFIRM_SEC, ClaimKeeper
 from fairlead.machines.endpoint import LinkEndpoint
 from fairlead.observe import log, log_failure
 from fairlead.ports import Blobs, Clock, Runtime
@@ -157,12 +158,21 @@ class Runner:
     def __init__(self, parts: RunnerParts) -> None:
         self._parts = parts
         self._book = parts.book
-        self._token = parts.make_token()
         self._tasks = OwnedTasks(f"runner {parts.machine}")
         self._ended: asyncio.Future[FairleadError] | None = None
         self._endpoint: LinkEndpoint | None = None
+        self._early: list[WireEvent] = []
+        """What the wire said before this runner had its epoch."""
         self._calls_in_order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self.epoch = 0
+        self._recorded = 0
+        self._claim = ClaimKeeper(
+            parts.wire,
+            parts.machine,
+            make_token=parts.make_token,
+            record=self._record_epoch,
+            known_tokens=lambda: self._book.state.tokens,
+            has_grown=lambda: self._book.last != self._recorded,
+        )
         self.is_connected = False
         self.turns = RunnerTurns(
             self._book,
@@ -178,15 +188,30 @@ class Runner:
     def machine(self) -> str:
         return self._parts.machine
 
+    @property
+    def runner_id(self) -> str:
+        return self._book.state.runner_id
+
+    @property
+    def kept_turns(self) -> tuple[str, ...]:
+        return tuple(self._book.state.turns)
+
+    @property
+    def epoch(self) -> int:
+        return self._claim.epoch
+
     async def run(self) -> None:
         """Until it is superseded, or its key is removed: raises the FairleadError that says why."""
         self._ended = asyncio.get_running_loop().create_future()
-        await self._begin()
         try:
             async with TaskOwner(f"runner {self._parts.machine}") as owner:
-                owner.start(self._listen(), name="wire")
-                owner.start(self._beat(), name="beat")
                 owner.start(self._until_ended(), name="end")
+                owner.start(self._listen(), name="wire")
+                await self._begin()
+                for event in self._early:
+                    self._hear(event)
+                owner.start(self._beat(), name="beat")
+                owner.start(self._keep_claim(), name="claim")
                 if self._parts.serve_tools is not None:
                     owner.start(self._parts.serve_tools(), name="agent tools")
                 for name, runtime in self._parts.runtimes.items():
@@ -213,13 +238,7 @@ class Runner:
         if lost:
             await self._book.until_durable(self._book.note(*lost))
         self.turns.mark_durable()
-        self.epoch = await claim_epoch(
-            self._parts.wire,
-            self._parts.machine,
-            token=self._token,
-            last_epoch=state.epoch,
-            record=self._record_epoch,
-        )
+        await self._claim.claim(state.epoch)
         self._endpoint = LinkEndpoint(
             self._parts.wire,
             self._parts.machine,
@@ -230,7 +249,8 @@ class Runner:
         )
 
     async def _record_epoch(self, epoch: int, token: str) -> None:
-        await self._book.until_durable(self._book.note(EpochBegun(epoch=epoch, token=token)))
+        self._recorded = self._book.note(EpochBegun(epoch=epoch, token=token))
+        await self._book.until_durable(self._recorded)
 
     async def _until_ended(self) -> None:
         assert self._ended is not None
@@ -248,25 +268,40 @@ class Runner:
 
     async def _listen(self) -> None:
         async for event in self._parts.wire.events():
-            match event:
-                case Arrived() if event.lane == "orders" and self._endpoint is not None:
-                    self._endpoint.hear(event)
-                case Connected():
-                    self.is_connected = True
-                    self._tasks.start(self._confirm(), name="confirm")
-                case Disconnected():
-                    self.is_connected = False
-                case KeyRemoved():
-                    self._end(Code.E_MACHINE_REMOVED, f"The key of {self._parts.machine} is not valid any more.")
-                case _:
-                    pass
+            if self._endpoint is None and not isinstance(event, KeyRemoved):
+                self._early.append(event)
+            else:
+                self._hear(event)
+
+    def _hear(self, event: WireEvent) -> None:
+        match event:
+            case Arrived() if event.lane == "orders" and self._endpoint is not None:
+                self._endpoint.hear(event)
+            case Connected():
+                self.is_connected = True
+                self._tasks.start(self._confirm(), name="confirm")
+            case Disconnected():
+                self.is_connected = False
+            case KeyRemoved():
+                self._end(Code.E_MACHINE_REMOVED, f"The key of {self._parts.machine} is not valid any more.")
+            case _:
+                pass
 
     async def _confirm(self) -> None:
-        whose = await confirm_epoch(self._parts.wire, self._parts.machine, epoch=self.epoch, token=self._token)
+        if await self._is_ours() and self._endpoint is not None:
+            self._endpoint.resend_all()
+
+    async def _is_ours(self) -> bool:
+        whose = await self._claim.confirm()
         if whose == "superseded":
             self.on_superseded(0)
-        elif self._endpoint is not None:
-            self._endpoint.resend_all()
+        return whose == "ours"
+
+    async def _keep_claim(self) -> None:
+        while True:
+            await asyncio.sleep(CONFIRM_SEC)
+            if self.is_connected:
+                await self._is_ours()
 
     async def _beat(self) -> None:
         while True:
@@ -298,10 +333,13 @@ class Runner:
             RunnerHello(
                 runner_id=self._book.state.runner_id,
                 version=self._parts.version,
+                protocol=PROTOCOL,
                 agents=tuple(_offer(name, runtime) for name, runtime in self._parts.runtimes.items()),
                 slots=self._parts.slots,
                 turns=tuple(self._book.state.turns),
                 clock=self._book.now(),
+                daemon_step=self._book.state.daemon_step,
+                daemon_token=self._book.state.daemon_token,
             )
         )
         self.turns.announce_all()
@@ -351,7 +389,7 @@ class Runner:
             case BlobSent():
                 self._parts.inputs.on_blob(order)
             case DaemonHello():
-                self._check_version(order)
+                return self._note_hello(order)
         return 0
 
     @property
@@ -359,11 +397,15 @@ class Runner:
         assert self._endpoint is not None
         return self._endpoint.link.epoch, self._endpoint.link.peer_epoch
 
-    def _check_version(self, hello: DaemonHello) -> None:
+    def _note_hello(self, hello: DaemonHello) -> int:
         if hello.protocol != PROTOCOL:
             log.warning("the daemon has another version", version=hello.version, protocol=hello.protocol)
         if hello.machine and hello.machine != self._parts.machine:
             self._parts.on_renamed(hello.machine)
+        state = self._book.state
+        if hello.step <= state.daemon_step:
+            return 0
+        return self._book.note(DaemonMet(epoch=state.daemon_epoch, step=hello.step, token=hello.token))
 
     def _in_order(self, session_key: str, work: Any) -> None:
         """What one session is told happens in the order of the orders."""

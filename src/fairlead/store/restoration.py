@@ -23,6 +23,9 @@ from fairlead.store.reader import BLOCK, DamagedLine, Position, find_finished_en
 from fairlead.store.snapshot import read_snapshot_state
 
 ASIDE: Final = "before-restore"
+TAKE_OVER: Final = Path("machines", "take-over")
+"""In the state directory: a person went back on purpose, so the next daemon gives orders to other machines though one
+that this journal does not know has given some. That daemon removes it."""
 
 
 class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +85,8 @@ def carry_out(plan: Restoration, directory: Path, disk: Disk, stamp: str) -> lis
         kept.append(journal.with_name(f"{JOURNAL_NAME}.{ASIDE}-{stamp}"))
         replace_durably_with(kept[-1], _chunks(journal, disk, disk.size_of(journal)), disk=disk)
     kept += _keep_forgotten_blobs(plan, directory, disk, stamp)
+    if disk.exists((directory / TAKE_OVER).parent):
+        replace_durably(directory / TAKE_OVER, b"", disk=disk)
     _bring_blobs(plan, directory, disk)
     if plan.source != journal or (disk.exists(journal) and disk.size_of(journal) != plan.end):
         replace_durably_with(journal, _chunks(plan.source, disk, plan.end), disk=disk)

@@ -57,6 +57,11 @@ class MachineWorld(World):
         self.slowness = 0.05
         self.old_runners: list[SimulatedRunner] = []
         self.ended_lives: set[int] = set()
+        self.handed_over: set[str] = set()
+        self.copies: dict[str, tuple[SimulatedDisk, list[str]]] = {}
+        """Of a runner's files, with the tokens that its journal had."""
+        self.started_copies: list[tuple[SimulatedRunner, str]] = []
+        """With the id of the runner whose journal it was."""
 
     def latency(self) -> float:
         process = LoopProcess.current()
@@ -77,6 +82,7 @@ class MachineWorld(World):
             clock=clock,
             latency=self.latency,
             seed=self.seed,
+            handed_over=self.handed_over,
         )
         self.runners[name] = runner
         self.tell(f"a runner of {name} starts, life {self.runner_lives}")
@@ -88,6 +94,18 @@ class MachineWorld(World):
         self.happened["runners killed"] += 1
         self.ended_lives.add(self.runners[name].life)
         self.tell(f"the runner of {name} is killed" + (", the power with it" if power_lost else ""))
+
+    def copy_runner(self, name: str, rng: Random) -> None:
+        """While it runs, as a backup or a careless person would."""
+        runner = self.runners[name]
+        self.copies[name] = (runner.disk.crash(rng, power_lost=False), runner.known_tokens)
+
+    def take_old_copy(self, name: str) -> SimulatedDisk | None:
+        """One from before the last claim: a copy that is as far as its original cannot be told from it."""
+        claim = self.server.read_claim(name)
+        if name not in self.copies or claim is None or claim.token in self.copies[name][1]:
+            return None
+        return self.copies.pop(name)[0]
 
     def mend(self) -> None:
         self.clear_up()
@@ -242,6 +260,8 @@ class Misfortunes:
         world, rng = self._world, self._random
         deed = rng.choice(_DEEDS)
         name = rng.choice(MACHINES)
+        if name not in world.copies and not world.runners[name].task.done():
+            world.copy_runner(name, rng)
         match deed:
             case "daemon":
                 lives[-1].kill(rng)
@@ -290,17 +310,22 @@ class Misfortunes:
         world.start_runner(name)
 
     def _start_second_runner(self, name: str) -> None:
-        """Somebody joins another machine under the same name: the first runner goes on until it hears that it is
-        superseded. Nobody knows any more what became of the turns that it had."""
+        """Somebody joins another machine under the same name, or starts an old copy of the runner's files: the first
+        runner goes on until it hears that it is superseded. Nobody knows any more what became of the turns that it
+        had."""
         world = self._world
         if not world.server.is_cut(name):
+            copy = world.take_old_copy(name)
             world.happened["superseded runners"] += 1
-            world.tell(f"a second runner of {name} is started elsewhere")
+            world.happened["old copies of runners"] += copy is not None
+            world.tell(f"a second runner of {name} is started elsewhere" + ("" if copy is None else ", an old copy"))
             world.old_runners.append(world.runners[name])
             world.ended_lives.add(world.runners[name].life)
             world.lost_journals.add(name)
-            world.runner_disks[name] = SimulatedDisk()
-            world.start_runner(name)
+            world.runner_disks[name] = copy or SimulatedDisk()
+            second = world.start_runner(name)
+            if copy is not None:
+                world.started_copies.append((second, world.old_runners[-1].runner_id))
 
 
 def people(world: World) -> list[Actor]:
@@ -318,7 +343,7 @@ def simulate_machines(seed: int) -> Report:
             world.accuse(f"the world fell: {type(fault).__name__}: {fault}")
         world.loop.close_abruptly()
         judge(world)
-        judge_machines(world, world.ended_lives)
+        judge_machines(world, world.ended_lives, world.handed_over)
     return Report(
         seed=seed,
         lives=world.lives + world.runner_lives - RUNNER_LIVES,
@@ -379,6 +404,9 @@ def _check_runners_are_quiet(world: MachineWorld) -> None:
     for name, runner in world.runners.items():
         if runner.ended is not None:
             world.accuse(f"the runner of {name} ended: {runner.ended}")
+    for copy, original in world.started_copies:
+        if copy.runner_id == original:
+            world.accuse(f"an old copy of the runner of {copy.name} went on with its journal")
     for old in world.old_runners:
         if old.ended is None and not old.task.done():
             world.accuse(f"an old runner of {old.name} was not told that it is superseded")

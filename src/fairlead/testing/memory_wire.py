@@ -90,6 +90,18 @@ class MemoryServer:
                 end.tell(Disconnected("restarted"))
                 end.tell(Connected())
 
+    def put_back(self, name: str, claim: Claim | None) -> None:
+        """The server's disk is an older copy."""
+        if claim is None:
+            self._claims.pop(name, None)
+        else:
+            self._claims[name] = claim
+
+    def mute(self, name: str) -> None:
+        """No frame reaches the ends that this name has now; what they ask for is answered."""
+        for end in self._ends_of(name):
+            end.is_deaf = True
+
     def is_cut(self, name: str) -> bool:
         return name in self._cut
 
@@ -118,7 +130,8 @@ class MemoryServer:
     def _arrive(self, to: str, arrived: Arrived) -> None:
         if to not in self._cut:
             for end in self._ends_of(to):
-                end.tell(arrived)
+                if not end.is_deaf:
+                    end.tell(arrived)
 
     def read_claim(self, name: str) -> Claim | None:
         return self._claims.get(name)
@@ -142,6 +155,7 @@ class MemoryWire:
     def __init__(self, server: MemoryServer, name: str) -> None:
         self.name = name
         self._server = server
+        self.is_deaf = False
         self._events: asyncio.Queue[WireEvent] = asyncio.Queue()
 
     @property

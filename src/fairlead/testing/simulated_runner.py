@@ -66,16 +66,18 @@ class MemoryBlobs:
 
 
 class _WatchedBook(RunnerBook):
-    def __init__(self, journal: SmallJournal, clock: Clock, writes: asyncio.Event) -> None:
+    def __init__(self, journal: SmallJournal, clock: Clock, writes: asyncio.Event, handed_over: set[str]) -> None:
         super().__init__(journal, clock)
         self._writes = writes
+        self._handed_over = handed_over
 
     def note(self, *facts: RunnerFact) -> int:
         for fact in facts:
-            if isinstance(fact, TurnTaken) or (
-                isinstance(fact, TurnEventsNoted) and isinstance(fact.events[0], HandingOver)
-            ):
+            if isinstance(fact, TurnTaken):
                 self._writes.set()
+            elif isinstance(fact, TurnEventsNoted) and isinstance(fact.events[0], HandingOver):
+                self._writes.set()
+                self._handed_over.add(fact.turn_id.partition("#")[0])
         return super().note(*facts)
 
 
@@ -93,6 +95,7 @@ class SimulatedRunner:
         clock: Clock,
         latency: Callable[[], float],
         seed: object,
+        handed_over: set[str],
         slots: int = 2,
     ) -> None:
         self.name = name
@@ -103,6 +106,7 @@ class SimulatedRunner:
         self._clock = clock
         self._latency = latency
         self._slots = slots
+        self._handed_over = handed_over
         self.agent = ScriptedRuntime(agents, life=life, starts_in=lambda: self._random.expovariate(1 / 3), name="echo")
         self._process = LoopProcess(f"{seed}/runner {name} {life}")
         self.wire: MemoryWire | None = None
@@ -124,7 +128,7 @@ class SimulatedRunner:
             make_writer=lambda: SteppedWriter(self._latency),
             on_broken=self._break,
         )
-        self._book = _WatchedBook(journal, self._clock, self._writes)
+        self._book = _WatchedBook(journal, self._clock, self._writes, self._handed_over)
         self.runner = Runner(
             RunnerParts(
                 machine=self.name,
@@ -153,6 +157,14 @@ class SimulatedRunner:
     @property
     def kept_turns(self) -> list[str]:
         return [] if self._book is None else list(self._book.state.turns)
+
+    @property
+    def runner_id(self) -> str:
+        return "" if self._book is None else self._book.state.runner_id
+
+    @property
+    def known_tokens(self) -> list[str]:
+        return [] if self._book is None else list(self._book.state.tokens)
 
     def _break(self, fault: FairleadError) -> None:
         self.ended = fault

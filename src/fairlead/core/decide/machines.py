@@ -1,5 +1,7 @@
 """Deciding about other machines: which there are, which runner speaks for each, and the daemon's own epoch."""
 
+from typing import Final
+
 import msgspec
 
 from fairlead.core.decide.decision import NOTHING, Decision, refuse
@@ -23,6 +25,9 @@ from fairlead.core.machines.places import is_machine_name, machine_of
 from fairlead.core.state import Job, State
 from fairlead.core.worktrees import UNSETTLED
 from fairlead.errors import Code
+
+TAKE_OVER_STEPS: Final = 1 << 20
+"""More than any other copy of this journal can have taken: runners that hear of it later do not object."""
 
 
 class AddMachine(msgspec.Struct, frozen=True):
@@ -58,11 +63,12 @@ class MeetRunner(msgspec.Struct, frozen=True, kw_only=True):
     slots: int = 1
 
 
-class BeginMachinesEpoch(msgspec.Struct, frozen=True):
-    """This process is about to claim the right to give orders."""
+class BeginMachinesEpoch(msgspec.Struct, frozen=True, kw_only=True):
+    """This process is about to claim the right to give orders, or to write its claim again."""
 
     epoch: int
     token: str
+    took_over: bool = False
 
 
 def add_machine(state: State, command: AddMachine, _now: str, _limits: Limits) -> Decision:
@@ -161,5 +167,13 @@ def _agent_turns_on(state: State, machine: Machine) -> list[Job]:
     return [job for job in had if job.cause == "agent" and machine_of(job.project_path) == machine.name]
 
 
-def begin_epoch(_state: State, command: BeginMachinesEpoch, _now: str, _limits: Limits) -> Decision:
-    return Decision((MachinesEpochBegun(command.epoch, command.token),))
+def begin_epoch(state: State, command: BeginMachinesEpoch, _now: str, _limits: Limits) -> Decision:
+    step = state.machines_step + (TAKE_OVER_STEPS if command.took_over else 1)
+    return Decision((MachinesEpochBegun(command.epoch, command.token, step, command.took_over),))
+
+
+def is_set_back(state: State, step: int, token: str) -> bool:
+    """Whether a daemon had come to `step`, under `token`, that this journal does not know: it is an older copy, or one
+    that went on beside another. What is longer ago than the tokens that are kept is not questioned."""
+    ago = state.machines_step - step
+    return ago < 0 or (ago < len(state.machines_tokens) and state.machines_tokens[-1 - ago] != token)

@@ -23,6 +23,8 @@ from fairlead.core.trees import TreeSnapshot
 
 PROTOCOL: Final = 1
 """Rises when an older runner could misunderstand an order."""
+UNSAID_PROTOCOL: Final = 1
+"""Of those who do not say theirs. Never changes: what equals a default is not sent."""
 
 ONLY_SHOWN: Final = (TextDelta, ThinkingDelta, ToolProgressed)
 """Events that are lost with the moment: no result of a turn depends on them."""
@@ -77,11 +79,14 @@ TurnEvent: TypeAlias = EngineEvent | StartSnapshot | StoredImage | AnswerNoted
 
 
 class DaemonHello(_Message, frozen=True):
-    """The first order of every link; again when the machine was renamed. `machine` is what people call it."""
+    """The first order of every link, and said again after others or when the machine was renamed. `step` counts the
+    claims in the daemon's journal, `token` is that of the last: by them a runner knows how far that journal had come.
+    `machine` is what people call it."""
 
     version: str
-    protocol: int = PROTOCOL
-    state_id: str = ""
+    protocol: int = UNSAID_PROTOCOL
+    step: int = 0
+    token: str = ""
     machine: str = ""
 
 
@@ -176,15 +181,18 @@ Order: TypeAlias = (
 
 class RunnerHello(_Message, frozen=True):
     """The first fact of every link. `runner_id` is that of the runner's journal: with another one, nobody knows what
-    became of the turns that the machine had. `turns` are those that it keeps."""
+    became of the turns that the machine had. `turns` are those that it keeps. `daemon_step` and `daemon_token` are the
+    farthest that a daemon told of its journal: one that does not know them is an older copy."""
 
     runner_id: str
     version: str
-    protocol: int = PROTOCOL
+    protocol: int = UNSAID_PROTOCOL
     agents: tuple[AgentOffer, ...] = ()
     slots: int = 1
     turns: tuple[str, ...] = ()
     clock: str = ""
+    daemon_step: int = 0
+    daemon_token: str = ""
 
 
 class TurnTold(_Message, frozen=True):

@@ -16,7 +16,8 @@ from fairlead.core.ids import SessionKeyText
 from fairlead.core.machines.messages import RunTurn, StoredImage, TurnEvent
 from fairlead.errors import Code
 
-MOST_TOKENS: Final = 16
+MOST_TOKENS: Final = 64
+"""A server that lost what it had not synced may come back with a claim of some minutes ago."""
 
 
 class _RunnerFact(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -37,7 +38,11 @@ class EpochBegun(_RunnerFact, frozen=True):
 
 
 class DaemonMet(_RunnerFact, frozen=True):
+    """Where there is a token, the daemon also said how far its journal had come."""
+
     epoch: int
+    step: int = 0
+    token: str = ""
 
 
 class TurnTaken(_RunnerFact, frozen=True):
@@ -107,6 +112,8 @@ class RunnerState:
         self.epoch = 0
         self.tokens: list[str] = []
         self.daemon_epoch = 0
+        self.daemon_step = 0
+        self.daemon_token = ""
         self.turns: dict[str, KeptTurn] = {}
 
     def apply(self, fact: RunnerFact) -> None:
@@ -119,6 +126,8 @@ class RunnerState:
                 self.tokens = [*self.tokens, fact.token][-MOST_TOKENS:]
             case DaemonMet():
                 self.daemon_epoch = max(self.daemon_epoch, fact.epoch)
+                if fact.step > self.daemon_step:
+                    self.daemon_step, self.daemon_token = fact.step, fact.token
             case TurnTaken():
                 self.turns.setdefault(fact.order.turn_id, KeptTurn(fact))
             case AgentTurnTaken():
@@ -141,7 +150,7 @@ class RunnerState:
         return [
             RunnerFounded(runner_id=self.runner_id, machine=self.machine),
             *epochs,
-            DaemonMet(epoch=self.daemon_epoch),
+            DaemonMet(epoch=self.daemon_epoch, step=self.daemon_step, token=self.daemon_token),
             *turns,
         ]
 

@@ -385,11 +385,17 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_MACHINES_TAKEN": (
         "Another daemon gives orders to these machines.",
-        "Stop that daemon.",
+        (
+            "Stop that daemon. If there is none because you went back to a backup: stop Fairlead and run "
+            "`fairlead restore`; this state then goes on."
+        ),
     ),
     "E_RUNNER_OLD": (
         "The runner of this machine is another version of Fairlead.",
-        "Install the daemon's version there, then restart the runner.",
+        (
+            "Upgrade the older of the two. On that machine, in the checkout, type "
+            "`git pull && uv tool install --reinstall '.[machines]'`, then start the runner again."
+        ),
     ),
     "E_RUNNER_SUPERSEDED": (
         "Another runner has this machine's name now, and this one has ended.",

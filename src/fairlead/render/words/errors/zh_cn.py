@@ -382,11 +382,17 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_MACHINES_TAKEN": (
         "另一个守护进程正在向这些机器下达命令。",
-        "请停止那个守护进程。",
+        (
+            "请停止那个守护进程。如果是因为恢复了备份而不再有那个守护进程：停止 Fairlead，运行 `fairlead restore`，"
+            "之后就以此状态继续。"
+        ),
     ),
     "E_RUNNER_OLD": (
         "这台机器上的 runner 是另一个版本的 Fairlead。",
-        "请在那里安装与守护进程相同的版本，然后重启 runner。",
+        (
+            "请升级两者中较旧的一个。在那台机器的检出目录中输入 "
+            "`git pull && uv tool install --reinstall '.[machines]'`，然后重启 runner。"
+        ),
     ),
     "E_RUNNER_SUPERSEDED": (
         "另一个 runner 已使用这台机器的名称，本 runner 已结束。",

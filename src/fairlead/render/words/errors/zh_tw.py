@@ -382,11 +382,17 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "E_MACHINES_TAKEN": (
         "另一個守護行程正在向這些機器下達命令。",
-        "請停止那個守護行程。",
+        (
+            "請停止那個守護行程。如果是因為還原了備份而不再有那個守護行程：停止 Fairlead，執行 `fairlead restore`，"
+            "之後就以此狀態繼續。"
+        ),
     ),
     "E_RUNNER_OLD": (
         "這台機器上的 runner 是另一個版本的 Fairlead。",
-        "請在那裡安裝與守護行程相同的版本，然後重新啟動 runner。",
+        (
+            "請升級兩者中較舊的一個。在那台機器的簽出目錄中輸入 "
+            "`git pull && uv tool install --reinstall '.[machines]'`，然後重新啟動 runner。"
+        ),
     ),
     "E_RUNNER_SUPERSEDED": (
         "另一個 runner 已使用這台機器的名稱，本 runner 已結束。",
