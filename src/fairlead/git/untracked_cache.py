@@ -62,13 +62,13 @@ class UntrackedCache:
         return calls.run(arguments, place=_change(place, {}, _WITHOUT))
 
     def _fill(self, calls: GitCalls, arguments: list[str], place: GitPlace) -> GitOutput:
-        began_ns, before = time.time_ns(), self._written()
+        began_ns, before = time.time_ns(), self._look_at_index()
         ran = calls.run(arguments, place=place)
-        if self._written() != before:
+        if self._look_at_index() != before:
             self._filled_ns = began_ns - _MARGIN_NS
         return ran
 
-    def _written(self) -> tuple[int, int] | None:
+    def _look_at_index(self) -> tuple[int, int] | None:
         try:
             found = self._index.stat()
         except FileNotFoundError:
