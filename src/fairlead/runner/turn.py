@@ -83,13 +83,12 @@ class RunnerTurn:
         await self._until_durable(self._note([*noted, end]))
 
     async def _listen(self, runtime: Runtime, inputs: TurnInputs) -> TurnEnded | TurnFailed:
+        await self._wait_for_disk(self._taken)  # what is prepared lies on the same disk, which may be full
         invocation = await inputs.prepare(self._order)
         if self._take_snapshot is not None:  # while the agent's process starts
             self._snapshot = self._tasks.start(self._take_snapshot(), name="snapshot")
         if runtime.capabilities.hand_over == "start":
             await self._hand_over(engine.HandingOver())
-        elif not runtime.capabilities.gets_ready:
-            await self._wait_for_disk(self._taken)
         stream = cast("AsyncGenerator[EngineEvent]", runtime.invoke(invocation))
         async with aclosing(stream):
             return await self._take_events(stream)
@@ -100,7 +99,7 @@ class RunnerTurn:
                 case TurnEnded() | TurnFailed():
                     return event
                 case engine.Ready():
-                    await self._wait_for_disk(self._taken)
+                    pass  # the order is durable already
                 case engine.ImageProduced():
                     await self._note_one(await self._store_image(event))
                 case engine.HandingOver():
