@@ -2,6 +2,7 @@
 tracked, or is tracked no more, was neither made nor removed by that."""
 
 import asyncio
+import hashlib
 import os
 import shutil
 from collections.abc import Callable
@@ -217,6 +218,21 @@ def test_tracked_names_lead_nowhere_else(trees: Trees, tmp_path: Path):
     (app / "dir").symlink_to(tmp_path / "elsewhere")
     assert sorted(inside.content(app, inside.snapshot(app))) == [b".gitignore", b"README.md", b"dir"]
     inside.close()
+
+
+def test_a_forged_name_in_the_index_leads_nowhere(trees: Trees, tmp_path: Path):
+    app = make_repository(tmp_path / "app", **{".gitignore": "*.log\n"})
+    (tmp_path / "x.log").write_text("not of this project")
+    (app / "zz").mkdir()
+    (app / "zz" / "x.log").write_text("x")
+    git(app, "read-tree", "--empty")
+    git(app, "add", "-f", "zz/x.log")
+    index = app / ".git" / "index"
+    forged = index.read_bytes()[:-20].replace(b"zz/x.log", b"../x.log")
+    index.write_bytes(forged + hashlib.sha1(forged, usedforsecurity=False).digest())
+    assert git(app, "ls-files") == "../x.log\n", "git itself believes it"
+    taken = trees.snapshot(app)
+    assert (sorted(trees.content(app, taken)), taken.uncovered) == ([b".gitignore", b"README.md"], ())
 
 
 def test_a_tracked_file_over_the_limit_is_named_each_time(tmp_path: Path):
