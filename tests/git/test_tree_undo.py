@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from fairlead.core.trees import TreeSnapshot, UndoPlan
 from fairlead.git.file_names import show_name
 from fairlead.git.tree_files import WorkFiles, name_beside
-from tests.git.harness import Trees, carry_out, files_below, make_repository, own_files_of, plan
+from tests.git.harness import Trees, carry_out, files_below, git, make_repository, own_files_of, plan
 
 pytestmark = pytest.mark.req("F4")
 
@@ -24,7 +24,9 @@ PATHS = [*NAMES, *(f"d/{name}" for name in NAMES[:3]), *(f"dir/{name}" for name 
 EDITS = st.lists(
     st.tuples(
         st.sampled_from(PATHS),
-        st.sampled_from(["write", "write", "program", "link", "remove", "move", "ignored", "rules"]),
+        st.sampled_from(
+            ["write", "write", "program", "link", "remove", "move", "ignored", "rules", "track", "untrack"]
+        ),
         st.sampled_from([b"", b"one\n", b"two\r\n", b"\x00\xff", b"three\n" * 50]),
         st.sampled_from(PATHS),
     ),
@@ -65,6 +67,11 @@ def edit(root: Path, edits: list[tuple[str, str, bytes, str]]) -> None:
                 (root / "kept.log").write_bytes(data)
             case "rules":
                 (root / ".gitignore").write_text({b"": "", b"one\n": "a\n*.log\n"}.get(data, "*.log\nd/\n"))
+            case "track" if (root / ".git").exists() and (os.path.lexists(root / path) or data):
+                tracked = path if os.path.lexists(root / path) and not data else "kept.log"
+                git(root, "add", "-f", "--", tracked, codes=(0, 128))
+            case "untrack" if (root / ".git").exists():
+                git(root, "rm", "-q", "-r", "--cached", "--ignore-unmatch", "--", path if data else "kept.log")
             case "move" if path != other and (root / path).is_file() and not Path(other).is_relative_to(path):
                 moved = (root / path).read_bytes()
                 clear(root / path)
@@ -108,6 +115,9 @@ def test_after_undo_the_tree_is_the_snapshot_and_after_redo_it_is_as_before(firs
         if undo.after:
             redo = asyncio.run(trees.trees.plan_undo(str(app), [(undo.after, undo.before.commit)], "redo"))
             assert carry_out(trees, app, redo) == ()
+            brought_back = {path for path in now.keys() - after if show_name(os.fsdecode(path)) in redo.left}
+            assert brought_back.isdisjoint(trees.content(app, end)), "only what the turn's rules ignore is left"
+            after |= {path: now[path] for path in brought_back}
         assert files_below(app) == after
         assert (own_files_of(app / ".git") if is_repository else {}) == own
         trees.close()

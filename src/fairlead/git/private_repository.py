@@ -23,6 +23,7 @@ from fairlead.core.trees import TreeSnapshot
 from fairlead.git.command import GitCalls, GitFailed, GitPlace
 from fairlead.git.ignore_rules import EXCLUDE, IgnoreRules, Rules
 from fairlead.git.project_repository import SHA1, ProjectRepository
+from fairlead.git.tracked_files import TrackedFiles
 from fairlead.git.untracked_cache import UntrackedCache
 from fairlead.kit.files import make_private_directory
 
@@ -56,10 +57,11 @@ _OWN, _HERE = "own", "here"
 class SnapshotNotes(msgspec.Struct, frozen=True):
     """What a snapshot says of itself. `gaps` are the paths that it leaves out, from the work tree's root; a directory
     stands for what is in it. `rules` are those of ignoring outside of its files; None if it was taken before they were
-    noted."""
+    noted. `tracked` are paths that it would hold if they were there, although rules ignore them."""
 
     gaps: frozenset[str] = frozenset()
     rules: Rules | None = None
+    tracked: frozenset[str] = frozenset()
 
 
 class LastSnapshot(msgspec.Struct, frozen=True):
@@ -78,6 +80,8 @@ class PrivateRepository:
         self.repository = repository
         self.stores_here = not repository.takes_objects
         self.rules = IgnoreRules(repository)
+        index = f"{repository.git_dir}/index" if repository.git_dir else ""
+        self.tracked = TrackedFiles(index, filter(None, map(self._find_below, self._own_directories)))
         self._excluded: bytes | None = None
         self.last: LastSnapshot | None = None
         self._stamped: tuple[object, TreeSnapshot] | None = None
@@ -95,6 +99,16 @@ class PrivateRepository:
         excludes = (("core.excludesFile", repository.excludes_file),)
         return GitPlace(
             directory=repository.root, variables=variables, config=(*repository.followed, *excludes, *_CONFIG)
+        )
+
+    @property
+    def persons_place(self) -> GitPlace:
+        """For commands that only read the person's index. Configuration and rules of ignoring are ours, and what a
+        split index needs is found beside it."""
+        place = self.reading_place
+        own = {"GIT_DIR": self.repository.git_dir, "GIT_COMMON_DIR": str(self.directory), "GIT_OPTIONAL_LOCKS": "0"}
+        return msgspec.structs.replace(
+            place, variables={**place.variables, **own}, config=(*place.config, *_WHOLE_INDEX)
         )
 
     def place_with_index(self, name: str) -> GitPlace:
@@ -175,6 +189,7 @@ class PrivateRepository:
         self.last = None
         self._write_head(_NO_SNAPSHOT)
         self.cache = UntrackedCache(self.directory / "index")
+        self.tracked.held = None
         self._remove("index", "sharedindex.*", *_LEFTOVERS)
 
     def remember_stamp(self, stamp: object | None, taken: TreeSnapshot) -> None:
@@ -210,10 +225,20 @@ class PrivateRepository:
         rules = self.rules.read(EXCLUDE)
         if rules == self._excluded:
             return
-        own = (str(self.directory.parent.parent), self.repository.common_dir)
-        lines = [_rule_for(path, self.repository.root) for path in own if path]
+        lines = [_rule_for(self._find_below(path)) for path in self._own_directories]
         (self.directory / "info" / "exclude").write_bytes(b"\n".join([rules, *filter(None, lines), b""]))
         self._excluded = rules
+
+    @property
+    def _own_directories(self) -> tuple[str, ...]:
+        return tuple(filter(None, (str(self.directory.parent.parent), self.repository.common_dir)))
+
+    def _find_below(self, path: str) -> str:
+        """Where it is in the work tree; empty if it is not, or git leaves it alone by itself."""
+        root = self.repository.root
+        below = Path(os.path.realpath(path))
+        is_below = below.is_relative_to(root) and below != Path(root) and below.name != ".git"
+        return str(below.relative_to(root)) if is_below else ""
 
 
 def recall(directory: Path, project: str) -> PrivateRepository:
@@ -244,13 +269,10 @@ def directory_for(trees: Path, repository: ProjectRepository) -> Path:
     return trees / f"{name}-{where}{suffix}"
 
 
-def _rule_for(path: str, root: str) -> bytes:
-    """Excludes this directory, if it is in the work tree. Every character of its name stands for itself."""
-    below = Path(os.path.realpath(path))
-    if not below.is_relative_to(root) or below == Path(root) or below.name == ".git":
-        return b""
-    name = os.fsencode(str(below.relative_to(root)))
-    return b"" if b"\n" in name else b"/" + _SPECIAL.sub(rb"\\\g<0>", name) + b"/"
+def _rule_for(directory: str) -> bytes:
+    """Excludes this directory. Every character of its name stands for itself."""
+    name = os.fsencode(directory)
+    return b"" if not name or b"\n" in name else b"/" + _SPECIAL.sub(rb"\\\g<0>", name) + b"/"
 
 
 def _quote_alternate(path: str) -> str:

@@ -4,6 +4,7 @@ Only `git rev-parse`, `config` and `check-ignore` look into it. None of them run
 """
 
 import os
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,9 @@ _FOLLOWED: Final = (
 """What the disk of the work tree can do, and who else may read the objects."""
 _FOLLOWED_KEYS: Final = f"^({'|'.join(key.replace('.', '[.]') for key in _FOLLOWED)})$"
 
+_TOLD: Final = re.compile(r"(?P<inside>\w+)\n(?P<git_dir>.*)\n(?P<format>sha\d+)\n(?P<common_dir>.*)", re.DOTALL)
+"""The format stands between the two paths, which may hold line ends."""
+
 
 class NoWorkTree(Exception):  # noqa: N818 - says what is wrong
     """The directory is a repository itself, or a part of one: it has no files of its own."""
@@ -30,12 +34,14 @@ class NoWorkTree(Exception):  # noqa: N818 - says what is wrong
 
 class ProjectRepository(msgspec.Struct, frozen=True, kw_only=True):
     """`root` is the work tree in which the project is the directory `prefix`; empty if it is the whole of it.
-    `common_dir` is the repository's own directory, shared by its worktrees; empty if the project is in none."""
+    `common_dir` is the repository's own directory, shared by its worktrees; empty if the project is in none. `git_dir`
+    is what it has for this work tree alone, such as the index."""
 
     project: str
     root: str
     prefix: str = ""
     common_dir: str = ""
+    git_dir: str = ""
     object_format: str = SHA1
     followed: tuple[tuple[str, str], ...] = ()
     excludes_file: str = ""
@@ -56,27 +62,30 @@ def find_repository(calls: GitCalls, project: str, home: str) -> ProjectReposito
     """`home` is where the person's own configuration lies. Raises NoWorkTree, GitFailed."""
     signature = sign(project)
     place = GitPlace(directory=project)
-    asked = ["rev-parse", "--path-format=absolute", "--is-inside-work-tree", "--show-object-format", "--git-common-dir"]
-    found = calls.run(asked, place=place, codes=(0, 128))
+    asked = ("--is-inside-work-tree", "--absolute-git-dir", "--show-object-format", "--git-common-dir")
+    found = calls.run(["rev-parse", "--path-format=absolute", *asked], place=place, codes=(0, 128))
     if found.code:
         return ProjectRepository(
             project=project, root=project, excludes_file=_persons_excludes(calls, project, home), signature=signature
         )
-    inside, object_format, common_dir = found.line.split("\n", 2)
-    if inside != "true":
+    told = _TOLD.fullmatch(found.line)
+    if told is None or told["inside"] != "true":
         raise NoWorkTree(f"{project} is the directory of a git repository, not of files")
+    git_dir, object_format, common_dir = told.group("git_dir", "format", "common_dir")
     prefix = calls.run(["rev-parse", "--show-prefix"], place=place).line.removesuffix("/")
     root = project.removesuffix(f"/{prefix}") if prefix else project
     own = calls.run(
         ["config", "--type=path", "--get", "core.excludesFile"], place=_at_home(project, home), codes=(0, 1)
     )
     if prefix and _is_ignored(calls, root, prefix):
-        common_dir, root, prefix = "", project, ""  # a repository that ignores this directory has nothing to do with it
+        # A repository that ignores this directory has nothing to do with it.
+        git_dir, common_dir, root, prefix = "", "", project, ""
     return ProjectRepository(
         project=project,
         root=root,
         prefix=prefix,
         common_dir=common_dir,
+        git_dir=git_dir,
         object_format=object_format if common_dir else SHA1,
         followed=_find_followed(calls, place),
         excludes_file=own.line or _persons_excludes(calls, project, home),

@@ -3,7 +3,7 @@ in a repository of their own, and files that were ignored then. That such a path
 says nothing about who made or removed it.
 
 A commit names the paths that it leaves out. What was ignored is found by the rules of then, those that it holds and
-those that it notes."""
+those that it notes; but a path of which it notes that the person's git tracks it would be in it."""
 
 import tempfile
 from collections.abc import Collection, Mapping
@@ -15,6 +15,7 @@ from fairlead.git.file_names import join_names, split_names
 from fairlead.git.ignore_rules import EXCLUDE, PERSONS, RULES_NAME, Rules, is_whole
 from fairlead.git.private_repository import PrivateRepository, SnapshotNotes
 from fairlead.git.snapshot_notes import read_notes, read_objects
+from fairlead.git.tracked_files import is_named
 from fairlead.git.tree_entries import ABSENT, Entry
 
 _FILE_MODES: Final = ("100644", "100755")
@@ -30,16 +31,22 @@ def find_doubtful(calls: GitCalls, repository: PrivateRepository, old: str, new:
         return set()
     was, now = read_notes(calls, repository, [old, new])
     found = {path for path, pair in one_sided.items() if _is_left_out(path, pair, was.gaps, now.gaps)}
-    if not have_same_rules(was, now, entries):
-        came = [path for path, (before, _) in one_sided.items() if before == ABSENT]
-        went = [path for path, (_, after) in one_sided.items() if after == ABSENT]
-        found |= _find_ignored(calls, repository, old, was, came)
-        found |= _find_ignored(calls, repository, new, now, went)
-    return found
+    came = {path for path, (before, _) in one_sided.items() if before == ABSENT}
+    went = one_sided.keys() - came
+    if leave_out_the_same(was, now, entries):
+        return found
+    if _have_same_rules(was, now, entries) and is_named(was.tracked) and is_named(now.tracked):
+        return found | came & (now.tracked - was.tracked) | went & (was.tracked - now.tracked)
+    found |= _find_ignored(calls, repository, old, was, came - was.tracked)
+    return found | _find_ignored(calls, repository, new, now, went - now.tracked)
 
 
-def have_same_rules(was: SnapshotNotes, now: SnapshotNotes, paths: Collection[str]) -> bool:
-    """`paths` are those that differ between the two."""
+def leave_out_the_same(was: SnapshotNotes, now: SnapshotNotes, paths: Collection[str]) -> bool:
+    """Whether what is ignored in one is ignored in the other. `paths` are those that differ between the two."""
+    return was.tracked == now.tracked and _have_same_rules(was, now, paths)
+
+
+def _have_same_rules(was: SnapshotNotes, now: SnapshotNotes, paths: Collection[str]) -> bool:
     is_noted_same = was.rules == now.rules or was.rules is None or now.rules is None
     return is_noted_same and not any(path.rpartition("/")[2] == RULES_NAME for path in paths)
 
@@ -57,7 +64,7 @@ def _is_in(path: str, gaps: frozenset[str]) -> bool:
 
 
 def _find_ignored(
-    calls: GitCalls, repository: PrivateRepository, commit: str, notes: SnapshotNotes, paths: list[str]
+    calls: GitCalls, repository: PrivateRepository, commit: str, notes: SnapshotNotes, paths: Collection[str]
 ) -> set[str]:
     """Those that were ignored by the rules of this commit, which are laid out in directories of their own: a work tree
     without other files, and a repository without anything."""

@@ -12,7 +12,7 @@ from fairlead.core.trees import ChangeKind, FileChange, TreeChanges
 from fairlead.git.command import GitCalls, GitPlace
 from fairlead.git.file_names import show_name
 from fairlead.git.private_repository import PrivateRepository
-from fairlead.git.snapshot_gaps import find_doubtful, have_same_rules
+from fairlead.git.snapshot_gaps import find_doubtful, leave_out_the_same
 from fairlead.git.snapshot_notes import read_notes
 from fairlead.git.tree_entries import list_entries
 
@@ -66,7 +66,7 @@ def _find_left_out(
     if not any(file.kind in _ONE_SIDED for file in files):
         return ()
     was, now = read_notes(calls, repository, [before, after])
-    if not was.gaps and not now.gaps and have_same_rules(was, now, [file.path for file in files]):
+    if not was.gaps and not now.gaps and leave_out_the_same(was, now, [file.path for file in files]):
         return ()
     entries = list_entries(calls, repository, before, after)
     doubtful = find_doubtful(calls, repository, before, after, entries)

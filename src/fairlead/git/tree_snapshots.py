@@ -12,9 +12,11 @@ import msgspec
 
 from fairlead.core.trees import TreeSnapshot, UncoveredPath
 from fairlead.git.command import GitCalls, GitFailed
-from fairlead.git.file_names import join_names, show_name, split_names
+from fairlead.git.file_names import join_names, show_name
 from fairlead.git.private_repository import LastSnapshot, PrivateRepository, SnapshotNotes
 from fairlead.git.snapshot_notes import make_message, read_notes
+from fairlead.git.tracked_files import note_tracked
+from fairlead.git.tracked_status import read_tracked
 from fairlead.git.tree_stamp import stamp_tree
 from fairlead.git.tree_status import FileLimits, TreeStatus, read_status
 
@@ -65,9 +67,10 @@ def _take(calls: GitCalls, repository: PrivateRepository, limits: FileLimits, me
     last_notes = _read_last_notes(calls, repository)
     rules = repository.rules.note()
     status = _follow_files(calls, repository, limits)
-    if status.has_new_rules or last_notes.rules != rules:
-        status = _drop_ignored(calls, repository, status)
-    last, notes = repository.last, SnapshotNotes(frozenset(status.uncovered), rules)
+    has_new_rules = status.has_new_rules or last_notes.rules != rules
+    status = _follow_tracked(calls, repository, limits, status, has_new_rules=has_new_rules)
+    tracked = note_tracked(repository.tracked.paths, last_notes.tracked, repository.repository.root)
+    last, notes = repository.last, SnapshotNotes(frozenset(status.uncovered), rules, tracked)
     tree = last.tree if last is not None and status.is_clean else _write_tree(calls, repository)
     if last is None or last.tree != tree or last_notes != notes:
         last = LastSnapshot(_commit(calls, repository, tree, make_message(message, notes)), tree, notes)
@@ -92,16 +95,17 @@ def _read_last_notes(calls: GitCalls, repository: PrivateRepository) -> Snapshot
     return notes
 
 
-def _drop_ignored(calls: GitCalls, repository: PrivateRepository, status: TreeStatus) -> TreeStatus:
-    """Git ignores only what its index does not have; ours has all that was not ignored by earlier rules."""
-    prefix = repository.repository.prefix
-    asked = ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard", *(["--", prefix] if prefix else [])]
-    ignored = split_names(calls.run(asked, place=repository.place).stdout)
-    if not ignored:
-        return status
-    dropped = msgspec.structs.replace(status, stored=[], dropped=ignored, is_clean=False)
-    _update_index(calls, repository, dropped)
-    return dropped
+def _follow_tracked(
+    calls: GitCalls, repository: PrivateRepository, limits: FileLimits, status: TreeStatus, *, has_new_rules: bool
+) -> TreeStatus:
+    """Of what is ignored, the index holds what the person's index has. Git ignores only what its index does not have;
+    ours has all that was not ignored by earlier rules."""
+    found = read_tracked(calls, repository, limits, status, has_new_rules=has_new_rules)
+    _check_size(status.new_bytes + found.new_bytes, limits)
+    if not found.is_clean:
+        _update_index(calls, repository, found)
+    uncovered = status.uncovered | found.uncovered
+    return msgspec.structs.replace(status, uncovered=uncovered, is_clean=status.is_clean and found.is_clean)
 
 
 def _write_tree(calls: GitCalls, repository: PrivateRepository) -> str:
@@ -116,8 +120,7 @@ def _follow_files(calls: GitCalls, repository: PrivateRepository, limits: FileLi
     """The index holds what the work tree has. Returns what differed."""
     for attempt in range(_ATTEMPTS):
         status = read_status(calls, repository, limits)
-        if status.new_bytes > limits.most_new:
-            raise TooMuch(f"{status.new_bytes // (1024 * 1024)} MB of files are new")
+        _check_size(status.new_bytes, limits)
         try:
             _update_index(calls, repository, status)
         except GitFailed as fault:
@@ -128,14 +131,22 @@ def _follow_files(calls: GitCalls, repository: PrivateRepository, limits: FileLi
     raise AssertionError("the last attempt returns or raises")
 
 
+def _check_size(new_bytes: int, limits: FileLimits) -> None:
+    if new_bytes > limits.most_new:
+        raise TooMuch(f"{new_bytes // (1024 * 1024)} MB of files are new")
+
+
 def _update_index(calls: GitCalls, repository: PrivateRepository, status: TreeStatus) -> None:
-    place = repository.place
+    place, tracked = repository.place, repository.tracked
+    held, tracked.held = tracked.held, None  # nobody knows, if git is ended before all is done
     if status.dropped:
         calls.run(["update-index", "-z", "--force-remove", "--stdin"], place=place, stdin=join_names(status.dropped))
     for first in range(0, len(status.stored), _AT_ONCE):
         names = join_names(status.stored[first : first + _AT_ONCE])
         calls.run(["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], place=place, stdin=names)
     repository.cache.count_stored(len(status.stored))
+    if held is not None:
+        tracked.held = held.difference(status.dropped) | tracked.find_present(repository.repository.root, status.stored)
 
 
 def keep(calls: GitCalls, repository: PrivateRepository, refs: dict[str, str]) -> None:

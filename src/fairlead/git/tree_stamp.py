@@ -69,7 +69,8 @@ def _look_into(directory: str, further: list[str], root: str) -> list[Look]:
 
 
 def _look_at_rules(repository: PrivateRepository) -> list[Look]:
-    """What git ignores is also said above the project and outside of it."""
+    """What git ignores is also said above the project and outside of it, and by the person's index, which may have
+    what rules ignore."""
     looks: list[Look] = []
     for path in _list_rules(repository.repository):
         try:
@@ -84,7 +85,8 @@ def _list_rules(of: ProjectRepository) -> tuple[str, ...]:
     """Kept, because every turn asks for them."""
     above = [*Path(of.project).parents, Path(of.project)] if of.prefix else [Path(of.project)]
     rules = [str(directory / ".gitignore") for directory in above if str(directory).startswith(of.root)]
-    return tuple(filter(None, [*rules, of.excludes_file, f"{of.common_dir}/info/exclude" if of.common_dir else ""]))
+    own = [f"{of.common_dir}/info/exclude", f"{of.git_dir}/index"] if of.common_dir else []
+    return tuple(filter(None, [*rules, of.excludes_file, *own]))
 
 
 def _look(path: str, found: os.stat_result) -> Look:

@@ -72,7 +72,7 @@ def _look(calls: GitCalls, repository: PrivateRepository, limits: FileLimits) ->
             status.dropped.append(path)  # not looked at: a link in its way may lead to a file elsewhere
         else:
             status.new.extend([path] if state == b"?" else [])
-            new_bytes += _sort(status, root, path, limits, is_tracked=state != b"?")
+            new_bytes += sort_file(status, root, path, limits, is_tracked=state != b"?")
     for name in _find_unopened(ran.stderr):
         status.uncovered[name] = "unreadable"
     is_clean = is_index_clean and not status.stored and not status.dropped
@@ -95,7 +95,7 @@ def _read_entry(entry: bytes) -> tuple[bytes, str]:
     return fields[1][1:2], os.fsdecode(fields[-1])
 
 
-def _sort(status: TreeStatus, root: Path, path: str, limits: FileLimits, *, is_tracked: bool) -> int:
+def sort_file(status: TreeStatus, root: Path, path: str, limits: FileLimits, *, is_tracked: bool) -> int:
     """The number of bytes that are to be stored."""
     if path.endswith("/"):
         status.uncovered[path] = "nested repository"
