@@ -14,7 +14,7 @@ def judge_worktrees(world: World, facts: list[JournalLine]) -> None:
 
 
 def _what_was_begun_ends_and_is_told(world: World, worktrees: WatchedWorktrees, facts: list[JournalLine]) -> None:
-    """Whoever asked has had a reply, or, if the daemon ended before it was over, a message in the same batch."""
+    """The person who asked has had a reply, or, if the daemon ended before it was over, a message in the same batch."""
     begun: dict[int, tuple[str, int, bool]] = {}
     sessions: dict[int, str] = {}
     told = {f.seq: f.payload.worktree.number for f in facts if _is_notice(f)}

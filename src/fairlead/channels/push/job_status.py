@@ -193,12 +193,12 @@ class JobStatus:
 
     def _content(self) -> StatusContent:
         return StatusContent(
-            self._job_id,
-            self._state,
-            self._live_text.view(self._seconds),
-            self._allowed_by,
-            self._machine,
-            self._machine_away_since,
+            job_id=self._job_id,
+            state=self._state,
+            live_text=self._live_text.view(self._seconds),
+            allowed_by=self._allowed_by,
+            machine=self._machine,
+            machine_away_since=self._machine_away_since,
         )
 
     @property
