@@ -67,6 +67,7 @@ class NatsConnection:
         self._client: Client | None = None
         self._up = asyncio.Event()
         self._is_closing = False
+        self._was_turned_away = False
 
     def close(self) -> None:
         """Before `run` is cancelled: nats-py swallows the cancellation of a task that waits in some of its calls."""
@@ -83,6 +84,7 @@ class NatsConnection:
         while not self._is_closing:
             down, was_up = await self._connect_once(while_up)
             failures = 1 if was_up else failures + 1
+            self._was_turned_away = not was_up
             if was_up or down != last:
                 on_down(down)
             last = down
@@ -106,7 +108,7 @@ class NatsConnection:
 
         try:
             async with asyncio.timeout(CONNECT_SEC):
-                options = _options(self._address, self._name)
+                options = _options(self._address, self._name, asks_why=self._was_turned_away)
                 await wait_for(client.connect(error_cb=note_error, closed_cb=note_end, **options))
             if not self._is_closing:
                 was_up = True
@@ -201,7 +203,7 @@ async def connect(address: ServerAddress, *, name: str) -> AsyncGenerator[Client
 
     try:
         try:
-            await wait_for(client.connect(error_cb=note_error, **_options(address, name)))
+            await wait_for(client.connect(error_cb=note_error, **_options(address, name, asks_why=True)))
         except NatsError as fault:
             raise NatsError(_explain([fault, *reasons]).reason) from fault
         yield client
@@ -213,12 +215,16 @@ async def subscribe(client: Client, subject: str, hear: Callable[[Msg], Awaitabl
     return await wait_for(client.subscribe(subject, cb=hear))  # pyright: ignore[reportUnknownMemberType] - a Future of its own
 
 
-def _options(address: ServerAddress, name: str) -> dict[str, Any]:
+def _options(address: ServerAddress, name: str, *, asks_why: bool) -> dict[str, Any]:
+    """A server that refuses a key says so and closes the connection; nats-py has mostly written on by then, and loses
+    what was said. With `asks_why` it reads the server's answer first. The server then confirms every later message too,
+    so it is only asked where an attempt has just failed."""
     if any(url.startswith(("ws://", "wss://")) for url in address.urls):
         allow_websockets()
     return {
         "servers": list(address.urls),
         "name": name,
+        "verbose": asks_why,
         "allow_reconnect": False,
         "max_reconnect_attempts": 1,
         "reconnect_time_wait": 0,
