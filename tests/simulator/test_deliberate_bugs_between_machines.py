@@ -108,7 +108,7 @@ def test_a_start_that_calls_turns_on_other_machines_interrupted(monkeypatch: pyt
 
 def test_a_turn_that_is_called_lost_though_its_agent_had_no_prompt(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(KeptTurn, "is_handed_over", property(lambda self: True))
-    assert "no runner handed it over" in find_violation()
+    assert "is called unknown" in find_violation()
 
 
 def test_a_copied_journal_that_is_gone_on_with(monkeypatch: pytest.MonkeyPatch):

@@ -178,22 +178,31 @@ class ClaudeRecords:
     def _open_sessions(self) -> Iterator[tuple[int, str]]:
         """Which session each living process says that it has open. A file that a killed process left is not believed:
         its process is gone, or another one has its number."""
-        table = system_table()
-        for path in (self._config / "sessions").glob("*.json"):
+        paths = self._list_open_files()
+        table = system_table() if paths else None
+        for path in paths:
             try:
                 entry = _open_decoder.decode(_read_small(path))
             except (OSError, msgspec.MsgspecError):
                 continue
-            started = table.start_time(entry.pid)
+            started = table.start_time(entry.pid) if table is not None else None
             if started is not None and (started == entry.proc_start or not entry.proc_start.isdecimal()):
                 yield entry.pid, entry.session_id
+
+    def _list_open_files(self) -> list[str]:
+        """Asked before every turn, and mostly there are none: to look for them by a pattern would take longer."""
+        try:
+            with os.scandir(f"{self._config}/sessions") as entries:
+                return [entry.path for entry in entries if entry.name.endswith(".json")]
+        except OSError:
+            return []
 
 
 def _is_ours(pid: int) -> bool:
     return os.getpid() in ancestors_of(pid)
 
 
-def _read_small(path: Path) -> bytes:
+def _read_small(path: str) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         return os.read(descriptor, _LARGEST_ENTRY)
