@@ -24,7 +24,7 @@ def read_tracked(
     tracked.read(calls, repository.persons_place, prefix, has_new_rules=has_new_rules)
     held = tracked.held
     if held is None or has_new_rules:
-        has_none = status.is_clean and not (has_new_rules or tracked.paths or _noted(repository))
+        has_none = status.is_clean and not (has_new_rules or tracked.paths or _read_noted(repository))
         held = _NOTHING if has_none else frozenset(list_ignored(calls, repository.place, prefix))
         tracked.held = held
     found = TreeStatus(stored=[], dropped=sorted(held - tracked.paths), uncovered={}, new=[], is_clean=False)
@@ -33,7 +33,7 @@ def read_tracked(
     return msgspec.structs.replace(found, is_clean=is_clean, new_bytes=new_bytes)
 
 
-def _noted(repository: PrivateRepository) -> frozenset[str]:
+def _read_noted(repository: PrivateRepository) -> frozenset[str]:
     last = repository.last
     return last.notes.tracked if last is not None and last.notes is not None else _NOTHING
 
