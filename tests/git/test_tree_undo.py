@@ -71,7 +71,7 @@ def edit(root: Path, edits: list[tuple[str, str, bytes, str]]) -> None:
                 tracked = path if os.path.lexists(root / path) and not data else "kept.log"
                 git(root, "add", "-f", "--", tracked, codes=(0, 128))
             case "untrack" if (root / ".git").exists():
-                git(root, "rm", "-q", "-r", "--cached", "--ignore-unmatch", "--", path if data else "kept.log")
+                git(root, "rm", "-q", "-r", "--cached", "--ignore-unmatch", "-f", "--", path if data else "kept.log")
             case "move" if path != other and (root / path).is_file() and not Path(other).is_relative_to(path):
                 moved = (root / path).read_bytes()
                 clear(root / path)
@@ -113,11 +113,12 @@ def test_after_undo_the_tree_is_the_snapshot_and_after_redo_it_is_as_before(firs
         for path in before.keys() - covered:
             assert path in now or path not in after, "what was ignored before the turn is still there"
         if undo.after:
+            in_both = trees.content(app, end).keys() & trees.content(app, trees.snapshot(app)).keys()
             redo = asyncio.run(trees.trees.plan_undo(str(app), [(undo.after, undo.before.commit)], "redo"))
             assert carry_out(trees, app, redo) == ()
-            brought_back = {path for path in now.keys() - after if show_name(os.fsdecode(path)) in redo.left}
-            assert brought_back.isdisjoint(trees.content(app, end)), "only what the turn's rules ignore is left"
-            after |= {path: now[path] for path in brought_back}
+            left = {path for path in now if show_name(os.fsdecode(path)) in redo.left}
+            assert left.isdisjoint(in_both), "only what the turn's rules or those of now ignore is left"
+            after |= {path: now[path] for path in left}
         assert files_below(app) == after
         assert (own_files_of(app / ".git") if is_repository else {}) == own
         trees.close()
@@ -145,8 +146,10 @@ def test_what_a_person_changed_since_is_never_lost(first, second, persons):
         seen = {*trees.content(app, start), *trees.content(app, end)}
         seen -= {path for path in seen if show_name(os.fsdecode(path)) in undo.left}
         turned = {path for path in seen if before.get(path) != left_as.get(path)}
+        ignored_by_turn = trees.content(app, start).keys() - trees.content(app, end)
         for path in {*theirs, *now} - turned:
-            assert now.get(path) == theirs.get(path)
+            is_brought_back = path in ignored_by_turn and path not in theirs  # nobody knows who removed it
+            assert now.get(path) == (before if is_brought_back else theirs).get(path)
         for path in turned:
             assert now.get(path) == before.get(path)
         trees.close()
@@ -162,6 +165,25 @@ def test_a_file_that_somebody_has_edited_since_is_refused_with_its_name(trees: T
     (app / "b.py").write_text("mine\n")
     (app / "gone.py").unlink()
     assert plan(trees, app, (end, start)).conflicts == ("b.py",)
+
+
+def test_a_redo_leaves_and_names_a_file_that_the_undo_brought_back_and_rules_ignore_now(trees: Trees, tmp_path: Path):
+    """The turn took a log out of git and out of the rules. After the undo, the rules ignore it, and git has it not."""
+    app = make_repository(tmp_path / "app", **{".gitignore": "*.log\n"})
+    (app / "kept.log").write_text("before\n")
+    git(app, "add", "-f", "kept.log")
+    start = trees.snapshot(app)
+    git(app, "rm", "-q", "--cached", "kept.log")
+    (app / "kept.log").write_text("the turn's\n")
+    (app / ".gitignore").write_text("")
+    undo = plan(trees, app, (trees.snapshot(app), start))
+    assert carry_out(trees, app, undo) == ()
+    assert (app / "kept.log").read_text() == "before\n"
+    redo = asyncio.run(trees.trees.plan_undo(str(app), [(undo.after, undo.before.commit)], "redo"))
+    assert (redo.conflicts, redo.left) == ((), ("kept.log",))
+    assert carry_out(trees, app, redo) == ()
+    assert (app / "kept.log").read_text() == "before\n"
+    assert (app / ".gitignore").read_text() == ""
 
 
 def test_several_turns_go_back_one_after_the_other(trees: Trees, tmp_path: Path):

@@ -48,6 +48,16 @@ class WorkFiles:
                 return ABSENT
             raise
 
+    def has_file(self, path: str) -> bool:
+        """Whether `find` would find something. Reads no file."""
+        try:
+            with _open_parent(self._root, path) as (parent, name):
+                return not stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode)
+        except OSError as fault:
+            if fault.errno in _NOTHING_THERE:
+                return False
+            raise
+
     def is_like(self, found: Entry, wanted: Entry) -> bool:
         if self._has_modes or LINK in {found.mode, wanted.mode}:
             return found == wanted

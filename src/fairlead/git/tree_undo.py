@@ -15,7 +15,7 @@ import msgspec
 
 from fairlead.git.command import GitCalls
 from fairlead.git.private_repository import PrivateRepository
-from fairlead.git.snapshot_gaps import find_doubtful
+from fairlead.git.snapshot_gaps import Entries, find_doubtful
 from fairlead.git.snapshot_notes import make_message, read_notes
 from fairlead.git.tree_entries import ABSENT, Entry, list_entries
 from fairlead.git.tree_files import WorkFiles, find_obstacles
@@ -39,6 +39,7 @@ def plan_files(
 ) -> PlannedFiles:
     """`present` is a snapshot of the files as they are now. Without an `after`, nothing is to be done."""
     root = repository.repository.root
+    files = WorkFiles.of(repository.repository)
     found: dict[str, Entry] = {}
     wanted: dict[str, Entry] = {}
     conflicts: set[str] = set()
@@ -48,6 +49,7 @@ def plan_files(
         since = list_entries(calls, repository, end, present)
         doubtful = find_doubtful(calls, repository, start, end, changed)
         doubtful |= find_doubtful(calls, repository, end, present, since) & changed.keys()
+        doubtful |= _find_left_out(files, since) & changed.keys()
         doubtful = {path for path in doubtful if os.path.lexists(Path(root, path))}  # else there is nothing to lose
         left |= {path: changed[path][0] for path in doubtful}
         for path, (was, left_as) in changed.items():
@@ -65,9 +67,14 @@ def plan_files(
     if conflicts:
         return PlannedFiles(conflicts=tuple(sorted(conflicts)))
     after = _commit(calls, repository, present, wanted, label) if wanted else ""
-    files = WorkFiles.of(repository.repository)
     named = sorted(path for path, was in left.items() if not _stands(files, Path(root, path), path, was))
     return PlannedFiles(after=after, left=tuple(named))
+
+
+def _find_left_out(files: WorkFiles, since: Entries) -> set[str]:
+    """What the present snapshot lacks although it is there. An undo may have written files that are ignored since, and
+    its commit holds them without a note of it."""
+    return {path for path, (_, now) in since.items() if now == ABSENT and files.has_file(path)}
 
 
 def _stands(files: WorkFiles, at: Path, path: str, wanted: Entry) -> bool:
