@@ -39,6 +39,9 @@ class _NoDisk:
     def append(self, ts: str, first_seq: int, events: Sequence[JournalEvent]) -> None:  # noqa: ARG002
         self.durable_seq = first_seq + len(events) - 1
 
+    def delay_sync(self, steps: int) -> None:
+        pass
+
     async def until_durable(self, seq: int) -> None:
         pass
 

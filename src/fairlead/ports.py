@@ -350,6 +350,11 @@ class Log(Durability, Protocol):
 
     def append(self, ts: str, first_seq: int, events: Sequence[JournalEvent]) -> None: ...
 
+    def delay_sync(self, steps: int) -> None:
+        """What was appended becomes durable so many steps of the event loop later, and what these steps append becomes
+        durable with it."""
+        ...
+
 
 class History(Protocol):
     """Reads back facts that the state has forgotten."""

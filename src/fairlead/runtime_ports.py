@@ -47,7 +47,7 @@ class RuntimeCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     """The agent may have slash commands of its own; `AgentInfo` lists those that it has told of so far."""
     gets_ready: bool = False
     """A turn's stream begins with Ready, and until then the runtime changes nothing that anybody could see: so the turn
-    may ask for Ready while its start is still being written to disk."""
+    may ask for Ready while its start is still being written to disk, and for more if HandingOver is still to come."""
     hand_over: Literal["start", "told"] = "start"
     """From when on an agent may have the prompt of a turn: from its start, or from HandingOver. After a crash before
     that, the job is run again by itself."""

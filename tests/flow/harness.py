@@ -90,6 +90,9 @@ class LoopWriter:
         self._waiting.append(batch)
         self._schedule(0.001)
 
+    def delay(self, steps: int) -> None:
+        """Nothing: its steps are all a moment later."""
+
     def release(self) -> None:
         self.held = False
         self._schedule(0.001)

@@ -156,6 +156,20 @@ async def test_what_one_step_appends_is_written_with_one_sync(tmp_path: Path):
     await journal.aclose()
 
 
+async def test_a_delayed_sync_takes_along_what_the_next_steps_append(tmp_path: Path):
+    disk = TroubledDisk()
+    _, journal = open_journal(tmp_path, disk, JournalWriter())
+    before = disk.syncs
+    journal.append(TS, 1, seen(1))
+    journal.delay_sync(2)
+    for number in (2, 3):
+        await asyncio.sleep(0)
+        journal.append(TS, number, seen(number))
+    await journal.until_durable(3)
+    assert disk.syncs == before + 1
+    await journal.aclose()
+
+
 async def test_64_writers_share_their_syncs(tmp_path: Path):
     disk, journal = await open_on_slow_disk(tmp_path)
     before = disk.syncs

@@ -1,6 +1,8 @@
 """How Python is set for a process that runs for months and answers at once: the daemon, a runner."""
 
+import asyncio
 import gc
+import os
 import sys
 from typing import Final
 
@@ -19,3 +21,15 @@ def set_up_interpreter() -> None:
     sys.setswitchinterval(THREAD_SWITCH_SEC)
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
     use_one_arena()
+    _wait_for_children_without_threads()
+
+
+def _wait_for_children_without_threads() -> None:
+    """As Python 3.12 does by itself where the kernel can; Python 3.11 starts a thread for every child."""
+    if sys.version_info >= (3, 12) or not hasattr(os, "pidfd_open"):
+        return
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except OSError:
+        return  # an old kernel, or a sandbox
+    asyncio.set_child_watcher(asyncio.PidfdChildWatcher())  # pyright: ignore[reportDeprecated] - not where it is

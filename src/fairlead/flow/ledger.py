@@ -27,6 +27,10 @@ STEPS_OF_AN_ACTION: Final = 2
 """So many steps of the event loop, once a fact is durable, its actors need: a turn to give its agent the
 prompt, the outbox to get an answer's request on the wire."""
 
+STEPS_TO_A_PROCESS: Final = 3
+"""So many steps of the event loop lie between the start of a job and its agent's process: the turn, the task that lives
+as long as the process, and the one that starts it. A prompt that is an argument is handed over in the first of them."""
+
 BEGINNINGS_WAIT_SEC: Final = 0.005
 _BEGINNINGS: Final = (JobEnqueued, JobStarted, JobHandedOver)
 """Watchers are told of these so much later, unless there is more to tell sooner."""
@@ -91,6 +95,11 @@ class Ledger:
                 announcer.note(decision.events)
             self.wake()
         return decision
+
+    def let_agent_start(self) -> None:
+        """Called in the step of a job's start. Its sync lets the agent's process start first, which then boots while
+        the disk works; nothing has the prompt before its hand-over is durable."""
+        self._journal.delay_sync(STEPS_TO_A_PROCESS)
 
     async def until_durable(self, seq: int) -> None:
         """Everything up to `seq` is on disk when this returns."""

@@ -271,6 +271,9 @@ class FileJournal:
             if seq <= last_seq and not watcher.done():
                 watcher.set_result(None)
 
+    def delay_sync(self, steps: int) -> None:
+        self._writer.delay(steps)
+
     async def until_appended(self, seq: int) -> None:
         """Returns when line `seq` has been appended, durable or not."""
         if seq > self._position.seq:

@@ -82,6 +82,10 @@ class Writer(Protocol):
 
     def put(self, batch: Batch) -> None: ...
 
+    def delay(self, steps: int) -> None:
+        """Lets at least so many steps of the event loop pass before the next sync, where that makes a difference."""
+        ...
+
     def close(self) -> None:
         """Everything put before is durable, or has been reported as impossible, when this returns."""
         ...
@@ -90,8 +94,8 @@ class Writer(Protocol):
 class JournalWriter:
     """While the disk is quick, the event loop itself writes and syncs; while it is not, a thread does.
 
-    1. The step of the event loop that put the first batch ends first. What it puts behind that batch (a message, the
-       start of its job, the hand-over) shares its sync.
+    1. The step of the event loop that put the first batch ends first, and `delay` lets more of them pass. What they put
+       behind that batch (a message, the start of its job, the hand-over) shares its sync.
     2. On most disks a sync takes a few tenths of a millisecond, and to hand it to a thread and back takes about as long
        again. After a sync that took longer than `slow_sec`, the thread makes the next `SYNCS_AFTER_A_SLOW_ONE`.
     3. A full disk is the thread's: it tries again until there is room.
@@ -107,6 +111,7 @@ class JournalWriter:
         self._retry_seconds = retry_seconds
         self._waiting: deque[Batch] = deque()
         self._is_due = False
+        self._steps_to_wait = 0
         self._is_broken = False
         self._left_to_thread = 0
         self._file_in_use = threading.Lock()
@@ -126,6 +131,9 @@ class JournalWriter:
             self._is_due = True
             self._loop.call_soon(self._write_waiting)
 
+    def delay(self, steps: int) -> None:
+        self._steps_to_wait = max(self._steps_to_wait, steps)
+
     def close(self) -> None:
         self._closing.set()
         self._wake_ups.put(None)
@@ -135,6 +143,10 @@ class JournalWriter:
     # --- in the event loop
 
     def _write_waiting(self) -> None:
+        if self._steps_to_wait:
+            self._steps_to_wait -= 1
+            self._loop.call_soon(self._write_waiting)
+            return
         self._is_due = False
         if self._left_to_thread:
             self._left_to_thread -= 1

@@ -20,6 +20,7 @@ from fairlead.core.engine import (
     PermissionRequested,
     PlanProposed,
     QuestionRequested,
+    Ready,
     Response,
     Steer,
     SteerResult,
@@ -173,7 +174,7 @@ class ScriptedRuntime:
     def capabilities(self) -> RuntimeCapabilities:
         if self._starts_in is None:
             return self._player.capabilities
-        return msgspec.structs.replace(self._player.capabilities, hand_over="told")
+        return msgspec.structs.replace(self._player.capabilities, gets_ready=True, hand_over="told")
 
     def unplug(self) -> None:
         """From now on nothing that happens here is written down."""
@@ -190,6 +191,7 @@ class ScriptedRuntime:
             began=asyncio.get_running_loop().time(),
         )
         if self._starts_in is not None:
+            yield Ready()
             await asyncio.sleep(self._starts_in())
             yield HandingOver()
         if self._is_unplugged:

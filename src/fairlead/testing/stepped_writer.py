@@ -28,6 +28,9 @@ class SteppedWriter:
         if self._timer is None:
             self._after(self._latency())
 
+    def delay(self, steps: int) -> None:
+        """Nothing: its own latency is a delay of any length."""
+
     def close(self) -> None:
         """Like the threaded writer: everything is durable when this returns, unless the disk is full."""
         if self._timer is not None:

@@ -9,6 +9,7 @@ from fairlead.core import engine
 from fairlead.core import events as e
 from fairlead.core import requests as ask
 from fairlead.core.engine import (
+    HandingOver,
     PermissionRequested,
     Ready,
     RequestWithdrawn,
@@ -190,6 +191,29 @@ async def test_an_agent_gets_ready_while_its_start_is_written_and_begins_only_th
         flow.writer.release()
         assert (await flow.ended((await saying).job_id)).state == "success"
         assert reached == ["ready", "begun"]
+
+
+@pytest.mark.req("A7", "A8")
+@virtually
+async def test_an_agent_boots_while_its_start_is_written_and_has_its_prompt_only_then():
+    """A crash meanwhile leaves a process that was asked for nothing, which the next start sweeps."""
+    reached = []
+
+    async def play(_invocation):
+        yield Ready()
+        reached.append("booted")
+        yield HandingOver()
+        reached.append("asked")
+        yield TurnEnded("done")
+
+    async with run_flow(runtimes=[Agent(play, gets_ready=True, hand_over="told")]) as flow:
+        flow.writer.held = True
+        saying = asyncio.ensure_future(flow.say("hello"))
+        await asyncio.sleep(60)
+        assert reached == ["booted"]
+        flow.writer.release()
+        assert (await flow.ended((await saying).job_id)).state == "success"
+        assert reached == ["booted", "asked"]
 
 
 @pytest.mark.req("A5", "A9")

@@ -128,6 +128,8 @@ class Scheduler:
         if job.awaits_hand_over and runtime.describe(job.session_key).state == "Active":
             # The agent waits for its prompt already, so the start and the hand-over share one sync.
             self._ledger.apply_now(HandOver(job_id))
+        elif job.awaits_hand_over and not runtime.capabilities.is_remote:
+            self._ledger.let_agent_start()
         turn = self._make_turn(job, runtime)
         turn.note_unchanged_files()
         owner.start(self.watch_over(turn), name=job_id)

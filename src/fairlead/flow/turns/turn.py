@@ -251,7 +251,7 @@ class Turn:
     # --- what the agent says ---------------------------------------------------------------------------------------
 
     async def _until_agent_may_start(self) -> None:
-        """The agent does nothing before its start is on disk: a crash would leave work that no fact tells of."""
+        """Of a runtime that does not say when it begins: a crash would leave work that no fact tells of."""
         if self._runtime.capabilities.hand_over == "start":
             await self._hand_over()
         else:
@@ -283,8 +283,9 @@ class Turn:
             self._steering.begin()
         match event:
             case engine.Ready():
-                await self._until_agent_may_start()
-                return
+                if self._runtime.capabilities.hand_over == "start":
+                    await self._hand_over()
+                return  # an agent whose hand-over is told of may start: it has no prompt yet
             case engine.HandingOver():
                 await self._hand_over(event)
                 self._steering.begin()
