@@ -152,6 +152,7 @@ TESTED_THROUGH = {
     "render/words/errors/ja.py": "render/words/test_words.py",
     "render/words/errors/zh_cn.py": "render/words/test_words.py",
     "render/words/errors/zh_tw.py": "render/words/test_words.py",
+    "render/words/en.py": "render/words/test_words.py",
     "render/words/ja.py": "render/words/test_words.py",
     "render/words/zh_cn.py": "render/words/test_words.py",
     "render/words/zh_tw.py": "render/words/test_words.py",
