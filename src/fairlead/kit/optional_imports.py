@@ -1,7 +1,7 @@
 """Loads a library without libraries that it takes wherever they are installed, and that this program never uses."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
@@ -14,7 +14,7 @@ def import_without(module: str, unused: Iterable[str]) -> ModuleType:
 
 
 @contextmanager
-def _not_installed(names: list[str]) -> Iterator[None]:
+def _not_installed(names: list[str]) -> Generator[None]:
     for name in names:
         sys.modules[name] = None  # pyright: ignore[reportArgumentType] - Python's word for "cannot be imported"
     try:
