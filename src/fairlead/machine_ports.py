@@ -9,15 +9,17 @@ here. NATS implements it in production, `testing.memory_wire` in the simulator.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
 from fairlead.core.ids import SessionKeyText
 from fairlead.core.machines.machine import Machine, Presence
-from fairlead.core.machines.messages import AgentTurnBegun, RunnerHello
 from fairlead.errors import Code, error
 from fairlead.runtime_ports import ToolHandler
+
+if TYPE_CHECKING:
+    from fairlead.core.machines.messages import AgentTurnBegun, RunnerHello
 
 DAEMON: Final = "daemon"
 """The name under which the daemon claims its epoch; no machine can have it."""
@@ -130,11 +132,11 @@ class MachineRecords(Protocol):
         """Durable when this returns."""
         ...
 
-    def is_set_back(self, hello: RunnerHello) -> bool:
+    def is_set_back(self, hello: "RunnerHello") -> bool:
         """Whether this runner has heard of a daemon whose journal had come farther than this one."""
         ...
 
-    async def meet(self, machine: str, hello: RunnerHello, epoch: int) -> None:
+    async def meet(self, machine: str, hello: "RunnerHello", epoch: int) -> None:
         """Durable when this returns. Raises FairleadError if this runner is not to be heard."""
         ...
 
@@ -144,7 +146,7 @@ class MachineRecords(Protocol):
         """Whether the project of this session, or of its last job, is on this machine: a runner speaks for no other."""
         ...
 
-    def wants_agent_turn(self, begun: AgentTurnBegun) -> bool:
+    def wants_agent_turn(self, begun: "AgentTurnBegun") -> bool:
         """Whether a turn that an agent began by itself is news, or belongs to a job that has not ended."""
         ...
 

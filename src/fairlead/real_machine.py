@@ -35,10 +35,9 @@ from fairlead.flow.startup.recovery import ProjectSources
 from fairlead.flow.turns.turn import TurnSettings
 from fairlead.flow.work_trees.turn_snapshots import TreeSettings
 from fairlead.git.command import Git
+from fairlead.git.late_worktrees import LateWorktrees
 from fairlead.git.tree_status import FileLimits
 from fairlead.git.work_trees import GitWorkTrees
-from fairlead.git.worktree_files import WorktreeFiles
-from fairlead.git.worktrees import RealWorktrees
 from fairlead.kit.addresses import find_openable_url, leaves_loopback
 from fairlead.kit.confinement import confine_children
 from fairlead.kit.durations import DurationMeter
@@ -49,17 +48,16 @@ from fairlead.kit.process_sweep import SweptProcess, sweep
 from fairlead.kit.tasks import TaskOwner, run_to_end
 from fairlead.machine_ports import NO_MACHINES
 from fairlead.observe import JobLogDirectory, Redactor, log
-from fairlead.ports import Journal, Runtime
+from fairlead.ports import Journal, Runtime, Worktrees
 from fairlead.runtimes.acp.available_agents import default_acp_name
 from fairlead.runtimes.catalogue import Catalogue
 from fairlead.runtimes.codex.sandbox import describe_exposed_state
 from fairlead.runtimes.environment import child_environment
-from fairlead.runtimes.install.agent_files import AgentFiles
 from fairlead.runtimes.separation import check_giving, make_confinements
 from fairlead.runtimes.tool_policy import WorkspaceTiers
 from fairlead.runtimes.tool_server import ToolServer
 from fairlead.settings import OPEN_HTTP_ADVICE, Settings, load_settings
-from fairlead.state_directory import ADDRESS_NAME, explain_unusable_state
+from fairlead.state_directory import ADDRESS_NAME, AGENTS_NAME, explain_unusable_state
 from fairlead.store.blobs import BLOBS_NAME, FileBlobs, named_blobs
 from fairlead.store.config_copy import ConfigFile
 from fairlead.store.directories import RealDirectories
@@ -200,7 +198,8 @@ class RealMachine:
         confinements = make_confinements(self._settings, self._find_shown)
         stack.enter_context(confine_children(confinements))
         user = next((c for c in confinements if isinstance(c, AnotherUser)), None)
-        self._worktrees = self._make_worktrees(stack, user, are_separated=bool(confinements))
+        git = self._git_for(stack)
+        self._worktrees = LateWorktrees(lambda: self._make_worktrees(git, user, are_separated=bool(confinements)))
         if user is None:
             return None
         # The agents' user passes through to its inboxes, and can list nothing on the way.
@@ -211,8 +210,10 @@ class RealMachine:
         self._tools.give = user.give
         return user.give
 
-    def _make_worktrees(self, stack: AsyncExitStack, user: AnotherUser | None, *, are_separated: bool) -> RealWorktrees:
-        git = self._git_for(stack)
+    def _make_worktrees(self, git: Git, user: AnotherUser | None, *, are_separated: bool) -> Worktrees:
+        from fairlead.git.worktree_files import WorktreeFiles
+        from fairlead.git.worktrees import RealWorktrees
+
         files = (
             WorktreeFiles()
             if user is None
@@ -348,6 +349,10 @@ class RealMachine:
         self._blobs.forget_unnamed(named_blobs(state))
         self._inboxes.forget_unneeded(state)
         self._hook_secrets.forget_all_but(state.hooks)
+        if not (self._state_dir / AGENTS_NAME).is_dir():
+            return
+        from fairlead.runtimes.install.agent_files import AgentFiles
+
         try:
             AgentFiles(self._state_dir).forget_unnamed(state.agents.values())
         except OSError as fault:  # files that nobody uses are no reason not to start

@@ -13,6 +13,7 @@ from fairlead.kit.files import NO_ROOM, AlreadyLocked, Lock, lock_file, make_pri
 
 LOCK_NAME: Final = "lock"
 ADDRESS_NAME: Final = "http-address"
+AGENTS_NAME: Final = "agents"
 
 
 def take_lock(state_dir: Path, note: str = "") -> Lock:

@@ -97,7 +97,8 @@ CATALOGUE = COMMANDS.catalogue
 def words(monkeypatch: pytest.MonkeyPatch) -> None:
     for lang, sentences in WORDS.items():
         for key, sentence in sentences.items():
-            monkeypatch.setitem(CATALOGUES[lang], key, sentence)  # type: ignore[arg-type]
+            group, _, name = key.partition(".")
+            monkeypatch.setitem(CATALOGUES[lang].load_group(group), name, sentence)
 
 
 class Running(NamedTuple):

@@ -12,7 +12,7 @@ from fairlead.core.rules import RuleOffer
 from fairlead.core.trees import FileChange
 from fairlead.core.worktrees import MergeResult
 from fairlead.render.replies import duration, render_reply, reply_lines, reply_text
-from fairlead.render.words import CATALOGUES, MISSING, en
+from fairlead.render.words import CATALOGUES, ENGLISH, MISSING
 
 STATUS = r.StatusReport(
     session_id="1359",
@@ -465,7 +465,7 @@ class Greeted(msgspec.Struct, frozen=True):
 
 
 def test_a_reply_that_no_renderer_knows_is_the_sentence_that_its_type_names(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(en.WORDS, "reply.Greeted", "Hello, {name} ({key})")
+    monkeypatch.setitem(ENGLISH.load_group("reply"), "Greeted", "Hello, {name} ({key})")
     assert reply_lines(Greeted("Ada", "k"), "en") == ["Hello, Ada (k)"]  # type: ignore[arg-type]
 
 

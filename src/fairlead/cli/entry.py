@@ -5,8 +5,12 @@ click's."""
 import sys
 from typing import Final
 
+from fairlead.kit.optional_imports import import_without
+
 _DAEMON: Final = (["up"], ["up", "--no-chat"])
 _RUNNER: Final = ["runner", "run"]
+_FOR_ARCHIVES: Final = ("bz2", "lzma")
+"""What shutil takes for archives that nothing here makes or opens with it: a third of a megabyte."""
 
 
 def main() -> None:
@@ -20,6 +24,7 @@ def main() -> None:
 
 
 def _run_daemon(*, no_chat: bool) -> int:
+    import_without("shutil", _FOR_ARCHIVES)
     from fairlead.cli.exit_codes import errors_end_the_command
     from fairlead.cli.serving import serve
 
@@ -32,6 +37,7 @@ def _run_daemon(*, no_chat: bool) -> int:
 
 
 def _run_runner() -> int:
+    import_without("shutil", _FOR_ARCHIVES)
     from fairlead.cli.exit_codes import errors_end_the_command
     from fairlead.cli.running import run_runner
 

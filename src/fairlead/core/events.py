@@ -16,7 +16,7 @@ from fairlead.core.forks import ForkOrder
 from fairlead.core.hooks import HookFields
 from fairlead.core.ids import BindingId, BlobName, EntryId, JobId, MessageId, QuestionId, ResumeKey, SessionKeyText
 from fairlead.core.inbound import Attachment, Cause, Ring
-from fairlead.core.machines.messages import AgentOffer
+from fairlead.core.machines.offers import AgentOffer
 from fairlead.core.questions import QuestionFields
 from fairlead.core.rules import RuleOffer
 from fairlead.core.schedules import ScheduleNotice, ScheduleStatus, ScheduleTerms, TickOutcome

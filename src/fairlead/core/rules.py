@@ -18,7 +18,6 @@ from typing import Final, Literal
 import msgspec
 
 from fairlead.core.ids import SessionKeyText
-from fairlead.core.shell_commands import narrow_prefix, plain_words
 
 RuleKind = Literal["prefix", "exact", "path", "directory"]
 
@@ -68,8 +67,7 @@ def covers(rule: RuleOffer, subject: RuleSubject) -> bool:
         return False
     match rule.kind:
         case "prefix":
-            words = plain_words(subject.command)
-            return words is not None and narrow_prefix(words) == tuple(rule.text.split(" "))
+            return _prefix_of(subject) == tuple(rule.text.split(" "))
         case "exact":
             return rule.text == _exact_text(subject)
         case "path":
@@ -82,12 +80,18 @@ def offers_for(subject: RuleSubject) -> tuple[RuleOffer, ...]:
     """The rules that a person may make of this request, the narrowest first."""
     if subject.tool in EDITING_TOOLS:
         return _path_offers(subject)
-    words = plain_words(subject.command) if subject.tool == SHELL else None
-    prefix = narrow_prefix(words) if words is not None else None
+    prefix = _prefix_of(subject) if subject.tool == SHELL else None
     if prefix is not None:
         return (RuleOffer(subject.tool, "prefix", " ".join(prefix)),)
     text = _exact_text(subject)
     return (RuleOffer(subject.tool, "exact", text),) if text is not None and _can_be_shown(text) else ()
+
+
+def _prefix_of(subject: RuleSubject) -> tuple[str, ...] | None:
+    from fairlead.core.shell_commands import narrow_prefix, plain_words  # noqa: PLC0415 - only agents that ask need it
+
+    words = plain_words(subject.command)
+    return None if words is None else narrow_prefix(words)
 
 
 def find_rule(rules: Iterable[StandingRule], project: str, subject: RuleSubject) -> StandingRule | None:

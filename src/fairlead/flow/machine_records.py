@@ -1,6 +1,7 @@
 """What the journal knows of other machines and is told of them; and the runners hear when their turns are settled."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from fairlead.core.decide.machines import BeginMachinesEpoch, MeetRunner, is_set_back
 from fairlead.core.decide.projects import FollowAgents
@@ -15,13 +16,15 @@ from fairlead.core.events import (
 )
 from fairlead.core.ids import JobId, SessionKeyText
 from fairlead.core.machines.machine import Machine
-from fairlead.core.machines.messages import AgentTurnBegun, RunnerHello
 from fairlead.core.machines.places import machine_of
 from fairlead.core.message_ids import agent_turn_id
 from fairlead.core.state import Job
 from fairlead.flow.agent_runtimes import AgentRuntimes
 from fairlead.flow.ledger import Ledger
 from fairlead.machine_ports import OtherMachines
+
+if TYPE_CHECKING:
+    from fairlead.core.machines.messages import AgentTurnBegun, RunnerHello
 
 _ENDS = (JobCompleted, JobFailed, JobCancelled, JobMarkedUnknownAfterCrash)
 
@@ -67,10 +70,10 @@ class MachineRecordKeeper:
     async def begin_epoch(self, epoch: int, token: str, *, took_over: bool = False) -> None:
         await self._ledger.record_durably(BeginMachinesEpoch(epoch=epoch, token=token, took_over=took_over))
 
-    def is_set_back(self, hello: RunnerHello) -> bool:
+    def is_set_back(self, hello: "RunnerHello") -> bool:
         return bool(hello.daemon_step) and is_set_back(self._ledger.state, hello.daemon_step, hello.daemon_token)
 
-    async def meet(self, machine: str, hello: RunnerHello, epoch: int) -> None:
+    async def meet(self, machine: str, hello: "RunnerHello", epoch: int) -> None:
         await self._ledger.record_durably(
             MeetRunner(
                 machine=machine,
@@ -101,7 +104,7 @@ class MachineRecordKeeper:
         project = state.projects.get(session.project)
         return machine in {machine_of(path) for path in [*paths, project.path if project is not None else ""]}
 
-    def wants_agent_turn(self, begun: AgentTurnBegun) -> bool:
+    def wants_agent_turn(self, begun: "AgentTurnBegun") -> bool:
         session = self._ledger.state.sessions.get(begun.session_key)
         is_current = session is not None and session.generation == begun.generation and session.hand_off is None
         return is_current and self.is_wanted(begun.turn_id)

@@ -14,8 +14,6 @@ from fairlead.git.command import Git, GitCalls, GitFailed, GitMissing
 from fairlead.git.file_names import show_name
 from fairlead.git.private_repository import PROJECT_NAME, PrivateRepository, directory_for, recall
 from fairlead.git.project_repository import NoWorkTree, find_repository, sign
-from fairlead.git.tree_diff import list_changes, show_changes
-from fairlead.git.tree_restore import restore
 from fairlead.git.tree_snapshots import (
     OUR_REFS,
     TooMuch,
@@ -28,7 +26,6 @@ from fairlead.git.tree_snapshots import (
     take_snapshot,
 )
 from fairlead.git.tree_status import FileLimits
-from fairlead.git.tree_undo import plan_files
 from fairlead.observe import log
 from fairlead.tree_ports import TreeCost
 
@@ -75,18 +72,25 @@ class GitWorkTrees:
 
     async def list_changes(self, project_path: str, before: str, after: str) -> tuple[FileChange, ...]:
         def read(calls: GitCalls, repository: PrivateRepository) -> tuple[FileChange, ...]:
+            from fairlead.git.tree_diff import list_changes
+
             return list_changes(calls, repository, before, after)
 
         return await self.work(project_path, read, is_for_files=False)
 
     async def show_changes(self, project_path: str, before: str, after: str) -> TreeChanges:
         def read(calls: GitCalls, repository: PrivateRepository) -> TreeChanges:
+            from fairlead.git.tree_diff import show_changes
+
             return show_changes(calls, repository, before, after)
 
         return await self.work(project_path, read, is_for_files=False)
 
     async def plan_undo(self, project_path: str, steps: Sequence[tuple[str, str]], label: str) -> UndoPlan:
         def plan(calls: GitCalls, repository: PrivateRepository) -> UndoPlan:
+            from fairlead.git.tree_diff import list_changes
+            from fairlead.git.tree_undo import plan_files
+
             before = take_snapshot(calls, repository, self._limits, label)
             planned = plan_files(calls, repository, before.commit, steps, label)
             conflicts, left = (tuple(map(show_name, paths)) for paths in (planned.conflicts, planned.left))
@@ -99,6 +103,8 @@ class GitWorkTrees:
 
     async def restore(self, project_path: str, before: str, after: str) -> tuple[str, ...]:
         def bring(calls: GitCalls, repository: PrivateRepository) -> tuple[str, ...]:
+            from fairlead.git.tree_restore import restore
+
             return tuple(map(show_name, restore(calls, repository, before, after)))
 
         return await self.work(project_path, bring)

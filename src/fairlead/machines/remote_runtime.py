@@ -23,7 +23,8 @@ from fairlead.core.engine import (
     UsageReported,
 )
 from fairlead.core.ids import ResumeKey, SessionKeyText
-from fairlead.core.machines.messages import AgentOffer, AgentTurnBegun, EndSession, Tell
+from fairlead.core.machines.messages import AgentTurnBegun, EndSession, Tell
+from fairlead.core.machines.offers import AgentOffer
 from fairlead.core.machines.places import machine_of, name_there, path_there
 from fairlead.errors import FairleadError
 from fairlead.kit.tasks import OwnedTasks

@@ -1,22 +1,12 @@
 """Loads nats-py without aiohttp, which it takes for its websockets wherever it is installed: ten megabytes that a
 runner on TCP never uses. Imported before anything else of `nats`."""
 
-import sys
 from importlib import import_module
 from typing import Final
 
+from fairlead.kit.optional_imports import import_without
+
 _FOR_WEBSOCKETS: Final = "aiohttp"
-
-
-def _load() -> None:
-    if _FOR_WEBSOCKETS in sys.modules:
-        import_module("nats.aio.transport")
-        return
-    sys.modules[_FOR_WEBSOCKETS] = None  # pyright: ignore[reportArgumentType] - "not installed", as long as this lasts
-    try:
-        import_module("nats.aio.transport")
-    finally:
-        del sys.modules[_FOR_WEBSOCKETS]
 
 
 def allow_websockets() -> None:
@@ -26,4 +16,4 @@ def allow_websockets() -> None:
         setattr(transport, name, import_module(name))
 
 
-_load()
+import_without("nats.aio.transport", [_FOR_WEBSOCKETS])

@@ -7,7 +7,7 @@ from fairlead.core.job_names import short_name
 from fairlead.core.machines.places import machine_of
 from fairlead.core.state import Job
 from fairlead.render.details import translate_detail
-from fairlead.render.replies import duration
+from fairlead.render.durations import duration
 from fairlead.render.safe_text import code_block, last_lines
 from fairlead.render.turn_card import context_words
 from fairlead.render.words import error_line, error_next_step, error_what, say

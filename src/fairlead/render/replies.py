@@ -21,6 +21,7 @@ from fairlead.render.agent_sessions import (
 )
 from fairlead.render.budgets import budget_words
 from fairlead.render.changes import change_head, change_remarks, file_line, undo_sentences
+from fairlead.render.durations import duration
 from fairlead.render.forks import describe_fork
 from fairlead.render.graphemes import display_width
 from fairlead.render.rules import rule_words
@@ -164,15 +165,6 @@ def _when_and_what(job: r.JobRow, when: When) -> str:
 
 def job_state_words(state: str, lang: str) -> str:
     return say(lang, f"status.{'done' if state == 'success' else state}")
-
-
-def duration(seconds: float) -> str:
-    """`18s`, `2m05s`, `1h02m`."""
-    whole = int(seconds)
-    if whole < 60:
-        return f"{whole}s"
-    minutes, rest = divmod(whole, 60)
-    return f"{minutes}m{rest:02d}s" if minutes < 60 else f"{minutes // 60}h{minutes % 60:02d}m"
 
 
 def _project_report(report: r.ProjectReport, _lang: str, _quote: Quote) -> RenderedReply:

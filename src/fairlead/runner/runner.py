@@ -22,7 +22,6 @@ from fairlead.core.ids import BlobName
 from fairlead.core.machines.link import Link
 from fairlead.core.machines.messages import (
     PROTOCOL,
-    AgentOffer,
     Beat,
     BlobSent,
     BlobWanted,
@@ -40,6 +39,7 @@ from fairlead.core.machines.messages import (
     ToolReplied,
     WatchTurn,
 )
+from fairlead.core.machines.offers import AgentOffer
 from fairlead.core.machines.runner_state import (
     DaemonMet,
     EpochBegun,

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 from uuid import NAMESPACE_URL, uuid5
 
 from fairlead.core.engine import (
@@ -32,8 +32,9 @@ from fairlead.core.engine import (
 from fairlead.errors import Code, error
 from fairlead.kit.file_names import clean_name
 from fairlead.ports import NO_RECORDS, AgentInfo, AgentPreparation, RuntimeCapabilities, RuntimeHealth
-from fairlead.runtimes.echo_actions import AwaitResponse, EchoTurn, Pause, TakeTexts, WriteFile, perform
-from fairlead.runtimes.echo_script import read_script
+
+if TYPE_CHECKING:
+    from fairlead.runtimes.echo_actions import EchoTurn, WriteFile
 
 MODELS: Final = ("echo-1", "echo-2")
 MODES: Final = ("default", "plan")
@@ -138,6 +139,8 @@ class EchoRuntime:
         self._agent_turns: asyncio.Queue[AgentInitiated | None] = asyncio.Queue()
 
     async def invoke(self, invocation: Invocation) -> AsyncGenerator[EngineEvent]:
+        from fairlead.runtimes.echo_actions import EchoTurn
+
         turn = EchoTurn(invocation, has_failed_before=invocation.job_id in self._failed_once)
         here = (turn, _TurnInbox())
         self._running[invocation.session_key] = here
@@ -209,7 +212,10 @@ class EchoRuntime:
             inbox.stop(TurnFailed(Code.E_SHUTDOWN, "Fairlead is shutting down.", turn.text))
         self._agent_turns.put_nowait(None)
 
-    async def _perform(self, turn: EchoTurn, inbox: _TurnInbox) -> AsyncGenerator[EngineEvent]:
+    async def _perform(self, turn: "EchoTurn", inbox: _TurnInbox) -> AsyncGenerator[EngineEvent]:
+        from fairlead.runtimes.echo_actions import AwaitResponse, Pause, TakeTexts, WriteFile, perform
+        from fairlead.runtimes.echo_script import read_script
+
         invocation = turn.invocation
         key = invocation.resume_key or resume_key_of(invocation.job_id)
         turn.talk = self._talks[key] = self._recall(invocation)
@@ -254,7 +260,7 @@ class EchoRuntime:
         told = self._talks.get(fork.key, ["(something)"])
         return told[: int(fork.point)] if fork.point.isdecimal() else list(told)
 
-    def _conclude(self, turn: EchoTurn, end: TurnEnded | TurnFailed) -> None:
+    def _conclude(self, turn: "EchoTurn", end: TurnEnded | TurnFailed) -> None:
         job_id = turn.invocation.job_id
         if isinstance(end, TurnFailed) and end.transient:
             self._failed_once.add(job_id)
@@ -272,7 +278,7 @@ def resume_key_of(job_id: str) -> str:
     return str(uuid5(NAMESPACE_URL, f"fairlead-echo:{job_id}"))
 
 
-def _write(project_path: str, order: WriteFile) -> None:
+def _write(project_path: str, order: "WriteFile") -> None:
     """Only a plain name: the one who talks to the agent chooses it, and shall reach no file elsewhere."""
     name = clean_name(order.name)
     path = Path(project_path) / name

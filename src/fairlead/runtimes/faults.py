@@ -12,42 +12,38 @@ EXPLANATION = 2000
 _TRANSIENT_STATUS = frozenset({408, 429, 500, 502, 503, 504, 522, 524, 529})
 _LOGIN_STATUS = frozenset({401, 403})
 
-_RESUME_GONE = re.compile(
+# Plain texts, which Python compiles at the first failure: most daemons see few.
+_RESUME_GONE = (
     r"no conversation found with session id|no rollout found for thread|error resuming session"
     r"|invalid session identifier|session not found|no saved session found|no message found with message\.uuid"
-    r"|fork point message \S+ was not found",
-    re.IGNORECASE,
+    r"|fork point message \S+ was not found"
 )
-_LOGIN = re.compile(
+_LOGIN = (
     r"unauthori[sz]ed|unauthenticated|authentication[_ ](?:failed|error)|not logged in|please (?:run )?/?log ?in"
     r"|invalid (?:x-)?api[- _]key|api key not valid|oauth token (?:has )?expired|set an auth method"
-    r"|missing environment variable: `",
-    re.IGNORECASE,
+    r"|missing environment variable: `"
 )
-_MISSING_VARIABLE = re.compile(r"missing environment variable: `(\w+)`", re.IGNORECASE)
-_MODEL = re.compile(
+_MISSING_VARIABLE = r"missing environment variable: `(\w+)`"
+_MODEL = (
     r"issue with the selected model|model[^\n]{0,80}(?:does not exist|not found)|models/\S+ is not found"
-    r"|unknown model|model_not_found",
-    re.IGNORECASE,
+    r"|unknown model|model_not_found"
 )
-_TRANSIENT = re.compile(
+_TRANSIENT = (
     r"rate[- _]?limit|too many requests|overloaded|quota|resource[_ ]exhausted|try again later"
     r"|econnreset|econnrefused|etimedout|eai_again|enetunreach|epipe|socket hang up|fetch failed"
     r"|stream disconnected|connection (?:reset|refused|closed|error|failed|aborted|timed out)"
     r"|network error|request timed out|service unavailable|bad gateway|gateway timeout|internal server error"
-    r"|experiencing high demand|temporary errors|api error: terminated",
-    re.IGNORECASE,
+    r"|experiencing high demand|temporary errors|api error: terminated"
 )
-_CONTEXT_FULL = re.compile(
+_CONTEXT_FULL = (
     r"prompt is too long|input is too long for requested model|ran out of room in the model's context window"
     r"|context[_ ]length[_ ]exceeded|exceeds the context window|maximum context length"
-    r"|exceeds the maximum number of tokens",
-    re.IGNORECASE,
+    r"|exceeds the maximum number of tokens"
 )
-_BUDGET_SPENT = re.compile(r"reached maximum budget", re.IGNORECASE)
-_STATUS = re.compile(r"(?:status(?: code)?|error|code\"?)[:\s(]*([45]\d\d)\b|\(([45]\d\d)\)", re.IGNORECASE)
-_WRITTEN_ELSEWHERE = re.compile(r"already has an active writer", re.IGNORECASE)
-_DISK = re.compile(r"enospc|no space left on device|disk quota exceeded", re.IGNORECASE)
+_BUDGET_SPENT = r"reached maximum budget"
+_STATUS = r"(?:status(?: code)?|error|code\"?)[:\s(]*([45]\d\d)\b|\(([45]\d\d)\)"
+_WRITTEN_ELSEWHERE = r"already has an active writer"
+_DISK = r"enospc|no space left on device|disk quota exceeded"
 _WHATEVER_THE_STATUS = (
     (_RESUME_GONE, Code.E_RESUME_GONE),
     (_WRITTEN_ELSEWHERE, Code.E_SESSION_IN_USE),
@@ -66,18 +62,22 @@ class Classification(msgspec.Struct, frozen=True):
 def classify(words: str, *, status: int | None = None, otherwise: Code = Code.E_AGENT_ERROR) -> Classification:
     """`words` are the agent's error message, never its answer: an answer may well speak of rate limits."""
     for pattern, code in _WHATEVER_THE_STATUS:
-        if pattern.search(words):
+        if _find(pattern, words):
             return Classification(code)
     seen = status or status_in(words)
-    if seen in _LOGIN_STATUS or (seen is None and _LOGIN.search(words)):
+    if seen in _LOGIN_STATUS or (seen is None and _find(_LOGIN, words)):
         return Classification(Code.E_CLI_NOT_LOGGED_IN)
-    if seen in _TRANSIENT_STATUS or (seen is None and _TRANSIENT.search(words)):
+    if seen in _TRANSIENT_STATUS or (seen is None and _find(_TRANSIENT, words)):
         return Classification(Code.E_AGENT_ERROR, transient=True)
     return Classification(otherwise)
 
 
+def _find(pattern: str, words: str) -> re.Match[str] | None:
+    return re.search(pattern, words, re.IGNORECASE)
+
+
 def status_in(words: str) -> int | None:
-    found = _STATUS.search(words)
+    found = _find(_STATUS, words)
     return None if found is None else int(found.group(1) or found.group(2))
 
 
@@ -90,7 +90,7 @@ def failure_from(
 
 def missing_variable(words: str) -> str:
     """The name of the variable, an API key, that codex wants and does not have; empty if it wants none."""
-    found = _MISSING_VARIABLE.search(words)
+    found = _find(_MISSING_VARIABLE, words)
     return "" if found is None else found.group(1)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.channels.terminal.live_view import LONG_TURN_SEC
-from fairlead.render.words.en import WORDS as ENGLISH
+from fairlead.render.words import ENGLISH
 from tests.git.harness import git, make_repository
 from tests.support.configured_agents import ScriptedAgent
 

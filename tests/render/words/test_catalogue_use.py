@@ -10,7 +10,7 @@ from typing import get_args
 import fairlead
 from fairlead.core.commands import COMMANDS
 from fairlead.core.state import JobState
-from fairlead.render.words.en import WORDS
+from fairlead.render.words import ENGLISH as WORDS
 
 ROOT = Path(fairlead.__path__[0])
 SOURCES = sorted(path for path in ROOT.rglob("*.py") if "words" not in path.relative_to(ROOT).parts[:-1])

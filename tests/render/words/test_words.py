@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from fairlead.errors import Code
 from fairlead.render.words import (
     CATALOGUES,
+    ENGLISH,
     error_line,
     error_next_step,
     error_what,
     pick_language,
     say,
 )
-from fairlead.render.words.en import WORDS as ENGLISH
 from fairlead.settings import setting_names
 
 

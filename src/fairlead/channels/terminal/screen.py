@@ -22,8 +22,8 @@ from rich.text import Text
 
 from fairlead.api.wire import QuestionInfo
 from fairlead.channels.terminal.questions import QuestionPrompt, question_heading
+from fairlead.render.durations import duration
 from fairlead.render.questions import says_no_more, tier_change, without_headers
-from fairlead.render.replies import duration
 from fairlead.render.safe_text import one_line, visible_lines
 
 _SUMMARY: Final = 200

@@ -5,7 +5,7 @@ import msgspec
 from fairlead.api import wire as w
 from fairlead.core import timestamps
 from fairlead.core.job_names import job_number, short_name
-from fairlead.render.replies import duration
+from fairlead.render.durations import duration
 from fairlead.render.safe_text import one_line
 from fairlead.render.turn_card import card_lines
 from fairlead.render.words import say

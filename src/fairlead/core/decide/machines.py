@@ -20,7 +20,7 @@ from fairlead.core.events import (
 from fairlead.core.job_places import machine_of_job
 from fairlead.core.limits import Limits
 from fairlead.core.machines.machine import Machine
-from fairlead.core.machines.messages import AgentOffer
+from fairlead.core.machines.offers import AgentOffer
 from fairlead.core.machines.places import is_machine_name, machine_of
 from fairlead.core.state import Job, State
 from fairlead.core.worktrees import UNSETTLED

@@ -3,7 +3,7 @@
 import msgspec
 
 from fairlead.core.ids import JobId
-from fairlead.core.machines.messages import AgentOffer
+from fairlead.core.machines.offers import AgentOffer
 
 
 class Presence(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -19,6 +19,7 @@ from fairlead.core.engine import (
     ToolProgressed,
 )
 from fairlead.core.ids import SessionKeyText
+from fairlead.core.machines.offers import AgentOffer
 from fairlead.core.trees import TreeSnapshot
 
 PROTOCOL: Final = 1
@@ -40,14 +41,6 @@ class SentFile(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     digest: str
     media_type: str = ""
-
-
-class AgentOffer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An agent that a runner can run. `capabilities` are those of its runtime, as a mapping: an older daemon ignores
-    what it does not know."""
-
-    name: str
-    capabilities: dict[str, Any] = {}
 
 
 class StartSnapshot(_Message, frozen=True):

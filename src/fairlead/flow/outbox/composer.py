@@ -16,18 +16,17 @@ from fairlead.core.read_models import question_view
 from fairlead.core.state import Job, OpenQuestion, OutboxEntry, State
 from fairlead.errors import FairleadError
 from fairlead.ports import Blobs, ChannelCapabilities
-from fairlead.render.changes import undo_notice
+from fairlead.render.durations import duration
 from fairlead.render.errors import error_sentence
+from fairlead.render.file_notices import describe_undo, describe_worktree
 from fairlead.render.job_end import ending_text, small_line
 from fairlead.render.pieces import ANSWER_FILE, plan_pieces
 from fairlead.render.questions import question_text, reminder_text
-from fairlead.render.replies import duration
 from fairlead.render.schedules import notice_text, schedule_head
 from fairlead.render.tables import readable_tables
 from fairlead.render.thread_start import opening_text, thread_name
 from fairlead.render.turn_card import card_lines
 from fairlead.render.words import error_line, say
-from fairlead.render.worktrees import worktree_notice
 
 NOBODY: Final = ()
 LEAST_TEXT: Final = 200
@@ -91,10 +90,10 @@ class Composer:
             return await self._pieces(notice_text(entry.notice, language), (), can, language)
         if entry.worktree is not None:
             language = self._language_of(entry.worktree.person)
-            return await self._pieces(worktree_notice(entry.worktree, language), (), can, language)
+            return await self._pieces(describe_worktree(entry.worktree, language), (), can, language)
         if entry.undo is not None:
             language = self._language_of(entry.undo.person)
-            return await self._pieces(undo_notice(entry.undo, language), (), can, language)
+            return await self._pieces(describe_undo(entry.undo, language), (), can, language)
         job = self._state.jobs.get(entry.job_id)
         language = self._language_of(job.person if job is not None else "")
         head = _undelivered_line(undelivered, language)

@@ -18,7 +18,6 @@ from fairlead.core.visibility import may_see
 from fairlead.errors import Code, FairleadError, error
 from fairlead.flow.ledger import Ledger
 from fairlead.ports import Blobs, History, Recorded
-from fairlead.render.story import describe_event, sentence_of
 
 REMEMBERED_PROMPTS: Final = 256
 REMEMBERED_LENGTH: Final = 4096
@@ -123,6 +122,8 @@ class JobHistory:
 
 
 def _step(recorded: Recorded) -> Step:
+    from fairlead.render.story import describe_event, sentence_of  # noqa: PLC0415 - only /why tells stories
+
     event, (key, fields) = recorded.event, sentence_of(recorded.event)
     words = describe_event(event)
     return Step(recorded.seq, recorded.ts, type(event).__name__, words, key=key, fields=dict(fields))

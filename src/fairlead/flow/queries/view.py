@@ -59,12 +59,11 @@ from fairlead.flow.queries.stored_sessions import StoredSessions
 from fairlead.flow.queries.text_search import TextSearch
 from fairlead.machine_ports import NO_MACHINES, OtherMachines
 from fairlead.ports import AgentInfo, Directories, Runtime
-from fairlead.render.changes import undo_notice
+from fairlead.render.file_notices import describe_undo, describe_worktree
 from fairlead.render.rules import rule_words
 from fairlead.render.safe_text import one_line
 from fairlead.render.schedules import notice_text
 from fairlead.render.words import pick_language
-from fairlead.render.worktrees import worktree_notice
 
 CHOICE_LENGTH: Final = 50
 _ABILITIES: Final = ("permissions", "questions", "steering", "forks", "models", "modes", "images", "commands")
@@ -278,9 +277,9 @@ class FlowView:
         sent, notice = sent_view(entry), entry.notice
         if entry.worktree is not None:
             worktree = entry.worktree
-            return msgspec.structs.replace(sent, text=worktree_notice(worktree, self.language_of(worktree.person)))
+            return msgspec.structs.replace(sent, text=describe_worktree(worktree, self.language_of(worktree.person)))
         if entry.undo is not None:
-            return msgspec.structs.replace(sent, text=undo_notice(entry.undo, self.language_of(entry.undo.person)))
+            return msgspec.structs.replace(sent, text=describe_undo(entry.undo, self.language_of(entry.undo.person)))
         if notice is None:
             return sent
         return msgspec.structs.replace(sent, text=notice_text(notice, self.language_of(notice.person)))

@@ -1,7 +1,7 @@
 """Making and changing schedules, for people and for agents. `ticking` lets them fire."""
 
 import shlex
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -26,9 +26,11 @@ from fairlead.core.state import Session, State
 from fairlead.core.visibility import may_see
 from fairlead.errors import Code, error
 from fairlead.flow.ledger import Ledger
-from fairlead.flow.schedules.readings import Reading, read_when
 from fairlead.flow.schedules.ticking import Ticking
 from fairlead.flow.schedules.times import check_timing, find_zone, show_local, upcoming
+
+if TYPE_CHECKING:
+    from fairlead.flow.schedules.readings import Reading
 
 SHOWN_TICKS: Final = 3
 _MENTION: Final = "<@!>"
@@ -154,12 +156,16 @@ class Schedules:
 
     # --- both
 
-    def _read(self, when: str, zone: str) -> Reading:
+    def _read(self, when: str, zone: str) -> "Reading":
+        from fairlead.flow.schedules.readings import read_when  # noqa: PLC0415 - only a new schedule needs it
+
         zone = zone or self._defaults.zone
         find_zone(zone)
         return read_when(when, zone, self._ledger.now())
 
-    async def _make(self, terms: ScheduleTerms, reading: Reading, call: AgentCall | None = None) -> ScheduleRow | None:
+    async def _make(
+        self, terms: ScheduleTerms, reading: "Reading", call: AgentCall | None = None
+    ) -> ScheduleRow | None:
         due = check_timing(terms.timing, self._ledger.now())
         decision = await self._ledger.record_durably(MakeSchedule(terms, due, not reading.is_exact, call))
         if decision.duplicate:

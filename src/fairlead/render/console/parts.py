@@ -6,7 +6,7 @@ from urllib.parse import quote
 from fairlead.core import timestamps
 from fairlead.core.job_names import short_name
 from fairlead.render.console.markup import Content, Html, el
-from fairlead.render.replies import duration
+from fairlead.render.durations import duration
 from fairlead.render.safe_text import one_line
 from fairlead.render.words import say
 

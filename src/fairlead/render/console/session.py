@@ -23,8 +23,8 @@ from fairlead.render.console.parts import (
 )
 from fairlead.render.console.questions import diff_block, question_card
 from fairlead.render.console.turns import LiveTurn, TextPart, ToolStep
+from fairlead.render.durations import duration
 from fairlead.render.job_end import short_number
-from fairlead.render.replies import duration
 from fairlead.render.safe_text import one_line, visible_lines
 from fairlead.render.tools import tool_label
 from fairlead.render.turn_card import files_line

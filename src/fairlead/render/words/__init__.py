@@ -8,18 +8,15 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from fairlead.render.words import en
-from fairlead.render.words.languages import LazyCatalogues
+from fairlead.render.words.languages import Catalogue
 
-CATALOGUES: Final = LazyCatalogues(
-    {
-        "en": "fairlead.render.words.en",
-        "ja": "fairlead.render.words.ja",
-        "zh-TW": "fairlead.render.words.zh_tw",
-        "zh-CN": "fairlead.render.words.zh_cn",
-    },
-    "WORDS",
-)
+ENGLISH: Final = Catalogue("en")
+CATALOGUES: Final[Mapping[str, Catalogue]] = {
+    "en": ENGLISH,
+    "ja": Catalogue("ja"),
+    "zh-TW": Catalogue("zh_tw"),
+    "zh-CN": Catalogue("zh_cn"),
+}
 MISSING: Final = "…"
 
 _GAP = re.compile(r"\{(\w+)\}")
@@ -31,7 +28,7 @@ _TRADITIONAL = {"tw", "hk", "mo", "hant"}
 
 def say(lang: str, key: str, /, **fields: object) -> str:
     """The sentence `key` in `lang`, English where the language is unknown. An unknown key is a KeyError."""
-    sentence = CATALOGUES.get(lang, en.WORDS)[key]
+    sentence = CATALOGUES.get(lang, ENGLISH)[key]
 
     def part(found: re.Match[str]) -> str:
         gaps = _GAP.findall(found[1])
@@ -64,7 +61,7 @@ def error_next_step(lang: str, code: str, /, **fields: object) -> str:
 
 
 def _code_in_catalogue(code: str) -> str:
-    return code if f"error.{code}" in en.WORDS else "E_INTERNAL"
+    return code if f"error.{code}" in ENGLISH else "E_INTERNAL"
 
 
 def join_sentences(first: str, second: str) -> str:

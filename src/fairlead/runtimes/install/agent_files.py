@@ -32,8 +32,8 @@ from fairlead.kit.files import (
     replace_durably,
 )
 from fairlead.runtimes.install.commands import program_of
+from fairlead.state_directory import AGENTS_NAME
 
-AGENTS_NAME: Final = "agents"
 _BUILDING: Final = ".building-"
 _RELEASES: Final = ".releases"
 _NOTE: Final = "installed.json"

@@ -9,7 +9,7 @@ from loopback_discord import Conversation, Fault, Message, Person
 
 from fairlead.core.commands import COMMANDS
 from fairlead.core.job_names import short_name
-from fairlead.render.words import en, error_line, ja
+from fairlead.render.words import CATALOGUES, ENGLISH, error_line
 from tests.channels.discord.harness import Stage, a_stage
 
 pytestmark = pytest.mark.anyio
@@ -471,9 +471,9 @@ async def test_descriptions_are_registered_in_four_languages(stage: Stage) -> No
     lines = {spec.words for spec in COMMANDS.specs if "menu" not in spec.ways} - groups
     not_in_menus = {f"command.{words.replace(' ', '.')}" for words in lines} | {"command.model.model_id"}
     assert {f"command.{path}" for path in described} == {
-        key for key in en.WORDS if key.startswith("command.") and key not in not_in_menus
+        key for key in ENGLISH if key.startswith("command.") and key not in not_in_menus
     }
     for path, option in described.items():
-        assert option["description"] == en.WORDS[f"command.{path}"]
+        assert option["description"] == ENGLISH[f"command.{path}"]
         assert set(option["description_localizations"]) == {"ja", "zh-TW", "zh-CN"}
-        assert option["description_localizations"]["ja"] == ja.WORDS[f"command.{path}"]
+        assert option["description_localizations"]["ja"] == CATALOGUES["ja"][f"command.{path}"]

@@ -6,7 +6,7 @@ import pytest
 
 from fairlead.core.decide.machines import AddMachine, MeetRunner
 from fairlead.core.decide.projects import AddProject, DirectoryFacts
-from fairlead.core.machines.messages import AgentOffer
+from fairlead.core.machines.offers import AgentOffer
 from tests.channels.harness import run_daemon_in
 from tests.channels.http.console.harness import GUESTS, a_browser, press
 

@@ -1,13 +1,13 @@
 """Replies to commands as Discord lays them out: plain text, code blocks, embeds and links. Words no sentence."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import discord
-import msgspec
 from discord.utils import escape_markdown
 
+from fairlead.channels.discord.commands.formatted_reply import FormattedReply
 from fairlead.channels.discord.inbound.conversations import CHANNEL, guild_of, link_to
 from fairlead.channels.discord.outbound.messages import TEXT_LIMIT, show_clock, show_moment
 from fairlead.core import replies as r
@@ -15,7 +15,7 @@ from fairlead.core import timestamps
 from fairlead.core.job_names import short_name
 from fairlead.core.keys import parse_session_key
 from fairlead.render.changes import excerpt, file_line
-from fairlead.render.pieces import ANSWER_FILE, plan_pieces
+from fairlead.render.pieces import plan_pieces
 from fairlead.render.replies import RenderedReply, render_reply, show_as_is, tree_mark
 from fairlead.render.safe_text import code_block, quote_inline
 from fairlead.render.story import StorySentence, say_step
@@ -30,15 +30,6 @@ _EXCERPT: Final = 900
 _FENCES: Final = 60
 """Room for the fences of a code block, and for what makes the text inside of it harmless."""
 _WITH_TIMES: Final = (r.UsageReport, r.BudgetReport)
-
-
-class FormattedReply(msgspec.Struct, frozen=True):
-    """`file` is the whole text where content or embed hold only a part of it."""
-
-    content: str = ""
-    embed: discord.Embed | None = None
-    file: bytes | None = None
-    file_name: str = ANSWER_FILE
 
 
 def format_reply(reply: r.Reply, lang: str) -> FormattedReply:
@@ -163,3 +154,15 @@ def where(row: r.SessionRow) -> str:
 def _embed(text: str, lang: str, title: str = "") -> FormattedReply:
     planned = plan_pieces(text, _DESCRIPTION, 1, lang=lang)
     return FormattedReply(embed=discord.Embed(title=title or None, description=planned.messages[0]), file=planned.file)
+
+
+_DRAWN_BY_WORDS: Final[dict[str, Callable[[r.Reply, str], FormattedReply]]] = {
+    "projects": numbered_projects,
+    "project add": added_project,
+}
+"""Commands that show a reply in another way than other commands with the same reply."""
+
+
+def draw_reply(words: str, reply: r.Reply, lang: str) -> FormattedReply:
+    """As the command with these words shows it."""
+    return _DRAWN_BY_WORDS.get(words, format_reply)(reply, lang)

@@ -10,12 +10,7 @@ import discord
 import msgspec
 from discord import app_commands
 
-from fairlead.channels.discord.commands.reply_format import (
-    FormattedReply,
-    added_project,
-    format_reply,
-    numbered_projects,
-)
+from fairlead.channels.discord.commands.formatted_reply import FormattedReply
 from fairlead.channels.discord.inbound.callers import Callers
 from fairlead.channels.discord.inbound.conversations import CHANNEL, guild_of, link_to, message_named
 from fairlead.channels.discord.outbound.acknowledge import acknowledge
@@ -45,12 +40,8 @@ _ORIGINAL: Final = cast("int", "@original")
 _REPLY_LIFE_SEC: Final = 14.5 * 60
 """Discord takes replies to a command for fifteen minutes."""
 
-Draw = Callable[[Reply, str], FormattedReply]
 Typed = Mapping[str, str | int]
 Interaction = discord.Interaction[Any]
-
-_DRAWN_BY_WORDS: Final[dict[str, Draw]] = {"projects": numbered_projects, "project add": added_project}
-"""Commands that show a reply in another way than other commands with the same reply."""
 
 
 class CommandRunner(msgspec.Struct, frozen=True):
@@ -91,7 +82,9 @@ class CommandRunner(msgspec.Struct, frozen=True):
                     say(lang, "reply.session.opened", thread=await self._reopen_and_link(reply.session))
                 )
             case _:
-                return _DRAWN_BY_WORDS.get(spec.words, format_reply)(reply, lang)
+                from fairlead.channels.discord.commands.reply_format import draw_reply  # noqa: PLC0415 - at the first reply
+
+                return draw_reply(spec.words, reply, lang)
 
     async def _reply(
         self,

@@ -57,9 +57,11 @@ def _build_command(spec: CommandSpec) -> BuiltCommand:
     decorated: Any = app_commands.describe(**descriptions)(
         app_commands.autocomplete(**completed)(cast("Any", callback))
     )
-    return app_commands.Command(
+    built: BuiltCommand = app_commands.Command(
         name=spec.words.rpartition(" ")[2], description=description(spec.key), callback=decorated
     )
+    del cast("Any", callback).__signature__  # it has been read, and those of all commands are 50 kB
+    return built
 
 
 def _parameter(argument: Argument) -> Parameter:

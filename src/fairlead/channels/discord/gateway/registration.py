@@ -13,7 +13,7 @@ from fairlead.channels.discord.outbound.rest import RestCalls
 from fairlead.channels.push.rate_limit import Urgency
 from fairlead.kit.files import read_regular, replace_durably
 from fairlead.observe import log
-from fairlead.render.words import en, say
+from fairlead.render.words import ENGLISH, say
 
 REGISTERED_FILE: Final = "discord-commands.json"
 _LANGUAGES: Final = {
@@ -34,7 +34,7 @@ class DescriptionTranslator(app_commands.Translator):
     ) -> str | None:
         key = f"command.{string.extras.get('key', '')}"
         lang = _LANGUAGES.get(locale)
-        return say(lang, key) if lang is not None and key in en.WORDS else None
+        return say(lang, key) if lang is not None and key in ENGLISH else None
 
 
 class RegisteredCommands(msgspec.Struct, frozen=True):

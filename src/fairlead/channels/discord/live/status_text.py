@@ -5,8 +5,8 @@ from typing import Final
 from fairlead.channels.discord.outbound.messages import show_moment
 from fairlead.channels.push.job_status import StatusContent
 from fairlead.core.engine import TodoItem
+from fairlead.render.durations import duration
 from fairlead.render.live_text import LiveStep, LiveTextView, SubAgent
-from fairlead.render.replies import duration
 from fairlead.render.safe_text import one_line, quote_inline
 from fairlead.render.split import split_lines
 from fairlead.render.words import say

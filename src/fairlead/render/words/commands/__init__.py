@@ -1,0 +1,1 @@
+"""The descriptions of the commands, one file per language."""

@@ -1,0 +1,1 @@
+"""What commands reply, one file per language."""
