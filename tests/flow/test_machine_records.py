@@ -76,7 +76,7 @@ async def test_a_project_there_has_the_machines_name_and_its_turns_run_there():
         assert handed_over.job_id == job.job_id
         assert handed_over.machine_time  # the clock there, which may differ from ours by a day
         await flow.command(ask.Tool("echo"))  # people need not say on which machine
-        with pytest.raises(FairleadError, match="gpu/echo"):
+        with pytest.raises(FairleadError, match="gpu has no agent codex: it has echo"):
             await flow.command(ask.Tool("codex"))
 
 
