@@ -42,7 +42,6 @@ TESTED_THROUGH = {
     "cli/runner_doctor.py": "two_machines/test_command_line.py",
     "cli/machine_checks.py": "two_machines/test_command_line.py",
     "flow/commands/machines.py": "two_machines/test_stories.py",
-    "core/decide/machines.py": "flow/test_machine_records.py",
     "core/worktree_plans.py": "core/decide/test_worktrees.py",
     "machine_ports.py": "machines/test_hub.py",
     "machines/endpoint.py": "machines/test_hub.py",

@@ -496,6 +496,8 @@ class RemoteMachine:
             self.presence = msgspec.structs.replace(self.presence, problem=problem)
             log.warning("a runner of another version", machine=self.name, version=hello.version)
             return
+        if self._is_welcome:
+            return  # the same runner, which has other agents now
         self._is_welcome = True
         self.settle([turn_id for turn_id in hello.turns if not self._daemon.is_wanted(turn_id)])
         for turn_id, turn in list(self._turns.items()):

@@ -42,12 +42,14 @@ class SentFile(msgspec.Struct, frozen=True, omit_defaults=True):
     media_type: str = ""
 
 
-class AgentOffer(msgspec.Struct, frozen=True, omit_defaults=True):
+class AgentOffer(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """An agent that a runner can run. `capabilities` are those of its runtime, as a mapping: an older daemon ignores
-    what it does not know."""
+    what it does not know. `source` and `version` are of an agent that a person added there."""
 
     name: str
     capabilities: dict[str, Any] = {}
+    source: str = ""
+    version: str = ""
 
 
 class StartSnapshot(_Message, frozen=True):
@@ -180,9 +182,10 @@ Order: TypeAlias = (
 
 
 class RunnerHello(_Message, frozen=True):
-    """The first fact of every link. `runner_id` is that of the runner's journal: with another one, nobody knows what
-    became of the turns that the machine had. `turns` are those that it keeps. `daemon_step` and `daemon_token` are the
-    farthest that a daemon told of its journal: one that does not know them is an older copy."""
+    """The first fact of every link, and said again when the machine has other agents. `runner_id` is that of the
+    runner's journal: with another one, nobody knows what became of the turns that the machine had. `turns` are those
+    that it keeps. `daemon_step` and `daemon_token` are the farthest that a daemon told of its journal: one that does
+    not know them is an older copy."""
 
     runner_id: str
     version: str
