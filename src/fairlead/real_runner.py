@@ -39,7 +39,7 @@ from fairlead.runtimes.environment import secret_values
 from fairlead.runtimes.install.agent_files import AgentFiles
 from fairlead.runtimes.tool_server import ToolServer
 from fairlead.settings import Settings
-from fairlead.state_directory import take_lock
+from fairlead.state_directory import JOINED_NAME, take_lock
 from fairlead.store.agents_file import AgentsFile
 from fairlead.store.blobs import FileBlobs
 from fairlead.store.directories import RealDirectories
@@ -48,7 +48,6 @@ from fairlead.store.small_journal import SmallJournal
 from fairlead.store.writer import JournalWriter
 from fairlead.tree_ports import NO_TREES, WorkTrees
 
-JOINING_NAME: Final = "joined.json"
 JOURNAL_NAME: Final = "runner.ndjson"
 
 
@@ -60,7 +59,7 @@ class RunnerClock:
 def keep_joining(directory: Path, joining: Joining, disk: Disk = REAL_DISK) -> None:
     """What was typed, for this user alone."""
     make_private_directory(directory, disk=disk)
-    replace_durably(directory / JOINING_NAME, msgspec.json.encode(joining), disk=disk)
+    replace_durably(directory / JOINED_NAME, msgspec.json.encode(joining), disk=disk)
 
 
 def keep_name(directory: Path, name: str, disk: Disk = REAL_DISK) -> None:
@@ -72,11 +71,11 @@ def keep_name(directory: Path, name: str, disk: Disk = REAL_DISK) -> None:
 
 
 def read_joined(directory: Path) -> Joining:
-    found = read_if_there(directory / JOINING_NAME)
+    found = read_if_there(directory / JOINED_NAME)
     if found is None:
         raise error(
             Code.E_CONFIG,
-            f"This machine has not joined a Fairlead: {directory / JOINING_NAME} does not exist.",
+            f"This machine has not joined a Fairlead: {directory / JOINED_NAME} does not exist.",
             next_step="Run `fairlead machine add NAME` where the daemon runs, and the command that it prints here.",
         )
     return msgspec.json.decode(found, type=Joining)

@@ -28,6 +28,7 @@ from fairlead.store.journal import open_state
 from fairlead.testing.disk import SimulatedDisk
 from tests.flow.harness import OWNER, STATE, FlowHarness, PretendedDirectories, run_flow, virtually
 from tests.machines.harness import GPU, Stage
+from tests.runner.harness import Added
 
 
 @asynccontextmanager
@@ -78,6 +79,23 @@ async def test_a_project_there_has_the_machines_name_and_its_turns_run_there():
         await flow.command(ask.Tool("echo"))  # people need not say on which machine
         with pytest.raises(FairleadError, match="gpu has no agent codex: it has echo"):
             await flow.command(ask.Tool("codex"))
+
+
+@pytest.mark.req("H3")
+@virtually
+async def test_an_agent_that_is_added_there_is_listed_with_its_version_and_can_be_chosen_at_once():
+    stage = Stage()
+    added = Added(stage)
+    async with stage.runner(), daemon_of(stage) as flow:
+        await join(flow)
+        await flow.answered("hi")
+        mine = added.add("1.0")
+        await flow.until(lambda: "gpu/mine" in flow.flow.ledger.limits.runtimes)
+        await flow.command(ask.Tool("mine"))
+        job = await flow.answered("and you?")
+        assert (job.runtime, mine.prompts) == ("gpu/mine", ["and you?"])
+        listed = {agent.name: (agent.source, agent.version) for agent in flow.flow.view.agents().agents}
+        assert (listed["gpu/mine"], listed["gpu/echo"]) == (("npm:mine", "1.0"), ("", ""))
 
 
 @pytest.mark.req("H6", "H8")

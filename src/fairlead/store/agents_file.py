@@ -9,7 +9,7 @@ import msgspec
 
 from fairlead.core.agents import ConfiguredAgent
 from fairlead.kit.files import REAL_DISK, Disk, make_private_directory, replace_durably
-from fairlead.store.config_file import Config, ConfigAgent, configured_agents, read_config
+from fairlead.store.config_file import CONFIG_VERSION, config_agent, configured_agents, read_config
 
 AGENTS_FILE_NAME: Final = "agents.json"
 Stamp = tuple[int, int, int]
@@ -26,10 +26,10 @@ class AgentsFile:
         return {} if config is None else {agent.name: agent for agent in configured_agents(config)}
 
     def write(self, agents: Iterable[ConfiguredAgent]) -> None:
-        """Durable when this returns. Whoever changes the file holds the lock of the agents' files."""
+        """Durable when this returns. Who changes the file holds the lock of the agents' files."""
         make_private_directory(self.path.parent, disk=self._disk)
-        entries = {agent.name: ConfigAgent(**_fields_of(agent)) for agent in agents}
-        content = {"version": Config(1).version, "agents": entries}
+        entries = {agent.name: config_agent(agent) for agent in agents}
+        content = {"version": CONFIG_VERSION, "agents": entries}
         replace_durably(self.path, msgspec.json.format(msgspec.json.encode(content)) + b"\n", disk=self._disk)
 
     def stamp(self) -> Stamp | None:
@@ -39,9 +39,3 @@ class AgentsFile:
         except OSError:
             return None
         return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def _fields_of(agent: ConfiguredAgent) -> dict[str, object]:
-    fields = msgspec.structs.asdict(agent)
-    del fields["name"]
-    return fields
