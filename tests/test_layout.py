@@ -47,6 +47,7 @@ TESTED_THROUGH = {
     "core/worktree_plans.py": "core/decide/test_worktrees.py",
     "machine_ports.py": "machines/test_hub.py",
     "machines/endpoint.py": "machines/test_hub.py",
+    "machines/machine_calls.py": "machines/test_remote_trees.py",
     "machines/remote_machine.py": "machines/test_remote_runtime.py",
     "machines/machine_files.py": "two_machines/test_parity.py",
     "runner/separated_agents.py": "two_machines/test_parity.py",

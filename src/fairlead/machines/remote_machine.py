@@ -4,12 +4,10 @@
    knows it goes on telling of it; one that does not, takes it, unless a runner had taken it before.
 2. The end of a turn's job in the journal settles its turns; nothing else does. A stream that is closed, because the
    daemon stops, leaves the turn running.
-3. A call is asked again on a new link if it may be repeated; else it fails, and the caller knows that it is not known.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from itertools import count
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -34,7 +32,6 @@ from fairlead.core.machines.messages import (
     DaemonHello,
     Fact,
     Live,
-    MachineCall,
     Order,
     Replied,
     RunnerHello,
@@ -56,6 +53,7 @@ from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.machine_ports import Arrived, Wire
 from fairlead.machines.endpoint import LinkEndpoint
+from fairlead.machines.machine_calls import MachineCalls, read_code
 from fairlead.machines.machine_files import MachineFiles
 from fairlead.observe import log
 
@@ -111,23 +109,6 @@ class _OpenTurn:
         self.was_taken = False
 
 
-class RefusedCall(Exception):  # noqa: N818 - says what happened
-    """The machine said no, and why, in more than a code: the caller knows what the details mean."""
-
-    def __init__(self, code: str, message: str, details: dict[str, Any]) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.details = details
-
-
-class _AskedCall:
-    def __init__(self, call: MachineCall, *, may_repeat: bool) -> None:
-        self.call = call
-        self.may_repeat = may_repeat
-        self.reply: asyncio.Future[Replied] = asyncio.get_running_loop().create_future()
-
-
 class _ExpectedSnapshot:
     """Of the files at the start of a turn. The machine takes it with the turn."""
 
@@ -156,8 +137,6 @@ class RemoteMachine:
         self._daemon = daemon
         self._version = version
         self._turns: dict[str, _OpenTurn] = {}
-        self._calls: dict[str, _AskedCall] = {}
-        self._call_numbers = count(1)
         self._ended_turns: set[str] = set()
         self._to_settle: list[str] = []
         self._snapshots: dict[str, _ExpectedSnapshot] = {}
@@ -178,6 +157,7 @@ class RemoteMachine:
             decode=_FACTS.decode,
             decode_live=_LIVE.decode,
         )
+        self._calls = MachineCalls(epoch, self.endpoint.post)
 
     async def run(self) -> None:
         """Until it is closed, which ends nothing on the other machine."""
@@ -189,7 +169,7 @@ class RemoteMachine:
         finally:
             # Nothing is heard from here on: a stop must not wait for an answer.
             self._is_welcome = False
-            self._fail_calls()
+            self._calls.fail_all(self._went_away())
 
     def rename(self, name: str) -> None:
         """The same machine and the same link: what is owed stays owed. Its runner is told how it is called now."""
@@ -273,7 +253,7 @@ class RemoteMachine:
             if self._snapshots.get(job_id) is expected:
                 del self._snapshots[job_id]
         if told.code:
-            raise error(_code(told.code), told.message)
+            raise error(read_code(told.code), told.message)
         return told.snapshot
 
     def _end_snapshot(self, job_id: str, told: StartSnapshot) -> None:
@@ -398,20 +378,10 @@ class RemoteMachine:
         """What the machine says, as a `result`. Raises its FairleadError; E_MACHINE_AWAY if it is not there."""
         if not self.is_usable:
             raise self.away()
-        call_id = f"{self.endpoint.link.epoch}-{next(self._call_numbers)}"
-        asked = self._calls[call_id] = _AskedCall(
-            MachineCall(call_id=call_id, name=name, args=msgspec.to_builtins(args)), may_repeat=may_repeat
-        )
-        self.endpoint.post(asked.call)
-        try:
-            replied = await asked.reply
-        finally:
-            self._calls.pop(call_id, None)
-        if replied.code and replied.details:
-            raise RefusedCall(replied.code, replied.message, replied.details)
-        if replied.code:
-            raise error(_code(replied.code), replied.message)
-        return msgspec.convert(replied.result, result)
+        return await self._calls.ask(name, result, args, may_repeat=may_repeat)
+
+    def _went_away(self) -> str:
+        return f"{self.name} went away before it answered."
 
     def away(self) -> FairleadError:
         if self.presence.problem:
@@ -419,23 +389,6 @@ class RemoteMachine:
         if not self.presence.since:
             return error(Code.E_MACHINE_AWAY, f"{self.name} was not heard of yet.")
         return error(Code.E_MACHINE_AWAY, f"{self.name} is away since {self.presence.since}.")
-
-    def _repeat_calls(self) -> None:
-        for asked in list(self._calls.values()):
-            if asked.may_repeat:
-                self.endpoint.post(asked.call)
-            else:
-                self._fail_call(asked, Code.E_MACHINE_AWAY, f"{self.name} went away before it answered.")
-
-    def _fail_calls(self) -> None:
-        """Nobody waits for a machine that is away: a person who asked gets to know it."""
-        for asked in list(self._calls.values()):
-            self._fail_call(asked, Code.E_MACHINE_AWAY, f"{self.name} went away before it answered.")
-
-    @staticmethod
-    def _fail_call(asked: _AskedCall, code: Code, message: str) -> None:
-        if not asked.reply.done():
-            asked.reply.set_result(Replied(call_id=asked.call.call_id, code=code, message=message))
 
     # --- presence
 
@@ -445,7 +398,7 @@ class RemoteMachine:
             silent_sec = asyncio.get_running_loop().time() - self._heard_at
             if self.presence.is_there and silent_sec > AWAY_SEC:
                 self._set_presence(is_there=False, since=timestamps.plus(self._daemon.now(), -silent_sec))
-                self._fail_calls()
+                self._calls.fail_all(self._went_away())
 
     def _note_sign(self) -> None:
         self._heard_at = asyncio.get_running_loop().time()
@@ -477,9 +430,7 @@ class RemoteMachine:
             case AgentTurnBegun():
                 self._daemon.on_agent_turn(self, message)
             case Replied():
-                asked = self._calls.get(message.call_id)
-                if asked is not None and not asked.reply.done():
-                    asked.reply.set_result(message)
+                self._calls.hear(message)
             case ToolCalled():
                 self._daemon.on_tool_call(self, message)
             case BlobWanted():
@@ -507,7 +458,7 @@ class RemoteMachine:
                 )
             else:
                 self._ask_for(turn_id)
-        self._repeat_calls()
+        self._calls.repeat(self._went_away())
 
     def on_live(self, message: Live) -> None:
         self._note_sign()
@@ -525,10 +476,3 @@ class RemoteMachine:
 def _with_time(event: TurnEvent, at: str) -> TurnEvent:
     """A runner of an earlier version says when it told of a hand-over, and not when that was."""
     return HandingOver(at) if isinstance(event, HandingOver) and not event.machine_time else event
-
-
-def _code(name: str) -> Code:
-    try:
-        return Code(name)
-    except ValueError:  # of a later version
-        return Code.E_INTERNAL
