@@ -49,6 +49,7 @@ TESTED_THROUGH = {
     "machines/endpoint.py": "machines/test_hub.py",
     "machines/machine_calls.py": "machines/test_remote_trees.py",
     "machines/remote_machine.py": "machines/test_remote_runtime.py",
+    "machines/remote_turns.py": "machines/test_remote_runtime.py",
     "machines/machine_files.py": "two_machines/test_parity.py",
     "runner/separated_agents.py": "two_machines/test_parity.py",
     "runner/file_answers.py": "machines/test_remote_trees.py",
